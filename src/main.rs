@@ -1,0 +1,2 @@
+//! The `khorovod` command.
+fn main() {}
