@@ -1,0 +1,27 @@
+# Everything a developer types. `make check` before a commit; `make test` is what CI runs.
+
+.PHONY: help check test test-all bless bench deny
+.DEFAULT_GOAL := help
+
+output := $(if $(wildcard tests/output/run.sh),output)
+
+help: ## Show this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+check: ## Format, lints, unit and snapshot tests
+	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format lint rust
+
+test: ## All that CI runs; installs what it needs
+	@tests/run.sh format lint library rust shell package $(output) deny
+
+test-all: ## `test` with many more cases for each property
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format lint library rust shell package $(output) deny
+
+bless: ## Write the snapshots and rendered examples anew; then read the diff
+	BLESS=1 INSTA_UPDATE=always cargo test --locked
+
+bench: ## Measure speed, memory and size
+	@bench/run.sh
+
+deny: ## Licences, duplicates and sources of what we link
+	@tests/run.sh deny

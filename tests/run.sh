@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Runs the stages it is given, in order; says what each took; fails if one did.
+#
+#   tests/run.sh format lint rust
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+. tests/tools.sh
+
+format() { cargo fmt --check; }
+
+lint() { cargo clippy --locked --all-targets -- -D warnings; }
+
+# What a user of the crate gets who needs no command line.
+library() { cargo clippy --locked --no-default-features -- -D warnings; }
+
+rust() { need shellcheck && cargo test --locked; }
+
+shell() { need shellcheck && git ls-files '*.sh' .ci/run | xargs shellcheck -x; }
+
+package() { cargo package --locked --allow-dirty --no-verify --quiet && cargo package --locked --allow-dirty --list; }
+
+# What no Rust test can see: other languages' parsers and validators read the rendered examples.
+output() { cargo build --locked --release && tests/output/run.sh; }
+
+deny() { cargo_tool cargo-deny 0.20.2 && cargo deny --locked check licenses bans sources; }
+
+passed=0 failed=() report=""
+for stage in "$@"; do
+    printf '\n==> %s\n' "$stage"
+    start=$(date +%s%N)
+    if "$stage" </dev/null; then
+        verdict=passed passed=$((passed + 1))
+    else
+        verdict=FAILED failed+=("$stage")
+    fi
+    took=$((($(date +%s%N) - start) / 100000000))
+    report+=$(printf '%-10s %-7s %5d.%d s' "$stage" "$verdict" $((took / 10)) $((took % 10)))$'\n'
+done
+
+printf '\n%s\nstages: %d passed, %d failed\n' "$report" "$passed" "${#failed[@]}"
+((${#failed[@]} == 0))
