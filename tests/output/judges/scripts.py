@@ -1,0 +1,67 @@
+"""shellcheck and `bash -n` on every script in every ConfigMap, each distinct text once."""
+
+import hashlib
+import re
+import subprocess
+
+from .corpus import Verdict, label
+
+
+def is_script(name, text):
+    """By its name or its first line."""
+    return name.endswith(".sh") or re.match(r"#!\s*\S*(/|\s)(ba|da)?sh\b", text) is not None
+
+
+def _quoted_names(text):
+    """The names a settings file assigns: what decides whether a script that sources it is sound."""
+    return tuple(sorted(set(re.findall(r"^(?:export |declare \S+ )?(\w+)=", text, re.M))))
+
+
+def scripts(documents):
+    """Every (ConfigMap, its files) with a script in it."""
+    for document in documents:
+        data = document.get("data") or {} if document.get("kind") == "ConfigMap" else {}
+        if any(is_script(name, text) for name, text in data.items()):
+            yield document, data
+
+
+def check(folder, names):
+    """What bash and shellcheck have against scripts in a folder, sourced files followed."""
+    found = []
+    for name in names:
+        done = subprocess.run(["bash", "-n", name], cwd=folder, capture_output=True, text=True)
+        found += [f"bash -n: {line}" for line in done.stderr.splitlines()]
+        if done.returncode and not done.stderr:
+            found.append(f"bash -n {name} ended with {done.returncode}")
+    done = subprocess.run(
+        ["shellcheck", "--shell=bash", "--external-sources", "--source-path=SCRIPTDIR", "--format=gcc", *names],
+        cwd=folder, capture_output=True, text=True,
+    )  # fmt: skip
+    found += [f"shellcheck: {line}" for line in (done.stdout + done.stderr).splitlines()]
+    if done.returncode and not found:
+        found.append(f"shellcheck ended with {done.returncode}")
+    return found
+
+
+def judge(corpus):
+    """Scripts lie together with the files of their ConfigMap, as in a pod."""
+    verdict = Verdict("shellcheck and bash -n", "")
+    seen, all_scripts = set(), 0
+    for example, document in corpus.objects:
+        for _, data in scripts([document]):
+            names = [name for name, text in data.items() if is_script(name, text)]
+            all_scripts += len(names)
+            settings = tuple(_quoted_names(data[name]) for name in names if not data[name].startswith("#!"))
+            fresh = [name for name in names if (data[name], settings) not in seen]
+            seen |= {(data[name], settings) for name in names}
+            if not fresh:
+                continue
+            folder = corpus.scratch / "scripts" / hashlib.sha256(repr(data).encode()).hexdigest()[:16]
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, text in data.items():
+                (folder / name).write_text(text, newline="")
+            verdict.failures += [f"{example.name}: {label(document)}: {wrong}" for wrong in check(folder, fresh)]
+    verdict.counted = f"{len(seen)} distinct of {all_scripts} scripts"
+    if not all_scripts:
+        verdict.failures.append("no script found at all")
+    return verdict

@@ -1,0 +1,48 @@
+"""Runs the judges on what a khorovod binary renders: one line each, then the count.
+
+usage: main.py BINARY GOYAML [JUDGE...]
+"""
+
+import sys
+import tempfile
+import time
+import traceback
+
+from judges import limits, parsers, podsecurity, same, scan, schema, scripts, selftest, strings
+from judges.corpus import Corpus, Verdict
+
+JUDGES = {
+    module.__name__.split(".")[-1]: module.judge
+    for module in (selftest, schema, scan, podsecurity, scripts, parsers, strings, limits, same)
+}
+SHOWN = 40
+
+
+def main(binary, goyaml, *chosen):
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="khorovod-judges-") as scratch:
+        corpus = Corpus(binary, goyaml, scratch)
+        for name in chosen or JUDGES:
+            start = time.monotonic()
+            try:
+                verdict = JUDGES[name](corpus)
+            except Exception:  # a judge that breaks has not passed anything
+                verdict = Verdict(name, "broke", traceback.format_exc().splitlines()[-6:])
+            failed += bool(verdict.failures)
+            mark = "FAIL" if verdict.failures else "ok  "
+            print(f"{mark} {verdict.name}: {verdict.counted} ({time.monotonic() - start:.1f} s)")
+            for note in verdict.notes:
+                print(f"       {note}")
+            for wrong in verdict.failures[:SHOWN]:
+                print(f"     - {wrong}")
+            if len(verdict.failures) > SHOWN:
+                print(f"     - and {len(verdict.failures) - SHOWN} more")
+            sys.stdout.flush()
+    print(f"{len(chosen or JUDGES) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3 or not set(sys.argv[3:]) <= set(JUDGES):
+        sys.exit(f"{__doc__}judges: {' '.join(JUDGES)}")
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Independent judges of khorovod's output: tests/output/run.sh [BINARY [JUDGE...]]
+# The Python and Go tools are fetched once and kept under the cache folder.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+binary=${1:-${CARGO_TARGET_DIR:-$here/../../target}/release/khorovod}
+shift || true
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/khorovod
+
+fail() {
+    printf 'tests/output: %s\n' "$1" >&2
+    printf '0 passed, 1 failed\n'
+    exit 1
+}
+
+[[ -x $binary ]] || fail "no binary at $binary: cargo build --release"
+for tool in python3 go shellcheck; do
+    command -v "$tool" >/dev/null || fail "$tool is missing"
+done
+
+# A folder is named by the hash of what goes into it and appears whole or not at all.
+key() { cat "$@" | sha256sum | cut -c1-16; }
+
+venv=$cache/judges-$({ cat "$here/requirements.txt"; python3 -VV; } | key)
+if [[ ! -d $venv ]]; then
+    mkdir -p "$cache"
+    rm -rf "$venv.new"
+    python3 -m venv "$venv.new" || fail "python3 -m venv does not work here: install python3-venv"
+    "$venv.new/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
+        -r "$here/requirements.txt" || fail "pip could not install requirements.txt"
+    # The scripts of a venv name their interpreter by its path.
+    sed -i "1s|$venv.new|$venv|" "$venv.new/bin/checkov"
+    mv "$venv.new" "$venv"
+fi
+
+goyaml=$cache/goyaml-$(key "$here"/goyaml/{main.go,go.mod,go.sum})
+if [[ ! -x $goyaml ]]; then
+    (cd "$here/goyaml" && CGO_ENABLED=0 go build -trimpath -o "$goyaml.new" .) || fail "goyaml does not build"
+    mv "$goyaml.new" "$goyaml"
+fi
+
+PYTHONDONTWRITEBYTECODE=1 exec "$venv/bin/python" "$here/main.py" "$binary" "$goyaml" "$@"
