@@ -22,7 +22,7 @@ cargo_tool() {
     local name=$1 version=$2 root=$tools_cache/$1-$2
     if [ ! -x "$root/bin/$name" ]; then
         echo "installing $name $version: once, a few minutes"
-        cargo install --quiet --locked --root "$root" --version "$version" "$name" || {
+        cargo install --quiet --locked --no-default-features --root "$root" --version "$version" "$name" || {
             echo "$name $version could not be installed; try: cargo install --locked $name --version $version" >&2
             return 1
         }
