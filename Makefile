@@ -3,19 +3,17 @@
 .PHONY: help check test test-all bless bench deny
 .DEFAULT_GOAL := help
 
-output := $(if $(wildcard tests/output/run.sh),output)
-
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 check: ## Format, lints, unit and snapshot tests
-	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format lint rust
+	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs lint rust
 
 test: ## All that CI runs; installs what it needs
-	@tests/run.sh format lint library rust shell package $(output) deny
+	@tests/run.sh format lint library rust shell docs package output deny
 
 test-all: ## `test` with many more cases for each property
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format lint library rust shell package $(output) deny
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format lint library rust shell docs package output deny
 
 bless: ## Write the snapshots and rendered examples anew; then read the diff
 	BLESS=1 INSTA_UPDATE=always cargo test --locked

@@ -13,14 +13,19 @@ lint() { cargo clippy --locked --all-targets -- -D warnings; }
 # What a user of the crate gets who needs no command line.
 library() { cargo clippy --locked --no-default-features -- -D warnings; }
 
-rust() { need shellcheck && cargo test --locked; }
+rust() { need shellcheck shellcheck && cargo test --locked; }
 
-shell() { need shellcheck && git ls-files '*.sh' .ci/run | xargs shellcheck -x; }
+shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run | xargs shellcheck -x; }
+
+docs() { tests/docs.py; }
 
 package() { cargo package --locked --allow-dirty --no-verify --quiet && cargo package --locked --allow-dirty --list; }
 
 # What no Rust test can see: other languages' parsers and validators read the rendered examples.
-output() { cargo build --locked --release && tests/output/run.sh; }
+output() {
+    need shellcheck shellcheck && need python3 python3-venv -m ensurepip --version && need go golang version &&
+        cargo build --locked --release && tests/output/run.sh
+}
 
 deny() { cargo_tool cargo-deny 0.20.2 && cargo deny --locked check licenses bans sources; }
 

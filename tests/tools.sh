@@ -4,16 +4,18 @@
 # Where things stay between runs, each under its own version.
 tools_cache=${XDG_CACHE_HOME:-$HOME/.cache}/khorovod
 
-# need COMMAND [PACKAGE]: a Debian package, where it is missing and we may install it.
+# need COMMAND PACKAGE [ARGUMENTS]: what `COMMAND ARGUMENTS` needs to run is in a Debian package; installs it where that
+# is missing and we may.
 need() {
-    local command=$1 package=${2:-$1}
-    command -v "$command" >/dev/null && return
+    local command=$1 package=$2
+    shift 2
+    "$command" "${@:---version}" >/dev/null 2>&1 && return
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         echo "installing $package"
         apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" &&
-            command -v "$command" >/dev/null && return
+            "$command" "${@:---version}" >/dev/null && return
     fi
-    echo "'$command' is missing and could not be installed; on Debian: apt-get install $package" >&2
+    echo "'$command' is missing or incomplete and could not be installed; on Debian: apt-get install $package" >&2
     return 1
 }
 
@@ -28,20 +30,4 @@ cargo_tool() {
         }
     fi
     PATH=$root/bin:$PATH
-}
-
-# python_env REQUIREMENTS: prints the folder of a virtual environment that holds exactly these pinned packages.
-python_env() {
-    local requirements=$1 key env
-    key=$({ python3 --version && cat "$requirements"; } | sha256sum | cut -c1-16) || return
-    env=$tools_cache/python-$key
-    if [ ! -e "$env/complete" ]; then
-        rm -rf "$env"
-        { python3 -m venv "$env" && "$env/bin/pip" install --quiet --disable-pip-version-check -r "$requirements"; } >&2 || {
-            echo "the packages of $requirements could not be installed; they need python3 with venv (Debian: python3-venv)" >&2
-            return 1
-        }
-        touch "$env/complete"
-    fi
-    echo "$env"
 }

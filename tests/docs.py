@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Holds the docs to what is there: links and headings exist, marked blocks are the examples' own text.
+
+`<!-- example: NAME -->` before a block: it is examples/NAME/job.yaml without its first comment.
+`<!-- excerpt: NAME -->` before a block: its parts, divided by lines of `…`, stand in examples/NAME/objects.yaml in
+this order.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"^<!-- (example|excerpt): (\S+) -->\n```yaml\n(.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.M)
+
+
+def anchors(page):
+    """The names GitHub gives a page's headings."""
+    text = FENCE.sub("", page.read_text())
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
+
+
+def broken_links(page):
+    """What is wrong with each link that leads to a file or a heading."""
+    for link in LINK.findall(FENCE.sub("", page.read_text())):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists():
+            yield f"{link}: no such file"
+        elif anchor and anchor not in anchors(target):
+            yield f"{link}: no such heading"
+
+
+def stale_blocks(page):
+    """Marked blocks that are no longer what the example says."""
+    for kind, name, block in BLOCK.findall(page.read_text()):
+        folder = ROOT / "examples" / name
+        if kind == "example":
+            if re.sub(r"\A(#.*\n)+", "", (folder / "job.yaml").read_text()) != block:
+                yield f"the example {name} is not examples/{name}/job.yaml"
+            continue
+        rest = (folder / "objects.yaml").read_text()
+        for part in re.split(r"^ *…\n", block, flags=re.M):
+            before, found, rest = rest.partition(part)
+            if not found:
+                yield f"not in examples/{name}/objects.yaml, or not in this order:\n{part}"
+                break
+
+
+def main():
+    pages = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")])
+    wrong = [f"{page.relative_to(ROOT)}: {why}" for page in pages for why in [*broken_links(page), *stale_blocks(page)]]
+    marked = sum(len(BLOCK.findall(page.read_text())) for page in pages)
+    if (ROOT / "README.md").read_text().count("<!-- ex") < 2 or not marked:
+        wrong.append("README.md: its example and excerpt are not marked")
+    for example in sorted(ROOT.glob("examples/*/")):
+        text = (example / "job.yaml").read_text()
+        if not re.match(r"# \S.{20,}", text):
+            wrong.append(f"examples/{example.name}/job.yaml: the first line does not say what it teaches")
+    print("\n".join([*wrong, f"{len(pages)} pages, {marked} marked blocks, {len(wrong)} problems"]))
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
