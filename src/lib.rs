@@ -15,6 +15,7 @@
 
 mod plan;
 pub mod problem;
+mod source;
 mod spec;
 
 use problem::Problems;

@@ -65,8 +65,14 @@ pub struct EnvVar {
 #[derive(Debug, Clone)]
 pub enum EnvValue {
     Text(String),
-    Secret { name: String, key: String },
-    ConfigMap { name: String, key: String },
+    Secret {
+        name: String,
+        key: String,
+    },
+    ConfigMap {
+        name: String,
+        key: String,
+    },
     /// A `fieldRef`, such as `spec.nodeName`.
     Field(String),
 }
@@ -211,12 +217,20 @@ pub enum VolumeSource {
     ExistingClaim(String),
     /// A claim a worker, by the StatefulSet's volumeClaimTemplates.
     PerWorker(Claim),
-    Nfs { server: String, path: String },
+    Nfs {
+        server: String,
+        path: String,
+    },
     /// A PersistentVolume and its claim; `source` is the volume source, such as `{nfs: {...}}`.
-    PersistentVolume { source: Json, claim: Claim },
+    PersistentVolume {
+        source: Json,
+        claim: Claim,
+    },
     S3(S3),
     HostPath(String),
-    EmptyDir { size: Option<Quantity> },
+    EmptyDir {
+        size: Option<Quantity>,
+    },
 }
 
 #[derive(Debug, Clone)]

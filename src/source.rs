@@ -1,0 +1,16 @@
+//! Text → documents: a stream cut into documents, and a document read into [`Node`]s that know
+//! where they stand.
+//!
+//! Nothing here knows what a training job is; it knows YAML, and what readers of YAML disagree on.
+
+mod merge;
+mod node;
+mod scalar;
+mod stream;
+mod yaml;
+
+pub use merge::{merge, set};
+pub use node::{Entry, Kind, Node};
+pub use scalar::{Scalar, Trap};
+pub use stream::{Piece, pieces};
+pub use yaml::{CODES, parse};

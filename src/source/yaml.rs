@@ -1,0 +1,276 @@
+//! One document's text → a [`Node`] tree, strictly: what readers of YAML disagree on, or what
+//! hides a mistake, is a problem.
+
+use granit_parser::{Event, Parser, ScalarStyle, StrInput};
+
+use super::node::{Entry, Kind, Node};
+use super::scalar::{Scalar, Trap};
+use crate::problem::{Problem, Span, codes};
+
+/// Deeper than any spec; keeps the stack small.
+const MAX_DEPTH: usize = 48;
+/// Values in one document, aliases counted as often as they are used.
+const MAX_NODES: usize = 100_000;
+
+codes! {
+    /// The text is not YAML
+    ///
+    /// Nothing can be read before this is mended. Frequent causes: a tab in the indentation (YAML
+    /// allows spaces alone), a value with `: ` or ` #` in it that needs quotes, an indentation
+    /// that fits no line above, an unclosed quote or bracket.
+    Error SYNTAX = "yaml-syntax";
+
+    /// A key stands twice in one map
+    ///
+    /// Most readers of YAML keep the last one and say nothing. Remove one of them.
+    Error DUPLICATE_KEY = "yaml-duplicate-key";
+
+    /// A merge key (`<<`)
+    ///
+    /// Merge keys left YAML with version 1.2, and its readers disagree on what they do. Write the
+    /// keys out, or keep what several jobs share in an overlay: `khorovod render -f base.yaml job.yaml`.
+    Error MERGE_KEY = "yaml-merge-key";
+
+    /// A tag such as `!!str` or `!secret`
+    ///
+    /// The spec needs no tags, and its readers treat them differently. Quote the value to make it a text.
+    Error TAG = "yaml-tag";
+
+    /// A key that is no plain text
+    ///
+    /// `on:`, `yes:`, `1:` and `null:` are booleans, numbers or nothing to some readers of YAML,
+    /// and a list or map as a key to none of ours. Put quotes around the key: `"on":`.
+    Error KEY = "yaml-key";
+
+    /// The document is nested too deeply or has too many values
+    ///
+    /// A spec has at most 48 levels and 100,000 values, aliases counted as often as they are used.
+    /// What is larger is not a training spec, or an alias bomb.
+    Error TOO_LARGE = "yaml-too-large";
+}
+
+/// Reads the one document in `text`, which starts at byte `span.start` of source `span.source`.
+///
+/// `Ok(None)` when it holds nothing but comments. Problems that do not hinder the reading are pushed.
+pub fn parse(text: &str, span: Span, problems: &mut Vec<Problem>) -> Result<Option<Node>, ()> {
+    let options = granit_parser::options! {
+        emit_comments: false,
+        flow_nesting_limit: MAX_DEPTH + 1,
+        block_nesting_limit: MAX_DEPTH + 1,
+    };
+    let mut tree = Tree {
+        events: Parser::new_from_str_with_options(text, options),
+        base: span,
+        anchors: Vec::new(),
+        nodes: 0,
+        problems,
+    };
+    tree.document()
+}
+
+struct Tree<'t, 'p> {
+    events: Parser<'t, StrInput<'t>>,
+    base: Span,
+    /// Anchor id and the value it names.
+    anchors: Vec<(usize, Node)>,
+    nodes: usize,
+    problems: &'p mut Vec<Problem>,
+}
+
+impl<'t> Tree<'t, '_> {
+    fn place(&self, span: &granit_parser::Span) -> Span {
+        let range = span.byte_range().unwrap_or_default();
+        Span { start: self.base.start + range.start, end: self.base.start + range.end, ..self.base }
+    }
+
+    fn next(&mut self) -> Result<(Event<'t>, Span), ()> {
+        loop {
+            match self.events.next_event() {
+                Some(Ok((Event::DocumentStart(..) | Event::StreamStart, _))) => {}
+                Some(Ok((event, span))) => return Ok((event, self.place(&span))),
+                None => return Ok((Event::StreamEnd, self.base)),
+                Some(Err(error)) => {
+                    self.syntax_error(&error);
+                    return Err(());
+                }
+            }
+        }
+    }
+
+    fn syntax_error(&mut self, error: &granit_parser::ScanError) {
+        let start = self.base.start + error.marker().byte_offset().unwrap_or_default();
+        let start = start.min(self.base.end);
+        let span = Span { start, end: (start + 1).min(self.base.end), ..self.base };
+        let what = error.info();
+        if what.contains("nesting") || what.contains("depth") {
+            return self.too_large(span);
+        }
+        let problem = Problem::new(&SYNTAX, span, format!("this is not YAML: {what}"));
+        self.problems.push(match what.contains("tab") {
+            true => problem.hint("YAML allows no tabs in the indentation; use spaces"),
+            false => problem,
+        });
+    }
+
+    fn too_large(&mut self, span: Span) {
+        let message = format!("the document has more than {MAX_DEPTH} levels or {MAX_NODES} values");
+        self.problems.push(Problem::new(&TOO_LARGE, span, message).here("too much from here on"));
+    }
+
+    fn document(&mut self) -> Result<Option<Node>, ()> {
+        match self.next()? {
+            (Event::StreamEnd | Event::DocumentEnd, _) => Ok(None),
+            (event, span) => {
+                let node = self.node(event, span, 0)?;
+                // What follows must be read too: a mistake there is one of this document.
+                while !matches!(self.next()?.0, Event::StreamEnd) {}
+                Ok(Some(node))
+            }
+        }
+    }
+
+    fn node(&mut self, event: Event<'t>, span: Span, depth: usize) -> Result<Node, ()> {
+        self.nodes += 1;
+        if depth > MAX_DEPTH || self.nodes > MAX_NODES {
+            self.too_large(span);
+            return Err(());
+        }
+        let (node, anchor) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                self.refuse_tag(tag.is_some(), span);
+                let kind = Kind::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain };
+                (Node { span, kind }, anchor)
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                self.refuse_tag(tag.is_some(), span);
+                (self.list(span, depth)?, anchor)
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                self.refuse_tag(tag.is_some(), span);
+                (self.map(span, depth)?, anchor)
+            }
+            Event::Alias(id) => (self.alias(id, span)?, 0),
+            _ => {
+                self.problems.push(Problem::new(&SYNTAX, span, "this is not YAML: a value is missing here"));
+                return Err(());
+            }
+        };
+        if anchor != 0 {
+            self.anchors.push((anchor, node.clone()));
+        }
+        Ok(node)
+    }
+
+    fn list(&mut self, span: Span, depth: usize) -> Result<Node, ()> {
+        let mut items = Vec::new();
+        let mut end = span.end;
+        loop {
+            match self.next()? {
+                (Event::SequenceEnd, last) => {
+                    end = end.max(flow_end(span, last));
+                    return Ok(Node { span: Span { end, ..span }, kind: Kind::List(items) });
+                }
+                (event, at) => {
+                    let item = self.node(event, at, depth + 1)?;
+                    end = end.max(item.span.end);
+                    items.push(item);
+                }
+            }
+        }
+    }
+
+    fn map(&mut self, span: Span, depth: usize) -> Result<Node, ()> {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut end = span.end;
+        loop {
+            let (key, key_span) = match self.next()? {
+                (Event::MappingEnd, last) => {
+                    end = end.max(flow_end(span, last));
+                    return Ok(Node { span: Span { end, ..span }, kind: Kind::Map(entries) });
+                }
+                (event, at) => (self.node(event, at, depth + 1)?, at),
+            };
+            let (event, at) = self.next()?;
+            let value = self.node(event, at, depth + 1)?;
+            end = end.max(value.span.end).max(key_span.end);
+            if let Some(key) = self.key(&key) {
+                let earlier = entries.iter().find(|entry| entry.key == key);
+                if let Some(earlier) = earlier {
+                    let message = format!("the key `{key}` stands twice");
+                    self.problems.push(
+                        Problem::new(&DUPLICATE_KEY, key_span, message)
+                            .here("again here")
+                            .and(earlier.key_span, "first here")
+                            .hint("remove one of the two"),
+                    );
+                } else {
+                    entries.push(Entry { key, key_span, value });
+                }
+            }
+        }
+    }
+
+    /// The text of a key, or a problem.
+    fn key(&mut self, node: &Node) -> Option<String> {
+        let Kind::Scalar { text, plain } = &node.kind else {
+            let message = format!("{} stands where a key should", node.describe());
+            self.problems.push(Problem::new(&KEY, node.span, message).hint("a key is a text"));
+            return None;
+        };
+        if *plain && text == "<<" {
+            let problem = Problem::new(&MERGE_KEY, node.span, "merge keys (`<<`) are not read");
+            self.problems.push(problem.hint("write the keys out, or put them into an overlay: `-f base.yaml`"));
+            return None;
+        }
+        if !plain || matches!(Scalar::plain(text), Scalar::Text(_)) {
+            return Some(text.clone());
+        }
+        let meaning = match Scalar::plain(text) {
+            Scalar::Trap(Trap::Word(_)) | Scalar::Bool(_) => "a boolean",
+            Scalar::Null => "nothing",
+            _ => "a number",
+        };
+        let message = format!("the key `{text}` is {meaning} to readers of YAML, not a text");
+        let problem = Problem::new(&KEY, node.span, message);
+        self.problems.push(match node.span.start == node.span.end {
+            true => problem.hint("write the key before the colon"),
+            false => problem.hint(format!("put quotes around it: `\"{text}\"`")).fix(node.span, format!("\"{text}\"")),
+        });
+        None
+    }
+
+    fn alias(&mut self, id: usize, span: Span) -> Result<Node, ()> {
+        let Some((_, node)) = self.anchors.iter().find(|(anchor, _)| *anchor == id) else {
+            let problem = Problem::new(&SYNTAX, span, "this is not YAML: the alias stands inside what it names");
+            self.problems.push(problem);
+            return Err(());
+        };
+        let node = Node { span, kind: node.kind.clone() };
+        self.nodes += count(&node);
+        if self.nodes > MAX_NODES {
+            self.too_large(span);
+            return Err(());
+        }
+        Ok(node)
+    }
+
+    fn refuse_tag(&mut self, tagged: bool, span: Span) {
+        if tagged {
+            let problem = Problem::new(&TAG, span, "tags are not read");
+            self.problems.push(problem.hint("remove the tag; quote the value to make it a text"));
+        }
+    }
+}
+
+/// Where a flow collection ends; a block collection ends with its last value instead.
+fn flow_end(start: Span, last: Span) -> usize {
+    if start.end > start.start { last.end } else { start.end }
+}
+
+fn count(node: &Node) -> usize {
+    match &node.kind {
+        Kind::Scalar { .. } => 1,
+        Kind::List(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Kind::Map(entries) => 1 + entries.iter().map(|entry| 1 + count(&entry.value)).sum::<usize>(),
+    }
+}

@@ -1,0 +1,438 @@
+//! The types a single value can have: each knows its form, its schema, and what to say when a
+//! text does not fit.
+
+use serde_json::{Value as Json, json};
+
+use super::field::{At, Defs, Field, INVALID_VALUE, OUT_OF_RANGE, Reader};
+use super::quantity::Quantity;
+use crate::problem::Problem;
+use crate::source::{Node, Scalar};
+
+/// Declares a text with a form: a predicate for the reader, the same as a pattern for the schema.
+macro_rules! texts {
+    ($($(#[doc = $doc:literal])+ $name:ident, $wanted:literal, $max:literal, $pattern:literal, $valid:expr;)+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $name(pub String);
+
+        impl Form for $name {
+            const WANTED: &'static str = $wanted;
+            const MAX: usize = $max;
+            const PATTERN: &'static str = $pattern;
+
+            fn fits(text: &str) -> bool {
+                let valid: fn(&str) -> bool = $valid;
+                valid(text)
+            }
+
+            fn wrap(text: &str) -> Self {
+                Self(text.to_owned())
+            }
+        }
+
+        impl Field for $name {
+            fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+                let text = reader.text(node, concat!("a text: ", $wanted))?;
+                match misfit::<Self>(text) {
+                    None => Some(Self::wrap(text)),
+                    Some(hint) => reader.invalid(node, $wanted, hint),
+                }
+            }
+
+            fn schema(_: &mut Defs) -> Json {
+                json!({"type": "string", "maxLength": $max, "pattern": $pattern})
+            }
+        }
+    )+};
+}
+
+/// A text with a form.
+pub trait Form: Field {
+    /// The form in words.
+    const WANTED: &'static str;
+    /// The longest it may be, in characters.
+    const MAX: usize;
+    /// The form as a pattern.
+    const PATTERN: &'static str;
+    /// Whether a text has the form, whatever its length.
+    fn fits(text: &str) -> bool;
+    /// The value of a text that fits.
+    fn wrap(text: &str) -> Self;
+}
+
+/// None where a text fits; else what might mend it.
+fn misfit<T: Form>(text: &str) -> Option<Option<String>> {
+    if text.len() > T::MAX && text.chars().count() > T::MAX {
+        return Some(Some(format!("it has more than {} characters", T::MAX)));
+    }
+    (!T::fits(text)).then(|| advice(text, T::fits))
+}
+
+texts! {
+    /// Any text that a process can be given.
+    Text, "a text without NUL characters", 1_000_000, r"^[^\u0000]*$", |text| !text.contains('\0');
+    /// A text that is not empty.
+    Word, "a text that is not empty and has no NUL character", 1_000_000, r"^[^\u0000]+$", |text| !text.is_empty() && !text.contains('\0');
+    /// A DNS-1035 label.
+    Label, "a name of lower-case letters, digits and `-` that starts with a letter and ends with a letter or digit", 63,
+        r"^[a-z]([-a-z0-9]*[a-z0-9])?$", |text| label(text) && text.starts_with(|c: char| c.is_ascii_lowercase());
+    /// A DNS-1123 label.
+    Namespace, "a namespace of lower-case letters, digits and `-`", 63, r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", label;
+    /// A DNS-1123 subdomain: the name of most Kubernetes objects.
+    ObjectName, "the name of a Kubernetes object: lower-case letters, digits, `-` and `.`", 253,
+        r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", |text| text.split('.').all(label);
+    /// A key of a Secret or ConfigMap.
+    DataKey, "a key of a Secret or ConfigMap: letters, digits, `-`, `_` and `.`", 253, r"^[-._a-zA-Z0-9]+$", data_key;
+    /// A file's name in `code.files`.
+    FileName, "a file name of letters, digits, `-`, `_` and `.`", 253, r"^(\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*)$",
+        |text| data_key(text) && text.strip_prefix('.').unwrap_or(text).starts_with(|c: char| c != '.');
+    /// The name of an environment variable.
+    EnvName, "a variable name of letters, digits and `_` that does not start with a digit", 253, r"^[A-Za-z_][A-Za-z0-9_]*$",
+        |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && text.starts_with(|c: char| !c.is_ascii_digit());
+    /// An absolute path.
+    Path, "an absolute path without `..`, `:` or control characters", 4096, r"^/([^/:\u0000-\u001f\u007f]+/?)*$", absolute;
+    /// A path below a volume.
+    SubPath, "a relative path without `..`", 4096, r"^[^/:\u0000-\u001f\u007f]+(/[^/:\u0000-\u001f\u007f]+)*$",
+        |text| !text.starts_with('/') && absolute(&format!("/{text}")) && !text.ends_with('/');
+    /// An image reference.
+    ImageName, "an image such as `ghcr.io/acme/mnist:1.4`, without spaces or a scheme", 1024, r"^[A-Za-z0-9][-A-Za-z0-9._/:]*(@sha256:[0-9a-f]{64})?$", image;
+    /// An image digest.
+    Digest, "a digest such as `sha256:` and 64 hex digits", 71, r"^sha256:[0-9a-f]{64}$", digest;
+    /// A resource of a node.
+    ResourceName, "a resource such as `nvidia.com/gpu`", 253, r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$", qualified;
+    /// A label's or annotation's key.
+    LabelKey, "a label key such as `team` or `acme.com/team`", 317, r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$", qualified;
+    /// A label's value.
+    LabelValue, "a label value: at most 63 letters, digits, `-`, `_` and `.`, letters or digits at both ends", 63,
+        r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$", |text| text.is_empty() || name_part(text);
+    /// A network interface, or several, as NCCL takes them.
+    Interface, "an interface such as `eth0`, `^lo,docker0` or `=ib0`", 255, r"^[=^]?[A-Za-z0-9_.:@-]+(,[A-Za-z0-9_.:@-]+)*$", interfaces;
+    /// A host name or address.
+    Host, "a host name or address", 253, r"^[A-Za-z0-9]([-A-Za-z0-9.:]*[A-Za-z0-9])?$",
+        |text| ends_alphanumeric(text) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b':'));
+    /// An http or https URL without a path.
+    Endpoint, "a URL such as `https://s3.example.org`, without a path", 255, r"^https?://[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?(:[0-9]{1,5})?$", endpoint;
+    /// The name of an S3 bucket.
+    Bucket, "a bucket name: 3 to 63 letters, digits, `-`, `_` and `.`", 63, r"^[A-Za-z0-9][-A-Za-z0-9_.]{1,61}[A-Za-z0-9]$",
+        |text| text.len() > 2 && name_part(text);
+    /// A key prefix in a bucket.
+    Prefix, "a key prefix without a leading `/`, `..` or control characters", 1024, r"^([^/\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*)?$",
+        |text| !text.starts_with('/') && !text.chars().any(|c| c.is_ascii_control());
+    /// A region's name.
+    Region, "a region such as `eu-central-1`", 63, r"^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$",
+        |text| ends_alphanumeric(text) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    /// A user's login name.
+    UserName, "a login name of lower-case letters, digits, `-` and `_`", 32, r"^[a-z_][-a-z0-9_]*$",
+        |text| text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'));
+    /// A field of a pod, for an environment variable.
+    FieldPath, "a pod field such as `spec.nodeName`, `metadata.name` or `status.podIP`", 320,
+        r"^(metadata\.(name|namespace|uid)|metadata\.(labels|annotations)\['[-A-Za-z0-9_./]+'\]|spec\.(nodeName|serviceAccountName)|status\.(hostIP|hostIPs|podIP|podIPs))$", pod_field;
+    /// An object's name with `*` for any run of characters.
+    Glob, "an object's name, in which `*` stands for any characters", 253, r"^[-a-z0-9.*]+$",
+        |text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.' | b'*'));
+}
+
+fn ends_alphanumeric(text: &str) -> bool {
+    let edge = |c: char| c.is_ascii_alphanumeric();
+    text.starts_with(edge) && text.ends_with(edge)
+}
+
+fn label(text: &str) -> bool {
+    text.len() <= 253
+        && ends_alphanumeric(text)
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+fn data_key(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+fn absolute(text: &str) -> bool {
+    let clean = |c: char| !c.is_ascii_control() && c != ':';
+    text.starts_with('/') && text.chars().all(clean) && !text.contains("//")
+}
+
+fn name_part(text: &str) -> bool {
+    text.len() <= 63 && ends_alphanumeric(text) && data_key(text)
+}
+
+fn qualified(text: &str) -> bool {
+    let (domain, name) = text.rsplit_once('/').map_or((None, text), |(domain, name)| (Some(domain), name));
+    let lower = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
+    name_part(name) && domain.is_none_or(|domain| ends_alphanumeric(domain) && domain.bytes().all(lower))
+}
+
+fn digest(text: &str) -> bool {
+    text.strip_prefix("sha256:")
+        .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+}
+
+fn image(text: &str) -> bool {
+    let (name, hash) = text.split_once('@').map_or((text, None), |(name, hash)| (name, Some(hash)));
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'/' | b':'))
+        && hash.is_none_or(digest)
+}
+
+fn interfaces(text: &str) -> bool {
+    text.strip_prefix(['=', '^']).unwrap_or(text).split(',').all(|name| {
+        !name.is_empty()
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'@'))
+    })
+}
+
+fn endpoint(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix("https://").or(text.strip_prefix("http://")) else { return false };
+    let (host, port) = rest.split_once(':').map_or((rest, None), |(host, port)| (host, Some(port)));
+    ends_alphanumeric(host)
+        && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
+        && port.is_none_or(|port| (1..=5).contains(&port.len()) && port.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn pod_field(text: &str) -> bool {
+    let keyed = ["metadata.labels['", "metadata.annotations['"].iter().find_map(|start| text.strip_prefix(start));
+    match keyed.and_then(|rest| rest.strip_suffix("']")) {
+        Some(key) => {
+            !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'/'))
+        }
+        None => matches!(
+            text,
+            "metadata.name"
+                | "metadata.namespace"
+                | "metadata.uid"
+                | "spec.nodeName"
+                | "spec.serviceAccountName"
+                | "status.hostIP"
+                | "status.hostIPs"
+                | "status.podIP"
+                | "status.podIPs"
+        ),
+    }
+}
+
+/// A simple change that makes a text fit.
+fn advice(text: &str, valid: fn(&str) -> bool) -> Option<String> {
+    let lower = text.to_lowercase();
+    [
+        text.trim().to_owned(),
+        lower.clone(),
+        lower.replace(['_', '.', ' '], "-"),
+        format!("/{text}"),
+        text.trim_start_matches('/').to_owned(),
+    ]
+    .into_iter()
+    .find(|candidate| candidate != text && valid(candidate))
+    .map(|candidate| format!("write `{candidate}`"))
+}
+
+/// A whole number with limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Int<const MIN: u32, const MAX: u32>(pub u32);
+
+impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        let Some(Scalar::Int(value)) = node.scalar() else {
+            return reader.wrong_type(node, "a whole number");
+        };
+        match u32::try_from(value) {
+            Ok(value) if (MIN..=MAX).contains(&value) => Some(Self(value)),
+            _ => {
+                let message = format!("`{}` is {value}, outside {MIN} to {MAX}", reader.path());
+                reader.refuse(&OUT_OF_RANGE, node, message, Some(format!("give a number from {MIN} to {MAX}")))
+            }
+        }
+    }
+
+    fn schema(_: &mut Defs) -> Json {
+        json!({"type": "integer", "minimum": MIN, "maximum": MAX})
+    }
+}
+
+impl Field for bool {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        match node.scalar() {
+            Some(Scalar::Bool(value)) => Some(value),
+            _ => reader.wrong_type(node, "true or false"),
+        }
+    }
+
+    fn schema(_: &mut Defs) -> Json {
+        json!({"type": "boolean"})
+    }
+}
+
+impl Field for Quantity {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        let text = match (node.scalar(), &node.kind) {
+            (Some(Scalar::Text(text)), _) => text,
+            // `cpu: 0.5` and `memory: 1073741824` are as good as their quoted forms.
+            (Some(Scalar::Int(_) | Scalar::Float(_)), crate::source::Kind::Scalar { text, .. }) => text,
+            _ => return reader.wrong_type(node, "a quantity such as `\"32\"` or `64Gi` (a text or a number)"),
+        };
+        match Quantity::parse(text) {
+            Some(quantity) => Some(quantity),
+            None => reader.invalid(node, "a quantity such as `32`, `500m` or `64Gi`", quantity_hint(text)),
+        }
+    }
+
+    fn schema(_: &mut Defs) -> Json {
+        json!({"anyOf": [
+            {"type": "string", "pattern": Quantity::PATTERN},
+            {"type": "number", "minimum": 0, "maximum": 999_999_999_999_u64},
+        ]})
+    }
+}
+
+/// What a person meant by `64GB`, `64 Gi` or `64gi`.
+fn quantity_hint(text: &str) -> Option<String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = match unit.trim().to_ascii_lowercase().trim_end_matches('b') {
+        "k" => "k",
+        "m" => "M",
+        "g" => "G",
+        "t" => "T",
+        "ki" => "Ki",
+        "mi" => "Mi",
+        "gi" => "Gi",
+        "ti" => "Ti",
+        _ => return None,
+    };
+    let fixed = format!("{number}{unit}");
+    Quantity::parse(&fixed).map(|_| format!("write `{fixed}`"))
+}
+
+/// A span of time, in seconds: `30m`, `1h30m`, `90s`, `7d`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Duration(pub u64);
+
+impl Duration {
+    const PATTERN: &'static str = r"^([0-9]{1,6}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$";
+
+    fn parse(text: &str) -> Option<u64> {
+        let mut rest = text;
+        let mut seconds = 0;
+        for (unit, length) in [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)] {
+            let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+            if (1..=6).contains(&digits) && rest[digits..].starts_with(unit) {
+                seconds += rest[..digits].parse::<u64>().ok()? * length;
+                rest = &rest[digits + 1..];
+            }
+        }
+        (rest.is_empty() && !text.is_empty()).then_some(seconds)
+    }
+}
+
+impl Field for Duration {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        const WANTED: &str = "a duration such as `30m`, `1h30m` or `90s`";
+        if let Some(Scalar::Int(value)) = node.scalar() {
+            return reader.invalid(node, WANTED, Some(format!("name the unit: `{value}s`, `{value}m` or `{value}h`")));
+        }
+        let text = reader.text(node, "a duration such as `30m`, `1h30m` or `90s`")?;
+        match Self::parse(text) {
+            Some(seconds) => Some(Self(seconds)),
+            None => reader.invalid(node, WANTED, None),
+        }
+    }
+
+    fn schema(_: &mut Defs) -> Json {
+        json!({"type": "string", "minLength": 1, "pattern": Self::PATTERN})
+    }
+}
+
+/// A duration of at least one second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period(pub u64);
+
+impl Field for Period {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        match Duration::read(node, reader)?.0 {
+            0 => reader.invalid(node, "longer than nothing", Some("give at least `1s`".to_owned())),
+            seconds => Some(Self(seconds)),
+        }
+    }
+
+    fn schema(defs: &mut Defs) -> Json {
+        let mut schema = Duration::schema(defs);
+        schema["not"] = json!({"pattern": "^[0dhms]+$"});
+        schema
+    }
+}
+
+impl<T: Field> Field for Vec<At<T>> {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        let items = reader.list(node, "a list")?;
+        let read: Vec<_> = items.iter().enumerate().filter_map(|(index, item)| reader.item(index, item)).collect();
+        (read.len() == items.len()).then_some(read)
+    }
+
+    fn schema(defs: &mut Defs) -> Json {
+        json!({"type": "array", "items": T::schema(defs)})
+    }
+}
+
+/// A map from names of one form to values, in the order written.
+#[derive(Debug, Clone)]
+pub struct Table<K, V>(pub Vec<(At<K>, At<V>)>);
+
+impl<K: Form, V: Field> Field for Table<K, V> {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        let entries = reader.map(node, "a map")?;
+        let mut read = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let value = reader.entry(entry);
+            match misfit::<K>(&entry.key) {
+                None => {
+                    let key = At { value: K::wrap(&entry.key), span: entry.key_span, key: entry.key_span };
+                    read.extend(value.map(|value| (key, value)));
+                }
+                Some(hint) => {
+                    let message = format!("`{}` in `{}` is not {}", entry.key, reader.path(), K::WANTED);
+                    let mut problem = Problem::new(&INVALID_VALUE, entry.key_span, message);
+                    problem.hint = hint;
+                    reader.push(problem);
+                }
+            }
+        }
+        Some(Self(read))
+    }
+
+    fn schema(defs: &mut Defs) -> Json {
+        json!({
+            "type": "object",
+            "propertyNames": {"maxLength": K::MAX, "pattern": K::PATTERN},
+            "additionalProperties": V::schema(defs),
+        })
+    }
+}
+
+/// A Kubernetes fragment, taken as it is; a map.
+#[derive(Debug, Clone)]
+pub struct Fragment(pub Json);
+
+impl Field for Fragment {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        reader.map(node, "a map")?;
+        no_traps(node, reader)?;
+        Some(Self(node.to_json()))
+    }
+
+    fn schema(_: &mut Defs) -> Json {
+        json!({"type": "object"})
+    }
+}
+
+/// Refuses what readers of YAML disagree on, at any depth.
+fn no_traps<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<()> {
+    use crate::source::Kind;
+    match &node.kind {
+        Kind::Scalar { .. } => match node.scalar() {
+            Some(Scalar::Trap(_)) => reader.wrong_type(node, "a text or a number"),
+            _ => Some(()),
+        },
+        Kind::List(items) => items.iter().try_for_each(|item| no_traps(item, reader)),
+        Kind::Map(entries) => entries.iter().try_for_each(|entry| no_traps(&entry.value, reader)),
+    }
+}
