@@ -5,7 +5,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 binary=${1:-${CARGO_TARGET_DIR:-$here/../../target}/release/khorovod}
 shift || true
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/khorovod
+. "$here/../tools.sh"
+cache=${tools_cache:?}
 
 fail() {
     printf 'tests/output: %s\n' "$1" >&2
@@ -14,9 +15,9 @@ fail() {
 }
 
 [[ -x $binary ]] || fail "no binary at $binary: cargo build --release"
-for tool in python3 go shellcheck; do
-    command -v "$tool" >/dev/null || fail "$tool is missing"
-done
+need shellcheck shellcheck || fail "shellcheck is missing"
+need python3 python3-venv -c 'import ensurepip, venv' || fail "python3 with venv is missing"
+command -v go >/dev/null || fail "go is missing: the version that goyaml/go.mod names, or newer"
 
 # A folder is named by the hash of what goes into it and appears whole or not at all.
 key() { cat "$@" | sha256sum | cut -c1-16; }
@@ -25,7 +26,7 @@ venv=$cache/judges-$({ cat "$here/requirements.txt"; python3 -VV; } | key)
 if [[ ! -d $venv ]]; then
     mkdir -p "$cache"
     rm -rf "$venv.new"
-    python3 -m venv "$venv.new" || fail "python3 -m venv does not work here: install python3-venv"
+    python3 -m venv "$venv.new"
     "$venv.new/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
         -r "$here/requirements.txt" || fail "pip could not install requirements.txt"
     # The scripts of a venv name their interpreter by its path.

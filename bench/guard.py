@@ -1,0 +1,47 @@
+"""Guards speed on a noisy machine: instruction counts against bench/budget.json, within 3 %.
+
+usage: guard.py BINARY [--bless]
+The counts belong to one compiler; with another one they are shown and not judged.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import inputs
+from measure import instructions
+
+BUDGET = Path(__file__).resolve().parent / "budget.json"
+SLACK = 0.03
+
+
+def main(binary, bless=False):
+    rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    with tempfile.TemporaryDirectory(prefix="khorovod-guard-") as folder:
+        commands = inputs.counted(str(Path(binary).resolve()), folder)
+        counts = {command.name: instructions(command) for command in commands}
+    if None in counts.values():
+        print("not counted: valgrind is missing")
+        return 1
+    if bless:
+        BUDGET.write_text(json.dumps({"rustc": rustc, "instructions": counts}, indent=2) + "\n")
+        return 0
+    budget, failed = json.loads(BUDGET.read_text()), 0
+    for name, count in counts.items():
+        allowed = budget["instructions"][name]
+        over = count / allowed - 1
+        failed += over > SLACK
+        print(f"{'MISS' if over > SLACK else 'ok  '} {name}: {count:,} instructions, {over:+.1%} of the budget")
+    if budget["rustc"] != rustc:
+        print(f"not judged: the budget is for {budget['rustc']}, this is {rustc}")
+        return 0
+    print(f"{len(counts) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1], "--bless" in sys.argv))

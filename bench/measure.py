@@ -1,0 +1,102 @@
+"""How the bench measures: whole processes, runs interleaved so that noise falls on all alike."""
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+# A clean environment: nobody's shell settings in the figures.
+ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": tempfile.gettempdir(), "LC_ALL": "C.UTF-8"}
+
+
+@dataclass
+class Command:
+    """A program, its arguments, and the file it reads as standard input."""
+
+    name: str
+    words: list
+    stdin: str = "/dev/null"
+
+    def __str__(self):
+        words = " ".join(Path(word).name if "/" in word else word for word in map(str, self.words))
+        return words if self.stdin == "/dev/null" else f"{words} < {Path(self.stdin).name}"
+
+
+@dataclass
+class Times:
+    """Milliseconds of each run, in the order of the rounds."""
+
+    runs: list
+
+    @property
+    def median(self):
+        return statistics.median(self.runs)
+
+    @property
+    def least(self):
+        return min(self.runs)
+
+    @property
+    def most(self):
+        return max(self.runs)
+
+    def over(self, other):
+        """The median of the differences, round by round: both halves of a pair saw the same machine."""
+        return statistics.median(one - two for one, two in zip(self.runs, other.runs, strict=True))
+
+
+def once(command, out):
+    """Milliseconds of one run, from spawn to reaped; a failed run is no figure."""
+    read, write = os.O_RDONLY, os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    files = [
+        (os.POSIX_SPAWN_OPEN, 0, command.stdin, read, 0),
+        (os.POSIX_SPAWN_OPEN, 1, out, write, 0o600),
+        (os.POSIX_SPAWN_OPEN, 2, "/dev/null", write, 0),
+    ]
+    words = [str(word) for word in command.words]
+    start = time.perf_counter()
+    child = os.posix_spawn(words[0], words, ENVIRONMENT, file_actions=files)
+    _, status = os.waitpid(child, 0)
+    spent = (time.perf_counter() - start) * 1000
+    if os.waitstatus_to_exitcode(status):
+        raise RuntimeError(f"{command} ended with {os.waitstatus_to_exitcode(status)}")
+    return spent
+
+
+def interleaved(commands, rounds):
+    """{name: Times}: one run of each command a round, after one round to warm the caches."""
+    with tempfile.NamedTemporaryFile() as out:
+        for command in commands:
+            once(command, out.name)
+        runs = {command.name: [] for command in commands}
+        for _ in range(rounds):
+            for command in commands:
+                runs[command.name].append(once(command, out.name))
+    return {name: Times(spent) for name, spent in runs.items()}
+
+
+def peak(command):
+    """(peak resident KiB, bytes written). By GNU time: a child of ours would inherit our own peak."""
+    if not Path("/usr/bin/time").exists():
+        raise RuntimeError("peak memory needs /usr/bin/time (Debian package: time)")
+    with tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile("r") as report, open(command.stdin) as stdin:
+        words = ["/usr/bin/time", "-o", report.name, "-f", "%M", *map(str, command.words)]
+        subprocess.run(words, stdin=stdin, stdout=out, stderr=subprocess.DEVNULL, env=ENVIRONMENT, check=True)
+        return int(report.read().split()[-1]), os.path.getsize(out.name)
+
+
+def instructions(command):
+    """Instructions the process executes, counted by callgrind: the same on a busy machine."""
+    if not shutil.which("valgrind"):
+        return None
+    words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *map(str, command.words)]
+    with open(command.stdin) as stdin:
+        done = subprocess.run(words, stdin=stdin, capture_output=True, env=ENVIRONMENT)
+    if done.returncode:
+        raise RuntimeError(f"{command} under callgrind ended with {done.returncode}")
+    return int(re.search(rb"Collected : (\d+)", done.stderr)[1])

@@ -1,0 +1,166 @@
+"""Measures khorovod beside /bin/true and `helm template`, and holds it against its targets.
+
+usage: run.py BINARY [HELM CHARTS]     CHARTS: a folder of Helm charts
+Writes results.md and results.json beside this file; ends with 1 when a target is missed.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import inputs
+from inputs import ROOT, render
+from measure import Command, instructions, interleaved, peak
+
+HERE = Path(__file__).resolve().parent
+TRUE = Command("/bin/true", ["/bin/true"])
+STREAMS = (1_000, 10_000)
+
+
+def machine():
+    """One line about where the figures come from."""
+    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True).stdout.strip()
+    load = os.getloadavg()[0]
+    return f"{model}, {os.cpu_count()} CPUs, load {load:.1f}, {platform.system()} {platform.release()}, {rustc}"
+
+
+class Bench:
+    """Figures by name, targets with their verdicts, and the rows of each table."""
+
+    def __init__(self, binary, helm, charts, folder):
+        self.binary, self.helm, self.folder = binary, helm, folder
+        self.charts = sorted(path.parent for path in Path(charts).glob("*/Chart.yaml")) if charts else []
+        self.figures, self.targets, self.text = {"machine": machine()}, [], []
+
+    def target(self, what, value, limit, unit, least=False):
+        """Holds a figure against its target: at most `limit`, or at least."""
+        met = value >= limit if least else value <= limit
+        self.targets.append((what, f"{value:,.2f} {unit}", f"{'≥' if least else '≤'} {limit:g} {unit}", met))
+
+    def table(self, title, head, rows):
+        lines = [f"\n## {title}\n", f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+        self.text += lines + [f"| {' | '.join(map(str, row))} |" for row in rows]
+
+    def times(self, title, commands, rounds, beside):
+        """A table of interleaved runs with each command's ratio to one of them."""
+        times = interleaved(commands, rounds)
+        rows = []
+        for command in commands:
+            one, ratio = times[command.name], times[command.name].median / times[beside].median
+            spent = [f"{value:.2f}" for value in (one.least, one.median, one.most)]
+            rows.append((command.name, f"`{command}`", *spent, f"{ratio:.2f}"))
+            self.figures[f"{title}: {command.name}"] = {"median_ms": one.median, "min_ms": one.least, "max_ms": one.most}
+        self.table(f"{title}, {rounds} rounds, ms", ("", "command", "min", "median", "max", f"÷ {beside}"), rows)
+        return times
+
+    def memory(self, title, commands):
+        """A table of peaks; {name: (KiB, bytes written)}."""
+        peaks = {command.name: peak(command) for command in commands}
+        rows = [(name, f"{kib / 1024:.1f}", f"{written / 1024:,.0f}") for name, (kib, written) in peaks.items()]
+        self.table(f"{title}: peak memory", ("", "peak MiB", "output KiB"), rows)
+        self.figures[f"{title}: peak"] = {name: {"kib": kib, "written": written} for name, (kib, written) in peaks.items()}
+        return peaks
+
+    def smallest(self):
+        """The smallest job beside a process that does nothing."""
+        commands = [TRUE, render(self.binary, "smallest", inputs.SMALLEST)]
+        times = self.times("Process start", commands, 200, TRUE.name)
+        peaks = self.memory("Process start", commands)
+        self.target("smallest: time over /bin/true", times["smallest"].over(times[TRUE.name]), 3, "ms")
+        self.target("smallest: memory over /bin/true", (peaks["smallest"][0] - peaks[TRUE.name][0]) / 1024, 10, "MiB")
+
+    def beside_helm(self):
+        """The same job as the charts khorovod replaces."""
+        if not self.charts:
+            self.text.append("\n## Beside `helm template`\n\nNot measured: no folder of charts was given (`make bench CHARTS=DIR`).")
+            print("helm template: not measured, no folder of charts given (make bench CHARTS=DIR)")
+            return
+        charts = [Command(f"helm template {chart.name}", [self.helm, "template", "x", chart]) for chart in self.charts]
+        commands = [render(self.binary, "smallest", inputs.SMALLEST), *charts]
+        times = self.times("Beside `helm template`", commands, 25, "smallest")
+        self.memory("Beside `helm template`", commands)
+        self.figures["helm"] = subprocess.run([self.helm, "version", "--short"], capture_output=True, text=True).stdout.strip()
+        for chart in charts:
+            ratio = times[chart.name].median / times["smallest"].median
+            self.target(f"smallest: times faster than {chart.name}", ratio, 40, "×", least=True)
+
+    def streams(self):
+        """Many jobs in one run."""
+        files = [inputs.stream(self.folder, count) for count in STREAMS]
+        commands = [render(self.binary, f"{count:,} jobs", path) for count, path in zip(STREAMS, files)]
+        few, many = (command.name for command in commands)
+        times = self.times("Streams of jobs", commands, 7, few)
+        peaks = self.memory("Streams of jobs", commands)
+        base = peak(render(self.binary, "smallest", inputs.SMALLEST))[0]
+        text = {command.name: path.stat().st_size + peaks[command.name][1] for command, path in zip(commands, files)}
+        growth = (peaks[many][0] - base) / max(peaks[few][0] - base, 1) / (text[many] / text[few])
+        self.target("10,000 jobs: time", times[many].median / 1000, 2, "s")
+        self.target("10,000 jobs: growth of memory over growth of text", growth, 1.05, "×")
+        speed = text[many] / 1e6 / (times[many].median / 1000)
+        self.text.append(f"\n{many}: {text[many] / 1e6:.0f} MB of text in and out, {speed:.0f} MB/s.")
+
+    def workers(self):
+        """One very large job."""
+        counts = (1_000, 10_000, 100_000)
+        commands = [render(self.binary, f"{count:,} workers", inputs.workers(self.folder, count)) for count in counts]
+        times = self.times("Large jobs", [TRUE, *commands], 40, TRUE.name)
+        peaks = self.memory("Large jobs", commands)
+        self.target("100,000 workers: time", times["100,000 workers"].median, 50, "ms")
+        self.target("100,000 workers: memory", peaks["100,000 workers"][0] / 1024, 64, "MiB")
+
+    def examples(self):
+        """Every lesson."""
+        specs = sorted(ROOT.glob("examples/*/job.yaml"))
+        commands = [render(self.binary, spec.parent.name, spec) for spec in specs]
+        self.times("Every example", commands, 20, "smallest")
+
+    def counts(self):
+        """Instructions, and the size of the binary."""
+        rows = []
+        for command in inputs.counted(self.binary, self.folder):
+            count = instructions(command)
+            rows.append((command.name, f"{count:,}" if count else "not counted: valgrind is missing"))
+            self.figures.setdefault("instructions", {})[command.name] = count
+        self.table("Instructions, by callgrind", ("", "instructions"), rows)
+        size = os.path.getsize(self.binary)
+        self.figures["binary_bytes"] = size
+        self.target("release binary", size / 2**20, 6, "MiB")
+
+    def write(self):
+        """results.md and results.json."""
+        rows = [(what, value, limit, "met" if met else "**missed**") for what, value, limit, met in self.targets]
+        details, self.text = self.text, []
+        self.table("Targets", ("", "measured", "target", ""), rows)
+        head = [
+            "# Last figures\n",
+            "Written by `make bench`. Whole processes, from spawn to exit, output into a file; the runs of a table are",
+            "interleaved, and min, median and max show the noise of the machine.\n",
+            self.figures["machine"],
+        ]
+        (HERE / "results.md").write_text("\n".join([*head, *self.text, *details]) + "\n")
+        self.figures["targets"] = {what: {"value": value, "limit": limit, "met": met} for what, value, limit, met in self.targets}
+        (HERE / "results.json").write_text(json.dumps(self.figures, indent=2, ensure_ascii=False) + "\n")
+        for what, value, limit, met in self.targets:
+            print(f"{'ok  ' if met else 'MISS'} {what}: {value} ({limit})")
+        missed = sum(not met for *_, met in self.targets)
+        print(f"{len(self.targets) - missed} targets met, {missed} missed; figures in bench/results.md")
+        return 1 if missed else 0
+
+
+def main(binary, helm=None, charts=None):
+    with tempfile.TemporaryDirectory(prefix="khorovod-bench-") as folder:
+        bench = Bench(str(Path(binary).resolve()), helm, charts, folder)
+        for part in (bench.smallest, bench.beside_helm, bench.streams, bench.workers, bench.examples, bench.counts):
+            part()
+        return bench.write()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 4):
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Measures the release binary: bench/run.sh [guard [--bless]]
+# CHARTS=DIR adds `helm template` of every chart in DIR; HELM=PATH names the helm to use, else the
+# one in PATH, else one built once into the cache folder.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+version=v4.3.1
+. "$root/tests/tools.sh"
+cache=${tools_cache:?}
+binary=${KHOROVOD:-${CARGO_TARGET_DIR:-$root/target}/release/khorovod}
+
+fail() {
+    printf 'bench: %s\n' "$1" >&2
+    exit 2
+}
+
+find_helm() {
+    if [[ -n ${HELM:-} ]]; then
+        printf '%s' "$HELM"
+    elif command -v helm; then
+        :
+    else
+        if [[ ! -x $cache/bin/helm ]]; then
+            command -v go >/dev/null || fail "helm is missing, and go to build it"
+            printf 'bench: building helm %s once, some minutes\n' "$version" >&2
+            GOBIN=$cache/bin nice go install "helm.sh/helm/v4/cmd/helm@$version" >&2 || fail "helm does not build"
+        fi
+        printf '%s' "$cache/bin/helm"
+    fi
+}
+
+need valgrind valgrind || fail "valgrind counts the instructions"
+need /usr/bin/time time || fail "GNU time tells the peak of memory"
+[[ -n ${KHOROVOD:-} ]] || (cd "$root" && cargo build --release --locked)
+export PYTHONDONTWRITEBYTECODE=1
+if [[ ${1:-} == guard ]]; then
+    exec python3 "$root/bench/guard.py" "$binary" "${@:2}"
+elif [[ -n ${CHARTS:-} ]]; then
+    helm=$(find_helm)
+    exec python3 "$root/bench/run.py" "$binary" "$helm" "$CHARTS"
+else
+    exec python3 "$root/bench/run.py" "$binary"
+fi
