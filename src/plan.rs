@@ -3,7 +3,21 @@
 //!
 //! The plan knows Kubernetes' limits, MPI and Horovod; it knows no YAML and no shell.
 
-use crate::spec::valid::Spec;
+mod environment;
+mod hosts;
+mod launch;
+mod level;
+
+use crate::spec::valid::{CodeSource, Controller, LauncherKind, Spec, VolumeSource};
+
+pub use level::Level;
+
+/// Where scripts write at start, and where the seeds' users look for the hostfile.
+pub const GENERATED: &str = "/horovod/generated";
+/// The port of torchrun's rendezvous at index 0.
+pub const RENDEZVOUS_PORT: u16 = 29_400;
+/// What `kubectl apply` can still carry in its annotation, with room for labels and the rest.
+pub const MAX_CONFIG_MAP: usize = 200 << 10;
 
 /// The shape a job takes in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,10 +80,102 @@ pub struct Plan {
     pub level: Level,
 }
 
-/// A Pod Security level and what keeps the job from a stricter one.
-#[derive(Debug, Clone)]
-pub struct Level {
-    /// `restricted`, `baseline` or `privileged`.
-    pub name: &'static str,
-    pub reasons: Vec<String>,
+impl Plan {
+    /// Derives everything but the run's name.
+    pub fn new(spec: Spec) -> Self {
+        let shape = match (spec.launcher.kind, spec.controller) {
+            (LauncherKind::Torchrun, _) => Shape::Torchrun,
+            (_, Controller::Job) => Shape::IndexedJob,
+            (_, Controller::StatefulSet) => Shape::StatefulSet,
+        };
+        let workers = spec.groups.iter().map(|group| group.replicas).sum();
+        let leader = spec.groups.first().filter(|_| spec.launcher.runs_ranks);
+        let ranks = |group: &crate::spec::valid::Group| group.replicas.saturating_mul(group.slots);
+        let np = spec.groups.iter().map(ranks).sum::<u32>() + leader.map_or(0, |group| group.slots);
+        let gpus = spec.groups.iter().map(|group| group.replicas.saturating_mul(group.gpus)).sum::<u32>()
+            + leader.map_or(0, |group| group.gpus);
+        let code = match spec.code.as_ref().map(|code| &code.source) {
+            Some(CodeSource::Files(files)) => chunks(files),
+            _ => Vec::new(),
+        };
+        let mut plan = Self {
+            shape,
+            run: String::new(),
+            teams: Vec::new(),
+            workers,
+            np,
+            gpus,
+            launch: Vec::new(),
+            env: Vec::new(),
+            hostfile: None,
+            code,
+            level: level::level(&spec),
+            spec,
+        };
+        plan.launch = launch::launch(&plan);
+        plan.name_run(String::new());
+        plan
+    }
+
+    /// Gives the run its name, and what is named after it.
+    pub fn name_run(&mut self, run: String) {
+        self.run = run;
+        self.teams = hosts::teams(self);
+        self.hostfile = hosts::hostfile(self);
+        self.env = environment::environment(self);
+    }
+
+    /// `<job>-<run>`: the stem of everything that belongs to the run.
+    pub fn stem(&self) -> String {
+        format!("{}-{}", self.spec.name, self.run)
+    }
+
+    /// The host rank 0 runs on.
+    pub fn first_host(&self) -> String {
+        match self.spec.launcher.runs_ranks {
+            true => format!("{}-launcher.{}", self.stem(), self.spec.name),
+            false => self.teams.first().map_or_else(String::new, |team| team.host(0, &self.spec.name)),
+        }
+    }
+
+    /// Whether pods reach each other by ssh.
+    pub fn uses_ssh(&self) -> bool {
+        self.shape != Shape::Torchrun
+    }
+
+    /// Whether the launcher needs the right to scale the workers.
+    pub fn scales(&self) -> bool {
+        self.shape == Shape::StatefulSet && !self.spec.lifecycle.keep
+    }
+
+    /// Whether any volume is copied from or to a bucket.
+    pub fn has_s3(&self) -> bool {
+        self.spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::S3(_)))
+    }
+}
+
+/// Files in bundles that each fit a ConfigMap; a single file always does, by a rule of the spec.
+fn chunks(files: &[(String, String)]) -> Vec<Vec<(String, String)>> {
+    let mut chunks: Vec<Vec<(String, String)>> = Vec::new();
+    let mut room = 0;
+    for (name, text) in files {
+        let size = name.len() + json_size(text);
+        if chunks.is_empty() || size > room {
+            chunks.push(Vec::new());
+            room = MAX_CONFIG_MAP;
+        }
+        room = room.saturating_sub(size);
+        chunks.last_mut().into_iter().for_each(|chunk| chunk.push((name.clone(), text.clone())));
+    }
+    chunks
+}
+
+/// The bytes a text takes as a JSON string, as Go writes it (`<`, `>` and `&` escaped).
+pub fn json_size(text: &str) -> usize {
+    let size = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+        b'<' | b'>' | b'&' | 0..=0x1f | 0x7f => 6,
+        _ => 1,
+    };
+    text.bytes().map(size).sum::<usize>() + 2
 }

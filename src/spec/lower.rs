@@ -221,6 +221,7 @@ fn group(raw: &raw::Group, defaults: &mut Defaults) -> Group {
         resources: worker_resources(raw, gpus, &gpu_resource),
         gpu_resource,
         slots,
+        rdma: raw.rdma.is_some(),
         shm,
     }
 }

@@ -115,6 +115,8 @@ pub struct Group {
     /// Ranks a worker runs.
     pub slots: u32,
     pub resources: Resources,
+    /// Whether its containers need the capability `IPC_LOCK`.
+    pub rdma: bool,
     /// Size of the memory-backed `/dev/shm`.
     pub shm: Quantity,
 }

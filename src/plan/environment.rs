@@ -1,0 +1,121 @@
+//! What khorovod sets for every process: MPI's, NCCL's and Horovod's knobs. What the user's `env`
+//! sets is left out: it wins.
+
+use crate::spec::valid::{Collective, LauncherKind, Mpi};
+use super::{EnvPair, GENERATED, Plan, RENDEZVOUS_PORT, Shape};
+
+/// Names and values, in the order they are written.
+pub fn environment(plan: &Plan) -> Vec<EnvPair> {
+    let mut env = Vec::new();
+    match plan.shape {
+        Shape::Torchrun => torchrun(plan, &mut env),
+        Shape::StatefulSet | Shape::IndexedJob => mpi(plan, &mut env),
+    }
+    collective(&plan.spec.collective, &mut env);
+    if let Some(logdir) = &plan.spec.observability.tensorboard {
+        set(&mut env, "TENSORBOARD_LOGDIR", logdir.clone());
+    }
+    env.retain(|(name, _)| !plan.spec.env.iter().any(|own| own.name == *name));
+    env
+}
+
+fn set(env: &mut Vec<EnvPair>, name: &str, value: impl Into<String>) {
+    env.push((name.to_owned(), value.into()));
+}
+
+fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
+    let hostfile = format!("{GENERATED}/hostfile");
+    let ssh = format!("{GENERATED}/bin/ssh");
+    match plan.spec.launcher.mpi {
+        // Open MPI ignores names it does not know, so both generations' names are set.
+        Mpi::OpenMpi => {
+            let parallel = plan.workers.clamp(1, 256).to_string();
+            set(env, "OMPI_MCA_orte_default_hostfile", &*hostfile);
+            set(env, "PRTE_MCA_prte_default_hostfile", &*hostfile);
+            set(env, "OMPI_MCA_orte_keep_fqdn_hostnames", "true");
+            set(env, "PRTE_MCA_prte_keep_fqdn_hostnames", "false");
+            set(env, "OMPI_MCA_plm_rsh_agent", &*ssh);
+            set(env, "PRTE_MCA_plm_ssh_agent", &*ssh);
+            set(env, "OMPI_MCA_plm_rsh_no_tree_spawn", "1");
+            set(env, "PRTE_MCA_plm_ssh_no_tree_spawn", "1");
+            set(env, "OMPI_MCA_plm_rsh_num_concurrent", &*parallel);
+            set(env, "PRTE_MCA_plm_ssh_num_concurrent", &*parallel);
+            if plan.spec.security.run_as_user == Some(0) {
+                set(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");
+                set(env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+                set(env, "PRTE_ALLOW_RUN_AS_ROOT", "1");
+                set(env, "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            }
+        }
+        Mpi::IntelMpi => {
+            set(env, "I_MPI_HYDRA_HOST_FILE", &*hostfile);
+            set(env, "I_MPI_HYDRA_BOOTSTRAP", "ssh");
+            set(env, "I_MPI_HYDRA_BOOTSTRAP_EXEC", &*ssh);
+        }
+        Mpi::Mpich => {
+            set(env, "HYDRA_HOST_FILE", &*hostfile);
+            set(env, "HYDRA_LAUNCHER", "ssh");
+            set(env, "HYDRA_LAUNCHER_EXEC", &*ssh);
+        }
+    }
+}
+
+fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
+    let spec = &plan.spec;
+    let first = plan.first_host();
+    let slots = spec.groups.first().map_or(1, |group| group.slots);
+    set(env, "PET_NPROC_PER_NODE", slots.to_string());
+    set(env, "PET_MAX_RESTARTS", spec.launcher.retries.to_string());
+    match &spec.elastic {
+        Some(elastic) => {
+            set(env, "PET_NNODES", format!("{}:{}", elastic.min_workers, elastic.max_workers));
+            set(env, "PET_RDZV_BACKEND", "c10d");
+            set(env, "PET_RDZV_ENDPOINT", format!("{first}:{RENDEZVOUS_PORT}"));
+            set(env, "PET_RDZV_ID", plan.stem());
+            set(env, "PET_RDZV_CONF", format!("join_timeout={}", elastic.timeout));
+        }
+        None => {
+            set(env, "PET_NNODES", plan.workers.to_string());
+            set(env, "PET_MASTER_ADDR", first);
+            set(env, "PET_MASTER_PORT", RENDEZVOUS_PORT.to_string());
+        }
+    }
+    debug_assert_eq!(spec.launcher.kind, LauncherKind::Torchrun);
+}
+
+fn collective(knobs: &Collective, env: &mut Vec<EnvPair>) {
+    let flag = |on: bool| if on { "1" } else { "0" };
+    if let Some(level) = knobs.debug {
+        set(env, "NCCL_DEBUG", level);
+    }
+    if let Some(interface) = &knobs.interface {
+        set(env, "NCCL_SOCKET_IFNAME", &**interface);
+        match interface.strip_prefix('^') {
+            Some(excluded) => set(env, "OMPI_MCA_btl_tcp_if_exclude", excluded),
+            None => {
+                let plain = interface.trim_start_matches('=');
+                set(env, "OMPI_MCA_btl_tcp_if_include", plain);
+                set(env, "GLOO_SOCKET_IFNAME", plain);
+                set(env, "HOROVOD_GLOO_IFACE", plain.split(',').next().unwrap_or_default());
+            }
+        }
+    }
+    if let Some(on) = knobs.infiniband {
+        set(env, "NCCL_IB_DISABLE", flag(!on));
+    }
+    if let Some(threshold) = &knobs.fusion_threshold {
+        set(env, "HOROVOD_FUSION_THRESHOLD", threshold.value().to_string());
+    }
+    if let Some(milliseconds) = knobs.cycle_time {
+        set(env, "HOROVOD_CYCLE_TIME", milliseconds.to_string());
+    }
+    if let Some(on) = knobs.autotune {
+        set(env, "HOROVOD_AUTOTUNE", flag(on));
+    }
+    if let Some(on) = knobs.hierarchical_allreduce {
+        set(env, "HOROVOD_HIERARCHICAL_ALLREDUCE", flag(on));
+    }
+    if let Some(path) = &knobs.timeline {
+        set(env, "HOROVOD_TIMELINE", &**path);
+    }
+}

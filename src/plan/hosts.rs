@@ -1,0 +1,49 @@
+//! Who stands in the hostfile, under which name, with how many slots.
+
+use crate::spec::valid::Mpi;
+use super::{MAX_CONFIG_MAP, Plan, Shape, Team};
+
+/// The worker groups with their workloads' names.
+pub fn teams(plan: &Plan) -> Vec<Team> {
+    let stem = plan.stem();
+    let team = |(index, group): (usize, &crate::spec::valid::Group)| Team {
+        group: index,
+        workload: match (plan.shape, &group.name) {
+            (Shape::StatefulSet, Some(name)) => format!("{stem}-worker-{name}"),
+            (Shape::StatefulSet, None) => format!("{stem}-worker"),
+            (Shape::IndexedJob | Shape::Torchrun, _) => stem.clone(),
+        },
+        replicas: group.replicas,
+        slots: group.slots,
+    };
+    plan.spec.groups.iter().enumerate().map(team).collect()
+}
+
+/// The hostfile, or none where it would not fit beside the scripts.
+pub fn hostfile(plan: &Plan) -> Option<String> {
+    if !plan.uses_ssh() {
+        return None;
+    }
+    let service = &plan.spec.name;
+    let line = plan.teams.iter().map(|team| team.host(team.replicas, service).len() + " slots=1024\n".len()).max();
+    if line.unwrap_or(0) * (plan.workers as usize + 1) > MAX_CONFIG_MAP / 2 {
+        return None;
+    }
+    let slots = match plan.spec.launcher.mpi {
+        Mpi::OpenMpi => " slots=",
+        Mpi::IntelMpi | Mpi::Mpich => ":",
+    };
+    let slots = if plan.spec.launcher.kind == crate::spec::valid::LauncherKind::Mpirun { slots } else { " slots=" };
+    let mut text = String::new();
+    if plan.spec.launcher.runs_ranks
+        && let Some(team) = plan.teams.first()
+    {
+        text.push_str(&format!("{}{slots}{}\n", plan.first_host(), team.slots));
+    }
+    for team in &plan.teams {
+        for index in 0..team.replicas {
+            text.push_str(&format!("{}{slots}{}\n", team.host(index, service), team.slots));
+        }
+    }
+    Some(text)
+}
