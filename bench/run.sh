@@ -5,6 +5,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 version=v4.3.1
+# shellcheck source=tests/tools.sh
 . "$root/tests/tools.sh"
 cache=${tools_cache:?}
 binary=${KHOROVOD:-${CARGO_TARGET_DIR:-$root/target}/release/khorovod}

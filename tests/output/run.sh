@@ -5,6 +5,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 binary=${1:-${CARGO_TARGET_DIR:-$here/../../target}/release/khorovod}
 shift || true
+# shellcheck source=tests/tools.sh
 . "$here/../tools.sh"
 cache=${tools_cache:?}
 

@@ -54,6 +54,7 @@ def differences(readings):
             for left, right in zip(expected, seen):
                 if canonical(left) != canonical(right):
                     wrong.append(f"{first} and {reader} differ at {_place(left, right)}")
+                    break
     except (TypeError, ValueError) as error:
         wrong.append(f"not JSON: {error}")
     return wrong

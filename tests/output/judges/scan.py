@@ -46,14 +46,15 @@ def judge(corpus):
     for example in corpus.examples:
         (folder / f"{example.name}.yaml").write_bytes(example.text)
     report, skips, used = scan(folder), yaml.safe_load(SKIPS.read_text()) or [], Counter()
-    verdict = Verdict("checkov", "")
+    verdict, unexcused = Verdict("checkov", ""), {}
     for failed in report["results"]["failed_checks"]:
         number = excuse(failed, skips)
         if number is None:
-            example, evaluated = Path(failed["file_path"]).stem, failed["check_result"].get("evaluated_keys")
-            what = f"{failed['check_id']} {failed['check_name']} {evaluated or ''}"
-            verdict.failures.append(f"{example}: {failed['resource']}: {what}")
+            what = f"{failed['check_id']} {failed['check_name']}, on {failed['resource'].split('.')[0]}"
+            unexcused.setdefault(what, []).append(Path(failed["file_path"]).stem)
         used[number] += 1
+    for what, examples in sorted(unexcused.items()):
+        verdict.failures.append(f"{what}: {len(examples)} times in {', '.join(sorted(set(examples)))}")
     for number, skip in enumerate(skips):
         verdict.notes.append(f"excused {used[number]} times: {skip['check']} {skip['title']}: {skip['reason']}")
         if not used[number]:
