@@ -98,7 +98,7 @@ def _template_breaks(template, claims=()):
 
 
 def _workload_breaks(document):
-    kind, name, spec = document["kind"], document["metadata"]["name"], document["spec"]
+    kind, name, spec = document["kind"], document["metadata"]["name"], document.get("spec") or {}
     if kind == "StatefulSet":
         annotations = document["metadata"].get("annotations") or {}
         replicas = int(spec.get("replicas") or annotations.get("khorovod.dev/replicas") or 1)
