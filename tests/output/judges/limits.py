@@ -26,7 +26,7 @@ DATA = 1024 * 1024  # the values of a ConfigMap or Secret
 REQUEST = 1536 * 1024  # etcd refuses more
 ENV_STRING = 128 * 1024  # Linux: one environment string or argument
 ENV_TOTAL = 1024 * 1024  # Linux: half of what argv and environment may take by default
-CASES = int(os.environ.get("OUTPUT_CASES", "300"))
+CASES = int(os.environ.get("OUTPUT_CASES", "300")) // 3
 WORKERS = (1, 2, 9, 10, 11, 64, 100, 999, 1_000, 1_001, 9_999, 10_000, 10_001, 65_536, 99_999, 100_000)
 
 
@@ -136,13 +136,16 @@ def breaks(document):
     if "namespace" in metadata and not DNS_LABEL.fullmatch(metadata["namespace"]):
         yield f"namespace {metadata['namespace']!r}"
     yield from _metadata_breaks(metadata, "metadata")
-    size = len(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode())
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    size = len(text.encode())
     if size > REQUEST:
         yield f"{size} bytes: the API server takes {REQUEST}"
-    # kubectl apply copies the object into an annotation, beside those it already has.
+    # kubectl apply copies the object into an annotation, beside those it already has; Go's JSON
+    # writes <, > and & as six characters each.
+    copied = size + 5 * sum(map(text.count, "<>&"))
     own = sum(len(key.encode()) + len(str(value).encode()) for key, value in (metadata.get("annotations") or {}).items())
-    if size + own + len("kubectl.kubernetes.io/last-applied-configuration") > ANNOTATIONS:
-        yield f"{size} bytes of JSON: kubectl apply has room for {ANNOTATIONS}"
+    if copied + own + len("kubectl.kubernetes.io/last-applied-configuration") > ANNOTATIONS:
+        yield f"{copied} bytes of JSON: kubectl apply has room for {ANNOTATIONS}"
     if kind in ("ConfigMap", "Secret"):
         values = {**(document.get("data") or {}), **(document.get("stringData") or {}), **(document.get("binaryData") or {})}
         if sum(len(key) + len(value.encode()) for key, value in values.items()) > DATA:
@@ -200,8 +203,13 @@ def longest_name(corpus, workers, shape):
 
 def large_spec(chance):
     """A job that is large in some of the ways a job can be."""
-    size = lambda *choices: chance.choice(choices) + chance.randint(-60, 60)
-    name = lambda most: "n" * chance.randint(1, most)
+
+    def size(*choices):
+        return chance.choice(choices) + chance.randint(-60, 60)
+
+    def name(most):
+        return "n" * chance.randint(1, most)
+
     shape = chance.choice(["statefulset", "job", "torchrun", "elastic", "groups"])
     job = json.loads(spec_of(name(40), chance.choice([1, 3, 100, 10_000, 50_000]), shape))
     spec = job["spec"]
@@ -211,7 +219,7 @@ def large_spec(chance):
         elif way == "variables":
             spec["env"] = {f"E{number}": "x" * chance.choice([10, 1_000]) for number in range(size(100, 1_000, 3_000))}
         elif way == "code":
-            files = {"a.py": "x" * size(100, 262_144, 600_000, 1_048_576), "b.py": '"\n' * size(100, 60_000, 130_000)}
+            files = {"a.py": "x" * size(100, 262_144, 600_000, 1_048_576), "b.py": chance.choice(['"\n', "<&>"]) * size(100, 40_000, 130_000)}
             spec["code"] = {"files": files, "mountPath": "/code"}
         elif way == "files":
             files = {f"{number}.py": "é" * chance.choice([100, 20_000]) for number in range(size(70, 100, 200))}

@@ -11,6 +11,7 @@ import yaml
 
 from .corpus import Verdict
 
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "scanners.md"
 SKIPS = Path(__file__).resolve().parents[1] / "checkov-skips.yaml"
 
 
@@ -39,6 +40,14 @@ def excuse(failed, skips):
     return None
 
 
+def undocumented(skips):
+    """The rows in which docs/scanners.md and the skips differ."""
+    rows = {line for line in DOCS.read_text().splitlines() if line.startswith("| `CKV")}
+    meant = {f"| `{skip['check']}` | {skip['title']} | {skip['reason']} |" for skip in skips}
+    yield from (f"docs/scanners.md lacks the row {row}" for row in sorted(meant - rows))
+    yield from (f"docs/scanners.md has a row of no skip: {row}" for row in sorted(rows - meant))
+
+
 def judge(corpus):
     """One file an example, one checkov for all. A skip that excuses nothing is a failure too."""
     folder = corpus.scratch / "checkov"
@@ -59,6 +68,7 @@ def judge(corpus):
         verdict.notes.append(f"excused {used[number]} times: {skip['check']} {skip['title']}: {skip['reason']}")
         if not used[number]:
             verdict.failures.append(f"checkov-skips.yaml: {skip['check']} excuses nothing any more: remove it")
+    verdict.failures += undocumented(skips)
     summary = report["summary"]
     excused = sum(count for number, count in used.items() if number is not None)
     verdict.counted = (
