@@ -12,7 +12,7 @@ need() {
     "$command" "${@:---version}" >/dev/null 2>&1 && return
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         echo "installing $package"
-        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" &&
+        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >/dev/null &&
             "$command" "${@:---version}" >/dev/null && return
     fi
     echo "'$command' is missing or incomplete and could not be installed; on Debian: apt-get install $package" >&2
