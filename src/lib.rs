@@ -13,6 +13,7 @@
 //! One verb does it all: [`render`]. Nothing here reads a file, the environment or a clock;
 //! key material is an [input](Inputs::keys).
 
+mod emit;
 mod plan;
 pub mod problem;
 mod source;

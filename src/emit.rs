@@ -1,0 +1,336 @@
+//! Objects → YAML, the last step: a serde serializer that writes the text Kubernetes' own tools
+//! would, straight into one string.
+//!
+//! Two-space indent, lists not indented under their key, scripts as literal blocks. No tree is
+//! built and nothing is allocated a field. What a string looks like is decided in [scalar].
+
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::{self, Display, Write as _};
+
+use serde::ser::{self, Error as _, Impossible, Serialize};
+
+/// Appends `value` as one document, without `---`.
+pub fn to_yaml<T: Serialize + ?Sized>(value: &T, out: &mut String) {
+    let document = Node { out, column: 0, place: Place::Start };
+    value.serialize(document).expect("keys of objects are strings");
+}
+
+/// Past this many bytes a reader need not see that a line starts with a key.
+const LONGEST_KEY: usize = 1000;
+
+/// A value that YAML cannot take; no object holds one.
+#[derive(Debug)]
+struct Error(String);
+
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl ser::Error for Error {
+    fn custom<T: Display>(message: T) -> Self {
+        Self(message.to_string())
+    }
+}
+
+/// What stands before a node on its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Nothing: the node is the document.
+    Start,
+    /// `key:`, and `column` is the key's.
+    Key,
+    /// `- `, and `column` is the dash's.
+    Dash,
+    /// The node is itself a key, at `column`.
+    Name,
+}
+
+/// Where a value is about to be written.
+struct Node<'a> {
+    out: &'a mut String,
+    column: usize,
+    place: Place,
+}
+
+impl<'a> Node<'a> {
+    /// Writes a number or word as it is.
+    fn bare(mut self, text: impl Display) -> Result<(), Error> {
+        self.no_key()?;
+        self.space();
+        writeln!(self.out, "{text}").map_err(Error::custom)
+    }
+
+    /// Only strings are keys.
+    fn no_key(&self) -> Result<(), Error> {
+        if self.place == Place::Name { Err(Error::custom("a key that is no string")) } else { Ok(()) }
+    }
+
+    /// Writes a key and its colon.
+    fn key(self, name: &str) {
+        let start = self.out.len();
+        scalar::line(name, self.out);
+        if self.out.len() - start > LONGEST_KEY {
+            self.out.insert_str(start, "? ");
+            self.out.push('\n');
+            indent(self.out, self.column);
+        }
+        self.out.push(':');
+    }
+
+    fn space(&mut self) {
+        if self.place == Place::Key {
+            self.out.push(' ');
+        }
+    }
+
+    /// The entries of a map, which stand deeper than what the map hangs on.
+    fn map(self) -> Result<Block<'a>, Error> {
+        self.no_key()?;
+        let column = if self.place == Place::Start { 0 } else { self.column + 2 };
+        Ok(Block { node: self, column, empty: true })
+    }
+
+    /// The items of a list, which stand right under a key but deeper than a dash.
+    fn list(self) -> Result<Block<'a>, Error> {
+        self.no_key()?;
+        let column = if self.place == Place::Dash { self.column + 2 } else { self.column };
+        Ok(Block { node: self, column, empty: true })
+    }
+}
+
+/// A map or list while it is written. Nothing is written before its first child, so that one
+/// without children can become `{}` or `[]`.
+struct Block<'a> {
+    node: Node<'a>,
+    column: usize,
+    empty: bool,
+}
+
+impl Block<'_> {
+    /// Goes to where the next child starts.
+    fn line(&mut self) {
+        let inline = self.empty && self.node.place != Place::Key;
+        if self.empty && self.node.place == Place::Key {
+            self.node.out.push('\n');
+        }
+        if !inline {
+            indent(self.node.out, self.column);
+        }
+        self.empty = false;
+    }
+
+    fn child(&mut self, place: Place) -> Node<'_> {
+        Node { out: self.node.out, column: self.column, place }
+    }
+
+    fn finish(mut self, brackets: &str) {
+        if self.empty {
+            self.node.space();
+            self.node.out.push_str(brackets);
+            self.node.out.push('\n');
+        }
+    }
+}
+
+fn indent(out: &mut String, columns: usize) {
+    const SPACES: &str = "                                                                ";
+    let mut left = columns;
+    while left > SPACES.len() {
+        out.push_str(SPACES);
+        left -= SPACES.len();
+    }
+    out.push_str(&SPACES[..left]);
+}
+
+macro_rules! bare {
+    ($($method:ident($type:ty))+) => {
+        $(fn $method(self, v: $type) -> Result<(), Error> {
+            self.bare(v)
+        })+
+    };
+}
+
+impl<'a> ser::Serializer for Node<'a> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Block<'a>;
+    type SerializeTuple = Block<'a>;
+    type SerializeTupleStruct = Block<'a>;
+    type SerializeTupleVariant = Impossible<(), Error>;
+    type SerializeMap = Block<'a>;
+    type SerializeStruct = Block<'a>;
+    type SerializeStructVariant = Impossible<(), Error>;
+
+    bare! {
+        serialize_bool(bool) serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
+        serialize_u8(u8) serialize_u16(u16) serialize_u32(u32) serialize_u64(u64)
+    }
+    fn serialize_f32(self, v: f32) -> Result<(), Error> {
+        self.serialize_f64(f64::from(v))
+    }
+    fn serialize_f64(self, v: f64) -> Result<(), Error> {
+        self.bare(scalar::Float(v))
+    }
+    fn serialize_char(self, v: char) -> Result<(), Error> {
+        self.serialize_str(v.encode_utf8(&mut [0; 4]))
+    }
+    fn serialize_str(mut self, v: &str) -> Result<(), Error> {
+        self.space();
+        match self.place {
+            Place::Name => {
+                self.key(v);
+                return Ok(());
+            }
+            // A block that hangs on nothing could hold a line that ends the document.
+            Place::Start => scalar::line(v, self.out),
+            Place::Key | Place::Dash => scalar::value(v, self.column + 2, self.out),
+        }
+        self.out.push('\n');
+        Ok(())
+    }
+    fn serialize_bytes(self, v: &[u8]) -> Result<(), Error> {
+        self.collect_seq(v)
+    }
+    fn serialize_none(self) -> Result<(), Error> {
+        self.serialize_unit()
+    }
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+    fn serialize_unit(self) -> Result<(), Error> {
+        self.bare("null")
+    }
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
+        self.serialize_unit()
+    }
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
+        self.serialize_str(variant)
+    }
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        let mut map = self.map()?;
+        ser::SerializeMap::serialize_entry(&mut map, variant, value)?;
+        ser::SerializeMap::end(map)
+    }
+    fn serialize_seq(self, _: Option<usize>) -> Result<Block<'a>, Error> {
+        self.list()
+    }
+    fn serialize_tuple(self, _: usize) -> Result<Block<'a>, Error> {
+        self.list()
+    }
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Block<'a>, Error> {
+        self.list()
+    }
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Error> {
+        Err(Error::custom("a tuple variant"))
+    }
+    fn serialize_map(self, _: Option<usize>) -> Result<Block<'a>, Error> {
+        self.map()
+    }
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Block<'a>, Error> {
+        self.map()
+    }
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Error> {
+        Err(Error::custom("a struct variant"))
+    }
+}
+
+impl ser::SerializeSeq for Block<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        self.line();
+        self.node.out.push_str("- ");
+        value.serialize(self.child(Place::Dash))
+    }
+    fn end(self) -> Result<(), Error> {
+        self.finish("[]");
+        Ok(())
+    }
+}
+
+impl ser::SerializeTuple for Block<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        ser::SerializeSeq::serialize_element(self, value)
+    }
+    fn end(self) -> Result<(), Error> {
+        ser::SerializeSeq::end(self)
+    }
+}
+
+impl ser::SerializeTupleStruct for Block<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        ser::SerializeSeq::serialize_element(self, value)
+    }
+    fn end(self) -> Result<(), Error> {
+        ser::SerializeSeq::end(self)
+    }
+}
+
+impl ser::SerializeMap for Block<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        self.line();
+        key.serialize(self.child(Place::Name))
+    }
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        value.serialize(self.child(Place::Key))
+    }
+    fn end(self) -> Result<(), Error> {
+        self.finish("{}");
+        Ok(())
+    }
+}
+
+impl ser::SerializeStruct for Block<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
+        // Field names are ours, and none of them needs quotes.
+        self.line();
+        self.node.out.push_str(key);
+        self.node.out.push(':');
+        value.serialize(self.child(Place::Key))
+    }
+    fn end(self) -> Result<(), Error> {
+        self.finish("{}");
+        Ok(())
+    }
+}

@@ -1,0 +1,199 @@
+//! How a string looks: plain, quoted, or a literal block.
+//!
+//! Plain only where no reader of YAML 1.1 or 1.2 could take it for anything but that string, and
+//! a block only where every reader agrees on its lines; quotes are never wrong.
+
+use std::fmt;
+
+/// Spaces, `:` and `#`: what they do depends on their neighbours.
+const NEIGHBOURS: u8 = 1;
+/// Past ASCII: nearly all of it is text.
+const WIDE: u8 = 2;
+/// Quotes and backslashes, ugly between double quotes.
+const QUOTE: u8 = 4;
+const NEWLINE: u8 = 8;
+const TAB: u8 = 16;
+/// Cannot stand in YAML unescaped.
+const CONTROL: u8 = 32;
+
+static CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b' ' | b':' | b'#' => NEIGHBOURS,
+            b'"' | b'\\' => QUOTE,
+            b'\n' => NEWLINE,
+            b'\t' => TAB,
+            0..b' ' | 0x7f => CONTROL,
+            0x80.. => WIDE,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// All classes that occur in a text.
+fn classes(text: &str) -> u8 {
+    let classes = text.bytes().fold(0, |all, byte| all | CLASSES[usize::from(byte)]);
+    if classes & WIDE != 0 && text.chars().any(odd) { classes | CONTROL } else { classes }
+}
+
+/// Characters past ASCII that YAML forbids, takes for a line break, or drops.
+fn odd(c: char) -> bool {
+    matches!(c, '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Writes a value whose lines, where it has several, stand at `column`.
+pub fn value(text: &str, column: usize, out: &mut String) {
+    let classes = classes(text);
+    if classes & (NEWLINE | CONTROL) == NEWLINE && block(text, column, out) {
+        return;
+    }
+    short(text, classes, out);
+}
+
+/// Writes a text on one line.
+pub fn line(text: &str, out: &mut String) {
+    short(text, classes(text), out);
+}
+
+fn short(text: &str, classes: u8, out: &mut String) {
+    if plain(text, classes) {
+        out.push_str(text);
+    } else if classes & !(NEIGHBOURS | WIDE) == QUOTE {
+        single(text, out);
+    } else {
+        double(text, out);
+    }
+}
+
+/// Writes a literal block, or nothing where readers might not agree on it.
+fn block(text: &str, column: usize, out: &mut String) -> bool {
+    let body = text.trim_start_matches('\n');
+    // A text of line breaks alone has no line to find the indent by; a first line that starts
+    // with a tab is refused by libyaml.
+    let hint = match body.as_bytes().first() {
+        None | Some(b'\t') => return false,
+        Some(b' ') => "2",
+        Some(_) => "",
+    };
+    let chomp = match text.len() - text.trim_end_matches('\n').len() {
+        0 => "-",
+        1 => "",
+        _ => "+",
+    };
+    out.reserve(text.len() + text.len() / 4);
+    out.push('|');
+    out.push_str(hint);
+    out.push_str(chomp);
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
+        out.push('\n');
+        if start < end {
+            super::indent(out, column);
+            out.push_str(&text[start..end]);
+        }
+        start = end + 1;
+    }
+    true
+}
+
+/// Whether a text is itself without quotes, to every reader and in any place.
+fn plain(text: &str, classes: u8) -> bool {
+    if classes & !(NEIGHBOURS | WIDE | QUOTE) != 0 {
+        return false;
+    }
+    let bytes = text.as_bytes();
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
+    let second = bytes.get(1).copied().unwrap_or(b' ');
+    let starts = match first {
+        b'a'..=b'z' | b'A'..=b'Z' => !word(bytes),
+        b'0'..=b'9' | b'_' => !number(bytes),
+        b'/' | b'$' | b'(' | b'\\' | 0x80.. => true,
+        // `--flag` and `-f`, but neither `-1`, `---` nor `- x`.
+        b'-' => second.is_ascii_alphabetic() || second == b'-' && bytes.get(2).is_some_and(u8::is_ascii_alphabetic),
+        b'.' => second == b'/',
+        _ => false,
+    };
+    starts && *last != b' ' && *last != b':' && (classes & NEIGHBOURS == 0 || !split(bytes))
+}
+
+/// Whether `: ` or ` #` would end the text early.
+fn split(bytes: &[u8]) -> bool {
+    bytes.windows(2).any(|pair| pair == b": " || pair == b" #")
+}
+
+/// Words that some reader takes for a boolean, a null or a float.
+fn word(bytes: &[u8]) -> bool {
+    const WORDS: [&str; 12] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
+    bytes.len() <= 8 && WORDS.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(bytes))
+}
+
+/// Whether a text that starts like a number holds nothing but what numbers, times and dates of
+/// any notation are made of.
+fn number(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| {
+        matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' | b'_' | b'.' | b',' | b':' | b'+' | b'-' | b' ')
+            || matches!(byte, b'x' | b'X' | b'o' | b'O' | b'p' | b'P' | b't' | b'T' | b'z' | b'Z')
+    })
+}
+
+fn single(text: &str, out: &mut String) {
+    out.push('\'');
+    for (index, part) in text.split('\'').enumerate() {
+        if index > 0 {
+            out.push_str("''");
+        }
+        out.push_str(part);
+    }
+    out.push('\'');
+}
+
+fn double(text: &str, out: &mut String) {
+    use fmt::Write as _;
+    out.push('"');
+    let mut done = 0;
+    for (at, c) in text.char_indices() {
+        let escape = match c {
+            '"' => "\\\"",
+            '\\' => "\\\\",
+            '\n' => "\\n",
+            '\t' => "\\t",
+            '\r' => "\\r",
+            _ if c.is_ascii_control() || odd(c) => "",
+            _ => continue,
+        };
+        out.push_str(&text[done..at]);
+        out.push_str(escape);
+        if escape.is_empty() {
+            // Writing to a string never fails.
+            let _ = write!(out, "\\u{:04X}", u32::from(c));
+        }
+        done = at + c.len_utf8();
+    }
+    out.push_str(&text[done..]);
+    out.push('"');
+}
+
+/// A float that every reader takes for one: with a point, and a sign in its exponent.
+pub struct Float(pub f64);
+
+impl fmt::Display for Float {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(float) = *self;
+        if float.is_nan() {
+            return f.write_str(".nan");
+        }
+        if float.is_infinite() {
+            return f.write_str(if float > 0.0 { ".inf" } else { "-.inf" });
+        }
+        let text = format!("{float:?}");
+        let Some((mantissa, exponent)) = text.split_once('e') else { return f.write_str(&text) };
+        let point = if mantissa.contains('.') { "" } else { ".0" };
+        let sign = if exponent.starts_with('-') { "" } else { "+" };
+        write!(f, "{mantissa}{point}e{sign}{exponent}")
+    }
+}

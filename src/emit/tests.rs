@@ -1,0 +1,346 @@
+//! Independent readers must see in the output what was meant.
+
+use granit_parser::{Event, Parser};
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+use super::to_yaml;
+
+fn yaml(value: &Json) -> String {
+    let mut text = String::new();
+    to_yaml(value, &mut text);
+    text
+}
+
+/// What the scalars of a text are, and whether each is plain.
+fn scalars(text: &str) -> Vec<(String, bool)> {
+    Parser::new_from_str(text)
+        .map(|event| event.unwrap_or_else(|error| panic!("{error}\n{text}")).0)
+        .filter_map(|event| match event {
+            Event::Scalar(value, style, ..) => Some((value.into_owned(), style == granit_parser::ScalarStyle::Plain)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// All keys and values of a value, in order.
+fn strings(value: &Json, into: &mut Vec<String>) {
+    match value {
+        Json::Object(map) => {
+            for (key, value) in map {
+                into.push(key.clone());
+                strings(value, into);
+            }
+        }
+        Json::Array(list) => list.iter().for_each(|value| strings(value, into)),
+        Json::String(text) => into.push(text.clone()),
+        Json::Null => into.push("null".into()),
+        other => into.push(other.to_string()),
+    }
+}
+
+#[track_caller]
+fn holds(value: &Json) {
+    let text = yaml(value);
+    let read: Json = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(&read, value, "serde_yaml\n{text}");
+    let mut meant = Vec::new();
+    strings(value, &mut meant);
+    let read: Vec<String> = scalars(&text).into_iter().map(|(value, _)| value).collect();
+    assert_eq!(read, meant, "granit-parser\n{text}");
+}
+
+/// A text in every place it can stand.
+fn everywhere(text: &str) -> Json {
+    json!({
+        "plain": text,
+        "list": [text, [text, [text]], {"a": text, "b": [text]}],
+        (format!("{text}k")): {(text): [{(text): text}]},
+        (text): text,
+        "last": {"deep": {"deeper": [[{"deepest": text}], text]}},
+    })
+}
+
+const NASTY: &[&str] = &[
+    "",
+    " ",
+    "  a",
+    "a ",
+    "\t",
+    "\ta",
+    "a\tb",
+    "y",
+    "Y",
+    "n",
+    "No",
+    "yes",
+    "on",
+    "OFF",
+    "true",
+    "False",
+    "null",
+    "Null",
+    "~",
+    "0",
+    "-1",
+    "+1",
+    "1_000",
+    "0x1F",
+    "0o17",
+    "017",
+    "0b101",
+    "1e3",
+    "1.5",
+    ".5",
+    "5.",
+    "1.2.3",
+    "-.inf",
+    ".inf",
+    ".NaN",
+    "inf",
+    "nan",
+    "190:20:30",
+    "12:30",
+    "2001-01-01",
+    "2001-12-14t21:59:43.10-05:00",
+    "2001-12-14 21:59:43",
+    "=",
+    "<<",
+    "_1",
+    "-",
+    "--",
+    "---",
+    "...",
+    "- a",
+    "-1a",
+    "?",
+    "? a",
+    ":",
+    "a:",
+    "a: b",
+    ":a",
+    "a :b",
+    "a#b",
+    "a #b",
+    "#a",
+    "&a",
+    "*a",
+    "!a",
+    "!!str a",
+    "|",
+    ">",
+    "'",
+    "\"",
+    "'a'",
+    "\"a\"",
+    "%a",
+    "@a",
+    "`a",
+    "{",
+    "}",
+    "{}",
+    "[]",
+    "[a]",
+    ",",
+    "a,b",
+    "a\\b",
+    "{\"a\": 1}",
+    "it's \"so\"",
+    "\n",
+    "\n\n",
+    "a\n",
+    "a\nb",
+    "a\n\n",
+    "a\n\n\n",
+    "\na",
+    "\n\na\n",
+    " a\nb",
+    "\n  a\nb\n",
+    "a\n b\n",
+    "\ta\nb",
+    "\n\ta\n",
+    "a\n\tb\n",
+    "a\n  \nb",
+    "a\n  ",
+    "a\n\t",
+    "   \na",
+    "   \n\n",
+    "a\n---\nb\n",
+    "a\n...\n",
+    "---\na",
+    "#!/bin/bash\n# x\n",
+    "a\r\nb\r\n",
+    "a\rb",
+    "\r",
+    "a\u{85}b",
+    "a\n\u{2028}b\n",
+    "\u{2029}",
+    "\u{feff}a",
+    "a\u{feff}\n",
+    "\0",
+    "\u{1b}[31m",
+    "\u{7f}",
+    "\u{80}",
+    "\u{a0}",
+    "é",
+    "日本\n語\n",
+    "🐎",
+    "\u{fffe}",
+    "key: |\n  x\n",
+    "- a\n- b",
+    "%YAML 1.2\n",
+];
+
+#[test]
+fn nasty_texts_stay_themselves_everywhere() {
+    for text in NASTY {
+        holds(&everywhere(text));
+    }
+}
+
+#[test]
+fn what_a_reader_of_yaml_1_1_takes_for_something_else_is_never_plain() {
+    for text in NASTY.iter().take_while(|text| **text != "-") {
+        if text.starts_with(char::is_alphabetic) && text.contains(['\t', ' ']) {
+            continue;
+        }
+        let written = yaml(&json!({ "k": text, (*text): 1 }));
+        let found = scalars(&written);
+        assert!(!found[1].1, "value {text:?} is plain");
+        assert!(*text == "k" || !found[2].1, "key {text:?} is plain");
+    }
+}
+
+#[test]
+fn common_texts_are_plain() {
+    for text in [
+        "nginx:1.4",
+        "10Gi",
+        "500m",
+        "--np",
+        "-x",
+        "/bin/bash",
+        "a b",
+        "ghcr.io/acme/mnist:1.4",
+        "mnist-0.mnist",
+        "v1",
+        "./a",
+        "https://a.b/c?d=e",
+        "$(HOME)",
+        "it's",
+        "nvidia.com/gpu",
+        "ReadWriteMany",
+        "32k",
+    ] {
+        assert_eq!(yaml(&json!({ "k": text })), format!("k: {text}\n"));
+    }
+}
+
+#[test]
+fn looks_like_kubernetes() {
+    let value = json!({
+        "apiVersion": "v1",
+        "metadata": {"name": "a", "labels": {}, "on": null},
+        "spec": {"containers": [{"name": "x", "args": ["--a", "1", "{\"b\": 2}"], "ports": [{"port": 22}]}], "none": []},
+        "data": {"run.sh": "#!/bin/bash\n\nexec true\n", "tail": "a\nb", "more": "a\n\n", "lead": "  a\nb\n"},
+        "sizes": [1, -1, 1.5, 1e300, true],
+        "nested": [[1, 2], [], {}],
+    });
+    let expected = r#"apiVersion: v1
+metadata:
+  name: a
+  labels: {}
+  "on": null
+spec:
+  containers:
+  - name: x
+    args:
+    - --a
+    - "1"
+    - '{"b": 2}'
+    ports:
+    - port: 22
+  none: []
+data:
+  run.sh: |
+    #!/bin/bash
+
+    exec true
+  tail: |-
+    a
+    b
+  more: |+
+    a
+
+  lead: |2
+      a
+    b
+sizes:
+- 1
+- -1
+- 1.5
+- 1.0e+300
+- true
+nested:
+- - 1
+  - 2
+- []
+- {}
+"#;
+    assert_eq!(yaml(&value), expected);
+    assert_eq!(serde_yaml::from_str::<Json>(expected).unwrap(), value);
+}
+
+#[test]
+fn long_keys_and_bare_documents() {
+    let long = "k".repeat(3000);
+    holds(&json!({"a": {(long.as_str()): ["x", {(long.as_str()): {"b": "c"}}]}}));
+    for value in
+        [json!("a\nb"), json!("---\na\n"), json!(["a"]), json!([]), json!({}), json!("no"), json!([[{"a": "b\nc\n"}]])]
+    {
+        holds(&value);
+    }
+}
+
+/// Texts made of what YAML minds.
+fn nasty() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => prop::sample::select(vec![
+            "\n", "\n", " ", "  ", "\t", ":", ": ", " #", "#", "-", "- ", "---", "...", "?", "!", "&", "*", "|", ">", "'", "\"",
+            "\\", "%", "@", "`", "{", "}", "[", "]", ",", "=", "<<", "~", "\r", "\u{85}", "\u{2028}", "\u{feff}", "\0", "0", "1",
+            "_", ".", "e", "x", "y", "no", "true", "a", "b c", "é",
+        ]).prop_map(str::to_owned),
+        1 => any::<char>().prop_map(String::from),
+    ];
+    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+fn tree() -> impl Strategy<Value = Json> {
+    let leaf = prop_oneof![
+        6 => nasty().prop_map(Json::from),
+        1 => any::<i64>().prop_map(Json::from),
+        1 => any::<bool>().prop_map(Json::from),
+        1 => Just(Json::Null),
+    ];
+    leaf.prop_recursive(5, 40, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Json::from),
+            prop::collection::vec((nasty(), inner), 0..5)
+                .prop_map(|entries| Json::Object(entries.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_stays_itself_everywhere(text in nasty()) {
+        holds(&everywhere(&text));
+    }
+
+    #[test]
+    fn any_tree_stays_itself(value in tree()) {
+        holds(&value);
+    }
+}
