@@ -1,0 +1,139 @@
+//! PersistentVolumes and their claims. They outlive the job: Helm and Argo CD are told to keep them.
+
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use super::meta::{Map, Metadata, Text};
+use super::{Body, Object};
+use crate::plan::{Plan, Shape};
+use crate::spec::valid::{Claim, Volume, VolumeSource};
+
+#[derive(Debug, Serialize)]
+pub struct PersistentVolumeClaim<'a> {
+    spec: ClaimSpec<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct PersistentVolume {
+    /// Ours, with the volume source as the user wrote it among it.
+    spec: Json,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimSpec<'a> {
+    access_modes: &'a [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    storage_class_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    volume_name: Option<Text<'a>>,
+    resources: Requests<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Requests<'a> {
+    requests: Storage<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Storage<'a> {
+    storage: &'a str,
+}
+
+/// One of `volumeClaimTemplates`, or of a pod's own ephemeral volume.
+#[derive(Debug, Serialize)]
+pub struct Template<'a> {
+    pub metadata: TemplateMetadata<'a>,
+    pub spec: ClaimSpec<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct TemplateMetadata<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<&'a str>,
+    pub labels: Map<'a>,
+}
+
+pub fn spec(claim: &Claim) -> ClaimSpec<'_> {
+    ClaimSpec {
+        access_modes: &claim.access_modes,
+        storage_class_name: claim.storage_class.as_deref(),
+        volume_name: None,
+        resources: Requests { requests: Storage { storage: claim.size.as_str() } },
+    }
+}
+
+/// The claim of a volume, `<job>-<volume>`.
+pub fn name(plan: &Plan, volume: &Volume) -> String {
+    format!("{}-{}", plan.spec.name, volume.name)
+}
+
+/// The claim of a launcher that runs ranks, in place of the one each worker has.
+pub fn launcher_name(plan: &Plan, volume: &Volume) -> String {
+    format!("{}-launcher", name(plan, volume))
+}
+
+/// A PersistentVolume belongs to no namespace, so its name carries it.
+fn volume_name(plan: &Plan, volume: &Volume) -> String {
+    match &plan.spec.namespace {
+        Some(namespace) => format!("{namespace}-{}", name(plan, volume)),
+        None => name(plan, volume),
+    }
+}
+
+fn kept<'a>(plan: &'a Plan, name: String) -> Metadata<'a> {
+    Metadata::of_job(plan, name)
+        .annotate("helm.sh/resource-policy", "keep")
+        .annotate("argocd.argoproj.io/sync-options", "Prune=false,Delete=false")
+}
+
+pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
+    plan.spec.storage.iter().filter_map(move |volume| {
+        let VolumeSource::PersistentVolume { source, claim } = &volume.source else { return None };
+        let mut spec = json!({
+            "capacity": {"storage": claim.size},
+            "accessModes": claim.access_modes,
+            "persistentVolumeReclaimPolicy": "Retain",
+            "storageClassName": claim.storage_class.as_deref().unwrap_or_default(),
+        });
+        if let Some(namespace) = &plan.spec.namespace {
+            // Nobody else's claim may take it.
+            spec["claimRef"] = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace,
+                "name": name(plan, volume)});
+        }
+        super::patch::merge(&mut spec, source);
+        let mut metadata = kept(plan, volume_name(plan, volume));
+        metadata.namespace = None;
+        Some(Object {
+            api_version: "v1",
+            kind: "PersistentVolume",
+            metadata,
+            body: Body::PersistentVolume(PersistentVolume { spec }),
+        })
+    })
+}
+
+pub fn claims(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
+    plan.spec.storage.iter().filter_map(move |volume| {
+        let (name, spec) = match &volume.source {
+            VolumeSource::Claim(claim) => (name(plan, volume), spec(claim)),
+            VolumeSource::PersistentVolume { claim, .. } => {
+                let mut spec = spec(claim);
+                // Empty, not absent: absent asks for the cluster's default class.
+                spec.storage_class_name.get_or_insert("");
+                spec.volume_name = Some(volume_name(plan, volume).into());
+                (name(plan, volume), spec)
+            }
+            VolumeSource::PerWorker(claim) if plan.shape == Shape::StatefulSet && plan.spec.launcher.runs_ranks => {
+                (launcher_name(plan, volume), spec(claim))
+            }
+            _ => return None,
+        };
+        Some(Object {
+            api_version: "v1",
+            kind: "PersistentVolumeClaim",
+            metadata: kept(plan, name),
+            body: Body::PersistentVolumeClaim(PersistentVolumeClaim { spec }),
+        })
+    })
+}

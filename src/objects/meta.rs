@@ -1,0 +1,145 @@
+//! What every object carries: names, labels, annotations.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::plan::Plan;
+
+/// A text of the plan, of ours, or made here.
+pub type Text<'a> = Cow<'a, str>;
+
+pub const JOB: &str = "khorovod.dev/job";
+pub const RUN: &str = "khorovod.dev/run";
+const GROUP: &str = "khorovod.dev/group";
+const NAME: &str = "app.kubernetes.io/name";
+const COMPONENT: &str = "app.kubernetes.io/component";
+
+/// A small map in the order of its making.
+#[derive(Debug, Clone, Default)]
+pub struct Map<'a>(Vec<(Text<'a>, Text<'a>)>);
+
+impl<'a> Map<'a> {
+    /// Later entries win, in the place of the earlier ones.
+    pub fn set(&mut self, key: impl Into<Text<'a>>, value: impl Into<Text<'a>>) {
+        let (key, value) = (key.into(), value.into());
+        match self.0.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((key, value)),
+        }
+    }
+
+    #[must_use]
+    pub fn with(mut self, key: impl Into<Text<'a>>, value: impl Into<Text<'a>>) -> Self {
+        self.set(key, value);
+        self
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'a, K: Into<Text<'a>>, V: Into<Text<'a>>> FromIterator<(K, V)> for Map<'a> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
+        Self(pairs.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+    }
+}
+
+impl Serialize for Map<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct Metadata<'a> {
+    pub name: Text<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<&'a str>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub labels: Map<'a>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub annotations: Map<'a>,
+}
+
+impl<'a> Metadata<'a> {
+    /// Of an object that lives as long as the job.
+    pub fn of_job(plan: &'a Plan, name: impl Into<Text<'a>>) -> Self {
+        let spec = &plan.spec;
+        let mut labels: Map = spec.labels.iter().map(|(key, value)| (key, value)).collect();
+        labels.set(NAME, &spec.name);
+        labels.set("app.kubernetes.io/managed-by", "khorovod");
+        labels.set(JOB, &spec.name);
+        Self {
+            name: name.into(),
+            namespace: spec.namespace.as_deref(),
+            labels,
+            annotations: spec.annotations.iter().map(|(key, value)| (key, value)).collect(),
+        }
+    }
+
+    /// Of an object that lives as long as the run.
+    pub fn of_run(plan: &'a Plan, name: impl Into<Text<'a>>) -> Self {
+        let mut metadata = Self::of_job(plan, name);
+        metadata.labels.set(RUN, &plan.run);
+        metadata
+    }
+
+    #[must_use]
+    pub fn component(mut self, component: &'static str) -> Self {
+        self.labels.set(COMPONENT, component);
+        self
+    }
+
+    #[must_use]
+    pub fn annotate(mut self, key: &'static str, value: impl Into<Text<'a>>) -> Self {
+        self.annotations.set(key, value);
+        self
+    }
+}
+
+/// The name of the run's own objects, `<job>-<run>`.
+pub fn run_name(plan: &Plan) -> String {
+    format!("{}-{}", plan.spec.name, plan.run)
+}
+
+/// Pods of the job, of any run.
+pub fn job_pods(plan: &Plan) -> Selector<'_> {
+    Selector { match_labels: Map::default().with(JOB, &plan.spec.name) }
+}
+
+/// Pods of one kind of this run, of one group where it has a name.
+pub fn run_pods<'a>(plan: &'a Plan, component: &'static str, group: Option<&'a str>) -> Selector<'a> {
+    let mut labels = Map::default().with(JOB, &plan.spec.name).with(RUN, &plan.run).with(COMPONENT, component);
+    if let Some(group) = group {
+        labels.set(GROUP, group);
+    }
+    Selector { match_labels: labels }
+}
+
+/// Labels of a pod. No label of the user: one that changes must not restart a run.
+pub fn pod_labels<'a>(plan: &'a Plan, component: &'static str, group: Option<&'a str>) -> Map<'a> {
+    let mut labels = Map::default().with(NAME, &plan.spec.name);
+    for (key, value) in run_pods(plan, component, group).match_labels.0 {
+        labels.set(key, value);
+    }
+    labels
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Selector<'a> {
+    pub match_labels: Map<'a>,
+}
+
+/// The name alone, as references take it.
+#[derive(Debug, Serialize)]
+pub struct Named<'a> {
+    pub name: Text<'a>,
+}

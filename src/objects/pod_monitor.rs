@@ -1,0 +1,36 @@
+//! PodMonitor: tells a Prometheus operator where the workers' metrics are.
+
+use serde::Serialize;
+
+use super::meta::{Metadata, Selector, job_pods};
+use super::{Body, Object};
+use crate::plan::Plan;
+
+#[derive(Debug, Serialize)]
+pub struct PodMonitor<'a> {
+    spec: Spec<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec<'a> {
+    selector: Selector<'a>,
+    pod_metrics_endpoints: [Endpoint; 1],
+}
+
+#[derive(Debug, Serialize)]
+struct Endpoint {
+    port: &'static str,
+}
+
+pub fn build(plan: &Plan) -> Option<Object<'_>> {
+    plan.spec.observability.metrics.as_ref().filter(|metrics| metrics.pod_monitor)?;
+    Some(Object {
+        api_version: "monitoring.coreos.com/v1",
+        kind: "PodMonitor",
+        metadata: Metadata::of_job(plan, &plan.spec.name),
+        body: Body::PodMonitor(PodMonitor {
+            spec: Spec { selector: job_pods(plan), pod_metrics_endpoints: [Endpoint { port: "metrics" }] },
+        }),
+    })
+}

@@ -1,0 +1,39 @@
+//! Secret: the job's ssh keys.
+
+use serde::Serialize;
+
+use super::meta::{Map, Metadata};
+use super::{Body, Object};
+use crate::plan::{Plan, Shape};
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Secret<'a> {
+    r#type: &'static str,
+    string_data: Map<'a>,
+}
+
+/// The Secret pods mount; none where nothing speaks ssh.
+pub fn name(plan: &Plan) -> Option<String> {
+    match &plan.spec.ssh.secret {
+        _ if plan.shape == Shape::Torchrun => None,
+        Some(theirs) => Some(theirs.clone()),
+        None => Some(format!("{}-ssh", plan.spec.name)),
+    }
+}
+
+/// Our own Secret; none where the user brings one or nothing speaks ssh.
+pub fn build<'a>(plan: &'a Plan, keys: &'a [(&'static str, String)]) -> Option<Object<'a>> {
+    if keys.is_empty() || plan.spec.ssh.secret.is_some() {
+        return None;
+    }
+    Some(Object {
+        api_version: "v1",
+        kind: "Secret",
+        metadata: Metadata::of_job(plan, name(plan)?),
+        body: Body::Secret(Secret {
+            r#type: "Opaque",
+            string_data: keys.iter().map(|(key, value)| (*key, value)).collect(),
+        }),
+    })
+}

@@ -1,0 +1,106 @@
+//! ServiceAccount, Role and RoleBinding: the launcher may scale its own StatefulSets and read its
+//! own Job, nothing else. Made only where the launcher scales under no account of the user.
+
+use serde::Serialize;
+
+use super::meta::{Metadata, Text, run_name};
+use super::{Body, Object};
+use crate::plan::Plan;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceAccount {
+    automount_service_account_token: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Role<'a> {
+    rules: [Rule<'a>; 2],
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rule<'a> {
+    api_groups: [&'static str; 1],
+    resources: [&'static str; 1],
+    resource_names: Vec<Text<'a>>,
+    verbs: &'static [&'static str],
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoleBinding<'a> {
+    role_ref: RoleRef<'a>,
+    subjects: [Subject<'a>; 1],
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RoleRef<'a> {
+    api_group: &'static str,
+    kind: &'static str,
+    name: Text<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Subject<'a> {
+    kind: &'static str,
+    name: Text<'a>,
+    namespace: &'a str,
+}
+
+/// Whether the run brings an account of its own.
+pub fn wanted(plan: &Plan) -> bool {
+    super::scales(plan) && plan.spec.security.service_account.is_none()
+}
+
+pub fn build(plan: &Plan) -> Object<'_> {
+    Object {
+        api_version: "v1",
+        kind: "ServiceAccount",
+        metadata: Metadata::of_run(plan, run_name(plan)).component("launcher"),
+        body: Body::ServiceAccount(ServiceAccount { automount_service_account_token: false }),
+    }
+}
+
+pub fn role(plan: &Plan) -> Object<'_> {
+    let sets = plan.teams.iter().map(|team| Text::from(&team.workload)).collect();
+    Object {
+        api_version: "rbac.authorization.k8s.io/v1",
+        kind: "Role",
+        metadata: Metadata::of_run(plan, run_name(plan)).component("launcher"),
+        body: Body::Role(Role {
+            rules: [
+                Rule {
+                    api_groups: ["apps"],
+                    resources: ["statefulsets/scale"],
+                    resource_names: sets,
+                    verbs: &["get", "patch"],
+                },
+                Rule {
+                    api_groups: ["batch"],
+                    resources: ["jobs"],
+                    resource_names: vec![super::launcher_name(plan).into()],
+                    verbs: &["get"],
+                },
+            ],
+        }),
+    }
+}
+
+pub fn binding(plan: &Plan) -> Object<'_> {
+    Object {
+        api_version: "rbac.authorization.k8s.io/v1",
+        kind: "RoleBinding",
+        metadata: Metadata::of_run(plan, run_name(plan)).component("launcher"),
+        body: Body::RoleBinding(RoleBinding {
+            role_ref: RoleRef { api_group: "rbac.authorization.k8s.io", kind: "Role", name: run_name(plan).into() },
+            subjects: [Subject {
+                kind: "ServiceAccount",
+                name: run_name(plan).into(),
+                // The API server wants it here, unlike everywhere else, and nothing fills it in.
+                namespace: plan.spec.namespace.as_deref().unwrap_or("default"),
+            }],
+        }),
+    }
+}
