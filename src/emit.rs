@@ -126,6 +126,13 @@ impl Block<'_> {
         self.empty = false;
     }
 
+    /// A key of ours, none of which needs quotes.
+    fn field(&mut self, key: &'static str) {
+        self.line();
+        self.node.out.push_str(key);
+        self.node.out.push(':');
+    }
+
     fn child(&mut self, place: Place) -> Node<'_> {
         Node { out: self.node.out, column: self.column, place }
     }
@@ -166,7 +173,7 @@ impl<'a> ser::Serializer for Node<'a> {
     type SerializeTupleVariant = Impossible<(), Error>;
     type SerializeMap = Block<'a>;
     type SerializeStruct = Block<'a>;
-    type SerializeStructVariant = Impossible<(), Error>;
+    type SerializeStructVariant = Block<'a>;
 
     bare! {
         serialize_bool(bool) serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
@@ -255,10 +262,12 @@ impl<'a> ser::Serializer for Node<'a> {
         self,
         _: &'static str,
         _: u32,
-        _: &'static str,
+        variant: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeStructVariant, Error> {
-        Err(Error::custom("a struct variant"))
+    ) -> Result<Block<'a>, Error> {
+        let mut outer = self.map()?;
+        outer.field(variant);
+        Node { out: outer.node.out, column: outer.column, place: Place::Key }.map()
     }
 }
 
@@ -323,14 +332,23 @@ impl ser::SerializeStruct for Block<'_> {
     type Error = Error;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
-        // Field names are ours, and none of them needs quotes.
-        self.line();
-        self.node.out.push_str(key);
-        self.node.out.push(':');
+        self.field(key);
         value.serialize(self.child(Place::Key))
     }
     fn end(self) -> Result<(), Error> {
         self.finish("{}");
         Ok(())
+    }
+}
+
+impl ser::SerializeStructVariant for Block<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
+        ser::SerializeStruct::serialize_field(self, key, value)
+    }
+    fn end(self) -> Result<(), Error> {
+        ser::SerializeStruct::end(self)
     }
 }

@@ -14,6 +14,7 @@
 //! key material is an [input](Inputs::keys).
 
 mod emit;
+mod objects;
 mod plan;
 pub mod problem;
 mod source;

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::meta::{Map, Metadata, run_name};
+use super::meta::{Map, Metadata};
 use super::{Body, File, Object};
 use crate::plan::Plan;
 
@@ -44,7 +44,7 @@ pub fn scripts<'a>(plan: &'a Plan, files: &'a [File<'a>]) -> Object<'a> {
     Object {
         api_version: "v1",
         kind: "ConfigMap",
-        metadata: Metadata::of_run(plan, run_name(plan)),
+        metadata: Metadata::of_run(plan, plan.stem()),
         body: Body::ConfigMap(ConfigMap { immutable: true, data }),
     }
 }

@@ -104,11 +104,6 @@ impl<'a> Metadata<'a> {
     }
 }
 
-/// The name of the run's own objects, `<job>-<run>`.
-pub fn run_name(plan: &Plan) -> String {
-    format!("{}-{}", plan.spec.name, plan.run)
-}
-
 /// Pods of the job, of any run.
 pub fn job_pods(plan: &Plan) -> Selector<'_> {
     Selector { match_labels: Map::default().with(JOB, &plan.spec.name) }

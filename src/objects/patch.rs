@@ -13,8 +13,14 @@ pub fn concerns(patch: &Patch, kind: &str, name: &str) -> bool {
 /// Whether a name fits a pattern in which `*` stands for any run of characters.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(name) = name.strip_prefix(head) else { return false };
-    (0..=name.len()).filter(|at| name.is_char_boundary(*at)).any(|at| fits(rest, &name[at..]))
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let Some(mut name) = name.strip_prefix(head).and_then(|name| name.strip_suffix(tail)) else { return false };
+    // The earliest place for each part leaves the most room for the next.
+    for part in middle.split('*') {
+        let Some((_, after)) = name.split_once(part) else { return false };
+        name = after;
+    }
+    true
 }
 
 /// RFC 7386: maps merge, null removes, all else replaces. Keys keep their order.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::meta::{Metadata, run_name};
+use super::meta::{Metadata};
 use super::{Body, Object};
 use crate::plan::{Plan, Shape};
 use crate::spec::valid::Gang;
@@ -30,7 +30,7 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
     Some(Object {
         api_version: if volcano { "scheduling.volcano.sh/v1beta1" } else { "scheduling.x-k8s.io/v1alpha1" },
         kind: "PodGroup",
-        metadata: Metadata::of_run(plan, run_name(plan)),
+        metadata: Metadata::of_run(plan, plan.stem()),
         body: Body::PodGroup(PodGroup {
             spec: Spec {
                 // An elastic run starts with its smallest number.

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::meta::{Metadata, Text, run_name};
+use super::meta::{Metadata, Text};
 use super::{Body, Object};
 use crate::plan::Plan;
 
@@ -51,14 +51,14 @@ struct Subject<'a> {
 
 /// Whether the run brings an account of its own.
 pub fn wanted(plan: &Plan) -> bool {
-    super::scales(plan) && plan.spec.security.service_account.is_none()
+    plan.scales() && plan.spec.security.service_account.is_none()
 }
 
 pub fn build(plan: &Plan) -> Object<'_> {
     Object {
         api_version: "v1",
         kind: "ServiceAccount",
-        metadata: Metadata::of_run(plan, run_name(plan)).component("launcher"),
+        metadata: Metadata::of_run(plan, plan.stem()).component("launcher"),
         body: Body::ServiceAccount(ServiceAccount { automount_service_account_token: false }),
     }
 }
@@ -68,7 +68,7 @@ pub fn role(plan: &Plan) -> Object<'_> {
     Object {
         api_version: "rbac.authorization.k8s.io/v1",
         kind: "Role",
-        metadata: Metadata::of_run(plan, run_name(plan)).component("launcher"),
+        metadata: Metadata::of_run(plan, plan.stem()).component("launcher"),
         body: Body::Role(Role {
             rules: [
                 Rule {
@@ -80,7 +80,7 @@ pub fn role(plan: &Plan) -> Object<'_> {
                 Rule {
                     api_groups: ["batch"],
                     resources: ["jobs"],
-                    resource_names: vec![super::launcher_name(plan).into()],
+                    resource_names: vec![super::launcher_name(plan)],
                     verbs: &["get"],
                 },
             ],
@@ -92,12 +92,12 @@ pub fn binding(plan: &Plan) -> Object<'_> {
     Object {
         api_version: "rbac.authorization.k8s.io/v1",
         kind: "RoleBinding",
-        metadata: Metadata::of_run(plan, run_name(plan)).component("launcher"),
+        metadata: Metadata::of_run(plan, plan.stem()).component("launcher"),
         body: Body::RoleBinding(RoleBinding {
-            role_ref: RoleRef { api_group: "rbac.authorization.k8s.io", kind: "Role", name: run_name(plan).into() },
+            role_ref: RoleRef { api_group: "rbac.authorization.k8s.io", kind: "Role", name: plan.stem().into() },
             subjects: [Subject {
                 kind: "ServiceAccount",
-                name: run_name(plan).into(),
+                name: plan.stem().into(),
                 // The API server wants it here, unlike everywhere else, and nothing fills it in.
                 namespace: plan.spec.namespace.as_deref().unwrap_or("default"),
             }],

@@ -1,0 +1,202 @@
+//! `Plan` → typed Kubernetes objects in the order they are installed, one file a kind.
+//!
+//! Nothing is decided here that the plan knows; here stands how Kubernetes wants it said.
+
+mod claim;
+mod config_map;
+mod job;
+mod meta;
+mod network_policy;
+mod patch;
+mod pod;
+mod pod_group;
+mod pod_monitor;
+mod secret;
+mod service;
+mod service_account;
+mod stateful_set;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+
+use crate::emit::to_yaml;
+use crate::plan::{Plan, Shape};
+use job::launcher_name;
+use meta::Metadata;
+
+pub use patch::concerns;
+
+/// A file of the run's ConfigMap: its name and all of it.
+pub type File<'a> = (&'a str, &'a str);
+
+/// One Kubernetes object.
+#[derive(Debug)]
+pub struct Object<'a> {
+    pub api_version: &'static str,
+    pub kind: &'static str,
+    pub metadata: Metadata<'a>,
+    body: Body<'a>,
+}
+
+/// What an object holds beside its kind and metadata.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Body<'a> {
+    NetworkPolicy(network_policy::NetworkPolicy<'a>),
+    ServiceAccount(service_account::ServiceAccount),
+    Role(service_account::Role<'a>),
+    RoleBinding(service_account::RoleBinding<'a>),
+    Secret(secret::Secret<'a>),
+    PersistentVolume(claim::PersistentVolume),
+    PersistentVolumeClaim(claim::PersistentVolumeClaim<'a>),
+    ConfigMap(config_map::ConfigMap<'a>),
+    Service(service::Service<'a>),
+    PodGroup(pod_group::PodGroup<'a>),
+    StatefulSet(Box<stateful_set::StatefulSet<'a>>),
+    Job(Box<job::Job<'a>>),
+    PodMonitor(pod_monitor::PodMonitor<'a>),
+    /// All of the object, kind and metadata too, with the user's patches in it.
+    Patched(Json),
+}
+
+impl Serialize for Object<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Whole<'o, 'a> {
+            api_version: &'static str,
+            kind: &'static str,
+            metadata: &'o Metadata<'a>,
+            #[serde(flatten)]
+            body: &'o Body<'a>,
+        }
+        let Self { api_version, kind, metadata, body } = self;
+        match body {
+            Body::Patched(json) => json.serialize(serializer),
+            body => Whole { api_version, kind, metadata, body }.serialize(serializer),
+        }
+    }
+}
+
+/// All objects of a plan whose run has its name, in the order they are installed. `keys` are
+/// the entries of the ssh Secret; without any there is none.
+pub fn build<'a>(plan: &'a Plan, files: &'a [File<'a>], keys: &'a [(&'static str, String)]) -> Vec<Object<'a>> {
+    let mut objects = Vec::with_capacity(12);
+    let account = service_account::wanted(plan);
+    objects.extend(network_policy::build(plan));
+    objects.extend(account.then(|| service_account::build(plan)));
+    objects.extend(secret::build(plan, keys));
+    objects.extend(claim::volumes(plan));
+    objects.extend(claim::claims(plan));
+    objects.push(config_map::current(plan));
+    objects.push(service::build(plan));
+    objects.push(config_map::scripts(plan, files));
+    objects.extend(config_map::code(plan));
+    objects.extend(account.then(|| service_account::role(plan)));
+    objects.extend(account.then(|| service_account::binding(plan)));
+    objects.extend(pod_group::build(plan));
+    objects.extend(workloads(plan, files));
+    objects.extend(pod_monitor::build(plan));
+    for object in &mut objects {
+        patch(plan, object);
+    }
+    objects
+}
+
+fn workloads<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
+    if plan.shape == Shape::StatefulSet {
+        let sets = plan.teams.iter().map(|team| stateful_set::build(plan, team, files));
+        sets.chain([job::launcher(plan, files)]).collect()
+    } else {
+        vec![job::indexed(plan, files)]
+    }
+}
+
+/// Merges into an object the user's patches that concern it.
+fn patch(plan: &Plan, object: &mut Object) {
+    let mut whole = None;
+    for patch in &plan.spec.patches {
+        if concerns(patch, object.kind, &object.metadata.name) {
+            let whole = whole.get_or_insert_with(|| json(object));
+            patch::merge(whole, &patch.patch);
+        }
+    }
+    if let Some(whole) = whole {
+        if let Some(name) = whole["metadata"]["name"].as_str() {
+            object.metadata.name = name.to_owned().into();
+        }
+        object.body = Body::Patched(whole);
+    }
+}
+
+fn json(value: &impl Serialize) -> Json {
+    serde_json::to_value(value).expect("keys of objects are strings")
+}
+
+/// The name of a plan's run: six characters that change with whatever Kubernetes will not let
+/// anyone change in place. `plan` and `files` are made with a stand-in for the name.
+pub fn run_name(plan: &Plan, files: &[File]) -> String {
+    const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        // With its length before it, so that no text runs into the next.
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    };
+    let mut text = String::new();
+    for mut object in workloads(plan, files) {
+        patch(plan, &mut object);
+        fixed(&mut object.body, &mut text);
+    }
+    add(&text);
+    for (name, text) in files.iter().copied().chain(plan.code.iter().flatten().map(|(name, text)| (&**name, &**text))) {
+        add(name);
+        add(text);
+    }
+    add(plan.spec.rerun.as_deref().unwrap_or_default());
+    let number = hash.finalize().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
+    let letter = |place| char::from(LETTERS[usize::try_from(number / 27_u64.pow(place) % 27).unwrap_or_default()]);
+    (0..6).map(letter).collect()
+}
+
+/// Writes what cannot change in place: a workload's spec but for the fields that can.
+fn fixed(body: &mut Body, text: &mut String) {
+    match body {
+        Body::StatefulSet(set) => {
+            set.spec.replicas = None;
+            to_yaml(&set.spec, text);
+        }
+        Body::Job(job) => {
+            job.spec.suspend = None;
+            job.spec.active_deadline_seconds = None;
+            job.spec.ttl_seconds_after_finished = None;
+            job.spec.backoff_limit = None;
+            to_yaml(&job.spec, text);
+        }
+        Body::Patched(whole) => {
+            if let Some(spec) = whole.get_mut("spec").and_then(Json::as_object_mut) {
+                for field in CHANGEABLE {
+                    spec.shift_remove(*field);
+                }
+            }
+            to_yaml(&whole["spec"], text);
+        }
+        _ => {}
+    }
+}
+
+/// Fields of a workload's spec that a patch may set and Kubernetes lets change.
+const CHANGEABLE: &[&str] = &[
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "minReadySeconds",
+    "persistentVolumeClaimRetentionPolicy",
+    "replicas",
+    "revisionHistoryLimit",
+    "suspend",
+    "ttlSecondsAfterFinished",
+    "updateStrategy",
+];
