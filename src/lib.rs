@@ -17,6 +17,7 @@ mod emit;
 mod objects;
 mod plan;
 pub mod problem;
+pub mod report;
 mod source;
 mod spec;
 
@@ -112,4 +113,47 @@ pub fn check(text: &Text, inputs: &Inputs) -> Problems {
 /// The JSON Schema (2020-12) of the spec.
 pub fn schema() -> serde_json::Value {
     serde_json::Value::Null
+}
+
+/// What the jobs of a stream would run.
+#[derive(Debug, Default)]
+pub struct Reports {
+    /// One a job, in the stream's order.
+    pub jobs: Vec<report::Report>,
+    /// Warnings; no errors.
+    pub warnings: Problems,
+}
+
+/// Says for a person what every job of a stream would run.
+pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
+    let _ = (text, inputs);
+    Ok(Reports::default())
+}
+
+/// What would happen to running jobs if `new` took the place of `old`, which is an earlier spec
+/// or what was rendered from one. Overlays and settings go over both.
+pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Change>, Problems> {
+    let earlier = report::earlier(&old.text);
+    if earlier.is_empty() {
+        return Ok(report::between(&plans(old, inputs)?, &plans(new, inputs)?));
+    }
+    let rendered = render(new, inputs)?;
+    Ok(report::against_rendered(&earlier, &report::earlier(&rendered.text)))
+}
+
+/// The plans of every job of a stream.
+fn plans(text: &Text, inputs: &Inputs) -> Result<Vec<plan::Plan>, Problems> {
+    let _ = (text, inputs);
+    Ok(Vec::new())
+}
+
+/// Every problem code there is.
+pub fn codes() -> impl Iterator<Item = &'static problem::Code> {
+    std::iter::empty()
+}
+
+/// An ssh Secret for `ssh.secret`, as YAML; its keys derive from the seed.
+pub fn secret(name: &str, namespace: Option<&str>, seed: &[u8; 32]) -> String {
+    let _ = (name, namespace, seed);
+    String::new()
 }

@@ -1,0 +1,111 @@
+//! The command line: what can be said, and who answers. Each subcommand is one file beside this.
+
+mod clean;
+mod completions;
+mod explain;
+mod folder;
+mod init;
+mod input;
+mod keygen;
+mod man;
+mod output;
+mod plan;
+mod render;
+mod schema;
+mod seed;
+mod show;
+mod validate;
+
+use std::process::ExitCode;
+
+use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
+
+use self::show::Screen;
+
+/// One training spec in, plain Kubernetes objects out.
+#[derive(Debug, Parser)]
+#[command(
+    name = "khorovod",
+    version,
+    about = "Compile a short training spec into plain Kubernetes objects",
+    after_help = "Start here:\n  \
+                  khorovod init mnist --gpu                    # writes a commented job.yaml\n  \
+                  khorovod plan                                # what it would run\n  \
+                  khorovod render | kubectl apply -f -         # run it\n\n\
+                  Exit codes: 0 done, 1 the input has problems, 2 wrong usage, 3 a file or stream failed.",
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// When to use colour: auto, always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Everywhere"
+    )]
+    color: ColorChoice,
+    /// Say nothing but errors
+    #[arg(short, long, global = true, help_heading = "Everywhere")]
+    quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Render(render::Args),
+    Plan(plan::Args),
+    Validate(validate::Args),
+    Init(init::Args),
+    Explain(explain::Args),
+    Schema(schema::Args),
+    Keygen(keygen::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+enum Failure {
+    /// The input has problems, which have been shown: exit code 1.
+    Problems,
+    /// The command line makes no sense: exit code 2.
+    Usage(String),
+    /// A file or stream could not be read or written: exit code 3.
+    File(String),
+}
+
+type Outcome = Result<(), Failure>;
+
+/// Runs what the command line asks for.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let screen = Screen::new(cli.color, cli.quiet);
+    let outcome = match cli.command {
+        Command::Render(args) => render::run(args, &screen),
+        Command::Plan(args) => plan::run(args, &screen),
+        Command::Validate(args) => validate::run(args, &screen),
+        Command::Init(args) => init::run(&args, &screen),
+        Command::Explain(args) => explain::run(&args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Keygen(args) => keygen::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+    };
+    let (code, message) = match outcome {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Problems) => return ExitCode::from(1),
+        Err(Failure::Usage(message)) => (2, message),
+        Err(Failure::File(message)) => (3, message),
+    };
+    screen.error(&message);
+    ExitCode::from(code)
+}
+
+/// The whole command tree, for completions and manual pages.
+fn command() -> clap::Command {
+    Cli::command()
+}

@@ -1,0 +1,143 @@
+//! `khorovod init`: a commented spec to start from, taken from the lessons under `examples/`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, FromArgMatches};
+
+use super::show::Screen;
+use super::{Failure, Outcome, keygen, output};
+
+/// A flag, what it is for, and the lesson it starts from.
+type Lesson = (&'static str, &'static str, &'static str);
+
+macro_rules! lesson {
+    ($flag:literal, $folder:literal, $help:literal) => {
+        ($flag, $help, include_str!(concat!("../../examples/", $folder, "/job.yaml")))
+    };
+}
+
+/// The first is the one without a flag.
+const LESSONS: &[Lesson] = &[
+    lesson!("smallest", "smallest", "The smallest job (the default)"),
+    lesson!("gpu", "horovod-gpu", "Horovod on GPUs with a shared data set"),
+    lesson!("cpu", "cpu", "No GPU: to try things on a laptop's cluster"),
+    lesson!("elastic", "elastic", "Elastic Horovod"),
+    lesson!("torchrun", "torchrun", "PyTorch's own launcher, without ssh"),
+    lesson!("deepspeed", "deepspeed", "DeepSpeed"),
+    lesson!("intelmpi", "intel-mpi", "Intel MPI"),
+    lesson!("mpich", "mpich", "MPICH"),
+    lesson!("shell", "shell", "A launcher script of your own"),
+    lesson!("interactive", "interactive", "A launcher to work in by hand"),
+    lesson!("code", "code", "Scripts beside the spec, without an image build"),
+    lesson!("s3", "s3", "Data from and to S3"),
+    lesson!("kueue", "kueue", "Wait for quota with Kueue"),
+];
+
+/// What may follow, whatever the lesson.
+const MORE: &str = "
+# More of what a spec can say; `khorovod explain spec` lists all of it, `khorovod plan` shows
+# every default.
+#
+#   env: {LR: \"0.1\", TOKEN: {secret: hugging-face, key: token}}
+#   storage:
+#     - {name: data, mountPath: /data, existingClaim: team-data, readOnly: true}
+#   lifecycle: {deadline: 24h}
+#   placement: {nodeSelector: {gpu: a100}}
+";
+
+/// Write a commented spec to start from
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    khorovod init mnist --gpu\n  \
+    khorovod init hello --cpu -o - | khorovod render - | kubectl apply -f -")]
+pub struct Args {
+    /// The job's name
+    #[arg(value_parser = keygen::name)]
+    name: Option<String>,
+    #[command(flatten)]
+    choice: Choice,
+    /// Write to FILE; `-` is stdout
+    #[arg(short, long, value_name = "FILE", default_value = "job.yaml")]
+    output: PathBuf,
+    /// Replace FILE where it exists
+    #[arg(long)]
+    force: bool,
+}
+
+/// The lesson chosen: one flag a lesson.
+#[derive(Debug)]
+struct Choice(&'static Lesson);
+
+impl FromArgMatches for Choice {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self(LESSONS.iter().find(|(flag, ..)| matches.get_flag(flag)).unwrap_or(&LESSONS[0])))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for Choice {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let flags = LESSONS.iter().map(|(flag, help, _)| {
+            Arg::new(*flag).long(*flag).help(*help).action(ArgAction::SetTrue).help_heading("Lessons")
+        });
+        let group = ArgGroup::new("lesson").args(LESSONS.iter().map(|(flag, ..)| *flag)).multiple(false);
+        command.args(flags).group(group)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+pub fn run(args: &Args, screen: &Screen) -> Outcome {
+    let text = spec(args.choice.0, args.name.as_deref());
+    if args.output.as_os_str() == "-" {
+        return output::stdout(&text);
+    }
+    let path = args.output.display();
+    if args.output.exists() && !args.force {
+        return Err(Failure::File(format!("{path} exists; --force replaces it, -o names another file, -o - shows it")));
+    }
+    output::file(&args.output, &text, false)?;
+    let file = if args.output == Path::new("job.yaml") { String::new() } else { format!(" {path}") };
+    screen.notice(&format!("wrote {path}; next: edit it, then `khorovod plan{file}`"));
+    Ok(())
+}
+
+/// A lesson as a starting point: an editor's first line, the lesson, and what else there is.
+fn spec((_, _, lesson): &Lesson, name: Option<&str>) -> String {
+    let mut text = String::from(
+        "# yaml-language-server: $schema=training-job.schema.json\n\
+         # (`khorovod schema > training-job.schema.json` gives your editor completion and hover.)\n#\n",
+    );
+    let mut in_metadata = false;
+    for line in lesson.lines() {
+        in_metadata = line == "metadata:" || (in_metadata && line.starts_with(' '));
+        match name.filter(|_| in_metadata && line.starts_with("  name:")) {
+            Some(name) => text.extend(["  name: ", name]),
+            None => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    text + MORE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lesson_takes_a_name_once() {
+        for lesson in LESSONS {
+            let text = spec(lesson, Some("mine"));
+            assert_eq!(text.matches("\n  name: mine\n").count(), 1, "{}", lesson.0);
+            let parsed: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+            assert_eq!(parsed["metadata"]["name"], "mine", "{}", lesson.0);
+            assert_eq!(parsed["kind"], "TrainingJob", "{}", lesson.0);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The options render, plan and validate share, and reading what they name.
+
+use std::fs;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use khorovod::{Inputs, Text};
+
+use super::Failure;
+use super::output::reason;
+
+/// What is read, and what is merged over it.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct Args {
+    /// Specs to read; `-` is standard input. Without one: standard input when it is no terminal,
+    /// else job.yaml
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Merge FILE over every spec (repeatable)
+    #[arg(short = 'f', long = "overlay", value_name = "FILE")]
+    pub overlays: Vec<PathBuf>,
+    /// Set one field, as in workers.gpus=4 (repeatable; wins over overlays)
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// Put the job into this namespace
+    #[arg(short, long, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// The Kubernetes version the objects are for
+    #[arg(long, value_name = "VERSION", default_value = "1.34", value_parser = kube_version)]
+    pub kube_version: (u32, u32),
+    /// Treat warnings as errors
+    #[arg(long)]
+    pub strict: bool,
+    /// Derive ssh keys from the 32 bytes in FILE (raw, hex or base64)
+    #[arg(long, value_name = "FILE", conflicts_with = "no_keys")]
+    pub ssh_seed: Option<PathBuf>,
+    /// Leave the ssh Secret out; bring it yourself with `khorovod keygen`
+    #[arg(long)]
+    pub no_keys: bool,
+}
+
+impl Args {
+    /// The specs, read.
+    pub fn texts(&self) -> Result<Vec<Text>, Failure> {
+        let named = self.files.iter().chain(&self.overlays);
+        if named.filter(|path| path.as_os_str() == "-").count() > 1 {
+            return Err(Failure::Usage("standard input (`-`) can be read only once".to_owned()));
+        }
+        if !self.files.is_empty() {
+            return self.files.iter().map(|path| read(path)).collect();
+        }
+        if !io::stdin().is_terminal() && !self.overlays.iter().any(|path| path.as_os_str() == "-") {
+            return Ok(vec![read(Path::new("-"))?]);
+        }
+        let default = Path::new("job.yaml");
+        if !default.exists() {
+            return Err(Failure::Usage(
+                "no FILE given and there is no job.yaml here; name one, or write one with `khorovod init`".to_owned(),
+            ));
+        }
+        Ok(vec![read(default)?])
+    }
+
+    /// Everything beside the specs but the keys.
+    pub fn inputs(&self) -> Result<Inputs, Failure> {
+        Ok(Inputs {
+            overlays: self.overlays.iter().map(|path| read(path)).collect::<Result<_, _>>()?,
+            sets: self.sets.clone(),
+            namespace: self.namespace.clone(),
+            kube_version: self.kube_version,
+            strict: self.strict,
+            ..Inputs::default()
+        })
+    }
+}
+
+/// `1.34`, `v1.34` or `v1.34.3-eks-1`: the two numbers that matter.
+fn kube_version(text: &str) -> Result<(u32, u32), String> {
+    let mut parts = text.strip_prefix('v').unwrap_or(text).splitn(3, '.');
+    match (parts.next().map(str::parse), parts.next().map(str::parse)) {
+        (Some(Ok(1)), Some(Ok(minor))) => Ok((1, minor)),
+        _ => Err("write it as 1.34".to_owned()),
+    }
+}
+
+/// A file, or standard input for `-`, as text.
+pub fn read(path: &Path) -> Result<Text, Failure> {
+    let (name, bytes) = if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
+        ("<stdin>".to_owned(), read)
+    } else {
+        (path.display().to_string(), fs::read(path))
+    };
+    let bytes = bytes.map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::IsADirectory => "; name the files in it, as in khorovod render DIR/*.yaml",
+            io::ErrorKind::NotFound => "; `khorovod init` writes a first one",
+            io::ErrorKind::PermissionDenied => "; its owner can allow it: chmod u+r",
+            _ => "",
+        };
+        Failure::File(format!("cannot read {name}: {}{hint}", reason(&error)))
+    })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let (at, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
+        let line = bytes[..at].split(|byte| *byte == b'\n').count();
+        let hint = if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+            "; it looks like UTF-16: save it as UTF-8"
+        } else {
+            "; save it as UTF-8"
+        };
+        Failure::File(format!("cannot read {name}: byte 0x{:02x} in line {line} is not UTF-8 text{hint}", bytes[at]))
+    })?;
+    Ok(Text { name, text })
+}
+
+/// Whether anybody but its owner can read a file.
+pub fn others_can_read(meta: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    meta.permissions().mode() & 0o077 != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kube_version;
+
+    #[test]
+    fn versions_as_people_write_them() {
+        for (text, version) in [("1.34", (1, 34)), ("v1.31", (1, 31)), ("v1.33.2-eks-1a", (1, 33))] {
+            assert_eq!(kube_version(text), Ok(version));
+        }
+        for text in ["", "1", "2.0", "1.x", "latest"] {
+            assert!(kube_version(text).is_err(), "{text}");
+        }
+    }
+}

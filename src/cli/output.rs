@@ -1,0 +1,84 @@
+//! Writing: all or nothing, on stdout or into a file.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::clean::clean;
+use super::{Failure, Outcome};
+
+/// Writes the whole text to stdout. A reader that went away is no error.
+pub fn stdout(text: &str) -> Outcome {
+    let mut stdout = io::stdout().lock();
+    let shown = if stdout.is_terminal() { clean(text) } else { text.into() };
+    match stdout.write_all(shown.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::File(format!("cannot write to standard output: {}", reason(&error))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file whole or not at all: beside it first, then in its place. `private` keeps it
+/// from everybody but its owner.
+pub fn file(path: &Path, text: &str, private: bool) -> Outcome {
+    // Pipes and devices cannot be replaced, only written to.
+    if fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        return fs::write(path, text).map_err(|error| cannot_write(path, &error));
+    }
+    // A link stays a link: what it points to is replaced.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let write = || -> io::Result<()> {
+        let mut temporary = NamedTempFile::new_in(parent(&target))?;
+        temporary.write_all(text.as_bytes())?;
+        set_mode(temporary.path(), mode(&target, private))?;
+        temporary.as_file().sync_all()?;
+        temporary.persist(&target).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().map_err(|error| cannot_write(path, &error))
+}
+
+/// The permissions a new file gets: its predecessor's where there is one, never more than the
+/// owner's where it holds a key.
+fn mode(target: &Path, private: bool) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    let before = fs::metadata(target).map_or(0o644, |meta| meta.permissions().mode() & 0o777);
+    if private { 0o600 } else { before }
+}
+
+/// Sets a file's permissions.
+pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// The folder a path stands in.
+pub fn parent(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// What to say when a path cannot be written.
+pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    let hint = if error.kind() == io::ErrorKind::NotFound && !parent(path).is_dir() {
+        format!("; its folder does not exist: mkdir -p {}", parent(path).display())
+    } else {
+        String::new()
+    };
+    Failure::File(format!("cannot write {}: {}{hint}", path.display(), reason(error)))
+}
+
+/// An error in words, without Rust's `(os error 2)`.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    // tempfile appends the name of its temporary file.
+    let text = text.split(" at path ").next().unwrap_or_default();
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}

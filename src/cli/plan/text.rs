@@ -1,0 +1,214 @@
+//! A report as a page for a terminal, or to paste into a review.
+
+use std::fmt::Write as _;
+
+use khorovod::report::{Amount, Change, Difference, Effect, Report, Workers};
+
+use crate::cli::clean::clean_line;
+
+/// Values longer than this are cut.
+const VALUE: usize = 60;
+/// The width of the left column.
+const LABEL: usize = 13;
+
+/// All jobs, or what a change does to them.
+pub fn page(jobs: &[Report], changes: Option<&[Change]>) -> String {
+    if let Some(changes) = changes {
+        return changes.iter().map(change).collect::<Vec<_>>().join("\n");
+    }
+    jobs.iter().map(job).collect::<Vec<_>>().join("\n")
+}
+
+/// Lines of a label and what it stands for.
+struct Table(String);
+
+impl Table {
+    /// One row a value; the label stands before the first.
+    fn rows(&mut self, label: &str, values: impl IntoIterator<Item = String>) {
+        let mut label = label;
+        for value in values {
+            let _ = writeln!(self.0, "  {label:<LABEL$}{}", clean_line(&value));
+            label = "";
+        }
+    }
+
+    fn row(&mut self, label: &str, value: impl Into<String>) {
+        self.rows(label, [value.into()]);
+    }
+}
+
+fn job(report: &Report) -> String {
+    let namespace = report.namespace.as_ref().map_or(String::new(), |name| format!(" in {name}"));
+    let mut table = Table(format!("{}{namespace}, run {}\n", report.job, report.run));
+    table.row("image", &report.image);
+    table.rows("workers", report.workers.iter().map(workers));
+    table.rows("hosts", report.workers.iter().map(hosts));
+    if let Some((least, most)) = report.elastic {
+        table.row("elastic", format!("{least} to {most} workers"));
+    }
+    table.row("ranks", report.ranks.to_string());
+    table.row("in all", format!("{}: {}", count(report.pods, "pod"), amounts(&report.requests)));
+    table.row("shape", report.shape);
+    table.row("launched by", &report.launcher);
+    if !report.launch.is_empty() {
+        table.rows("command", wrapped(&report.launch));
+    }
+    let name = report.storage.iter().map(|volume| volume.mount_path.len()).max().unwrap_or_default();
+    table.rows(
+        "storage",
+        report.storage.iter().map(|volume| {
+            let stays = if volume.outlives_job { "" } else { " (gone with its pod)" };
+            format!("{:<name$}  {}{stays}", volume.mount_path, volume.source)
+        }),
+    );
+    table.row("freed", &report.release);
+    table.row("Pod Security", report.pod_security.level);
+    table.rows("", report.pod_security.reasons.iter().map(|reason| format!("- {reason}")));
+    table.rows("notes", report.notes.iter().cloned());
+    let kind = report.objects.iter().map(|object| object.kind.len()).max().unwrap_or_default();
+    table.rows("objects", report.objects.iter().map(|object| format!("{:<kind$}  {}", object.kind, object.name)));
+    let path = report.defaults.iter().map(|default| default.path.len()).max().unwrap_or_default();
+    table.rows("defaults", report.defaults.iter().map(|default| format!("{:<path$}  {}", default.path, default.value)));
+    table.0
+}
+
+fn workers(group: &Workers) -> String {
+    let name = group.group.as_ref().map_or(String::new(), |name| format!("{name}: "));
+    let gpus = if group.gpus > 0 { format!(", {}", count(group.gpus, "GPU")) } else { String::new() };
+    let asked = if group.requests.is_empty() { "nothing asked for".to_owned() } else { amounts(&group.requests) };
+    format!("{name}{} × {}{gpus} ({asked}; /dev/shm {})", group.replicas, count(group.slots, "rank"), group.shm)
+}
+
+fn hosts(group: &Workers) -> String {
+    let (first, last) = &group.hosts;
+    if first == last { first.clone() } else { format!("{first} … {last}") }
+}
+
+fn amounts(amounts: &[Amount]) -> String {
+    amounts.iter().map(|amount| format!("{} {}", amount.resource, amount.quantity)).collect::<Vec<_>>().join(", ")
+}
+
+fn count(n: u32, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A command as a shell would take it, broken before options once it is long.
+fn wrapped(words: &[String]) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in words {
+        let word = quoted(word);
+        let line = lines.last_mut().expect("there is always one line");
+        if line.is_empty() {
+            line.push_str(&word);
+        } else if line.chars().count() + word.chars().count() > 78 {
+            line.push_str(" \\");
+            lines.push(format!("  {word}"));
+        } else {
+            line.push(' ');
+            line.push_str(&word);
+        }
+    }
+    lines
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-+=./:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+fn change(change: &Change) -> String {
+    let verdict = match change.effect {
+        Effect::New => "new: it starts",
+        Effect::Gone => "gone: its objects stay until they are deleted (kubectl delete -l khorovod.dev/job=…)",
+        Effect::Restarts => "restarts the run",
+        Effect::InPlace => "in place: the run goes on",
+        Effect::Nothing => "nothing; where this run has ended it does not start again (change spec.rerun for that)",
+    };
+    let mut text = format!("{}: {}\n", clean_line(&change.job), verdict.replace('…', &clean_line(&change.job)));
+    if !change.because.is_empty() {
+        text.push_str("  because\n");
+        change.because.iter().for_each(|found| line(&mut text, found));
+    }
+    if !change.in_place.is_empty() {
+        text.push_str(if change.effect == Effect::Restarts { "  and in place\n" } else { "" });
+        change.in_place.iter().for_each(|found| line(&mut text, found));
+    }
+    if !change.refused.is_empty() {
+        text.push_str("  Kubernetes refuses\n");
+        for refused in &change.refused {
+            let _ = writeln!(text, "    {}", clean_line(refused));
+        }
+    }
+    text
+}
+
+fn line(text: &mut String, difference: &Difference) {
+    let what = match (&difference.old, &difference.new) {
+        (Some(old), Some(new)) => format!("{} → {}", short(old), short(new)),
+        (None, Some(new)) => format!("set to {}", short(new)),
+        (Some(old), None) => format!("was {}, now left out", short(old)),
+        (None, None) => "changed".to_owned(),
+    };
+    let _ = writeln!(text, "    {}: {what}", clean_line(&difference.path));
+}
+
+fn short(value: &str) -> String {
+    let value = clean_line(value);
+    match value.char_indices().nth(VALUE) {
+        Some((at, _)) => format!("{}…", &value[..at]),
+        None if value.is_empty() => "\"\"".to_owned(),
+        None => value.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_can_be_pasted() {
+        for (word, shown) in
+            [("-np", "-np"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''"), ("$HOME", "'$HOME'")]
+        {
+            assert_eq!(quoted(word), shown);
+        }
+        let words: Vec<String> = (0..40).map(|n| format!("--option-{n}")).collect();
+        let lines = wrapped(&words);
+        assert!(lines.len() > 3 && lines.iter().all(|line| line.len() <= 82), "{lines:#?}");
+        assert_eq!(lines.join(" ").replace(" \\", "").split_whitespace().count(), 40);
+    }
+
+    #[test]
+    fn a_restart_says_why() {
+        let found = |path: &str, old: &str, new: &str| Difference {
+            path: path.to_owned(),
+            old: Some(old.to_owned()),
+            new: Some(new.to_owned()),
+        };
+        let text = change(&Change {
+            job: "mnist".to_owned(),
+            effect: Effect::Restarts,
+            because: vec![
+                found("image", "a:1", "a:2"),
+                Difference { path: "env.TOKEN".to_owned(), old: None, new: None },
+            ],
+            in_place: vec![found("metadata.labels.team", "a", "b\u{1b}[0m")],
+            refused: vec!["storage.data.claim.storageClass: fast cannot become slow".to_owned()],
+        });
+        insta::assert_snapshot!(text, @r"
+        mnist: restarts the run
+          because
+            image: a:1 → a:2
+            env.TOKEN: changed
+          and in place
+            metadata.labels.team: a → b␛[0m
+          Kubernetes refuses
+            storage.data.claim.storageClass: fast cannot become slow
+        ");
+    }
+}

@@ -1,0 +1,101 @@
+//! `khorovod render`: spec in, objects out.
+
+use std::path::PathBuf;
+
+use khorovod::problem::Problems;
+use khorovod::{Inputs, Rendered, Text};
+
+use super::seed::Seed;
+use super::show::Screen;
+use super::{Failure, Outcome, folder, input, output};
+
+/// Turn specs into Kubernetes objects
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    khorovod render job.yaml | kubectl apply -f -\n  \
+    khorovod render -f prod.yaml --set workers.replicas=8 job.yaml\n  \
+    khorovod render -o out/ job.yaml        # a file an object\n    \
+    kubectl apply -R -f out/              #   all of it\n    \
+    kubectl delete -f out/                #   all but the storage claims, which are in out/claims/\n  \
+    helm template chart | khorovod render - | kubectl apply -f -\n\n\
+    Documents that are no TrainingJob pass through byte for byte. On any error nothing is written.")]
+pub struct Args {
+    #[command(flatten)]
+    input: input::Args,
+    /// Write to FILE; to a folder, a file an object, where the path ends in `/` or is one
+    #[arg(short, long, value_name = "FILE|DIR/")]
+    output: Option<PathBuf>,
+}
+
+pub fn run(args: Args, screen: &Screen) -> Outcome {
+    let texts = args.input.texts()?;
+    let seed = Seed::find(args.input.ssh_seed.as_deref(), args.input.no_keys)?;
+    let rendered = with_seed(&texts, args.input.inputs()?, &seed, screen)?;
+    screen.problems(rendered.iter().map(|rendered| &rendered.warnings));
+    match args.output {
+        Some(path) if path.as_os_str() == "-" => output::stdout(&joined(rendered)),
+        Some(path) if folder::is_meant(&path) => folder::write(&path, &rendered),
+        Some(path) => {
+            let private = rendered.iter().any(holds_keys);
+            output::file(&path, &joined(rendered), private)
+        }
+        None => output::stdout(&joined(rendered)),
+    }
+}
+
+/// Renders with the keys at hand. A seed that is new is kept before anything that derives from
+/// it is written, and not at all when nothing does.
+fn with_seed(texts: &[Text], mut inputs: Inputs, seed: &Seed, screen: &Screen) -> Result<Vec<Rendered>, Failure> {
+    inputs.keys = seed.keys();
+    let rendered = all(texts, &inputs, screen)?;
+    if !seed.is_new() || !rendered.iter().any(holds_keys) {
+        return Ok(rendered);
+    }
+    let kept = seed.keep(screen);
+    if kept.as_ref() == Some(seed) {
+        return Ok(rendered);
+    }
+    // Another khorovod was first, or there is no place to keep a seed.
+    inputs.keys = kept.map_or(khorovod::Keys::Missing, |seed| seed.keys());
+    all(texts, &inputs, screen)
+}
+
+/// Every text rendered, or the problems of all of them shown.
+fn all(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Vec<Rendered>, Failure> {
+    let (mut rendered, mut problems): (Vec<Rendered>, Vec<Problems>) = (Vec::new(), Vec::new());
+    for text in texts {
+        match khorovod::render(text, inputs) {
+            Ok(one) => rendered.push(one),
+            Err(found) => problems.push(found),
+        }
+    }
+    if problems.is_empty() {
+        return Ok(rendered);
+    }
+    screen.problems(rendered.iter().map(|rendered| &rendered.warnings).chain(&problems));
+    Err(Failure::Problems)
+}
+
+/// Whether there is a Secret in it.
+fn holds_keys(rendered: &Rendered) -> bool {
+    rendered.documents.iter().any(|document| document.kind == "Secret")
+}
+
+/// One stream of all of them. A single one is not copied.
+fn joined(rendered: Vec<Rendered>) -> String {
+    let mut stream = String::new();
+    for Rendered { text, .. } in rendered {
+        if stream.is_empty() {
+            stream = text;
+            continue;
+        }
+        if !stream.ends_with('\n') {
+            stream.push('\n');
+        }
+        if !text.starts_with("---") {
+            stream.push_str("---\n");
+        }
+        stream.push_str(&text);
+    }
+    stream
+}

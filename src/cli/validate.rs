@@ -1,0 +1,135 @@
+//! `khorovod validate`: every problem, nothing else.
+
+mod github;
+mod json;
+mod sarif;
+
+use std::path::PathBuf;
+
+use khorovod::Keys;
+use khorovod::problem::Problems;
+
+use super::show::Screen;
+use super::{Failure, Outcome, input, output, seed};
+
+/// Find everything wrong with specs
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    khorovod validate jobs/*.yaml\n  \
+    khorovod validate --strict --format github job.yaml           # marks lines in a pull request\n  \
+    khorovod validate --format sarif -o khorovod.sarif job.yaml   # for code scanning")]
+pub struct Args {
+    #[command(flatten)]
+    input: input::Args,
+    /// How to show problems
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+    /// Write to FILE (formats other than human)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Source lines with what is wrong in them, on stderr
+    Human,
+    /// One JSON document
+    Json,
+    /// GitHub workflow commands
+    Github,
+    /// SARIF 2.1.0
+    Sarif,
+}
+
+pub fn run(args: Args, screen: &Screen) -> Outcome {
+    if args.output.is_some() && args.format == Format::Human {
+        return Err(Failure::Usage("--output needs --format json, github or sarif; human goes to stderr".to_owned()));
+    }
+    let texts = args.input.texts()?;
+    let mut inputs = args.input.inputs()?;
+    // A seed that was named must be one; whether there is one is no matter of the spec.
+    seed::given(args.input.ssh_seed.as_deref())?;
+    inputs.keys = if args.input.no_keys { Keys::LeftOut } else { Keys::Masked };
+    let all: Vec<Problems> = texts.iter().map(|text| khorovod::check(text, &inputs)).collect();
+    let text = match args.format {
+        Format::Human => None,
+        Format::Json => Some(json::text(&all)),
+        Format::Github => Some(github::text(&all)),
+        Format::Sarif => Some(sarif::text(&all)),
+    };
+    match (text, args.output) {
+        (None, _) => screen.problems(&all),
+        (Some(text), Some(path)) if path.as_os_str() != "-" => output::file(&path, &text, false)?,
+        (Some(text), _) => output::stdout(&text)?,
+    }
+    if all.iter().any(Problems::any_error) { Err(Failure::Problems) } else { Ok(()) }
+}
+
+/// The line and column of a byte range's first and last place, from 1; the last is exclusive.
+fn region(problems: &Problems, span: khorovod::problem::Span) -> [usize; 4] {
+    let start = problems.sources.position(span);
+    let end = problems.sources.position(khorovod::problem::Span { start: span.end.max(span.start), ..span });
+    [start.line, start.column, end.line, end.column]
+}
+
+/// The name of the text a span is in.
+fn file(problems: &Problems, span: khorovod::problem::Span) -> &str {
+    problems.sources.get(span.source).map_or("", |source| source.name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use khorovod::problem::{Code, Problem, Severity, Span};
+
+    use super::*;
+
+    static CODE: Code =
+        Code { name: "unknown-field", severity: Severity::Error, explanation: "A key nobody knows\n\nMore: *text*." };
+
+    /// A problem in the second line of a file whose name needs escaping.
+    pub(super) fn sample() -> Vec<Problems> {
+        let mut problems = Problems::default();
+        let source = problems.sources.add("a b,1.yaml", "spec:\n  gpu: 8\n");
+        let span = Span { source, start: 8, end: 11 };
+        problems.list.push(
+            Problem::new(&CODE, span, "unknown field `gpu`: 100% wrong")
+                .here("not a field")
+                .hint("did you mean `gpus`?\nreally")
+                .fix(span, "gpus"),
+        );
+        vec![problems]
+    }
+
+    #[test]
+    fn github_escapes_what_it_must() {
+        insta::assert_snapshot!(
+            github::text(&sample()),
+            @"::error file=a b%2C1.yaml,line=2,endLine=2,col=3,endColumn=5,title=unknown-field::unknown field `gpu`: 100%25 wrong%0Adid you mean `gpus`?%0Areally"
+        );
+    }
+
+    #[test]
+    fn sarif_has_rule_region_and_fix() {
+        let log: serde_json::Value = serde_json::from_str(&sarif::text(&sample())).unwrap();
+        let run = &log["runs"][0];
+        let result = &run["results"][0];
+        assert_eq!(run["tool"]["driver"]["rules"][0]["id"], result["ruleId"]);
+        assert_eq!(result["ruleIndex"], 0);
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "a%20b%2C1.yaml");
+        let region = serde_json::json!({"startLine": 2, "startColumn": 3, "endLine": 2, "endColumn": 6});
+        assert_eq!(place["region"], region);
+        let change = &result["fixes"][0]["artifactChanges"][0]["replacements"][0];
+        assert_eq!((&change["deletedRegion"], &change["insertedContent"]["text"]), (&region, &"gpus".into()));
+    }
+
+    #[test]
+    fn json_has_everything() {
+        let all: serde_json::Value = serde_json::from_str(&json::text(&sample())).unwrap();
+        let problem = &all["problems"][0];
+        assert_eq!(problem["code"], "unknown-field");
+        assert_eq!(problem["labels"][0]["line"], 2);
+        assert_eq!(problem["fix"]["text"], "gpus");
+        assert_eq!(all["errors"], 1);
+    }
+}

@@ -1,0 +1,40 @@
+//! GitHub workflow commands: `::error file=…,line=…::message` marks a line in a pull request.
+
+use std::fmt::Write as _;
+
+use khorovod::problem::{Problems, Severity};
+
+use super::{file, region};
+
+/// One command a problem.
+pub fn text(all: &[Problems]) -> String {
+    let mut text = String::new();
+    for problems in all {
+        for problem in &problems.list {
+            let level = if problem.severity == Severity::Error { "error" } else { "warning" };
+            let _ = write!(text, "::{level} ");
+            if let Some(label) = problem.labels.first() {
+                let [line, column, end_line, end_column] = region(problems, label.span);
+                // GitHub takes columns only within one line, and names the last one itself.
+                let _ = write!(text, "file={},line={line},endLine={end_line},", property(file(problems, label.span)));
+                if line == end_line {
+                    let _ = write!(text, "col={column},endColumn={},", end_column.saturating_sub(1).max(column));
+                }
+            }
+            let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!("\n{hint}"));
+            let message = data(&format!("{}{hint}", problem.message));
+            let _ = writeln!(text, "title={}::{message}", property(problem.code.name));
+        }
+    }
+    text
+}
+
+/// A message: line ends and `%` are escaped, so no other command can hide in it.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A property: separators as well.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

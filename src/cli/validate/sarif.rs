@@ -1,0 +1,93 @@
+//! SARIF 2.1.0, which code scanning services take.
+
+use std::fmt::Write as _;
+
+use khorovod::problem::{Code, Problems, Severity, Span};
+use serde_json::{Value, json};
+
+use super::{file, region};
+
+/// One run with the rules that were broken and every place where.
+pub fn text(all: &[Problems]) -> String {
+    let mut rules: Vec<&'static Code> = Vec::new();
+    let mut results = Vec::new();
+    for problems in all {
+        for problem in &problems.list {
+            let rule = rules.iter().position(|code| code.name == problem.code.name).unwrap_or_else(|| {
+                rules.push(problem.code);
+                rules.len() - 1
+            });
+            let place = |span: Span, text: &str| {
+                let mut location = json!({ "physicalLocation": {
+                    "artifactLocation": artifact(problems, span), "region": area(problems, span),
+                }});
+                if !text.is_empty() {
+                    location["message"] = json!({ "text": text });
+                }
+                location
+            };
+            let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!("\n{hint}"));
+            let mut result = json!({
+                "ruleId": problem.code.name,
+                "ruleIndex": rule,
+                "level": level(problem.severity),
+                "message": { "text": format!("{}{hint}", problem.message) },
+                "locations": problem.labels.iter().take(1).map(|label| place(label.span, &label.text)).collect::<Vec<_>>(),
+            });
+            if problem.labels.len() > 1 {
+                let others = problem.labels[1..].iter().map(|label| place(label.span, &label.text));
+                result["relatedLocations"] = others.collect();
+            }
+            if let Some(fix) = &problem.fix {
+                result["fixes"] = json!([{ "artifactChanges": [{
+                    "artifactLocation": artifact(problems, fix.span),
+                    "replacements": [{
+                        "deletedRegion": area(problems, fix.span), "insertedContent": { "text": fix.text },
+                    }],
+                }]}]);
+            }
+            results.push(result);
+        }
+    }
+    let rules: Vec<Value> = rules
+        .iter()
+        .map(|code| {
+            json!({
+                "id": code.name,
+                "shortDescription": { "text": code.title() },
+                "help": { "text": code.explanation, "markdown": code.explanation },
+                "defaultConfiguration": { "level": level(code.severity) },
+            })
+        })
+        .collect();
+    let driver = json!({ "name": "khorovod", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules });
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{ "tool": { "driver": driver }, "columnKind": "unicodeCodePoints", "results": results }],
+    });
+    format!("{log:#}\n")
+}
+
+fn level(severity: Severity) -> &'static str {
+    if severity == Severity::Error { "error" } else { "warning" }
+}
+
+fn area(problems: &Problems, span: Span) -> Value {
+    let [line, column, end_line, end_column] = region(problems, span);
+    json!({ "startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column })
+}
+
+/// The file as a URI: relative to where the tool ran, with everything escaped that a URI wants.
+fn artifact(problems: &Problems, span: Span) -> Value {
+    let name = file(problems, span);
+    let mut uri = String::from(if name.starts_with('/') { "file://" } else { "" });
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    json!({ "uri": uri })
+}

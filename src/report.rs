@@ -1,0 +1,354 @@
+//! `Plan` → what a person wants to know before a job runs, and what a change would do to it.
+//!
+//! A side branch of the flow: nothing is rendered from it.
+
+mod change;
+mod fields;
+mod rendered;
+
+use serde::Serialize;
+
+pub(crate) use change::between;
+pub use change::{Change, Difference, Effect};
+pub(crate) use rendered::{against_rendered, earlier};
+
+use crate::plan::{Plan, Shape};
+use crate::spec::quantity::Quantity;
+use crate::spec::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
+
+/// What one job would run.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The job's name.
+    pub job: String,
+    /// Its namespace, where the spec or the command line names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The run's name: another name is another run.
+    pub run: String,
+    /// The image the ranks run in.
+    pub image: String,
+    /// What it becomes in the cluster, in words.
+    pub shape: &'static str,
+    /// What starts the ranks, in words.
+    pub launcher: String,
+    /// The command that starts them, word by word. Empty: people start it.
+    pub launch: Vec<String>,
+    /// The workers, group by group.
+    pub workers: Vec<Workers>,
+    /// All ranks.
+    pub ranks: u32,
+    /// All pods, the launcher's included.
+    pub pods: u32,
+    /// What all pods ask for together: GPUs by resource name, `cpu`, `memory` and the rest.
+    pub requests: Vec<Amount>,
+    /// Fewest and most workers of an elastic job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elastic: Option<(u32, u32)>,
+    /// What is mounted, and what becomes of it.
+    pub storage: Vec<Storage>,
+    /// Every object, in install order.
+    pub objects: Vec<Object>,
+    /// The Pod Security level its pods meet.
+    pub pod_security: PodSecurity,
+    /// How the GPUs are given back.
+    pub release: String,
+    /// What else a reviewer should know.
+    pub notes: Vec<String>,
+    /// Every default taken: path and value.
+    pub defaults: Vec<Default>,
+}
+
+/// Workers that are alike.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Workers {
+    /// The group's name, where there are groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// How many.
+    pub replicas: u32,
+    /// Ranks each runs.
+    pub slots: u32,
+    /// GPUs each has.
+    pub gpus: u32,
+    /// The first and the last one's host name.
+    pub hosts: (String, String),
+    /// What each asks for.
+    pub requests: Vec<Amount>,
+    /// Size of `/dev/shm`, part of the memory.
+    pub shm: String,
+}
+
+/// So much of a resource.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Amount {
+    /// `cpu`, `memory`, `nvidia.com/gpu`, …
+    pub resource: String,
+    /// A Kubernetes quantity.
+    pub quantity: String,
+}
+
+/// A mounted volume.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Storage {
+    /// Its name in the spec.
+    pub name: String,
+    /// Where the ranks see it.
+    pub mount_path: String,
+    /// What it is, in words.
+    pub source: String,
+    /// Whether the data stays when the job is deleted.
+    pub outlives_job: bool,
+}
+
+/// A Kubernetes object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Object {
+    /// `StatefulSet`, …
+    pub kind: String,
+    /// `metadata.name`.
+    pub name: String,
+}
+
+/// A Pod Security level, and what keeps the job from a stricter one.
+#[derive(Debug, Clone, Serialize)]
+pub struct PodSecurity {
+    /// `restricted`, `baseline` or `privileged`.
+    pub level: &'static str,
+    /// Empty for `restricted`.
+    pub reasons: Vec<String>,
+}
+
+/// A default taken.
+#[derive(Debug, Clone, Serialize)]
+pub struct Default {
+    /// The field's path below `spec`.
+    pub path: &'static str,
+    /// What it is when left out.
+    pub value: String,
+}
+
+impl Report {
+    /// What a plan and its objects amount to.
+    pub(crate) fn new(plan: &Plan, objects: Vec<Object>) -> Self {
+        let spec = &plan.spec;
+        let launcher_pod = plan.shape == Shape::StatefulSet;
+        Self {
+            job: spec.name.clone(),
+            namespace: spec.namespace.clone(),
+            run: plan.run.clone(),
+            image: spec.image.reference.clone(),
+            shape: match plan.shape {
+                Shape::StatefulSet if plan.teams.len() > 1 => "a StatefulSet a group, and a launcher Job",
+                Shape::StatefulSet => "a StatefulSet of workers and a launcher Job",
+                Shape::IndexedJob => "one Indexed Job; index 0 launches",
+                Shape::Torchrun => "one Indexed Job of torchrun agents, without ssh",
+            },
+            launcher: launcher(plan),
+            launch: plan.launch.clone(),
+            workers: plan.teams.iter().map(|team| workers(plan, team.group, team)).collect(),
+            ranks: plan.np,
+            pods: plan.workers + u32::from(launcher_pod),
+            requests: total(plan, launcher_pod),
+            elastic: spec.elastic.as_ref().map(|elastic| (elastic.min_workers, elastic.max_workers)),
+            storage: spec.storage.iter().map(|volume| storage(&spec.name, volume)).collect(),
+            objects,
+            pod_security: PodSecurity { level: plan.level.name, reasons: plan.level.reasons.clone() },
+            release: release(plan),
+            notes: notes(plan),
+            defaults: spec.defaults.iter().map(|(path, value)| Default { path, value: value.clone() }).collect(),
+        }
+    }
+}
+
+fn launcher(plan: &Plan) -> String {
+    let launcher = &plan.spec.launcher;
+    let mpi = match launcher.mpi {
+        Mpi::OpenMpi => "Open MPI",
+        Mpi::IntelMpi => "Intel MPI",
+        Mpi::Mpich => "MPICH",
+    };
+    match launcher.kind {
+        LauncherKind::Mpirun => format!("mpirun ({mpi})"),
+        LauncherKind::Horovodrun => "horovodrun".to_owned(),
+        LauncherKind::Torchrun => "torchrun".to_owned(),
+        LauncherKind::Deepspeed => "deepspeed".to_owned(),
+        LauncherKind::Shell if launcher.interactive => {
+            format!("people, by kubectl exec; closes after {} idle", duration(launcher.idle_timeout))
+        }
+        LauncherKind::Shell => "the command itself, with hostfile and ssh at hand".to_owned(),
+    }
+}
+
+fn workers(plan: &Plan, group: usize, team: &crate::plan::Team) -> Workers {
+    let group = &plan.spec.groups[group];
+    Workers {
+        group: group.name.clone(),
+        replicas: team.replicas,
+        slots: team.slots,
+        gpus: group.gpus,
+        hosts: (team.host(0, &plan.spec.name), team.host(team.replicas.saturating_sub(1), &plan.spec.name)),
+        requests: amounts(&asked(&group.resources)),
+        shm: group.shm.to_string(),
+    }
+}
+
+/// What a container asks for: its requests, and limits where it names no request.
+fn asked(resources: &Resources) -> Vec<(String, i128)> {
+    let requested = resources.requests.iter();
+    let limited =
+        resources.limits.iter().filter(|(name, _)| !resources.requests.iter().any(|(other, _)| other == name));
+    requested.chain(limited).map(|(name, quantity)| (name.clone(), quantity.milli())).collect()
+}
+
+/// What all pods ask for together, in the order it is first met.
+fn total(plan: &Plan, launcher_pod: bool) -> Vec<Amount> {
+    let mut sums: Vec<(String, i128)> = Vec::new();
+    let groups = plan.teams.iter().map(|team| (&plan.spec.groups[team.group], i128::from(team.replicas)));
+    let pods = groups.map(|(group, count): (&Group, _)| (&group.resources, count));
+    let launcher = launcher_pod.then_some((&plan.spec.launcher.resources, 1));
+    for (resources, count) in pods.chain(launcher) {
+        for (name, milli) in asked(resources) {
+            match sums.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, sum)) => *sum += milli * count,
+                None => sums.push((name, milli * count)),
+            }
+        }
+    }
+    amounts(&sums)
+}
+
+fn amounts(sums: &[(String, i128)]) -> Vec<Amount> {
+    let binary = |name: &str| name == "memory" || name.ends_with("storage") || name.starts_with("hugepages-");
+    sums.iter()
+        .map(|(name, milli)| Amount { resource: name.clone(), quantity: quantity(*milli, binary(name)) })
+        .collect()
+}
+
+/// A sum as a person would write it: `1536Gi`, `2.5`, `250m`.
+fn quantity(milli: i128, binary: bool) -> String {
+    if binary {
+        let bytes = (milli + 999) / 1_000;
+        let unit = [(40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")]
+            .into_iter()
+            .find(|(shift, _)| bytes > 0 && bytes % (1_i128 << shift) == 0);
+        return unit.map_or(bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift));
+    }
+    if milli % 1_000 == 0 { (milli / 1_000).to_string() } else { format!("{milli}m") }
+}
+
+fn storage(job: &str, volume: &Volume) -> Storage {
+    let size = |size: Option<&Quantity>| size.map_or(String::new(), |size| format!(", up to {size}"));
+    let claim = |claim: &Claim| {
+        let class = claim.storage_class.as_deref().map_or("default class".to_owned(), |class| format!("class {class}"));
+        format!("{}, {class}, {}", claim.size, claim.access_modes.join(" and "))
+    };
+    let (source, outlives_job) = match &volume.source {
+        VolumeSource::Claim(made) => (format!("claim {job}-{}: {}", volume.name, claim(made)), true),
+        VolumeSource::ExistingClaim(name) => (format!("claim {name}, which exists"), true),
+        VolumeSource::PerWorker(made) => (format!("a claim a worker: {}", claim(made)), true),
+        VolumeSource::Nfs { server, path } => (format!("NFS {server}:{path}"), true),
+        VolumeSource::PersistentVolume { claim: made, .. } => {
+            (format!("volume and claim {job}-{}: {}", volume.name, claim(made)), true)
+        }
+        VolumeSource::S3(s3) => {
+            let way = match (s3.download, s3.upload) {
+                (true, true) => "down before, up after",
+                (true, false) => "down before",
+                _ => "up after",
+            };
+            (format!("s3://{}/{}, {way}{}", s3.bucket, s3.prefix, size(s3.size.as_ref())), s3.upload)
+        }
+        VolumeSource::HostPath(path) => (format!("the node's own {path}"), true),
+        VolumeSource::EmptyDir { size: limit } => (format!("scratch{}", size(limit.as_ref())), false),
+    };
+    let source = if volume.read_only { format!("{source}, read only") } else { source };
+    let source = volume.sub_path.as_ref().map_or(source.clone(), |path| format!("{source}, its folder {path}"));
+    Storage { name: volume.name.clone(), mount_path: volume.mount_path.clone(), source, outlives_job }
+}
+
+/// How the GPUs come back.
+fn release(plan: &Plan) -> String {
+    let what = if plan.gpus > 0 { "GPUs" } else { "workers" };
+    let deadline = plan.spec.lifecycle.deadline;
+    let deadline = deadline.map_or(String::new(), |seconds| format!(", or {} after the start", duration(seconds)));
+    match plan.shape {
+        Shape::StatefulSet if plan.spec.lifecycle.keep => {
+            format!("by hand: lifecycle.release is keep, so the {what} stay until you delete the job")
+        }
+        Shape::StatefulSet => {
+            format!(
+                "the launcher scales the workers to 0 when training ends, well or badly{deadline}; the {what} are free then"
+            )
+        }
+        Shape::IndexedJob | Shape::Torchrun => {
+            format!("every pod ends with index 0{deadline}; the {what} are free then")
+        }
+    }
+}
+
+fn notes(plan: &Plan) -> Vec<String> {
+    let spec = &plan.spec;
+    let mut notes = Vec::new();
+    if spec.placement.host_network {
+        notes.push("hostNetwork: the pods share their node's network; NetworkPolicies do not hold for them".to_owned());
+    }
+    if let Some(gang) = spec.scheduling.gang {
+        let gang = if gang == Gang::Volcano { "Volcano" } else { "coscheduling" };
+        notes.push(format!("gang: {gang} starts all pods together or none"));
+    }
+    if let Some(queue) = &spec.scheduling.kueue {
+        notes.push(format!("Kueue: the job waits in the local queue {queue}"));
+    } else if spec.scheduling.suspend {
+        notes.push("suspended: nothing starts until spec.suspend of the Job is false".to_owned());
+    }
+    if plan.shape != Shape::Torchrun {
+        notes.push(match &spec.ssh.secret {
+            Some(secret) => format!("ssh keys: the Secret {secret}, which must exist"),
+            None => format!("ssh keys: the Secret {}-ssh, made with the job", spec.name),
+        });
+    }
+    if plan.hostfile.is_none() && plan.shape != Shape::Torchrun {
+        notes.push("the hostfile is too long for a ConfigMap: the launcher writes it".to_owned());
+    }
+    if !spec.patches.is_empty() {
+        notes.push(format!("{} patches change the objects after this plan", spec.patches.len()));
+    }
+    notes
+}
+
+/// Seconds as a person writes them: `1h30m`.
+fn duration(seconds: u64) -> String {
+    let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
+    let text: Vec<_> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
+    if text.is_empty() { "0s".to_owned() } else { text.concat() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{duration, quantity};
+
+    #[test]
+    fn sums_keep_a_readable_unit() {
+        for (milli, binary, text) in [
+            (2_500, false, "2500m"),
+            (128_000, false, "128"),
+            (1_000 << 31, true, "2Gi"),
+            (1_000 << 42, true, "4Ti"),
+            (1_500, true, "2"),
+            (0, true, "0"),
+        ] {
+            assert_eq!(quantity(milli, binary), text);
+        }
+    }
+
+    #[test]
+    fn durations_read_well() {
+        for (seconds, text) in [(0, "0s"), (90, "1m30s"), (7_200, "2h"), (86_400, "24h"), (3_661, "1h1m1s")] {
+            assert_eq!(duration(seconds), text);
+        }
+    }
+}
