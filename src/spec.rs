@@ -5,8 +5,88 @@ pub mod field;
 mod lower;
 pub mod quantity;
 mod raw;
+mod rules;
 mod scalars;
 mod shapes;
 pub mod valid;
 
+use serde_json::{Value as Json, json};
+
+use crate::problem::{Code, Problem, Severity, Span};
+use crate::source::Node;
+use field::{Field, Reader};
+
+pub use rules::codes as rule_codes;
 pub use valid::Spec;
+
+/// The name of the one version there is.
+pub const API_VERSION: &str = "khorovod.dev/v1alpha1";
+/// The kind of our documents.
+pub const KIND: &str = "TrainingJob";
+
+/// Reads a document, pushing everything wrong with it. None where something is.
+pub fn read(document: &Node, kube_version: (u32, u32), problems: &mut Vec<Problem>) -> Option<Spec> {
+    let before = problems.len();
+    let job = raw::TrainingJob::read(document, &mut Reader::new(problems))?;
+    let misshapen: Vec<Span> =
+        problems[before..].iter().filter_map(|problem| Some(problem.labels.first()?.span)).collect();
+    let slurm = document.get("spec").and_then(|body| body.get("slurm")).map(Node::to_json);
+    let spec = Spec { slurm, ..lower::lower(&job) };
+    let none = raw::Body::default();
+    let body = job.spec.as_ref().map_or(&none, |at| &at.value);
+    let top = document.entry("kind").map_or(document.span, |entry| entry.key_span);
+    let case = rules::Case { document, job: &job, body, spec: &spec, kube_version, top };
+    let mut broken = Vec::new();
+    rules::check(&case, &mut broken);
+    // A rule that looks at a part which could not be read would judge a default in its place.
+    let sections: Vec<Span> =
+        sections(document).filter(|section| misshapen.iter().any(|span| within(*span, *section))).collect();
+    let unclear = |problem: &Problem| {
+        problem.labels.iter().any(|label| sections.iter().any(|section| within(label.span, *section)))
+    };
+    problems.extend(broken.into_iter().filter(|problem| !unclear(problem)));
+    let sound = problems[before..].iter().all(|problem| problem.severity == Severity::Warning);
+    sound.then_some(spec)
+}
+
+/// The parts of the spec: `metadata` and what stands directly under `spec`, keys included.
+fn sections(document: &Node) -> impl Iterator<Item = Span> {
+    let entries = |node: &Node| match &node.kind {
+        crate::source::Kind::Map(entries) => entries
+            .iter()
+            .map(|entry| Span {
+                start: entry.key_span.start.min(entry.value.span.start),
+                end: entry.value.span.end.max(entry.key_span.end),
+                ..entry.value.span
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let body = document.get("spec").map(entries).unwrap_or_default();
+    let metadata = document.get("metadata").map(|node| node.span);
+    body.into_iter().chain(metadata)
+}
+
+fn within(inner: Span, outer: Span) -> bool {
+    inner.source == outer.source && inner.start >= outer.start && inner.end <= outer.end
+}
+
+/// Every code of the reader and the rules.
+pub fn codes() -> impl Iterator<Item = &'static Code> {
+    field::CODES.iter().copied().chain(rules::codes())
+}
+
+/// The JSON Schema of a document.
+pub fn schema() -> Json {
+    let mut defs = field::Defs::new();
+    let top = raw::TrainingJob::schema(&mut defs);
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://khorovod.dev/schema/training-job.v1alpha1.schema.json",
+        "title": "TrainingJob",
+        "description": "One training job for khorovod.",
+    });
+    schema["$ref"] = top["$ref"].clone();
+    schema["$defs"] = Json::Object(defs);
+    schema
+}

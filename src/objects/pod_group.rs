@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::meta::{Metadata};
+use super::meta::Metadata;
 use super::{Body, Object};
 use crate::plan::{Plan, Shape};
 use crate::spec::valid::Gang;

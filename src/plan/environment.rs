@@ -1,8 +1,8 @@
 //! What khorovod sets for every process: MPI's, NCCL's and Horovod's knobs. What the user's `env`
 //! sets is left out: it wins.
 
-use crate::spec::valid::{Collective, LauncherKind, Mpi};
 use super::{EnvPair, GENERATED, Plan, RENDEZVOUS_PORT, Shape};
+use crate::spec::valid::{Collective, LauncherKind, Mpi};
 
 /// Names and values, in the order they are written.
 pub fn environment(plan: &Plan) -> Vec<EnvPair> {

@@ -1,7 +1,7 @@
 //! Who stands in the hostfile, under which name, with how many slots.
 
-use crate::spec::valid::Mpi;
 use super::{MAX_CONFIG_MAP, Plan, Shape, Team};
+use crate::spec::valid::{LauncherKind, Mpi};
 
 /// The worker groups with their workloads' names.
 pub fn teams(plan: &Plan) -> Vec<Team> {
@@ -33,7 +33,9 @@ pub fn hostfile(plan: &Plan) -> Option<String> {
         Mpi::OpenMpi => " slots=",
         Mpi::IntelMpi | Mpi::Mpich => ":",
     };
-    let slots = if plan.spec.launcher.kind == crate::spec::valid::LauncherKind::Mpirun { slots } else { " slots=" };
+    // Horovod and DeepSpeed read this form whatever the MPI.
+    let own_form = matches!(plan.spec.launcher.kind, LauncherKind::Mpirun | LauncherKind::Shell);
+    let slots = if own_form { slots } else { " slots=" };
     let mut text = String::new();
     if plan.spec.launcher.runs_ranks
         && let Some(team) = plan.teams.first()

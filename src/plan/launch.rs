@@ -1,7 +1,7 @@
 //! The one command that starts the ranks, derived from the spec.
 
-use crate::spec::valid::{Elastic, LauncherKind, Mpi};
 use super::{GENERATED, Plan};
+use crate::spec::valid::{Elastic, LauncherKind, Mpi};
 
 /// The words the launcher runs.
 pub fn launch(plan: &Plan) -> Vec<String> {

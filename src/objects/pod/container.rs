@@ -50,10 +50,18 @@ struct Env<'a> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum ValueFrom<'a> {
-    SecretKeyRef { name: &'a str, key: &'a str },
-    ConfigMapKeyRef { name: &'a str, key: &'a str },
+    SecretKeyRef {
+        name: &'a str,
+        key: &'a str,
+    },
+    ConfigMapKeyRef {
+        name: &'a str,
+        key: &'a str,
+    },
     #[serde(rename_all = "camelCase")]
-    FieldRef { field_path: &'a str },
+    FieldRef {
+        field_path: &'a str,
+    },
 }
 
 #[derive(Debug, Serialize)]
@@ -160,7 +168,8 @@ fn amounts(resources: &Resources) -> Option<Amounts<'_>> {
 fn env(plan: &Plan, runs_ranks: bool) -> Vec<Env<'_>> {
     let theirs = &plan.spec.env;
     // CUDA images ask for all GPUs where nothing says otherwise.
-    let blind: &[_] = if runs_ranks { &[] } else { &[("NVIDIA_VISIBLE_DEVICES", "void"), ("NVIDIA_DRIVER_CAPABILITIES", "")] };
+    let blind: &[_] =
+        if runs_ranks { &[] } else { &[("NVIDIA_VISIBLE_DEVICES", "void"), ("NVIDIA_DRIVER_CAPABILITIES", "")] };
     let planned = plan.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     blind
         .iter()

@@ -99,8 +99,7 @@ struct Shelf<'a> {
 impl<'a> Shelf<'a> {
     fn add(&mut self, name: impl Into<Text<'a>>, path: impl Into<Text<'a>>, source: Source<'a>) -> &mut Mount<'a> {
         let name = name.into();
-        let read_only =
-            matches!(source, Source::ConfigMap { .. } | Source::Secret { .. } | Source::Projected { .. });
+        let read_only = matches!(source, Source::ConfigMap { .. } | Source::Secret { .. } | Source::Projected { .. });
         self.volumes.push(Volume { name: name.clone(), source });
         self.mount(name, path, read_only)
     }
@@ -191,7 +190,10 @@ fn storage<'a>(shelf: &mut Shelf<'a>, part: Part<'a>, index: usize, volume: &'a 
             Part::Launcher => claim(claim::launcher_name(plan, volume).into()),
             Part::Index(_) => Source::Ephemeral {
                 volume_claim_template: claim::Template {
-                    metadata: claim::TemplateMetadata { name: None, labels: super::pod_labels(plan, part.name(), None) },
+                    metadata: claim::TemplateMetadata {
+                        name: None,
+                        labels: super::pod_labels(plan, part.name(), None),
+                    },
                     spec: claim::spec(size),
                 },
             },

@@ -1,0 +1,77 @@
+//! Rules past the shape of single fields: what fits together, what Kubernetes and MPI would
+//! refuse, what would fail in silence.
+//!
+//! Each rule stands beside the problem code it finds.
+
+mod cluster;
+mod command;
+mod elastic;
+mod environment;
+mod lifecycle;
+mod names;
+mod network;
+mod size;
+mod storage;
+mod variables;
+mod workers;
+
+use super::field::At;
+use super::raw::{Body, TrainingJob};
+use super::valid::Spec;
+use crate::problem::{Code, Problem, Span};
+use crate::source::Node;
+
+/// What a rule looks at: what was written, where, and what it means.
+pub struct Case<'a> {
+    pub document: &'a Node,
+    pub job: &'a TrainingJob,
+    pub body: &'a Body,
+    pub spec: &'a Spec,
+    pub kube_version: (u32, u32),
+    /// Where the document names itself: for what stands nowhere.
+    pub top: Span,
+}
+
+/// Where an optional field stands, by its key.
+fn key<T>(field: Option<&At<T>>) -> Option<Span> {
+    field.map(|at| at.key)
+}
+
+type Rule = fn(&Case<'_>, &mut Vec<Problem>);
+
+const RULES: &[Rule] = &[
+    names::check,
+    workers::check,
+    command::check,
+    elastic::check,
+    environment::check,
+    storage::check,
+    network::check,
+    cluster::check,
+    lifecycle::check,
+    size::check,
+];
+
+/// Applies every rule.
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    RULES.iter().for_each(|rule| rule(case, problems));
+}
+
+/// Every code of every rule.
+pub fn codes() -> impl Iterator<Item = &'static Code> {
+    [
+        names::CODES,
+        workers::CODES,
+        command::CODES,
+        elastic::CODES,
+        environment::CODES,
+        storage::CODES,
+        network::CODES,
+        cluster::CODES,
+        lifecycle::CODES,
+        size::CODES,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}

@@ -1,0 +1,275 @@
+//! The command, the launcher's words, and options that have no effect.
+
+use super::{Case, key};
+use crate::problem::{Problem, Span, codes};
+use crate::spec::valid::{LauncherKind, Mpi};
+
+codes! {
+    /// Nothing to run
+    ///
+    /// Only an interactive shell (`launcher: {kind: shell, interactive: true}`) goes without a command.
+    Error MISSING_COMMAND = "missing-command";
+
+    /// The number of ranks is given to the launcher by hand
+    ///
+    /// np is the sum of the workers' slots, and khorovod passes it. Another number in
+    /// `launcher.args` would leave GPUs idle or ranks without one, in silence.
+    Error RANKS_IN_ARGS = "ranks-in-args";
+
+    /// A launcher option that khorovod sets itself
+    ///
+    /// Hostfile, ssh settings, discovery script and the elastic bounds follow from the spec.
+    Error OWN_OPTION = "own-option";
+
+    /// An interactive launcher that is not a shell
+    ///
+    /// `interactive: true` keeps the launcher open for people; only `kind: shell` does that.
+    Error INTERACTIVE_KIND = "interactive-kind";
+
+    /// torchrun needs no ssh and no MPI
+    ///
+    /// Its agents meet over TCP. Remove the option, or choose another launcher.
+    Error TORCHRUN_SSH = "torchrun-ssh";
+
+    /// A setting without effect
+    ///
+    /// It would be ignored in silence; the message says what it needs to take effect.
+    Warning NO_EFFECT = "no-effect";
+}
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    command(case, problems);
+    launcher_args(case, problems);
+    torchrun(case, problems);
+    without_effect(case, problems);
+}
+
+fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let launcher = &case.spec.launcher;
+    let raw = case.body.launcher.as_ref();
+    if launcher.interactive && launcher.kind != LauncherKind::Shell {
+        let span = raw.and_then(|at| at.interactive.as_ref()).map_or(case.top, |at| at.span);
+        let problem = Problem::new(&INTERACTIVE_KIND, span, "`launcher.interactive` needs `launcher.kind: shell`");
+        problems.push(problem.hint("write `kind: shell`, or remove `interactive`"));
+    }
+    if case.body.command.is_none() && !launcher.interactive {
+        let span = key(case.body.image.as_ref()).unwrap_or(case.top);
+        let problem = Problem::new(&MISSING_COMMAND, span, "`spec` lacks `command`: the ranks have nothing to run");
+        problems.push(problem.here("`command` belongs beside this").hint("add `command: [python, train.py]`"));
+    }
+    if let (Some(args), None) = (&case.body.args, &case.body.command) {
+        let problem = Problem::new(&NO_EFFECT, args.key, "`args` without a `command` reach nothing");
+        problems.push(problem.hint("put them into `command`"));
+    }
+}
+
+/// Words of a launcher that say what the spec says already, and whether they name the ranks.
+fn own_options(kind: LauncherKind, mpi: Mpi) -> &'static [(&'static str, bool)] {
+    match (kind, mpi) {
+        (LauncherKind::Mpirun, Mpi::OpenMpi) => &[
+            ("-np", true),
+            ("-n", true),
+            ("--np", true),
+            ("-c", true),
+            ("-npernode", true),
+            ("--npernode", true),
+            ("-N", true),
+            ("--hostfile", false),
+            ("-hostfile", false),
+            ("--machinefile", false),
+            ("-machinefile", false),
+            ("-H", false),
+            ("--host", false),
+            ("-host", false),
+            ("--default-hostfile", false),
+            ("-default-hostfile", false),
+        ],
+        (LauncherKind::Mpirun, _) => &[
+            ("-np", true),
+            ("-n", true),
+            ("-ppn", true),
+            ("-perhost", true),
+            ("-f", false),
+            ("-hostfile", false),
+            ("-machinefile", false),
+            ("-machine", false),
+            ("-hosts", false),
+            ("-host", false),
+            ("-launcher", false),
+            ("-bootstrap", false),
+            ("-bootstrap-exec", false),
+            ("-launcher-exec", false),
+        ],
+        (LauncherKind::Horovodrun, _) => &[
+            ("-np", true),
+            ("--num-proc", true),
+            ("--min-np", true),
+            ("--min-num-proc", true),
+            ("--max-np", true),
+            ("--max-num-proc", true),
+            ("--slots-per-host", true),
+            ("-H", false),
+            ("--hosts", false),
+            ("-hostfile", false),
+            ("--hostfile", false),
+            ("-p", false),
+            ("--ssh-port", false),
+            ("-i", false),
+            ("--ssh-identity-file", false),
+            ("--host-discovery-script", false),
+            ("--elastic-timeout", false),
+            ("--reset-limit", false),
+            ("--blacklist-cooldown-range", false),
+        ],
+        (LauncherKind::Torchrun, _) => &[
+            ("--nproc-per-node", true),
+            ("--nproc_per_node", true),
+            ("--nnodes", true),
+            ("--node-rank", false),
+            ("--node_rank", false),
+            ("--rdzv-backend", false),
+            ("--rdzv_backend", false),
+            ("--rdzv-endpoint", false),
+            ("--rdzv_endpoint", false),
+            ("--rdzv-id", false),
+            ("--rdzv_id", false),
+            ("--master-addr", false),
+            ("--master_addr", false),
+            ("--master-port", false),
+            ("--master_port", false),
+            ("--max-restarts", false),
+            ("--max_restarts", false),
+            ("--standalone", false),
+        ],
+        (LauncherKind::Deepspeed, _) => &[
+            ("--num_nodes", true),
+            ("--num_gpus", true),
+            ("-H", false),
+            ("--hostfile", false),
+            ("--launcher", false),
+            ("--no_python", false),
+            ("-i", true),
+            ("--include", true),
+            ("-e", true),
+            ("--exclude", true),
+        ],
+        (LauncherKind::Shell, _) => &[],
+    }
+}
+
+fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let Some(args) = case.body.launcher.as_ref().and_then(|at| at.args.as_ref()) else { return };
+    let launcher = &case.spec.launcher;
+    let np: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
+    for (index, word) in args.iter().enumerate() {
+        let (name, value) = word.0.split_once('=').map_or((word.0.as_str(), None), |(name, value)| (name, Some(value)));
+        let Some((option, ranks)) = own_options(launcher.kind, launcher.mpi).iter().find(|(option, _)| *option == name)
+        else {
+            continue;
+        };
+        let value = value.or_else(|| args.get(index + 1).map(|next| next.0.as_str())).unwrap_or_default();
+        let problem = match ranks {
+            true => {
+                let message = format!("`{option} {value}` in `launcher.args`, but the workers make {np} ranks");
+                let problem = Problem::new(&RANKS_IN_ARGS, word.span, message);
+                let workers = case.body.workers.as_ref().map_or(case.top, |at| at.key);
+                problem
+                    .and(workers, format!("{np} ranks: replicas × slots"))
+                    .hint("remove it; change `workers.replicas` or `workers.slots` for another number")
+            }
+            false => Problem::new(&OWN_OPTION, word.span, format!("khorovod passes `{option}` itself"))
+                .hint("remove it; the spec's own fields say the same"),
+        };
+        problems.push(problem);
+    }
+}
+
+fn torchrun(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if case.spec.launcher.kind != LauncherKind::Torchrun {
+        return;
+    }
+    let launcher = case.body.launcher.as_ref();
+    let kind = launcher.and_then(|at| at.kind.as_ref()).map_or(case.top, |at| at.span);
+    let spans = [("ssh", key(case.body.ssh.as_ref())), ("launcher.mpi", launcher.and_then(|at| key(at.mpi.as_ref())))];
+    for (what, span) in spans.into_iter().filter_map(|(what, span)| Some((what, span?))) {
+        let problem = Problem::new(&TORCHRUN_SSH, span, format!("`{what}` means nothing to torchrun"));
+        problems.push(problem.and(kind, "torchrun is chosen here").hint(format!("remove `{what}`")));
+    }
+}
+
+fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let spec = case.spec;
+    let launcher = case.body.launcher.as_ref();
+    let scheduling = case.body.scheduling.as_ref();
+    let field = |span: Option<Span>, applies: bool, what: &'static str, needs: &'static str| {
+        span.filter(|_| !applies).map(|span| (span, what, needs))
+    };
+    let torchrun = spec.launcher.kind == LauncherKind::Torchrun;
+    let gpus = spec.groups.iter().any(|group| group.gpus > 0);
+    let unused = [
+        field(
+            launcher.and_then(|at| key(at.idle_timeout.as_ref())),
+            spec.launcher.interactive,
+            "launcher.idleTimeout",
+            "`launcher.interactive: true`",
+        ),
+        field(
+            launcher.and_then(|at| key(at.args.as_ref())),
+            spec.launcher.kind != LauncherKind::Shell,
+            "launcher.args",
+            "a launcher other than `shell`",
+        ),
+        field(
+            launcher.and_then(|at| key(at.image.as_ref())),
+            separate_launcher(case),
+            "launcher.image",
+            "a launcher pod of its own, which the Job shape has not",
+        ),
+        field(
+            launcher.and_then(|at| key(at.cpu.as_ref())),
+            separate_launcher(case),
+            "launcher.cpu",
+            "a launcher pod of its own, which the Job shape has not",
+        ),
+        field(
+            launcher.and_then(|at| key(at.memory.as_ref())),
+            separate_launcher(case),
+            "launcher.memory",
+            "a launcher pod of its own, which the Job shape has not",
+        ),
+        field(
+            launcher.and_then(|at| key(at.wait_timeout.as_ref())),
+            !torchrun,
+            "launcher.waitTimeout",
+            "a launcher that waits; torchrun has its own rendezvous",
+        ),
+        field(
+            scheduling.and_then(|at| key(at.queue.as_ref())),
+            spec.scheduling.gang == Some(crate::spec::valid::Gang::Volcano),
+            "scheduling.queue",
+            "`scheduling.gang: volcano`; for Kueue use `kueue`",
+        ),
+        field(
+            case.body.workers.as_ref().and_then(|at| key(at.gpu_resource.as_ref())),
+            gpus,
+            "workers.gpuResource",
+            "`gpus`",
+        ),
+        field(
+            case.body.collective.as_ref().and_then(|at| key(at.infiniband.as_ref())),
+            gpus,
+            "collective.infiniband",
+            "GPUs: it is a setting of NCCL",
+        ),
+        field(case.body.slurm.as_ref().map(|at| at.key), true, "slurm", ""),
+    ];
+    for (span, what, needs) in unused.into_iter().flatten() {
+        let problem = Problem::new(&NO_EFFECT, span, format!("`{what}` has no effect without {needs}"));
+        problems.push(problem.hint(format!("remove `{}`", what.rsplit('.').next().unwrap_or(what))));
+    }
+}
+
+/// Whether the launcher has a pod of its own that is no worker.
+fn separate_launcher(case: &Case<'_>) -> bool {
+    case.spec.controller == crate::spec::valid::Controller::StatefulSet
+}

@@ -1,0 +1,73 @@
+//! Deadlines, what is left afterwards, and who might start the job again.
+
+use super::Case;
+use crate::problem::{Problem, Span, codes};
+
+codes! {
+    /// A finished Job is removed where something would make it again
+    ///
+    /// With `ttlAfterFinished` Kubernetes deletes the finished Job; Argo CD or Flux then sees it
+    /// missing and applies it again, and the training starts over. Leave it out where a GitOps
+    /// controller keeps the job.
+    Warning TTL_UNDER_GITOPS = "ttl-under-gitops";
+
+    /// The deadline ends before the wait for workers does
+    ///
+    /// The job would fail by its deadline while it still waits, without naming the workers that are
+    /// missing. Raise `lifecycle.deadline` or lower `launcher.waitTimeout`.
+    Warning DEADLINE_BEFORE_WAIT = "deadline-before-wait";
+
+    /// A ServiceAccount of your own must be allowed to scale the workers
+    ///
+    /// khorovod then makes no Role. The account needs `get` and `patch` on `statefulsets/scale` in
+    /// the job's namespace; without it the launcher fails when it starts, and says so.
+    Warning OWN_ACCOUNT = "own-account";
+}
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let spec = case.spec;
+    let lifecycle = case.body.lifecycle.as_ref();
+    if let (Some(ttl), Some((controller, span))) =
+        (lifecycle.and_then(|at| at.ttl_after_finished.as_ref()), gitops(case))
+    {
+        let message = format!("{controller} would run the job again once `ttlAfterFinished` has removed it");
+        let problem = Problem::new(&TTL_UNDER_GITOPS, ttl.key, message);
+        problems.push(problem.and(span, format!("{controller} keeps the job")).hint("remove `ttlAfterFinished`"));
+    }
+    if let (Some(deadline), Some(at)) = (spec.lifecycle.deadline, lifecycle.and_then(|at| at.deadline.as_ref()))
+        && deadline <= spec.launcher.wait_timeout
+        && spec.launcher.kind != crate::spec::valid::LauncherKind::Torchrun
+    {
+        let message =
+            format!("the deadline ({deadline} s) ends before the wait for workers ({} s)", spec.launcher.wait_timeout);
+        let mut problem = Problem::new(&DEADLINE_BEFORE_WAIT, at.span, message);
+        if let Some(wait) = case.body.launcher.as_ref().and_then(|at| at.wait_timeout.as_ref()) {
+            problem = problem.and(wait.span, "the wait");
+        }
+        problems.push(
+            problem.hint(format!("add `launcher: {{waitTimeout: {}s}}`, or raise the deadline", (deadline / 2).max(1))),
+        );
+    }
+    let account = case.body.security.as_ref().and_then(|at| at.service_account.as_ref());
+    if let Some(at) =
+        account.filter(|_| spec.controller == crate::spec::valid::Controller::StatefulSet && !spec.lifecycle.keep)
+    {
+        let message = format!("the ServiceAccount `{}` must be allowed to scale the workers", at.0);
+        problems.push(
+            Problem::new(&OWN_ACCOUNT, at.span, message)
+                .hint("let it `get` and `patch` `statefulsets/scale`, or leave it out"),
+        );
+    }
+}
+
+/// A GitOps controller that keeps the job, by the marks it leaves or is given.
+fn gitops(case: &Case<'_>) -> Option<(&'static str, Span)> {
+    let metadata = case.job.metadata.as_ref()?;
+    let labels = metadata.labels.iter().flat_map(|at| &at.0).map(|(key, _)| key);
+    let annotations = metadata.annotations.iter().flat_map(|at| &at.0).map(|(key, _)| key);
+    labels.chain(annotations).find_map(|key| match key.0.split_once('/') {
+        Some(("argocd.argoproj.io", _)) => Some(("Argo CD", key.span)),
+        Some((domain, _)) if domain.ends_with("toolkit.fluxcd.io") => Some(("Flux", key.span)),
+        _ => None,
+    })
+}

@@ -1,0 +1,114 @@
+//! Names that must stay valid when pods are named after them.
+
+use super::Case;
+use crate::problem::{Problem, codes};
+use crate::spec::valid::Controller;
+
+codes! {
+    /// The job's name is too long for the names of its pods
+    ///
+    /// Pods are named after the job, the run and the worker (`mnist-k4x2vq-worker-3`), and
+    /// Kubernetes copies those names into labels of at most 63 characters, with a hash behind the
+    /// StatefulSet's. So a job's name has room for about 36 characters, fewer with long group names.
+    Error NAME_TOO_LONG = "name-too-long";
+
+    /// Two entries have the same name
+    ///
+    /// Storage entries and worker groups are told apart by their names.
+    Error DUPLICATE_NAME = "duplicate-name";
+
+    /// A label or annotation that khorovod writes itself
+    ///
+    /// `khorovod.dev/...` and the `app.kubernetes.io/` labels `name`, `component` and `managed-by`
+    /// select the job's pods; another value would break it. Use a key of your own.
+    Error RESERVED_LABEL = "reserved-label";
+
+    /// A name that collides with an object khorovod makes
+    ///
+    /// The storage entries' claims are named `<job>-<entry>`; an entry cannot be called like
+    /// another object of the job.
+    Error RESERVED_NAME = "reserved-name";
+}
+
+/// `-` and the run's name.
+const RUN: usize = 7;
+/// Kubernetes puts `-` and a hash of ten behind a StatefulSet's name, in a label.
+const REVISION: usize = 11;
+const LABEL: usize = 63;
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    name_length(case, problems);
+    duplicates(case, problems);
+    reserved(case, problems);
+}
+
+fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let Some(name) = case.job.metadata.as_ref().and_then(|metadata| metadata.name.as_ref()) else { return };
+    let spec = case.spec;
+    let group =
+        spec.groups.iter().filter_map(|group| group.name.as_ref()).map(|name| name.len() + 1).max().unwrap_or(0);
+    let digits = spec
+        .groups
+        .iter()
+        .map(|group| group.replicas.saturating_sub(1).max(elastic_last(case)).to_string().len())
+        .max()
+        .unwrap_or(1);
+    let tail = match spec.controller {
+        Controller::StatefulSet => {
+            (RUN + "-worker".len() + group + REVISION.max(1 + digits)).max(RUN + "-launcher".len() + 6)
+        }
+        Controller::Job => RUN + 1 + digits.max(5),
+    };
+    let storage = spec.storage.iter().map(|volume| volume.name.len() + 1).max().unwrap_or(0);
+    let room = LABEL.saturating_sub(tail.max(storage));
+    if name.0.len() > room {
+        let message =
+            format!("`metadata.name` has {} characters; the names made from it leave room for {room}", name.0.len());
+        let shorter: String = name.0.chars().take(room).collect();
+        let mut problem = Problem::new(&NAME_TOO_LONG, name.span, message);
+        if room > 0 {
+            problem = problem.hint(format!("shorten it, for example to `{}`", shorter.trim_end_matches('-')));
+        }
+        problems.push(problem);
+    }
+}
+
+fn elastic_last(case: &Case<'_>) -> u32 {
+    case.spec.elastic.as_ref().map_or(0, |elastic| elastic.max_workers.saturating_sub(1))
+}
+
+fn duplicates(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let storage = case.body.storage.iter().flat_map(|at| &at.value).filter_map(|at| at.name.as_ref());
+    let groups = case.body.workers.iter().filter_map(|at| at.groups.as_ref()).flat_map(|at| &at.value);
+    let groups = groups.filter_map(|at| at.name.as_ref());
+    for (what, names) in [("storage entries", storage.collect::<Vec<_>>()), ("worker groups", groups.collect())] {
+        for (index, name) in names.iter().enumerate() {
+            if let Some(first) = names[..index].iter().find(|other| other.0 == name.0) {
+                let message = format!("two {what} are called `{}`", name.0);
+                let problem = Problem::new(&DUPLICATE_NAME, name.span, message).here("again here");
+                problems.push(problem.and(first.span, "first here").hint("give each a name of its own"));
+            }
+        }
+    }
+}
+
+fn reserved(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let Some(metadata) = &case.job.metadata else { return };
+    let labels = metadata.labels.iter().flat_map(|at| &at.0).map(|(key, _)| key);
+    let annotations = metadata.annotations.iter().flat_map(|at| &at.0).map(|(key, _)| key);
+    for key in labels.chain(annotations) {
+        let own = ["app.kubernetes.io/name", "app.kubernetes.io/component", "app.kubernetes.io/managed-by"];
+        if key.0.starts_with("khorovod.dev/") || own.contains(&key.0.as_str()) {
+            let problem = Problem::new(&RESERVED_LABEL, key.span, format!("khorovod writes `{}` itself", key.0));
+            problems.push(problem.hint("use a key of your own, such as `acme.com/team`"));
+        }
+    }
+    for name in case.body.storage.iter().flat_map(|at| &at.value).filter_map(|at| at.name.as_ref()) {
+        let taken = ["generated", "shm", "tmp", "scripts", "keys", "current", "code", "token"];
+        if taken.contains(&name.0.as_str()) {
+            let problem =
+                Problem::new(&RESERVED_NAME, name.span, format!("the pods have a volume `{}` already", name.0));
+            problems.push(problem.hint(format!("call it something else, such as `my-{}`", name.0)));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Sizes Kubernetes and Linux put a limit to.
+
+use super::Case;
+use crate::plan::{MAX_CONFIG_MAP, json_size};
+use crate::problem::{Problem, codes};
+use crate::source::{Kind, Node};
+
+codes! {
+    /// A file too large for a ConfigMap
+    ///
+    /// `kubectl apply` keeps a copy of every object in an annotation of at most 256 KiB, so a file
+    /// in `code.files` may have 200 KiB as JSON. Several files may have more together: they are
+    /// spread over several ConfigMaps. Put what is larger into the image, a claim or a bucket.
+    Error CODE_TOO_LARGE = "code-too-large";
+
+    /// The spec is too large for the objects it becomes
+    ///
+    /// Command, environment, labels and the rest stand in pod templates, which `kubectl apply`
+    /// copies into an annotation of at most 256 KiB. Without `code.files` a spec may have 96 KiB.
+    Error SPEC_TOO_LARGE = "spec-too-large";
+
+    /// One word or variable is longer than Linux passes to a program
+    ///
+    /// A single argument or variable may have 128 KiB. Put the text into a file: `code.files`.
+    Error WORD_TOO_LONG = "word-too-long";
+}
+
+/// What a spec may have without its code, as JSON.
+pub const MAX_SPEC: usize = 96 << 10;
+/// Linux' limit on one argument or variable.
+const MAX_WORD: usize = 128 << 10;
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let code = case.document.get("spec").and_then(|body| body.get("code")).map_or(0, size);
+    let rest = size(case.document).saturating_sub(code);
+    if rest > MAX_SPEC {
+        let message = format!("the spec has {rest} bytes as JSON, more than {MAX_SPEC}");
+        problems.push(
+            Problem::new(&SPEC_TOO_LARGE, case.top, message)
+                .hint("put what is long into `code.files`, a ConfigMap or the image"),
+        );
+    }
+    for (name, text) in case.body.code.iter().filter_map(|at| at.files.as_ref()).flat_map(|at| &at.0) {
+        let size = json_size(&text.0) + name.0.len();
+        if size > MAX_CONFIG_MAP {
+            let message = format!("the file `{}` has {size} bytes as JSON, more than {MAX_CONFIG_MAP}", name.0);
+            problems.push(
+                Problem::new(&CODE_TOO_LARGE, name.span, message).hint("put it into the image, a claim or a bucket"),
+            );
+        }
+    }
+    for word in &case.spec.command {
+        if word.len() >= MAX_WORD {
+            let span = case.body.command.as_ref().map_or(case.top, |at| at.span);
+            let problem = Problem::new(&WORD_TOO_LONG, span, format!("a word of the command has {} bytes", word.len()));
+            problems.push(problem.hint("put the script into `code.files` and run that"));
+        }
+    }
+}
+
+/// The bytes a value takes as JSON, about.
+fn size(node: &Node) -> usize {
+    match &node.kind {
+        Kind::Scalar { text, .. } => json_size(text),
+        Kind::List(items) => items.iter().map(|item| size(item) + 1).sum::<usize>() + 2,
+        Kind::Map(entries) => {
+            entries.iter().map(|entry| json_size(&entry.key) + size(&entry.value) + 2).sum::<usize>() + 2
+        }
+    }
+}

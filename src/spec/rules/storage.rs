@@ -1,0 +1,151 @@
+//! Storage: mounts that collide, claims that cannot be shared, buckets that cannot be written.
+
+use super::Case;
+use crate::problem::{Problem, Span, codes};
+use crate::spec::raw::Storage;
+use crate::spec::valid::Code;
+
+codes! {
+    /// Two mounts at one path
+    ///
+    /// The later one would hide the earlier one. Each needs a path of its own.
+    Error DUPLICATE_MOUNT = "duplicate-mount";
+
+    /// A mount over a path that khorovod or the system needs
+    ///
+    /// `/horovod/generated`, `/etc/khorovod`, `/dev/shm`, `/tmp` itself, `/etc`, `/proc`, `/usr` and
+    /// their like hold scripts, keys and programs. Mount below `/data`, `/mnt` or `/workspace`.
+    Error RESERVED_MOUNT = "reserved-mount";
+
+    /// A claim for one node, shared by several workers
+    ///
+    /// `ReadWriteOnce` lets one node mount the volume; workers on other nodes would stay Pending
+    /// for ever. Use `ReadWriteMany` with a StorageClass that can, or `perWorker` for a volume each.
+    Error SHARED_READ_WRITE_ONCE = "shared-read-write-once";
+
+    /// An upload without credentials, or into something read-only
+    ///
+    /// `direction: out` and `both` write to the bucket: they need `secret`, and the entry must not
+    /// be `readOnly`.
+    Error S3_UPLOAD = "s3-upload";
+
+    /// A volume of size 0
+    ///
+    /// It holds nothing, and most storage refuses to make it.
+    Error EMPTY_VOLUME = "empty-volume";
+}
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    mounts(case, problems);
+    for entry in case.body.storage.iter().flat_map(|at| &at.value) {
+        shared_claim(case, entry, problems);
+        s3(entry, problems);
+        let claims = [entry.claim.as_ref(), entry.per_worker.as_ref()];
+        let sizes = claims.into_iter().flatten().filter_map(|claim| claim.size.as_ref()).chain(entry.size.as_ref());
+        for size in sizes.filter(|size| size.milli() == 0) {
+            problems.push(
+                Problem::new(&EMPTY_VOLUME, size.span, "a volume of size 0 holds nothing").hint("write `size: 100Gi`"),
+            );
+        }
+    }
+}
+
+/// Directories nothing may be mounted over; with `true` nothing below them either.
+const RESERVED: &[(&str, bool)] = &[
+    ("/", false),
+    ("/tmp", false),
+    ("/horovod", false),
+    ("/horovod/generated", true),
+    ("/etc", true),
+    ("/dev", true),
+    ("/proc", true),
+    ("/sys", true),
+    ("/bin", true),
+    ("/sbin", true),
+    ("/lib", true),
+    ("/lib64", true),
+    ("/usr", false),
+    ("/usr/bin", true),
+    ("/usr/sbin", true),
+    ("/usr/lib", true),
+    ("/run", false),
+    ("/var", false),
+    ("/var/run", true),
+    ("/boot", true),
+];
+
+fn mounts(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let storage = case.body.storage.iter().flat_map(|at| &at.value).filter_map(|at| at.mount_path.as_ref());
+    let mut seen: Vec<(String, Span)> = Vec::new();
+    let code = case
+        .body
+        .code
+        .as_ref()
+        .map(|at| (code_path(case.spec.code.as_ref()), at.mount_path.as_ref().map_or(at.key, |path| path.span)));
+    let paths = storage.map(|at| (at.0.clone(), at.span));
+    for (path, span) in code.into_iter().chain(paths) {
+        let path = if path.len() > 1 { path.trim_end_matches('/').to_owned() } else { path };
+        if let Some((_, first)) = seen.iter().find(|(other, _)| *other == path) {
+            let problem =
+                Problem::new(&DUPLICATE_MOUNT, span, format!("two volumes are mounted at `{path}`")).here("again here");
+            problems.push(problem.and(*first, "first here").hint("give each a path of its own"));
+        }
+        if let Some((reserved, _)) = RESERVED
+            .iter()
+            .find(|(reserved, below)| path == *reserved || *below && path.starts_with(&format!("{reserved}/")))
+        {
+            let message = format!("`{path}` cannot be mounted over: the pods need `{reserved}`");
+            problems.push(
+                Problem::new(&RESERVED_MOUNT, span, message).hint("mount it below `/data`, `/mnt` or `/workspace`"),
+            );
+        }
+        seen.push((path, span));
+    }
+}
+
+fn code_path(code: Option<&Code>) -> String {
+    code.map_or_else(|| "/workspace".to_owned(), |code| code.mount_path.clone())
+}
+
+fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
+    let workers: u32 = case.spec.groups.iter().map(|group| group.replicas).fold(0, u32::saturating_add);
+    let hosts = workers.saturating_add(u32::from(case.spec.launcher.runs_ranks));
+    let modes = entry.claim.as_ref().and_then(|at| at.access_modes.as_ref()).or(entry.access_modes.as_ref());
+    let Some(modes) = modes else { return };
+    let many = modes.iter().any(|mode| matches!(mode.0, "ReadWriteMany" | "ReadOnlyMany"));
+    if hosts > 1 && !many && !modes.is_empty() {
+        let message = format!("{hosts} workers share a claim that only one node can mount");
+        let mut problem = Problem::new(&SHARED_READ_WRITE_ONCE, modes.span, message);
+        if let Some(replicas) = case.body.workers.as_ref().and_then(|at| at.replicas.as_ref()) {
+            problem = problem.and(replicas.span, "several workers");
+        }
+        problems.push(problem.hint("write `accessModes: [ReadWriteMany]`, or `perWorker` instead of `claim`"));
+    }
+}
+
+fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
+    let Some(s3) = &entry.s3 else { return };
+    let Some(direction) = s3.direction.as_ref().filter(|at| at.0.1) else { return };
+    if s3.secret.is_none() {
+        let problem = Problem::new(&S3_UPLOAD, direction.span, "an upload needs credentials");
+        problems
+            .push(problem.hint("add `secret: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"));
+    }
+    if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value) {
+        let problem =
+            Problem::new(&S3_UPLOAD, read_only.span, "nothing can be written into a read-only entry to be uploaded");
+        problems.push(problem.and(direction.span, "uploaded").hint("remove `readOnly`"));
+    }
+}
+
+/// Entries that leave the Pod Security level `restricted`, by their keys.
+pub fn host_paths(case: &Case<'_>) -> Vec<(Span, &'static str)> {
+    let entries = case.body.storage.iter().flat_map(|at| &at.value);
+    entries
+        .filter_map(|entry| match (&entry.host_path, &entry.nfs) {
+            (Some(at), _) => Some((at.key, "hostPath")),
+            (None, Some(at)) => Some((at.key, "nfs")),
+            _ => None,
+        })
+        .collect()
+}
