@@ -54,7 +54,11 @@ class Bench:
             one, ratio = times[command.name], times[command.name].median / times[beside].median
             spent = [f"{value:.2f}" for value in (one.least, one.median, one.most)]
             rows.append((command.name, f"`{command}`", *spent, f"{ratio:.2f}"))
-            self.figures[f"{title}: {command.name}"] = {"median_ms": one.median, "min_ms": one.least, "max_ms": one.most}
+            self.figures[f"{title}: {command.name}"] = {
+                "median_ms": one.median,
+                "min_ms": one.least,
+                "max_ms": one.most,
+            }
         self.table(f"{title}, {rounds} rounds, ms", ("", "command", "min", "median", "max", f"÷ {beside}"), rows)
         return times
 
@@ -63,7 +67,9 @@ class Bench:
         peaks = {command.name: peak(command) for command in commands}
         rows = [(name, f"{kib / 1024:.1f}", f"{written / 1024:,.0f}") for name, (kib, written) in peaks.items()]
         self.table(f"{title}: peak memory", ("", "peak MiB", "output KiB"), rows)
-        self.figures[f"{title}: peak"] = {name: {"kib": kib, "written": written} for name, (kib, written) in peaks.items()}
+        self.figures[f"{title}: peak"] = {
+            name: {"kib": kib, "written": written} for name, (kib, written) in peaks.items()
+        }
         return peaks
 
     def smallest(self):
@@ -77,14 +83,18 @@ class Bench:
     def beside_helm(self):
         """The same job as the charts khorovod replaces."""
         if not self.charts:
-            self.text.append("\n## Beside `helm template`\n\nNot measured: no folder of charts was given (`make bench CHARTS=DIR`).")
+            self.text.append(
+                "\n## Beside `helm template`\n\nNot measured: no folder of charts was given (`make bench CHARTS=DIR`)."
+            )
             print("helm template: not measured, no folder of charts given (make bench CHARTS=DIR)")
             return
         charts = [Command(f"helm template {chart.name}", [self.helm, "template", "x", chart]) for chart in self.charts]
         commands = [render(self.binary, "smallest", inputs.SMALLEST), *charts]
         times = self.times("Beside `helm template`", commands, 25, "smallest")
         self.memory("Beside `helm template`", commands)
-        self.figures["helm"] = subprocess.run([self.helm, "version", "--short"], capture_output=True, text=True).stdout.strip()
+        self.figures["helm"] = subprocess.run(
+            [self.helm, "version", "--short"], capture_output=True, text=True
+        ).stdout.strip()
         for chart in charts:
             ratio = times[chart.name].median / times["smallest"].median
             self.target(f"smallest: times faster than {chart.name}", ratio, 40, "×", least=True)
@@ -143,7 +153,9 @@ class Bench:
             self.figures["machine"],
         ]
         (HERE / "results.md").write_text("\n".join([*head, *self.text, *details]) + "\n")
-        self.figures["targets"] = {what: {"value": value, "limit": limit, "met": met} for what, value, limit, met in self.targets}
+        self.figures["targets"] = {
+            what: {"value": value, "limit": limit, "met": met} for what, value, limit, met in self.targets
+        }
         (HERE / "results.json").write_text(json.dumps(self.figures, indent=2, ensure_ascii=False) + "\n")
         for what, value, limit, met in self.targets:
             print(f"{'ok  ' if met else 'MISS'} {what}: {value} ({limit})")

@@ -5,6 +5,8 @@ The restricted profile is baseline and more. Each control here is one `if`, in t
 
 import re
 
+import yaml
+
 from .corpus import Verdict, containers, label, pod_templates
 
 BASELINE_CAPABILITIES = {
@@ -92,7 +94,7 @@ def restricted_breaks(template):
     pod = spec.get("securityContext") or {}
     if pod.get("runAsUser") == 0:
         found.append("pod: runAsUser 0")
-    for group, container in containers(spec):
+    for _, container in containers(spec):
         name, context = container["name"], container.get("securityContext") or {}
         if context.get("allowPrivilegeEscalation") is not False:
             found.append(f"{name}: allowPrivilegeEscalation is not false")
@@ -124,8 +126,6 @@ def level(documents):
 
 def asked(example):
     """The profile the example's own text asks for."""
-    import yaml
-
     specs = [document for document in yaml.load_all(example.path.read_text(), yaml.CSafeLoader) if document]
     profiles = {(spec["spec"].get("security") or {}).get("profile", "restricted") for spec in specs}
     return "restricted" if profiles <= {"restricted", "openshift"} else min(profiles - {"openshift"}, key=LEVELS.index)

@@ -1,7 +1,8 @@
 """kubernetes-validate --strict: every object against Kubernetes' own OpenAPI schemas, three versions."""
 
+import json
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from kubernetes_validate import utils
 
@@ -14,10 +15,8 @@ VERSIONS = ("1.31", "1.34", "1.37")
 utils.schema_contents = lru_cache(maxsize=None)(utils.schema_contents)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _objection(text, version):
-    import json
-
     try:
         utils.validate(json.loads(text), version, strict=True)
     except utils.SchemaNotFoundError:

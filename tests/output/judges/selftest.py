@@ -2,7 +2,7 @@
 
 import copy
 
-from . import limits, podsecurity, parsers, schema, scripts, strings
+from . import limits, parsers, podsecurity, schema, scripts, strings
 from .corpus import Verdict, load
 
 SOUND = """

@@ -16,7 +16,7 @@ from collections import Counter
 
 import yaml
 
-from .corpus import SEED, Verdict, canonical, pod_templates
+from .corpus import SEED, Verdict, pod_templates
 from .parsers import differences, read_go, read_libyaml, read_ruamel
 
 CASES = int(os.environ.get("OUTPUT_CASES", "300"))
@@ -56,16 +56,11 @@ def text(chance):
     return chance.choice(["", " ", "\n", ": ", " #"]).join(chance.choices(POOL, k=chance.randint(2, 4)))
 
 
-def word(chance):
-    """A nasty string that an argument may be: not empty by chance alone."""
-    return text(chance)
-
-
 def spec_for(chance, number):
     """(spec, what is meant) for one case."""
     shape = chance.choice(["StatefulSet", "Job", "torchrun"])
     env = {f"E{index}": text(chance) for index in range(chance.randint(1, 6))}
-    command = ["python", *(word(chance) for _ in range(chance.randint(0, 5)))]
+    command = ["python", *(text(chance) for _ in range(chance.randint(0, 5)))]
     files = {f"{chance.choice(['a', 'no', '1e3', 'on', '0x1', '1_0'])}{index}.py": text(chance) for index in range(2)}
     annotations = {f"x.dev/{chance.choice(['y', 'no', 'null', '012'])}{index}": text(chance) for index in range(2)}
     labels = {chance.choice(["y", "on", "no", "null", "1", "0x1F", "1e3", "x.dev/y"]): chance.choice(LABELS)}
@@ -80,9 +75,9 @@ def spec_for(chance, number):
         "rerun": chance.choice(YAML_TRAPS),
     }
     if chance.random() < 0.5:
-        spec["args"] = [word(chance) for _ in range(2)]
+        spec["args"] = [text(chance) for _ in range(2)]
     if chance.random() < 0.3:
-        spec["command"] = chance.choice(["python a.py && ", "true; "]) + word(chance)
+        spec["command"] = chance.choice(["python a.py && ", "true; "]) + text(chance)
     if chance.random() < 0.3:
         spec["workdir"] = "/" + chance.choice(["y", "a b", "a'b", "$HOME", "a: b", "#", "é", "😀", "x\ty"])
     name = f"case-{number}"
@@ -102,8 +97,8 @@ def write(spec, chance):
 def arrays(folder):
     """Every array that bash gets from job.sh, by name."""
     program = (
-        'PATH=; . ./job.sh || exit 9; for name in $(compgen -A arrayvar); do [[ $name == BASH* || $name == DIRSTACK || '
-        '$name == FUNCNAME || $name == GROUPS || $name == PIPESTATUS ]] && continue; declare -n array=$name; '
+        "PATH=; . ./job.sh || exit 9; for name in $(compgen -A arrayvar); do [[ $name == BASH* || $name == DIRSTACK || "
+        "$name == FUNCNAME || $name == GROUPS || $name == PIPESTATUS ]] && continue; declare -n array=$name; "
         'printf "%s\\0" "$name" "${#array[@]}" "${array[@]}"; done'
     )
     done = subprocess.run(["bash", "-c", program], cwd=folder, capture_output=True)
@@ -170,12 +165,15 @@ def judge(corpus):
         if done.returncode == 0:
             rendered.append((number, spec, done.stdout))
         elif done.returncode == 1 and not done.stdout:
-            codes = re.findall(r"(?:error|warning)\[([a-z0-9-]+)\]", done.stderr.decode(errors="replace"))
-            refused.update(set(codes) or {"no code: " + done.stderr.decode(errors="replace")[:200]})
+            said = done.stderr.decode(errors="replace")
+            codes = set(re.findall(r"(?:error|warning)\[([a-z0-9-]+)\]", said))
+            refused.update(codes)
             if not codes:
-                verdict.failures.append(f"case {number}: refused without a code: {done.stderr.decode(errors='replace')[:300]}")
+                verdict.failures.append(f"case {number}: refused without a code: {said[:300]}")
         else:
-            verdict.failures.append(f"case {number}: exit {done.returncode}, {len(done.stdout)} bytes on standard output")
+            verdict.failures.append(
+                f"case {number}: exit {done.returncode}, {len(done.stdout)} bytes on standard output"
+            )
     go = read_go(corpus, [output for _, _, output in rendered])
     for at, ((number, spec, output), seen) in enumerate(zip(rendered, go, strict=True)):
         readings = {"libyaml": read_libyaml(output), "Go": seen}
