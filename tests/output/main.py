@@ -8,12 +8,12 @@ import tempfile
 import time
 import traceback
 
-from judges import large, parsers, podsecurity, same, scan, schema, scripts, selftest, strings
+from judges import bad_input, large, parsers, podsecurity, same, scan, schema, scripts, selftest, strings
 from judges.corpus import Corpus, Verdict
 
 JUDGES = {
     module.__name__.split(".")[-1]: module.judge
-    for module in (selftest, schema, scan, podsecurity, scripts, parsers, strings, large, same)
+    for module in (selftest, schema, scan, podsecurity, scripts, parsers, strings, large, same, bad_input)
 }
 SHOWN = 40
 
