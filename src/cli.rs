@@ -8,6 +8,7 @@ mod init;
 mod input;
 mod keygen;
 mod man;
+mod mode;
 mod output;
 mod plan;
 mod render;

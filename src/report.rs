@@ -209,7 +209,11 @@ fn total(plan: &Plan, launcher_pod: bool) -> Vec<Amount> {
     let mut sums: Vec<(String, i128)> = Vec::new();
     let groups = plan.teams.iter().map(|team| (&plan.spec.groups[team.group], i128::from(team.replicas)));
     let pods = groups.map(|(group, count): (&Group, _)| (&group.resources, count));
-    let launcher = launcher_pod.then_some((&plan.spec.launcher.resources, 1));
+    let own = match plan.spec.groups.first().filter(|_| plan.spec.launcher.runs_ranks) {
+        Some(group) => &group.resources,
+        None => &plan.spec.launcher.resources,
+    };
+    let launcher = launcher_pod.then_some((own, 1));
     for (resources, count) in pods.chain(launcher) {
         for (name, milli) in asked(resources) {
             match sums.iter_mut().find(|(other, _)| *other == name) {
@@ -293,6 +297,9 @@ fn release(plan: &Plan) -> String {
 fn notes(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let mut notes = Vec::new();
+    if spec.launcher.runs_ranks {
+        notes.push(format!("the launcher pod is one more worker: {} runs rank 0", plan.first_host()));
+    }
     if spec.placement.host_network {
         notes.push("hostNetwork: the pods share their node's network; NetworkPolicies do not hold for them".to_owned());
     }

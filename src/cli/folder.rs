@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use khorovod::Rendered;
 
 use super::output::{self, cannot_write, parent};
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, mode};
 
 /// Lists the files of a folder we wrote.
 const LIST: &str = ".khorovod";
@@ -68,9 +68,11 @@ fn fill(folder: &Path, files: &[File]) -> io::Result<()> {
     for file in files {
         let path = folder.join(&file.path);
         fs::create_dir_all(parent(&path))?;
-        fs::write(&path, "")?;
-        output::set_mode(&path, if file.private { 0o600 } else { 0o644 })?;
+        // Until it is renamed the folder stands in a temporary one that nobody else can enter.
         fs::write(&path, &file.text)?;
+        if file.private {
+            mode::make_private(&path)?;
+        }
         let _ = writeln!(list, "{}", file.path);
     }
     fs::write(folder.join(LIST), list)
@@ -169,8 +171,8 @@ mod tests {
         for file in expected {
             assert!(folder.join(file).is_file(), "{file}");
         }
-        assert!(input_private(&folder.join(expected[0])));
-        assert!(!input_private(&folder.join(expected[2])));
+        assert!(is_private(&folder.join(expected[0])));
+        assert!(!is_private(&folder.join(expected[2])));
 
         // Rendered again, with fewer: nothing of the first is left, and nothing beside it.
         write(&folder, &rendered(&[("Job", "k")])).unwrap();
@@ -179,8 +181,8 @@ mod tests {
         assert_eq!(fs::read_dir(place.path().join("a")).unwrap().count(), 1);
     }
 
-    fn input_private(path: &Path) -> bool {
-        !crate::cli::input::others_can_read(&fs::metadata(path).unwrap())
+    fn is_private(path: &Path) -> bool {
+        !mode::others_can_read(&fs::metadata(path).unwrap())
     }
 
     #[test]

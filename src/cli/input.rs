@@ -115,12 +115,6 @@ pub fn read(path: &Path) -> Result<Text, Failure> {
     Ok(Text { name, text })
 }
 
-/// Whether anybody but its owner can read a file.
-pub fn others_can_read(meta: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    meta.permissions().mode() & 0o077 != 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::kube_version;

@@ -4,10 +4,8 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use super::clean::clean;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, mode};
 
 /// Writes the whole text to stdout. A reader that went away is no error.
 pub fn stdout(text: &str) -> Outcome {
@@ -31,28 +29,16 @@ pub fn file(path: &Path, text: &str, private: bool) -> Outcome {
     // A link stays a link: what it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let write = || -> io::Result<()> {
-        let mut temporary = NamedTempFile::new_in(parent(&target))?;
+        let mut temporary = mode::temporary(&parent(&target), private)?;
         temporary.write_all(text.as_bytes())?;
-        set_mode(temporary.path(), mode(&target, private))?;
+        if let Some(before) = fs::metadata(&target).ok().filter(|_| !private) {
+            mode::copy(&before, temporary.path())?;
+        }
         temporary.as_file().sync_all()?;
         temporary.persist(&target).map_err(|error| error.error)?;
         Ok(())
     };
     write().map_err(|error| cannot_write(path, &error))
-}
-
-/// The permissions a new file gets: its predecessor's where there is one, never more than the
-/// owner's where it holds a key.
-fn mode(target: &Path, private: bool) -> u32 {
-    use std::os::unix::fs::PermissionsExt;
-    let before = fs::metadata(target).map_or(0o644, |meta| meta.permissions().mode() & 0o777);
-    if private { 0o600 } else { before }
-}
-
-/// Sets a file's permissions.
-pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
 /// The folder a path stands in.

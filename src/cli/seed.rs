@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use khorovod::Keys;
 
 use super::show::Screen;
-use super::{Failure, input, output};
+use super::{Failure, mode, output};
 
 /// The variable that carries a seed where a file is inconvenient.
 const VARIABLE: &str = "KHOROVOD_SSH_SEED";
@@ -131,7 +131,7 @@ fn read(path: &Path) -> Result<[u8; 32], Failure> {
     let cannot =
         |error: io::Error| Failure::File(format!("cannot read the ssh seed {name}: {}", output::reason(&error)));
     let meta = fs::metadata(path).map_err(cannot)?;
-    if meta.is_file() && input::others_can_read(&meta) {
+    if meta.is_file() && mode::others_can_read(&meta) {
         return Err(Failure::File(format!(
             "the ssh seed {name} can be read by others, and every key derives from it; close it: chmod 600 {name}"
         )));
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(read(&path).ok(), Some(BYTES));
         assert_eq!(create(&path, &[1; 32]).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(read(&path).ok(), Some(BYTES));
-        output::set_mode(&path, 0o644).unwrap();
+        mode::set(&path, 0o644).unwrap();
         let Err(Failure::File(message)) = read(&path) else { panic!("an open seed was read") };
         assert!(message.contains("chmod 600"), "{message}");
     }

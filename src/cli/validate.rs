@@ -58,7 +58,12 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         Format::Sarif => Some(sarif::text(&all)),
     };
     match (text, args.output) {
-        (None, _) => screen.problems(&all),
+        (None, _) => {
+            screen.problems(&all);
+            if all.iter().all(|problems| problems.list.is_empty()) {
+                screen.notice("no problems");
+            }
+        }
         (Some(text), Some(path)) if path.as_os_str() != "-" => output::file(&path, &text, false)?,
         (Some(text), _) => output::stdout(&text)?,
     }

@@ -9,7 +9,7 @@ use crate::cli::clean::clean_line;
 /// Values longer than this are cut.
 const VALUE: usize = 60;
 /// The width of the left column.
-const LABEL: usize = 13;
+const LABEL: usize = 14;
 
 /// All jobs, or what a change does to them.
 pub fn page(jobs: &[Report], changes: Option<&[Change]>) -> String {
@@ -74,9 +74,8 @@ fn job(report: &Report) -> String {
 
 fn workers(group: &Workers) -> String {
     let name = group.group.as_ref().map_or(String::new(), |name| format!("{name}: "));
-    let gpus = if group.gpus > 0 { format!(", {}", count(group.gpus, "GPU")) } else { String::new() };
     let asked = if group.requests.is_empty() { "nothing asked for".to_owned() } else { amounts(&group.requests) };
-    format!("{name}{} × {}{gpus} ({asked}; /dev/shm {})", group.replicas, count(group.slots, "rank"), group.shm)
+    format!("{name}{} × {} ({asked}; /dev/shm {})", group.replicas, count(group.slots, "rank"), group.shm)
 }
 
 fn hosts(group: &Workers) -> String {
@@ -168,6 +167,8 @@ fn short(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use khorovod::report::{Default, Object, PodSecurity, Storage};
+
     use super::*;
 
     #[test]
@@ -181,6 +182,52 @@ mod tests {
         let lines = wrapped(&words);
         assert!(lines.len() > 3 && lines.iter().all(|line| line.len() <= 82), "{lines:#?}");
         assert_eq!(lines.join(" ").replace(" \\", "").split_whitespace().count(), 40);
+    }
+
+    #[test]
+    fn a_job_fits_a_screen() {
+        let amount =
+            |resource: &str, quantity: &str| Amount { resource: resource.to_owned(), quantity: quantity.to_owned() };
+        let text = job(&Report {
+            job: "mnist".to_owned(),
+            namespace: Some("team-a".to_owned()),
+            run: "bcdfgh".to_owned(),
+            image: "ghcr.io/acme/mnist:1.4".to_owned(),
+            shape: "a StatefulSet of workers and a launcher Job",
+            launcher: "mpirun (Open MPI)".to_owned(),
+            launch: ["mpirun", "-np", "32", "bash", "-c", "echo it's"].map(str::to_owned).to_vec(),
+            workers: vec![Workers {
+                group: None,
+                replicas: 4,
+                slots: 8,
+                gpus: 8,
+                hosts: ("mnist-bcdfgh-worker-0.mnist".to_owned(), "mnist-bcdfgh-worker-3.mnist".to_owned()),
+                requests: vec![amount("cpu", "32"), amount("memory", "256Gi"), amount("nvidia.com/gpu", "8")],
+                shm: "64Gi".to_owned(),
+            }],
+            ranks: 32,
+            pods: 5,
+            requests: vec![amount("cpu", "129"), amount("memory", "1026Gi"), amount("nvidia.com/gpu", "32")],
+            elastic: None,
+            storage: vec![Storage {
+                name: "data".to_owned(),
+                mount_path: "/data".to_owned(),
+                source: "scratch, up to 5Gi".to_owned(),
+                outlives_job: false,
+            }],
+            objects: vec![
+                Object { kind: "Service".to_owned(), name: "mnist".to_owned() },
+                Object { kind: "StatefulSet".to_owned(), name: "mnist-bcdfgh-worker".to_owned() },
+            ],
+            pod_security: PodSecurity {
+                level: "baseline",
+                reasons: vec!["storage x is an inline NFS volume".to_owned()],
+            },
+            release: "every pod ends with index 0; the GPUs are free then".to_owned(),
+            notes: vec!["ssh keys: the Secret mnist-ssh, made with the job".to_owned()],
+            defaults: vec![Default { path: "ssh.port", value: "2222".to_owned() }],
+        });
+        insta::assert_snapshot!(text);
     }
 
     #[test]
