@@ -5,6 +5,8 @@
 mod change;
 mod fields;
 mod rendered;
+#[cfg(test)]
+mod tests;
 
 use serde::Serialize;
 
@@ -332,30 +334,4 @@ fn duration(seconds: u64) -> String {
     let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
     let text: Vec<_> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
     if text.is_empty() { "0s".to_owned() } else { text.concat() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{duration, quantity};
-
-    #[test]
-    fn sums_keep_a_readable_unit() {
-        for (milli, binary, text) in [
-            (2_500, false, "2500m"),
-            (128_000, false, "128"),
-            (1_000 << 31, true, "2Gi"),
-            (1_000 << 42, true, "4Ti"),
-            (1_500, true, "2"),
-            (0, true, "0"),
-        ] {
-            assert_eq!(quantity(milli, binary), text);
-        }
-    }
-
-    #[test]
-    fn durations_read_well() {
-        for (seconds, text) in [(0, "0s"), (90, "1m30s"), (7_200, "2h"), (86_400, "24h"), (3_661, "1h1m1s")] {
-            assert_eq!(duration(seconds), text);
-        }
-    }
 }
