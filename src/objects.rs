@@ -4,6 +4,7 @@
 
 mod claim;
 mod config_map;
+mod fingerprint;
 mod job;
 mod meta;
 mod network_policy;
@@ -20,10 +21,10 @@ mod tests;
 
 use serde::Serialize;
 use serde_json::Value as Json;
-use sha2::{Digest, Sha256};
 
 use crate::emit::to_yaml;
 use crate::plan::{Plan, Shape};
+use fingerprint::Fingerprint;
 use job::launcher_name;
 use meta::Metadata;
 
@@ -139,27 +140,23 @@ fn json(value: &impl Serialize) -> Json {
 /// The name of a plan's run: six characters that change with whatever Kubernetes will not let
 /// anyone change in place. `plan` and `files` are made with a stand-in for the name.
 pub fn run_name(plan: &Plan, files: &[File]) -> String {
-    const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-    let mut hash = Sha256::new();
-    let mut add = |text: &str| {
-        // With its length before it, so that no text runs into the next.
-        hash.update((text.len() as u64).to_le_bytes());
-        hash.update(text);
-    };
-    let mut text = String::new();
+    let mut fingerprint = Fingerprint::new();
+    let mut text = String::with_capacity(8 << 10);
     for mut object in workloads(plan, files) {
         patch(plan, &mut object);
         fixed(&mut object.body, &mut text);
     }
-    add(&text);
-    for (name, text) in files.iter().copied().chain(plan.code.iter().flatten().map(|(name, text)| (&**name, &**text))) {
-        add(name);
-        add(text);
+    fingerprint.add(&text);
+    for (name, text) in files {
+        fingerprint.add(name);
+        fingerprint.add(text);
     }
-    add(plan.spec.rerun.as_deref().unwrap_or_default());
-    let number = hash.finalize().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
-    let letter = |place| char::from(LETTERS[usize::try_from(number / 27_u64.pow(place) % 27).unwrap_or_default()]);
-    (0..6).map(letter).collect()
+    for (name, text) in plan.code.iter().flatten() {
+        fingerprint.add(name);
+        fingerprint.add(text);
+    }
+    fingerprint.add(plan.spec.rerun.as_deref().unwrap_or_default());
+    fingerprint.letters()
 }
 
 /// Writes what cannot change in place: a workload's spec but for the fields that can.

@@ -16,28 +16,50 @@ const TAB: u8 = 16;
 /// Cannot stand in YAML unescaped.
 const CONTROL: u8 = 32;
 
+/// Without branches, so that the compiler looks at many bytes at once.
+const fn class(byte: u8) -> u8 {
+    const fn bits(there: bool, bits: u8) -> u8 {
+        if there { bits } else { 0 }
+    }
+    let newline = byte == b'\n';
+    let tab = byte == b'\t';
+    bits((byte == b' ') | (byte == b':') | (byte == b'#'), NEIGHBOURS)
+        | bits((byte == b'"') | (byte == b'\\'), QUOTE)
+        | bits(newline, NEWLINE)
+        | bits(tab, TAB)
+        | bits((byte < b' ') & !newline & !tab | (byte == 0x7f), CONTROL)
+        | bits(byte >= 0x80, WIDE)
+}
+
 static CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        classes[byte] = match byte as u8 {
-            b' ' | b':' | b'#' => NEIGHBOURS,
-            b'"' | b'\\' => QUOTE,
-            b'\n' => NEWLINE,
-            b'\t' => TAB,
-            0..b' ' | 0x7f => CONTROL,
-            0x80.. => WIDE,
-            _ => 0,
-        };
+    let mut byte = 0_u8;
+    loop {
+        classes[byte as usize] = class(byte);
+        if byte == u8::MAX {
+            break classes;
+        }
         byte += 1;
     }
-    classes
 };
 
 /// All classes that occur in a text.
 fn classes(text: &str) -> u8 {
-    let classes = text.bytes().fold(0, |all, byte| all | CLASSES[usize::from(byte)]);
-    if classes & WIDE != 0 && text.chars().any(odd) { classes | CONTROL } else { classes }
+    let (chunks, rest) = text.as_bytes().as_chunks::<32>();
+    let mut lanes = [0; 32];
+    for chunk in chunks {
+        for (lane, byte) in lanes.iter_mut().zip(chunk) {
+            *lane |= class(*byte);
+        }
+    }
+    let rest = rest.iter().fold(0, |all, byte| all | CLASSES[usize::from(*byte)]);
+    let classes = if chunks.is_empty() { rest } else { lanes.iter().fold(rest, |all, lane| all | lane) };
+    if classes & WIDE != 0 && any_odd(text) { classes | CONTROL } else { classes }
+}
+
+/// Whether any character past ASCII is one of the [`odd`], which start with one of three bytes.
+fn any_odd(text: &str) -> bool {
+    memchr::memchr3_iter(0xc2, 0xe2, 0xef, text.as_bytes()).any(|at| text[at..].starts_with(odd))
 }
 
 /// Characters past ASCII that YAML forbids, takes for a line break, or drops.

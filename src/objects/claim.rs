@@ -40,21 +40,42 @@ struct Storage<'a> {
     storage: &'a str,
 }
 
-/// One of `volumeClaimTemplates`, or of a pod's own ephemeral volume.
+/// One of a StatefulSet's `volumeClaimTemplates`, named as the API server shows it, so that who
+/// compares sees no difference.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Template<'a> {
-    pub metadata: TemplateMetadata<'a>,
-    pub spec: ClaimSpec<'a>,
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: TemplateMetadata<'a>,
+    spec: ClaimSpec<'a>,
+}
+
+/// The claim of a pod's own volume, which ends with the pod.
+#[derive(Debug, Serialize)]
+pub struct Ephemeral<'a> {
+    metadata: TemplateMetadata<'a>,
+    spec: ClaimSpec<'a>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct TemplateMetadata<'a> {
+struct TemplateMetadata<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<&'a str>,
-    pub labels: Map<'a>,
+    name: Option<&'a str>,
+    labels: Map<'a>,
 }
 
-pub fn spec(claim: &Claim) -> ClaimSpec<'_> {
+/// The claim each worker of a StatefulSet gets.
+pub fn template<'a>(volume: &'a Volume, claim: &'a Claim, labels: Map<'a>) -> Template<'a> {
+    let metadata = TemplateMetadata { name: Some(&volume.name), labels };
+    Template { api_version: "v1", kind: "PersistentVolumeClaim", metadata, spec: spec(claim) }
+}
+
+pub fn ephemeral<'a>(claim: &'a Claim, labels: Map<'a>) -> Ephemeral<'a> {
+    Ephemeral { metadata: TemplateMetadata { name: None, labels }, spec: spec(claim) }
+}
+
+fn spec(claim: &Claim) -> ClaimSpec<'_> {
     ClaimSpec {
         access_modes: &claim.access_modes,
         storage_class_name: claim.storage_class.as_deref(),

@@ -9,7 +9,6 @@ mod security;
 mod volumes;
 
 use serde::Serialize;
-use serde_json::Value as Json;
 
 use super::meta::{Map, Named, Text, pod_labels};
 use super::{File, launcher_name};

@@ -32,9 +32,7 @@ pub fn build<'a>(plan: &'a Plan, team: &'a Team, files: &[File]) -> Object<'a> {
     let group = &plan.spec.groups[team.group];
     let claims = plan.spec.storage.iter().filter_map(|volume| {
         let VolumeSource::PerWorker(size) = &volume.source else { return None };
-        let labels = pod_labels(plan, "worker", group.name.as_deref());
-        let metadata = claim::TemplateMetadata { name: Some(&volume.name), labels };
-        Some(claim::Template { metadata, spec: claim::spec(size) })
+        Some(claim::template(volume, size, pod_labels(plan, "worker", group.name.as_deref())))
     });
     Object {
         api_version: "apps/v1",

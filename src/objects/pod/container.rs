@@ -150,8 +150,8 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, mounts: Vec<Mount<'a>>) -> Cont
         .flatten()
         .collect(),
         readiness_probe: serves.then(|| ssh(2, 3)),
-        // A worker without sshd is of no use; five minutes forgive any load.
-        liveness_probe: matches!(part, Part::Worker(_)).then(|| ssh(30, 10)),
+        // A worker without sshd is of no use; five minutes forgive any load, but no download.
+        liveness_probe: (matches!(part, Part::Worker(_)) && !plan.has_s3()).then(|| ssh(30, 10)),
         resources: amounts(ranks.map_or(&spec.launcher.resources, |group| &group.resources)),
         security_context: security::container(&spec.security, ranks.is_some_and(|group| group.rdma)),
         termination_message_policy: "FallbackToLogsOnError",

@@ -1,12 +1,11 @@
 //! What a pod mounts: scripts, keys, places to write, the user's storage and code.
 
 use serde::Serialize;
-use serde_json::{Value as Json, json};
 
 use super::{Part, security};
 use crate::objects::meta::{Named, Text};
 use crate::objects::{File, claim, config_map, secret};
-use crate::plan::{GENERATED, Plan, Shape};
+use crate::plan::{GENERATED, Plan};
 use crate::spec::valid::{CodeSource, Volume as UserVolume, VolumeSource};
 
 #[derive(Debug, Serialize)]
@@ -50,7 +49,7 @@ enum Source<'a> {
     },
     #[serde(rename_all = "camelCase")]
     Ephemeral {
-        volume_claim_template: claim::Template<'a>,
+        volume_claim_template: claim::Ephemeral<'a>,
     },
     Nfs {
         server: &'a str,
@@ -189,13 +188,7 @@ fn storage<'a>(shelf: &mut Shelf<'a>, part: Part<'a>, index: usize, volume: &'a 
             Part::Launcher if part.ranks(plan).is_none() => return,
             Part::Launcher => claim(claim::launcher_name(plan, volume).into()),
             Part::Index(_) => Source::Ephemeral {
-                volume_claim_template: claim::Template {
-                    metadata: claim::TemplateMetadata {
-                        name: None,
-                        labels: super::pod_labels(plan, part.name(), None),
-                    },
-                    spec: claim::spec(size),
-                },
+                volume_claim_template: claim::ephemeral(size, super::pod_labels(plan, part.name(), None)),
             },
         },
         VolumeSource::Nfs { server, path } => Source::Nfs { server, path },
