@@ -16,7 +16,7 @@ test-all: ## `test` with many more cases for each property
 	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format lint library rust shell docs package output deny
 
 bless: ## Write the snapshots and rendered examples anew; then read the diff
-	BLESS=1 INSTA_UPDATE=always cargo test --locked
+	KHOROVOD_BLESS=1 INSTA_UPDATE=always cargo test --locked
 
 bench: ## Measure speed, memory and size
 	@bench/run.sh
