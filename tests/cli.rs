@@ -183,3 +183,289 @@ fn a_full_disk_is_3() {
         assert!(code == 3 && err.contains("no space left"), "{args:?}: {code} {err}");
     }
 }
+
+#[test]
+fn the_same_spec_gives_the_same_bytes() {
+    let place = place();
+    let render = |command: &mut Command| piped(command.args(["render", "-"]).env("KHOROVOD_SSH_SEED", SEED), SMALLEST);
+    let (code, first, err) = render(&mut khorovod(place.path()));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(first.contains("kind: StatefulSet") && first.contains("kind: Secret"));
+    assert_eq!(render(khorovod(place.path()).env("TZ", "Asia/Tokyo").env("LANG", "C")).1, first);
+    fs::write(place.path().join("seed"), SEED).unwrap();
+    fs::set_permissions(place.path().join("seed"), fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(piped(khorovod(place.path()).args(["render", "--ssh-seed", "seed"]), SMALLEST).1, first);
+}
+
+#[test]
+fn one_bad_file_keeps_stdout_empty() {
+    let place = place();
+    fs::write(place.path().join("good.yaml"), SMALLEST).unwrap();
+    fs::write(place.path().join("bad.yaml"), SMALLEST.replace("gpus: 8", "gpsu: 8")).unwrap();
+    fs::write(place.path().join("worse.yaml"), SMALLEST.replace("replicas: 4", "replicas: four")).unwrap();
+    for command in ["render", "plan"] {
+        let files = [command, "good.yaml", "bad.yaml", "worse.yaml"];
+        let (code, out, err) = run(khorovod(place.path()).args(files).env("KHOROVOD_SSH_SEED", SEED));
+        assert_eq!((code, out.as_str()), (1, ""), "{err}");
+        // The problems of every file are shown, each with its place.
+        assert!(err.contains("error[unknown-field]") && err.contains("bad.yaml:8:26"), "{err}");
+        assert!(err.contains("worse.yaml:8:23") && err.contains("2 errors"), "{err}");
+    }
+    let two = ["render", "good.yaml", "good.yaml"];
+    let (code, out, _) = run(khorovod(place.path()).args(two).env("KHOROVOD_SSH_SEED", SEED));
+    assert_eq!((code, out.matches("\nkind: StatefulSet\n").count()), (0, 2));
+}
+
+#[test]
+fn other_documents_pass_as_they_are() {
+    let place = place();
+    let other = "# mine\na:   [1,\n  2]   \nb: 'x'\n";
+    let stream = format!("{other}---\n{SMALLEST}---\n{other}");
+    let (code, out, _) = piped(khorovod(place.path()).arg("render").env("KHOROVOD_SSH_SEED", SEED), &stream);
+    assert!(code == 0 && out.starts_with(&format!("{other}---\n")) && out.ends_with(&format!("---\n{other}")), "{out}");
+}
+
+#[test]
+fn empty_input_is_a_problem() {
+    let place = place();
+    for command in ["render", "plan", "validate"] {
+        let (code, out, err) = run(khorovod(place.path()).arg(command));
+        assert_eq!((code, out.as_str()), (1, ""));
+        assert!(err.contains("no-training-job"), "{err}");
+    }
+}
+
+#[test]
+fn without_a_seed_it_says_what_to_do() {
+    let place = place();
+    let (code, out, err) = piped(khorovod(place.path()).arg("render"), SMALLEST);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("no-ssh-keys") && err.contains("--ssh-seed"), "{err}");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "no seed is made where nobody looks");
+    let (code, out, _) = piped(khorovod(place.path()).args(["render", "--no-keys"]), SMALLEST);
+    assert!(code == 0 && out.contains("kind: StatefulSet") && !out.contains("kind: Secret"));
+    // What a spec would run can be judged without any.
+    assert_eq!(piped(khorovod(place.path()).arg("plan"), SMALLEST).0, 0);
+    assert_eq!(piped(khorovod(place.path()).arg("validate"), SMALLEST).0, 0);
+    // A seed of one's own, made earlier, is found.
+    let state = place.path().join(".local/state/khorovod");
+    fs::create_dir_all(&state).unwrap();
+    fs::write(state.join("seed"), SEED).unwrap();
+    fs::set_permissions(state.join("seed"), fs::Permissions::from_mode(0o600)).unwrap();
+    let (_, own, _) = piped(khorovod(place.path()).arg("render"), SMALLEST);
+    assert_eq!(own, piped(khorovod(place.path()).arg("render").env("KHOROVOD_SSH_SEED", SEED), SMALLEST).1);
+}
+
+#[test]
+fn a_failed_render_leaves_the_last_one_alone() {
+    let place = place();
+    let at = |name: &str| place.path().join(name);
+    let render = |out: &str, text: &str| {
+        piped(khorovod(place.path()).args(["render", "-o", out]).env("KHOROVOD_SSH_SEED", SEED), text)
+    };
+    for out in ["all.yaml", "out/"] {
+        assert_eq!(render(out, SMALLEST), (0, String::new(), String::new()));
+    }
+    let files = || {
+        let mut found: Vec<_> = fs::read_dir(at("out")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        found.sort();
+        found.iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect::<Vec<_>>()
+    };
+    let before = (fs::read_to_string(at("all.yaml")).unwrap(), files());
+    assert_eq!(mode(&at("all.yaml")), 0o600, "there is a key in it");
+    assert_eq!(mode(&at("out/03-secret-mnist-ssh.yaml")), 0o600);
+    for out in ["all.yaml", "out/", "out"] {
+        assert_eq!(render(out, &SMALLEST.replace("gpus: 8", "gpus: -8")).0, 1);
+        assert_eq!((fs::read_to_string(at("all.yaml")).unwrap(), files()), before);
+    }
+    // One file that is not ours, and the folder is not touched.
+    fs::write(at("out/notes.yaml"), "mine").unwrap();
+    let (code, _, err) = render("out", &SMALLEST.replace("mnist", "other"));
+    assert!(code == 3 && err.contains("notes.yaml"), "{err}");
+    assert!(at("out/03-secret-mnist-ssh.yaml").exists());
+    let (code, _, err) = render("no/such/all.yaml", SMALLEST);
+    assert!(code == 3 && err.contains("mkdir -p no/such"), "{err}");
+    // Nothing half written lies about.
+    let mut left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["all.yaml", "out"]);
+}
+
+#[test]
+fn a_large_render_into_a_closed_or_full_stream() {
+    let place = place();
+    // More than a pipe holds.
+    let many: String = (0..5).map(|n| format!("{}---\n", SMALLEST.replace("mnist", &format!("job-{n}")))).collect();
+    fs::write(place.path().join("many.yaml"), many).unwrap();
+    let render = || {
+        let mut command = khorovod(place.path());
+        command.args(["render", "many.yaml"]).env("KHOROVOD_SSH_SEED", SEED).stderr(Stdio::piped());
+        command
+    };
+    let mut child = render().stdout(Stdio::piped()).spawn().unwrap();
+    let mut some = [0; 100];
+    child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+    assert_eq!((status.code(), stderr.as_slice()), (Some(0), &b""[..]));
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let (code, _, err) = run(render().stdout(full));
+    assert!(code == 3 && err.contains("no space left"), "{err}");
+}
+
+#[test]
+fn escapes_in_the_input_do_not_reach_the_terminal() {
+    let place = place();
+    for evil in ["a\u{1b}]0;x\u{7}b", "a\u{9b}31mb", "a\u{202e}b", "\\e[31m"] {
+        let text = SMALLEST.replace("name: mnist", &format!("name: \"{evil}\"")).replace("gpus", "gp\u{7f}us");
+        for args in [&["render"][..], &["plan"], &["validate"], &["validate", "--format", "github"]] {
+            let (code, out, err) = piped(khorovod(place.path()).args(args).env("KHOROVOD_SSH_SEED", SEED), &text);
+            assert_eq!(code, 1);
+            let shown = format!("{out}{err}");
+            let bad = shown.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
+            assert_eq!(bad, None, "{args:?}: {shown}");
+        }
+    }
+    fs::write(place.path().join("e\u{1b}[31m.yaml"), "x").unwrap();
+    for args in [["render", "e\u{1b}[31m.yaml"], ["render", "no\u{1b}[31m.yaml"], ["explain", "\u{1b}[31m"]] {
+        let (_, _, err) = run(khorovod(place.path()).args(args));
+        assert!(!err.contains('\u{1b}'), "{err}");
+    }
+}
+
+#[test]
+fn a_secret_in_a_spec_is_not_repeated() {
+    let place = place();
+    let text = format!("{SMALLEST}  env: {{DB_PASSWORD: hunter2-hunter2}}\n");
+    for format in ["human", "json", "github", "sarif"] {
+        let (_, out, err) = piped(khorovod(place.path()).args(["validate", "--format", format]), &text);
+        assert!(format!("{out}{err}").contains("DB_PASSWORD"), "{out}{err}");
+        assert!(!format!("{out}{err}").contains("hunter2"), "{out}{err}");
+    }
+}
+
+#[test]
+fn warnings_warn_and_strict_stops() {
+    let place = place();
+    let text = SMALLEST.replace(":1.4", "");
+    let render =
+        |args: &[&str]| piped(khorovod(place.path()).arg("render").args(args).env("KHOROVOD_SSH_SEED", SEED), &text);
+    let (code, out, err) = render(&[]);
+    assert!(code == 0 && out.contains("StatefulSet") && err.contains("warning[image-unpinned]"), "{err}");
+    assert!(err.contains("1 warning"), "{err}");
+    assert_eq!(render(&["-q"]).2, "");
+    let (code, out, err) = render(&["--strict"]);
+    assert!(code == 1 && out.is_empty() && err.contains("error[image-unpinned]"), "{err}");
+}
+
+#[test]
+fn colour_where_it_is_wanted() {
+    let place = place();
+    let bad = SMALLEST.replace("gpus", "gpsu");
+    let err = |args: &[&str], env: (&str, &str)| {
+        piped(khorovod(place.path()).arg("validate").args(args).env(env.0, env.1), &bad).2
+    };
+    assert!(err(&["--color", "always"], ("A", "")).contains("\u{1b}["));
+    assert!(err(&[], ("CLICOLOR_FORCE", "1")).contains("\u{1b}["));
+    for plain in [err(&[], ("A", "")), err(&[], ("NO_COLOR", "1")), err(&["--color", "never"], ("CLICOLOR_FORCE", "1"))]
+    {
+        assert!(!plain.contains('\u{1b}'), "{plain}");
+    }
+}
+
+#[test]
+fn validate_speaks_to_machines() {
+    let place = place();
+    fs::write(place.path().join("bad.yaml"), SMALLEST.replace("gpus", "gpsu")).unwrap();
+    let validate = |args: &[&str]| run(khorovod(place.path()).arg("validate").args(args).arg("bad.yaml"));
+    let (code, out, err) = validate(&["--format", "github"]);
+    assert_eq!((code, err.as_str()), (1, ""));
+    assert!(
+        out.starts_with("::error file=bad.yaml,line=8,endLine=8,col=26,endColumn=29,title=unknown-field::"),
+        "{out}"
+    );
+    for (format, pointer) in [("json", "/problems/0/code"), ("sarif", "/runs/0/results/0/ruleId")] {
+        let (code, out, _) = validate(&["--format", format, "-o", "found.json"]);
+        assert_eq!((code, out.as_str()), (1, ""));
+        let text = fs::read_to_string(place.path().join("found.json")).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value.pointer(pointer), Some(&"unknown-field".into()));
+    }
+}
+
+#[test]
+fn plan_compares_with_specs_and_with_what_was_rendered() {
+    let place = place();
+    let at = |name: &str| place.path().join(name);
+    fs::write(at("old.yaml"), SMALLEST).unwrap();
+    fs::write(at("image.yaml"), SMALLEST.replace("1.4", "1.5")).unwrap();
+    fs::write(at("label.yaml"), SMALLEST.replace("  name: mnist\n", "  name: mnist\n  labels: {team: a}\n")).unwrap();
+    let (code, rendered, _) = run(khorovod(place.path()).args(["render", "old.yaml"]).env("KHOROVOD_SSH_SEED", SEED));
+    assert_eq!(code, 0);
+    fs::write(at("rendered.yaml"), rendered).unwrap();
+    for old in ["old.yaml", "rendered.yaml"] {
+        for (new, verdict, reason) in
+            [("image.yaml", "restarts", "mnist:1.5"), ("label.yaml", "inPlace", "team"), ("old.yaml", "nothing", "")]
+        {
+            let args = ["plan", "--format", "json", "--against", old, new];
+            let (code, out, err) = run(khorovod(place.path()).args(args));
+            assert_eq!(code, 0, "{err}");
+            let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+            assert_eq!(value["changes"][0]["effect"], verdict, "{old} {new}: {out}");
+            assert!(value["changes"].to_string().contains(reason), "{out}");
+            assert_eq!(value["jobs"][0]["ranks"], 32);
+        }
+    }
+    let (code, out, _) = piped(khorovod(place.path()).args(["plan", "--against", "-", "image.yaml"]), SMALLEST);
+    assert!(code == 0 && out.contains("restarts the run") && out.contains("1.4 → ghcr.io/acme/mnist:1.5"), "{out}");
+}
+
+#[test]
+fn keygen_makes_new_keys_unless_told_otherwise() {
+    let place = place();
+    let args = ["keygen", "keys", "-n", "a"];
+    let keygen = |seed: &str| run(khorovod(place.path()).args(args).env("KHOROVOD_SSH_SEED", seed)).1;
+    let (one, other) = (keygen(""), keygen(""));
+    assert!(one.contains("name: keys") && one.contains("namespace: a") && one.contains("OPENSSH PRIVATE KEY"), "{one}");
+    assert_ne!(one, other);
+    assert_eq!(keygen(SEED), keygen(SEED));
+    assert_eq!(run(khorovod(place.path()).args(["keygen", "keys", "-o", "keys.yaml"])).0, 0);
+    assert_eq!(mode(&place.path().join("keys.yaml")), 0o600);
+}
+
+#[test]
+fn every_code_can_be_explained_and_every_lesson_renders() {
+    let place = place();
+    let (code, codes, _) = run(khorovod(place.path()).args(["explain", "--codes"]));
+    assert!(code == 0 && codes.lines().count() > 30);
+    for line in codes.lines() {
+        let name = line.split_whitespace().next().unwrap();
+        let (code, out, _) = run(khorovod(place.path()).args(["explain", name]));
+        assert!(code == 0 && out.lines().count() > 3 && out.contains(name), "{name}: {out}");
+    }
+    let (_, help, _) = run(khorovod(place.path()).args(["init", "--help"]));
+    let lessons = help.split("Lessons:").nth(1).unwrap().split("Everywhere:").next().unwrap();
+    let flags: Vec<&str> = lessons
+        .lines()
+        .filter_map(|line| line.trim().split(' ').next())
+        .filter(|word| word.starts_with("--"))
+        .collect();
+    assert!(flags.len() > 10);
+    for flag in flags {
+        let (_, spec, _) = run(khorovod(place.path()).args(["init", "mine", flag, "-o", "-"]));
+        let (code, out, err) =
+            piped(khorovod(place.path()).args(["render", "--strict"]).env("KHOROVOD_SSH_SEED", SEED), &spec);
+        assert!(code == 0 && out.contains("khorovod.dev/job: mine"), "{flag}: {err}");
+    }
+}
+
+#[test]
+fn a_field_is_explained_by_any_of_its_names() {
+    let place = place();
+    let explain = |topic: &str| run(khorovod(place.path()).args(["explain", topic]));
+    for topic in ["workers.shm", "spec.workers.shm"] {
+        assert!(explain(topic).1.contains("/dev/shm"));
+    }
+    assert!(explain("storage[0].mountPath").0 == 0 && explain("metadata.name").0 == 0);
+    assert!(explain("workers.gpsu").2.contains("did you mean workers.gpus"));
+    assert!(explain("slot-above-gpus").2.contains("slots-above-gpus"));
+}

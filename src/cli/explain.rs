@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use khorovod::problem::Severity;
+use khorovod::problem::{Code, Severity};
 use serde_json::Value;
 
 use super::{Failure, Outcome, output};
@@ -26,7 +26,7 @@ pub fn run(args: &Args) -> Outcome {
     let Some(topic) = &args.topic else { return output::stdout(&codes()) };
     if let Some(code) = khorovod::codes().find(|code| code.name == topic) {
         let severity = if code.severity == Severity::Error { "error" } else { "warning" };
-        return output::stdout(&format!("{severity} {}\n\n{}\n", code.name, code.explanation.trim()));
+        return output::stdout(&format!("{severity} {}\n\n{}\n", code.name, explanation(code)));
     }
     let schema = khorovod::schema();
     let path = topic.replace("[]", "").replace(['[', ']'], ".");
@@ -39,6 +39,12 @@ pub fn run(args: &Args) -> Outcome {
         return output::stdout(&page(&schema, field, &path));
     }
     Err(Failure::Usage(format!("there is no problem code and no field {topic}{}", nearest(&schema, topic))))
+}
+
+/// What a code means, without the space that a comment's lines begin with.
+pub fn explanation(code: &Code) -> String {
+    let lines = code.explanation.trim().lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn codes() -> String {
@@ -80,16 +86,19 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
     let all = parts(root, field);
     let words = |key: &str| all.iter().find_map(|part| part[key].as_str());
     let mut text = format!("{path}\n");
-    for part in ["title", "description"].into_iter().filter_map(words) {
-        let _ = write!(text, "\n{}\n", part.trim());
+    // A description begins with the title's words.
+    if let Some(about) = words("description").or_else(|| words("title")) {
+        let _ = write!(text, "\n{}\n", about.trim());
     }
-    let kinds: Vec<&str> = all.iter().filter_map(|part| part["type"].as_str()).collect();
+    let kinds = dedup(all.iter().filter_map(|part| part["type"].as_str()).collect());
+    // The bounds of one alternative say nothing about the others.
+    let bound = |key: &str| all.iter().find_map(|part| part.get(key)).filter(|_| kinds.len() == 1).map(plain);
     let rows = [
-        ("type", (!kinds.is_empty()).then(|| dedup(kinds).join(" or "))),
+        ("type", (!kinds.is_empty()).then(|| kinds.join(" or "))),
         ("values", all.iter().find_map(|part| part["enum"].as_array()).map(|values| list(values))),
         ("default", all.iter().find_map(|part| part.get("default")).map(plain)),
-        ("least", all.iter().find_map(|part| part.get("minimum")).map(plain)),
-        ("most", all.iter().find_map(|part| part.get("maximum")).map(plain)),
+        ("least", bound("minimum")),
+        ("most", bound("maximum")),
         ("examples", all.iter().find_map(|part| part["examples"].as_array()).map(|values| list(values))),
     ];
     let mut gap = "\n";
@@ -131,7 +140,9 @@ fn list(values: &[Value]) -> String {
 /// `; did you mean …?` with the nearest codes and fields.
 fn nearest(root: &Value, topic: &str) -> String {
     let mut names: Vec<String> = khorovod::codes().map(|code| code.name.to_owned()).collect();
-    fields(root, &root["properties"]["spec"], "", 4, &mut names);
+    if let Some(spec) = find(root, root, &["spec"]) {
+        fields(root, spec, "", 4, &mut names);
+    }
     let topic = topic.strip_prefix("spec.").unwrap_or(topic);
     let near = |name: &String| {
         let last = name.rsplit('.').next().unwrap_or(name);
@@ -139,7 +150,8 @@ fn nearest(root: &Value, topic: &str) -> String {
     };
     let mut scored: Vec<(f64, &String)> =
         names.iter().map(|name| (near(name), name)).filter(|(score, _)| *score > 0.8).collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    // Of two that are as near, the shorter path is the likelier.
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.len().cmp(&b.1.len())));
     scored.dedup_by(|a, b| a.1 == b.1);
     let names: Vec<&str> = scored.iter().take(3).map(|(_, name)| name.as_str()).collect();
     if names.is_empty() {

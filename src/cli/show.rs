@@ -7,13 +7,16 @@ use std::io::{self, Write};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::AutoStream;
 use clap::ColorChoice;
-use khorovod::problem::{Problem, Problems, Severity, Sources};
+use khorovod::problem::{Problem, Problems, Severity, Sources, Span};
 
 use self::excerpt::Excerpt;
 use super::clean::{clean, clean_line};
 
 /// More than these help nobody; `validate --format json` has them all.
 const SHOWN: usize = 50;
+
+/// Codes whose main place is a secret.
+const SECRETS: &[&str] = &["secret-in-env", "password-in-env"];
 
 /// The terminal, or whatever stderr is.
 pub struct Screen {
@@ -61,7 +64,8 @@ impl Screen {
         let hidden = shown.len().saturating_sub(SHOWN);
         shown.truncate(SHOWN);
         for (sources, problem) in &shown {
-            self.write(&format!("{}\n", problem_text(&self.renderer(), sources, problem)));
+            let text = problem_text(&self.renderer(), sources, problem, &secrets(&all, sources));
+            self.write(&format!("{text}\n"));
         }
         self.write(&self.renderer().render(&[Group::with_title(summary(&all, hidden))]));
     }
@@ -77,12 +81,20 @@ impl Screen {
     }
 }
 
+/// Places where a secret stands in plain text: what is wrong there must not be repeated in a log.
+fn secrets(all: &[(&Sources, &Problem)], sources: &Sources) -> Vec<Span> {
+    all.iter()
+        .filter(|(other, problem)| std::ptr::eq(*other, sources) && SECRETS.contains(&problem.code.name))
+        .filter_map(|(_, problem)| Some(problem.labels.first()?.span))
+        .collect()
+}
+
 /// One problem with its places.
-fn problem_text(renderer: &Renderer, sources: &Sources, problem: &Problem) -> String {
+fn problem_text(renderer: &Renderer, sources: &Sources, problem: &Problem, secrets: &[Span]) -> String {
     let level = if problem.severity == Severity::Error { Level::ERROR } else { Level::WARNING };
     let title = level.primary_title(clean_line(&problem.message)).id(problem.code.name);
     let mut group = Group::with_title(title);
-    for excerpt in excerpt::of(sources, &problem.labels) {
+    for excerpt in excerpt::of(sources, &problem.labels, secrets) {
         let Excerpt { file, at, first_line, text, marks, cut } = excerpt;
         let snippet = Snippet::source(text).line_start(first_line).annotations(marks.into_iter().map(|mark| {
             let kind = if mark.main { AnnotationKind::Primary } else { AnnotationKind::Context };
@@ -115,14 +127,15 @@ fn summary<'a>(all: &[(&Sources, &'a Problem)], hidden: usize) -> annotate_snipp
     } else {
         String::new()
     };
-    let worst = all.iter().max_by_key(|(_, problem)| problem.severity).map_or("", |(_, problem)| problem.code.name);
+    let worst = all.iter().find(|(_, problem)| problem.severity == Severity::Error).or(all.first());
+    let worst = worst.map_or("", |(_, problem)| problem.code.name);
     let level = if errors > 0 { Level::ERROR } else { Level::WARNING };
     level.primary_title(format!("{}{more}; `khorovod explain {worst}` says more", counts.join(", ")))
 }
 
 #[cfg(test)]
 mod tests {
-    use khorovod::problem::{Code, Span};
+    use khorovod::problem::Code;
 
     use super::*;
 
@@ -137,7 +150,11 @@ mod tests {
             let start = text.find(part).unwrap();
             Span { source, start, end: start + part.len() }
         };
-        problem_text(&Renderer::plain(), &sources, &problem(&find))
+        {
+            let problem = problem(&find);
+            let secrets = secrets(&[(&sources, &problem)], &sources);
+            problem_text(&Renderer::plain(), &sources, &problem, &secrets)
+        }
     }
 
     #[test]
@@ -177,6 +194,14 @@ mod tests {
           |
           = help: do␇
         "#);
+    }
+
+    #[test]
+    fn a_secret_is_not_repeated() {
+        static SECRET: Code = Code { name: "secret-in-env", severity: Severity::Error, explanation: "A secret" };
+        let shown = shown("env: {TOKEN: hünter2, X: 1}\n", |find| Problem::new(&SECRET, find("hünter2"), "a secret"));
+        assert!(shown.contains("{TOKEN: •••••••, X: 1}") && !shown.contains("nter2"), "{shown}");
+        assert!(SECRETS.iter().all(|name| khorovod::codes().any(|code| code.name == *name)));
     }
 
     #[test]

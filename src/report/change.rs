@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::fields::{Field, Reach, fields};
 use crate::plan::Plan;
+use crate::spec::valid::{Volume, VolumeSource};
 
 /// What a change does to one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,6 +21,8 @@ pub struct Change {
     pub in_place: Vec<Difference>,
     /// What Kubernetes refuses to change.
     pub refused: Vec<String>,
+    /// What else a reviewer should know.
+    pub notes: Vec<String>,
 }
 
 /// What happens to a job.
@@ -61,7 +64,14 @@ pub(crate) fn between(old: &[Plan], new: &[Plan]) -> Vec<Change> {
 }
 
 fn bare(plan: &Plan, effect: Effect) -> Change {
-    Change { job: plan.spec.name.clone(), effect, because: Vec::new(), in_place: Vec::new(), refused: Vec::new() }
+    Change {
+        job: plan.spec.name.clone(),
+        effect,
+        because: Vec::new(),
+        in_place: Vec::new(),
+        refused: Vec::new(),
+        notes: Vec::new(),
+    }
 }
 
 fn change(old: &Plan, new: &Plan) -> Change {
@@ -77,6 +87,7 @@ fn change(old: &Plan, new: &Plan) -> Change {
     }
     if restarts {
         change.effect = Effect::Restarts;
+        change.notes = old.spec.storage.iter().filter_map(left_behind).collect();
         if change.because.is_empty() {
             // Only what we take for harmless differs, and yet the run's name does: say all of it.
             change.because = std::mem::take(&mut change.in_place);
@@ -85,6 +96,13 @@ fn change(old: &Plan, new: &Plan) -> Change {
         change.effect = Effect::InPlace;
     }
     change
+}
+
+/// Claims of the old run's workers, which the new run's do not take over.
+fn left_behind(volume: &Volume) -> Option<String> {
+    matches!(volume.source, VolumeSource::PerWorker(_)).then(|| {
+        format!("storage.{}: the new run's workers get new, empty claims; those of the old run stay", volume.name)
+    })
 }
 
 fn refusal(difference: &Difference) -> String {

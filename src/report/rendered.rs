@@ -49,8 +49,14 @@ fn of<'a, 'b>(all: &'b [Earlier<'a>], job: &str) -> Vec<&'b Earlier<'a>> {
 fn change(job: &str, old: &[&Earlier<'_>], new: &[&Earlier<'_>]) -> Change {
     let run = |objects: &[&Earlier<'_>]| objects.iter().find_map(|object| object.run).unwrap_or_default().to_owned();
     let (old_run, new_run) = (run(old), run(new));
-    let mut change =
-        Change { job: job.to_owned(), effect: Effect::Nothing, because: vec![], in_place: vec![], refused: vec![] };
+    let mut change = Change {
+        job: job.to_owned(),
+        effect: Effect::Nothing,
+        because: vec![],
+        in_place: vec![],
+        refused: vec![],
+        notes: vec![],
+    };
     if old.is_empty() || new.is_empty() {
         change.effect = if old.is_empty() { Effect::New } else { Effect::Gone };
         return change;

@@ -120,6 +120,13 @@ fn secrets_in_the_environment_are_not_shown() {
 }
 
 #[test]
+fn a_new_run_leaves_its_workers_claims_behind() {
+    let own = JOB.replace("claim: {size", "perWorker: {size").replace("ReadWriteMany", "ReadWriteOnce");
+    let all = between(&[plan(&own, "bcdfgh")], &[plan(&own.replace("mnist:1.4", "mnist:1.5"), "zzzzzz")]);
+    assert!(all[0].notes[0].starts_with("storage.data:"), "{all:#?}");
+}
+
+#[test]
 fn jobs_come_and_go() {
     let other = plan(&JOB.replace("name: mnist", "name: other"), "bcdfgh");
     let all = between(&[plan(JOB, "bcdfgh")], &[other]);

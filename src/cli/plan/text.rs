@@ -125,6 +125,7 @@ fn change(change: &Change) -> String {
         Effect::New => "new: it starts",
         Effect::Gone => "gone: its objects stay until they are deleted (kubectl delete -l khorovod.dev/job=…)",
         Effect::Restarts => "restarts the run",
+        Effect::InPlace if change.in_place.is_empty() => "refused; the run goes on as it is",
         Effect::InPlace => "in place: the run goes on",
         Effect::Nothing => "nothing; where this run has ended it does not start again (change spec.rerun for that)",
     };
@@ -137,10 +138,12 @@ fn change(change: &Change) -> String {
         text.push_str(if change.effect == Effect::Restarts { "  and in place\n" } else { "" });
         change.in_place.iter().for_each(|found| line(&mut text, found));
     }
-    if !change.refused.is_empty() {
-        text.push_str("  Kubernetes refuses\n");
-        for refused in &change.refused {
-            let _ = writeln!(text, "    {}", clean_line(refused));
+    for (heading, lines) in [("Kubernetes refuses", &change.refused), ("note", &change.notes)] {
+        if !lines.is_empty() {
+            let _ = writeln!(text, "  {heading}");
+        }
+        for line in lines {
+            let _ = writeln!(text, "    {}", clean_line(line));
         }
     }
     text
@@ -246,6 +249,7 @@ mod tests {
             ],
             in_place: vec![found("metadata.labels.team", "a", "b\u{1b}[0m")],
             refused: vec!["storage.data.claim.storageClass: fast cannot become slow".to_owned()],
+            notes: Vec::new(),
         });
         insta::assert_snapshot!(text, @r"
         mnist: restarts the run

@@ -37,8 +37,8 @@ pub struct Mark<'a> {
     pub main: bool,
 }
 
-/// Excerpts that show every label, the main one's first.
-pub fn of<'a>(sources: &Sources, labels: &'a [Label]) -> Vec<Excerpt<'a>> {
+/// Excerpts that show every label, the main one's first; secrets are dots in them.
+pub fn of<'a>(sources: &Sources, labels: &'a [Label], secrets: &[Span]) -> Vec<Excerpt<'a>> {
     let mut groups: Vec<Vec<(&'a Label, bool)>> = Vec::new();
     for (index, label) in labels.iter().enumerate() {
         let near = |group: &&mut Vec<(&Label, bool)>| {
@@ -53,12 +53,15 @@ pub fn of<'a>(sources: &Sources, labels: &'a [Label]) -> Vec<Excerpt<'a>> {
     }
     groups
         .iter()
-        .filter_map(|group| sources.get(group[0].0.span.source).map(|source| excerpt(sources, source, group)))
+        .filter_map(|group| sources.get(group[0].0.span.source).map(|source| excerpt(sources, source, group, secrets)))
         .collect()
 }
 
-fn excerpt<'a>(sources: &Sources, source: &Source, group: &[(&'a Label, bool)]) -> Excerpt<'a> {
+fn excerpt<'a>(sources: &Sources, source: &Source, group: &[(&'a Label, bool)], secrets: &[Span]) -> Excerpt<'a> {
     let text = source.text.as_str();
+    let id = group[0].0.span.source;
+    let secrets: Vec<Range<usize>> =
+        secrets.iter().filter(|span| span.source == id).map(|span| span.start..span.end).collect();
     let spans: Vec<Range<usize>> = group.iter().map(|(label, _)| first_line_of(text, label.span)).collect();
     let first = spans.iter().map(|span| span.start).min().unwrap_or_default();
     let last = spans.iter().map(|span| span.end).max().unwrap_or_default();
@@ -74,7 +77,7 @@ fn excerpt<'a>(sources: &Sources, source: &Source, group: &[(&'a Label, bool)]) 
     while start <= last {
         let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
         let inside = |span: &Range<usize>| span.start >= start && span.start <= end;
-        add_line(&mut excerpt, text, start..end, &spans, inside);
+        add_line(&mut excerpt, text, start..end, &spans, &secrets, inside);
         excerpt.text.push('\n');
         start = end + 1;
     }
@@ -87,6 +90,7 @@ fn add_line(
     text: &str,
     line: Range<usize>,
     spans: &[Range<usize>],
+    secrets: &[Range<usize>],
     inside: impl Fn(&Range<usize>) -> bool,
 ) {
     let line = line.start..line.start + text[line.clone()].trim_end_matches('\r').len();
@@ -102,12 +106,17 @@ fn add_line(
         excerpt.cut = true;
     }
     let base = excerpt.text.len();
-    let shown = |to: usize| base + clean(&text[window.start..to.clamp(window.start, window.end)]).len();
-    for (index, span) in spans.iter().enumerate().filter(|(_, span)| inside(span)) {
-        excerpt.marks[index].span = shown(span.start)..shown(span.end);
-    }
     // Tabs stay: the renderer, which knows where its columns are, widens them.
-    excerpt.text.push_str(&clean(&text[window.clone()]));
+    let visible = |to: usize| -> String {
+        let end = boundary(text, to.clamp(window.start, window.end));
+        let chars = text[window.start..end].char_indices();
+        let hidden = |at: usize| secrets.iter().any(|secret| secret.contains(&(window.start + at)));
+        clean(&chars.map(|(at, c)| if hidden(at) { '•' } else { c }).collect::<String>()).into_owned()
+    };
+    for (index, span) in spans.iter().enumerate().filter(|(_, span)| inside(span)) {
+        excerpt.marks[index].span = base + visible(span.start).len()..base + visible(span.end).len();
+    }
+    excerpt.text.push_str(&visible(window.end));
     if window.end < line.end {
         excerpt.text.push('…');
     }

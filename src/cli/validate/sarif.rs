@@ -6,6 +6,7 @@ use khorovod::problem::{Code, Problems, Severity, Span};
 use serde_json::{Value, json};
 
 use super::{file, region};
+use crate::cli::explain::explanation;
 
 /// One run with the rules that were broken and every place where.
 pub fn text(all: &[Problems]) -> String {
@@ -55,7 +56,7 @@ pub fn text(all: &[Problems]) -> String {
             json!({
                 "id": code.name,
                 "shortDescription": { "text": code.title() },
-                "help": { "text": code.explanation, "markdown": code.explanation },
+                "help": { "text": explanation(code), "markdown": explanation(code) },
                 "defaultConfiguration": { "level": level(code.severity) },
             })
         })
