@@ -30,7 +30,7 @@ use meta::Metadata;
 
 pub use patch::concerns;
 
-/// A file of the run's ConfigMap: its name and all of it.
+/// A file of the run's `ConfigMap`: its name and all of it.
 pub type File<'a> = (&'a str, &'a str);
 
 /// One Kubernetes object.

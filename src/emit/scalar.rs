@@ -17,6 +17,7 @@ const TAB: u8 = 16;
 const CONTROL: u8 = 32;
 
 /// Without branches, so that the compiler looks at many bytes at once.
+#[allow(clippy::needless_bitwise_bool)]
 const fn class(byte: u8) -> u8 {
     const fn bits(there: bool, bits: u8) -> u8 {
         if there { bits } else { 0 }

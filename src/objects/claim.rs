@@ -1,4 +1,4 @@
-//! PersistentVolumes and their claims. They outlive the job: Helm and Argo CD are told to keep them.
+//! `PersistentVolumes` and their claims. They outlive the job: Helm and Argo CD are told to keep them.
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
@@ -40,7 +40,7 @@ struct Storage<'a> {
     storage: &'a str,
 }
 
-/// One of a StatefulSet's `volumeClaimTemplates`, named as the API server shows it, so that who
+/// One of a `StatefulSet`'s `volumeClaimTemplates`, named as the API server shows it, so that who
 /// compares sees no difference.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -65,7 +65,7 @@ struct TemplateMetadata<'a> {
     labels: Map<'a>,
 }
 
-/// The claim each worker of a StatefulSet gets.
+/// The claim each worker of a `StatefulSet` gets.
 pub fn template<'a>(volume: &'a Volume, claim: &'a Claim, labels: Map<'a>) -> Template<'a> {
     let metadata = TemplateMetadata { name: Some(&volume.name), labels };
     Template { api_version: "v1", kind: "PersistentVolumeClaim", metadata, spec: spec(claim) }
@@ -94,7 +94,7 @@ pub fn launcher_name(plan: &Plan, volume: &Volume) -> String {
     format!("{}-launcher", name(plan, volume))
 }
 
-/// A PersistentVolume belongs to no namespace, so its name carries it.
+/// A `PersistentVolume` belongs to no namespace, so its name carries it.
 fn volume_name(plan: &Plan, volume: &Volume) -> String {
     match &plan.spec.namespace {
         Some(namespace) => format!("{namespace}-{}", name(plan, volume)),
@@ -102,7 +102,7 @@ fn volume_name(plan: &Plan, volume: &Volume) -> String {
     }
 }
 
-fn kept<'a>(plan: &'a Plan, name: String) -> Metadata<'a> {
+fn kept(plan: &Plan, name: String) -> Metadata<'_> {
     Metadata::of_job(plan, name)
         .annotate("helm.sh/resource-policy", "keep")
         .annotate("argocd.argoproj.io/sync-options", "Prune=false,Delete=false")

@@ -1,4 +1,4 @@
-//! ConfigMaps: which run is current and what may change while it runs; the run's scripts and
+//! `ConfigMaps`: which run is current and what may change while it runs; the run's scripts and
 //! configuration; the user's own code.
 
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! NetworkPolicy: the job's pods talk to each other and out; nobody else in, but to metrics.
+//! `NetworkPolicy`: the job's pods talk to each other and out; nobody else in, but to metrics.
 
 use serde::Serialize;
 

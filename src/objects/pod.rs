@@ -18,9 +18,9 @@ use crate::spec::valid::{Gang, Group};
 /// Whose pod it is.
 #[derive(Debug, Clone, Copy)]
 pub enum Part<'a> {
-    /// A worker of a StatefulSet.
+    /// A worker of a `StatefulSet`.
     Worker(&'a Group),
-    /// The launcher beside StatefulSets.
+    /// The launcher beside `StatefulSets`.
     Launcher,
     /// A pod of the Indexed Job; index 0 also launches.
     Index(&'a Group),

@@ -1,4 +1,4 @@
-//! PodGroup: all pods of a run are placed, or none.
+//! `PodGroup`: all pods of a run are placed, or none.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! PodMonitor: tells a Prometheus operator where the workers' metrics are.
+//! `PodMonitor`: tells a Prometheus operator where the workers' metrics are.
 
 use serde::Serialize;
 

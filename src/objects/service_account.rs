@@ -1,4 +1,4 @@
-//! ServiceAccount, Role and RoleBinding: the launcher may scale its own StatefulSets and read its
+//! `ServiceAccount`, Role and `RoleBinding`: the launcher may scale its own `StatefulSets` and read its
 //! own Job, nothing else. Made only where the launcher scales under no account of the user.
 
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! StatefulSet: the workers of one group.
+//! `StatefulSet`: the workers of one group.
 
 use serde::Serialize;
 

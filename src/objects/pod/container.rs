@@ -48,20 +48,13 @@ struct Env<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 enum ValueFrom<'a> {
-    SecretKeyRef {
-        name: &'a str,
-        key: &'a str,
-    },
-    ConfigMapKeyRef {
-        name: &'a str,
-        key: &'a str,
-    },
-    #[serde(rename_all = "camelCase")]
-    FieldRef {
-        field_path: &'a str,
-    },
+    #[serde(rename = "secretKeyRef")]
+    Secret { name: &'a str, key: &'a str },
+    #[serde(rename = "configMapKeyRef")]
+    ConfigMap { name: &'a str, key: &'a str },
+    #[serde(rename = "fieldRef", rename_all = "camelCase")]
+    Field { field_path: &'a str },
 }
 
 #[derive(Debug, Serialize)]
@@ -184,9 +177,9 @@ fn env(plan: &Plan, runs_ranks: bool) -> Vec<Env<'_>> {
 fn their_env(var: &EnvVar) -> Env<'_> {
     let (value, value_from) = match &var.value {
         EnvValue::Text(text) => (Some(text.as_str()), None),
-        EnvValue::Secret { name, key } => (None, Some(ValueFrom::SecretKeyRef { name, key })),
-        EnvValue::ConfigMap { name, key } => (None, Some(ValueFrom::ConfigMapKeyRef { name, key })),
-        EnvValue::Field(path) => (None, Some(ValueFrom::FieldRef { field_path: path })),
+        EnvValue::Secret { name, key } => (None, Some(ValueFrom::Secret { name, key })),
+        EnvValue::ConfigMap { name, key } => (None, Some(ValueFrom::ConfigMap { name, key })),
+        EnvValue::Field(path) => (None, Some(ValueFrom::Field { field_path: path })),
     };
     Env { name: &var.name, value, value_from }
 }

@@ -44,7 +44,7 @@ struct Capabilities {
     drop: Option<[&'static str; 1]>,
 }
 
-/// Whether the pods may be root's. OpenShift's platform picks a user id, never 0.
+/// Whether the pods may be root's. `OpenShift`'s platform picks a user id, never 0.
 pub fn root(security: &Security) -> bool {
     security.run_as_user == Some(0) || security.run_as_user.is_none() && security.profile >= Profile::Baseline
 }

@@ -6,6 +6,7 @@ use super::{Part, security};
 use crate::objects::meta::{Named, Text};
 use crate::objects::{File, claim, config_map, secret};
 use crate::plan::{GENERATED, Plan};
+use crate::spec::quantity::Quantity;
 use crate::spec::valid::{CodeSource, Volume as UserVolume, VolumeSource};
 
 #[derive(Debug, Serialize)]
@@ -76,7 +77,8 @@ struct Projection<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct Mount<'a> {
     name: Text<'a>,
-    mount_path: Text<'a>,
+    #[serde(rename = "mountPath")]
+    path: Text<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sub_path: Option<&'a str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -104,7 +106,7 @@ impl<'a> Shelf<'a> {
     }
 
     fn mount(&mut self, name: impl Into<Text<'a>>, path: impl Into<Text<'a>>, read_only: bool) -> &mut Mount<'a> {
-        let mount = Mount { name: name.into(), mount_path: path.into(), sub_path: None, read_only };
+        let mount = Mount { name: name.into(), path: path.into(), sub_path: None, read_only };
         self.mounts.push(mount);
         self.mounts.last_mut().expect("one was just added")
     }
@@ -194,7 +196,7 @@ fn storage<'a>(shelf: &mut Shelf<'a>, part: Part<'a>, index: usize, volume: &'a 
         VolumeSource::Nfs { server, path } => Source::Nfs { server, path },
         VolumeSource::HostPath(path) => Source::HostPath { path },
         VolumeSource::EmptyDir { size } => {
-            Source::EmptyDir { medium: None, size_limit: size.as_ref().map(|size| size.as_str()) }
+            Source::EmptyDir { medium: None, size_limit: size.as_ref().map(Quantity::as_str) }
         }
         VolumeSource::S3(s3) => {
             // Copied to and from where ranks run.
@@ -205,7 +207,7 @@ fn storage<'a>(shelf: &mut Shelf<'a>, part: Part<'a>, index: usize, volume: &'a 
                 let source = Source::Secret { secret_name: secret.into(), default_mode: SECRETS, items: Vec::new() };
                 shelf.add(format!("khorovod-s3-{index}"), format!("/etc/khorovod/s3/{}", volume.name), source);
             }
-            Source::EmptyDir { medium: None, size_limit: s3.size.as_ref().map(|size| size.as_str()) }
+            Source::EmptyDir { medium: None, size_limit: s3.size.as_ref().map(Quantity::as_str) }
         }
     };
     let mount = shelf.add(&volume.name, &volume.mount_path, source);
