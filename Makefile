@@ -7,13 +7,13 @@ help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 check: ## Format, lints, unit and snapshot tests
-	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs lint rust
+	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs layers lint rust
 
 test: ## All that CI runs; installs what it needs
-	@tests/run.sh format lint library rust shell docs package output deny
+	@tests/run.sh format docs layers shell lint library rust package output guard deny
 
 test-all: ## `test` with many more cases for each property
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format lint library rust shell docs package output deny
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format docs layers shell lint library rust package output guard deny
 
 bless: ## Write the snapshots and rendered examples anew; then read the diff
 	KHOROVOD_BLESS=1 INSTA_UPDATE=always cargo test --locked

@@ -19,13 +19,19 @@ shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run | xargs shel
 
 docs() { tests/docs.py; }
 
-package() { cargo package --locked --allow-dirty --no-verify --quiet && cargo package --locked --allow-dirty --list; }
+layers() { tests/layers.py; }
+
+# With a build of what is in it, so that nothing a user needs is left out.
+package() { cargo package --locked --allow-dirty; }
 
 # What no Rust test can see: other languages' parsers and validators read the rendered examples.
 output() {
     need shellcheck shellcheck && need python3 python3-venv -m ensurepip --version && need go golang version &&
         cargo build --locked --release && tests/output/run.sh
 }
+
+# Instructions the binary takes, against bench/budget.json.
+guard() { bench/run.sh guard; }
 
 deny() { cargo_tool cargo-deny 0.20.2 && cargo deny --locked check licenses bans sources; }
 
