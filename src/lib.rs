@@ -18,6 +18,7 @@ mod objects;
 mod plan;
 pub mod problem;
 pub mod report;
+mod runtime;
 mod source;
 mod spec;
 

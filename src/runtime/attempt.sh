@@ -1,0 +1,81 @@
+# shellcheck shell=bash disable=SC1091,SC2034,SC2154
+# One attempt at the training: started in a process group of its own, watched, and ended whole.
+training='' watcher=''
+
+start() {
+  set -m
+  "$@" </dev/null &
+  training=$!
+  set +m
+}
+
+running() { kill -0 "$training" 2>/dev/null; }
+
+# Asks first, so that MPI can end its ranks; what is left after 10 seconds is killed.
+stop_training() {
+  local tries=0
+  [[ -z $watcher ]] || kill -KILL -- "-$watcher" 2>/dev/null
+  watcher=''
+  [[ -n $training ]] || return 0
+  kill -TERM "$training" 2>/dev/null
+  while running && ((tries++ < 20)); do pause 0.5; done
+  kill -KILL -- "-$training" 2>/dev/null
+  wait "$training"
+  training=''
+}
+
+# Superseded, or out of time: the limits that end a run from outside.
+check_limits() {
+  local deadline
+  if superseded; then finish 43 "superseded: run $(limit run '') is current"; fi
+  deadline=$(limit deadline '')
+  if [[ -n $deadline ]] && (($(printf '%(%s)T' -1) - began >= deadline)); then
+    finish 44 "past its deadline of $deadline s"
+  fi
+}
+
+# Ends once a worker was silent twice, with its name in `lost`. MPI notices a process that ends,
+# but not a node that falls silent.
+watch_workers() {
+  while sleep 5; do
+    find_missing "${hosts[@]}"
+    ((${#missing[@]})) || continue
+    sleep 1
+    find_missing "${missing[@]}"
+    ((${#missing[@]})) || continue
+    some "${missing[@]}" >"$generated/lost"
+    return
+  done
+}
+
+# attempt [watch]: runs the launch to its end; sets `failure`, empty when it went well.
+attempt() {
+  local checked=$SECONDS code
+  failure=''
+  : >"$generated/lost"
+  log "launching: ${launch[*]@Q}"
+  start "${launch[@]}"
+  if [[ ${1:-} == watch ]]; then
+    set -m
+    watch_workers &
+    watcher=$!
+    set +m
+  fi
+  while running; do
+    pause 0.5
+    if [[ -s $generated/lost ]]; then
+      failure="lost worker $(<"$generated/lost")"
+      stop_training
+      return 1
+    fi
+    if ((SECONDS - checked >= 5)); then
+      check_limits
+      checked=$SECONDS
+    fi
+  done
+  wait "$training"
+  code=$?
+  stop_training
+  ((code == 0)) || failure="training ended with code $code"
+  return "$code"
+}

@@ -1,0 +1,19 @@
+#!/bin/bash
+# shellcheck disable=SC1091,SC2034,SC2154
+# Horovod asks every second which hosts there are: `host:slots` of each worker that answers.
+# One that misses a probe or two is kept, as a busy worker is no lost one.
+. /etc/khorovod/scripts/job.sh
+. /etc/khorovod/scripts/hosts.sh
+patience=1
+seen=/horovod/generated/seen
+printf -v now '%(%s)T' -1
+declare -A last=()
+list_hosts
+if [[ -e $seen ]]; then while read -r host when; do last[$host]=$when; done <"$seen"; fi
+while read -r host; do last[$host]=$now; done < <(printf '%s\n' "${hosts[@]}" | answering)
+for host in "${!last[@]}"; do echo "$host ${last[$host]}"; done >"$seen.$$" && mv "$seen.$$" "$seen"
+for index in "${!hosts[@]}"; do
+  host=${hosts[index]}
+  if ((now - ${last[$host]:-0} < 5)); then echo "$host:${slots[index]}"; fi
+done
+exit 0

@@ -1,0 +1,48 @@
+# shellcheck shell=bash disable=SC1091,SC2034,SC2154
+# The job's hosts in the order of ranks.
+
+# Fills `hosts` and `slots`; `elastic` jobs list every candidate.
+list_hosts() {
+  local team index
+  hosts=() slots=()
+  for team in "${!team_names[@]}"; do
+    for ((index = 0; index < ${max_workers:-${team_replicas[team]}}; index++)); do
+      hosts+=("${team_names[team]}-$index.$job")
+      slots+=("${team_slots[team]}")
+    done
+  done
+}
+
+# The hostfile where launchers and people look for it. Too large for a ConfigMap, it is made here.
+write_hostfile() {
+  local index
+  if [[ -e $scripts/hostfile ]]; then
+    cp -L "$scripts/hostfile" "$generated/hostfile"
+  else
+    {
+      [[ -z $launcher_host || ${launcher_host} == "${hosts[0]}" ]] || echo "$launcher_host$hostfile_mark$launcher_slots"
+      for index in "${!hosts[@]}"; do echo "${hosts[index]}$hostfile_mark${slots[index]}"; done
+    } >"$generated/hostfile"
+  fi
+  chmod 0644 "$generated/hostfile"
+}
+
+# From hosts on standard input, those that answer: 256 at a time, each given `patience` seconds.
+patience=3
+answering() { xargs -r -n 32 -P 8 timeout "$patience" /bin/bash "$scripts/probe.sh" "$port"; }
+
+# find_missing HOST...: fills `missing` with those that do not answer.
+find_missing() {
+  local host
+  local -A up=()
+  while read -r host; do up[$host]=1; done < <(printf '%s\n' "$@" | answering)
+  missing=()
+  for host; do [[ -n ${up[$host]:-} ]] || missing+=("$host"); done
+}
+
+# A few names of many.
+some() {
+  local shown=("${@:1:8}")
+  printf '%s' "${shown[*]}"
+  (($# <= 8)) || printf ' and %d more' $(($# - 8))
+}

@@ -1,0 +1,109 @@
+#!/bin/bash
+# shellcheck disable=SC1090,SC1091,SC2034,SC2154
+# The launcher's life: is it current, scale the workers, wait for them, assert the world, train,
+# give the GPUs back, and only then end.
+#
+# Exit codes: 0 trained · 42 failed for good · 43 superseded · 44 past its deadline. These come
+# after the release; any other is a death that Kubernetes answers with a new launcher.
+. /etc/khorovod/scripts/common.sh
+for part in hosts wait mpi world attempt sshd scale idle; do
+  # Only the parts that the job needs are there.
+  [[ ! -e $scripts/$part.sh ]] || . "$scripts/$part.sh"
+done
+
+began=$(printf '%(%s)T' -1)
+deaths=0 failure=''
+
+# finish CODE WHY: the one way out.
+finish() {
+  trap '' TERM INT
+  trap - EXIT
+  epitaph "$2"
+  [[ -z $scales ]] || release
+  stop_training
+  [[ -z ${sshd:-} ]] || kill "$sshd"
+  exit "$1"
+}
+trap 'finish 143 "told to end"' TERM INT
+trap 'finish 1 "the launcher broke off; this is a bug in khorovod"' EXIT
+trap 'kill -USR1 "${training:-0}" 2>/dev/null' USR1
+trap 'kill -USR2 "${training:-0}" 2>/dev/null' USR2
+
+# hostfile, discovery script and ssh, where launchers and people look for them.
+prepare() {
+  { name_user && copy_keys && install_ssh; } || finish 42 "ssh cannot be set up; see the line above"
+  [[ ! -e $scripts/discover.sh ]] || install -m 0755 "$scripts/discover.sh" "$generated/discoverHosts.sh"
+  export PATH=$generated/bin:$PATH
+  # For people and programs that do not start from this PATH.
+  home=$(unset HOME; echo ~)
+  if [[ ! -e $home/.ssh/config ]] && mkdir -p "$home/.ssh" 2>/dev/null; then
+    install -m 0600 "$scripts/ssh_config" "$home/.ssh/config"
+  fi
+  list_hosts
+  write_hostfile
+}
+
+# ssh COMMAND on every worker that answers, 32 at a time.
+sweep() {
+  local host
+  for host in "${hosts[@]}"; do [[ $host == "$launcher_host" ]] || echo "$host"; done |
+    xargs -r -P 32 -I '{}' ssh -n '{}' "/bin/bash $scripts/sweep.sh" 2>/dev/null
+}
+
+# What S3 volumes hold at the end goes out from the first host that answers.
+upload() {
+  local host
+  [[ -e $scripts/s3.json ]] || return 0
+  if [[ -n $launcher_host ]]; then
+    python3 "$scripts/s3.py" upload
+    return
+  fi
+  for host in "${hosts[@]}"; do
+    find_missing "$host"
+    ((${#missing[@]})) || break
+  done
+  ssh -n "$host" "python3 $scripts/s3.py upload"
+}
+
+# A fresh pod may for a while see the ConfigMap as it was before this run.
+for ((age = 0; age < 150; age++)); do
+  superseded || break
+  pause 1
+done
+check_limits
+
+prepare
+if [[ -n $launcher_host ]]; then
+  { download && start_sshd; } || finish 42 "this pod cannot serve as a worker; see the lines above"
+fi
+retries=$(limit retries 3)
+if [[ -n $scales ]]; then
+  read_job
+  check_limits
+  ((deaths <= retries)) || finish 42 "$deaths launchers died, and retries are $retries"
+  scale_up
+fi
+
+asserted=''
+for ((tried = deaths; tried <= retries; tried++)); do
+  wait_workers
+  ((tried == 0)) || sweep
+  if [[ -z $asserted ]]; then
+    assert_world || {
+      failure="the trial launch started no rank"
+      continue
+    }
+    asserted=1
+  fi
+  if ((${#launch[@]} == 0)); then stay_open; fi
+  watch=watch
+  [[ -z $min_workers ]] || watch=''
+  if attempt $watch; then
+    upload || finish 42 "trained, but the S3 volumes could not be uploaded; see the lines above"
+    finish 0 "trained"
+  fi
+  log "attempt $((tried + 1)) of $((retries + 1)) failed: $failure"
+  pause 2
+done
+upload || log "the S3 volumes could not be uploaded"
+finish 42 "failed after $((retries + 1)) attempts; the last: $failure"

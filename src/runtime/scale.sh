@@ -1,0 +1,75 @@
+# shellcheck shell=bash disable=SC1091,SC2034,SC2154
+# The workers' scale, which belongs to the launcher, and the launcher's own Job.
+account=/var/run/secrets/kubernetes.io/serviceaccount
+
+# call METHOD PATH [BODY]: sets `answer` and its HTTP `status`, 000 where there is none.
+call() {
+  local host=${KUBERNETES_SERVICE_HOST:-kubernetes.default.svc} reply
+  [[ $host != *:* ]] || host="[$host]"
+  local url="https://$host:${KUBERNETES_SERVICE_PORT:-443}$2"
+  if type -P curl >/dev/null; then
+    # The token goes through a pipe: arguments can be seen.
+    reply=$(printf 'header = "Authorization: Bearer %s"\n' "$(<"$account/token")" |
+      curl -sS -m 10 -K - --cacert "$account/ca.crt" -X "$1" -H 'Content-Type: application/merge-patch+json' \
+        ${3:+--data "$3"} -w '\n%{http_code}' "$url" 2>&1)
+  else
+    reply=$(python3 "$scripts/call.py" "$1" "$url" "${3:-}" 2>&1)
+  fi
+  status=${reply##*$'\n'} answer=${reply%$'\n'*}
+}
+
+# field NAME: a number or text of the last answer.
+field() { [[ $answer =~ \"$1\":[[:space:]]*\"?([^\",}[:space:]]+) ]] && printf '%s' "${BASH_REMATCH[1]}"; }
+
+# Reads when the Job started and how many launchers died before this one.
+read_job() {
+  call GET "/apis/batch/v1/namespaces/$(<"$account/namespace")/jobs/$job-$run-launcher"
+  if [[ $status != 200 ]]; then
+    log "cannot read the launcher's Job (HTTP $status): attempts and the deadline count from this pod on"
+    return
+  fi
+  deaths=$(field failed || echo 0)
+  began=$(date -u -d "$(field startTime | tr TZ '  ')" +%s 2>/dev/null || echo "$began")
+}
+
+# scale TEAM REPLICAS: 0 when it holds, or when there is nothing left to scale down.
+scale() {
+  call PATCH "/apis/apps/v1/namespaces/$(<"$account/namespace")/statefulsets/${team_names[$1]}/scale" "{\"spec\":{\"replicas\":$2}}"
+  [[ $status == 200 || ($status == 404 && $2 == 0) ]]
+}
+
+# All workers that the spec asks for. An elastic job that someone scaled higher is left so.
+scale_up() {
+  local team tries=0
+  for team in "${!team_names[@]}"; do
+    if [[ -n $max_workers ]]; then
+      call GET "/apis/apps/v1/namespaces/$(<"$account/namespace")/statefulsets/${team_names[team]}/scale"
+      if [[ $status == 200 ]] && (($(field replicas || echo 0) > team_replicas[team])); then continue; fi
+    fi
+    until scale "$team" "${team_replicas[team]}"; do
+      log "cannot scale ${team_names[team]} to ${team_replicas[team]} (HTTP $status): ${answer:0:300}"
+      if ((++tries >= 30)); then
+        finish 42 "cannot scale ${team_names[team]} (HTTP $status); its ServiceAccount needs get and patch on statefulsets/scale"
+      fi
+      check_limits
+      pause 2
+    done
+  done
+}
+
+# Gives the GPUs back and returns once that is certain; the launcher does not end before.
+release() {
+  local team tries=0
+  for team in "${!team_names[@]}"; do
+    until scale "$team" 0; do
+      # Who may not release cannot by waiting: say so, and let the Job show it.
+      if [[ $status == 40[13] ]] && ((++tries >= 30)); then
+        log "NOT RELEASED: ${team_names[team]} stays; free it with: kubectl delete statefulset ${team_names[team]}"
+        return
+      fi
+      log "cannot release ${team_names[team]} yet (HTTP $status): ${answer:0:300}"
+      sleep 2
+    done
+  done
+  log "released the workers"
+}

@@ -1,0 +1,41 @@
+#!/bin/bash
+# What sshd runs for every session: the command asked for, in the worker's own environment.
+# A connection that breaks takes its processes along, so that no rank stays behind on a GPU.
+set -u
+mapfile -d '' -t environment </horovod/generated/environment
+cd "${environment[-1]#PWD=}" || exit
+command=${SSH_ORIGINAL_COMMAND:-}
+
+if [[ $command == internal-sftp ]]; then
+  for folder in /usr/lib/openssh /usr/libexec/openssh /usr/lib/ssh /usr/libexec; do
+    [[ -x $folder/sftp-server ]] && exec env "${environment[@]}" "$folder/sftp-server"
+  done
+  echo "the image has no sftp-server" >&2
+  exit 127
+fi
+if [[ -z $command ]]; then exec env "${environment[@]}" /bin/bash; fi
+if [[ -n ${SSH_TTY:-} ]]; then exec env "${environment[@]}" /bin/bash -c "$command"; fi
+
+# The sshd that serves this session: a parent, or one further up behind the login shell.
+connection=$PPID
+while ((connection > 1)) && read -r name <"/proc/$connection/comm" && [[ $name != sshd* ]]; do
+  while read -r key value; do [[ $key == PPid: ]] && connection=$value; done <"/proc/$connection/status"
+done
+
+follow() {
+  while [[ -e /proc/$connection ]]; do sleep 1; done
+  kill -TERM -- "-$work"
+  sleep 5
+  kill -KILL -- "-$work"
+}
+
+set -m # a process group each
+env "${environment[@]}" /bin/bash -c "$command" &
+work=$!
+follow </dev/null >/dev/null 2>&1 &
+watch=$!
+disown "$watch"
+wait "$work"
+code=$?
+kill -KILL -- "-$watch" 2>/dev/null
+exit "$code"

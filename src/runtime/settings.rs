@@ -1,0 +1,141 @@
+//! The files of a job that are not the same for every job, from handlebars templates. Each has
+//! one small view, whose words are quoted before the template sees them.
+
+use std::sync::LazyLock;
+
+use handlebars::Handlebars;
+use serde::Serialize;
+
+use super::{scales, words::word};
+use crate::plan::{Plan, Shape};
+use crate::spec::valid::{LauncherKind, Mpi};
+
+static TEMPLATES: LazyLock<Handlebars<'static>> = LazyLock::new(|| {
+    let mut templates = Handlebars::new();
+    templates.set_strict_mode(true);
+    templates.register_escape_fn(handlebars::no_escape);
+    for (name, text) in [
+        ("job.sh", include_str!("job.sh.hbs")),
+        ("sshd_config", include_str!("sshd_config.hbs")),
+        ("ssh_config", include_str!("ssh_config.hbs")),
+        ("passwd", include_str!("passwd.hbs")),
+    ] {
+        templates.register_template_string(name, text).expect("a template of ours parses");
+    }
+    templates
+});
+
+fn fill(template: &str, view: &impl Serialize) -> String {
+    TEMPLATES.render(template, view).expect("a view of ours has what its template asks for")
+}
+
+#[derive(Serialize)]
+struct Job {
+    job: String,
+    run: String,
+    kind: &'static str,
+    mpi: &'static str,
+    port: u16,
+    user: String,
+    np: u32,
+    teams: Vec<Team>,
+    hostfile_mark: &'static str,
+    launcher_host: String,
+    launcher_slots: u32,
+    scales: &'static str,
+    min_workers: String,
+    max_workers: String,
+    launch: Vec<String>,
+    runner: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Team {
+    name: String,
+    replicas: u32,
+    slots: u32,
+}
+
+/// `job.sh`: what the static scripts read.
+pub fn job(plan: &Plan) -> String {
+    let spec = &plan.spec;
+    let elastic = |value: fn(&crate::spec::valid::Elastic) -> u32| {
+        spec.elastic.as_ref().map_or_else(|| word(""), |elastic| value(elastic).to_string())
+    };
+    let launcher_host = match plan.shape {
+        Shape::StatefulSet if spec.launcher.runs_ranks => format!("{}-{}-launcher.{}", spec.name, plan.run, spec.name),
+        Shape::IndexedJob => plan.teams[0].host(0, &spec.name),
+        _ => String::new(),
+    };
+    let words = |words: &[String]| words.iter().map(|text| word(text)).collect();
+    fill(
+        "job.sh",
+        &Job {
+            job: word(&spec.name),
+            run: word(&plan.run),
+            kind: match spec.launcher.kind {
+                LauncherKind::Mpirun => "mpirun",
+                LauncherKind::Horovodrun => "horovodrun",
+                LauncherKind::Torchrun => "torchrun",
+                LauncherKind::Deepspeed => "deepspeed",
+                LauncherKind::Shell => "shell",
+            },
+            mpi: match spec.launcher.mpi {
+                Mpi::OpenMpi => "openmpi",
+                Mpi::IntelMpi => "intelmpi",
+                Mpi::Mpich => "mpich",
+            },
+            port: spec.ssh.port,
+            user: word(&spec.ssh.user),
+            np: plan.np,
+            teams: plan
+                .teams
+                .iter()
+                .map(|team| Team { name: word(&team.workload), replicas: team.replicas, slots: team.slots })
+                .collect(),
+            hostfile_mark: if spec.launcher.mpi == Mpi::OpenMpi { "' slots='" } else { ":" },
+            launcher_host: word(&launcher_host),
+            launcher_slots: plan.teams[0].slots,
+            scales: if scales(plan) { "yes" } else { "''" },
+            min_workers: elastic(|elastic| elastic.min_workers),
+            max_workers: elastic(|elastic| elastic.max_workers),
+            launch: words(&plan.launch),
+            // Where the training's words are not at the end, as under the shell launcher, there is
+            // no trial launch that would need what stands before them.
+            runner: words(plan.launch.strip_suffix(spec.command.as_slice()).unwrap_or_default()),
+        },
+    )
+}
+
+#[derive(Serialize)]
+struct Ssh<'a> {
+    port: u16,
+    user: &'a str,
+}
+
+/// For the workers' sshd, which runs as the job's own user.
+pub fn sshd_config(plan: &Plan) -> String {
+    fill("sshd_config", &ssh(plan))
+}
+
+/// For every ssh the launcher starts.
+pub fn ssh_config(plan: &Plan) -> String {
+    fill("ssh_config", &ssh(plan))
+}
+
+fn ssh(plan: &Plan) -> Ssh<'_> {
+    Ssh { port: plan.spec.ssh.port, user: &plan.spec.ssh.user }
+}
+
+#[derive(Serialize)]
+struct Passwd<'a> {
+    user: &'a str,
+    uid: u32,
+    root: bool,
+}
+
+/// Gives the pod's user id a name; none where the platform chooses the id.
+pub fn passwd(plan: &Plan) -> Option<String> {
+    let uid = plan.spec.security.run_as_user?;
+    Some(fill("passwd", &Passwd { user: &plan.spec.ssh.user, uid, root: uid == 0 }))
+}

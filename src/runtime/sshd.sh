@@ -1,0 +1,41 @@
+# shellcheck shell=bash disable=SC1091,SC2034,SC2154
+# ssh and sshd for the pod's own user, without root or any capability.
+
+# The ssh of ours. Workers, which have no key for it, carry it because Open MPI looks there, too,
+# for the agent that it is told to use.
+install_ssh() {
+  local program
+  program=$(type -P ssh) || {
+    epitaph "the image has no ssh: install openssh-client"
+    return 1
+  }
+  mkdir -p "$generated/bin" && ln -sfn "$program" "$generated/real-ssh" && install -m 0755 "$scripts/ssh" "$generated/bin/ssh"
+}
+
+# Sets `sshd`, its process.
+start_sshd() {
+  local program options=()
+  program=$(PATH=$PATH:/usr/sbin:/usr/local/sbin:/sbin type -P sshd) || {
+    epitaph "the image has no sshd: install openssh-server"
+    return 1
+  }
+  name_user && copy_keys && install_ssh || return 1
+  # Only root's sshd wants this folder.
+  ((UID)) || mkdir -p /run/sshd
+  # Every session gets the environment and the folder of this container.
+  (
+    umask 077
+    { cat /proc/self/environ; printf 'PWD=%s\0' "$PWD"; } >"$generated/environment"
+  )
+  "$program" -t -f "$scripts/sshd_config" -o LogLevel=INFO || {
+    epitaph "sshd does not take its configuration; its words stand above"
+    return 1
+  }
+  # From OpenSSH 9.8 on sshd shuts out who connects and hangs up, as probes do.
+  if "$program" -t -f "$scripts/sshd_config" -o PerSourcePenalties=no 2>/dev/null; then
+    options=(-o PerSourcePenalties=no)
+  fi
+  "$program" -D -e -f "$scripts/sshd_config" "${options[@]}" &
+  sshd=$!
+  printf '%s\n' $$ "$sshd" >"$generated/own"
+}

@@ -1,0 +1,44 @@
+#!/bin/bash
+# shellcheck disable=SC1091,SC2034,SC2154
+# A torchrun agent: meets the others at index 0, whose end is the job's.
+#
+# Exit codes of index 0 as the launcher's; another agent that fails is started anew and joins again.
+. /etc/khorovod/scripts/common.sh
+. "$scripts/attempt.sh"
+
+began=$(printf '%(%s)T' -1)
+index=$JOB_COMPLETION_INDEX
+meeting=${team_names[0]}-0.$job
+
+finish() {
+  trap '' TERM INT
+  epitaph "$2"
+  stop_training
+  exit "$1"
+}
+trap 'finish 143 "told to end"' TERM INT
+# A fresh pod may for a while see the ConfigMap as it was before this run.
+for ((age = 0; age < 150; age++)); do
+  superseded || break
+  pause 1
+done
+check_limits
+download || exit 1
+
+allowed=$(limit wait-timeout 1800)
+export PET_RDZV_CONF=is_host=$((index == 0)),join_timeout=$allowed
+if ((index > 0)); then
+  until timeout 2 /bin/bash -c "exec 3<>/dev/tcp/$meeting/29400" 2>/dev/null; do
+    ((SECONDS < allowed)) || finish 1 "$meeting did not answer within $allowed s"
+    ((SECONDS % 10)) || log "waiting for $meeting"
+    pause 1
+  done
+  # Only index 0 says that training failed; this pod starts anew and joins again.
+  attempt || finish 1 "$failure"
+  finish 0 "trained"
+fi
+attempt || finish 42 "$failure"
+if [[ -e $scripts/s3.json ]]; then
+  python3 "$scripts/s3.py" upload || finish 42 "trained, but the S3 volumes could not be uploaded"
+fi
+finish 0 "trained"

@@ -1,0 +1,34 @@
+//! Quoting for the shell: the one way a value of a spec gets into `job.sh`.
+
+/// `text` as exactly one word of bash, whatever it holds; bare where that is safe to read.
+pub fn word(text: &str) -> String {
+    let bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte);
+    if !text.is_empty() && text.bytes().all(bare) {
+        return text.to_owned();
+    }
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('\'');
+    for (index, part) in text.split('\'').enumerate() {
+        if index > 0 {
+            quoted.push_str(r"'\''");
+        }
+        quoted.push_str(part);
+    }
+    quoted.push('\'');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::word;
+
+    #[test]
+    fn only_harmless_words_stand_bare() {
+        assert_eq!(word("--hostfile=/horovod/generated/hostfile"), "--hostfile=/horovod/generated/hostfile");
+        assert_eq!(word(""), "''");
+        assert_eq!(word("a b"), "'a b'");
+        assert_eq!(word("it's"), r"'it'\''s'");
+        assert_eq!(word("~"), "'~'");
+        assert_eq!(word("[0]=x"), "'[0]=x'");
+    }
+}
