@@ -28,7 +28,7 @@ pub fn current(plan: &Plan) -> Object<'_> {
     }
     data.set("retries", spec.launcher.retries.to_string());
     data.set("wait-timeout", spec.launcher.wait_timeout.to_string());
-    if spec.launcher.interactive {
+    if plan.launch.is_empty() {
         data.set("idle-timeout", spec.launcher.idle_timeout.to_string());
     }
     Object {
