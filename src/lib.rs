@@ -13,6 +13,7 @@
 //! One verb does it all: [`render`]. Nothing here reads a file, the environment or a clock;
 //! key material is an [input](Inputs::keys).
 
+mod compile;
 mod emit;
 mod objects;
 mod plan;
@@ -101,19 +102,17 @@ pub struct Rendered {
 
 /// Replaces every `TrainingJob` in a stream of YAML documents by its Kubernetes objects.
 pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
-    let _ = (text, inputs);
-    Ok(Rendered::default())
+    compile::render(text, inputs)
 }
 
 /// Finds everything wrong with a stream, errors and warnings.
 pub fn check(text: &Text, inputs: &Inputs) -> Problems {
-    let _ = (text, inputs);
-    Problems::default()
+    compile::check(text, inputs)
 }
 
 /// The JSON Schema (2020-12) of the spec.
 pub fn schema() -> serde_json::Value {
-    serde_json::Value::Null
+    spec::schema()
 }
 
 /// What the jobs of a stream would run.
@@ -127,8 +126,11 @@ pub struct Reports {
 
 /// Says for a person what every job of a stream would run.
 pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
-    let _ = (text, inputs);
-    Ok(Reports::default())
+    let (plans, warnings) = compile::plans(text, inputs)?;
+    let object = |(kind, name): (&str, String)| report::Object { kind: kind.to_owned(), name };
+    let jobs =
+        plans.into_iter().map(|(plan, names)| report::Report::new(&plan, names.into_iter().map(object).collect()));
+    Ok(Reports { jobs: jobs.collect(), warnings })
 }
 
 /// What would happen to running jobs if `new` took the place of `old`, which is an earlier spec
@@ -144,17 +146,15 @@ pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Ch
 
 /// The plans of every job of a stream.
 fn plans(text: &Text, inputs: &Inputs) -> Result<Vec<plan::Plan>, Problems> {
-    let _ = (text, inputs);
-    Ok(Vec::new())
+    Ok(compile::plans(text, inputs)?.0.into_iter().map(|(plan, _)| plan).collect())
 }
 
 /// Every problem code there is.
 pub fn codes() -> impl Iterator<Item = &'static problem::Code> {
-    std::iter::empty()
+    source::CODES.iter().copied().chain(spec::codes()).chain(compile::CODES.iter().copied())
 }
 
 /// An ssh Secret for `ssh.secret`, as YAML; its keys derive from the seed.
 pub fn secret(name: &str, namespace: Option<&str>, seed: &[u8; 32]) -> String {
-    let _ = (name, namespace, seed);
-    String::new()
+    compile::secret(name, namespace, seed)
 }

@@ -23,10 +23,9 @@ codes! {
     /// select the job's pods; another value would break it. Use a key of your own.
     Error RESERVED_LABEL = "reserved-label";
 
-    /// A name that collides with an object khorovod makes
+    /// A name that collides with one khorovod makes
     ///
-    /// The storage entries' claims are named `<job>-<entry>`; an entry cannot be called like
-    /// another object of the job.
+    /// The pods' own volumes are called `khorovod-...`, so storage entries cannot be.
     Error RESERVED_NAME = "reserved-name";
 }
 
@@ -104,11 +103,9 @@ fn reserved(case: &Case<'_>, problems: &mut Vec<Problem>) {
         }
     }
     for name in case.body.storage.iter().flat_map(|at| &at.value).filter_map(|at| at.name.as_ref()) {
-        let taken = ["generated", "shm", "tmp", "scripts", "keys", "current", "code", "token"];
-        if taken.contains(&name.0.as_str()) {
-            let problem =
-                Problem::new(&RESERVED_NAME, name.span, format!("the pods have a volume `{}` already", name.0));
-            problems.push(problem.hint(format!("call it something else, such as `my-{}`", name.0)));
+        if name.0.starts_with("khorovod-") {
+            let problem = Problem::new(&RESERVED_NAME, name.span, "volumes called `khorovod-...` are khorovod's own");
+            problems.push(problem.hint(format!("call it `{}`", name.0.trim_start_matches("khorovod-"))));
         }
     }
 }

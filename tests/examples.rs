@@ -1,0 +1,140 @@
+//! Every example renders without a word of complaint to what lies beside it, is described by its
+//! `plan.txt`, and is understood by Kubernetes' own types without loss.
+//!
+//! `make bless` writes the files anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use khorovod::{Inputs, Keys, Text};
+use serde_json::Value as Json;
+
+/// The folders under `examples/`, in order.
+fn examples() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let mut folders: Vec<_> =
+        fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+fn inputs() -> Inputs {
+    let hex = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ssh.seed")).unwrap();
+    let byte = |index: usize| u8::from_str_radix(&hex[index * 2..index * 2 + 2], 16).unwrap();
+    Inputs { keys: Keys::Seed(std::array::from_fn(byte)), ..Inputs::default() }
+}
+
+fn job(folder: &Path) -> Text {
+    let text = fs::read_to_string(folder.join("job.yaml")).unwrap();
+    Text { name: format!("{}/job.yaml", folder.file_name().unwrap().to_string_lossy()), text }
+}
+
+fn rendered(folder: &Path) -> String {
+    match khorovod::render(&job(folder), &inputs()) {
+        Ok(rendered) => {
+            let warnings: Vec<_> = rendered.warnings.list.iter().map(|problem| &problem.message).collect();
+            assert!(warnings.is_empty(), "{}: {warnings:?}", folder.display());
+            rendered.text
+        }
+        Err(problems) => panic!("{}: {:?}", folder.display(), problems.list),
+    }
+}
+
+/// Compares with a file, or writes it where `KHOROVOD_BLESS` is set.
+fn hold(path: &Path, text: &str, stale: &mut Vec<String>) {
+    if std::env::var_os("KHOROVOD_BLESS").is_some() {
+        fs::write(path, text).unwrap();
+    } else if fs::read_to_string(path).unwrap_or_default() != text {
+        stale.push(path.display().to_string());
+    }
+}
+
+#[test]
+fn every_example_renders_to_what_lies_beside_it() {
+    let mut stale = Vec::new();
+    let folders = examples();
+    assert!(folders.len() >= 16, "only {} examples", folders.len());
+    for folder in folders {
+        let text = rendered(&folder);
+        assert_eq!(text, rendered(&folder), "{}: two renders differ", folder.display());
+        hold(&folder.join("objects.yaml"), &text, &mut stale);
+    }
+    assert!(stale.is_empty(), "not what the code renders; look at the difference, then `make bless`: {stale:#?}");
+}
+
+#[test]
+fn every_example_is_described_by_its_plan() {
+    let mut stale = Vec::new();
+    for folder in examples() {
+        let seed = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ssh.seed");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_khorovod"))
+            .arg("plan")
+            .arg(folder.join("job.yaml"))
+            .arg("--ssh-seed")
+            .arg(seed)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&output.stderr));
+        hold(&folder.join("plan.txt"), &String::from_utf8(output.stdout).unwrap(), &mut stale);
+    }
+    assert!(stale.is_empty(), "not what the code plans; look at the difference, then `make bless`: {stale:#?}");
+}
+
+/// Reads an object into Kubernetes' own type and writes it again: nothing may be lost.
+fn strict<T: serde::de::DeserializeOwned + serde::Serialize>(ours: &Json, place: &str) {
+    let theirs: T = serde_json::from_value(ours.clone()).unwrap_or_else(|error| panic!("{place}: {error}"));
+    let back = serde_json::to_value(theirs).unwrap();
+    let lost = lost(ours, &back, String::new());
+    assert!(lost.is_empty(), "{place}: Kubernetes does not know {lost:?}");
+}
+
+/// What stands in `ours` and not in `theirs`, by path. Empty values may be left out.
+fn lost(ours: &Json, theirs: &Json, path: String) -> Vec<String> {
+    match (ours, theirs) {
+        (Json::Object(ours), theirs) => ours
+            .iter()
+            .filter(|(_, value)| !matches!(value, Json::Null))
+            .flat_map(|(key, value)| match theirs.get(key) {
+                Some(other) => lost(value, other, format!("{path}.{key}")),
+                None => vec![format!("{path}.{key}")],
+            })
+            .collect(),
+        (Json::Array(ours), Json::Array(theirs)) if ours.len() == theirs.len() => {
+            ours.iter().zip(theirs).enumerate().flat_map(|(at, (a, b))| lost(a, b, format!("{path}[{at}]"))).collect()
+        }
+        (ours, theirs) if ours == theirs => Vec::new(),
+        _ => vec![path],
+    }
+}
+
+#[test]
+fn every_object_is_of_its_kubernetes_type_without_loss() {
+    use k8s_openapi::api::{
+        apps::v1 as apps, batch::v1 as batch, core::v1 as core, networking::v1 as net, rbac::v1 as rbac,
+    };
+    let mut foreign = std::collections::BTreeSet::new();
+    for folder in examples() {
+        for document in serde_yaml::Deserializer::from_str(&rendered(&folder)) {
+            let object: Json = serde::Deserialize::deserialize(document).unwrap();
+            let kind = object["kind"].as_str().unwrap();
+            let place = format!("{}: {kind} {}", folder.display(), object["metadata"]["name"]);
+            match kind {
+                "NetworkPolicy" => strict::<net::NetworkPolicy>(&object, &place),
+                "ServiceAccount" => strict::<core::ServiceAccount>(&object, &place),
+                "Secret" => strict::<core::Secret>(&object, &place),
+                "PersistentVolume" => strict::<core::PersistentVolume>(&object, &place),
+                "PersistentVolumeClaim" => strict::<core::PersistentVolumeClaim>(&object, &place),
+                "ConfigMap" => strict::<core::ConfigMap>(&object, &place),
+                "Service" => strict::<core::Service>(&object, &place),
+                "Role" => strict::<rbac::Role>(&object, &place),
+                "RoleBinding" => strict::<rbac::RoleBinding>(&object, &place),
+                "StatefulSet" => strict::<apps::StatefulSet>(&object, &place),
+                "Job" => strict::<batch::Job>(&object, &place),
+                other => {
+                    foreign.insert(other.to_owned());
+                }
+            }
+        }
+    }
+    assert!(foreign.iter().all(|kind| ["PodGroup", "PodMonitor"].contains(&kind.as_str())), "{foreign:?}");
+}
