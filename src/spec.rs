@@ -16,11 +16,8 @@ use crate::problem::{Code, Problem, Severity, Span};
 use crate::source::Node;
 use field::{Field, Reader};
 
-pub use rules::codes as rule_codes;
 pub use valid::Spec;
 
-/// The name of the one version there is.
-pub const API_VERSION: &str = "khorovod.dev/v1alpha1";
 /// The kind of our documents.
 pub const KIND: &str = "TrainingJob";
 
@@ -30,8 +27,7 @@ pub fn read(document: &Node, kube_version: (u32, u32), problems: &mut Vec<Proble
     let job = raw::TrainingJob::read(document, &mut Reader::new(problems))?;
     let misshapen: Vec<Span> =
         problems[before..].iter().filter_map(|problem| Some(problem.labels.first()?.span)).collect();
-    let slurm = document.get("spec").and_then(|body| body.get("slurm")).map(Node::to_json);
-    let spec = Spec { slurm, ..lower::lower(&job) };
+    let spec = lower::lower(&job);
     let none = raw::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);
     let top = document.entry("kind").map_or(document.span, |entry| entry.key_span);

@@ -66,12 +66,9 @@ fn every_example_renders_to_what_lies_beside_it() {
 fn every_example_is_described_by_its_plan() {
     let mut stale = Vec::new();
     for folder in examples() {
-        let seed = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ssh.seed");
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_khorovod"))
             .arg("plan")
             .arg(folder.join("job.yaml"))
-            .arg("--ssh-seed")
-            .arg(seed)
             .output()
             .unwrap();
         assert!(output.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&output.stderr));

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::meta::{Map, Metadata};
 use super::{Body, File, Object};
 use crate::plan::Plan;
+use crate::runtime;
 
 #[derive(Debug, Serialize)]
 pub struct ConfigMap<'a> {
@@ -21,16 +22,7 @@ pub fn current_name(plan: &Plan) -> String {
 /// Read by launchers as long as they live, so a limit that changes here reaches a run that
 /// already trains.
 pub fn current(plan: &Plan) -> Object<'_> {
-    let spec = &plan.spec;
-    let mut data = Map::default().with("run", &plan.run);
-    if let Some(deadline) = spec.lifecycle.deadline {
-        data.set("deadline", deadline.to_string());
-    }
-    data.set("retries", spec.launcher.retries.to_string());
-    data.set("wait-timeout", spec.launcher.wait_timeout.to_string());
-    if plan.launch.is_empty() {
-        data.set("idle-timeout", spec.launcher.idle_timeout.to_string());
-    }
+    let data = runtime::current(plan).into_iter().collect();
     Object {
         api_version: "v1",
         kind: "ConfigMap",

@@ -6,7 +6,7 @@
 use super::field::At;
 use super::quantity::Quantity;
 use super::raw;
-use super::scalars::{Int, Period};
+use super::scalars::Int;
 use super::valid::*;
 
 /// Defaults as they are taken, in the spec's order.
@@ -81,7 +81,6 @@ pub fn lower(job: &raw::TrainingJob) -> Spec {
         lifecycle: lifecycle(body, controller, &mut defaults),
         security: security(body, &mut defaults),
         observability: observability(body, &mut defaults),
-        slurm: None,
         patches: body.patches.iter().flat_map(|at| &at.value).filter_map(|at| patch(at)).collect(),
         defaults: defaults.0,
     }

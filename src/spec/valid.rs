@@ -41,7 +41,6 @@ pub struct Spec {
     pub lifecycle: Lifecycle,
     pub security: Security,
     pub observability: Observability,
-    pub slurm: Option<Json>,
     pub patches: Vec<Patch>,
     /// Every default taken, as `(path, value)`, in the spec's order; `plan` shows them.
     pub defaults: Vec<(&'static str, String)>,
