@@ -286,9 +286,11 @@ fn release(plan: &Plan) -> String {
             format!("by hand: lifecycle.release is keep, so the {what} stay until you delete the job")
         }
         Shape::StatefulSet => {
-            format!(
-                "the launcher scales the workers to 0 when training ends, well or badly{deadline}; the {what} are free then"
-            )
+            let end = match plan.spec.launcher.interactive {
+                true => format!("after {} without use", duration(plan.spec.launcher.idle_timeout)),
+                false => "when training ends, well or badly".to_owned(),
+            };
+            format!("the launcher scales the workers to 0 {end}{deadline}; the {what} are free then")
         }
         Shape::IndexedJob | Shape::Torchrun => {
             format!("every pod ends with index 0{deadline}; the {what} are free then")

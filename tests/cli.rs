@@ -61,7 +61,7 @@ fn help_is_for_people() {
     {
         let (code, out, err) = run(khorovod(place.path()).args(args));
         assert_eq!((code, err.as_str()), (0, ""));
-        all += &format!("$ khorovod {}\n{out}\n", args.join(" "));
+        all.extend(["$ khorovod ", &args.join(" "), "\n", &out, "\n"]);
     }
     insta::assert_snapshot!(all);
 }
@@ -295,7 +295,8 @@ fn a_failed_render_leaves_the_last_one_alone() {
 fn a_large_render_into_a_closed_or_full_stream() {
     let place = place();
     // More than a pipe holds.
-    let many: String = (0..5).map(|n| format!("{}---\n", SMALLEST.replace("mnist", &format!("job-{n}")))).collect();
+    let many =
+        (0..5).map(|n| format!("{}---\n", SMALLEST.replace("mnist", &format!("job-{n}")))).collect::<Vec<_>>().concat();
     fs::write(place.path().join("many.yaml"), many).unwrap();
     let render = || {
         let mut command = khorovod(place.path());

@@ -4,10 +4,13 @@ mod github;
 mod json;
 mod sarif;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use khorovod::Keys;
-use khorovod::problem::Problems;
+use khorovod::problem::{Problems, SourceId, Span};
 
 use super::show::Screen;
 use super::{Failure, Outcome, input, output, seed};
@@ -70,21 +73,43 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     if all.iter().any(Problems::any_error) { Err(Failure::Problems) } else { Ok(()) }
 }
 
-/// The line and column of a byte range's first and last place, from 1; the last is exclusive.
-fn region(problems: &Problems, span: khorovod::problem::Span) -> [usize; 4] {
-    let start = problems.sources.position(span);
-    let end = problems.sources.position(khorovod::problem::Span { start: span.end.max(span.start), ..span });
-    [start.line, start.column, end.line, end.column]
+/// Where problems stand, for many of them: the lines of a text are found once.
+struct Places<'a> {
+    problems: &'a Problems,
+    /// The first byte of each line.
+    lines: RefCell<HashMap<SourceId, Rc<[usize]>>>,
 }
 
-/// The name of the text a span is in.
-fn file(problems: &Problems, span: khorovod::problem::Span) -> &str {
-    problems.sources.get(span.source).map_or("", |source| source.name.as_str())
+impl<'a> Places<'a> {
+    fn new(problems: &'a Problems) -> Self {
+        Self { problems, lines: RefCell::default() }
+    }
+
+    /// The name of the text a span is in.
+    fn file(&self, span: Span) -> &'a str {
+        self.problems.sources.get(span.source).map_or("", |source| source.name.as_str())
+    }
+
+    /// Line and column where a span starts, and where it ends (exclusive), all from 1.
+    fn region(&self, span: Span) -> [usize; 4] {
+        let text = self.problems.sources.get(span.source).map_or("", |source| source.text.as_str());
+        let lines = Rc::clone(self.lines.borrow_mut().entry(span.source).or_insert_with(|| {
+            let starts = text.match_indices('\n').map(|(at, _)| at + 1);
+            std::iter::once(0).chain(starts).collect()
+        }));
+        let position = |at: usize| {
+            let at = (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+            let line = lines.partition_point(|start| *start <= at);
+            [line, text[lines[line - 1]..at].chars().count() + 1]
+        };
+        let ([line, column], [end_line, end_column]) = (position(span.start), position(span.end.max(span.start)));
+        [line, column, end_line, end_column]
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use khorovod::problem::{Code, Problem, Severity, Span};
+    use khorovod::problem::{Code, Problem, Severity};
 
     use super::*;
 
@@ -103,6 +128,19 @@ mod tests {
                 .fix(span, "gpus"),
         );
         vec![problems]
+    }
+
+    #[test]
+    fn places_are_those_of_the_library() {
+        let text = "a: 1\n\nä: [x,\r\n  ü]\nlast";
+        let mut problems = Problems::default();
+        let source = problems.sources.add("x", text);
+        let places = Places::new(&problems);
+        for start in 0..=text.len() + 2 {
+            let [line, column, ..] = places.region(Span { source, start, end: start });
+            let expected = problems.sources.position(Span { source, start, end: start });
+            assert_eq!((line, column), (expected.line, expected.column), "{start}");
+        }
     }
 
     #[test]

@@ -96,16 +96,20 @@ fn wrapped(words: &[String]) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in words {
         let word = quoted(word);
+        // A script keeps its lines.
+        let mut parts = word.split('\n');
+        let word = parts.next().unwrap_or_default();
         let line = lines.last_mut().expect("there is always one line");
         if line.is_empty() {
-            line.push_str(&word);
+            line.push_str(word);
         } else if line.chars().count() + word.chars().count() > 78 {
             line.push_str(" \\");
             lines.push(format!("  {word}"));
         } else {
             line.push(' ');
-            line.push_str(&word);
+            line.push_str(word);
         }
+        lines.extend(parts.map(str::to_owned));
     }
     lines
 }
@@ -184,6 +188,7 @@ mod tests {
         let words: Vec<String> = (0..40).map(|n| format!("--option-{n}")).collect();
         let lines = wrapped(&words);
         assert!(lines.len() > 3 && lines.iter().all(|line| line.len() <= 82), "{lines:#?}");
+        assert_eq!(wrapped(&["bash", "-c", "a\nb", "c"].map(str::to_owned)), ["bash -c 'a", "b' c"]);
         assert_eq!(lines.join(" ").replace(" \\", "").split_whitespace().count(), 40);
     }
 

@@ -4,19 +4,20 @@ use std::fmt::Write as _;
 
 use khorovod::problem::{Problems, Severity};
 
-use super::{file, region};
+use super::Places;
 
 /// One command a problem.
 pub fn text(all: &[Problems]) -> String {
     let mut text = String::new();
     for problems in all {
+        let places = Places::new(problems);
         for problem in &problems.list {
             let level = if problem.severity == Severity::Error { "error" } else { "warning" };
             let _ = write!(text, "::{level} ");
             if let Some(label) = problem.labels.first() {
-                let [line, column, end_line, end_column] = region(problems, label.span);
+                let [line, column, end_line, end_column] = places.region(label.span);
                 // GitHub takes columns only within one line, and names the last one itself.
-                let _ = write!(text, "file={},line={line},endLine={end_line},", property(file(problems, label.span)));
+                let _ = write!(text, "file={},line={line},endLine={end_line},", property(places.file(label.span)));
                 if line == end_line {
                     let _ = write!(text, "col={column},endColumn={},", end_column.saturating_sub(1).max(column));
                 }

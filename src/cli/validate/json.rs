@@ -3,23 +3,24 @@
 use khorovod::problem::{Problems, Severity, Span};
 use serde_json::{Value, json};
 
-use super::{file, region};
+use super::Places;
 
 /// Every problem, and how many of each kind.
 pub fn text(all: &[Problems]) -> String {
-    let list = || all.iter().flat_map(|problems| problems.list.iter().map(move |problem| (problems, problem)));
+    let all: Vec<Places> = all.iter().map(Places::new).collect();
+    let list = || all.iter().flat_map(|places| places.problems.list.iter().map(move |problem| (places, problem)));
     let errors = list().filter(|(_, problem)| problem.severity == Severity::Error).count();
     let found: Vec<Value> = list()
-        .map(|(problems, problem)| {
+        .map(|(places, problem)| {
             let labels: Vec<Value> =
-                problem.labels.iter().map(|label| place(problems, label.span, &label.text)).collect();
+                problem.labels.iter().map(|label| place(places, label.span, &label.text)).collect();
             json!({
                 "code": problem.code.name,
                 "severity": if problem.severity == Severity::Error { "error" } else { "warning" },
                 "message": problem.message,
                 "labels": labels,
                 "hint": problem.hint,
-                "fix": problem.fix.as_ref().map(|fix| place(problems, fix.span, &fix.text)),
+                "fix": problem.fix.as_ref().map(|fix| place(places, fix.span, &fix.text)),
             })
         })
         .collect();
@@ -27,10 +28,10 @@ pub fn text(all: &[Problems]) -> String {
     format!("{value:#}\n")
 }
 
-fn place(problems: &Problems, span: Span, text: &str) -> Value {
-    let [line, column, end_line, end_column] = region(problems, span);
+fn place(places: &Places, span: Span, text: &str) -> Value {
+    let [line, column, end_line, end_column] = places.region(span);
     json!({
-        "file": file(problems, span),
+        "file": places.file(span),
         "line": line, "column": column, "endLine": end_line, "endColumn": end_column,
         "text": text,
     })

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use khorovod::problem::{Code, Problems, Severity, Span};
 use serde_json::{Value, json};
 
-use super::{file, region};
+use super::Places;
 use crate::cli::explain::explanation;
 
 /// One run with the rules that were broken and every place where.
@@ -13,6 +13,7 @@ pub fn text(all: &[Problems]) -> String {
     let mut rules: Vec<&'static Code> = Vec::new();
     let mut results = Vec::new();
     for problems in all {
+        let places = &Places::new(problems);
         for problem in &problems.list {
             let rule = rules.iter().position(|code| code.name == problem.code.name).unwrap_or_else(|| {
                 rules.push(problem.code);
@@ -20,7 +21,7 @@ pub fn text(all: &[Problems]) -> String {
             });
             let place = |span: Span, text: &str| {
                 let mut location = json!({ "physicalLocation": {
-                    "artifactLocation": artifact(problems, span), "region": area(problems, span),
+                    "artifactLocation": artifact(places, span), "region": area(places, span),
                 }});
                 if !text.is_empty() {
                     location["message"] = json!({ "text": text });
@@ -41,9 +42,9 @@ pub fn text(all: &[Problems]) -> String {
             }
             if let Some(fix) = &problem.fix {
                 result["fixes"] = json!([{ "artifactChanges": [{
-                    "artifactLocation": artifact(problems, fix.span),
+                    "artifactLocation": artifact(places, fix.span),
                     "replacements": [{
-                        "deletedRegion": area(problems, fix.span), "insertedContent": { "text": fix.text },
+                        "deletedRegion": area(places, fix.span), "insertedContent": { "text": fix.text },
                     }],
                 }]}]);
             }
@@ -74,14 +75,14 @@ fn level(severity: Severity) -> &'static str {
     if severity == Severity::Error { "error" } else { "warning" }
 }
 
-fn area(problems: &Problems, span: Span) -> Value {
-    let [line, column, end_line, end_column] = region(problems, span);
+fn area(places: &Places, span: Span) -> Value {
+    let [line, column, end_line, end_column] = places.region(span);
     json!({ "startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column })
 }
 
 /// The file as a URI: relative to where the tool ran, with everything escaped that a URI wants.
-fn artifact(problems: &Problems, span: Span) -> Value {
-    let name = file(problems, span);
+fn artifact(places: &Places, span: Span) -> Value {
+    let name = places.file(span);
     let mut uri = String::from(if name.starts_with('/') { "file://" } else { "" });
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
