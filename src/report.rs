@@ -286,9 +286,10 @@ fn release(plan: &Plan) -> String {
             format!("by hand: lifecycle.release is keep, so the {what} stay until you delete the job")
         }
         Shape::StatefulSet => {
-            let end = match plan.spec.launcher.interactive {
-                true => format!("after {} without use", duration(plan.spec.launcher.idle_timeout)),
-                false => "when training ends, well or badly".to_owned(),
+            let end = if plan.spec.launcher.interactive {
+                format!("after {} without use", duration(plan.spec.launcher.idle_timeout))
+            } else {
+                "when training ends, well or badly".to_owned()
             };
             format!("the launcher scales the workers to 0 {end}{deadline}; the {what} are free then")
         }
