@@ -120,7 +120,7 @@ impl<'a> Stream<'a> {
         let mut found = Vec::new();
         let span = Span { source: 0, start: body.start, end: body.end };
         let Ok(document) = source::parse(text, span, &mut found) else {
-            let ours = text.lines().any(|line| claims_ours(line));
+            let ours = text.lines().any(claims_ours);
             *seen += usize::from(ours);
             self.problems.extend(found.into_iter().filter(|_| ours));
             return None;
@@ -428,8 +428,11 @@ pub fn check(text: &Text, inputs: &Inputs) -> Problems {
     stream.finish()
 }
 
+/// A plan, and the kinds and names of its objects.
+pub type Planned = (Plan, Vec<(&'static str, String)>);
+
 /// The plans of a stream's jobs with their objects' kinds and names, and what was found.
-pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<(Plan, Vec<(&'static str, String)>)>, Problems), Problems> {
+pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), Problems> {
     let mut stream = Stream::new(text, inputs);
     let jobs = stream.jobs();
     let mut plans = Vec::with_capacity(jobs.len());

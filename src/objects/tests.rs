@@ -80,7 +80,6 @@ fn smallest() -> Spec {
             read_only_root_filesystem: true,
         },
         observability: Observability::default(),
-        slurm: None,
         patches: Vec::new(),
         defaults: Vec::new(),
     }

@@ -40,11 +40,12 @@ pub fn hostfile(plan: &Plan) -> Option<String> {
     if plan.spec.launcher.runs_ranks
         && let Some(team) = plan.teams.first()
     {
-        text.push_str(&format!("{}{slots}{}\n", plan.first_host(), team.slots));
+        text.extend([&plan.first_host(), slots, &team.slots.to_string(), "\n"]);
     }
     for team in &plan.teams {
+        let count = team.slots.to_string();
         for index in 0..team.replicas {
-            text.push_str(&format!("{}{slots}{}\n", team.host(index, service), team.slots));
+            text.extend([&team.host(index, service), slots, &count, "\n"]);
         }
     }
     Some(text)

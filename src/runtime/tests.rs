@@ -29,6 +29,7 @@ fn plan() -> Plan {
             name: None,
             replicas: 2,
             gpus: 0,
+            rdma: false,
             gpu_resource: text("nvidia.com/gpu"),
             slots: 2,
             resources: Resources::default(),
@@ -63,7 +64,6 @@ fn plan() -> Plan {
             read_only_root_filesystem: true,
         },
         observability: Observability::default(),
-        slurm: None,
         patches: vec![],
         defaults: vec![],
     };

@@ -125,7 +125,7 @@ impl<'n, 'p> Reader<'n, 'p> {
                     path.push('.');
                     path.push_str(key);
                 }
-                Step::Index(index) => path.push_str(&format!("[{index}]")),
+                Step::Index(index) => path.extend(["[", &index.to_string(), "]"]),
             }
         }
         if path.is_empty() { "the document".to_owned() } else { path }
@@ -329,12 +329,12 @@ pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&
 }
 
 /// `a`, `b` or `c`.
-pub fn words(list: &[&str]) -> String {
-    let quoted: Vec<String> = list.iter().map(|word| format!("`{word}`")).collect();
+pub fn words(known: &[&str]) -> String {
+    let quoted: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
     match quoted.as_slice() {
         [] => String::new(),
         [one] => one.clone(),
-        [init @ .., last] => format!("{} or {last}", init.join(", ")),
+        [others @ .., final_one] => format!("{} or {final_one}", others.join(", ")),
     }
 }
 

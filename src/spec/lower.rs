@@ -15,10 +15,7 @@ struct Defaults(Vec<(&'static str, String)>);
 
 impl Defaults {
     /// The value given, or the default, noted.
-    fn take<T, V: Clone>(&mut self, path: &'static str, given: Option<V>, default: V, shown: T) -> V
-    where
-        T: ToString,
-    {
+    fn take<V: Clone>(&mut self, path: &'static str, given: Option<V>, default: V, shown: &dyn ToString) -> V {
         given.unwrap_or_else(|| {
             self.0.push((path, shown.to_string()));
             default
@@ -68,7 +65,7 @@ pub fn lower(job: &raw::TrainingJob) -> Spec {
             value: env_value(value),
         }),
         env_from: body.env_from.iter().flat_map(|at| &at.value).map(|from| env_from(from)).collect(),
-        code: body.code.as_ref().and_then(|at| code(at)),
+        code: body.code.as_ref().map(|at| code(at)),
         groups: groups(body, &mut defaults),
         controller,
         launcher: Launcher { runs_ranks: launcher.runs_ranks && controller == Controller::StatefulSet, ..launcher },
@@ -151,14 +148,14 @@ fn mount_path(code: &raw::Code) -> String {
     text!(code.mount_path).unwrap_or_else(|| "/workspace".to_owned())
 }
 
-fn code(code: &raw::Code) -> Option<Code> {
+fn code(code: &raw::Code) -> Code {
     let source = match text!(code.config_map) {
         Some(name) => CodeSource::ConfigMap(name),
         None => CodeSource::Files(pairs(code.files.as_ref().map(|at| &at.value), |name, text| {
             (name.0.clone(), text.0.clone())
         })),
     };
-    Some(Code { mount_path: mount_path(code), source })
+    Code { mount_path: mount_path(code), source }
 }
 
 fn groups(body: &raw::Body, defaults: &mut Defaults) -> Vec<Group> {
@@ -200,19 +197,22 @@ fn over(own: &raw::Group, shared: &raw::Group) -> raw::Group {
 }
 
 fn group(raw: &raw::Group, defaults: &mut Defaults) -> Group {
-    let gpus = defaults.take("workers.gpus", plain!(raw.gpus), 0, "0 (CPU training)");
+    let gpus = defaults.take("workers.gpus", plain!(raw.gpus), 0, &"0 (CPU training)");
     let gpu_resource = match gpus {
         0 => text!(raw.gpu_resource).unwrap_or_else(|| "nvidia.com/gpu".to_owned()),
-        _ => {
-            defaults.take("workers.gpuResource", text!(raw.gpu_resource), "nvidia.com/gpu".to_owned(), "nvidia.com/gpu")
-        }
+        _ => defaults.take(
+            "workers.gpuResource",
+            text!(raw.gpu_resource),
+            "nvidia.com/gpu".to_owned(),
+            &"nvidia.com/gpu",
+        ),
     };
-    let slots = defaults.take("workers.slots", plain!(raw.slots), gpus.max(1), gpus.max(1));
+    let slots = defaults.take("workers.slots", plain!(raw.slots), gpus.max(1), &gpus.max(1));
     let memory = raw.memory.as_ref().map(|at| at.value.clone()).or_else(|| memory_limit(raw));
     let shm = raw.shm.as_ref().map(|at| at.value.clone());
     let default_shm =
         memory.map_or_else(|| Quantity::parse("8Gi").unwrap_or(Quantity::units(0)), |memory| memory.quarter());
-    let shm = defaults.take("workers.shm", shm, default_shm.clone(), default_shm);
+    let shm = defaults.take("workers.shm", shm, default_shm.clone(), &default_shm);
     Group {
         name: text!(raw.name),
         replicas: plain!(raw.replicas).unwrap_or(1),
@@ -263,27 +263,27 @@ fn alike<const N: usize>(amounts: [(&str, &Option<At<Quantity>>); N]) -> Resourc
 fn launcher(body: &raw::Body, defaults: &mut Defaults) -> Launcher {
     let none = raw::Launcher::default();
     let raw = body.launcher.as_ref().map_or(&none, |at| &at.value);
-    let kind = defaults.take("launcher.kind", plain!(raw.kind), LauncherKind::Mpirun, "mpirun");
+    let kind = defaults.take("launcher.kind", plain!(raw.kind), LauncherKind::Mpirun, &"mpirun");
     let interactive = raw.interactive.as_ref().is_some_and(|at| at.value);
     let mpi = match kind {
         LauncherKind::Torchrun => Mpi::OpenMpi,
-        _ => defaults.take("launcher.mpi", plain!(raw.mpi), Mpi::OpenMpi, "openmpi"),
+        _ => defaults.take("launcher.mpi", plain!(raw.mpi), Mpi::OpenMpi, &"openmpi"),
     };
     let idle_timeout = match interactive {
-        true => defaults.take("launcher.idleTimeout", plain!(raw.idle_timeout), 7_200, "2h"),
+        true => defaults.take("launcher.idleTimeout", plain!(raw.idle_timeout), 7_200, &"2h"),
         false => 7_200,
     };
     let quantity = |at: &Option<At<Quantity>>| at.as_ref().map(|at| at.value.clone());
     let (one, two) = (Quantity::units(1), Quantity::parse("2Gi").unwrap_or(Quantity::units(0)));
     let (retries, wait_timeout) = (
-        defaults.take("launcher.retries", plain!(raw.retries), 3, 3),
-        defaults.take("launcher.waitTimeout", plain!(raw.wait_timeout), 1_800, "30m"),
+        defaults.take("launcher.retries", plain!(raw.retries), 3, &3),
+        defaults.take("launcher.waitTimeout", plain!(raw.wait_timeout), 1_800, &"30m"),
     );
     let (cpu, memory) = match kind {
         LauncherKind::Torchrun => (one, two),
         _ => (
-            defaults.take("launcher.cpu", quantity(&raw.cpu), one, "1"),
-            defaults.take("launcher.memory", quantity(&raw.memory), two, "2Gi"),
+            defaults.take("launcher.cpu", quantity(&raw.cpu), one, &"1"),
+            defaults.take("launcher.memory", quantity(&raw.memory), two, &"2Gi"),
         ),
     };
     let both = vec![("cpu".to_owned(), cpu), ("memory".to_owned(), memory)];
@@ -322,9 +322,9 @@ fn controller(body: &raw::Body, launcher: &Launcher, scheduling: &Scheduling, de
     let queued = scheduling.gang.is_some() || scheduling.kueue.is_some() || scheduling.suspend;
     let given = body.workers.as_ref().and_then(|workers| plain!(workers.controller));
     match (launcher.kind, queued) {
-        (LauncherKind::Torchrun, _) => defaults.take("workers.controller", given, Controller::Job, "Job (torchrun)"),
-        (_, true) => defaults.take("workers.controller", given, Controller::Job, "Job (scheduling)"),
-        (_, false) => defaults.take("workers.controller", given, Controller::StatefulSet, "StatefulSet"),
+        (LauncherKind::Torchrun, _) => defaults.take("workers.controller", given, Controller::Job, &"Job (torchrun)"),
+        (_, true) => defaults.take("workers.controller", given, Controller::Job, &"Job (scheduling)"),
+        (_, false) => defaults.take("workers.controller", given, Controller::StatefulSet, &"StatefulSet"),
     }
 }
 
@@ -337,7 +337,7 @@ fn elastic(raw: &raw::Elastic, defaults: &mut Defaults) -> Elastic {
             [low, high] => Some((u64::from(low.0), u64::from(high.0))),
             _ => None,
         }),
-        timeout: defaults.take("elastic.timeout", plain!(raw.timeout), 600, "10m"),
+        timeout: defaults.take("elastic.timeout", plain!(raw.timeout), 600, &"10m"),
         reset_limit: plain!(raw.reset_limit),
     }
 }
@@ -350,7 +350,7 @@ fn ssh(body: &raw::Body, defaults: &mut Defaults) -> Ssh {
         return Ssh { port: 2222, secret: None, user };
     }
     Ssh {
-        port: defaults.take("ssh.port", port(raw.port.as_ref()), 2222, 2222),
+        port: defaults.take("ssh.port", port(raw.port.as_ref()), 2222, &2222),
         secret: text!(raw.secret),
         user: text!(raw.user).unwrap_or(user),
     }
@@ -463,7 +463,7 @@ fn placement(body: &raw::Body, defaults: &mut Defaults) -> Placement {
         Some(_) => None,
         None => {
             let host = "kubernetes.io/hostname".to_owned();
-            Some(defaults.take("placement.spread", text!(raw.spread), host, "kubernetes.io/hostname, softly"))
+            Some(defaults.take("placement.spread", text!(raw.spread), host, &"kubernetes.io/hostname, softly"))
         }
     };
     Placement {
@@ -496,7 +496,7 @@ fn lifecycle(body: &raw::Body, controller: Controller, defaults: &mut Defaults) 
     let none = raw::Lifecycle::default();
     let raw = body.lifecycle.as_ref().map_or(&none, |at| &at.value);
     let keep = match controller {
-        Controller::StatefulSet => defaults.take("lifecycle.release", plain!(raw.release), false, "scaleDown"),
+        Controller::StatefulSet => defaults.take("lifecycle.release", plain!(raw.release), false, &"scaleDown"),
         Controller::Job => false,
     };
     Lifecycle { deadline: plain!(raw.deadline), ttl_after_finished: plain!(raw.ttl_after_finished), keep }
@@ -505,12 +505,12 @@ fn lifecycle(body: &raw::Body, controller: Controller, defaults: &mut Defaults) 
 fn security(body: &raw::Body, defaults: &mut Defaults) -> Security {
     let none = raw::Security::default();
     let raw = body.security.as_ref().map_or(&none, |at| &at.value);
-    let profile = defaults.take("security.profile", plain!(raw.profile), Profile::Restricted, "restricted");
+    let profile = defaults.take("security.profile", plain!(raw.profile), Profile::Restricted, &"restricted");
     let (user, group) = match profile {
         Profile::OpenShift => (plain!(raw.run_as_user), plain!(raw.fs_group)),
         _ => {
-            let user = defaults.take("security.runAsUser", plain!(raw.run_as_user), 65_532, 65_532);
-            (Some(user), Some(defaults.take("security.fsGroup", plain!(raw.fs_group), user, user)))
+            let user = defaults.take("security.runAsUser", plain!(raw.run_as_user), 65_532, &65_532);
+            (Some(user), Some(defaults.take("security.fsGroup", plain!(raw.fs_group), user, &user)))
         }
     };
     let flag = |at: &Option<At<bool>>| at.as_ref().map(|at| at.value);
@@ -518,13 +518,13 @@ fn security(body: &raw::Body, defaults: &mut Defaults) -> Security {
         profile,
         run_as_user: user,
         fs_group: group,
-        network_policy: defaults.take("security.networkPolicy", flag(&raw.network_policy), true, true),
+        network_policy: defaults.take("security.networkPolicy", flag(&raw.network_policy), true, &true),
         service_account: text!(raw.service_account),
         read_only_root_filesystem: defaults.take(
             "security.readOnlyRootFilesystem",
             flag(&raw.read_only_root_filesystem),
             true,
-            true,
+            &true,
         ),
     }
 }
@@ -539,7 +539,7 @@ fn observability(body: &raw::Body, defaults: &mut Defaults) -> Observability {
     Observability {
         tensorboard: raw.tensorboard.as_ref().and_then(|at| text!(at.logdir)),
         metrics,
-        rank_prefix: defaults.take("observability.logs.rankPrefix", prefix, true, true),
+        rank_prefix: defaults.take("observability.logs.rankPrefix", prefix, true, &true),
     }
 }
 

@@ -54,7 +54,9 @@ const RULES: &[Rule] = &[
 
 /// Applies every rule.
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    RULES.iter().for_each(|rule| rule(case, problems));
+    for rule in RULES {
+        rule(case, problems);
+    }
 }
 
 /// Every code of every rule.

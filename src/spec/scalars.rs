@@ -33,9 +33,9 @@ macro_rules! texts {
         impl Field for $name {
             fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
                 let text = reader.text(node, concat!("a text: ", $wanted))?;
-                match misfit::<Self>(text) {
-                    None => Some(Self::wrap(text)),
-                    Some(hint) => reader.invalid(node, $wanted, hint),
+                match fit::<Self>(text) {
+                    Ok(value) => Some(value),
+                    Err(hint) => reader.invalid(node, $wanted, hint),
                 }
             }
 
@@ -60,12 +60,12 @@ pub trait Form: Field {
     fn wrap(text: &str) -> Self;
 }
 
-/// None where a text fits; else what might mend it.
-fn misfit<T: Form>(text: &str) -> Option<Option<String>> {
+/// The value of a text that fits; else what might mend it.
+fn fit<T: Form>(text: &str) -> Result<T, Option<String>> {
     if text.len() > T::MAX && text.chars().count() > T::MAX {
-        return Some(Some(format!("it has more than {} characters", T::MAX)));
+        return Err(Some(format!("it has more than {} characters", T::MAX)));
     }
-    (!T::fits(text)).then(|| advice(text, T::fits))
+    if T::fits(text) { Ok(T::wrap(text)) } else { Err(advice(text, T::fits)) }
 }
 
 texts! {
@@ -383,12 +383,12 @@ impl<K: Form, V: Field> Field for Table<K, V> {
         let mut read = Vec::with_capacity(entries.len());
         for entry in entries {
             let value = reader.entry(entry);
-            match misfit::<K>(&entry.key) {
-                None => {
-                    let key = At { value: K::wrap(&entry.key), span: entry.key_span, key: entry.key_span };
+            match fit::<K>(&entry.key) {
+                Ok(key) => {
+                    let key = At { value: key, span: entry.key_span, key: entry.key_span };
                     read.extend(value.map(|value| (key, value)));
                 }
-                Some(hint) => {
+                Err(hint) => {
                     let message = format!("`{}` in `{}` is not {}", entry.key, reader.path(), K::WANTED);
                     let mut problem = Problem::new(&INVALID_VALUE, entry.key_span, message);
                     problem.hint = hint;

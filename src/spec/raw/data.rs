@@ -149,7 +149,9 @@ impl Field for VolumeSource {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         let entries = reader.map(node, "a map such as `{nfs: {server: .., path: ..}}`")?;
         let unknown: Vec<_> = entries.iter().filter(|entry| !SOURCES.contains(&entry.key.as_str())).collect();
-        unknown.iter().for_each(|entry| reader.unknown(entry, SOURCES));
+        for entry in &unknown {
+            reader.unknown(entry, SOURCES);
+        }
         let sources: Vec<_> = entries.iter().filter_map(|entry| reader.entry::<Fragment>(entry)).collect();
         if entries.len() != 1 && unknown.is_empty() {
             let hint = Some("give one, such as `nfs: {server: 10.0.0.1, path: /data}`".to_owned());
