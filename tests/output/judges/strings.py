@@ -85,13 +85,23 @@ def spec_for(chance, number):
     return {"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": metadata, "spec": spec}
 
 
+class Blocks(yaml.SafeDumper):
+    """Strings as literal blocks where they can be, else between double quotes: never ambiguous."""
+
+
+Blocks.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else '"'),
+)
+
+
 def write(spec, chance):
-    """The spec as a person's tool might write it: JSON, or PyYAML's block style."""
+    """The spec as a person's tool might write it: JSON, or PyYAML's blocks."""
     if chance.random() < 0.5:
         plain = json.dumps(spec, ensure_ascii=False)
         # What YAML does not call printable must be escaped; JSON leaves it as it is.
         return re.sub(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", lambda m: f"\\u{ord(m[0]):04x}", plain).encode()
-    return yaml.safe_dump(spec, allow_unicode=chance.random() < 0.5, sort_keys=False).encode()
+    return yaml.dump(spec, Dumper=Blocks, allow_unicode=False, sort_keys=False, width=1 << 20).encode()
 
 
 def arrays(folder):
@@ -168,6 +178,8 @@ def judge(corpus):
             said = done.stderr.decode(errors="replace")
             codes = set(re.findall(r"(?:error|warning)\[([a-z0-9-]+)\]", said))
             refused.update(codes)
+            if os.environ.get("OUTPUT_REFUSALS"):
+                print(f"case {number}: {said}")
             if not codes:
                 verdict.failures.append(f"case {number}: refused without a code: {said[:300]}")
         else:
