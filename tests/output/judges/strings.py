@@ -73,6 +73,10 @@ def spec_for(chance, number):
         "workers": {"replicas": 2, **({} if shape == "torchrun" else {"controller": shape})},
         **({"launcher": launcher} if launcher else {}),
         "rerun": chance.choice(YAML_TRAPS),
+        "placement": {"nodeSelector": {"x.dev/pool": chance.choice(LABELS)}},
+        "patches": [
+            {"target": {"kind": "Service"}, "patch": {"metadata": {"annotations": {"x.dev/patched": text(chance)}}}}
+        ],
     }
     if chance.random() < 0.5:
         spec["args"] = [text(chance) for _ in range(2)]
@@ -137,11 +141,22 @@ def lost(spec, documents, folder):
     for document, template in pod_templates(documents):
         container = template["spec"]["containers"][0]
         env = {variable["name"]: variable.get("value", "") for variable in container.get("env") or []}
+        workdir = meant.get("workdir", meant["code"]["mountPath"])
+        if container.get("workingDir") != workdir:
+            found.append(f"{document['kind']}: workingDir {container.get('workingDir')!r} for {workdir!r}")
+        if template["spec"].get("nodeSelector", {}) not in ({}, meant["placement"]["nodeSelector"]):
+            found.append(f"{document['kind']}: nodeSelector {template['spec']['nodeSelector']!r}")
         for name, value in meant["env"].items():
             if env.get(name) != value:
                 found.append(f"{document['kind']}: env {name}: {env.get(name)!r} for {value!r}")
     data = {}
     for document in documents:
+        patched = (document["metadata"].get("annotations") or {}).get("x.dev/patched")
+        if (
+            document["kind"] == "Service"
+            and patched != meant["patches"][0]["patch"]["metadata"]["annotations"]["x.dev/patched"]
+        ):
+            found.append(f"a patch arrives as {patched!r}")
         if document["kind"] == "ConfigMap":
             data.update(document.get("data") or {})
     for name, value in meant["code"]["files"].items():
