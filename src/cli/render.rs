@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use khorovod::problem::Problems;
 use khorovod::{Inputs, Rendered, Text};
 
-use super::seed::Seed;
+use super::seed::{self, Seed};
 use super::show::Screen;
 use super::{Failure, Outcome, folder, input, output};
 
@@ -30,6 +30,9 @@ pub struct Args {
 pub fn run(args: Args, screen: &Screen) -> Outcome {
     let texts = args.input.texts()?;
     let seed = Seed::find(args.input.ssh_seed.as_deref(), args.input.no_keys)?;
+    if let Some(exposed) = seed::exposed(args.input.ssh_seed.as_deref()) {
+        screen.notice(&exposed);
+    }
     let rendered = with_seed(&texts, args.input.inputs()?, &seed, screen)?;
     screen.problems(rendered.iter().map(|rendered| &rendered.warnings));
     match args.output {

@@ -1,8 +1,8 @@
-//! Where ssh keys come from: a seed that was given, or for a person at a terminal one of their
-//! own, made once.
+//! Where ssh keys come from: a seed that was given, or outside CI one of the person's own, made
+//! once.
 
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use khorovod::Keys;
@@ -38,7 +38,7 @@ impl Seed {
         if path.exists() {
             return Ok(Self::Known(read(&path)?));
         }
-        if at_terminal() { Ok(Self::New(fresh()?, path)) } else { Ok(Self::Missing) }
+        if in_ci() { Ok(Self::Missing) } else { Ok(Self::New(fresh()?, path)) }
     }
 
     /// What the library is told.
@@ -105,10 +105,20 @@ fn own_path() -> Option<PathBuf> {
     Some(state.join("khorovod/seed"))
 }
 
-/// Whether a person is looking, rather than a pipeline.
-fn at_terminal() -> bool {
-    let ci = std::env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
-    !ci && (io::stderr().is_terminal() || io::stdout().is_terminal())
+/// Whether a pipeline runs this: its home is gone with it, and the next run would make new keys.
+fn in_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
+}
+
+/// What to say of a seed file that others can read. It may be meant so: a secret that a pipeline
+/// mounts, or a test's.
+pub fn exposed(file: Option<&Path>) -> Option<String> {
+    let path = file?;
+    let meta = fs::metadata(path).ok()?;
+    (meta.is_file() && mode::others_can_read(&meta)).then(|| {
+        let name = path.display();
+        format!("the ssh seed {name} can be read by others, and every key derives from it; close it: chmod 600 {name}")
+    })
 }
 
 /// Makes the seed file as a whole, for its owner alone, and never over another.
@@ -130,12 +140,6 @@ fn read(path: &Path) -> Result<[u8; 32], Failure> {
     let name = path.display();
     let cannot =
         |error: io::Error| Failure::File(format!("cannot read the ssh seed {name}: {}", output::reason(&error)));
-    let meta = fs::metadata(path).map_err(cannot)?;
-    if meta.is_file() && mode::others_can_read(&meta) {
-        return Err(Failure::File(format!(
-            "the ssh seed {name} can be read by others, and every key derives from it; close it: chmod 600 {name}"
-        )));
-    }
     let bytes = fs::read(path).map_err(cannot)?;
     seed(&bytes).map_err(|why| Failure::File(format!("the ssh seed {name} {why}")))
 }
