@@ -14,6 +14,12 @@ from pathlib import Path
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": tempfile.gettempdir(), "LC_ALL": "C.UTF-8"}
 
 
+def short(word):
+    """A path as a reader knows it: `helm`, `smallest/job.yaml`."""
+    path = Path(word)
+    return f"{path.parent.name}/{path.name}" if path.name == "job.yaml" else path.name or word
+
+
 @dataclass
 class Command:
     """A program, its arguments, and the file it reads as standard input."""
@@ -23,8 +29,8 @@ class Command:
     stdin: str = "/dev/null"
 
     def __str__(self):
-        words = " ".join(Path(word).name if "/" in word else word for word in map(str, self.words))
-        return words if self.stdin == "/dev/null" else f"{words} < {Path(self.stdin).name}"
+        words = " ".join(short(str(word)) for word in self.words)
+        return words if self.stdin == "/dev/null" else f"{words} < {short(self.stdin)}"
 
 
 @dataclass
