@@ -95,7 +95,8 @@ impl<'a> Stream<'a> {
             }
             for (path, span, value) in &settings {
                 if let Err(wrong) = source::set(&mut document, path, *span, value.clone()) {
-                    self.problems.push(Problem::new(&BAD_SET, *span, format!("`--set {path}`: {wrong}")));
+                    let problem = Problem::new(&BAD_SET, *span, format!("`--set {path}`: {wrong}"));
+                    self.problems.push(problem.hint("a path is such as `workers.gpus` or `storage[0].mountPath`"));
                 }
             }
             if let Some(spec) = spec::read(&document, self.inputs.kube_version, &mut self.problems) {
@@ -133,7 +134,7 @@ impl<'a> Stream<'a> {
 
     fn no_job(&mut self) {
         let text = &self.text.text;
-        let span = Span { source: 0, start: 0, end: text.lines().next().map_or(0, str::len) };
+        let span = first_line(text, Span { source: 0, start: 0, end: text.len() });
         let message = match text.trim().is_empty() {
             true => "the input is empty".to_owned(),
             false => "there is no TrainingJob in the input".to_owned(),
@@ -162,23 +163,19 @@ impl<'a> Stream<'a> {
                 .into_iter()
                 .filter(|piece| !overlay.text[piece.body.clone()].trim().is_empty());
             let (Some(piece), None) = (bodies.next(), bodies.next()) else {
-                let span = Span { source, start: 0, end: 0 };
-                self.problems.push(Problem::new(
-                    &BAD_OVERLAY,
-                    span,
-                    format!("the overlay {} must hold one document", overlay.name),
-                ));
+                let whole = Span { source, start: 0, end: overlay.text.len() };
+                let message = format!("the overlay {} does not hold one document", overlay.name);
+                let problem = Problem::new(&BAD_OVERLAY, first_line(&overlay.text, whole), message);
+                self.problems.push(problem.hint("put each document into a file of its own: `-f one.yaml -f two.yaml`"));
                 continue;
             };
             let span = Span { source, start: piece.body.start, end: piece.body.end };
             match source::parse(&overlay.text[piece.body], span, &mut self.problems) {
                 Ok(Some(node)) if matches!(node.kind, Kind::Map(_)) => overlays.push(node),
                 Ok(_) => {
-                    let problem = Problem::new(
-                        &BAD_OVERLAY,
-                        Span { end: span.start, ..span },
-                        format!("the overlay {} is not a map", overlay.name),
-                    );
+                    let place = first_line(&overlay.text, span);
+                    let message = format!("the overlay {} is not a map", overlay.name);
+                    let problem = Problem::new(&BAD_OVERLAY, place, message);
                     self.problems
                         .push(problem.hint("write the part that differs, such as `spec: {workers: {replicas: 8}}`"));
                 }
@@ -261,6 +258,12 @@ fn rooted(path: &str) -> String {
         "apiVersion" | "kind" | "metadata" | "spec" => path.to_owned(),
         _ => format!("spec.{path}"),
     }
+}
+
+/// The first line of a part of a text.
+fn first_line(text: &str, part: Span) -> Span {
+    let line = text[part.start..part.end].lines().next().map_or(0, str::len);
+    Span { end: part.start + line, ..part }
 }
 
 fn name_span(job: &Job) -> Span {
@@ -360,7 +363,7 @@ fn check_patches(stream: &mut Stream<'_>, document: &Node, objects: &[Object<'_>
             let problem = Problem::new(&UNUSED_PATCH, span, "no object of this job takes the patch");
             stream
                 .problems
-                .push(problem.hint("`khorovod plan` lists the objects; `*` in a name stands for any characters"));
+                .push(problem.hint("names carry the run's, for which a pattern writes `*`: `mnist-*-worker`; `khorovod plan` lists the objects"));
         }
     }
 }

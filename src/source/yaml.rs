@@ -1,7 +1,7 @@
 //! One document's text → a [`Node`] tree, strictly: what readers of YAML disagree on, or what
 //! hides a mistake, is a problem.
 
-use granit_parser::{Event, Parser, ScalarStyle, StrInput};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StrInput};
 
 use super::node::{Entry, Kind, Node};
 use super::scalar::{Scalar, Trap};
@@ -59,6 +59,7 @@ pub fn parse(text: &str, span: Span, problems: &mut Vec<Problem>) -> Result<Opti
         block_nesting_limit: MAX_DEPTH + 1,
     };
     let mut tree = Tree {
+        text,
         events: Parser::new_from_str_with_options(text, options),
         base: span,
         anchors: Vec::new(),
@@ -69,6 +70,7 @@ pub fn parse(text: &str, span: Span, problems: &mut Vec<Problem>) -> Result<Opti
 }
 
 struct Tree<'t, 'p> {
+    text: &'t str,
     events: Parser<'t, StrInput<'t>>,
     base: Span,
     /// Anchor id and the value it names.
@@ -102,19 +104,25 @@ impl<'t> Tree<'t, '_> {
         let start = start.min(self.base.end);
         let span = Span { start, end: (start + 1).min(self.base.end), ..self.base };
         let what = error.info();
-        if what.contains("nesting") || what.contains("depth") {
-            return self.too_large(span);
+        if matches!(error.kind(), ErrorKind::RecursionLimitExceeded) {
+            return self.too_deep(span);
         }
         let problem = Problem::new(&SYNTAX, span, format!("this is not YAML: {what}"));
-        self.problems.push(match what.contains("tab") {
-            true => problem.hint("YAML allows no tabs in the indentation; use spaces"),
-            false => problem,
+        self.problems.push(match syntax_hint(error.kind()) {
+            Some(hint) => problem.hint(hint),
+            None => problem,
         });
     }
 
-    fn too_large(&mut self, span: Span) {
-        let message = format!("the document has more than {MAX_DEPTH} levels or {MAX_NODES} values");
-        self.problems.push(Problem::new(&TOO_LARGE, span, message).here("too much from here on"));
+    fn too_deep(&mut self, span: Span) {
+        let message = format!("the document is nested more than {MAX_DEPTH} levels deep");
+        self.problems.push(Problem::new(&TOO_LARGE, span, message).here("too deep from here on"));
+    }
+
+    fn too_many(&mut self, span: Span) {
+        let message =
+            format!("the document has more than {MAX_NODES} values, aliases counted as often as they are used");
+        self.problems.push(Problem::new(&TOO_LARGE, span, message).here("too many from here on"));
     }
 
     fn document(&mut self) -> Result<Option<Node>, ()> {
@@ -131,14 +139,20 @@ impl<'t> Tree<'t, '_> {
 
     fn node(&mut self, event: Event<'t>, span: Span, depth: usize) -> Result<Node, ()> {
         self.nodes += 1;
-        if depth > MAX_DEPTH || self.nodes > MAX_NODES {
-            self.too_large(span);
+        if depth > MAX_DEPTH {
+            self.too_deep(span);
+            return Err(());
+        }
+        if self.nodes > MAX_NODES {
+            self.too_many(span);
             return Err(());
         }
         let (node, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 self.refuse_tag(tag.is_some(), span);
-                let kind = Kind::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain };
+                // What a tag was put on is not judged by its form as well.
+                let plain = style == ScalarStyle::Plain && tag.is_none();
+                let kind = Kind::Scalar { text: text.into_owned(), plain };
                 (Node { span, kind }, anchor)
             }
             Event::SequenceStart(_, anchor, tag) => {
@@ -188,7 +202,15 @@ impl<'t> Tree<'t, '_> {
                     end = end.max(flow_end(span, last));
                     return Ok(Node { span: Span { end, ..span }, kind: Kind::Map(entries) });
                 }
-                (event, at) => (self.node(event, at, depth + 1)?, at),
+                (event, at) => {
+                    let known = self.problems.len();
+                    let key = self.node(event, at, depth + 1)?;
+                    if !matches!(key.kind, Kind::Scalar { .. }) {
+                        // What is wrong inside it does not matter.
+                        self.problems.truncate(known);
+                    }
+                    (key, at)
+                }
             };
             let (event, at) = self.next()?;
             let value = self.node(event, at, depth + 1)?;
@@ -214,7 +236,10 @@ impl<'t> Tree<'t, '_> {
     fn key(&mut self, node: &Node) -> Option<String> {
         let Kind::Scalar { text, plain } = &node.kind else {
             let message = format!("{} stands where a key should", node.describe());
-            self.problems.push(Problem::new(&KEY, node.span, message).hint("a key is a text"));
+            self.problems.push(
+                Problem::new(&KEY, node.span, message)
+                    .hint("a key is a text: put it in quotes, or render the template first"),
+            );
             return None;
         };
         if *plain && text == "<<" {
@@ -248,18 +273,52 @@ impl<'t> Tree<'t, '_> {
         let node = Node { span, kind: node.kind.clone() };
         self.nodes += count(&node);
         if self.nodes > MAX_NODES {
-            self.too_large(span);
+            self.too_many(span);
             return Err(());
         }
         Ok(node)
     }
 
     fn refuse_tag(&mut self, tagged: bool, span: Span) {
-        if tagged {
-            let problem = Problem::new(&TAG, span, "tags are not read");
-            self.problems.push(problem.hint("remove the tag; quote the value to make it a text"));
+        if !tagged {
+            return;
         }
+        // The parser's place is the value's: the tag stands before it, perhaps with an anchor between.
+        let before = self.text.get(..span.start - self.base.start).unwrap_or_default();
+        let word = before.rfind('!').map(|at| before[..at].rfind(char::is_whitespace).map_or(0, |space| space + 1));
+        let tag = word.and_then(|at| Some((at, before[at..].split_whitespace().next()?)));
+        let (place, tag) = tag.map_or((span, "!"), |(at, tag)| {
+            let start = self.base.start + at;
+            (Span { start, end: start + tag.len(), ..span }, tag)
+        });
+        let problem = Problem::new(&TAG, place, format!("tags are not read, and `{tag}` is one"));
+        self.problems.push(problem.hint("remove it; quotes around the value make it a text"));
     }
+}
+
+/// What most often lies behind a mistake.
+fn syntax_hint(kind: &ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::TabNotAllowed
+        | ErrorKind::TabInBlockIndentation
+        | ErrorKind::TabInIndentation
+        | ErrorKind::TabAtBlockScalarStart
+        | ErrorKind::TabInPlainScalar => "YAML allows no tabs in the indentation; use spaces",
+        ErrorKind::MappingValueNotAllowed => "a value with `: ` in it needs quotes; else look at the indentation",
+        ErrorKind::ExpectedBlockMappingKey | ErrorKind::InvalidIndentation => {
+            "begin this line in the same column as the keys or items it belongs to"
+        }
+        ErrorKind::ExpectedFlowMappingSeparator
+        | ErrorKind::ExpectedFlowSequenceSeparator
+        | ErrorKind::UnexpectedEofFlowMapping
+        | ErrorKind::UnexpectedEofFlowSequence
+        | ErrorKind::UnclosedFlowCollection { .. } => "a `{` or `[` before this is not closed, or a comma is missing",
+        ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => "a quote before this is not closed",
+        ErrorKind::UnknownQuotedScalarEscape => "in double quotes `\\` begins an escape; use single quotes",
+        ErrorKind::UnexpectedCharacter { .. } => "put the value in quotes",
+        ErrorKind::UnknownAnchor => "name it with `&` before this, in the same document",
+        _ => return None,
+    })
 }
 
 /// Where a flow collection ends; a block collection ends with its last value instead.

@@ -100,7 +100,7 @@ pub struct Reader<'n, 'p> {
 }
 
 enum Step<'n> {
-    Key(&'n str),
+    Key(&'n Entry),
     Index(usize),
 }
 
@@ -120,10 +120,10 @@ impl<'n, 'p> Reader<'n, 'p> {
         let mut path = String::new();
         for step in &self.path {
             match step {
-                Step::Key(key) if path.is_empty() => path.push_str(key),
-                Step::Key(key) => {
+                Step::Key(entry) if path.is_empty() => path.push_str(&entry.key),
+                Step::Key(entry) => {
                     path.push('.');
-                    path.push_str(key);
+                    path.push_str(&entry.key);
                 }
                 Step::Index(index) => path.extend(["[", &index.to_string(), "]"]),
             }
@@ -133,7 +133,7 @@ impl<'n, 'p> Reader<'n, 'p> {
 
     /// Reads the value under a key.
     pub fn entry<T: Field>(&mut self, entry: &'n Entry) -> Option<At<T>> {
-        self.path.push(Step::Key(&entry.key));
+        self.path.push(Step::Key(entry));
         let value = T::read(&entry.value, self);
         self.path.pop();
         Some(At { value: value?, span: entry.value.span, key: entry.key_span })
@@ -180,8 +180,15 @@ impl<'n, 'p> Reader<'n, 'p> {
             _ => "",
         };
         let problem = match node.scalar() {
-            Some(Scalar::Null) => Problem::new(&EMPTY_VALUE, span, format!("`{path}` has no value"))
-                .hint(format!("give it {wanted}, or remove the key")),
+            Some(Scalar::Null) => {
+                // Where nothing stands, the key does.
+                let span = match self.path.last() {
+                    Some(Step::Key(entry)) if span.start == span.end => entry.key_span,
+                    _ => span,
+                };
+                Problem::new(&EMPTY_VALUE, span, format!("`{path}` has no value"))
+                    .hint(format!("give it {wanted}, or remove it"))
+            }
             Some(Scalar::Trap(trap)) => ambiguous(&path, span, text, trap, wanted),
             Some(Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_)) if wanted.contains("text") => {
                 Problem::new(&WRONG_TYPE, span, format!("`{path}` takes {wanted}, not {}", node.describe()))
@@ -198,11 +205,18 @@ impl<'n, 'p> Reader<'n, 'p> {
                     Scalar::Bool(_) if wanted.contains("true") => {
                         problem.hint(format!("write it without quotes: `{text}`")).fix(span, text)
                     }
-                    _ if wanted.contains("a list") => problem.hint(format!("put it in brackets: `[{}]`", quoted(text))),
-                    _ => problem,
+                    _ if wanted.contains("a list") => {
+                        let words: Vec<String> = text.split_whitespace().map(quoted).collect();
+                        problem.hint(format!("put it in brackets: `[{}]`", words.join(", ")))
+                    }
+                    _ => general(problem, &path, node, wanted),
                 }
             }
-            _ => Problem::new(&WRONG_TYPE, span, format!("`{path}` takes {wanted}, not {}", node.describe())),
+            _ => {
+                let problem =
+                    Problem::new(&WRONG_TYPE, span, format!("`{path}` takes {wanted}, not {}", node.describe()));
+                general(problem, &path, node, wanted)
+            }
         };
         self.push(problem);
         None
@@ -231,7 +245,7 @@ impl<'n, 'p> Reader<'n, 'p> {
         let problem = Problem::new(&UNKNOWN_FIELD, entry.key_span, message);
         self.push(match nearest(&entry.key, known.iter().copied()) {
             Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(entry.key_span, near),
-            None => problem.hint(format!("it has {}", words(known))),
+            None => problem.hint(format!("it takes {}", words(known))),
         });
     }
 
@@ -245,7 +259,7 @@ impl<'n, 'p> Reader<'n, 'p> {
         };
         let problem = Problem::new(&MISSING_FIELD, span, message).here(format!("`{key}` belongs here"));
         self.push(match example {
-            Some(example) => problem.hint(format!("add `{key}: {example}`")),
+            Some(example) => problem.hint(format!("add `{key}: {}`", flow(example))),
             None => problem.hint(format!("add `{key}`")),
         });
     }
@@ -279,7 +293,9 @@ impl<'n, 'p> Reader<'n, 'p> {
             && node.entry(other).is_none()
         {
             let message = format!("`{}.{key}` needs `{other}` beside it", self.path());
-            self.push(Problem::new(&NEEDS_FIELD, entry.key_span, message).hint(format!("add `{other}`")));
+            self.push(
+                Problem::new(&NEEDS_FIELD, entry.key_span, message).hint(format!("add `{other}`, or remove `{key}`")),
+            );
         }
     }
 }
@@ -289,6 +305,17 @@ fn first_line(node: &Node) -> Span {
     match &node.kind {
         Kind::Map(entries) => entries.first().map_or(node.span, |entry| entry.key_span),
         _ => node.span,
+    }
+}
+
+/// The way out of a wrong type, where the value itself says none.
+fn general(problem: Problem, path: &str, node: &Node, wanted: &str) -> Problem {
+    match &node.kind {
+        Kind::Map(_) if wanted.contains("a list") => problem.hint("put `- ` before each item"),
+        Kind::List(_) if wanted.contains("a map") => problem.hint("write `key: value` lines instead of `- ` items"),
+        _ if wanted.contains("a map of fields") => problem.hint(format!("`khorovod explain {path}` lists the fields")),
+        _ if wanted.contains("true") => problem.hint("write `true` or `false`"),
+        _ => problem,
     }
 }
 
@@ -302,6 +329,9 @@ fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, wanted: &str) -> Pr
             format!("put it in quotes: `\"{text}\"`"),
             format!("\"{text}\""),
         ),
+        Trap::Radix | Trap::Sexagesimal | Trap::Underscore | Trap::Special if !wanted.contains("text") => {
+            ("no number that every reader of YAML takes", "write it in decimal digits".to_owned(), String::new())
+        }
         Trap::Special => (
             "no number that every reader of YAML takes",
             format!("write it in decimal digits, or in quotes: `\"{text}\"`"),
@@ -338,10 +368,28 @@ pub fn words(known: &[&str]) -> String {
     }
 }
 
+/// An example as people write it on one line.
+fn flow(value: &Json) -> String {
+    let list = |items: Vec<String>| items.join(", ");
+    match value {
+        Json::String(text) => quoted(text),
+        Json::Array(items) => format!("[{}]", list(items.iter().map(flow).collect())),
+        Json::Object(map) => {
+            format!(
+                "{{{}}}",
+                list(map.iter().map(|(key, value)| format!("{}: {}", quoted(key), flow(value))).collect())
+            )
+        }
+        other => other.to_string(),
+    }
+}
+
 /// A text as it can stand in a YAML flow list.
 fn quoted(text: &str) -> String {
-    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
-    if plain && matches!(Scalar::plain(text), Scalar::Text(_)) && !text.starts_with('-') {
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-=:".contains(c)) && !text.ends_with(':');
+    let start = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/')
+        || text.starts_with('-') && text.chars().any(|c| c.is_ascii_alphabetic());
+    if plain && start && matches!(Scalar::plain(text), Scalar::Text(_)) {
         text.to_owned()
     } else {
         Json::from(text).to_string()

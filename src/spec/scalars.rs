@@ -32,7 +32,7 @@ macro_rules! texts {
 
         impl Field for $name {
             fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-                let text = reader.text(node, concat!("a text: ", $wanted))?;
+                let text = reader.text(node, if $wanted.starts_with("a text") { "a text" } else { concat!("a text: ", $wanted) })?;
                 match fit::<Self>(text) {
                     Ok(value) => Some(value),
                     Err(hint) => reader.invalid(node, $wanted, hint),
@@ -218,6 +218,7 @@ fn advice(text: &str, valid: fn(&str) -> bool) -> Option<String> {
         text.trim().to_owned(),
         lower.clone(),
         lower.replace(['_', '.', ' '], "-"),
+        text.replace(['-', '.', ' '], "_"),
         format!("/{text}"),
         text.trim_start_matches('/').to_owned(),
     ]
@@ -349,7 +350,7 @@ pub struct Period(pub u64);
 impl Field for Period {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         match Duration::read(node, reader)?.0 {
-            0 => reader.invalid(node, "longer than nothing", Some("give at least `1s`".to_owned())),
+            0 => reader.invalid(node, "a duration of at least one second", Some("write `1s` or more".to_owned())),
             seconds => Some(Self(seconds)),
         }
     }

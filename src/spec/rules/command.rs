@@ -52,7 +52,8 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let problem = Problem::new(&INTERACTIVE_KIND, span, "`launcher.interactive` needs `launcher.kind: shell`");
         problems.push(problem.hint("write `kind: shell`, or remove `interactive`"));
     }
-    if case.body.command.is_none() && !launcher.interactive {
+    let given = case.document.get("spec").is_some_and(|body| body.entry("command").is_some());
+    if !given && !launcher.interactive {
         let span = key(case.body.image.as_ref()).unwrap_or(case.top);
         let problem = Problem::new(&MISSING_COMMAND, span, "`spec` lacks `command`: the ranks have nothing to run");
         problems.push(problem.here("`command` belongs beside this").hint("add `command: [python, train.py]`"));
@@ -261,7 +262,6 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
             "collective.infiniband",
             "GPUs: it is a setting of NCCL",
         ),
-        field(case.body.slurm.as_ref().map(|at| at.key), true, "slurm", ""),
     ];
     for (span, what, needs) in unused.into_iter().flatten() {
         let problem = Problem::new(&NO_EFFECT, span, format!("`{what}` has no effect without {needs}"));

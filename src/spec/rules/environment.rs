@@ -111,7 +111,7 @@ fn unknown(name: &str, span: Span, problems: &mut Vec<Problem>) {
 /// `NCLL_DEBUG` and `HOROVD_CYCLE_TIME`: the lists to look a misspelt prefix up in.
 fn misspelt_prefix(name: &str) -> &'static [&'static str] {
     let Some((prefix, _)) = name.split_once('_') else { return &[] };
-    let close = |word: &str| prefix != word && strsim::damerau_levenshtein(prefix, word) == 1;
+    let close = |word: &str| prefix != word && prefix != "KHOROVOD" && strsim::damerau_levenshtein(prefix, word) == 1;
     if close("NCCL") {
         NCCL
     } else if close("HOROVOD") {

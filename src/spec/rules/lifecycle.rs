@@ -40,13 +40,17 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     {
         let message =
             format!("the deadline ({deadline} s) ends before the wait for workers ({} s)", spec.launcher.wait_timeout);
-        let mut problem = Problem::new(&DEADLINE_BEFORE_WAIT, at.span, message);
-        if let Some(wait) = case.body.launcher.as_ref().and_then(|at| at.wait_timeout.as_ref()) {
-            problem = problem.and(wait.span, "the wait");
-        }
-        problems.push(
-            problem.hint(format!("add `launcher: {{waitTimeout: {}s}}`, or raise the deadline", (deadline / 2).max(1))),
-        );
+        let problem = Problem::new(&DEADLINE_BEFORE_WAIT, at.span, message);
+        let shorter = format!("waitTimeout: {}s", (deadline / 2).max(1));
+        problems.push(match &case.body.launcher {
+            None => problem.hint(format!("add `launcher: {{{shorter}}}`, or raise the deadline")),
+            Some(launcher) => match &launcher.wait_timeout {
+                None => problem.hint(format!("add `{shorter}` under `launcher`, or raise the deadline")),
+                Some(wait) => {
+                    problem.and(wait.span, "the wait").hint(format!("write `{shorter}`, or raise the deadline"))
+                }
+            },
+        });
     }
     let account = case.body.security.as_ref().and_then(|at| at.service_account.as_ref());
     if let Some(at) =

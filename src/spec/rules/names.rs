@@ -63,13 +63,24 @@ fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if name.0.len() > room {
         let message =
             format!("`metadata.name` has {} characters; the names made from it leave room for {room}", name.0.len());
-        let shorter: String = name.0.chars().take(room).collect();
         let mut problem = Problem::new(&NAME_TOO_LONG, name.span, message);
-        if room > 0 {
-            problem = problem.hint(format!("shorten it, for example to `{}`", shorter.trim_end_matches('-')));
+        let groups = case.body.workers.iter().filter_map(|at| at.groups.as_ref()).flat_map(|at| &at.value);
+        let longest = groups.filter_map(|group| group.name.as_ref()).max_by_key(|name| name.0.len());
+        if let Some(group) = longest {
+            problem = problem.and(group.span, "stands in the names of its pods");
         }
-        problems.push(problem);
+        problems.push(match shortened(&name.0, room) {
+            "" => problem.hint("shorten the names of the groups and of `storage`"),
+            shorter => problem.hint(format!("shorten it, for example to `{shorter}`")),
+        });
     }
+}
+
+/// The beginning of a name, at the end of a word where that is not far.
+fn shortened(name: &str, room: usize) -> &str {
+    let cut = name.get(..room).unwrap_or(name);
+    let word = cut.rfind('-').filter(|end| *end > room / 2).map_or(cut, |end| &cut[..end]);
+    word.trim_end_matches('-')
 }
 
 fn elastic_last(case: &Case<'_>) -> u32 {

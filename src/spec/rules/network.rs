@@ -57,6 +57,9 @@ fn profile(case: &Case<'_>, problems: &mut Vec<Problem>) {
             Some(given) => {
                 problem.and(given, "the profile chosen").hint(format!("write `profile: {word}`, or remove it"))
             }
+            None if case.body.security.is_some() => {
+                problem.hint(format!("add `profile: {word}` under `security`, or remove it"))
+            }
             None => problem.hint(format!("add `security: {{profile: {word}}}`, or remove it")),
         };
         problems.push(problem);
@@ -131,7 +134,7 @@ fn interface(case: &Case<'_>, problems: &mut Vec<Problem>) {
     for (value, span) in knob.into_iter().chain(env) {
         if value == "^docker0" {
             let problem = Problem::new(&DOCKER0_ALONE, span, "`^docker0` alone lets NCCL choose `lo`");
-            problems.push(problem.hint("write `^lo,docker0`, or leave it out").fix(span, "^lo,docker0"));
+            problems.push(problem.hint("write `\"^lo,docker0\"`, or leave it out").fix(span, "\"^lo,docker0\""));
         }
     }
 }

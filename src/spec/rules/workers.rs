@@ -62,6 +62,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let shared = Fields {
         gpus: workers.gpus.as_ref(),
         slots: workers.slots.as_ref(),
+        slots_are_shared: false,
         memory: workers.memory.as_ref(),
         shm: workers.shm.as_ref(),
         resources: workers.resources.as_ref(),
@@ -93,6 +94,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 struct Fields<'a> {
     gpus: Option<&'a At<Int<0, 64>>>,
     slots: Option<&'a At<Int<1, 1024>>>,
+    /// Whether `slots` stands beside `groups`, for all of them.
+    slots_are_shared: bool,
     memory: Option<&'a At<Quantity>>,
     shm: Option<&'a At<Quantity>>,
     resources: Option<&'a At<Resources>>,
@@ -106,6 +109,7 @@ impl<'a> Fields<'a> {
         Self {
             gpus: group.gpus.as_ref().or(self.gpus),
             slots: group.slots.as_ref().or(self.slots),
+            slots_are_shared: group.slots.is_none(),
             memory: group.memory.as_ref().or(self.memory),
             shm: group.shm.as_ref().or(self.shm),
             resources: group.resources.as_ref().or(self.resources),
@@ -129,9 +133,13 @@ impl<'a> Fields<'a> {
             false => (&IDLE_GPUS, format!("{} ranks on {} GPUs a worker leave GPUs without a rank", slots.0, gpus.0)),
         };
         let problem = Problem::new(code, slots.span, message).here("ranks a worker").and(gpus.span, "GPUs a worker");
-        problems.push(
-            problem.hint(format!("write `slots: {}`, or leave it out", gpus.0)).fix(slots.span, gpus.0.to_string()),
-        );
+        problems.push(match self.slots_are_shared {
+            // Another number would be wrong for the other groups.
+            true => problem.hint("leave `slots` out: each group then runs one rank a GPU"),
+            false => {
+                problem.hint(format!("write `slots: {}`, or leave it out", gpus.0)).fix(slots.span, gpus.0.to_string())
+            }
+        });
     }
 
     fn shm(&self, problems: &mut Vec<Problem>) {

@@ -1,0 +1,218 @@
+//! Every problem as a person meets it: a spec with that one mistake, what `khorovod validate` says
+//! of it, and the page `docs/problems.md` made from both.
+//!
+//! A fixture's first comments may say how it is run:
+//! - `# args: --strict`: what stands behind `khorovod validate`; `render ...` takes its place;
+//! - `# also: CODE ...`: other codes that this mistake shows;
+//! - `# fill: N`: the word `FILL` stands for so many letters.
+//!
+//! `make bless` writes the files anew; then look at each as a stranger would.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use khorovod::problem::{Code, Fix, Problem, Severity};
+use khorovod::{Inputs, Text};
+
+struct Fixture {
+    /// `wrong-type-2`.
+    name: String,
+    text: String,
+}
+
+impl Fixture {
+    /// The code it shows: its name without a number.
+    fn code(&self) -> &str {
+        match self.name.rsplit_once('-') {
+            Some((code, number)) if number.parse::<u32>().is_ok() => code,
+            _ => &self.name,
+        }
+    }
+
+    /// The words behind `# KEY:`.
+    fn words(&self, key: &str) -> Vec<&str> {
+        let comments = self.text.lines().map_while(|line| line.strip_prefix("# "));
+        let value = comments.filter_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).next();
+        value.unwrap_or_default().split_whitespace().collect()
+    }
+
+    /// Its text with what stands for something replaced.
+    fn filled(&self) -> String {
+        match self.words("fill").first() {
+            Some(count) => self.text.replace("FILL", &"x".repeat(count.parse().unwrap())),
+            None => self.text.clone(),
+        }
+    }
+
+    /// Runs the command on it, in a folder where it has its own name, and returns what is said.
+    fn run(&self, more: &[&str]) -> (i32, String) {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join(format!("{}.yaml", self.name)), self.filled()).unwrap();
+        std::os::unix::fs::symlink(folder().join("overlays"), place.path().join("overlays")).unwrap();
+        let mut args = self.words("args");
+        let render = args.first() == Some(&"render");
+        if !render {
+            args.insert(0, "validate");
+        }
+        let output = Command::new(env!("CARGO_BIN_EXE_khorovod"))
+            .env_clear()
+            .envs([("HOME", place.path().as_os_str()), ("CI", "1".as_ref())])
+            .current_dir(place.path())
+            .args(args)
+            .args(more)
+            .args(["--color", "never", &format!("{}.yaml", self.name)])
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "", "{}: a failure prints nothing", self.name);
+        (output.status.code().expect("it was not killed"), String::from_utf8(output.stderr).unwrap())
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/problems")
+}
+
+fn fixtures() -> Vec<Fixture> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "yaml") {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            all.push(Fixture { name, text: fs::read_to_string(path).unwrap() });
+        }
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+/// The codes in what was said: `error[wrong-type]: ...`.
+fn reported(said: &str) -> BTreeSet<&str> {
+    let code = |line: &'static str, rest: &str| line.len() + rest.find(']').unwrap();
+    said.lines()
+        .filter_map(|line| {
+            ["error[", "warning["].into_iter().find_map(|start| {
+                let rest = line.strip_prefix(start)?;
+                Some(&line[start.len()..code(start, rest)])
+            })
+        })
+        .collect()
+}
+
+/// Compares with a file, or writes it where `KHOROVOD_BLESS` is set.
+fn hold(path: &Path, text: &str, stale: &mut Vec<String>) {
+    if std::env::var_os("KHOROVOD_BLESS").is_some() {
+        fs::write(path, text).unwrap();
+    } else if fs::read_to_string(path).unwrap_or_default() != text {
+        stale.push(path.display().to_string());
+    }
+}
+
+#[test]
+fn every_mistake_is_reported_as_itself_and_nothing_else() {
+    let mut stale = Vec::new();
+    let mut wrong = Vec::new();
+    for fixture in fixtures() {
+        let (exit, said) = fixture.run(&[]);
+        hold(&folder().join(format!("{}.txt", fixture.name)), &said, &mut stale);
+        let expected: BTreeSet<&str> = fixture.words("also").into_iter().chain([fixture.code()]).collect();
+        let found = reported(&said);
+        if found != expected {
+            wrong.push(format!("{}: reports {found:?}", fixture.name));
+        }
+        let errors = said.lines().any(|line| line.starts_with("error["));
+        let strict = fixture.run(&["--strict"]).0;
+        if (exit, strict) != (i32::from(errors), 1) {
+            wrong.push(format!("{}: exits with {exit}, and {strict} under --strict", fixture.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(stale.is_empty(), "not what is said; look at the difference, then `make bless`: {stale:#?}");
+}
+
+#[test]
+fn every_code_has_a_title_an_explanation_and_a_fixture() {
+    let fixtures = fixtures();
+    let shown: BTreeSet<&str> = fixtures.iter().map(Fixture::code).collect();
+    let known: Vec<&str> = khorovod::codes().map(|code| code.name).collect();
+    assert_eq!(known.len(), known.iter().collect::<BTreeSet<_>>().len(), "a code is declared twice");
+    for code in khorovod::codes() {
+        assert!(shown.contains(code.name), "no fixture shows {}", code.name);
+        assert!(code.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'), "{}", code.name);
+        assert!(!code.title().is_empty() && !code.title().ends_with('.'), "{}: {:?}", code.name, code.title());
+        assert!(code.details().len() > 20, "{} explains nothing", code.name);
+    }
+    for name in shown {
+        assert!(known.contains(&name), "there is no code {name}");
+    }
+    let said = fs::read_dir(folder())
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|end| end == "txt"));
+    assert_eq!(said.count(), fixtures.len(), "a fixture is gone and what was said of it is not");
+}
+
+/// What the library finds in a text with every field at its default.
+fn found(text: &str) -> Vec<Problem> {
+    khorovod::check(&Text { name: "job.yaml".to_owned(), text: text.to_owned() }, &Inputs::default()).list
+}
+
+fn mended(text: &str, fix: &Fix) -> String {
+    assert_eq!(fix.span.source, 0, "a fix is an edit of the spec");
+    format!("{}{}{}", &text[..fix.span.start], fix.text, &text[fix.span.end..])
+}
+
+#[test]
+fn every_fix_mends_its_problem() {
+    let mut tried = BTreeSet::new();
+    for fixture in fixtures().iter().filter(|fixture| fixture.words("args").is_empty()) {
+        let text = fixture.filled();
+        let before = found(&text);
+        for problem in before.iter().filter(|problem| problem.fix.is_some()) {
+            let mended = mended(&text, problem.fix.as_ref().unwrap());
+            let after = found(&mended);
+            let same = |list: &[Problem]| {
+                list.iter().filter(|other| other.code == problem.code && other.message == problem.message).count()
+            };
+            let (then, now) = (same(&before), same(&after));
+            assert_eq!(now, then - 1, "{}: {} stays after its fix\n{mended}", fixture.name, problem.message);
+            assert!(
+                after.len() < before.len(),
+                "{}: the fix makes another problem: {after:#?}\n{mended}",
+                fixture.name
+            );
+            tried.insert(problem.code.name);
+        }
+    }
+    for code in ["unknown-field", "unknown-value", "wrong-type", "yaml-key", "yaml-ambiguous", "slots-above-gpus"] {
+        assert!(tried.contains(code), "no fixture has a fix for {code}");
+    }
+}
+
+#[test]
+fn the_page_has_every_code() {
+    let fixtures = fixtures();
+    let mut codes: Vec<&Code> = khorovod::codes().collect();
+    codes.sort_by_key(|code| code.name);
+    let mut page = String::from(
+        "# Problems\n\n<!-- Generated from the code and tests/problems/ by `make bless`. -->\n\n\
+         What khorovod reports, by code. Errors stop a render; warnings do not, unless `--strict` makes them errors.\n\
+         `khorovod explain CODE` says the same offline.\n",
+    );
+    for code in codes {
+        let kind = if code.severity == Severity::Error { "Error" } else { "Warning" };
+        let details: Vec<&str> = code.details().lines().map(str::trim).collect();
+        let _ = write!(page, "\n## {}\n\n{kind}: **{}**\n\n{}\n", code.name, code.title(), details.join("\n"));
+        // A code without a fixture is the concern of another test.
+        let Some(fixture) = fixtures.iter().find(|fixture| fixture.name == code.name) else { continue };
+        let said = fixture.run(&[]).1;
+        let shown: Vec<&str> = said.lines().collect();
+        // The last line counts.
+        let shown = shown.split_last().map_or(&[][..], |(_, rest)| rest).join("\n");
+        let _ = write!(page, "\n```text\n{}\n```\n", shown.trim_end());
+    }
+    let mut stale = Vec::new();
+    hold(&Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/problems.md"), &page, &mut stale);
+    assert!(stale.is_empty(), "docs/problems.md is not what the code says: `make bless`");
+}
