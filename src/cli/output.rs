@@ -7,38 +7,15 @@ use std::path::{Path, PathBuf};
 use super::clean::clean;
 use super::{Failure, Outcome, mode};
 
-/// Writes the whole text to stdout.
+/// Writes the whole text to stdout. A reader that went away is no error.
 pub fn stdout(text: &str) -> Outcome {
-    Stdout::new().write(text)
-}
-
-/// Standard output. A reader that went away is no error.
-pub struct Stdout {
-    stdout: io::StdoutLock<'static>,
-    terminal: bool,
-    gone: bool,
-}
-
-impl Stdout {
-    pub fn new() -> Self {
-        let stdout = io::stdout().lock();
-        Self { terminal: stdout.is_terminal(), stdout, gone: false }
-    }
-
-    /// Writes a part, whole lines at a time.
-    pub fn write(&mut self, text: &str) -> Outcome {
-        if self.gone {
-            return Ok(());
+    let mut stdout = io::stdout().lock();
+    let shown = if stdout.is_terminal() { clean(text) } else { text.into() };
+    match stdout.write_all(shown.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::File(format!("cannot write to standard output: {}", reason(&error))))
         }
-        let shown = if self.terminal { clean(text) } else { text.into() };
-        match self.stdout.write_all(shown.as_bytes()).and_then(|()| self.stdout.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.gone = true,
-            Err(error) => {
-                return Err(Failure::File(format!("cannot write to standard output: {}", reason(&error))));
-            }
-            Ok(()) => {}
-        }
-        Ok(())
+        _ => Ok(()),
     }
 }
 

@@ -59,6 +59,7 @@ attempt() {
     set -m
     watch_workers &
     watcher=$!
+    disown "$watcher"
     set +m
   fi
   while running; do

@@ -21,7 +21,7 @@ finish() {
   epitaph "$2"
   [[ -z $scales ]] || release
   stop_training
-  [[ -z ${sshd:-} ]] || kill "$sshd"
+  [[ -z ${sshd:-} ]] || kill "$sshd" 2>/dev/null
   exit "$1"
 }
 trap 'finish 143 "told to end"' TERM INT

@@ -5,6 +5,8 @@
 # for the agent that it is told to use.
 install_ssh() {
   local program
+  # Once ours is first in PATH it must not find itself.
+  [[ ! -e $generated/real-ssh ]] || return 0
   program=$(type -P ssh) || {
     epitaph "the image has no ssh: install openssh-client"
     return 1

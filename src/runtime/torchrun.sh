@@ -26,7 +26,7 @@ check_limits
 download || exit 1
 
 allowed=$(limit wait-timeout 1800)
-export PET_RDZV_CONF=is_host=$((index == 0)),join_timeout=$allowed
+export PET_RDZV_CONF=is_host=$((index == 0)),${PET_RDZV_CONF:-join_timeout=$allowed}
 if ((index > 0)); then
   until timeout 2 /bin/bash -c "exec 3<>/dev/tcp/$meeting/29400" 2>/dev/null; do
     ((SECONDS < allowed)) || finish 1 "$meeting did not answer within $allowed s"

@@ -49,7 +49,8 @@ chmod -R a+rX "$work"
 
 # The addresses of a case's pods, and the files of a plan. `training` replaces its last words.
 begin() {
-  files=$KHOROVOD_FILES/$1
+  rm -rf "$work/files" && cp -r "$KHOROVOD_FILES/$1" "$work/files" && rm -f "$work"/*.log "$work/scale"
+  files=$work/files
   export files work
   echo "launch=( \"\${runner[@]}\" $2 )" >>"$files/scripts/job.sh"
   {
@@ -64,12 +65,16 @@ begin() {
   sleep 0.5
 }
 
-launcher() { timeout -k 1 "${1:-60}" "$here/pod.sh" mnist-bcdfgh-launcher 10.88.0.2 launcher.sh >"$work/launcher.log" 2>&1; }
+launcher() { timeout -k 1 60 "$here/pod.sh" mnist-bcdfgh-launcher 10.88.0.2 launcher.sh >"$work/launcher.log" 2>&1; }
 
 finish() {
   kill "$api"
   wait "$api" 2>/dev/null
+  ip netns list | while read -r pod _; do ip netns delete "$pod"; done
 }
+
+# limit NAME VALUE: as an edit of J-current would.
+limit() { echo "$2" >"$files/current/$1"; }
 
 # expect CODE TEXT...: what the launcher must have ended with and said.
 expect() {
@@ -91,7 +96,123 @@ case_trains() {
   code=$?
   expect 0 "the world is right: 4 ranks on 2 hosts" "rank on mnist-bcdfgh-worker-1, of the pod" "released the workers"
   [[ $(grep -c "^rank on" "$work/launcher.log") == 4 ]] || fail "not four ranks"
-  [[ $(tail -n 1 "$work/scale") == 0 ]] || fail "the workers stay"
+  released
+  finish
+}
+
+# wait_for TEXT: until the launcher has said it.
+wait_for() {
+  local tries
+  for ((tries = 0; tries < 100; tries++)); do
+    grep -qF -- "$1" "$work/launcher.log" 2>/dev/null && return
+    sleep 0.2
+  done
+  fail "nobody said in time: $1"
+}
+
+released() { [[ $(tail -n 1 "$work/scale") == 0 ]] || fail "the workers stay"; }
+
+case_fails() {
+  begin statefulset "bash -c 'exit 3'"
+  limit retries 1
+  launcher
+  code=$?
+  expect 42 "attempt 1 of 2 failed" "failed after 2 attempts; the last: training ended with code 3"
+  released
+  finish
+}
+
+case_counts_dead_launchers() {
+  FAILED=4 begin statefulset true
+  launcher
+  code=$?
+  expect 42 "4 launchers died, and retries are 3"
+  released
+  finish
+}
+
+case_names_the_missing() {
+  begin statefulset true
+  limit wait-timeout 3
+  sed -i /worker-1/d "$work/hosts"
+  launcher
+  code=$?
+  expect 42 "1 of 2 workers did not answer on port 2222 within 3 s: mnist-bcdfgh-worker-1.mnist"
+  released
+  finish
+}
+
+case_notices_a_silent_worker() {
+  begin statefulset "sleep 300"
+  limit retries 0
+  launcher &
+  wait_for launching
+  ip -n mnist-bcdfgh-worker-1 link set eth0 down
+  wait $!
+  code=$?
+  expect 42 "lost worker mnist-bcdfgh-worker-1.mnist"
+  released
+  finish
+}
+
+case_steps_aside() {
+  begin statefulset "sleep 300"
+  launcher &
+  wait_for launching
+  limit run zzzzzz
+  wait $!
+  code=$?
+  expect 43 "superseded: run zzzzzz is current"
+  released
+  finish
+}
+
+case_keeps_its_deadline() {
+  begin statefulset "sleep 300"
+  limit deadline 8
+  launcher
+  code=$?
+  expect 44 "past its deadline of 8 s"
+  released
+  finish
+}
+
+case_releases_when_told_to_end() {
+  begin statefulset "sleep 300"
+  launcher &
+  wait_for launching
+  ip netns pids mnist-bcdfgh-launcher | while read -r pid; do
+    [[ $(tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline") != "/bin/bash /etc/khorovod/scripts/launcher.sh " ]] || kill -TERM "$pid"
+  done
+  wait $!
+  code=$?
+  expect 143 "told to end"
+  released
+  finish
+}
+
+case_wants_the_mpi_of_the_spec() {
+  begin statefulset true
+  echo mpi=intelmpi >>"$files/scripts/job.sh"
+  launcher
+  code=$?
+  expect 42 "the image has openmpi" "the spec says intelmpi"
+  finish
+}
+
+# One Indexed Job under MPICH; its hostfile is made in the pod.
+# shellcheck disable=SC2016 # for the script
+case_indexed() {
+  local hydra="HYDRA_HOST_FILE=/horovod/generated/hostfile HYDRA_LAUNCHER_EXEC=/horovod/generated/bin/ssh"
+  type -P mpirun.mpich >/dev/null || { echo "skipped indexed: no mpich"; return; }
+  begin indexed "bash -c 'echo rank on \$(hostname), \$MODE'"
+  echo 'runner=(mpirun -np 4 -f /horovod/generated/hostfile -localhost mnist-bcdfgh-0.mnist); launch=("${runner[@]}" "${launch[@]:5}")' >>"$files/scripts/job.sh"
+  printf '10.88.0.1%s mnist-bcdfgh-%s.mnist\n' 0 0 1 1 >"$work/hosts"
+  MPI=mpich MORE="$hydra JOB_COMPLETION_INDEX=1" "$here/pod.sh" mnist-bcdfgh-1 10.88.0.11 indexed.sh >"$work/other.log" 2>&1 &
+  MPI=mpich MORE="$hydra JOB_COMPLETION_INDEX=0" timeout -k 1 60 "$here/pod.sh" mnist-bcdfgh-0 10.88.0.10 indexed.sh >"$work/launcher.log" 2>&1
+  code=$?
+  expect 0 "the world is right: 4 ranks on 2 hosts under mpich" "rank on mnist-bcdfgh-1, of the pod"
+  kill -KILL %%
   finish
 }
 

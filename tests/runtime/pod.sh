@@ -3,6 +3,8 @@
 # host name and root, user 65532, no capability. Ends with the script's code.
 set -eu
 name=$1 address=$2 script=$3
+# From the caller: the folder of its pods, and the files of the plan.
+: "${work:?}" "${files:?}"
 
 if [[ ${4:-} != inside ]]; then
   ip netns delete "$name" 2>/dev/null || true
@@ -36,9 +38,10 @@ mkdir -p "$root/run/secrets/kubernetes.io/serviceaccount"
 mount --bind "$work/account" "$root/run/secrets/kubernetes.io/serviceaccount"
 cp "$files/scripts/passwd" "$root/etc/passwd"
 cp "$work/hosts" "$root/etc/hosts"
-rm -f "$root/dev/termination-log"
+if [[ -n ${MPI:-} ]]; then ln -sf "mpirun.$MPI" "$root/usr/bin/mpirun"; fi
 cd /
+# shellcheck disable=SC2086 # words
 exec chroot "$root" setpriv --reuid 65532 --regid 65532 --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs \
   env -i PATH="$PATH" HOSTNAME="$name" MODE="of the pod" KUBERNETES_SERVICE_HOST=10.88.0.1 KUBERNETES_SERVICE_PORT=6443 \
   OMPI_MCA_plm_rsh_agent=/horovod/generated/bin/ssh OMPI_MCA_plm_rsh_no_tree_spawn=1 OMPI_MCA_orte_keep_fqdn_hostnames=true \
-  /bin/bash "/etc/khorovod/scripts/$script"
+  ${MORE:-} /bin/bash "/etc/khorovod/scripts/$script"
