@@ -13,6 +13,7 @@ use crate::objects::{self, Object};
 use crate::plan::Plan;
 use crate::problem::{Problem, Problems, Severity, SourceId, Span, codes};
 use crate::source::{self, Kind, Node};
+use crate::spec::valid::LauncherKind;
 use crate::spec::{self, Spec};
 use crate::{Document, Inputs, Keys, Rendered, Text, runtime};
 
@@ -60,7 +61,10 @@ codes! {
 struct Job {
     /// The piece of the stream it takes the place of.
     piece: Range<usize>,
-    document: Node,
+    /// Where its name stands.
+    name: Span,
+    /// Where its patches' targets stand.
+    targets: Vec<Span>,
     spec: Spec,
 }
 
@@ -100,7 +104,7 @@ impl<'a> Stream<'a> {
                 }
             }
             if let Some(spec) = spec::read(&document, self.inputs.kube_version, &mut self.problems) {
-                jobs.push(Job { piece: piece.body, document, spec });
+                jobs.push(Job { piece: piece.body, name: name(&document), targets: targets(&document), spec });
             }
         }
         if seen == 0 {
@@ -149,8 +153,35 @@ impl<'a> Stream<'a> {
             let key = (job.spec.namespace.as_deref(), job.spec.name.as_str());
             if let Some(first) = seen.insert(key, job) {
                 let message = format!("two jobs are called `{}`", job.spec.name);
-                let problem = Problem::new(&DUPLICATE_JOB, name_span(job), message).here("again here");
-                self.problems.push(problem.and(name_span(first), "first here").hint("rename one of them"));
+                let problem = Problem::new(&DUPLICATE_JOB, job.name, message).here("again here");
+                self.problems.push(problem.and(first.name, "first here").hint("rename one of them"));
+            }
+        }
+    }
+
+    fn check_keys(&mut self, job: &Job) {
+        let needs = job.spec.launcher.kind != LauncherKind::Torchrun && job.spec.ssh.secret.is_none();
+        if needs && matches!(self.inputs.keys, Keys::Missing) {
+            let problem = Problem::new(&NO_KEYS, job.name, "there is nothing to make this job's ssh keys from");
+            self.problems.push(problem.hint(
+                "give `--ssh-seed FILE`, set `KHOROVOD_SSH_SEED`, or name a Secret in `spec.ssh.secret`; `khorovod explain no-ssh-keys` shows how",
+            ));
+        }
+    }
+
+    fn check_patches(&mut self, job: &Job) {
+        if job.spec.patches.is_empty() {
+            return;
+        }
+        let (plan, files) = plan(job.spec.clone());
+        let keys = keys(&plan, &self.inputs.keys);
+        let files = pairs(&files);
+        let objects = objects::build(&plan, &files, &keys);
+        for (patch, target) in plan.spec.patches.iter().zip(&job.targets) {
+            if !objects.iter().any(|object| objects::concerns(patch, object.kind, &object.metadata.name)) {
+                let problem = Problem::new(&UNUSED_PATCH, *target, "no object of this job takes the patch");
+                self.problems
+                    .push(problem.hint("`khorovod plan` lists the objects; `*` in a name stands for any characters"));
             }
         }
     }
@@ -266,9 +297,18 @@ fn first_line(text: &str, part: Span) -> Span {
     Span { end: part.start + line, ..part }
 }
 
-fn name_span(job: &Job) -> Span {
-    let name = job.document.get("metadata").and_then(|metadata| metadata.get("name"));
-    name.map_or(job.document.span, |name| name.span)
+fn name(document: &Node) -> Span {
+    let name = document.get("metadata").and_then(|metadata| metadata.get("name"));
+    name.map_or(document.span, |name| name.span)
+}
+
+fn targets(document: &Node) -> Vec<Span> {
+    match document.get("spec").and_then(|spec| spec.get("patches")).map(|node| &node.kind) {
+        Some(Kind::List(patches)) => {
+            patches.iter().map(|patch| patch.get("target").map_or(patch.span, |target| target.span)).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The plan of a valid spec, its run named.
@@ -315,57 +355,52 @@ fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
 
 /// See [`crate::render`].
 pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
+    let mut out = Output::new(&text.text);
+    let warnings = compile(text, inputs, &mut out, |_| {})?;
+    out.copy(text.text.len());
+    Ok(Rendered { text: out.text, documents: out.documents, warnings })
+}
+
+/// See [`crate::render_to`].
+pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&str)) -> Result<Problems, Problems> {
+    const PART: usize = 256 << 10;
+    let mut out = Output::new(&text.text);
+    let warnings = compile(text, inputs, &mut out, |out| {
+        if out.text.len() > PART {
+            write(&out.text);
+            out.text.clear();
+            out.documents.clear();
+        }
+    })?;
+    write(&out.text);
+    write(&text.text[out.done..]);
+    Ok(warnings)
+}
+
+/// Replaces every job, calling `after` behind each. Whatever can be found wrong is found before
+/// the first.
+fn compile(
+    text: &Text,
+    inputs: &Inputs,
+    out: &mut Output<'_>,
+    mut after: impl FnMut(&mut Output<'_>),
+) -> Result<Problems, Problems> {
     let mut stream = Stream::new(text, inputs);
     let jobs = stream.jobs();
-    let mut out = Output::new(&text.text);
-    for Job { piece, document, spec } in jobs {
+    for job in &jobs {
+        stream.check_keys(job);
+        stream.check_patches(job);
+    }
+    if stream.fails() {
+        return Err(stream.finish());
+    }
+    for Job { piece, spec, .. } in jobs {
         let (plan, files) = plan(spec);
-        if stream.fails() {
-            // Nothing will be written, but the patches of later jobs are still looked at.
-            check_patches(&mut stream, &document, &objects::build(&plan, &pairs(&files), &[]));
-            continue;
-        }
         let keys = keys(&plan, &inputs.keys);
-        if keys.is_empty() && plan.uses_ssh() && plan.spec.ssh.secret.is_none() && matches!(inputs.keys, Keys::Missing)
-        {
-            stream.problems.push(no_keys(&document));
-            continue;
-        }
-        let files = pairs(&files);
-        let objects = objects::build(&plan, &files, &keys);
-        check_patches(&mut stream, &document, &objects);
-        out.replace(piece, &objects);
+        out.replace(piece, &objects::build(&plan, &pairs(&files), &keys));
+        after(out);
     }
-    let failed = stream.fails();
-    let found = stream.finish();
-    if failed { Err(found) } else { Ok(out.finish(found)) }
-}
-
-fn no_keys(document: &Node) -> Problem {
-    let name = document.get("metadata").and_then(|metadata| metadata.get("name"));
-    let problem = Problem::new(
-        &NO_KEYS,
-        name.map_or(document.span, |name| name.span),
-        "there is nothing to make this job's ssh keys from",
-    );
-    problem.hint("give `--ssh-seed FILE`, set `KHOROVOD_SSH_SEED`, or name a Secret in `spec.ssh.secret`; `khorovod explain no-ssh-keys` shows how")
-}
-
-fn check_patches(stream: &mut Stream<'_>, document: &Node, objects: &[Object<'_>]) {
-    let patches = document.get("spec").and_then(|spec| spec.get("patches"));
-    let Some(Kind::List(nodes)) = patches.map(|node| &node.kind) else { return };
-    for node in nodes {
-        let text =
-            |key: &str| node.get("target").and_then(|target| target.get(key)).and_then(Node::text).map(str::to_owned);
-        let patch = spec::valid::Patch { kind: text("kind"), name: text("name"), patch: serde_json::Value::Null };
-        if !objects.iter().any(|object| objects::concerns(&patch, object.kind, &object.metadata.name)) {
-            let span = node.get("target").map_or(node.span, |target| target.span);
-            let problem = Problem::new(&UNUSED_PATCH, span, "no object of this job takes the patch");
-            stream
-                .problems
-                .push(problem.hint("names carry the run's, for which a pattern writes `*`: `mnist-*-worker`; `khorovod plan` lists the objects"));
-        }
-    }
+    Ok(stream.finish())
 }
 
 /// The output as it grows.
@@ -412,21 +447,13 @@ impl<'a> Output<'a> {
         self.text.push_str(&self.input[self.done..end]);
         self.done = end;
     }
-
-    fn finish(mut self, warnings: Problems) -> Rendered {
-        self.copy(self.input.len());
-        Rendered { text: self.text, documents: self.documents, warnings }
-    }
 }
 
 /// See [`crate::check`].
 pub fn check(text: &Text, inputs: &Inputs) -> Problems {
     let mut stream = Stream::new(text, inputs);
-    for Job { document, spec, .. } in stream.jobs() {
-        if !spec.patches.is_empty() {
-            let (plan, files) = plan(spec);
-            check_patches(&mut stream, &document, &objects::build(&plan, &pairs(&files), &[]));
-        }
+    for job in stream.jobs() {
+        stream.check_patches(&job);
     }
     stream.finish()
 }
@@ -439,13 +466,12 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
     let mut stream = Stream::new(text, inputs);
     let jobs = stream.jobs();
     let mut plans = Vec::with_capacity(jobs.len());
-    for Job { document, spec, .. } in jobs {
-        let (plan, files) = plan(spec);
+    for job in jobs {
+        stream.check_patches(&job);
+        let (plan, files) = plan(job.spec);
         let names = {
-            let keys = keys(&plan, &inputs.keys);
-            let files = pairs(&files);
+            let (keys, files) = (keys(&plan, &inputs.keys), pairs(&files));
             let objects = objects::build(&plan, &files, &keys);
-            check_patches(&mut stream, &document, &objects);
             objects.iter().map(|object| (object.kind, object.metadata.name.to_string())).collect()
         };
         plans.push((plan, names));

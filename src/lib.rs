@@ -105,6 +105,12 @@ pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
     compile::render(text, inputs)
 }
 
+/// As [`render`], but hands the stream over in parts, so that it is never held as a whole. Nothing
+/// is handed over before everything has been checked. Answers with the warnings.
+pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&str)) -> Result<Problems, Problems> {
+    compile::render_to(text, inputs, write)
+}
+
 /// Finds everything wrong with a stream, errors and warnings.
 pub fn check(text: &Text, inputs: &Inputs) -> Problems {
     compile::check(text, inputs)

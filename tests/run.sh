@@ -22,6 +22,15 @@ docs() { tests/docs.py; }
 
 layers() { tests/layers.py; }
 
+# Whole runs on this machine, over real ssh and Open MPI; says so where it cannot.
+runtime() {
+    if [ "$(id -u)" = 0 ]; then
+        need mpirun openmpi-bin && need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd &&
+            need ip iproute2 -V || return
+    fi
+    tests/runtime/local.sh
+}
+
 # With a build of what is in it, so that nothing a user needs is left out.
 package() { cargo package --locked --allow-dirty; }
 

@@ -7,15 +7,38 @@ use std::path::{Path, PathBuf};
 use super::clean::clean;
 use super::{Failure, Outcome, mode};
 
-/// Writes the whole text to stdout. A reader that went away is no error.
+/// Writes the whole text to stdout.
 pub fn stdout(text: &str) -> Outcome {
-    let mut stdout = io::stdout().lock();
-    let shown = if stdout.is_terminal() { clean(text) } else { text.into() };
-    match stdout.write_all(shown.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::File(format!("cannot write to standard output: {}", reason(&error))))
+    Stdout::new().write(text)
+}
+
+/// Standard output. A reader that went away is no error.
+pub struct Stdout {
+    stdout: io::StdoutLock<'static>,
+    terminal: bool,
+    gone: bool,
+}
+
+impl Stdout {
+    pub fn new() -> Self {
+        let stdout = io::stdout().lock();
+        Self { terminal: stdout.is_terminal(), stdout, gone: false }
+    }
+
+    /// Writes a part, whole lines at a time.
+    pub fn write(&mut self, text: &str) -> Outcome {
+        if self.gone {
+            return Ok(());
         }
-        _ => Ok(()),
+        let shown = if self.terminal { clean(text) } else { text.into() };
+        match self.stdout.write_all(shown.as_bytes()).and_then(|()| self.stdout.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.gone = true,
+            Err(error) => {
+                return Err(Failure::File(format!("cannot write to standard output: {}", reason(&error))));
+            }
+            Ok(()) => {}
+        }
+        Ok(())
     }
 }
 
