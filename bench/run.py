@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 
 import inputs
 from inputs import ROOT, render
@@ -52,14 +53,16 @@ class Bench:
         rows = []
         for command in commands:
             one, ratio = times[command.name], times[command.name].median / times[beside].median
-            spent = [f"{value:.2f}" for value in (one.least, one.median, one.most)]
+            cpu = median(one.cpu)
+            spent = [f"{value:.2f}" for value in (one.least, one.median, one.most, cpu)]
             rows.append((command.name, f"`{command}`", *spent, f"{ratio:.2f}"))
             self.figures[f"{title}: {command.name}"] = {
                 "median_ms": one.median,
                 "min_ms": one.least,
                 "max_ms": one.most,
+                "cpu_ms": cpu,
             }
-        self.table(f"{title}, {rounds} rounds, ms", ("", "command", "min", "median", "max", f"÷ {beside}"), rows)
+        self.table(f"{title}, {rounds} rounds, ms", ("", "command", "min", "median", "max", "CPU", f"÷ {beside}"), rows)
         return times
 
     def memory(self, title, commands):
@@ -149,7 +152,8 @@ class Bench:
         head = [
             "# Last figures\n",
             "Written by `make bench`. Whole processes, from spawn to exit, output into a file; the runs of a table are",
-            "interleaved, and min, median and max show the noise of the machine.\n",
+            "interleaved, and min, median and max show the noise of the machine,",
+            "and CPU is the median of user and system time.\n",
             self.figures["machine"],
         ]
         (HERE / "results.md").write_text("\n".join([*head, *self.text, *details]) + "\n")
