@@ -8,6 +8,7 @@ mod hosts;
 mod launch;
 mod level;
 
+use crate::spec::limits::{MAX_CONFIG_MAP, json_size};
 use crate::spec::valid::{CodeSource, Controller, LauncherKind, Spec, VolumeSource};
 
 pub use level::Level;
@@ -16,8 +17,6 @@ pub use level::Level;
 pub const GENERATED: &str = "/horovod/generated";
 /// The port of torchrun's rendezvous at index 0.
 pub const RENDEZVOUS_PORT: u16 = 29_400;
-/// What `kubectl apply` can still carry in its annotation, with room for labels and the rest.
-pub const MAX_CONFIG_MAP: usize = 200 << 10;
 
 /// The shape a job takes in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +111,6 @@ impl Plan {
             level: level::level(&spec),
             spec,
         };
-        plan.launch = launch::launch(&plan);
         plan.name_run(String::new());
         plan
     }
@@ -123,6 +121,7 @@ impl Plan {
         self.teams = hosts::teams(self);
         self.hostfile = hosts::hostfile(self);
         self.env = environment::environment(self);
+        self.launch = launch::launch(self);
     }
 
     /// `<job>-<run>`: the stem of everything that belongs to the run.
@@ -133,8 +132,16 @@ impl Plan {
     /// The host rank 0 runs on.
     pub fn first_host(&self) -> String {
         match self.spec.launcher.runs_ranks {
-            true => format!("{}-launcher.{}", self.stem(), self.spec.name),
+            true => self.launcher_host(),
             false => self.teams.first().map_or_else(String::new, |team| team.host(0, &self.spec.name)),
+        }
+    }
+
+    /// The host the launch command runs on.
+    pub fn launcher_host(&self) -> String {
+        match self.shape {
+            Shape::StatefulSet => format!("{}-launcher.{}", self.stem(), self.spec.name),
+            Shape::IndexedJob | Shape::Torchrun => self.first_host(),
         }
     }
 
@@ -168,14 +175,4 @@ fn chunks(files: &[(String, String)]) -> Vec<Vec<(String, String)>> {
         chunks.last_mut().into_iter().for_each(|chunk| chunk.push((name.clone(), text.clone())));
     }
     chunks
-}
-
-/// The bytes a text takes as a JSON string, as Go writes it (`<`, `>` and `&` escaped).
-pub fn json_size(text: &str) -> usize {
-    let size = |byte: u8| match byte {
-        b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
-        b'<' | b'>' | b'&' | 0..=0x1f | 0x7f => 6,
-        _ => 1,
-    };
-    text.bytes().map(size).sum::<usize>() + 2
 }

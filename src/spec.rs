@@ -2,6 +2,7 @@
 //! problem at once.
 
 pub mod field;
+pub mod limits;
 mod lower;
 pub mod quantity;
 mod raw;

@@ -110,7 +110,7 @@ pub fn launcher<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
                 parallelism: None,
                 active_deadline_seconds: lifecycle.deadline.map(|deadline| deadline + DEADLINE_GRACE),
                 ttl_seconds_after_finished: lifecycle.ttl_after_finished,
-                backoff_limit: Some(LAUNCHERS),
+                backoff_limit: Some(if plan.scales() { LAUNCHERS } else { plan.spec.launcher.retries.into() }),
                 success_policy: None,
                 pod_failure_policy: failure_policy("launcher"),
                 template: pod::template(plan, Part::Launcher, files),

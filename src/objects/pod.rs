@@ -90,6 +90,8 @@ struct PodSpec<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     image_pull_secrets: Vec<Named<'a>>,
     security_context: security::Pod,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    init_containers: Option<[container::Container<'a>; 1]>,
     containers: [container::Container<'a>; 1],
     volumes: Vec<volumes::Volume<'a>>,
 }
@@ -118,6 +120,7 @@ pub fn template<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> PodTempla
             placement: placement::build(plan, part),
             image_pull_secrets: spec.image.pull_secrets.iter().map(|name| Named { name: name.into() }).collect(),
             security_context: security::pod(&spec.security),
+            init_containers: volumes::makes_passwd(files).then(|| [container::passwd(plan, part)]),
             containers: [container::build(plan, part, mounts)],
             volumes,
         },

@@ -66,6 +66,10 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     let slots = spec.groups.first().map_or(1, |group| group.slots);
     set(env, "PET_NPROC_PER_NODE", slots.to_string());
     set(env, "PET_MAX_RESTARTS", spec.launcher.retries.to_string());
+    if spec.observability.rank_prefix {
+        // Standard output and errors both, each line behind its rank.
+        set(env, "PET_TEE", "3");
+    }
     match &spec.elastic {
         Some(elastic) => {
             set(env, "PET_NNODES", format!("{}:{}", elastic.min_workers, elastic.max_workers));

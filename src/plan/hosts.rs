@@ -1,6 +1,7 @@
 //! Who stands in the hostfile, under which name, with how many slots.
 
-use super::{MAX_CONFIG_MAP, Plan, Shape, Team};
+use super::{Plan, Shape, Team};
+use crate::spec::limits::MAX_CONFIG_MAP;
 use crate::spec::valid::{LauncherKind, Mpi};
 
 /// The worker groups with their workloads' names.

@@ -40,7 +40,14 @@ fn mpirun(plan: &Plan) -> Vec<String> {
                 words.extend(["--bind-to".to_owned(), "none".to_owned()]);
             }
         }
-        Mpi::IntelMpi | Mpi::Mpich => words.extend(["-f".to_owned(), hostfile]),
+        // Workers call back to the launcher by this name; its own short one they cannot resolve.
+        Mpi::IntelMpi | Mpi::Mpich => {
+            words.extend(["-f".to_owned(), hostfile, "-localhost".to_owned(), plan.launcher_host()]);
+        }
+    }
+    if plan.spec.observability.rank_prefix {
+        let prefix = if plan.spec.launcher.mpi == Mpi::OpenMpi { "--tag-output" } else { "-prepend-rank" };
+        words.extend((!given(prefix)).then(|| prefix.to_owned()));
     }
     words
 }

@@ -199,6 +199,7 @@ impl<'t> Tree<'t, '_> {
         loop {
             let (key, key_span) = match self.next()? {
                 (Event::MappingEnd, last) => {
+                    self.refuse_duplicates(&entries);
                     end = end.max(flow_end(span, last));
                     return Ok(Node { span: Span { end, ..span }, kind: Kind::Map(entries) });
                 }
@@ -216,19 +217,23 @@ impl<'t> Tree<'t, '_> {
             let value = self.node(event, at, depth + 1)?;
             end = end.max(value.span.end).max(key_span.end);
             if let Some(key) = self.key(&key) {
-                let earlier = entries.iter().find(|entry| entry.key == key);
-                if let Some(earlier) = earlier {
-                    let message = format!("the key `{key}` stands twice");
-                    self.problems.push(
-                        Problem::new(&DUPLICATE_KEY, key_span, message)
-                            .here("again here")
-                            .and(earlier.key_span, "first here")
-                            .hint("remove one of the two"),
-                    );
-                } else {
-                    entries.push(Entry { key, key_span, value });
-                }
+                entries.push(Entry { key, key_span, value });
             }
+        }
+    }
+
+    /// By order, so that a map of many keys costs little more than a sort.
+    fn refuse_duplicates(&mut self, entries: &[Entry]) {
+        let mut order: Vec<&Entry> = entries.iter().collect();
+        order.sort_by(|a, b| a.key.cmp(&b.key));
+        for pair in order.windows(2).filter(|pair| pair[0].key == pair[1].key) {
+            let message = format!("the key `{}` stands twice", pair[1].key);
+            self.problems.push(
+                Problem::new(&DUPLICATE_KEY, pair[1].key_span, message)
+                    .here("again here")
+                    .and(pair[0].key_span, "first here")
+                    .hint("remove one of the two"),
+            );
         }
     }
 

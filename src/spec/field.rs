@@ -99,6 +99,9 @@ pub struct Reader<'n, 'p> {
     path: Vec<Step<'n>>,
 }
 
+/// Past these, a document is garbage.
+const MAX_PROBLEMS: usize = 1_000;
+
 enum Step<'n> {
     Key(&'n Entry),
     Index(usize),
@@ -110,9 +113,11 @@ impl<'n, 'p> Reader<'n, 'p> {
         Self { problems, path: Vec::new() }
     }
 
-    /// Pushes a problem.
+    /// Pushes a problem, up to as many as anybody will read.
     pub fn push(&mut self, problem: Problem) {
-        self.problems.push(problem);
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(problem);
+        }
     }
 
     /// Where we are: `spec.storage[0].mountPath`.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::volumes::Mount;
+use super::volumes::{self, Mount};
 use super::{Part, security};
 use crate::objects::meta::{Named, Text};
 use crate::plan::Plan;
@@ -149,6 +149,22 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, mounts: Vec<Mount<'a>>) -> Cont
         security_context: security::container(&spec.security, ranks.is_some_and(|group| group.rdma)),
         termination_message_policy: "FallbackToLogsOnError",
         volume_mounts: mounts,
+    }
+}
+
+/// Makes the passwd file where the platform chooses the user id.
+pub fn passwd<'a>(plan: &'a Plan, part: Part<'a>) -> Container<'a> {
+    Container {
+        name: "passwd",
+        command: ["/bin/bash", "/etc/khorovod/scripts/passwd.sh"],
+        working_dir: None,
+        env: Vec::new(),
+        env_from: Vec::new(),
+        ports: Vec::new(),
+        readiness_probe: None,
+        liveness_probe: None,
+        // As much as the pod has anyway, so that it stays Guaranteed and no quota refuses it.
+        ..build(plan, part, volumes::for_passwd())
     }
 }
 

@@ -137,6 +137,9 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> (Vec<Volume<
         shelf.add("khorovod-current", "/etc/khorovod/current", current);
     }
     shelf.scratch("khorovod-generated", GENERATED, Some("Memory"), Some("64Mi"));
+    if makes_passwd(files) {
+        shelf.mount("khorovod-generated", "/etc/passwd", true).sub_path = Some("passwd");
+    }
     if let Some(group) = part.ranks(plan) {
         shelf.scratch("khorovod-shm", "/dev/shm", Some("Memory"), Some(group.shm.as_str()));
     }
@@ -150,6 +153,22 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> (Vec<Volume<
         storage(&mut shelf, part, index, volume);
     }
     (shelf.volumes, shelf.mounts)
+}
+
+/// Whether the pods make their passwd file themselves, since only they know their user id.
+pub fn makes_passwd(files: &[File]) -> bool {
+    files.iter().any(|file| file.0 == "passwd.sh")
+}
+
+/// The mounts of the container that makes it.
+pub fn for_passwd<'a>() -> Vec<Mount<'a>> {
+    let mount = |name: &'static str, path: &'static str, read_only| Mount {
+        name: name.into(),
+        path: path.into(),
+        sub_path: None,
+        read_only,
+    };
+    vec![mount("khorovod-scripts", "/etc/khorovod/scripts", true), mount("khorovod-generated", GENERATED, false)]
 }
 
 /// The keys a part needs, and no other.

@@ -1,9 +1,9 @@
 //! Sizes Kubernetes and Linux put a limit to.
 
 use super::Case;
-use crate::plan::{MAX_CONFIG_MAP, json_size};
 use crate::problem::{Problem, codes};
 use crate::source::{Kind, Node};
+use crate::spec::limits::{MAX_CONFIG_MAP, json_size};
 
 codes! {
     /// A file too large for a ConfigMap

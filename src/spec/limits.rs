@@ -1,0 +1,14 @@
+//! Sizes that Kubernetes and `kubectl` put a limit to.
+
+/// What `kubectl apply` can still carry in its annotation, with room for labels and the rest.
+pub const MAX_CONFIG_MAP: usize = 200 << 10;
+
+/// The bytes a text takes as a JSON string, as Go writes it (`<`, `>` and `&` escaped).
+pub fn json_size(text: &str) -> usize {
+    let size = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+        b'<' | b'>' | b'&' | 0..=0x1f | 0x7f => 6,
+        _ => 1,
+    };
+    text.bytes().map(size).sum::<usize>() + 2
+}
