@@ -146,14 +146,23 @@ impl Block<'_> {
     }
 }
 
+/// A line break, and the spaces most lines start with.
+const LINE: &str = "\n                                                                ";
+
 fn indent(out: &mut String, columns: usize) {
-    const SPACES: &str = "                                                                ";
     let mut left = columns;
-    while left > SPACES.len() {
-        out.push_str(SPACES);
-        left -= SPACES.len();
+    while left >= LINE.len() {
+        out.push_str(&LINE[1..]);
+        left -= LINE.len() - 1;
     }
-    out.push_str(&SPACES[..left]);
+    out.push_str(&LINE[1..=left]);
+}
+
+/// Starts a line at a column.
+fn line_at(out: &mut String, column: usize) {
+    let at_once = column.min(LINE.len() - 1);
+    out.push_str(&LINE[..=at_once]);
+    indent(out, column - at_once);
 }
 
 macro_rules! bare {

@@ -70,11 +70,22 @@ fn odd(c: char) -> bool {
 
 /// Writes a value whose lines, where it has several, stand at `column`.
 pub fn value(text: &str, column: usize, out: &mut String) {
+    if text.len() > 256 && simple(text) && text.contains('\n') && block(text, column, out) {
+        return;
+    }
     let classes = classes(text);
     if classes & (NEWLINE | CONTROL) == NEWLINE && block(text, column, out) {
         return;
     }
     short(text, classes, out);
+}
+
+/// Whether a text is of printable ASCII, tabs and line breaks alone. Two comparisons a byte, for
+/// scripts, which are most of what is written.
+#[allow(clippy::needless_bitwise_bool)]
+fn simple(text: &str) -> bool {
+    let odd = |byte: u8| (byte.wrapping_sub(0x20) > 0x5e) & (byte != b'\n') & (byte != b'\t');
+    text.as_bytes().chunks(64).all(|chunk| !chunk.iter().fold(false, |any, byte| any | odd(*byte)))
 }
 
 /// Writes a text on one line.
@@ -114,10 +125,11 @@ fn block(text: &str, column: usize, out: &mut String) -> bool {
     let text = text.strip_suffix('\n').unwrap_or(text);
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
-        out.push('\n');
         if start < end {
-            super::indent(out, column);
+            super::line_at(out, column);
             out.push_str(&text[start..end]);
+        } else {
+            out.push('\n');
         }
         start = end + 1;
     }
