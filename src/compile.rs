@@ -125,7 +125,7 @@ impl<'a> Stream<'a> {
         let mut found = Vec::new();
         let span = Span { source: 0, start: body.start, end: body.end };
         let Ok(document) = source::parse(text, span, &mut found) else {
-            let ours = text.lines().any(claims_ours);
+            let ours = claims_ours(text);
             *seen += usize::from(ours);
             self.problems.extend(found.into_iter().filter(|_| ours));
             return None;
@@ -264,10 +264,21 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Whether a line of a broken document says that it is ours.
-fn claims_ours(line: &str) -> bool {
-    let value = |key: &str| line.strip_prefix(key).map(|value| value.trim().trim_matches(['"', '\'']));
-    value("apiVersion:").is_some_and(|value| value.starts_with("khorovod.dev/")) || value("kind:") == Some(spec::KIND)
+/// Whether a broken document says that it is ours.
+fn claims_ours(text: &str) -> bool {
+    let flow = text.trim_start().starts_with('{');
+    // In flow style the keys stand anywhere; else at the beginning of a line, or it is another's text.
+    let divides = |c: char| c == '\n' || flow && c == ',';
+    text.split(divides).any(|entry| {
+        let Some((key, value)) = entry.split_once(':') else { return false };
+        let key = if flow { key.trim_start_matches(['{', ' ', '\t', '\r']) } else { key };
+        let value = value.trim().trim_matches(['"', '\'', '}']);
+        match key.trim_end().trim_matches(['"', '\'']) {
+            "apiVersion" => value.starts_with("khorovod.dev/"),
+            "kind" => value == spec::KIND,
+            _ => false,
+        }
+    })
 }
 
 /// A document of our group, or of our kind with no group, or with one that is nearly ours.

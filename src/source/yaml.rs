@@ -320,6 +320,9 @@ fn syntax_hint(kind: &ErrorKind) -> Option<&'static str> {
         | ErrorKind::UnclosedFlowCollection { .. } => "a `{` or `[` before this is not closed, or a comma is missing",
         ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => "a quote before this is not closed",
         ErrorKind::UnknownQuotedScalarEscape => "in double quotes `\\` begins an escape; use single quotes",
+        ErrorKind::UnexpectedCharacter { character } if character.is_control() || *character > '\u{fff0}' => {
+            "remove it, or write it as an escape in double quotes: `\"\\u007f\"`"
+        }
         ErrorKind::UnexpectedCharacter { .. } => "put the value in quotes",
         ErrorKind::UnknownAnchor => "name it with `&` before this, in the same document",
         _ => return None,

@@ -1,6 +1,8 @@
 //! The types a single value can have: each knows its form, its schema, and what to say when a
 //! text does not fit.
 
+use std::borrow::Cow;
+
 use serde_json::{Value as Json, json};
 
 use super::field::{At, Defs, Field, INVALID_VALUE, OUT_OF_RANGE, Reader};
@@ -90,10 +92,12 @@ texts! {
     EnvName, "a variable name of letters, digits and `_` that does not start with a digit", 253, r"^[A-Za-z_][A-Za-z0-9_]*$",
         |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && text.starts_with(|c: char| !c.is_ascii_digit());
     /// An absolute path.
-    Path, "an absolute path without `..`, `:` or control characters", 4096, r"^/([^/:\u0000-\u001f\u007f]+/?)*$", absolute;
+    Path, "an absolute path without `..`, `:` or control characters", 4096,
+        r"^/((\.|\.{3}[^/:\u0000-\u001f\u007f]*|\.{0,2}[^./:\u0000-\u001f\u007f][^/:\u0000-\u001f\u007f]*)(/|$))*$", absolute;
     /// A path below a volume.
-    SubPath, "a relative path without `..`", 4096, r"^[^/:\u0000-\u001f\u007f]+(/[^/:\u0000-\u001f\u007f]+)*$",
-        |text| !text.starts_with('/') && absolute(&format!("/{text}")) && !text.ends_with('/');
+    SubPath, "a relative path without `..`", 4096,
+        r"^((^|/)(\.|\.{3}[^/:\u0000-\u001f\u007f]*|\.{0,2}[^./:\u0000-\u001f\u007f][^/:\u0000-\u001f\u007f]*))+$",
+        |text| !text.is_empty() && !text.starts_with('/') && absolute(&format!("/{text}")) && !text.ends_with('/');
     /// An image reference.
     ImageName, "an image such as `ghcr.io/acme/mnist:1.4`, without spaces or a scheme", 1024, r"^[A-Za-z0-9][-A-Za-z0-9._/:]*(@sha256:[0-9a-f]{64})?$", image;
     /// An image digest.
@@ -116,7 +120,7 @@ texts! {
     Bucket, "a bucket name: 3 to 63 letters, digits, `-`, `_` and `.`", 63, r"^[A-Za-z0-9][-A-Za-z0-9_.]{1,61}[A-Za-z0-9]$",
         |text| text.len() > 2 && name_part(text);
     /// A key prefix in a bucket.
-    Prefix, "a key prefix without a leading `/`, `..` or control characters", 1024, r"^([^/\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*)?$",
+    Prefix, "a key prefix without a leading `/` or control characters", 1024, r"^([^/\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*)?$",
         |text| !text.starts_with('/') && !text.chars().any(|c| c.is_ascii_control());
     /// A region's name.
     Region, "a region such as `eu-central-1`", 63, r"^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$",
@@ -150,7 +154,10 @@ fn data_key(text: &str) -> bool {
 
 fn absolute(text: &str) -> bool {
     let clean = |c: char| !c.is_ascii_control() && c != ':';
-    text.starts_with('/') && text.chars().all(clean) && !text.contains("//")
+    text.starts_with('/')
+        && text.chars().all(clean)
+        && !text.contains("//")
+        && !text.split('/').any(|part| part == "..")
 }
 
 fn name_part(text: &str) -> bool {
@@ -233,8 +240,11 @@ pub struct Int<const MIN: u32, const MAX: u32>(pub u32);
 
 impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-        let Some(Scalar::Int(value)) = node.scalar() else {
-            return reader.wrong_type(node, "a whole number");
+        let value = match node.scalar() {
+            Some(Scalar::Int(value)) => value,
+            // `8.0` is a whole number to JSON Schema, and to people.
+            Some(Scalar::Float(value)) if value.fract() == 0.0 => value as i64,
+            _ => return reader.wrong_type(node, "a whole number"),
         };
         match u32::try_from(value) {
             Ok(value) if (MIN..=MAX).contains(&value) => Some(Self(value)),
@@ -265,15 +275,24 @@ impl Field for bool {
 
 impl Field for Quantity {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-        let text = match (node.scalar(), &node.kind) {
-            (Some(Scalar::Text(text)), _) => text,
-            // `cpu: 0.5` and `memory: 1073741824` are as good as their quoted forms.
-            (Some(Scalar::Int(_) | Scalar::Float(_)), crate::source::Kind::Scalar { text, .. }) => text,
+        // `cpu: 0.5` and `memory: 1073741824` are as good as their quoted forms.
+        let number = match node.scalar() {
+            Some(Scalar::Int(value)) => Some(value as f64),
+            Some(Scalar::Float(value)) => Some(value),
+            _ => None,
+        };
+        let text = match (node.scalar(), number) {
+            (Some(Scalar::Text(text)), _) => Cow::Borrowed(text),
+            (_, Some(value)) if (0.0..=LARGEST).contains(&value) => Cow::Owned(decimal(value)),
+            (_, Some(value)) => {
+                let message = format!("`{}` is {value}, outside 0 to {LARGEST}", reader.path());
+                return reader.refuse(&OUT_OF_RANGE, node, message, Some("write a quantity such as `64Gi`".to_owned()));
+            }
             _ => return reader.wrong_type(node, "a quantity such as `\"32\"` or `64Gi` (a text or a number)"),
         };
-        match Quantity::parse(text) {
+        match Quantity::parse(&text) {
             Some(quantity) => Some(quantity),
-            None => reader.invalid(node, "a quantity such as `32`, `500m` or `64Gi`", quantity_hint(text)),
+            None => reader.invalid(node, "a quantity such as `32`, `500m` or `64Gi`", quantity_hint(&text)),
         }
     }
 
@@ -283,6 +302,15 @@ impl Field for Quantity {
             {"type": "number", "minimum": 0, "maximum": 999_999_999_999_u64},
         ]})
     }
+}
+
+/// The largest quantity that may be written as a number.
+const LARGEST: f64 = 999_999_999_999.0;
+
+/// A number without exponent, with at most 12 digits behind its point.
+fn decimal(value: f64) -> String {
+    let text = format!("{:.12}", value.abs());
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// What a person meant by `64GB`, `64 Gi` or `64gi`.
@@ -420,10 +448,23 @@ impl Field for Fragment {
         Some(Self(node.to_json()))
     }
 
-    fn schema(_: &mut Defs) -> Json {
-        json!({"type": "object"})
+    fn schema(defs: &mut Defs) -> Json {
+        let free = json!({
+            "description": "Any value that every reader takes alike.",
+            "anyOf": [
+                {"type": ["null", "boolean", "string"]},
+                {"type": "number", "minimum": i64::MIN, "maximum": i64::MAX},
+                {"type": "array", "items": {"$ref": "#/$defs/Free"}},
+                {"type": "object", "additionalProperties": {"$ref": "#/$defs/Free"}},
+            ],
+        });
+        defs.insert("Free".to_owned(), free);
+        json!({"type": "object", "additionalProperties": {"$ref": "#/$defs/Free"}})
     }
 }
+
+/// Beyond the integers of Kubernetes' API.
+const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// Refuses what readers of YAML disagree on, at any depth.
 fn no_traps<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<()> {
@@ -431,6 +472,10 @@ fn no_traps<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<()> {
     match &node.kind {
         Kind::Scalar { .. } => match node.scalar() {
             Some(Scalar::Trap(_)) => reader.wrong_type(node, "a text or a number"),
+            Some(Scalar::Float(value)) if !(-TWO_63..TWO_63).contains(&value) => {
+                let message = format!("a number in `{}` is larger than Kubernetes takes", reader.path());
+                reader.refuse(&OUT_OF_RANGE, node, message, Some("put it in quotes to make it a text".to_owned()))
+            }
             _ => Some(()),
         },
         Kind::List(items) => items.iter().try_for_each(|item| no_traps(item, reader)),

@@ -105,8 +105,10 @@ impl Field for Terms {
         (sound && Fragment::read(node, reader).is_some()).then_some(Self)
     }
 
-    fn schema(_: &mut Defs) -> Json {
-        json!({"type": "object", "propertyNames": {"enum": TERMS}})
+    fn schema(defs: &mut Defs) -> Json {
+        let mut terms = Fragment::schema(defs);
+        terms["propertyNames"] = json!({"enum": TERMS});
+        terms
     }
 }
 

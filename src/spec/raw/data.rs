@@ -160,13 +160,13 @@ impl Field for VolumeSource {
         (unknown.is_empty() && sources.len() == 1).then(|| Self(node.to_json()))
     }
 
-    fn schema(_: &mut Defs) -> Json {
+    fn schema(defs: &mut Defs) -> Json {
         json!({
             "type": "object",
             "minProperties": 1,
             "maxProperties": 1,
             "propertyNames": {"enum": SOURCES},
-            "additionalProperties": {"type": "object"},
+            "additionalProperties": Fragment::schema(defs),
         })
     }
 }
