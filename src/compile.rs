@@ -181,7 +181,7 @@ impl<'a> Stream<'a> {
             if !objects.iter().any(|object| objects::concerns(patch, object.kind, &object.metadata.name)) {
                 let problem = Problem::new(&UNUSED_PATCH, *target, "no object of this job takes the patch");
                 self.problems
-                    .push(problem.hint("`khorovod plan` lists the objects; `*` in a name stands for any characters"));
+                    .push(problem.hint("names carry the run's, for which a pattern writes `*`: `mnist-*-worker`; `khorovod plan` lists the objects"));
             }
         }
     }
@@ -228,9 +228,14 @@ impl<'a> Stream<'a> {
                 continue;
             };
             let span = Span { start: path.len() + 1, ..whole };
-            if let Ok(node) = source::parse(value, span, &mut self.problems) {
-                let kind = Kind::Scalar { text: String::new(), plain: true };
-                settings.push((rooted(path), Span { end: path.len(), ..whole }, node.unwrap_or(Node { span, kind })));
+            match source::parse(value, span, &mut self.problems) {
+                Ok(Some(node)) => settings.push((rooted(path), Span { end: path.len(), ..whole }, node)),
+                Ok(None) => {
+                    let problem = Problem::new(&BAD_SET, whole, format!("`--set {set}` has no value"));
+                    let hint = format!("`{path}=null` takes the field away, `{path}=\"\"` is an empty text");
+                    self.problems.push(problem.hint(hint));
+                }
+                Err(()) => {}
             }
         }
         if let Some(namespace) = &self.inputs.namespace {
@@ -297,7 +302,7 @@ fn nearly_ours(version: &str) -> bool {
 fn rooted(path: &str) -> String {
     let first = path.split(['.', '[']).next().unwrap_or_default();
     match first {
-        "apiVersion" | "kind" | "metadata" | "spec" => path.to_owned(),
+        "" | "apiVersion" | "kind" | "metadata" | "spec" => path.to_owned(),
         _ => format!("spec.{path}"),
     }
 }

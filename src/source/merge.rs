@@ -78,25 +78,44 @@ enum Step {
     Index(usize),
 }
 
+/// `storage[0].mountPath` → its steps.
 fn steps(path: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     let mut key = String::new();
-    let mut chars = path.chars().peekable();
+    // A key must follow a point, and one of both, or the end, an index.
+    let (mut wants_key, mut after_index) = (true, false);
+    let mut chars = path.chars();
     while let Some(char) = chars.next() {
+        if after_index && !matches!(char, '.' | '[') {
+            return Err("a point is missing behind `]`".to_owned());
+        }
         match char {
-            '\\' => key.extend(chars.next()),
-            '.' if key.is_empty() && !matches!(steps.last(), Some(Step::Index(_))) => {
-                return Err("a key is missing between two points".to_owned());
+            '.' | '[' if wants_key => return Err("a key is missing before or between points".to_owned()),
+            '.' => {
+                steps.extend((!after_index).then(|| Step::Key(std::mem::take(&mut key))));
+                (wants_key, after_index) = (true, false);
             }
-            '.' => steps.extend((!key.is_empty()).then(|| Step::Key(std::mem::take(&mut key)))),
             '[' => {
-                steps.extend((!key.is_empty()).then(|| Step::Key(std::mem::take(&mut key))));
-                let index: String = chars.by_ref().take_while(|char| *char != ']').collect();
+                steps.extend((!after_index).then(|| Step::Key(std::mem::take(&mut key))));
+                let (index, rest) = chars.as_str().split_once(']').ok_or("`[` is not closed by `]`")?;
                 steps.push(Step::Index(index.parse().map_err(|_| format!("`[{index}]` is no list index"))?));
+                chars = rest.chars();
+                after_index = true;
             }
-            other => key.push(other),
+            '\\' => {
+                key.extend(chars.next());
+                wants_key = false;
+            }
+            other => {
+                key.push(other);
+                wants_key = false;
+            }
         }
     }
-    steps.extend((!key.is_empty()).then_some(Step::Key(key)));
-    if steps.is_empty() { Err("the path is empty".to_owned()) } else { Ok(steps) }
+    match (path, wants_key) {
+        ("", _) => return Err("the path is empty".to_owned()),
+        (_, true) => return Err("a key is missing at the end".to_owned()),
+        _ => steps.extend((!after_index).then_some(Step::Key(key))),
+    }
+    Ok(steps)
 }

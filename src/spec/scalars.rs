@@ -221,10 +221,12 @@ fn pod_field(text: &str) -> bool {
 /// A simple change that makes a text fit.
 fn advice(text: &str, valid: fn(&str) -> bool) -> Option<String> {
     let lower = text.to_lowercase();
+    // The points of a path are no separators.
+    let dash = if text.contains('/') { lower.clone() } else { lower.replace(['_', '.', ' '], "-") };
     [
         text.trim().to_owned(),
-        lower.clone(),
-        lower.replace(['_', '.', ' '], "-"),
+        lower,
+        dash,
         text.replace(['-', '.', ' '], "_"),
         format!("/{text}"),
         text.trim_start_matches('/').to_owned(),

@@ -1,0 +1,187 @@
+//! `docs/fields.md`: every field of the spec, from the same declarations as the schema and `explain`.
+//!
+//! `make bless` writes the page anew.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Map, Value as Json};
+
+struct Page<'a> {
+    root: &'a Json,
+    text: String,
+    /// Shapes that have their heading, and under which path.
+    seen: Vec<(String, String)>,
+}
+
+impl Page<'_> {
+    /// The shapes a field may hold, by name, and whether it holds a list of them.
+    fn shapes(&self, field: &Json) -> Vec<(String, bool)> {
+        let mut found = Vec::new();
+        for part in [field].into_iter().chain(field["anyOf"].as_array().into_iter().flatten()) {
+            for (part, list) in [(part, false), (&part["items"], true)] {
+                let name = part["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
+                found.extend(name.map(|name| (name.to_owned(), list)));
+            }
+            if let Some(name) =
+                part["additionalProperties"]["anyOf"].as_array().and_then(|parts| parts.last()?["$ref"].as_str())
+            {
+                found.push((name.trim_start_matches("#/$defs/").to_owned(), false));
+            }
+        }
+        found
+    }
+
+    /// A heading, a table and the shapes below.
+    fn shape(&mut self, name: &str, path: &str) {
+        if let Some((_, first)) = self.seen.iter().find(|(seen, _)| seen == name) {
+            // One table serves all places; the second says where it stands.
+            let _ = write!(self.text, "\n## {path}\n\nAs `{first}`.\n");
+            return;
+        }
+        self.seen.push((name.to_owned(), path.to_owned()));
+        let shape = &self.root["$defs"][name];
+        let _ = write!(self.text, "\n## {path}\n\n{}\n", shape["description"].as_str().unwrap());
+        if let Some(one_of) = shape["oneOf"].as_array() {
+            let keys: Vec<String> =
+                one_of.iter().map(|one| format!("`{}`", one["required"][0].as_str().unwrap())).collect();
+            let _ = write!(self.text, "\nExactly one of {} must be given.\n", keys.join(", "));
+        }
+        self.text += "\n| Field | Takes | Default | Meaning |\n|---|---|---|---|\n";
+        let prefix = if path == "The document" { String::new() } else { format!("{path}.") };
+        let mut below = Vec::new();
+        for (key, field) in shape["properties"].as_object().unwrap() {
+            let named = if field.get("additionalProperties").is_some() { ".NAME" } else { "" };
+            let shapes = self.shapes(field).into_iter().filter(|(shape, _)| shape != "Free");
+            let parts: Vec<(String, String)> = shapes
+                .map(|(shape, list)| (shape, format!("{prefix}{key}{}", if list { "[]" } else { named })))
+                .collect();
+            self.row(shape, key, field, parts.first().map(|(_, path)| path.as_str()));
+            below.extend(parts);
+        }
+        for (shape, path) in below {
+            self.shape(&shape, &path);
+        }
+    }
+
+    /// One field; `below` is the heading of the map it holds.
+    fn row(&mut self, shape: &Json, key: &str, field: &Json, below: Option<&str>) {
+        let required = shape["required"].as_array().is_some_and(|keys| keys.iter().any(|other| other == key));
+        let default = match field.get("default") {
+            _ if required => "**required**".to_owned(),
+            Some(value) => code(value),
+            None => String::new(),
+        };
+        let mut meaning = field["description"].as_str().unwrap().to_owned();
+        if let (Some(words), Some(texts)) = (field["enum"].as_array(), field["markdownEnumDescriptions"].as_array()) {
+            for (word, text) in words.iter().zip(texts) {
+                let _ = write!(meaning, "<br>{}: {}", code(word), text.as_str().unwrap());
+            }
+        }
+        let examples: Vec<String> = field["examples"].as_array().into_iter().flatten().map(code).collect();
+        if !examples.is_empty() {
+            let _ = write!(meaning, "<br>Example: {}", examples.join(" or "));
+        }
+        let mut takes = takes(self.root, field);
+        if let (Some(path), Some(at)) = (below, takes.rfind("map")) {
+            takes.replace_range(at..at + 3, &format!("[map](#{})", anchor(path)));
+        }
+        let _ = writeln!(self.text, "| `{key}` | {takes} | {default} | {} |", meaning.replace('|', "\\|"));
+    }
+}
+
+/// A value as code in a table.
+fn code(value: &Json) -> String {
+    let text = match value {
+        Json::String(text) if text.is_empty() => "\"\"".to_owned(),
+        Json::String(text) => text.clone(),
+        other => flow(other),
+    };
+    format!("`{}`", text.replace('|', "\\|"))
+}
+
+/// A value in YAML's flow style, on one line.
+fn flow(value: &Json) -> String {
+    let list = |items: Vec<String>| items.join(", ");
+    match value {
+        Json::Object(map) => {
+            format!("{{{}}}", list(map.iter().map(|(key, value)| format!("{key}: {}", flow(value))).collect()))
+        }
+        Json::Array(items) => format!("[{}]", list(items.iter().map(flow).collect())),
+        Json::String(text) if text.starts_with(|c: char| c.is_ascii_alphabetic()) && !text.contains(['(', '*']) => {
+            text.clone()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The name GitHub gives a heading.
+fn anchor(path: &str) -> String {
+    path.chars().filter(|c| c.is_ascii_alphanumeric()).collect::<String>().to_lowercase()
+}
+
+/// What a field takes, in words.
+fn takes(root: &Json, field: &Json) -> String {
+    if let Some(parts) = field["anyOf"].as_array() {
+        let mut words: Vec<String> = Vec::new();
+        for word in parts.iter().map(|part| takes(root, part)) {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        return words.join(" or ");
+    }
+    if field["enum"].is_array() {
+        return "one word".to_owned();
+    }
+    if field["$ref"].is_string() {
+        return "map".to_owned();
+    }
+    match field["type"].as_str() {
+        Some("string") => "text".to_owned(),
+        Some("boolean") => "`true` or `false`".to_owned(),
+        Some("integer") => format!("{} to {}", field["minimum"], field["maximum"]),
+        Some("number") => "number".to_owned(),
+        Some("array") => format!("list: {}", takes(root, &field["items"])),
+        Some("object") => match &field["additionalProperties"] {
+            Json::Object(values) if !values.contains_key("$ref") => {
+                format!("map: {}", takes(root, &field["additionalProperties"]))
+            }
+            _ => "map".to_owned(),
+        },
+        other => panic!("no words for {other:?}"),
+    }
+}
+
+/// Every field's key, wherever it stands.
+fn keys(schema: &Json) -> impl Iterator<Item = (&String, &Map<String, Json>)> {
+    let shapes = schema["$defs"].as_object().unwrap().iter();
+    shapes.filter_map(|(name, shape)| Some((name, shape["properties"].as_object()?)))
+}
+
+#[test]
+fn the_page_has_every_field() {
+    let root = khorovod::schema();
+    let mut page = Page {
+        root: &root,
+        text: "# Fields\n\n<!-- Generated from the code by `make bless`. -->\n\n\
+               Every field of a TrainingJob. `khorovod explain workers.shm` says the same offline, and `khorovod schema`\n\
+               gives it to an editor. [spec.md](spec.md) tells the same by task. A field whose default is empty is not\n\
+               set unless given.\n"
+            .to_owned(),
+        seen: Vec::new(),
+    };
+    page.shape("TrainingJob", "The document");
+    for (name, properties) in keys(&root) {
+        assert!(page.seen.iter().any(|(seen, _)| seen == name), "{name} has no heading");
+        for key in properties.keys() {
+            assert!(page.text.contains(&format!("\n| `{key}` |")), "{name}.{key} is missing");
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/fields.md");
+    if std::env::var_os("KHOROVOD_BLESS").is_some() {
+        std::fs::write(&path, &page.text).unwrap();
+    }
+    let is = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(is == page.text, "docs/fields.md is not what the code says: `make bless`");
+}
