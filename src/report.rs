@@ -302,6 +302,21 @@ fn release(plan: &Plan) -> String {
 fn notes(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let mut notes = Vec::new();
+    if spec.namespace.is_none() && plan.scales() {
+        notes.push(
+            "no namespace: the launcher may scale its workers in `default` alone; name another with -n or metadata.namespace"
+                .to_owned(),
+        );
+    }
+    let silent =
+        |name: &str| spec.groups.iter().any(|group| !asked(&group.resources).iter().any(|(known, _)| known == name));
+    let missing: Vec<&str> = ["cpu", "memory"].into_iter().filter(|name| silent(name)).collect();
+    if !missing.is_empty() {
+        notes.push(format!(
+            "workers name no {}: a quota may refuse them, and a full node may evict them",
+            missing.join(" and no ")
+        ));
+    }
     if spec.launcher.runs_ranks {
         notes.push(format!("the launcher pod is one more worker: {} runs rank 0", plan.first_host()));
     }
