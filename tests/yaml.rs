@@ -221,7 +221,7 @@ fn nesting_ends_quickly() {
     assert_eq!(quick(|| codes(open.clone())), ["no-training-job"]);
     assert_eq!(quick(|| codes(job(&format!("  args: {}\n", open.repeat(25))))), ["yaml-too-large"]);
     assert_eq!(quick(|| codes(format!("# TrainingJob\n{open}"))), ["no-training-job"]);
-    assert_eq!(quick(|| codes(job("") + &"  x:\n".repeat(10_000))).first(), Some(&"unknown-field"));
+    assert_eq!(quick(|| codes(job("") + &"  x:\n".repeat(10_000))).first(), Some(&"yaml-duplicate-key"));
 }
 
 #[test]
