@@ -101,6 +101,39 @@ pub struct Rendered {
 }
 
 /// Replaces every `TrainingJob` in a stream of YAML documents by its Kubernetes objects.
+///
+/// ```
+/// use khorovod::{Inputs, Keys, Text, render};
+///
+/// let spec = Text {
+///     name: "job.yaml".into(),
+///     text: "
+/// apiVersion: khorovod.dev/v1alpha1
+/// kind: TrainingJob
+/// metadata: {name: mnist}
+/// spec:
+///   image: ghcr.io/acme/mnist:1.4
+///   command: [python, train.py]
+///   workers: {replicas: 4, gpus: 8}
+/// "
+///     .into(),
+/// };
+/// let inputs = Inputs { keys: Keys::Seed([7; 32]), ..Inputs::default() };
+/// let rendered = render(&spec, &inputs).expect("the spec is valid");
+/// assert!(rendered.documents.iter().any(|document| document.kind == "StatefulSet"));
+/// assert!(rendered.text.contains("mpirun -np 32"));
+/// ```
+///
+/// What is wrong comes back all at once, each with its code, its place and a hint:
+///
+/// ```
+/// # use khorovod::{Inputs, Text, render};
+/// let spec = Text { name: "job.yaml".into(), text: "kind: TrainingJob\nspec: {workers: {gpu: 8}}\n".into() };
+/// let problems = render(&spec, &Inputs::default()).expect_err("much is missing");
+/// let unknown = problems.list.iter().find(|problem| problem.code.name == "unknown-field").unwrap();
+/// assert_eq!(unknown.hint.as_deref(), Some("did you mean `gpus`?"));
+/// assert_eq!(problems.sources.position(unknown.labels[0].span).line, 2);
+/// ```
 pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
     compile::render(text, inputs)
 }
