@@ -16,7 +16,7 @@ struct Page<'a> {
 
 impl Page<'_> {
     /// The shapes a field may hold, by name, and whether it holds a list of them.
-    fn shapes(&self, field: &Json) -> Vec<(String, bool)> {
+    fn shapes(field: &Json) -> Vec<(String, bool)> {
         let mut found = Vec::new();
         for part in [field].into_iter().chain(field["anyOf"].as_array().into_iter().flatten()) {
             for (part, list) in [(part, false), (&part["items"], true)] {
@@ -52,7 +52,7 @@ impl Page<'_> {
         let mut below = Vec::new();
         for (key, field) in shape["properties"].as_object().unwrap() {
             let named = if field.get("additionalProperties").is_some() { ".NAME" } else { "" };
-            let shapes = self.shapes(field).into_iter().filter(|(shape, _)| shape != "Free");
+            let shapes = Self::shapes(field).into_iter().filter(|(shape, _)| shape != "Free");
             let parts: Vec<(String, String)> = shapes
                 .map(|(shape, list)| (shape, format!("{prefix}{key}{}", if list { "[]" } else { named })))
                 .collect();
@@ -82,7 +82,7 @@ impl Page<'_> {
         if !examples.is_empty() {
             let _ = write!(meaning, "<br>Example: {}", examples.join(" or "));
         }
-        let mut takes = takes(self.root, field);
+        let mut takes = takes(field);
         if let (Some(path), Some(at)) = (below, takes.rfind("map")) {
             takes.replace_range(at..at + 3, &format!("[map](#{})", anchor(path)));
         }
@@ -117,14 +117,14 @@ fn flow(value: &Json) -> String {
 
 /// The name GitHub gives a heading.
 fn anchor(path: &str) -> String {
-    path.chars().filter(|c| c.is_ascii_alphanumeric()).collect::<String>().to_lowercase()
+    path.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase()
 }
 
 /// What a field takes, in words.
-fn takes(root: &Json, field: &Json) -> String {
+fn takes(field: &Json) -> String {
     if let Some(parts) = field["anyOf"].as_array() {
         let mut words: Vec<String> = Vec::new();
-        for word in parts.iter().map(|part| takes(root, part)) {
+        for word in parts.iter().map(takes) {
             if !words.contains(&word) {
                 words.push(word);
             }
@@ -142,10 +142,10 @@ fn takes(root: &Json, field: &Json) -> String {
         Some("boolean") => "`true` or `false`".to_owned(),
         Some("integer") => format!("{} to {}", field["minimum"], field["maximum"]),
         Some("number") => "number".to_owned(),
-        Some("array") => format!("list: {}", takes(root, &field["items"])),
+        Some("array") => format!("list: {}", takes(&field["items"])),
         Some("object") => match &field["additionalProperties"] {
             Json::Object(values) if !values.contains_key("$ref") => {
-                format!("map: {}", takes(root, &field["additionalProperties"]))
+                format!("map: {}", takes(&field["additionalProperties"]))
             }
             _ => "map".to_owned(),
         },

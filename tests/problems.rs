@@ -34,8 +34,8 @@ impl Fixture {
 
     /// The words behind `# KEY:`.
     fn words(&self, key: &str) -> Vec<&str> {
-        let comments = self.text.lines().map_while(|line| line.strip_prefix("# "));
-        let value = comments.filter_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).next();
+        let mut comments = self.text.lines().map_while(|line| line.strip_prefix("# "));
+        let value = comments.find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
         value.unwrap_or_default().split_whitespace().collect()
     }
 

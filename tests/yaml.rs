@@ -111,6 +111,7 @@ fn nothing_is_not_a_value() {
 #[test]
 fn keys_are_texts_and_stand_once() {
     assert_eq!(codes(job("  env: {A: a, B: b, A: c}\n")), ["yaml-duplicate-key"]);
+    assert_eq!(codes(job("  x: 1\n  x: 2\n  x: 3\n")), ["unknown-field", "yaml-duplicate-key", "yaml-duplicate-key"]);
     assert_eq!(codes(job("  env: {A: a, \"A\": c, 'A': d}\n")), ["yaml-duplicate-key"; 2]);
     assert_eq!(codes(job("  workers: {replicas: 2}\n")), ["yaml-duplicate-key"]);
     for key in ["1", "1.5", "null", "~", "true", "0x1", "1:30"] {
@@ -221,7 +222,7 @@ fn nesting_ends_quickly() {
     assert_eq!(quick(|| codes(open.clone())), ["no-training-job"]);
     assert_eq!(quick(|| codes(job(&format!("  args: {}\n", open.repeat(25))))), ["yaml-too-large"]);
     assert_eq!(quick(|| codes(format!("# TrainingJob\n{open}"))), ["no-training-job"]);
-    assert_eq!(quick(|| codes(job("") + &"  x:\n".repeat(10_000))).first(), Some(&"yaml-duplicate-key"));
+    assert_eq!(quick(|| codes(job("") + &"  x:\n".repeat(10_000))).first(), Some(&"unknown-field"));
 }
 
 #[test]
@@ -244,6 +245,20 @@ fn what_holds_no_job_says_so() {
     // A job somebody else quotes is none.
     let quoted = format!("kind: ConfigMap\ndata:\n  job.yaml: |\n    {}", job("").replace('\n', "\n    "));
     assert_eq!(codes(quoted), ["no-training-job"]);
+}
+
+#[test]
+fn no_mistake_is_lost_among_many() {
+    // 2,000 warnings of earlier jobs do not hide the error of the last.
+    let mut stream = String::new();
+    for index in 0..2_000 {
+        stream += &job("").replace("mnist", &format!("a{index}")).replace("a/b:1", "a/b");
+        stream += "---\n";
+    }
+    stream += &job("  extra: 1\n");
+    let codes = quick(|| codes(&stream));
+    assert_eq!((codes.len(), codes.last()), (2_001, Some(&"unknown-field")));
+    assert!(khorovod::render(&text(stream), &inputs()).is_err());
 }
 
 #[test]

@@ -199,7 +199,7 @@ impl<'t> Tree<'t, '_> {
         loop {
             let (key, key_span) = match self.next()? {
                 (Event::MappingEnd, last) => {
-                    self.refuse_duplicates(&entries);
+                    self.refuse_duplicates(&mut entries);
                     end = end.max(flow_end(span, last));
                     return Ok(Node { span: Span { end, ..span }, kind: Kind::Map(entries) });
                 }
@@ -222,18 +222,26 @@ impl<'t> Tree<'t, '_> {
         }
     }
 
-    /// By order, so that a map of many keys costs little more than a sort.
-    fn refuse_duplicates(&mut self, entries: &[Entry]) {
+    /// Keeps the first of each key. By order, so that a map of many keys costs little more than a sort.
+    fn refuse_duplicates(&mut self, entries: &mut Vec<Entry>) {
         let mut order: Vec<&Entry> = entries.iter().collect();
         order.sort_by(|a, b| a.key.cmp(&b.key));
-        for pair in order.windows(2).filter(|pair| pair[0].key == pair[1].key) {
-            let message = format!("the key `{}` stands twice", pair[1].key);
-            self.problems.push(
-                Problem::new(&DUPLICATE_KEY, pair[1].key_span, message)
-                    .here("again here")
-                    .and(pair[0].key_span, "first here")
-                    .hint("remove one of the two"),
-            );
+        let mut again = Vec::new();
+        for same in order.chunk_by(|a, b| a.key == b.key) {
+            for entry in &same[1..] {
+                let message = format!("the key `{}` stands twice", entry.key);
+                self.problems.push(
+                    Problem::new(&DUPLICATE_KEY, entry.key_span, message)
+                        .here("again here")
+                        .and(same[0].key_span, "first here")
+                        .hint("remove one of the two"),
+                );
+                again.push(entry.key_span);
+            }
+        }
+        if !again.is_empty() {
+            again.sort_unstable();
+            entries.retain(|entry| again.binary_search(&entry.key_span).is_err());
         }
     }
 

@@ -96,6 +96,8 @@ pub trait Field: Sized {
 /// What reading needs: where we are, and where problems go.
 pub struct Reader<'n, 'p> {
     problems: &'p mut Vec<Problem>,
+    /// How many problems there may be once this document is read.
+    most: usize,
     path: Vec<Step<'n>>,
 }
 
@@ -110,12 +112,13 @@ enum Step<'n> {
 impl<'n, 'p> Reader<'n, 'p> {
     /// A reader at the top of a document.
     pub fn new(problems: &'p mut Vec<Problem>) -> Self {
-        Self { problems, path: Vec::new() }
+        let most = problems.len() + MAX_PROBLEMS;
+        Self { problems, most, path: Vec::new() }
     }
 
     /// Pushes a problem, up to as many as anybody will read.
     pub fn push(&mut self, problem: Problem) {
-        if self.problems.len() < MAX_PROBLEMS {
+        if self.problems.len() < self.most {
             self.problems.push(problem);
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::field::{At, Defs, Field, INVALID_VALUE, OUT_OF_RANGE, Reader};
 use super::quantity::Quantity;
 use crate::problem::Problem;
-use crate::source::{Node, Scalar};
+use crate::source::{Kind, Node, Scalar};
 
 /// Declares a text with a form: a predicate for the reader, the same as a pattern for the schema.
 macro_rules! texts {
@@ -243,15 +243,15 @@ pub struct Int<const MIN: u32, const MAX: u32>(pub u32);
 impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         let value = match node.scalar() {
-            Some(Scalar::Int(value)) => value,
-            // `8.0` is a whole number to JSON Schema, and to people.
-            Some(Scalar::Float(value)) if value.fract() == 0.0 => value as i64,
+            Some(Scalar::Int(value)) => u32::try_from(value).ok(),
+            // `8.0` is a whole number to JSON Schema, and to people. (`+ 0.0` makes `-0` a zero.)
+            Some(Scalar::Float(value)) if value.fract() == 0.0 => format!("{:.0}", value + 0.0).parse().ok(),
             _ => return reader.wrong_type(node, "a whole number"),
         };
-        match u32::try_from(value) {
-            Ok(value) if (MIN..=MAX).contains(&value) => Some(Self(value)),
+        match value {
+            Some(value) if (MIN..=MAX).contains(&value) => Some(Self(value)),
             _ => {
-                let message = format!("`{}` is {value}, outside {MIN} to {MAX}", reader.path());
+                let message = format!("`{}` is {}, outside {MIN} to {MAX}", reader.path(), written(node));
                 reader.refuse(&OUT_OF_RANGE, node, message, Some(format!("give a number from {MIN} to {MAX}")))
             }
         }
@@ -277,17 +277,14 @@ impl Field for bool {
 
 impl Field for Quantity {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        const LARGEST: i64 = 999_999_999_999;
         // `cpu: 0.5` and `memory: 1073741824` are as good as their quoted forms.
-        let number = match node.scalar() {
-            Some(Scalar::Int(value)) => Some(value as f64),
-            Some(Scalar::Float(value)) => Some(value),
-            _ => None,
-        };
-        let text = match (node.scalar(), number) {
-            (Some(Scalar::Text(text)), _) => Cow::Borrowed(text),
-            (_, Some(value)) if (0.0..=LARGEST).contains(&value) => Cow::Owned(decimal(value)),
-            (_, Some(value)) => {
-                let message = format!("`{}` is {value}, outside 0 to {LARGEST}", reader.path());
+        let text = match node.scalar() {
+            Some(Scalar::Text(text)) => Cow::Borrowed(text),
+            Some(Scalar::Int(value)) if (0..=LARGEST).contains(&value) => Cow::Owned(value.to_string()),
+            Some(Scalar::Float(value)) if (0.0..=999_999_999_999.0).contains(&value) => Cow::Owned(decimal(value)),
+            Some(Scalar::Int(_) | Scalar::Float(_)) => {
+                let message = format!("`{}` is {}, outside 0 to {LARGEST}", reader.path(), written(node));
                 return reader.refuse(&OUT_OF_RANGE, node, message, Some("write a quantity such as `64Gi`".to_owned()));
             }
             _ => return reader.wrong_type(node, "a quantity such as `\"32\"` or `64Gi` (a text or a number)"),
@@ -306,8 +303,13 @@ impl Field for Quantity {
     }
 }
 
-/// The largest quantity that may be written as a number.
-const LARGEST: f64 = 999_999_999_999.0;
+/// A scalar as it stands in the text.
+fn written(node: &Node) -> &str {
+    match &node.kind {
+        Kind::Scalar { text, .. } => text,
+        _ => "",
+    }
+}
 
 /// A number without exponent, with at most 12 digits behind its point.
 fn decimal(value: f64) -> String {
@@ -470,7 +472,6 @@ const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// Refuses what readers of YAML disagree on, at any depth.
 fn no_traps<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<()> {
-    use crate::source::Kind;
     match &node.kind {
         Kind::Scalar { .. } => match node.scalar() {
             Some(Scalar::Trap(_)) => reader.wrong_type(node, "a text or a number"),
