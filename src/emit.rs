@@ -162,7 +162,9 @@ fn indent(out: &mut String, columns: usize) {
 fn line_at(out: &mut String, column: usize) {
     let at_once = column.min(LINE.len() - 1);
     out.push_str(&LINE[..=at_once]);
-    indent(out, column - at_once);
+    if at_once < column {
+        indent(out, column - at_once);
+    }
 }
 
 macro_rules! bare {

@@ -55,8 +55,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     if let Some(hostfile) = &plan.hostfile {
         files.push(made("hostfile", hostfile.clone()));
     }
-    files.push(made("sshd_config", settings::sshd_config(plan)));
-    files.push(made("ssh_config", settings::ssh_config(plan)));
+    files.extend(scripts!["sshd_config", "ssh_config"]);
     files.extend(scripts!["worker.sh", "sshd.sh", "session.sh", "sweep.sh"]);
     files.extend(scripts!["launcher.sh", "ssh", "hosts.sh", "probe.sh", "wait.sh"]);
     if plan.spec.launcher.kind == LauncherKind::Mpirun {

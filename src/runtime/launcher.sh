@@ -37,7 +37,10 @@ prepare() {
   # For people and programs that do not start from this PATH.
   home=$(unset HOME; echo ~)
   if [[ ! -e $home/.ssh/config ]] && mkdir -p "$home/.ssh" 2>/dev/null; then
-    install -m 0600 "$scripts/ssh_config" "$home/.ssh/config"
+    (
+      umask 077
+      { printf 'Port %s\nUser %s\n' "$port" "$user"; cat "$scripts/ssh_config"; } >"$home/.ssh/config"
+    )
   fi
   list_hosts
   write_hostfile

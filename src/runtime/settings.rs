@@ -14,12 +14,7 @@ static TEMPLATES: LazyLock<Handlebars<'static>> = LazyLock::new(|| {
     let mut templates = Handlebars::new();
     templates.set_strict_mode(true);
     templates.register_escape_fn(handlebars::no_escape);
-    for (name, text) in [
-        ("job.sh", include_str!("job.sh.hbs")),
-        ("sshd_config", include_str!("sshd_config.hbs")),
-        ("ssh_config", include_str!("ssh_config.hbs")),
-        ("passwd", include_str!("passwd.hbs")),
-    ] {
+    for (name, text) in [("job.sh", include_str!("job.sh.hbs")), ("passwd", include_str!("passwd.hbs"))] {
         templates.register_template_string(name, text).expect("a template of ours parses");
     }
     templates
@@ -105,26 +100,6 @@ pub fn job(plan: &Plan) -> String {
             runner: words(plan.launch.strip_suffix(spec.command.as_slice()).unwrap_or_default()),
         },
     )
-}
-
-#[derive(Serialize)]
-struct Ssh<'a> {
-    port: u16,
-    user: &'a str,
-}
-
-/// For the workers' sshd, which runs as the job's own user.
-pub fn sshd_config(plan: &Plan) -> String {
-    fill("sshd_config", &ssh(plan))
-}
-
-/// For every ssh the launcher starts.
-pub fn ssh_config(plan: &Plan) -> String {
-    fill("ssh_config", &ssh(plan))
-}
-
-fn ssh(plan: &Plan) -> Ssh<'_> {
-    Ssh { port: plan.spec.ssh.port, user: &plan.spec.ssh.user }
 }
 
 #[derive(Serialize)]

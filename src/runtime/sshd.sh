@@ -16,7 +16,7 @@ install_ssh() {
 
 # Sets `sshd`, its process.
 start_sshd() {
-  local program options=()
+  local program options=(-o "Port=$port" -o "AllowUsers=$user")
   program=$(PATH=$PATH:/usr/sbin:/usr/local/sbin:/sbin type -P sshd) || {
     epitaph "the image has no sshd: install openssh-server"
     return 1
@@ -29,13 +29,13 @@ start_sshd() {
     umask 077
     { cat /proc/self/environ; printf 'PWD=%s\0' "$PWD"; } >"$generated/environment"
   )
-  "$program" -t -f "$scripts/sshd_config" -o LogLevel=INFO || {
+  "$program" -t -f "$scripts/sshd_config" "${options[@]}" -o LogLevel=INFO || {
     epitaph "sshd does not take its configuration; its words stand above"
     return 1
   }
   # From OpenSSH 9.8 on sshd shuts out who connects and hangs up, as probes do.
   if "$program" -t -f "$scripts/sshd_config" -o PerSourcePenalties=no 2>/dev/null; then
-    options=(-o PerSourcePenalties=no)
+    options+=(-o PerSourcePenalties=no)
   fi
   "$program" -D -e -f "$scripts/sshd_config" "${options[@]}" &
   sshd=$!
