@@ -175,7 +175,6 @@ impl<'a> Stream<'a> {
         }
         let (plan, files) = plan(job.spec.clone());
         let keys = keys(&plan, &self.inputs.keys);
-        let files = pairs(&files);
         let objects = objects::build(&plan, &files, &keys);
         for (patch, target) in plan.spec.patches.iter().zip(&job.targets) {
             if !objects.iter().any(|object| objects::concerns(patch, object.kind, &object.metadata.name)) {
@@ -332,7 +331,7 @@ fn plan(spec: Spec) -> (Plan, Vec<runtime::File>) {
     let mut plan = Plan::new(spec);
     plan.name_run(STAND_IN.to_owned());
     let files = runtime::files(&plan);
-    let run = objects::run_name(&plan, &pairs(&files));
+    let run = objects::run_name(&plan, &files);
     let files = files.into_iter().map(|file| named(file, &run)).collect();
     plan.name_run(run);
     (plan, files)
@@ -350,10 +349,6 @@ fn named(file: runtime::File, run: &str) -> runtime::File {
         text => text,
     };
     runtime::File { text, ..file }
-}
-
-fn pairs(files: &[runtime::File]) -> Vec<objects::File<'_>> {
-    files.iter().map(|file| (file.name, &*file.text)).collect()
 }
 
 /// The entries of the job's own Secret; none where it has none.
@@ -413,7 +408,7 @@ fn compile(
     for Job { piece, spec, .. } in jobs {
         let (plan, files) = plan(spec);
         let keys = keys(&plan, &inputs.keys);
-        out.replace(piece, &objects::build(&plan, &pairs(&files), &keys));
+        out.replace(piece, &objects::build(&plan, &files, &keys));
         after(out);
     }
     Ok(stream.finish())
@@ -486,7 +481,7 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
         stream.check_patches(&job);
         let (plan, files) = plan(job.spec);
         let names = {
-            let (keys, files) = (keys(&plan, &inputs.keys), pairs(&files));
+            let keys = keys(&plan, &inputs.keys);
             let objects = objects::build(&plan, &files, &keys);
             objects.iter().map(|object| (object.kind, object.metadata.name.to_string())).collect()
         };

@@ -24,14 +24,12 @@ use serde_json::Value as Json;
 
 use crate::emit::to_yaml;
 use crate::plan::{Plan, Shape};
+use crate::runtime::File;
 use fingerprint::Fingerprint;
 use job::launcher_name;
 use meta::Metadata;
 
 pub use patch::concerns;
-
-/// A file of the run's `ConfigMap`: its name and all of it.
-pub type File<'a> = (&'a str, &'a str);
 
 /// One Kubernetes object.
 #[derive(Debug)]
@@ -84,7 +82,7 @@ impl Serialize for Object<'_> {
 
 /// All objects of a plan whose run has its name, in the order they are installed. `keys` are
 /// the entries of the ssh Secret; without any there is none.
-pub fn build<'a>(plan: &'a Plan, files: &'a [File<'a>], keys: &'a [(&'static str, String)]) -> Vec<Object<'a>> {
+pub fn build<'a>(plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> Vec<Object<'a>> {
     let mut objects = Vec::with_capacity(12);
     let account = service_account::wanted(plan);
     objects.extend(network_policy::build(plan));
@@ -147,9 +145,9 @@ pub fn run_name(plan: &Plan, files: &[File]) -> String {
         fixed(&mut object.body, &mut text);
     }
     fingerprint.add(&text);
-    for (name, text) in files {
-        fingerprint.add(name);
-        fingerprint.add(text);
+    for file in files {
+        fingerprint.add(file.name);
+        fingerprint.add(&file.text);
     }
     for (name, text) in plan.code.iter().flatten() {
         fingerprint.add(name);

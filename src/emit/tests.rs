@@ -2,9 +2,10 @@
 
 use granit_parser::{Event, Parser};
 use proptest::prelude::*;
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::to_yaml;
+use super::{Fixed, to_yaml};
 
 fn yaml(value: &Json) -> String {
     let mut text = String::new();
@@ -343,4 +344,25 @@ proptest! {
     fn any_tree_stays_itself(value in tree()) {
         holds(&value);
     }
+}
+
+#[test]
+fn a_fixed_text_is_laid_out_as_any_other() {
+    const TEXT: &str = "#!/bin/bash\n\necho 1\n";
+    #[derive(Serialize)]
+    struct Deep<T> {
+        data: T,
+    }
+    fn yaml(value: &impl Serialize) -> String {
+        let mut out = String::new();
+        to_yaml(value, &mut out);
+        out
+    }
+    let plain = yaml(&Deep { data: Deep { data: TEXT } });
+    for _ in 0..2 {
+        assert_eq!(yaml(&Deep { data: Deep { data: Fixed(TEXT) } }), plain);
+    }
+    let shallow = yaml(&Deep { data: TEXT });
+    assert_eq!(yaml(&Deep { data: Fixed(TEXT) }), shallow);
+    assert_eq!(serde_json::to_value(Fixed(TEXT)).unwrap(), TEXT);
 }

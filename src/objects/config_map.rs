@@ -1,10 +1,14 @@
 //! `ConfigMaps`: which run is current and what may change while it runs; the run's scripts and
 //! configuration; the user's own code.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
 use super::meta::{Map, Metadata};
 use super::{Body, File, Object};
+use crate::emit::Fixed;
 use crate::plan::Plan;
 use crate::runtime;
 
@@ -12,7 +16,27 @@ use crate::runtime;
 pub struct ConfigMap<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     immutable: bool,
-    data: Map<'a>,
+    data: Data<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Data<'a> {
+    Texts(Map<'a>),
+    #[serde(serialize_with = "scripts_data")]
+    Scripts(&'a [File]),
+}
+
+/// Most scripts are the same for every job; the emitter lays those out once.
+fn scripts_data<S: Serializer>(files: &&[File], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(files.len()))?;
+    for File { name, text } in *files {
+        match text {
+            Cow::Borrowed(text) => map.serialize_entry(name, &Fixed(text))?,
+            Cow::Owned(text) => map.serialize_entry(name, text)?,
+        }
+    }
+    map.end()
 }
 
 pub fn current_name(plan: &Plan) -> String {
@@ -22,7 +46,7 @@ pub fn current_name(plan: &Plan) -> String {
 /// Read by launchers as long as they live, so a limit that changes here reaches a run that
 /// already trains.
 pub fn current(plan: &Plan) -> Object<'_> {
-    let data = runtime::current(plan).into_iter().collect();
+    let data = Data::Texts(runtime::current(plan).into_iter().collect());
     Object {
         api_version: "v1",
         kind: "ConfigMap",
@@ -31,13 +55,12 @@ pub fn current(plan: &Plan) -> Object<'_> {
     }
 }
 
-pub fn scripts<'a>(plan: &'a Plan, files: &'a [File<'a>]) -> Object<'a> {
-    let data = files.iter().copied().collect();
+pub fn scripts<'a>(plan: &'a Plan, files: &'a [File]) -> Object<'a> {
     Object {
         api_version: "v1",
         kind: "ConfigMap",
         metadata: Metadata::of_run(plan, plan.stem()),
-        body: Body::ConfigMap(ConfigMap { immutable: true, data }),
+        body: Body::ConfigMap(ConfigMap { immutable: true, data: Data::Scripts(files) }),
     }
 }
 
@@ -52,7 +75,7 @@ pub fn code(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
         metadata: Metadata::of_run(plan, code_name(plan, index)),
         body: Body::ConfigMap(ConfigMap {
             immutable: true,
-            data: files.iter().map(|(name, text)| (name, text)).collect(),
+            data: Data::Texts(files.iter().map(|(name, text)| (name, text)).collect()),
         }),
     })
 }

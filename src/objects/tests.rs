@@ -246,7 +246,11 @@ fn variants() -> Vec<(&'static str, Spec)> {
 }
 
 const FILES: &[File] =
-    &[("job.sh", "job='mnist'\n"), ("passwd", "x:x:1:1::/tmp:/bin/bash\n"), ("worker.sh", "#!/bin/bash\n")];
+    &[file("job.sh", "job='mnist'\n"), file("passwd", "x:x:1:1::/tmp:/bin/bash\n"), file("worker.sh", "#!/bin/bash\n")];
+
+const fn file(name: &'static str, text: &'static str) -> File {
+    File { name, text: std::borrow::Cow::Borrowed(text) }
+}
 
 fn keys() -> Vec<(&'static str, String)> {
     ["id_ed25519", "authorized_keys", "host_key", "known_hosts"].map(|name| (name, format!("{name}\n"))).into()
@@ -418,7 +422,7 @@ fn a_change_that_ranks_can_see_starts_a_new_run_and_no_other_does() {
     for (index, change) in other.into_iter().enumerate() {
         assert_ne!(run_of(spec(change)), base, "change {index} needs a new run");
     }
-    assert_ne!(run_name(&Plan::new(smallest()), &[("job.sh", "other")]), base);
+    assert_ne!(run_name(&Plan::new(smallest()), &[file("job.sh", "other")]), base);
     assert!(base.len() == 6 && base.bytes().all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(&byte)));
     // Claims of workers cannot grow in place.
     let sized = |size| {

@@ -33,22 +33,24 @@ struct Job {
     port: u16,
     user: String,
     np: u32,
-    teams: Vec<Team>,
+    team_names: String,
+    team_replicas: String,
+    team_slots: String,
     hostfile_mark: &'static str,
     launcher_host: String,
     launcher_slots: u32,
     scales: &'static str,
     min_workers: String,
     max_workers: String,
-    launch: Vec<String>,
-    runner: Vec<String>,
+    launch: String,
+    runner: String,
 }
 
-#[derive(Serialize)]
-struct Team {
-    name: String,
-    replicas: u32,
-    slots: u32,
+/// A bash array of words that are quoted already.
+fn array(words: impl Iterator<Item = String>) -> String {
+    let mut array = "(".to_owned();
+    words.for_each(|word| array.extend([" ", &word]));
+    array + " )"
 }
 
 /// `job.sh`: what the static scripts read.
@@ -62,7 +64,7 @@ pub fn job(plan: &Plan) -> String {
         Shape::IndexedJob => plan.teams[0].host(0, &spec.name),
         _ => String::new(),
     };
-    let words = |words: &[String]| words.iter().map(|text| word(text)).collect();
+    let words = |words: &[String]| array(words.iter().map(|text| word(text)));
     fill(
         "job.sh",
         &Job {
@@ -83,11 +85,9 @@ pub fn job(plan: &Plan) -> String {
             port: spec.ssh.port,
             user: word(&spec.ssh.user),
             np: plan.np,
-            teams: plan
-                .teams
-                .iter()
-                .map(|team| Team { name: word(&team.workload), replicas: team.replicas, slots: team.slots })
-                .collect(),
+            team_names: array(plan.teams.iter().map(|team| word(&team.workload))),
+            team_replicas: array(plan.teams.iter().map(|team| team.replicas.to_string())),
+            team_slots: array(plan.teams.iter().map(|team| team.slots.to_string())),
             hostfile_mark: if spec.launcher.mpi == Mpi::OpenMpi { "' slots='" } else { ":" },
             launcher_host: word(&launcher_host),
             launcher_slots: plan.teams[0].slots,
@@ -106,11 +106,19 @@ pub fn job(plan: &Plan) -> String {
 struct Passwd<'a> {
     user: &'a str,
     uid: u32,
-    root: bool,
+    /// Root's own line, where the user is another.
+    root: &'static str,
 }
 
 /// Gives the pod's user id a name; none where the platform chooses the id.
 pub fn passwd(plan: &Plan) -> Option<String> {
     let uid = plan.spec.security.run_as_user?;
-    Some(fill("passwd", &Passwd { user: &plan.spec.ssh.user, uid, root: uid == 0 }))
+    Some(fill(
+        "passwd",
+        &Passwd {
+            user: &plan.spec.ssh.user,
+            uid,
+            root: if uid == 0 { "" } else { "root:x:0:0:root:/root:/bin/bash\n" },
+        },
+    ))
 }

@@ -125,7 +125,7 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> (Vec<Volume<
     let mut shelf = Shelf { plan, volumes: Vec::new(), mounts: Vec::new() };
     let scripts = Source::ConfigMap { name: plan.stem().into(), default_mode: PROGRAMS };
     shelf.add("khorovod-scripts", "/etc/khorovod/scripts", scripts);
-    if files.iter().any(|file| file.0 == "passwd") {
+    if files.iter().any(|file| file.name == "passwd") {
         shelf.mount("khorovod-scripts", "/etc/passwd", true).sub_path = Some("passwd");
     }
     if let Some(secret) = secret::name(plan) {
@@ -157,7 +157,7 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> (Vec<Volume<
 
 /// Whether the pods make their passwd file themselves, since only they know their user id.
 pub fn makes_passwd(files: &[File]) -> bool {
-    files.iter().any(|file| file.0 == "passwd.sh")
+    files.iter().any(|file| file.name == "passwd.sh")
 }
 
 /// The mounts of the container that makes it.
