@@ -140,10 +140,14 @@ impl<'a> Stream<'a> {
         let text = &self.text.text;
         let span = first_line(text, Span { source: 0, start: 0, end: text.len() });
         let message = match text.trim().is_empty() {
-            true => "the input is empty".to_owned(),
-            false => "there is no TrainingJob in the input".to_owned(),
+            true => "the input is empty",
+            false => "there is no TrainingJob in the input",
         };
-        let hint = "start a document with `apiVersion: khorovod.dev/v1alpha1` and `kind: TrainingJob`, or let `khorovod init` write one";
+        let hint = if text.is_empty() && self.text.name == "<stdin>" {
+            "name a file, as in `khorovod plan job.yaml`; without one, standard input is read unless it is a terminal"
+        } else {
+            "start a document with `apiVersion: khorovod.dev/v1alpha1` and `kind: TrainingJob`, or let `khorovod init` write one"
+        };
         self.problems.push(Problem::new(&NO_JOB, span, message).hint(hint));
     }
 

@@ -1,6 +1,7 @@
 //! Document → [`RawSpec`](raw) (what a person may write) → [`Spec`] (what holds), or every
 //! problem at once.
 
+mod elsewhere;
 pub mod field;
 pub mod limits;
 mod lower;

@@ -64,6 +64,7 @@ pub fn parse(text: &str, span: Span, problems: &mut Vec<Problem>) -> Result<Opti
         base: span,
         anchors: Vec::new(),
         nodes: 0,
+        unreadable: false,
         problems,
     };
     tree.document()
@@ -76,6 +77,8 @@ struct Tree<'t, 'p> {
     /// Anchor id and the value it names.
     anchors: Vec<(usize, Node)>,
     nodes: usize,
+    /// A key was no scalar: what else would be said of this document only follows from that.
+    unreadable: bool,
     problems: &'p mut Vec<Problem>,
 }
 
@@ -132,7 +135,7 @@ impl<'t> Tree<'t, '_> {
                 let node = self.node(event, span, 0)?;
                 // What follows must be read too: a mistake there is one of this document.
                 while !matches!(self.next()?.0, Event::StreamEnd) {}
-                Ok(Some(node))
+                if self.unreadable { Err(()) } else { Ok(Some(node)) }
             }
         }
     }
@@ -248,11 +251,15 @@ impl<'t> Tree<'t, '_> {
     /// The text of a key, or a problem.
     fn key(&mut self, node: &Node) -> Option<String> {
         let Kind::Scalar { text, plain } = &node.kind else {
-            let message = format!("{} stands where a key should", node.describe());
-            self.problems.push(
-                Problem::new(&KEY, node.span, message)
-                    .hint("a key is a text: put it in quotes, or render the template first"),
-            );
+            self.unreadable = true;
+            let (before, after) = self.text.split_at(node.span.start - self.base.start);
+            let problem = match after.starts_with("{{") || before.ends_with('{') && after.starts_with('{') {
+                true => Problem::new(&KEY, node.span, "a template stands here that nobody has filled in")
+                    .hint("render it first: `helm template CHART | khorovod render -`"),
+                false => Problem::new(&KEY, node.span, format!("{} stands where a key should", node.describe()))
+                    .hint("a key is a text: put it in quotes"),
+            };
+            self.problems.push(problem);
             return None;
         };
         if *plain && text == "<<" {

@@ -7,6 +7,7 @@ use std::ops::Deref;
 
 use serde_json::{Map, Value as Json};
 
+use super::elsewhere;
 use crate::problem::{Code, Problem, Span, codes};
 use crate::source::{Entry, Kind, Node, Scalar, Trap};
 
@@ -99,6 +100,8 @@ pub struct Reader<'n, 'p> {
     /// How many problems there may be once this document is read.
     most: usize,
     path: Vec<Step<'n>>,
+    /// The fields that misspelt keys were taken for: they are not missing.
+    guessed: Vec<String>,
 }
 
 /// Past these, a document is garbage.
@@ -113,7 +116,7 @@ impl<'n, 'p> Reader<'n, 'p> {
     /// A reader at the top of a document.
     pub fn new(problems: &'p mut Vec<Problem>) -> Self {
         let most = problems.len() + MAX_PROBLEMS;
-        Self { problems, most, path: Vec::new() }
+        Self { problems, most, path: Vec::new(), guessed: Vec::new() }
     }
 
     /// Pushes a problem, up to as many as anybody will read.
@@ -204,6 +207,10 @@ impl<'n, 'p> Reader<'n, 'p> {
                     .hint(format!("put it in quotes: `\"{text}\"`"))
                     .fix(span, format!("\"{text}\""))
             }
+            Some(Scalar::Float(value)) if wanted == "a whole number" => {
+                let hint = format!("write `{:.0}` or `{:.0}`", value.floor(), value.ceil());
+                Problem::new(&WRONG_TYPE, span, format!("`{path}` takes {wanted}, not `{text}`")).hint(hint)
+            }
             Some(Scalar::Text(_)) => {
                 let problem = Problem::new(&WRONG_TYPE, span, format!("`{path}` takes {wanted}, not a text"));
                 match Scalar::plain(text) {
@@ -251,15 +258,22 @@ impl<'n, 'p> Reader<'n, 'p> {
             _ => format!("`{path}` has no field `{}`", entry.key),
         };
         let problem = Problem::new(&UNKNOWN_FIELD, entry.key_span, message);
-        self.push(match nearest(&entry.key, known.iter().copied()) {
+        let near = nearest(&entry.key, known.iter().copied());
+        self.guessed.extend(near.map(|near| format!("{path}.{near}")));
+        self.push(match near {
             Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(entry.key_span, near),
-            None => problem.hint(format!("it takes {}", words(known))),
+            None => {
+                problem.hint(elsewhere::hint(&entry.key, known).unwrap_or_else(|| format!("it takes {}", words(known))))
+            }
         });
     }
 
     /// Pushes that `key` is missing in the map at `node`.
     pub fn missing(&mut self, node: &Node, key: &str, example: Option<&Json>) {
         let path = self.path();
+        if self.guessed.contains(&format!("{path}.{key}")) {
+            return;
+        }
         let span = first_line(node);
         let message = match path.as_str() {
             "the document" => format!("`{key}` is missing"),
@@ -321,6 +335,9 @@ fn general(problem: Problem, path: &str, node: &Node, wanted: &str) -> Problem {
     match &node.kind {
         Kind::Map(_) if wanted.contains("a list") => problem.hint("put `- ` before each item"),
         Kind::List(_) if wanted.contains("a map") => problem.hint("write `key: value` lines instead of `- ` items"),
+        Kind::Scalar { text, .. } if elsewhere::in_full(path, text).is_some() => {
+            Problem { hint: elsewhere::in_full(path, text), ..problem }
+        }
         _ if wanted.contains("a map of fields") => problem.hint(format!("`khorovod explain {path}` lists the fields")),
         _ if wanted.contains("true") => problem.hint("write `true` or `false`"),
         _ => problem,
@@ -331,6 +348,9 @@ fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, wanted: &str) -> Pr
     let (what, way_out, fix) = match trap {
         Trap::Word(value) if wanted.contains("true") => {
             ("a boolean to some readers of YAML and a text to others", format!("write `{value}`"), value.to_string())
+        }
+        Trap::Word(_) if !wanted.contains("text") => {
+            ("a boolean to some readers of YAML and a text to others", format!("give it {wanted}"), String::new())
         }
         Trap::Word(_) => (
             "a boolean to some readers of YAML and a text to others",
@@ -352,7 +372,7 @@ fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, wanted: &str) -> Pr
         ),
     };
     let problem = Problem::new(&AMBIGUOUS, span, format!("`{path}`: `{text}` is {what}")).hint(way_out);
-    if wanted.contains("text") || matches!(trap, Trap::Word(_)) { problem.fix(span, fix) } else { problem }
+    if fix.is_empty() { problem } else { problem.fix(span, fix) }
 }
 
 /// The known word nearest to one that may be misspelt.

@@ -34,10 +34,16 @@ macro_rules! texts {
 
         impl Field for $name {
             fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+                // Quotes alone would not mend it.
+                if let (Kind::Scalar { text, .. }, Some(Scalar::Int(_) | Scalar::Float(_))) = (&node.kind, node.scalar())
+                    && let Err((wanted, hint)) = fit::<Self>(text)
+                {
+                    return reader.invalid(node, &wanted, hint);
+                }
                 let text = reader.text(node, if $wanted.starts_with("a text") { "a text" } else { concat!("a text: ", $wanted) })?;
                 match fit::<Self>(text) {
                     Ok(value) => Some(value),
-                    Err(hint) => reader.invalid(node, $wanted, hint),
+                    Err((wanted, hint)) => reader.invalid(node, &wanted, hint),
                 }
             }
 
@@ -62,12 +68,16 @@ pub trait Form: Field {
     fn wrap(text: &str) -> Self;
 }
 
-/// The value of a text that fits; else what might mend it.
-fn fit<T: Form>(text: &str) -> Result<T, Option<String>> {
+/// The value of a text that fits; else what is wrong, behind `is not`, and what might mend it.
+fn fit<T: Form>(text: &str) -> Result<T, (String, Option<String>)> {
     if text.len() > T::MAX && text.chars().count() > T::MAX {
-        return Err(Some(format!("it has more than {} characters", T::MAX)));
+        let (length, most) = (text.chars().count(), T::MAX);
+        return Err((
+            format!("{} (it has {length} characters, at most {most} fit)", T::WANTED),
+            Some("shorten it".to_owned()),
+        ));
     }
-    if T::fits(text) { Ok(T::wrap(text)) } else { Err(advice(text, T::fits)) }
+    if T::fits(text) { Ok(T::wrap(text)) } else { Err((T::WANTED.to_owned(), advice(text, T::fits))) }
 }
 
 texts! {
@@ -226,12 +236,17 @@ fn advice(text: &str, valid: fn(&str) -> bool) -> Option<String> {
     [
         text.trim().to_owned(),
         lower,
-        dash,
+        dash.clone(),
         text.replace(['-', '.', ' '], "_"),
         format!("/{text}"),
         text.trim_start_matches('/').to_owned(),
+        dash.trim_matches('-').to_owned(),
+        // Some names must not start with a digit.
+        format!("job-{}", dash.trim_matches('-')),
+        format!("_{text}"),
     ]
     .into_iter()
+    .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 9 } else { 7 })
     .find(|candidate| candidate != text && valid(candidate))
     .map(|candidate| format!("write `{candidate}`"))
 }
@@ -330,6 +345,7 @@ fn quantity_hint(text: &str) -> Option<String> {
         "mi" => "Mi",
         "gi" => "Gi",
         "ti" => "Ti",
+        "core" | "cores" | "cpu" | "cpus" => "",
         _ => return None,
     };
     let fixed = format!("{number}{unit}");
@@ -357,6 +373,20 @@ impl Duration {
     }
 }
 
+/// What a person meant by `2 days`, `30min` or `12 H`.
+fn duration_hint(text: &str) -> Option<String> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let unit = match unit.trim().to_ascii_lowercase().as_str() {
+        "d" | "day" | "days" => "d",
+        "h" | "hr" | "hrs" | "hour" | "hours" => "h",
+        "m" | "min" | "mins" | "minute" | "minutes" => "m",
+        "s" | "sec" | "secs" | "second" | "seconds" => "s",
+        _ => return None,
+    };
+    let fixed = format!("{number}{unit}");
+    Duration::parse(&fixed).map(|_| format!("write `{fixed}`"))
+}
+
 impl Field for Duration {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         const WANTED: &str = "a duration such as `30m`, `1h30m` or `90s`";
@@ -366,7 +396,7 @@ impl Field for Duration {
         let text = reader.text(node, "a duration such as `30m`, `1h30m` or `90s`")?;
         match Self::parse(text) {
             Some(seconds) => Some(Self(seconds)),
-            None => reader.invalid(node, WANTED, None),
+            None => reader.invalid(node, WANTED, duration_hint(text)),
         }
     }
 
@@ -421,8 +451,8 @@ impl<K: Form, V: Field> Field for Table<K, V> {
                     let key = At { value: key, span: entry.key_span, key: entry.key_span };
                     read.extend(value.map(|value| (key, value)));
                 }
-                Err(hint) => {
-                    let message = format!("`{}` in `{}` is not {}", entry.key, reader.path(), K::WANTED);
+                Err((wanted, hint)) => {
+                    let message = format!("`{}` in `{}` is not {wanted}", entry.key, reader.path());
                     let mut problem = Problem::new(&INVALID_VALUE, entry.key_span, message);
                     problem.hint = hint;
                     reader.push(problem);

@@ -127,7 +127,7 @@ fn quoted(word: &str) -> String {
 fn change(change: &Change) -> String {
     let verdict = match change.effect {
         Effect::New => "new: it starts",
-        Effect::Gone => "gone: its objects stay until they are deleted (kubectl delete -l khorovod.dev/job=…)",
+        Effect::Gone => "gone: its objects stay until they are deleted; docs/runtime.md shows how",
         Effect::Restarts => "restarts the run",
         Effect::InPlace if change.in_place.is_empty() => "refused; the run goes on as it is",
         Effect::InPlace => "in place: the run goes on",

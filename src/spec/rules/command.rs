@@ -2,6 +2,8 @@
 
 use super::{Case, key};
 use crate::problem::{Problem, Span, codes};
+use crate::source::{Kind, Node};
+use crate::spec::field::nearest;
 use crate::spec::valid::{LauncherKind, Mpi};
 
 codes! {
@@ -9,6 +11,14 @@ codes! {
     ///
     /// Only an interactive shell (`launcher: {kind: shell, interactive: true}`) goes without a command.
     Error MISSING_COMMAND = "missing-command";
+
+    /// The command starts a launcher of its own
+    ///
+    /// khorovod writes `mpirun -np …`, `horovodrun`, `torchrun` or `deepspeed` itself, with the ranks
+    /// and hosts of the spec. A second one in `command` would run in every rank, each starting
+    /// all of them again. Leave the program to train, choose the launcher in `launcher.kind`, or write
+    /// the whole launch yourself under `launcher: {kind: shell}`.
+    Error LAUNCHER_TWICE = "launcher-twice";
 
     /// The number of ranks is given to the launcher by hand
     ///
@@ -39,6 +49,7 @@ codes! {
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     command(case, problems);
+    launcher_twice(case, problems);
     launcher_args(case, problems);
     torchrun(case, problems);
     without_effect(case, problems);
@@ -52,8 +63,12 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let problem = Problem::new(&INTERACTIVE_KIND, span, "`launcher.interactive` needs `launcher.kind: shell`");
         problems.push(problem.hint("write `kind: shell`, or remove `interactive`"));
     }
-    let given = case.document.get("spec").is_some_and(|body| body.entry("command").is_some());
-    if !given && !launcher.interactive {
+    // Where `spec` itself is wrong, or `command` misspelt, the reader has said so.
+    let lacking = case.document.get("spec").is_some_and(|body| match &body.kind {
+        Kind::Map(entries) => entries.iter().all(|entry| nearest(&entry.key, ["command"].into_iter()).is_none()),
+        _ => false,
+    });
+    if lacking && !launcher.interactive {
         let span = key(case.body.image.as_ref()).unwrap_or(case.top);
         let problem = Problem::new(&MISSING_COMMAND, span, "`spec` lacks `command`: the ranks have nothing to run");
         problems.push(problem.here("`command` belongs beside this").hint("add `command: [python, train.py]`"));
@@ -61,6 +76,61 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let (Some(args), None) = (&case.body.args, &case.body.command) {
         let problem = Problem::new(&NO_EFFECT, args.key, "`args` without a `command` reach nothing");
         problems.push(problem.hint("put them into `command`"));
+    }
+}
+
+/// The programs that start ranks, and the launcher that is meant by each.
+const LAUNCHERS: &[(&str, &str)] = &[
+    ("mpirun", "mpirun"),
+    ("mpiexec", "mpirun"),
+    ("mpiexec.hydra", "mpirun"),
+    ("orterun", "mpirun"),
+    ("prterun", "mpirun"),
+    ("horovodrun", "horovodrun"),
+    ("torchrun", "torchrun"),
+    ("torch.distributed.run", "torchrun"),
+    ("torch.distributed.launch", "torchrun"),
+    ("deepspeed", "deepspeed"),
+];
+
+fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if case.spec.launcher.kind == LauncherKind::Shell {
+        return;
+    }
+    let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
+    let Some((span, word)) = program(command) else { return };
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let Some((_, kind)) = LAUNCHERS.iter().find(|(program, _)| *program == name) else { return };
+    let message = format!("`{word}` in `command` would start in every rank: khorovod launches them itself");
+    let hint = format!(
+        "keep the program alone, as in `[python, train.py]`, with `launcher: {{kind: {kind}}}`; or launch by hand under `launcher: {{kind: shell}}`"
+    );
+    problems.push(Problem::new(&LAUNCHER_TWICE, span, message).hint(hint));
+}
+
+/// The program that a command runs, and where its name stands: the first word, or the module that
+/// python is told to run.
+fn program(command: &Node) -> Option<(Span, &str)> {
+    match &command.kind {
+        Kind::Scalar { text, .. } => {
+            let mut words = text.split_whitespace();
+            Some((command.span, behind_python(words.next()?, words.next(), words.next())))
+        }
+        Kind::List(items) => {
+            let word = |index: usize| items.get(index).and_then(Node::text);
+            let program = behind_python(word(0)?, word(1), word(2));
+            let place = items.iter().find(|item| item.text() == Some(program)).unwrap_or(command);
+            Some((place.span, program))
+        }
+        Kind::Map(_) => None,
+    }
+}
+
+fn behind_python<'w>(first: &'w str, second: Option<&'w str>, third: Option<&'w str>) -> &'w str {
+    let python = first.rsplit('/').next().is_some_and(|name| name.starts_with("python"));
+    match (second, third) {
+        (Some("-m"), Some(module)) if python => module,
+        _ => first,
     }
 }
 
