@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, FromArgMatches};
 
 use super::show::Screen;
-use super::{Failure, Outcome, keygen, output};
+use super::{Failure, Outcome, output};
 
 /// A flag, what it is for, and the lesson it starts from.
 type Lesson = (&'static str, &'static str, &'static str);
@@ -52,7 +52,7 @@ const MORE: &str = "
     khorovod init hello --cpu -o - | khorovod render - | kubectl apply -f -")]
 pub struct Args {
     /// The job's name
-    #[arg(value_parser = keygen::name)]
+    #[arg(value_parser = job_name)]
     name: Option<String>,
     #[command(flatten)]
     choice: Choice,
@@ -108,6 +108,23 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     Ok(())
 }
 
+/// A name that always leaves room for those of the pods, and is a text to every reader of YAML.
+fn job_name(text: &str) -> Result<String, String> {
+    let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let word = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(&text);
+    if text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.chars().all(inside)
+        && !text.ends_with('-')
+        && text.len() <= 38
+        && !word
+    {
+        Ok(text.to_owned())
+    } else {
+        Err("a name like `mnist-2`: lower-case letters, digits and `-`, a letter first, at most 38, no `yes` or `no`"
+            .to_owned())
+    }
+}
+
 /// A lesson as a starting point: an editor's first line, the lesson, and what else there is.
 fn spec((_, _, lesson): &Lesson, name: Option<&str>) -> String {
     let mut text = String::from(
@@ -129,6 +146,16 @@ fn spec((_, _, lesson): &Lesson, name: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_a_spec_takes_as_they_stand() {
+        for name in ["mnist", "mnist-2", "a"] {
+            assert_eq!(job_name(name), Ok(name.to_owned()));
+        }
+        for name in ["", "2mnist", "-a", "a-", "A", "a.b", "no", "true", &"a".repeat(39)] {
+            assert!(job_name(name).is_err(), "{name}");
+        }
+    }
 
     #[test]
     fn every_lesson_takes_a_name_once() {

@@ -53,7 +53,11 @@ fn put(here: &mut Node, steps: &[Step], span: Span, value: Node) -> Result<(), S
                 entries.retain(|entry| entry.key != *key);
                 return Ok(());
             }
-            let at = entries.iter().position(|entry| entry.key == *key).unwrap_or_else(|| {
+            let at = entries.iter().position(|entry| entry.key == *key);
+            if let (None, Some(Step::Index(index))) = (at, rest.first()) {
+                return Err(format!("there is no `{key}` whose item {index} could be set"));
+            }
+            let at = at.unwrap_or_else(|| {
                 entries.push(Entry { key: key.clone(), key_span: span, value: empty_map(span) });
                 entries.len() - 1
             });

@@ -1,7 +1,8 @@
 //! What a newcomer meant: the hints for fields that stand one level off, for the names Kubernetes and
 //! the operators use, and for a single value where a map belongs.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::sync::LazyLock;
 
 use serde_json::Value as Json;
 
@@ -56,8 +57,7 @@ pub fn hint(name: &str, known: &[&str]) -> Option<String> {
     if let Some(ours) = of(FOREIGN) {
         return Some(format!("here it is `{ours}`; `khorovod explain {ours}` says more"));
     }
-    let homes = homes(&super::schema(), name);
-    let homes: Vec<&str> = homes.iter().map(String::as_str).collect();
+    let homes: Vec<&str> = HOMES.get(name)?.iter().map(String::as_str).collect();
     (!homes.is_empty()).then(|| format!("it belongs in {}", words(&homes)))
 }
 
@@ -77,30 +77,26 @@ pub fn in_full(path: &str, text: &str) -> Option<String> {
     })
 }
 
-/// The maps that have a field of this name: those nearest to the top.
-fn homes(schema: &Json, name: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut level = None;
-    let mut next = VecDeque::from([(String::new(), 0, schema)]);
+/// Every field's name, with the maps nearest to the top that have it.
+static HOMES: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
+    let schema = super::schema();
+    let mut homes: HashMap<String, (u32, Vec<String>)> = HashMap::new();
+    let mut next = VecDeque::from([(String::new(), 0, &schema)]);
     while let Some((path, depth, part)) = next.pop_front() {
-        if depth > 3 || level.is_some_and(|level| depth > level) {
-            break;
-        }
-        for part in parts(schema, part) {
-            let Some(fields) = part["properties"].as_object() else { continue };
-            if fields.contains_key(name) && !path.is_empty() {
-                level = Some(depth);
+        for (key, field) in parts(&schema, part).into_iter().filter_map(|part| part["properties"].as_object()).flatten()
+        {
+            let (level, found) = homes.entry(key.clone()).or_insert((depth, Vec::new()));
+            if *level == depth && !path.is_empty() && found.last() != Some(&path) {
                 found.push(path.clone());
             }
-            for (key, field) in fields {
-                let dot = if path.is_empty() { "" } else { "." };
+            let dot = if path.is_empty() { "" } else { "." };
+            if depth < 3 {
                 next.push_back((format!("{path}{dot}{key}"), depth + 1, field));
             }
         }
     }
-    found.dedup();
-    found
-}
+    homes.into_iter().map(|(name, (_, found))| (name, found)).collect()
+});
 
 /// A schema, what it refers to, its alternatives and its items.
 fn parts<'a>(root: &'a Json, schema: &'a Json) -> Vec<&'a Json> {
@@ -121,11 +117,10 @@ mod tests {
 
     #[test]
     fn what_it_sends_people_to_is_there() {
-        let schema = crate::spec::schema();
         for (name, ours) in FOREIGN {
             let (home, field) = ours.rsplit_once('.').unwrap();
-            assert!(homes(&schema, field).iter().any(|found| found == home), "{name}: there is no {ours}");
-            assert_eq!(homes(&schema, name), [""; 0], "{name} is a field of ours");
+            assert!(HOMES[field].iter().any(|found| found == home), "{name}: there is no {ours}");
+            assert!(!HOMES.contains_key(*name), "{name} is a field of ours");
         }
     }
 

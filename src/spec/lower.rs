@@ -48,6 +48,10 @@ pub fn lower(job: &raw::TrainingJob) -> Spec {
     let launcher = launcher(body, &mut defaults);
     let scheduling = scheduling(body);
     let controller = controller(body, &launcher, &scheduling, &mut defaults);
+    if controller == Controller::Job || launcher.runs_ranks {
+        // The launcher's pod is a worker.
+        defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(path));
+    }
     let workdir = text!(body.workdir).or_else(|| body.code.as_ref().map(|code| mount_path(code)));
     Spec {
         name: text!(metadata.name).unwrap_or_default(),
