@@ -33,40 +33,10 @@ pub fn read(document: &Node, kube_version: (u32, u32), problems: &mut Vec<Proble
     let none = raw::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);
     let top = document.entry("kind").map_or(document.span, |entry| entry.key_span);
-    let case = rules::Case { document, job: &job, body, spec: &spec, kube_version, top };
-    let mut broken = Vec::new();
-    rules::check(&case, &mut broken);
-    // A rule that looks at a part which could not be read would judge a default in its place.
-    let sections: Vec<Span> =
-        sections(document).filter(|section| misshapen.iter().any(|span| within(*span, *section))).collect();
-    let unclear = |problem: &Problem| {
-        problem.labels.iter().any(|label| sections.iter().any(|section| within(label.span, *section)))
-    };
-    problems.extend(broken.into_iter().filter(|problem| !unclear(problem)));
+    let case = rules::Case { document, misshapen: &misshapen, job: &job, body, spec: &spec, kube_version, top };
+    rules::check(&case, problems);
     let sound = problems[before..].iter().all(|problem| problem.severity == Severity::Warning);
     sound.then_some(spec)
-}
-
-/// The parts of the spec: `metadata` and what stands directly under `spec`, keys included.
-fn sections(document: &Node) -> impl Iterator<Item = Span> {
-    let entries = |node: &Node| match &node.kind {
-        crate::source::Kind::Map(entries) => entries
-            .iter()
-            .map(|entry| Span {
-                start: entry.key_span.start.min(entry.value.span.start),
-                end: entry.value.span.end.max(entry.key_span.end),
-                ..entry.value.span
-            })
-            .collect(),
-        _ => Vec::new(),
-    };
-    let body = document.get("spec").map(entries).unwrap_or_default();
-    let metadata = document.get("metadata").map(|node| node.span);
-    body.into_iter().chain(metadata)
-}
-
-fn within(inner: Span, outer: Span) -> bool {
-    inner.source == outer.source && inner.start >= outer.start && inner.end <= outer.end
 }
 
 /// Every code of the reader and the rules.

@@ -16,6 +16,13 @@ pub struct Span {
     pub end: usize,
 }
 
+impl Span {
+    /// Whether it lies inside another.
+    pub fn within(self, outer: Self) -> bool {
+        self.source == outer.source && self.start >= outer.start && self.end <= outer.end
+    }
+}
+
 /// A line and a column, both from 1; the column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {

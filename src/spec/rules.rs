@@ -24,12 +24,35 @@ use crate::source::Node;
 /// What a rule looks at: what was written, where, and what it means.
 pub struct Case<'a> {
     pub document: &'a Node,
+    /// What could not be read.
+    pub misshapen: &'a [Span],
     pub job: &'a TrainingJob,
     pub body: &'a Body,
     pub spec: &'a Spec,
     pub kube_version: (u32, u32),
     /// Where the document names itself: for what stands nowhere.
     pub top: Span,
+}
+
+impl Case<'_> {
+    /// Whether all these parts of the spec could be read. Where not, a default stands in the part's
+    /// place, and a rule that judged it would only confuse.
+    fn could_read(&self, paths: &[&str]) -> bool {
+        paths.iter().all(|path| {
+            let mut node = self.document.get("spec");
+            let broken = |node: &Node, whole: bool| {
+                self.misshapen.iter().any(|span| *span == node.span || whole && span.within(node.span))
+            };
+            for key in path.split('.') {
+                match node {
+                    Some(parent) if broken(parent, false) => return false,
+                    Some(parent) => node = parent.get(key),
+                    None => return true,
+                }
+            }
+            node.is_none_or(|node| !broken(node, true))
+        })
+    }
 }
 
 /// Where an optional field stands, by its key.

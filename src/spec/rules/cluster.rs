@@ -51,6 +51,9 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 }
 
 fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["workers.controller", "launcher.kind", "scheduling"]) {
+        return;
+    }
     let (needs, what) = match case.spec.controller {
         Controller::Job => ((1, 31), "the Job shape"),
         Controller::StatefulSet => ((1, 26), "the launcher's podFailurePolicy"),

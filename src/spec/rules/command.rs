@@ -56,6 +56,9 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 }
 
 fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["command", "launcher.kind", "launcher.interactive"]) {
+        return;
+    }
     let launcher = &case.spec.launcher;
     let raw = case.body.launcher.as_ref();
     if launcher.interactive && launcher.kind != LauncherKind::Shell {
@@ -229,6 +232,9 @@ fn own_options(kind: LauncherKind, mpi: Mpi) -> &'static [(&'static str, bool)] 
 }
 
 fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["launcher.kind", "launcher.mpi", "workers"]) {
+        return;
+    }
     let Some(args) = case.body.launcher.as_ref().and_then(|at| at.args.as_ref()) else { return };
     let launcher = &case.spec.launcher;
     let np: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
@@ -269,6 +275,9 @@ fn torchrun(case: &Case<'_>, problems: &mut Vec<Problem>) {
 }
 
 fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["launcher.kind", "launcher.interactive", "scheduling", "workers"]) {
+        return;
+    }
     let spec = case.spec;
     let launcher = case.body.launcher.as_ref();
     let scheduling = case.body.scheduling.as_ref();

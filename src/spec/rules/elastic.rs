@@ -28,6 +28,9 @@ codes! {
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["launcher.kind"]) {
+        return;
+    }
     let Some(raw) = &case.body.elastic else { return };
     let Some(elastic) = &case.spec.elastic else { return };
     if !matches!(case.spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Torchrun) {

@@ -25,6 +25,9 @@ codes! {
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["launcher.kind", "launcher.waitTimeout", "workers.controller", "scheduling"]) {
+        return;
+    }
     let spec = case.spec;
     let lifecycle = case.body.lifecycle.as_ref();
     if let (Some(ttl), Some((controller, span))) =

@@ -42,6 +42,9 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 }
 
 fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["workers", "elastic", "storage", "launcher.kind", "scheduling"]) {
+        return;
+    }
     let Some(name) = case.job.metadata.as_ref().and_then(|metadata| metadata.name.as_ref()) else { return };
     let spec = case.spec;
     let group =

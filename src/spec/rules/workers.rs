@@ -187,6 +187,9 @@ impl<'a> Fields<'a> {
 }
 
 fn shape(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["workers.controller", "launcher.kind", "scheduling"]) {
+        return;
+    }
     let Some(workers) = &case.body.workers else { return };
     let given = workers.controller.as_ref();
     let place = |other: Span| given.map_or(other, |at| at.span);
