@@ -284,7 +284,6 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let field = |span: Option<Span>, applies: bool, what: &'static str, needs: &'static str| {
         span.filter(|_| !applies).map(|span| (span, what, needs))
     };
-    let torchrun = spec.launcher.kind == LauncherKind::Torchrun;
     let gpus = spec.groups.iter().any(|group| group.gpus > 0);
     let unused = [
         field(
@@ -316,12 +315,6 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
             separate_launcher(case),
             "launcher.memory",
             "a launcher pod of its own, which the Job shape has not",
-        ),
-        field(
-            launcher.and_then(|at| key(at.wait_timeout.as_ref())),
-            !torchrun,
-            "launcher.waitTimeout",
-            "a launcher that waits; torchrun has its own rendezvous",
         ),
         field(
             scheduling.and_then(|at| key(at.queue.as_ref())),
