@@ -34,7 +34,6 @@ use self::show::Screen;
                   khorovod plan                                # what it would run\n  \
                   khorovod render | kubectl apply -f -         # run it\n\n\
                   Exit codes: 0 done, 1 the input has problems, 2 wrong usage, 3 a file or stream failed.",
-    disable_help_subcommand = true,
     max_term_width = 100
 )]
 struct Cli {

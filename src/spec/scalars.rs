@@ -427,8 +427,8 @@ impl Field for Period {
 impl<T: Field> Field for Vec<At<T>> {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         let items = reader.list(node, "a list")?;
-        let read: Vec<_> = items.iter().enumerate().filter_map(|(index, item)| reader.item(index, item)).collect();
-        (read.len() == items.len()).then_some(read)
+        // What could be read is judged further; the rest was reported.
+        Some(items.iter().enumerate().filter_map(|(index, item)| reader.item(index, item)).collect())
     }
 
     fn schema(defs: &mut Defs) -> Json {

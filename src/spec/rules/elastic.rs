@@ -53,6 +53,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         }
     }
     if let Some(at) = &raw.cooldown
+        && case.could_read(&["elastic.cooldown"])
         && (at.len() != 2 || elastic.cooldown.is_some_and(|(low, high)| low > high))
     {
         let problem =

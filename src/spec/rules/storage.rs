@@ -111,7 +111,7 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
     let workers: u32 = case.spec.groups.iter().map(|group| group.replicas).fold(0, u32::saturating_add);
     let hosts = workers.saturating_add(u32::from(case.spec.launcher.runs_ranks));
     let modes = entry.claim.as_ref().and_then(|at| at.access_modes.as_ref()).or(entry.access_modes.as_ref());
-    let Some(modes) = modes else { return };
+    let Some(modes) = modes.filter(|_| case.could_read(&["storage"])) else { return };
     let many = modes.iter().any(|mode| matches!(mode.0, "ReadWriteMany" | "ReadOnlyMany"));
     if hosts > 1 && !many && !modes.is_empty() {
         let message = format!("{hosts} workers share a claim that only one node can mount");
