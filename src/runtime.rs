@@ -42,7 +42,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     }
     if let Some(transfers) = transfers(plan) {
         files.push(made("s3.json", transfers));
-        files.extend(scripts!["s3.py"]);
+        files.extend(scripts!["s3.sh", "s3.py"]);
     }
     if let Some(passwd) = settings::passwd(plan) {
         files.push(made("passwd", passwd));

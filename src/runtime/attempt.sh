@@ -77,6 +77,12 @@ attempt() {
   wait "$training"
   code=$?
   stop_training
-  ((code == 0)) || failure="training ended with code $code"
-  return "$code"
+  ((code)) || return 0
+  failure="training ended with code $code"
+  # MPI may have seen first what the watch would have.
+  if [[ ${1:-} == watch ]]; then
+    find_missing "${hosts[@]}"
+    ((${#missing[@]} == 0)) || failure="lost worker $(some "${missing[@]}"): $failure"
+  fi
+  return 1
 }

@@ -46,11 +46,7 @@ copy_keys() (
   mkdir -p "$generated/keys" && cp -L /etc/khorovod/keys/* "$generated/keys/" && chmod 0600 "$generated"/keys/*
 )
 
-# S3 volumes come before anything that reads them.
-download() {
-  [[ -e $scripts/s3.json ]] || return 0
-  python3 "$scripts/s3.py" download || {
-    epitaph "could not download the S3 volumes on $HOSTNAME"
-    return 1
-  }
-}
+# What S3 volumes need, where there are any: `download` and `upload`.
+download() { :; }
+upload() { :; }
+[[ ! -e $scripts/s3.sh ]] || . "$scripts/s3.sh"

@@ -2,9 +2,10 @@
 # shellcheck disable=SC1091,SC2034,SC2154
 # Horovod asks every second which hosts there are: `host:slots` of each worker that answers.
 # One that misses a probe or two is kept, as a busy worker is no lost one.
-. /etc/khorovod/scripts/job.sh
-. /etc/khorovod/scripts/hosts.sh
-patience=1
+scripts=/etc/khorovod/scripts
+. "$scripts/job.sh"
+. "$scripts/hosts.sh"
+patience=0.8
 seen=/horovod/generated/seen
 printf -v now '%(%s)T' -1
 declare -A last=()

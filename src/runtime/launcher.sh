@@ -53,21 +53,6 @@ sweep() {
     xargs -r -P 32 -I '{}' ssh -n '{}' "/bin/bash $scripts/sweep.sh" 2>/dev/null
 }
 
-# What S3 volumes hold at the end goes out from the first host that answers.
-upload() {
-  local host
-  [[ -e $scripts/s3.json ]] || return 0
-  if [[ -n $launcher_host ]]; then
-    python3 "$scripts/s3.py" upload
-    return
-  fi
-  for host in "${hosts[@]}"; do
-    find_missing "$host"
-    ((${#missing[@]})) || break
-  done
-  ssh -n "$host" "python3 $scripts/s3.py upload"
-}
-
 # A fresh pod may for a while see the ConfigMap as it was before this run.
 for ((age = 0; age < 150; age++)); do
   superseded || break
@@ -91,7 +76,8 @@ asserted=''
 for ((tried = deaths; tried <= retries; tried++)); do
   wait_workers
   ((tried == 0)) || sweep
-  if [[ -z $asserted ]]; then
+  # Only mpirun starts anything whatever: other launchers take nothing but training.
+  if [[ $kind == mpirun && -z $asserted ]]; then
     assert_world || {
       failure="the trial launch started no rank"
       continue

@@ -1,8 +1,8 @@
 """s3.py download|upload: copies the job's S3 volumes in before training and out after it.
 
 Objects come in ranges, several at once; what is whole is not fetched again, so a container that
-starts anew goes on where it was. Every range is bound to the object's ETag, every file checked by
-its size, and by its MD5 where the ETag is one. Needs Python alone.
+starts anew goes on where it was. Every range is bound to the object's ETag, and every file, either
+way, is checked by its size and the MD5s its ETag is made of. Needs Python alone.
 """
 import concurrent.futures
 import datetime
@@ -12,6 +12,7 @@ import http.client
 import json
 import os
 import re
+import ssl
 import sys
 import time
 import urllib.parse
@@ -19,211 +20,262 @@ import xml.etree.ElementTree
 
 PART = 64 << 20
 TRIES = 6
-STATE = ".khorovod-s3"
+JOURNAL = ".khorovod-s3"
+UNFINISHED = ".khorovod-part"
 
 
 class Refused(Exception):
-    """An answer that trying again does not change."""
+    """What trying again does not change."""
 
 
 class Bucket:
     def __init__(self, volume):
         self.endpoint = urllib.parse.urlsplit(volume["endpoint"])
-        self.base = urllib.parse.quote(f"{self.endpoint.path}/{volume['bucket']}")
+        self.base = quote(f"{self.endpoint.path}/{volume['bucket']}", "/")
         self.region = volume["region"]
-        self.keys = None
+        self.keys = self.session = None
         if volume["signed"]:
-            folder = f"/etc/khorovod/s3/{volume['name']}/"
-            self.keys = [secret(folder + name) for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
-            self.session = secret(folder + "AWS_SESSION_TOKEN", optional=True)
+            folder = f"/etc/khorovod/s3/{volume['name']}/AWS_"
+            self.keys = [secret(folder + name) for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")]
+            self.session = os.path.exists(folder + "SESSION_TOKEN") and secret(folder + "SESSION_TOKEN")
 
-    def headers(self, method, path, query, digest):
-        """Signature version 4."""
+    def headers(self, method, path, query):
+        """Signature version 4. Bodies need none: what arrived is checked by its ETag."""
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-        headers = {"host": self.endpoint.netloc, "x-amz-content-sha256": digest, "x-amz-date": now}
+        headers = {"host": self.endpoint.netloc, "x-amz-content-sha256": "UNSIGNED-PAYLOAD", "x-amz-date": now}
         if not self.keys:
             return headers
         if self.session:
             headers["x-amz-security-token"] = self.session
         names = ";".join(sorted(headers))
         lines = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
-        request = "\n".join([method, path, query, lines, names, digest])
+        request = "\n".join([method, path, query, lines, names, "UNSIGNED-PAYLOAD"])
         scope = f"{now[:8]}/{self.region}/s3/aws4_request"
         text = "\n".join(["AWS4-HMAC-SHA256", now, scope, hashlib.sha256(request.encode()).hexdigest()])
         key = b"AWS4" + self.keys[1].encode()
-        for word in scope.split("/"):
+        for word in scope.split("/") + [text]:
             key = hmac.digest(key, word.encode(), "sha256")
-        signature = hmac.digest(key, text.encode(), "sha256").hex()
-        headers["authorization"] = (
-            f"AWS4-HMAC-SHA256 Credential={self.keys[0]}/{scope}, SignedHeaders={names}, Signature={signature}"
-        )
-        return headers
+        authorization = f"Credential={self.keys[0]}/{scope}, SignedHeaders={names}, Signature={key.hex()}"
+        return {**headers, "authorization": "AWS4-HMAC-SHA256 " + authorization}
 
-    def call(self, method, key="", query=None, body=None, take=None, size=None, digest=None, **extra):
-        """One request, tried again while that may help; gives what `take` makes of the answer."""
-        path = self.base + ("/" + urllib.parse.quote(key, safe="/-_.~") if key else "")
-        query = "&".join(f"{quote(name)}={quote(value)}" for name, value in sorted((query or {}).items()))
-        digest = digest or hashlib.sha256(b"").hexdigest()
-        secure = self.endpoint.scheme == "https"
+    def call(self, method, key="", query=(), body=bytes, size=0, take=lambda answer: answer.read(), **extra):
+        """One request, tried again while that may help: the answer's headers, and what `take` makes of it."""
+        path = self.base + ("/" + quote(key, "/") if key else "")
+        query = "&".join(f"{quote(name)}={quote(str(value))}" for name, value in sorted(dict(query).items()))
+        kind = http.client.HTTPSConnection if self.endpoint.scheme == "https" else http.client.HTTPConnection
         for tried in range(TRIES):
-            connection = (http.client.HTTPSConnection if secure else http.client.HTTPConnection)(
-                self.endpoint.netloc, timeout=60
-            )
+            time.sleep(2**tried / 4 if tried else 0)
+            final = tried == TRIES - 1
+            connection = kind(self.endpoint.netloc, timeout=60)
             try:
-                headers = {**self.headers(method, path, query, digest), **extra}
-                if size is not None:
-                    headers["content-length"] = str(size)
-                connection.request(method, path + (query and "?" + query), body and body(), headers)
+                headers = {**self.headers(method, path, query), "content-length": str(size), **extra}
+                connection.request(method, path + (query and "?" + query), body(), headers)
                 answer = connection.getresponse()
                 if answer.status < 300:
-                    return take(answer) if take else answer.read()
-                text = answer.read(2000).decode(errors="replace")
-                why = f"{method} {path}: HTTP {answer.status} {' '.join(re.findall('<Code>(.*?)</Code>', text))}"
-                if answer.status < 500 and answer.status not in (408, 429):
-                    raise Refused(why)
+                    return answer.headers, take(answer)
+                code = re.findall("<Code>(.*?)</Code>", answer.read(2000).decode(errors="replace"))
+                why = " ".join(["HTTP", str(answer.status), *code])
+                final |= answer.status < 500 and answer.status not in (408, 429)
             except (OSError, http.client.HTTPException) as error:
-                why = f"{method} {path}: {error!r}"
+                why = repr(error)
+                final |= isinstance(error, ssl.SSLCertVerificationError)
             finally:
                 connection.close()
-            time.sleep(2**tried / 2)
-        raise Refused(f"{why} (tried {TRIES} times)")
+            if final:
+                raise Refused(f"{method} {self.endpoint.scheme}://{self.endpoint.netloc}{path}: {why}")
+
+    def xml(self, *words, **more):
+        headers, text = self.call(*words, **more)
+        try:
+            return headers, xml.etree.ElementTree.fromstring(text)
+        except xml.etree.ElementTree.ParseError:
+            raise Refused(f"{self.endpoint.netloc} gives no answer of S3's") from None
 
     def list(self, prefix):
         query = {"list-type": "2", "prefix": prefix}
-        while True:
-            page = xml.etree.ElementTree.fromstring(self.call("GET", query=query))
+        while query.get("continuation-token", "first"):
+            _, page = self.xml("GET", query=query)
             for item in page.iterfind("{*}Contents"):
-                yield item.findtext("{*}Key"), int(item.findtext("{*}Size")), item.findtext("{*}ETag")
-            token = page.findtext("{*}NextContinuationToken")
-            if not token:
-                return
-            query["continuation-token"] = token
+                yield item.findtext("{*}Key"), int(item.findtext("{*}Size")), item.findtext("{*}ETag").strip('"')
+            query["continuation-token"] = page.findtext("{*}NextContinuationToken")
+
+    def head(self, key, **query):
+        try:
+            return self.call("HEAD", key, query)[0]
+        except Refused:
+            return {}
+
+    def holds(self, key, path, size, etag):
+        """Whether the object is this file; none where its ETag does not tell."""
+        found = re.fullmatch("[0-9a-f]{32}(?:-([0-9]+))?", etag)
+        part = 0
+        if found and found[1]:
+            count = int(found[1])
+            part, last = (int(self.head(key, partNumber=number).get("content-length", 0)) for number in (1, count))
+            found = part and (count - 1) * part + last == size
+        if not found:
+            return None
+        return etag_of(path, size, part) == etag or (None if opaque(self.head(key)) else False)
 
 
-def quote(text):
-    return urllib.parse.quote(text, safe="-_.~")
+def quote(text, safe=""):
+    return urllib.parse.quote(text, safe=safe + "-_.~")
 
 
-def secret(path, optional=False):
+def secret(path):
     try:
         with open(path) as file:
-            return file.read().strip()
+            text = file.read().strip()
     except FileNotFoundError:
-        if optional:
-            return None
         raise Refused(f"{path} is missing") from None
+    if not re.fullmatch("[!-~]+", text):
+        raise Refused(f"{path} holds no key")
+    return text
 
 
-def say(text):
-    print("khorovod:", text, file=sys.stderr, flush=True)
+def say(volume, text):
+    print(f"khorovod: {volume['name']}: {text}", file=sys.stderr, flush=True)
+
+
+def read(path, start, end):
+    with open(path, "rb") as file:
+        file.seek(start)
+        while data := file.read(min(end - file.tell(), 1 << 20)):
+            yield data
+
+
+def md5(chunks):
+    hashed = hashlib.new("md5", usedforsecurity=False)
+    for data in chunks:
+        hashed.update(data)
+    return hashed
+
+
+def etag_of(path, size, part):
+    """What S3 says of a file that goes out in such parts, or as it is."""
+    if not part:
+        return md5(read(path, 0, size)).hexdigest()
+    sums = [md5(read(path, at, min(at + part, size))).digest() for at in range(0, size, part)]
+    return f"{md5(sums).hexdigest()}-{len(sums)}"
+
+
+def opaque(headers):
+    """Whether the ETag is no MD5, as under the keys of a key service."""
+    return headers.get("x-amz-server-side-encryption", "").startswith("aws:kms")
 
 
 def download(volume, pool):
     bucket, prefix, root = Bucket(volume), volume["prefix"], os.path.realpath(volume["path"])
-    journal = os.path.join(root, STATE)
-    done = set()
-    if os.path.exists(journal):
-        with open(journal) as file:
-            done = set(file.read().splitlines())
-    files = []
-    for key, size, etag in bucket.list(prefix):
+    journal = os.open(os.path.join(root, JOURNAL), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    with open(journal, closefd=False) as file:
+        done = set(file.read().splitlines())
+
+    def note(*words):
+        os.write(journal, (json.dumps(words) + "\n").encode())
+
+    def fetch(key, etag, path, start, end):
+        def take(answer):
+            with open(path, "r+b") as file:
+                file.seek(start)
+                while data := answer.read(1 << 20):
+                    file.write(data)
+                if file.tell() != end:
+                    raise OSError(f"{end - file.tell()} bytes short")
+
+        bucket.call("GET", key, take=take, **{"range": f"bytes={start}-{end - 1}", "if-match": f'"{etag}"'})
+        note(key, etag, start)
+
+    def finish(key, size, etag, path, ranges):
+        for each in ranges:
+            each.result()
+        right = bucket.holds(key, path + UNFINISHED, size, etag)
+        if right is False:
+            os.remove(path + UNFINISHED)
+            raise Refused(f"{key}: what came is not what its ETag {etag} says")
+        if right is None:
+            say(volume, f"{key}: its ETag {etag} tells no MD5, so only its size was checked")
+        os.replace(path + UNFINISHED, path)
+        note(key, etag)
+
+    objects = [each for each in bucket.list(prefix) if not each[0].endswith("/")]
+    say(volume, f"{len(objects)} objects, {sum(size for _, size, _ in objects)} bytes")
+    waiting = []
+    for key, size, etag in objects:
         path = os.path.realpath(os.path.join(root, key[len(prefix):]))
-        if key.endswith("/"):
-            continue
         if not path.startswith(root + os.sep):
             raise Refused(f"the key {key!r} leads out of {root}")
-        files.append((key, size, etag, path))
-    say(f"{volume['name']}: {len(files)} objects, {sum(file[1] for file in files)} bytes")
-
-    with open(journal, "a") as notes:
-
-        def note(*words):
-            notes.write(json.dumps(words) + "\n")
-            notes.flush()
-
-        def part(key, etag, path, start, end):
-            mark = json.dumps((key, etag, start))
-            if mark in done:
-                return
-
-            def take(answer):
-                with open(path, "r+b") as file:
-                    file.seek(start)
-                    left = end - start
-                    while left and (data := answer.read(min(left, 1 << 20))):
-                        file.write(data)
-                        left -= len(data)
-                if left:
-                    raise OSError(f"{left} bytes short")
-
-            bucket.call("GET", key, take=take, **{"range": f"bytes={start}-{end - 1}", "if-match": etag})
-            note(key, etag, start)
-
-        waiting = []
-        for key, size, etag, path in files:
-            if json.dumps((key, etag)) in done:
-                continue
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path + ".part", "ab") as file:
-                file.truncate(size)
-            starts = range(0, size, PART)
-            parts = [pool.submit(part, key, etag, path + ".part", at, min(at + PART, size)) for at in starts]
-            waiting.append((key, size, etag, path, parts))
-        for key, size, etag, path, parts in waiting:
-            for each in parts:
-                each.result()
-            check(key, size, etag, path + ".part")
-            os.replace(path + ".part", path)
-            note(key, etag)
-    say(f"{volume['name']}: complete in {root}")
-
-
-def check(key, size, etag, path):
-    if os.path.getsize(path) != size:
-        raise Refused(f"{key}: {os.path.getsize(path)} bytes came, not {size}")
-    md5 = etag.strip('"')
-    # An object that was uploaded in parts or is encrypted by a key service has another kind of ETag.
-    if re.fullmatch("[0-9a-f]{32}", md5) and digest(path, "md5") not in (md5,):
-        say(f"{key}: its ETag is no MD5 of it; its size is right")
-
-
-def digest(path, kind):
-    hashed = hashlib.new(kind)
-    with open(path, "rb") as file:
-        while data := file.read(1 << 20):
-            hashed.update(data)
-    return hashed.hexdigest()
+        if json.dumps((key, etag)) in done:
+            continue
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        kept = done if os.path.exists(path + UNFINISHED) else ()
+        with open(path + UNFINISHED, "ab") as file:
+            file.truncate(size)
+        starts = [at for at in range(0, size, PART) if json.dumps((key, etag, at)) not in kept]
+        ranges = [pool.submit(fetch, key, etag, path + UNFINISHED, at, min(at + PART, size)) for at in starts]
+        # Its ranges stand before it in the queue, so it never waits for what cannot start.
+        waiting.append(pool.submit(finish, key, size, etag, path, ranges))
+    for each in concurrent.futures.as_completed(waiting):
+        each.result()
+    os.close(journal)
+    say(volume, f"complete in {root}")
 
 
 def upload(volume, pool):
     bucket, root = Bucket(volume), volume["path"]
-    there = {key: (size, etag.strip('"')) for key, size, etag in bucket.list(volume["prefix"])}
+    there = {key: (size, etag) for key, size, etag in bucket.list(volume["prefix"])}
+
+    def same(key, headers, etag, wanted):
+        if etag.strip('"') != wanted and not opaque(headers):
+            raise Refused(f"{key}: the bucket has {etag}, not {wanted}")
+
+    def put(key, path, start, end, query=()):
+        headers, _ = bucket.call("PUT", key, query, lambda: read(path, start, end), end - start)
+        same(key, headers, headers.get("etag", ""), md5(read(path, start, end)).hexdigest())
+        return headers["etag"]
+
+    def put_parts(key, path, size, part):
+        query = {"uploadId": bucket.xml("POST", key, {"uploads": ""})[1].findtext("{*}UploadId")}
+        try:
+            parts = ""
+            for number, at in enumerate(range(0, size, part), 1):
+                etag = put(key, path, at, min(at + part, size), {**query, "partNumber": number})
+                parts += f"<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>"
+            parts = f"<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>".encode()
+            headers, answer = bucket.xml("POST", key, query, lambda: parts, len(parts))
+            # It may say 200 and mean an error.
+            same(key, headers, answer.findtext("{*}ETag", "nothing"), etag_of(path, size, part))
+        except Exception:
+            bucket.call("DELETE", key, query)
+            raise
 
     def send(path):
-        key = volume["prefix"] + os.path.relpath(path, root)
-        size = os.path.getsize(path)
-        if there.get(key) == (size, digest(path, "md5")):
+        key, size = volume["prefix"] + os.path.relpath(path, root), os.path.getsize(path)
+        if there.get(key, [None])[0] == size and bucket.holds(key, path, *there[key]):
             return 0
-        bucket.call("PUT", key, body=lambda: open(path, "rb"), size=size, digest=digest(path, "sha256"))
+        if size > PART:
+            put_parts(key, path, size, max(PART, -(-size // 10000)))  # of which S3 takes 10,000
+        else:
+            put(key, path, 0, size)
         return 1
 
-    paths = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names if name != STATE]
+    paths = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names if name != JOURNAL]
     sent = sum(pool.map(send, paths))
-    say(f"{volume['name']}: {sent} of {len(paths)} files were new and went out")
+    say(volume, f"{sent} of {len(paths)} files were new and went out")
 
 
 def main():
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "s3.json")) as file:
         volumes = json.load(file)
-    verb = sys.argv[1]
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    verb = {"download": download, "upload": upload}[sys.argv[1]]
+    pool = concurrent.futures.ThreadPoolExecutor(8)
+    try:
         for volume in volumes:
-            if volume[verb]:
-                {"download": download, "upload": upload}[verb](volume, pool)
+            if volume[sys.argv[1]]:
+                verb(volume, pool)
+    except (Refused, OSError) as error:
+        print("khorovod: s3:", error, file=sys.stderr, flush=True)
+        os._exit(1)  # at once: what still stands in the queue is of no use
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (Refused, OSError) as error:
-        sys.exit(f"khorovod: s3: {error}")
+    main()

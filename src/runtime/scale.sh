@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC1091,SC2034,SC2154
 # The workers' scale, which belongs to the launcher, and the launcher's own Job.
 account=/var/run/secrets/kubernetes.io/serviceaccount
+namespace=$(<"$account/namespace")
 
 # call METHOD PATH [BODY]: sets `answer` and its HTTP `status`, 000 where there is none.
 call() {
@@ -23,7 +24,7 @@ field() { [[ $answer =~ \"$1\":[[:space:]]*\"?([^\",}[:space:]]+) ]] && printf '
 
 # Reads when the Job started and how many launchers died before this one.
 read_job() {
-  call GET "/apis/batch/v1/namespaces/$(<"$account/namespace")/jobs/$job-$run-launcher"
+  call GET "/apis/batch/v1/namespaces/$namespace/jobs/$job-$run-launcher"
   if [[ $status != 200 ]]; then
     log "cannot read the launcher's Job (HTTP $status): attempts and the deadline count from this pod on"
     return
@@ -32,29 +33,40 @@ read_job() {
   began=$(date -u -d "$(field startTime | tr TZ '  ')" +%s 2>/dev/null || echo "$began")
 }
 
+# scale_of TEAM METHOD [BODY]
+scale_of() { call "$2" "/apis/apps/v1/namespaces/$namespace/statefulsets/${team_names[$1]}/scale" "${3:-}"; }
+
 # scale TEAM REPLICAS: 0 when it holds, or when there is nothing left to scale down.
 scale() {
-  call PATCH "/apis/apps/v1/namespaces/$(<"$account/namespace")/statefulsets/${team_names[$1]}/scale" "{\"spec\":{\"replicas\":$2}}"
+  scale_of "$1" PATCH "{\"spec\":{\"replicas\":$2}}"
   [[ $status == 200 || ($status == 404 && $2 == 0) ]]
 }
 
 # All workers that the spec asks for. An elastic job that someone scaled higher is left so.
 scale_up() {
-  local team tries=0
+  local team tries=0 allowed=30
   for team in "${!team_names[@]}"; do
     if [[ -n $max_workers ]]; then
-      call GET "/apis/apps/v1/namespaces/$(<"$account/namespace")/statefulsets/${team_names[team]}/scale"
+      scale_of "$team" GET
       if [[ $status == 200 ]] && (($(field replicas || echo 0) > team_replicas[team])); then continue; fi
     fi
     until scale "$team" "${team_replicas[team]}"; do
       log "cannot scale ${team_names[team]} to ${team_replicas[team]} (HTTP $status): ${answer:0:300}"
-      if ((++tries >= 30)); then
-        finish 42 "cannot scale ${team_names[team]} (HTTP $status); its ServiceAccount needs get and patch on statefulsets/scale"
-      fi
+      # A permission as young as this pod may take a moment, no more.
+      [[ $status != 40[13] ]] || allowed=4 denied=1
+      ((++tries < allowed)) || finish 42 "cannot scale ${team_names[team]} (HTTP $status)$(explain)"
       check_limits
       pause 2
     done
   done
+}
+
+# What a refusal most likely means.
+explain() {
+  [[ $status == 403 ]] || return 0
+  echo "; its ServiceAccount needs get and patch on statefulsets/scale in namespace $namespace"
+  [[ $namespace == default ]] ||
+    echo "Objects rendered without a namespace bind the account of namespace default: use -n $namespace or metadata.namespace"
 }
 
 # Gives the GPUs back and returns once that is certain; the launcher does not end before.
@@ -63,7 +75,7 @@ release() {
   for team in "${!team_names[@]}"; do
     until scale "$team" 0; do
       # Who may not release cannot by waiting: say so, and let the Job show it.
-      if [[ $status == 40[13] ]] && ((++tries >= 30)); then
+      if [[ $status == 40[13] ]] && ((++tries >= ${denied:-30})); then
         log "NOT RELEASED: ${team_names[team]} stays; free it with: kubectl delete statefulset ${team_names[team]}"
         return
       fi

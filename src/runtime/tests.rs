@@ -108,6 +108,7 @@ fn plans() -> Vec<Plan> {
         }),
         changed(|plan| {
             plan.spec.launcher.kind = LauncherKind::Horovodrun;
+            plan.spec.lifecycle.keep = true;
             plan.spec.elastic =
                 Some(Elastic { min_workers: 1, max_workers: 4, cooldown: None, timeout: 600, reset_limit: None });
         }),
@@ -116,7 +117,6 @@ fn plans() -> Vec<Plan> {
             plan.spec.launcher.interactive = true;
             plan.launch.clear();
             plan.spec.security.run_as_user = None;
-            plan.spec.lifecycle.keep = true;
         }),
         changed(|plan| {
             plan.spec.storage = vec![Volume {

@@ -8,6 +8,7 @@
 
 began=$(printf '%(%s)T' -1)
 index=$JOB_COMPLETION_INDEX
+export PET_NODE_RANK=$index
 meeting=${team_names[0]}-0.$job
 
 finish() {
@@ -38,7 +39,7 @@ if ((index > 0)); then
   finish 0 "trained"
 fi
 attempt || finish 42 "$failure"
-if [[ -e $scripts/s3.json ]]; then
-  python3 "$scripts/s3.py" upload || finish 42 "trained, but the S3 volumes could not be uploaded"
-fi
+# Its ranks ran here.
+launcher_host=$meeting
+upload || finish 42 "trained, but the S3 volumes could not be uploaded"
 finish 0 "trained"

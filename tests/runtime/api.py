@@ -44,6 +44,8 @@ class Api(http.server.BaseHTTPRequestHandler):
     def do_PATCH(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         name = re.fullmatch("/apis/apps/v1/namespaces/team-a/statefulsets/(.*)/scale", self.path)
+        if os.environ.get("DENY"):
+            return self.answer(403, {"message": "statefulsets.apps is forbidden"})
         if self.headers["Authorization"] != "Bearer secret-token" or not name:
             return self.answer(403, {"message": "no"})
         scale(name[1], body["spec"]["replicas"])
