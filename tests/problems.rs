@@ -150,7 +150,10 @@ fn every_code_has_a_title_an_explanation_and_a_fixture() {
     let said = fs::read_dir(folder())
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|end| end == "txt"));
-    assert_eq!(said.count(), fixtures.len(), "a fixture is gone and what was said of it is not");
+    // While blessing, another test may still be writing.
+    if std::env::var_os("KHOROVOD_BLESS").is_none() {
+        assert_eq!(said.count(), fixtures.len(), "a fixture is gone and what was said of it is not");
+    }
 }
 
 /// What the library finds in a text with every field at its default.
