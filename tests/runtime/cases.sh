@@ -1,6 +1,6 @@
 #!/bin/bash
 # The cases of local.sh, and what they share. Sourced.
-# shellcheck disable=SC2034,SC2154 # `failed` and `skipped` are read there, `here` and `work` are set there
+# shellcheck disable=SC2034,SC2154 # `failed` and `skipped` are read there, `here`, `work` and `moto` are set there
 
 # begin PLAN TRAINING: the files of a plan and the addresses of its pods. TRAINING replaces its last words.
 begin() {
@@ -112,31 +112,20 @@ case_torchrun_elastic() {
 }
 
 case_s3() {
-  local python
-  python=$(moto) || { skipped="no moto"; return; }
+  [[ -x $moto ]] || { skipped="moto could not be installed"; return; }
   begin s3 "bash -c 'cat /set/deep/er/text; echo result > /set/out-\$OMPI_COMM_WORLD_RANK'"
   mkdir -p "$files/s3/set"
   printf AKIDTEST >"$files/s3/set/AWS_ACCESS_KEY_ID"
   printf 'not/to+be+seen' >"$files/s3/set/AWS_SECRET_ACCESS_KEY"
   sed -i 's|https://[^"]*|http://10.88.0.1:9000|; s|"bucket":"b"|"bucket":"data"|' "$files/scripts/s3.json"
   cp "$here/buckets.sh" "$files/scripts"
-  "$python" "$here/buckets.py" >"$work/s3.log" 2>&1 &
+  "$moto" "$here/buckets.py" >"$work/s3.log" 2>&1 &
   until curl -sf http://10.88.0.1:9000/ready >/dev/null; do sleep 0.2; done
   launcher
   code=$?
   expect 0 "of the bucket" "2 of 206 files were new and went out"
   pod mnist-bcdfgh-launcher 10.88.0.2 buckets.sh >"$work/cases.log" 2>&1 || fail "buckets.sh ended with $?"
   ! grep -q "not/to+be+seen" "$work"/*.log || fail "the key was shown"
-}
-
-# Prints the Python of an environment with moto.
-moto() {
-  local root
-  # shellcheck source=tests/tools.sh
-  . tests/tools.sh
-  root=$tools_cache/moto-5.1.22
-  [[ -x $root/bin/moto_server ]] || return
-  echo "$root/bin/python"
 }
 
 case_fails() {

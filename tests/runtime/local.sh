@@ -11,6 +11,10 @@ cd "$(dirname "$0")/../.." || exit
 here=$PWD/tests/runtime
 # shellcheck source=tests/runtime/cases.sh
 . "$here/cases.sh"
+# shellcheck source=tests/tools.sh
+. tests/tools.sh
+# A Python with a server of buckets, for the case s3.
+moto=$tools_cache/moto-5.1.22/bin/python
 
 if [[ ${1:-} != inside ]]; then
   reason=''
@@ -29,6 +33,10 @@ if [[ ${1:-} != inside ]]; then
   cargo test --quiet --lib runtime::tests::dump -- --ignored >"$KHOROVOD_FILES/log" 2>&1 || {
     cat "$KHOROVOD_FILES/log"
     exit 1
+  }
+  # Here, as cases have no way out.
+  [[ " ${*:-s3} " != *" s3 "* || -x $moto ]] || {
+    { python3 -m venv "${moto%/bin/*}" && "${moto%/*}/pip" install -q "moto[s3,server]==5.1.22"; } >&2 || rm -rf "${moto%/bin/*}"
   }
   (($#)) || mapfile -t all < <(declare -F | sed -n 's/^declare -f case_//p')
   # Every case has networks and mounts of its own, and all of it is gone with its last process.
