@@ -26,7 +26,8 @@ layers() { tests/layers.py; }
 runtime() {
     if [ "$(id -u)" = 0 ]; then
         need mpirun openmpi-bin && need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd &&
-            need ip iproute2 -V || return
+            need ip iproute2 -V && need mpichversion mpich && need curl curl &&
+            need /usr/bin/python3 python3-torch -c 'import torch' || return
     fi
     tests/runtime/local.sh
 }

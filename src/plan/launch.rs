@@ -17,8 +17,7 @@ pub fn launch(plan: &Plan) -> Vec<String> {
         LauncherKind::Shell => return spec.command.clone(),
     };
     let python = match spec.launcher.kind {
-        LauncherKind::Torchrun => Some("--no-python"),
-        LauncherKind::Deepspeed => Some("--no_python"),
+        LauncherKind::Torchrun | LauncherKind::Deepspeed => Some("--no_python"),
         _ => None,
     };
     own.into_iter()
