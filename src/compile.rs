@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use base64ct::{Base64, Encoding};
 use memchr::memmem;
 
 use crate::emit::to_yaml;
@@ -360,10 +361,11 @@ fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
     let own = plan.uses_ssh() && plan.spec.ssh.secret.is_none();
     let namespace = plan.spec.namespace.as_deref().unwrap_or_default();
     match keys {
-        Keys::Seed(seed) if own => runtime::keys::secret_data(seed, namespace, &plan.spec.name).into(),
-        Keys::Masked if own => runtime::keys::secret_data(&[0; 32], namespace, &plan.spec.name)
-            .map(|(name, _)| (name, "masked".to_owned()))
-            .into(),
+        Keys::Seed(seed) if own => {
+            let entries = runtime::keys::secret_data(seed, namespace, &plan.spec.name);
+            entries.map(|(name, text)| (name, Base64::encode_string(text.as_bytes()))).into()
+        }
+        Keys::Masked if own => runtime::keys::ENTRIES.map(|name| (name, Base64::encode_string(b"masked"))).into(),
         _ => Vec::new(),
     }
 }
@@ -503,9 +505,10 @@ pub fn secret(name: &str, namespace: Option<&str>, seed: &[u8; 32]) -> String {
     if let Some(namespace) = namespace {
         metadata["namespace"] = namespace.into();
     }
-    let data: serde_json::Map<_, _> = data.into_iter().map(|(key, text)| (key.to_owned(), text.into())).collect();
+    let data: serde_json::Map<_, _> =
+        data.into_iter().map(|(key, text)| (key.to_owned(), Base64::encode_string(text.as_bytes()).into())).collect();
     let secret = serde_json::json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "stringData": data,
+        "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data,
     });
     let mut text = String::new();
     to_yaml(&secret, &mut text);

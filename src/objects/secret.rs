@@ -6,11 +6,11 @@ use super::meta::{Map, Metadata};
 use super::{Body, Object};
 use crate::plan::{Plan, Shape};
 
+/// In `data`, since the API server drops `stringData`, and every apply would seem to change it.
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Secret<'a> {
     r#type: &'static str,
-    string_data: Map<'a>,
+    data: Map<'a>,
 }
 
 /// The Secret pods mount; none where nothing speaks ssh.
@@ -31,9 +31,6 @@ pub fn build<'a>(plan: &'a Plan, keys: &'a [(&'static str, String)]) -> Option<O
         api_version: "v1",
         kind: "Secret",
         metadata: Metadata::of_job(plan, name(plan)?),
-        body: Body::Secret(Secret {
-            r#type: "Opaque",
-            string_data: keys.iter().map(|(key, value)| (*key, value)).collect(),
-        }),
+        body: Body::Secret(Secret { r#type: "Opaque", data: keys.iter().map(|(key, value)| (*key, value)).collect() }),
     })
 }

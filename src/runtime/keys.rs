@@ -6,6 +6,9 @@ use sha2::Sha256;
 use ssh_key::private::{Ed25519Keypair, KeypairData};
 use ssh_key::{LineEnding, PrivateKey};
 
+/// The Secret's keys.
+pub const ENTRIES: [&str; 4] = ["id_ed25519", "authorized_keys", "host_key", "known_hosts"];
+
 /// A user key for the launcher and a host key that all workers of the job share.
 pub struct KeyPairs {
     user: PrivateKey,
@@ -32,11 +35,12 @@ impl KeyPairs {
     pub fn secret_data(&self) -> [(&'static str, String); 4] {
         let private = |key: &PrivateKey| key.to_openssh(LineEnding::LF).expect("a plain key has a text").to_string();
         let public = |key: &PrivateKey| key.public_key().to_openssh().expect("a public key has a text");
+        let [user, users, host, hosts] = ENTRIES;
         [
-            ("id_ed25519", private(&self.user)),
-            ("authorized_keys", public(&self.user) + "\n"),
-            ("host_key", private(&self.host)),
-            ("known_hosts", format!("khorovod-worker {}\n", public(&self.host))),
+            (user, private(&self.user)),
+            (users, public(&self.user) + "\n"),
+            (host, private(&self.host)),
+            (hosts, format!("khorovod-worker {}\n", public(&self.host))),
         ]
     }
 }

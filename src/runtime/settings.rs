@@ -24,6 +24,7 @@ fn fill(template: &str, view: &impl Serialize) -> String {
     TEMPLATES.render(template, view).expect("a view of ours has what its template asks for")
 }
 
+/// Each field is one quoted shell word, or an array of them.
 #[derive(Serialize)]
 struct Job {
     job: String,
@@ -33,15 +34,21 @@ struct Job {
     port: u16,
     user: String,
     np: u32,
+    /// Of each group: the workers' name before the index, how many there are, and the ranks on each.
     team_names: String,
     team_replicas: String,
     team_slots: String,
+    /// What stands between a host and its slots.
     hostfile_mark: &'static str,
+    /// The host name of the pod that launches, where ranks run in it too.
     launcher_host: String,
     launcher_slots: u32,
+    /// Set where the launcher owns the workers' scale.
     scales: &'static str,
+    /// Empty unless elastic.
     min_workers: String,
     max_workers: String,
+    /// What is launched, and its part before the training's own words.
     launch: String,
     runner: String,
 }

@@ -177,8 +177,7 @@ fn amounts(resources: &Resources) -> Option<Amounts<'_>> {
 fn env(plan: &Plan, runs_ranks: bool) -> Vec<Env<'_>> {
     let theirs = &plan.spec.env;
     // CUDA images ask for all GPUs where nothing says otherwise.
-    let blind: &[_] =
-        if runs_ranks { &[] } else { &[("NVIDIA_VISIBLE_DEVICES", "void"), ("NVIDIA_DRIVER_CAPABILITIES", "")] };
+    let blind: &[_] = if runs_ranks { &[] } else { &[("NVIDIA_VISIBLE_DEVICES", "void")] };
     let planned = plan.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     blind
         .iter()
@@ -192,7 +191,8 @@ fn env(plan: &Plan, runs_ranks: bool) -> Vec<Env<'_>> {
 
 fn their_env(var: &EnvVar) -> Env<'_> {
     let (value, value_from) = match &var.value {
-        EnvValue::Text(text) => (Some(text.as_str()), None),
+        // The API server drops an empty value, and every apply would seem to change the pods.
+        EnvValue::Text(text) => (Some(text.as_str()).filter(|text| !text.is_empty()), None),
         EnvValue::Secret { name, key } => (None, Some(ValueFrom::Secret { name, key })),
         EnvValue::ConfigMap { name, key } => (None, Some(ValueFrom::ConfigMap { name, key })),
         EnvValue::Field(path) => (None, Some(ValueFrom::Field { field_path: path })),
