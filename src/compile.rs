@@ -11,7 +11,7 @@ use memchr::memmem;
 
 use crate::emit::to_yaml;
 use crate::objects::{self, Object};
-use crate::plan::Plan;
+use crate::plan::{Plan, STAND_IN};
 use crate::problem::{Problem, Problems, Severity, SourceId, Span, codes};
 use crate::source::{self, Kind, Node};
 use crate::spec::valid::LauncherKind;
@@ -334,16 +334,12 @@ fn targets(document: &Node) -> Vec<Span> {
 /// The plan of a valid spec, its run named.
 fn plan(spec: Spec) -> (Plan, Vec<runtime::File>) {
     let mut plan = Plan::new(spec);
-    plan.name_run(STAND_IN.to_owned());
     let files = runtime::files(&plan);
     let run = objects::run_name(&plan, &files);
     let files = files.into_iter().map(|file| named(file, &run)).collect();
     plan.name_run(run);
     (plan, files)
 }
-
-/// Stands for the run's name while that is derived. No text of a spec holds a NUL.
-const STAND_IN: &str = "\0run\0\0";
 
 /// A file with the run's name where the stand-in was.
 fn named(file: runtime::File, run: &str) -> runtime::File {

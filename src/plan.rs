@@ -15,6 +15,8 @@ pub use level::Level;
 
 /// Where scripts write at start, and where the seeds' users look for the hostfile.
 pub const GENERATED: &str = "/horovod/generated";
+/// Stands for the run's name until that is derived. No text of a spec holds a NUL.
+pub const STAND_IN: &str = "\0run\0\0";
 /// The port of torchrun's rendezvous at index 0.
 pub const RENDEZVOUS_PORT: u16 = 29_400;
 
@@ -56,7 +58,7 @@ pub type EnvPair = (String, String);
 pub struct Plan {
     pub spec: Spec,
     pub shape: Shape,
-    /// The run's name: a short hash of what cannot change in place. Empty until known.
+    /// The run's name: a short hash of what cannot change in place. [`STAND_IN`] until known.
     pub run: String,
     pub teams: Vec<Team>,
     /// Workers over all teams, without a launcher that runs ranks.
@@ -80,7 +82,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Derives everything but the run's name.
+    /// Derives everything but the run's name, for which [`STAND_IN`] stands.
     pub fn new(spec: Spec) -> Self {
         let shape = match (spec.launcher.kind, spec.controller) {
             (LauncherKind::Torchrun, _) => Shape::Torchrun,
@@ -111,7 +113,7 @@ impl Plan {
             level: level::level(&spec),
             spec,
         };
-        plan.name_run(String::new());
+        plan.name_run(STAND_IN.to_owned());
         plan
     }
 

@@ -428,7 +428,12 @@ fn keygen_makes_new_keys_unless_told_otherwise() {
     let args = ["keygen", "keys", "-n", "a"];
     let keygen = |seed: &str| run(khorovod(place.path()).args(args).env("KHOROVOD_SSH_SEED", seed)).1;
     let (one, other) = (keygen(""), keygen(""));
-    assert!(one.contains("name: keys") && one.contains("namespace: a") && one.contains("\n  id_ed25519: LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUgS0VZ"), "{one}");
+    assert!(
+        one.contains("name: keys")
+            && one.contains("namespace: a")
+            && one.contains("\n  id_ed25519: LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUgS0VZ"),
+        "{one}"
+    );
     assert_ne!(one, other);
     assert_eq!(keygen(SEED), keygen(SEED));
     assert_eq!(run(khorovod(place.path()).args(["keygen", "keys", "-o", "keys.yaml"])).0, 0);
