@@ -151,7 +151,7 @@ class Bench:
         self.table("Targets", ("", "measured", "target", ""), rows)
         head = [
             "# Last figures\n",
-            "Written by `make bench`. Whole processes, from spawn to exit, output into a file; the runs of a table are",
+            "Written by `make bench`. Whole processes, from spawn to exit, output to nowhere; the runs of a table are",
             "interleaved, and min, median and max show the noise of the machine,",
             "and CPU is the median of user and system time.\n",
             self.figures["machine"],
