@@ -9,7 +9,7 @@ mod launch;
 mod level;
 
 use crate::spec::limits::{MAX_CONFIG_MAP, json_size};
-use crate::spec::valid::{CodeSource, Controller, LauncherKind, Spec, VolumeSource};
+use crate::spec::valid::{CodeSource, Controller, LauncherKind, Mpi, Spec, VolumeSource};
 
 pub use level::Level;
 
@@ -144,6 +144,15 @@ impl Plan {
         match self.shape {
             Shape::StatefulSet => format!("{}-launcher.{}", self.stem(), self.spec.name),
             Shape::IndexedJob | Shape::Torchrun => self.first_host(),
+        }
+    }
+
+    /// What stands between a host and its slots. Horovod and DeepSpeed read Open MPI's form
+    /// whatever the MPI.
+    pub fn hostfile_mark(&self) -> &'static str {
+        match (self.spec.launcher.kind, self.spec.launcher.mpi) {
+            (LauncherKind::Mpirun | LauncherKind::Shell, Mpi::IntelMpi | Mpi::Mpich) => ":",
+            _ => " slots=",
         }
     }
 

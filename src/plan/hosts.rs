@@ -2,7 +2,6 @@
 
 use super::{Plan, Shape, Team};
 use crate::spec::limits::MAX_CONFIG_MAP;
-use crate::spec::valid::{LauncherKind, Mpi};
 
 /// The worker groups with their workloads' names.
 pub fn teams(plan: &Plan) -> Vec<Team> {
@@ -30,13 +29,7 @@ pub fn hostfile(plan: &Plan) -> Option<String> {
     if line.unwrap_or(0) * (plan.workers as usize + 1) > MAX_CONFIG_MAP / 2 {
         return None;
     }
-    let slots = match plan.spec.launcher.mpi {
-        Mpi::OpenMpi => " slots=",
-        Mpi::IntelMpi | Mpi::Mpich => ":",
-    };
-    // Horovod and DeepSpeed read this form whatever the MPI.
-    let own_form = matches!(plan.spec.launcher.kind, LauncherKind::Mpirun | LauncherKind::Shell);
-    let slots = if own_form { slots } else { " slots=" };
+    let slots = plan.hostfile_mark();
     let mut text = String::new();
     if plan.spec.launcher.runs_ranks
         && let Some(team) = plan.teams.first()

@@ -24,33 +24,10 @@ fn fill(template: &str, view: &impl Serialize) -> String {
     TEMPLATES.render(template, view).expect("a view of ours has what its template asks for")
 }
 
-/// Each field is one quoted shell word, or an array of them.
+/// `name=value` lines: compiling a template of as many expressions took a third of the start-up.
 #[derive(Serialize)]
 struct Job {
-    job: String,
-    run: String,
-    kind: &'static str,
-    mpi: &'static str,
-    port: u16,
-    user: String,
-    np: u32,
-    /// Of each group: the workers' name before the index, how many there are, and the ranks on each.
-    team_names: String,
-    team_replicas: String,
-    team_slots: String,
-    /// What stands between a host and its slots.
-    hostfile_mark: &'static str,
-    /// The host name of the pod that launches, where ranks run in it too.
-    launcher_host: String,
-    launcher_slots: u32,
-    /// Set where the launcher owns the workers' scale.
-    scales: &'static str,
-    /// Empty unless elastic.
-    min_workers: String,
-    max_workers: String,
-    /// What is launched, and its part before the training's own words.
-    launch: String,
-    runner: String,
+    settings: String,
 }
 
 /// A bash array of words that are quoted already.
@@ -72,41 +49,50 @@ pub fn job(plan: &Plan) -> String {
         _ => String::new(),
     };
     let words = |words: &[String]| array(words.iter().map(|text| word(text)));
-    fill(
-        "job.sh",
-        &Job {
-            job: word(&spec.name),
-            run: word(&plan.run),
-            kind: match spec.launcher.kind {
-                LauncherKind::Mpirun => "mpirun",
-                LauncherKind::Horovodrun => "horovodrun",
-                LauncherKind::Torchrun => "torchrun",
-                LauncherKind::Deepspeed => "deepspeed",
-                LauncherKind::Shell => "shell",
-            },
-            mpi: match spec.launcher.mpi {
-                Mpi::OpenMpi => "openmpi",
-                Mpi::IntelMpi => "intelmpi",
-                Mpi::Mpich => "mpich",
-            },
-            port: spec.ssh.port,
-            user: word(&spec.ssh.user),
-            np: plan.np,
-            team_names: array(plan.teams.iter().map(|team| word(&team.workload))),
-            team_replicas: array(plan.teams.iter().map(|team| team.replicas.to_string())),
-            team_slots: array(plan.teams.iter().map(|team| team.slots.to_string())),
-            hostfile_mark: if spec.launcher.mpi == Mpi::OpenMpi { "' slots='" } else { ":" },
-            launcher_host: word(&launcher_host),
-            launcher_slots: plan.teams[0].slots,
-            scales: if scales(plan) { "yes" } else { "''" },
-            min_workers: elastic(|elastic| elastic.min_workers),
-            max_workers: elastic(|elastic| elastic.max_workers),
-            launch: words(&plan.launch),
-            // Where the training's words are not at the end, as under the shell launcher, there is
-            // no trial launch that would need what stands before them.
-            runner: words(plan.launch.strip_suffix(spec.command.as_slice()).unwrap_or_default()),
-        },
-    )
+    let kind = match spec.launcher.kind {
+        LauncherKind::Mpirun => "mpirun",
+        LauncherKind::Horovodrun => "horovodrun",
+        LauncherKind::Torchrun => "torchrun",
+        LauncherKind::Deepspeed => "deepspeed",
+        LauncherKind::Shell => "shell",
+    };
+    let mpi = match spec.launcher.mpi {
+        Mpi::OpenMpi => "openmpi",
+        Mpi::IntelMpi => "intelmpi",
+        Mpi::Mpich => "mpich",
+    };
+    // Each value is one quoted shell word, or an array of them.
+    let settings = [
+        ("job", word(&spec.name)),
+        ("run", word(&plan.run)),
+        ("kind", kind.to_owned()),
+        ("mpi", mpi.to_owned()),
+        ("port", spec.ssh.port.to_string()),
+        ("user", word(&spec.ssh.user)),
+        ("np", plan.np.to_string()),
+        // Of each group: the workers' name before the index, how many there are, the ranks on each.
+        ("team_names", array(plan.teams.iter().map(|team| word(&team.workload)))),
+        ("team_replicas", array(plan.teams.iter().map(|team| team.replicas.to_string()))),
+        ("team_slots", array(plan.teams.iter().map(|team| team.slots.to_string()))),
+        ("hostfile_mark", word(plan.hostfile_mark())),
+        // The host name of the pod that launches, where ranks run in it too.
+        ("launcher_host", word(&launcher_host)),
+        ("launcher_slots", plan.teams[0].slots.to_string()),
+        // Set where the launcher owns the workers' scale.
+        ("scales", if scales(plan) { "yes".to_owned() } else { word("") }),
+        // Empty unless elastic.
+        ("min_workers", elastic(|elastic| elastic.min_workers)),
+        ("max_workers", elastic(|elastic| elastic.max_workers)),
+        ("launch", words(&plan.launch)),
+        // What stands before the training's own words, for a trial launch. Where those are not at
+        // the end, as under the shell launcher, there is none.
+        ("runner", words(plan.launch.strip_suffix(spec.command.as_slice()).unwrap_or_default())),
+    ];
+    let mut lines = String::new();
+    for (name, value) in &settings {
+        lines.extend([name, "=", value, "\n"]);
+    }
+    fill("job.sh", &Job { settings: lines })
 }
 
 #[derive(Serialize)]
