@@ -63,7 +63,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     }
     if plan.shape == Shape::IndexedJob {
         files.extend(scripts!["indexed.sh"]);
-    } else if scales(plan) {
+    } else if plan.scales() {
         files.extend(scripts!["scale.sh", "call.py"]);
     }
     if plan.spec.elastic.is_some() {
@@ -90,11 +90,6 @@ pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
         entries.push(("deadline", deadline.to_string()));
     }
     entries
-}
-
-/// Whether the launcher sets the workers' scale, and so needs a token.
-pub fn scales(plan: &Plan) -> bool {
-    plan.shape == Shape::StatefulSet && !plan.spec.lifecycle.keep
 }
 
 fn made(name: &'static str, text: String) -> File {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use handlebars::Handlebars;
 use serde::Serialize;
 
-use super::{scales, words::word};
+use super::words::word;
 use crate::plan::{Plan, Shape};
 use crate::spec::valid::{LauncherKind, Mpi};
 
@@ -44,8 +44,8 @@ pub fn job(plan: &Plan) -> String {
         spec.elastic.as_ref().map_or_else(|| word(""), |elastic| value(elastic).to_string())
     };
     let launcher_host = match plan.shape {
-        Shape::StatefulSet if spec.launcher.runs_ranks => format!("{}-{}-launcher.{}", spec.name, plan.run, spec.name),
-        Shape::IndexedJob => plan.teams[0].host(0, &spec.name),
+        Shape::StatefulSet if spec.launcher.runs_ranks => plan.launcher_host(),
+        Shape::IndexedJob => plan.launcher_host(),
         _ => String::new(),
     };
     let words = |words: &[String]| array(words.iter().map(|text| word(text)));
@@ -79,7 +79,7 @@ pub fn job(plan: &Plan) -> String {
         ("launcher_host", word(&launcher_host)),
         ("launcher_slots", plan.teams[0].slots.to_string()),
         // Set where the launcher owns the workers' scale.
-        ("scales", if scales(plan) { "yes".to_owned() } else { word("") }),
+        ("scales", if plan.scales() { "yes".to_owned() } else { word("") }),
         // Empty unless elastic.
         ("min_workers", elastic(|elastic| elastic.min_workers)),
         ("max_workers", elastic(|elastic| elastic.max_workers)),
