@@ -1,10 +1,13 @@
 # Everything a developer types. `make check` before a commit; `make test` is what CI runs.
 
-.PHONY: help check test test-all bless bench deny
+.PHONY: help binary check test test-all bless bench deny
 .DEFAULT_GOAL := help
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+binary: ## Build the binary to ship, static, and print its path
+	@. tests/tools.sh && shipped && echo
 
 check: ## Format, lints, unit and snapshot tests
 	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs layers lint rust

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the release binary: bench/run.sh [guard [--bless]]
+# Measures the binary as it is shipped: bench/run.sh [guard [--bless]]
 # CHARTS=DIR adds `helm template` of every chart in DIR; HELM=PATH names the helm to use, else the
 # one in PATH, else one built once into the cache folder.
 set -euo pipefail
@@ -8,7 +8,6 @@ version=v4.3.1
 # shellcheck source=tests/tools.sh
 . "$root/tests/tools.sh"
 cache=${tools_cache:?}
-binary=${KHOROVOD:-${CARGO_TARGET_DIR:-$root/target}/release/khorovod}
 
 fail() {
     printf 'bench: %s\n' "$1" >&2
@@ -32,7 +31,7 @@ find_helm() {
 
 need valgrind valgrind || fail "valgrind counts the instructions"
 need /usr/bin/time time || fail "GNU time tells the peak of memory"
-[[ -n ${KHOROVOD:-} ]] || (cd "$root" && cargo build --release --locked)
+binary=${KHOROVOD:-$(cd "$root" && shipped)}
 export PYTHONDONTWRITEBYTECODE=1
 if [[ ${1:-} == guard ]]; then
     exec python3 "$root/bench/guard.py" "$binary" "${@:2}"

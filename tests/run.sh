@@ -38,7 +38,7 @@ package() { cargo package --locked --allow-dirty; }
 # What no Rust test can see: other languages' parsers and validators read the rendered examples.
 output() {
     need shellcheck shellcheck && need python3 python3-venv -m ensurepip --version && need go golang version &&
-        cargo build --locked --release && tests/output/run.sh
+        binary=$(shipped) && tests/output/run.sh "$binary"
 }
 
 # Instructions the binary takes, against bench/budget.json.

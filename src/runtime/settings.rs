@@ -1,5 +1,5 @@
-//! The files of a job that are not the same for every job, from handlebars templates. Each has
-//! one small view, whose words are quoted before the template sees them.
+//! The files of a job that are not the same for every job: `job.sh`, a handlebars template whose
+//! words are quoted before it sees them, and `passwd`.
 
 use std::sync::LazyLock;
 
@@ -14,15 +14,9 @@ static TEMPLATES: LazyLock<Handlebars<'static>> = LazyLock::new(|| {
     let mut templates = Handlebars::new();
     templates.set_strict_mode(true);
     templates.register_escape_fn(handlebars::no_escape);
-    for (name, text) in [("job.sh", include_str!("job.sh.hbs")), ("passwd", include_str!("passwd.hbs"))] {
-        templates.register_template_string(name, text).expect("a template of ours parses");
-    }
+    templates.register_template_string("job.sh", include_str!("job.sh.hbs")).expect("a template of ours parses");
     templates
 });
-
-fn fill(template: &str, view: &impl Serialize) -> String {
-    TEMPLATES.render(template, view).expect("a view of ours has what its template asks for")
-}
 
 /// `name=value` lines: compiling a template of as many expressions took a third of the start-up.
 #[derive(Serialize)]
@@ -92,26 +86,17 @@ pub fn job(plan: &Plan) -> String {
     for (name, value) in &settings {
         lines.extend([name, "=", value, "\n"]);
     }
-    fill("job.sh", &Job { settings: lines })
-}
-
-#[derive(Serialize)]
-struct Passwd<'a> {
-    user: &'a str,
-    uid: u32,
-    /// Root's own line, where the user is another.
-    root: &'static str,
+    TEMPLATES.render("job.sh", &Job { settings: lines }).expect("the view has what its template asks for")
 }
 
 /// Gives the pod's user id a name; none where the platform chooses the id.
 pub fn passwd(plan: &Plan) -> Option<String> {
     let uid = plan.spec.security.run_as_user?;
-    Some(fill(
-        "passwd",
-        &Passwd {
-            user: &plan.spec.ssh.user,
-            uid,
-            root: if uid == 0 { "" } else { "root:x:0:0:root:/root:/bin/bash\n" },
-        },
+    let user = &plan.spec.ssh.user;
+    let root = if uid == 0 { "" } else { "root:x:0:0:root:/root:/bin/bash\n" };
+    Some(format!(
+        "{root}{user}:x:{uid}:{uid}::/tmp:/bin/bash\n\
+         sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n\
+         nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
     ))
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Independent judges of khorovod's output: tests/output/run.sh [BINARY [JUDGE...]]
+# Independent judges of khorovod's output: tests/output/run.sh BINARY [JUDGE...]
 # The Python and Go tools are fetched once and kept under the cache folder.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-binary=${1:-${CARGO_TARGET_DIR:-$here/../../target}/release/khorovod}
+binary=${1:-}
 shift || true
 # shellcheck source=tests/tools.sh
 . "$here/../tools.sh"
@@ -15,7 +15,7 @@ fail() {
     exit 1
 }
 
-[[ -x $binary ]] || fail "no binary at $binary: cargo build --release"
+[[ -x $binary ]] || fail "no binary at '$binary'"
 need shellcheck shellcheck || fail "shellcheck is missing"
 need python3 python3-venv -c 'import ensurepip, venv' || fail "python3 with venv is missing"
 command -v go >/dev/null || fail "go is missing: the version that goyaml/go.mod names, or newer"
