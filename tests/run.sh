@@ -27,9 +27,10 @@ runtime() {
     if [ "$(id -u)" = 0 ]; then
         need mpirun openmpi-bin && need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd &&
             need ip iproute2 -V && need mpichversion mpich && need curl curl &&
-            need /usr/bin/python3 python3-torch -c 'import torch' || return
+            need /usr/bin/python3 python3-torch -c 'import torch' &&
+            need /usr/bin/python3 python3-yaml -c 'import yaml' || return
     fi
-    tests/runtime/local.sh
+    tests/runtime/run.sh
 }
 
 # With a build of what is in it, so that nothing a user needs is left out.

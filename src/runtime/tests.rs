@@ -263,22 +263,3 @@ fn limits_are_what_may_change_in_place() {
     let entries = [("run", "bcdfgh"), ("retries", "7"), ("wait-timeout", "5"), ("deadline", "60")];
     assert_eq!(current(&plan), entries.map(|(name, value)| (name, value.to_owned())));
 }
-
-#[test]
-#[ignore = "writes the files of each plan into $KHOROVOD_FILES, for tests/runtime/local.sh"]
-fn dump() {
-    let folder = std::env::var("KHOROVOD_FILES").expect("a folder");
-    for (plan, name) in plans().iter().zip(["statefulset", "indexed", "torchrun", "elastic", "interactive", "s3"]) {
-        let folder = Path::new(&folder).join(name);
-        fs::create_dir_all(folder.join("keys")).unwrap();
-        fs::create_dir_all(folder.join("current")).unwrap();
-        fs::create_dir_all(folder.join("scripts")).unwrap();
-        write(&files(plan), &folder.join("scripts"));
-        for (name, text) in super::keys::secret_data(&[1; 32], "", &plan.spec.name) {
-            fs::write(folder.join("keys").join(name), text).unwrap();
-        }
-        for (name, text) in current(plan) {
-            fs::write(folder.join("current").join(name), text).unwrap();
-        }
-    }
-}

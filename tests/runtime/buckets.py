@@ -1,13 +1,14 @@
 """The buckets of the S3 case, on moto's server. Its Python has moto and boto3."""
 import signal
+import tempfile
 
 import boto3
 from boto3.s3.transfer import TransferConfig
 from moto.s3.models import s3_backends
 from moto.server import ThreadedMotoServer
 
-PLACE = "http://10.88.0.1:9000"
-ThreadedMotoServer("10.88.0.1", 9000).start()
+PLACE = "http://10.88.255.254:9000"
+ThreadedMotoServer("10.88.255.254", 9000).start()
 client = boto3.client("s3", endpoint_url=PLACE, region_name="eu-west-1", aws_access_key_id="a", aws_secret_access_key="b")
 
 
@@ -34,8 +35,9 @@ many = {f"small/{number}": str(number) for number in range(200)}
 bucket("data", **{"deep/er/text": "of the bucket\n", "empty": "", "a b+ü~": "x", **many})
 client.put_object(Bucket="data", Key="other", Body=b"not below the prefix")
 parts = TransferConfig(multipart_threshold=1 << 20, multipart_chunksize=8 << 20)
-with open("/tmp/parts", "wb") as file:
+with tempfile.NamedTemporaryFile() as file:
     file.write(b"0123456789abcdef" * (20 << 16))
-client.upload_file("/tmp/parts", "data", "p/parts", Config=parts)
+    file.flush()
+    client.upload_file(file.name, "data", "p/parts", Config=parts)
 bucket("ready")
 signal.pause()

@@ -1,5 +1,5 @@
 #!/bin/bash
-# In a pod: what s3.py does with good and bad buckets.
+# On a rank: what s3.py does with good and bad buckets.
 set -u
 mkdir /tmp/s3 && cp /etc/khorovod/scripts/s3.py /tmp/s3
 
@@ -7,7 +7,7 @@ mkdir /tmp/s3 && cp /etc/khorovod/scripts/s3.py /tmp/s3
 s3() {
   mkdir -p "$3"
   printf '[{"name":"set","path":"%s","endpoint":"%s","bucket":"%s","prefix":"p/","region":"eu-west-1","signed":true,"download":true,"upload":true}]' \
-    "$3" "${4:-http://10.88.0.1:9000}" "$2" >/tmp/s3/s3.json
+    "$3" "${4:-http://10.88.255.254:9000}" "$2" >/tmp/s3/s3.json
   timeout 40 python3 /tmp/s3/s3.py "$1" 2>&1
 }
 
@@ -30,7 +30,7 @@ refuses "p/bad: what came is not what its ETag 00000000000000000000000000000000 
 [[ ! -e /tmp/rotten/bad ]] || fail "the rotten object is there"
 refuses "HTTP 403" download closed /tmp/closed
 refuses "HTTP 404 NoSuchBucket" download nowhere /tmp/nowhere
-refuses "Connection refused" download data /tmp/down http://10.88.0.1:9
+refuses "Connection refused" download data /tmp/down http://10.88.255.254:9
 
 # Killed on the way, and started anew: nothing comes twice.
 s3 download many /tmp/many >/dev/null &

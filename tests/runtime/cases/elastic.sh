@@ -1,0 +1,36 @@
+#!/bin/bash
+# Elastic runs: who is there. Sourced.
+# shellcheck disable=SC2154 # `work`, `job` and `run` come from lib.sh
+
+# discover: what the discovery script says in the launcher, how it ends, and how long it takes.
+discover() {
+  # shellcheck disable=SC2016 # for the pod
+  inside_pod launcher bash -c '
+    start=${EPOCHREALTIME/./}
+    PATH=/horovod/generated/bin:$PATH /horovod/generated/discoverHosts.sh
+    echo "code $?, $(((${EPOCHREALTIME/./} - start) / 1000)) ms"'
+}
+
+case_discovers() {
+  local found
+  # In Horovod's place.
+  image prepare 'printf "#!/bin/bash\nsleep 100\n" >usr/local/bin/horovodrun; chmod +x usr/local/bin/horovodrun'
+  train 'true' 'workers: {replicas: 2, slots: 2}' 'launcher: {kind: horovodrun}' 'elastic: {minWorkers: 2, maxWorkers: 3}'
+  wait_for launcher "launching: 'horovodrun'"
+  found=$(discover)
+  [[ $found == "$job-$run-worker-0.$job:2"$'\n'"$job-$run-worker-1.$job:2"$'\n'"code 0, "* ]] || fail "with two up: $found"
+  [[ ${found##*, } =~ ^1?[0-9]?[0-9]?[0-9]\ ms ]] || fail "slow: $found"
+  scale 3
+  wait_for events "worker-2 is ready"
+  cut_network worker-0
+  # One that is silent for a moment only stays.
+  found=$(discover)
+  [[ $found == *worker-0* && $found == *worker-2* ]] || fail "with one silent for a moment: $found"
+  sleep 6
+  found=$(discover)
+  [[ $found == "$job-$run-worker-1.$job:2"$'\n'"$job-$run-worker-2.$job:2"$'\n'"code 0, "* ]] || fail "with one silent: $found"
+  scale 0
+  sleep 6
+  found=$(discover)
+  [[ $found == "code 0, "* ]] || fail "with nobody up: $found"
+}

@@ -1,0 +1,82 @@
+#!/bin/bash
+# The life of a run: it trains, fails, steps aside, is told to end, and always gives its workers back. Sourced.
+# shellcheck disable=SC2016,SC2154 # the ranks expand; `work`, `job` and `run` come from lib.sh
+
+case_trains() {
+  train 'echo rank on $(hostname), $MODE; sleep 1' 'env: {MODE: of the pod}'
+  expect 0 "the world is right: 4 ranks on 2 hosts" "rank on $job-$run-worker-1, of the pod" "released the workers"
+  [[ $(grep -c ">:rank on" "$work/launcher.log") == 4 ]] || fail "not four ranks"
+  released
+}
+
+case_fails() {
+  train 'exit 3' 'launcher: {retries: 1}'
+  expect 42 "attempt 1 of 2 failed" "failed after 2 attempts; the last: training ended with code 3"
+  [[ $(<"$work/pods/launcher/termination") == "failed after 2 attempts"* ]] || fail "no termination message"
+  released
+}
+
+case_keeps_its_deadline() {
+  train "$endless" 'lifecycle: {deadline: 8s}'
+  expect 44 "past its deadline of 8 s"
+  released
+}
+
+# A changed text is applied: the old run ends, the new one trains.
+case_steps_aside() {
+  local old
+  train "$endless"
+  wait_for launcher "up 3"
+  old=$run
+  spec 'echo the second run'
+  apply -n team-a "$work/job.yaml"
+  expect 0 "superseded: run $run is current" "the second run" "trained"
+  [[ $(<"$work/jobs/$job-$old-launcher") == "Failed 43" ]] || fail "the first: $(<"$work/jobs/$job-$old-launcher")"
+  released
+  run=$old released
+}
+
+case_releases_when_told_to_end() {
+  local since
+  train "$endless"
+  wait_for launcher "up 3"
+  since=$SECONDS
+  delete_job
+  expect 143 "told to end"
+  lasted 10 "$since" "the end"
+  released
+}
+
+# Somebody works in the pod for longer than the idle time, then leaves. The platform chose the user.
+case_idle() {
+  train '' 'launcher: {kind: shell, interactive: true, idleTimeout: 6s}' 'security: {profile: openshift}'
+  wait_for launcher "ready: 2 workers"
+  inside_pod launcher sleep 15
+  [[ ! -s $work/jobs/$job-$run-launcher ]] || fail "it left while somebody was there"
+  expect 0 "nobody used it for 6 s" "released the workers"
+  ((SECONDS < 45)) || fail "it did not leave in time"
+  released
+}
+
+case_scales_without_curl() {
+  image prepare 'rm usr/bin/curl'
+  train true
+  expect 0 "trained" "released the workers"
+  released
+}
+
+# Rendered without a namespace and applied to one.
+case_may_not_scale() {
+  spec true
+  start "$work/job.yaml"
+  expect 42 "cannot scale $job-$run-worker (HTTP 403)" "bind the account of namespace default" "use -n team-a" "NOT RELEASED"
+  ((SECONDS < 20)) || fail "it took $SECONDS s"
+}
+
+# One Indexed Job under MPICH, without any token.
+case_indexed() {
+  type -P mpirun.mpich >/dev/null || { skip "no mpich"; return; }
+  image prepare 'ln -sf mpirun.mpich usr/bin/mpirun'
+  train 'echo rank on $(hostname), $MODE' 'workers: {replicas: 2, slots: 2, controller: Job}' 'launcher: {mpi: mpich}' 'env: {MODE: of the pod}'
+  expect 0 "the world is right: 4 ranks on 2 hosts under mpich" "rank on $job-$run-1, of the pod"
+}

@@ -1,0 +1,119 @@
+"""The paths of an API server that launchers call, and a few for the cases.
+
+A pod's account may do what its Role says. Cases come as `admin`.
+"""
+import http.server
+import json
+import re
+import ssl
+
+NAMED = re.compile(r"/(?:api|apis/([a-z.]+))/v1/namespaces/([\w-]+)/([a-z]+)/([\w.-]+)(?:/(scale))?")
+KINDS = {"jobs": "Job", "statefulsets": "StatefulSet", "configmaps": "ConfigMap", "secrets": "Secret", "services": "Service"}
+
+
+class Refused(Exception):
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    cluster = None
+    protocol_version = "HTTP/1.1"
+
+    def handle_verb(self, verb):
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length)
+        try:
+            code, value = 200, self.judged(verb, body)
+        except Refused as refused:
+            code, value = refused.code, {"kind": "Status", "status": "Failure", "message": str(refused), "code": refused.code}
+        text = json.dumps(value).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def judged(self, verb, body):
+        account = self.headers.get("Authorization", "").removeprefix("Bearer ").removeprefix("token-of-")
+        if self.path == "/apply" and account == "admin":
+            return self.cluster.apply(body)
+        found = NAMED.fullmatch(self.path.split("?")[0])
+        if not found:
+            raise Refused(404, f"no such path: {self.path}")
+        group, namespace, resource, name, sub = found.groups()
+        full = f"{resource}/{sub}" if sub else resource
+        allowed = namespace == self.cluster.namespace and self.cluster.may(account, verb, group or "", full, name)
+        if account != "admin" and not allowed:
+            who = f"system:serviceaccount:{self.cluster.namespace}:{account}"
+            what = f'cannot {verb} resource "{full}" in API group "{group or ""}" in the namespace "{namespace}"'
+            raise Refused(403, f'{resource} "{name}" is forbidden: User "{who}" {what}')
+        with self.cluster.lock:
+            return self.act(verb, resource, name, sub, json.loads(body) if body else {})
+
+    def act(self, verb, resource, name, sub, body):
+        if resource == "pods" and verb == "delete":
+            return self.delete_pods(name, body)
+        kind = KINDS.get(resource)
+        obj = self.cluster.find(kind, name)
+        if not obj:
+            raise Refused(404, f'{resource} "{name}" not found')
+        owner = self.cluster.owners.get((kind, name))
+        if sub == "scale":
+            if verb == "patch":
+                owner.scale(body["spec"]["replicas"])
+            return {
+                "kind": "Scale",
+                "apiVersion": "autoscaling/v1",
+                "metadata": {"name": name, "namespace": self.cluster.namespace},
+                "spec": {"replicas": owner.replicas},
+                "status": {"replicas": len(owner.pods)},
+            }
+        if verb == "delete":
+            return self.cluster.delete(kind, name)
+        if verb == "patch":
+            self.cluster.put({**obj, "data": {**obj["data"], **body["data"]}})
+            return self.cluster.find(kind, name)
+        if kind == "Job":
+            status = {"startTime": owner.started, "active": len(owner.pods)}
+            return {**obj, "status": {**status, **({"failed": owner.failed} if owner.failed else {})}}
+        return obj
+
+    def delete_pods(self, name, body):
+        """By the name that logs and cases have for it."""
+        pods = [pod for pod in self.cluster.pods() if name in (pod.name, pod.short)]
+        if not pods:
+            raise Refused(404, f'pods "{name}" not found')
+        for pod in pods:
+            pod.disrupted = body.get("disrupted", False)
+            pod.delete(body.get("gracePeriodSeconds"))
+        return {}
+
+    def do_GET(self):
+        self.handle_verb("get")
+
+    def do_PATCH(self):
+        self.handle_verb("patch")
+
+    def do_POST(self):
+        self.handle_verb("post")
+
+    def do_DELETE(self):
+        self.handle_verb("delete")
+
+    def log_message(self, *words):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+
+def serve(cluster):
+    Handler.cluster = cluster
+    server = Server((cluster.address, 6443), Handler)
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trust.load_cert_chain(f"{cluster.work}/ca.crt", f"{cluster.work}/key.pem")
+    server.socket = trust.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server.serve_forever()

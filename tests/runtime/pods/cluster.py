@@ -1,0 +1,122 @@
+"""The objects applied, and what comes of them."""
+import os
+import threading
+import time
+
+import yaml
+from jobs import Job, StatefulSet
+
+OWNERS = {"StatefulSet": StatefulSet, "Job": Job}
+
+
+class Cluster:
+    namespace = "team-a"
+    address = "10.88.255.254"
+
+    def __init__(self, work):
+        self.work = work
+        self.lock, self.wiring = threading.RLock(), threading.Lock()
+        self.objects, self.owners = {}, {}
+        self.began, self.counted = time.monotonic(), 0
+        for folder in ("pods", "jobs", "claims"):
+            os.makedirs(f"{work}/{folder}")
+
+    def count(self):
+        self.counted += 1
+        return self.counted
+
+    def event(self, text):
+        with open(f"{self.work}/events.log", "a", encoding="utf-8") as file:
+            file.write(f"{time.monotonic() - self.began:7.2f} {text}\n")
+
+    def find(self, kind, name):
+        return self.objects.get((kind, name))
+
+    def token(self, account):
+        return f"token-of-{account}"
+
+    def certificate(self):
+        with open(f"{self.work}/ca.crt", encoding="utf-8") as file:
+            return file.read()
+
+    # What all images of a case are made of; see README.md.
+
+    def setting(self, name):
+        try:
+            with open(f"{self.work}/image/{name}", encoding="utf-8") as file:
+                return file.read().splitlines()
+        except FileNotFoundError:
+            return []
+
+    def image_environment(self):
+        return dict(line.split("=", 1) for line in self.setting("env"))
+
+    def image_layers(self):
+        return self.setting("layers") + self.setting("root") or ["/"]
+
+    def image_script(self):
+        path = f"{self.work}/image/prepare"
+        return path if os.path.exists(path) else None
+
+    # Verbs of its API.
+
+    def apply(self, text):
+        with self.lock:
+            for obj in yaml.load_all(text, Loader=yaml.CSafeLoader):
+                if obj:
+                    self.put(obj)
+
+    def put(self, obj):
+        kind, name = obj["kind"], obj["metadata"]["name"]
+        old = self.objects.get((kind, name))
+        if old and old.get("immutable") and old["data"] != obj["data"]:
+            raise ValueError(f"{kind} {name} is immutable")
+        self.objects[kind, name] = obj
+        if kind in OWNERS and (kind, name) not in self.owners:
+            self.owners[kind, name] = OWNERS[kind](self, obj)
+        if old and kind in ("ConfigMap", "Secret"):
+            for pod in self.pods():
+                pod.refresh(kind, name)
+
+    def pods(self):
+        return [pod for owner in self.owners.values() for pod in owner.pods.values()]
+
+    def ended(self, pod, code):
+        with self.lock:
+            pod.owner.ended(pod, code)
+
+    def delete(self, kind, name):
+        with self.lock:
+            del self.objects[kind, name]
+            if (kind, name) in self.owners:
+                self.owners[kind, name].delete()
+
+    def may(self, account, verb, group, resource, name):
+        """What a pod's account may do, by the Roles that are there."""
+        subject = {"kind": "ServiceAccount", "name": account, "namespace": self.namespace}
+        for (kind, _), binding in self.objects.items():
+            if kind != "RoleBinding" or subject not in binding["subjects"]:
+                continue
+            role = self.find("Role", binding["roleRef"]["name"])
+            for rule in role["rules"] if role else []:
+                named = name in rule.get("resourceNames", [name])
+                if named and verb in rule["verbs"] and group in rule["apiGroups"] and resource in rule["resources"]:
+                    return True
+        return False
+
+    def resolve(self, name):
+        """The addresses of a name, as cluster DNS has them for headless Services; None where there is no such name."""
+        end = f".{self.namespace}.svc.cluster.local"
+        if not name.endswith(end):
+            return None
+        *host, service = name.removesuffix(end).split(".")
+        with self.lock:
+            found = self.find("Service", service)
+            if not found:
+                return None
+            wanted = found["spec"].get("selector", {}).items()
+            early = found["spec"].get("publishNotReadyAddresses")
+            shown = [pod for pod in self.pods() if wanted <= pod.meta.get("labels", {}).items() and (early or pod.ready)]
+            if host:
+                shown = [pod for pod in shown if pod.spec.get("subdomain") == service and [pod.hostname] == host]
+            return [pod.address for pod in shown] or None

@@ -1,0 +1,34 @@
+"""Cluster DNS: answers A queries for the pods' names over UDP."""
+import socket
+import struct
+import threading
+
+
+def answer(cluster, query):
+    """RFC 1035: the question comes back, with an address for each pod that has the name."""
+    labels, at = [], 12
+    while length := query[at]:
+        labels.append(query[at + 1 : at + 1 + length].decode())
+        at += 1 + length
+    question = query[12 : at + 5]
+    (kind,) = struct.unpack("!H", query[at + 1 : at + 3])
+    found = cluster.resolve(".".join(labels).lower())
+    addresses = found if found and kind == 1 else []
+    # A name that is there without such a record is no error.
+    flags = 0x8580 | (0 if found else 3)
+    head = query[:2] + struct.pack("!HHHHH", flags, 1, len(addresses), 0, 0)
+    records = b"".join(b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, 5, 4) + socket.inet_aton(each) for each in addresses)
+    return head + question + records
+
+
+def serve(cluster):
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    server.bind((cluster.address, 53))
+
+    def loop():
+        while True:
+            query, peer = server.recvfrom(512)
+            server.sendto(answer(cluster, query), peer)
+
+    threading.Thread(target=loop, daemon=True).start()

@@ -1,0 +1,72 @@
+#!/bin/bash
+# Runs rendered jobs for real on this machine, each case in namespaces of its own. See README.md.
+#
+#   tests/runtime/run.sh [CASE...]
+#
+# Needs root on Linux, an MPI and sshd; says so and passes where they are missing.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+here=$PWD/tests/runtime
+# shellcheck source=tests/tools.sh
+. tests/tools.sh
+# shellcheck source=tests/runtime/lib.sh
+. "$here/lib.sh"
+for file in "$here"/cases/*.sh; do
+  # shellcheck source=tests/runtime/cases/life.sh
+  . "$file"
+done
+
+if [[ ${1:-} != inside ]]; then
+  reason=''
+  ((UID == 0)) || reason="not root"
+  for program in mpirun ssh ip unshare nsenter openssl curl; do
+    type -P "$program" >/dev/null || reason="$program is not installed"
+  done
+  PATH=$PATH:/usr/sbin type -P sshd >/dev/null || reason="sshd is not installed"
+  /usr/bin/python3 -c 'import yaml' 2>/dev/null || reason="python3-yaml is not installed"
+  if [[ -n $reason ]]; then
+    echo "skipped: $reason"
+    exit 0
+  fi
+  if [[ -z ${KHOROVOD:-} ]]; then
+    cargo build --quiet --locked || exit
+    KHOROVOD=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/khorovod
+  fi
+  runs=$(mktemp -d) || exit
+  export KHOROVOD runs
+  trap 'rm -rf "$runs"' EXIT
+  all=("$@")
+  (($#)) || mapfile -t all < <(declare -F | sed -n 's/^declare -f case_//p')
+  for name in "${all[@]}"; do
+    # Here, as cases have no way out.
+    if declare -F "prepare_$name" >/dev/null; then "prepare_$name" >&2; fi
+  done
+  # Every case has processes, networks and mounts of its own, and all of it is gone with its first process.
+  # Most of their time is waiting.
+  printf '%s\n' "${all[@]}" | xargs -P 4 -I '{}' \
+    unshare --mount --net --pid --fork --kill-child --mount-proc "$here/run.sh" inside '{}'
+  exit
+fi
+
+title=$2 failed='' skipped=''
+work=$runs/$title
+mkdir -p "$work" && mount -t tmpfs run /run && mkdir /run/netns || exit
+# At the end in one piece, as other cases talk meanwhile; also when a case broke off.
+report() {
+  if [[ -n $skipped ]]; then
+    echo "skipped $title: $skipped"
+  elif [[ -z $failed ]]; then
+    echo "ok $title ($SECONDS s)"
+  else
+    tail -n 40 "$work"/*.log
+    echo "FAILED $title: $failed"
+    exit 1
+  fi
+}
+failed="broke off"
+trap report EXIT
+trap 'failed+="; out of time"; exit' TERM
+(sleep "${CASE_LIMIT:-170}" && kill $$) &
+exec 2>"$work/case.log"
+"case_$title"
+failed=${failed#broke off}
