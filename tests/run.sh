@@ -33,6 +33,15 @@ runtime() {
     tests/runtime/run.sh
 }
 
+# The preflight and the benchmark: real jobs with real faults, and stand-ins for GPUs.
+preflight() {
+    if [ "$(id -u)" = 0 ]; then
+        need mpirun openmpi-bin && need mpichversion mpich && need /usr/bin/python3 python3-torch -c "import torch" &&
+            need faketime faketime && need nft nftables && need tc iproute2 -V || return
+    fi
+    python3 tests/preflight/checks.py && CASES=tests/preflight tests/runtime/run.sh
+}
+
 # With a build of what is in it, so that nothing a user needs is left out.
 package() { cargo package --locked --allow-dirty; }
 

@@ -11,7 +11,7 @@ here=$PWD/tests/runtime
 . tests/tools.sh
 # shellcheck source=tests/runtime/lib.sh
 . "$here/lib.sh"
-for file in "$here"/cases/*.sh; do
+for file in "${CASES:-$here/cases}"/*.sh; do
   # shellcheck source=tests/runtime/cases/life.sh
   . "$file"
 done

@@ -1,0 +1,76 @@
+"""The check that counts: all ranks are started as training would be, add up numbers, and the sums are right."""
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+
+from finding import Check
+from hosts import end, mpirun
+
+CHECK = Check("allreduce", "This is what training does in every step.")
+PROGRAM = Path(__file__).resolve().with_name("khorovod-bandwidth")
+
+
+async def allreduce(crew, hostfile):
+    """Without a hostfile it says that it was not tried."""
+    if not hostfile:
+        yield CHECK.warn("not tried: first mend what failed", do="")
+        return
+    if crew.mpi == "none":
+        yield CHECK.warn(
+            "not tried: there is no mpirun", do="Have khorovod-bandwidth run as the command of a torchrun job."
+        )
+        return
+    hosts = [(host.name, host.slots) for host in crew.hosts]
+    ranks, patience = sum(slots for _, slots in hosts), 60 + crew.patience
+    process = await asyncio.create_subprocess_exec(
+        *mpirun(hostfile, hosts), "python3", "-u", str(PROGRAM), "--check", "--json",
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    lines = []
+    try:
+        await asyncio.wait_for(read(process, lines), patience)
+    except asyncio.TimeoutError:
+        os.kill(process.pid, signal.SIGTERM)  # mpirun ends its ranks then
+        await end(process, signal.SIGKILL, 10)
+        yield CHECK.fail(
+            f"{ranks} ranks did not end within {patience:.0f} s{tail(lines)}",
+            do="A library may have taken another interface than the one that leads: set `collective.interface`.",
+        )
+        return
+    world, *sums = [json.loads(line) for line in lines if line.startswith("{")] or [None]
+    wrong = max((row["wrong"] for row in sums), default=0)
+    if not sums or (process.returncode and not wrong):
+        yield CHECK.fail(f"mpirun ended with {process.returncode}{tail(lines)}", do=advice("\n".join(lines)))
+    elif (world["ranks"], world["hosts"]) != (ranks, len(hosts)):
+        yield CHECK.fail(
+            f"{world['ranks']} ranks on {world['hosts']} hosts took part, of {ranks} on {len(hosts)}",
+            "Training would run on a part of what is there, and say nothing.",
+            f"Compare {hostfile} with what mpirun makes of it: `mpirun --display-map` (Open MPI).",
+        )
+    elif wrong:
+        yield CHECK.fail(
+            f"{wrong} of {ranks} ranks have a wrong sum, by {world['by']}",
+            do="A library, driver or network card is broken: try fewer hosts to find where.",
+        )
+    else:
+        yield CHECK.ok(f"{ranks} ranks on {len(hosts)} hosts have the right sum, by {world['by']}")
+
+
+async def read(process, lines):
+    async for line in process.stdout:
+        lines.append(line.decode(errors="replace").rstrip())
+    await process.wait()
+
+
+def tail(lines):
+    """The last words of a program, below the finding."""
+    return "".join(f"\n           | {line[:160]}" for line in [line for line in lines if line.strip(" -=*\t")][-6:])
+
+
+def advice(text):
+    if "No such file" in text and PROGRAM.name in text:
+        return f"The workers lack {PROGRAM}: use one image for all, or mount the programs by `code`."
+    return "The last words of mpirun stand above; to see all, run khorovod-bandwidth --check in the launcher."

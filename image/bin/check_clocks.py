@@ -1,0 +1,44 @@
+"""How far each host's clock is from the launcher's. What is measured is bounded by the round trip of the question."""
+
+import asyncio
+import time
+
+from finding import Check, some
+
+CHECK = Check(
+    "clocks",
+    "Logs do not fit together and the wrong checkpoint is taken for the newest; from five minutes on signed requests, "
+    "to S3 for instance, and certificates are refused.",
+    "The time is the node's: mend its chrony or ntpd (`chronyc tracking` there), or keep the job off it.",
+)
+NOTABLE, REFUSED = 0.5, 300  # seconds
+
+
+async def clocks(crew):
+    skews = zip(crew.there, await asyncio.gather(*map(skew, crew.there)))
+    skews = [(host, *found) for host, found in skews if found]
+    off = [(host, offset, bound) for host, offset, bound in skews if abs(offset) - bound > NOTABLE]
+    text = "off from the launcher's: " + some(
+        f"{host.pod} by {offset:+.3f} s ± {bound:.3f}" for host, offset, bound in off
+    )
+    if any(abs(offset) - bound > REFUSED for _, offset, bound in off):
+        yield CHECK.fail(text)
+    elif off:
+        yield CHECK.warn(text)
+    elif skews:
+        worst = max(abs(offset) + bound for _, offset, bound in skews)
+        yield CHECK.ok(f"all within {1000 * worst:.1f} ms of the launcher's")
+
+
+async def skew(host):
+    """The host's clock minus ours, and how wrong that may be: half of the shortest of five round trips."""
+    best = None
+    for _ in range(5):
+        before = time.time()
+        answer = await host.ask("clock", 10)
+        after = time.time()
+        if "error" in answer:
+            return None
+        if not best or (after - before) / 2 < best[1]:
+            best = (answer["now"] - (before + after) / 2, (after - before) / 2)
+    return best

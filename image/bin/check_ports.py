@@ -1,0 +1,63 @@
+"""Whether every host can send to every other on a port that the system picked, as MPI, NCCL and Gloo do: workers to
+each other, workers to the launcher, and the launcher to workers. More than one packet, and the taker says who it is.
+"""
+
+import asyncio
+
+from check_names import ASTRAY
+from finding import Check, some
+
+CHECK = Check(
+    "ports",
+    "MPI, NCCL and Gloo connect hosts to each other on ports the system picks. That ssh works says nothing about them, "
+    "and training would hang instead of failing.",
+    "Let the job's pods reach each other on all ports: look for NetworkPolicies beside the job's own, mesh sidecars, "
+    "firewalls between nodes; and for a smaller MTU on the way where only long messages fail.",
+)
+
+
+async def ports(crew):
+    await reach_all(crew)
+    by_name = {host.name: host for host in crew.talking}
+    failed, astray, tried, slowest = {}, [], 0, 0
+    for host in crew.talking:
+        for name, answer in host.reached.items():
+            tried += 1
+            if leads_astray(host, by_name[name], answer):
+                astray.append(f"{name} as seen from {host.pod}")
+            elif "error" in answer:
+                failed.setdefault((name, answer["error"]), []).append(host.pod)
+            else:
+                slowest = max(slowest, answer["connect"])
+    for (name, words), senders in failed.items():
+        peer = by_name[name]
+        yield CHECK.fail(f"{some(senders)} cannot send to {peer.pod} on port {peer.facts['port']}: {words}")
+    if astray:
+        yield ASTRAY.fail(f"not the host of that name: {some(astray)}")
+    if tried and not failed and not astray:
+        yield CHECK.ok(f"{tried} of {tried} connections on ports the system picked, slowest in {slowest * 1000:.1f} ms")
+
+
+def leads_astray(host, peer, answer):
+    """Whether somebody else took it; or nobody, at an address that is none of the peer's."""
+    if "error" not in answer:
+        return answer["token"] != peer.facts["token"]
+    found = host.resolved.get(peer.name, {}).get("addresses")
+    return bool(found) and not peer.addresses() & set(found)
+
+
+async def reach_all(crew):
+    if crew.launcher:
+        await reach(crew.launcher, crew.there)
+        # Workers call the launcher by the address it shows them.
+        shown = [answer["local"] for answer in crew.launcher.reached.values() if "local" in answer]
+        crew.launcher.address = shown[0] if shown else None
+    await asyncio.gather(*(reach(host, crew.peers(host)) for host in crew.there))
+
+
+async def reach(host, peers):
+    # `names` has told of those it cannot look up.
+    peers = [peer for peer in peers if peer.address and (peer.local or "error" not in host.resolved[peer.name])]
+    answer = await host.ask("reach", 60, peers=[(peer.address, peer.facts["port"]) for peer in peers])
+    for index, peer in enumerate(peers):
+        host.reached[peer.name] = answer if "error" in answer else answer["peers"][index]

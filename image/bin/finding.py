@@ -1,0 +1,59 @@
+"""What a check found, and how to say it. Checks make findings; khorovod-preflight prints them."""
+
+import textwrap
+from collections import defaultdict
+from dataclasses import dataclass
+
+
+@dataclass
+class Finding:
+    verdict: str  # ok, warn or FAIL
+    what: str
+    text: str
+    why: str = ""
+    do: str = ""
+
+    def told(self, last):
+        """As lines; what the last finding has explained already is not said again."""
+        lines = [f"{self.verdict:<5} {self.what:<10} {self.text}"]
+        for label, text in (("why:", self.why), ("do: ", self.do)):
+            if text and not (last and text in (last.why, last.do)):
+                lines += textwrap.wrap(text, 110, initial_indent=f"      {label} ", subsequent_indent=" " * 11)
+        return "\n".join(lines)
+
+
+@dataclass
+class Check:
+    """Makes the findings of one check; `why` it matters and what to `do` hold where a finding says nothing else."""
+
+    what: str
+    why: str = ""
+    do: str = ""
+
+    def ok(self, text):
+        return Finding("ok", self.what, text)
+
+    def warn(self, text, why=None, do=None):
+        return Finding("warn", self.what, text, self.why if why is None else why, self.do if do is None else do)
+
+    def fail(self, text, why=None, do=None):
+        return Finding("FAIL", self.what, text, self.why if why is None else why, self.do if do is None else do)
+
+
+def some(names, shown=4):
+    """A few names of many."""
+    names = list(map(str, names))
+    return ", ".join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")
+
+
+def groups(hosts, value):
+    """Hosts by what `value` says of them, the largest group first."""
+    found = defaultdict(list)
+    for host in hosts:
+        found[value(host)].append(host.pod)
+    return sorted(found.items(), key=lambda group: -len(group[1]))
+
+
+def told(grouped, say=str):
+    """Groups as text: `4.1.4 on a, b; 5.0.1 on c`."""
+    return "; ".join(f"{say(value)} on {some(names)}" for value, names in grouped)

@@ -1,0 +1,119 @@
+"""The job's hosts: who they are by the hostfile, and a conversation with a probe on each of them. Used by both
+programs; what is learnt here is judged in checks.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+HOSTFILE = "/horovod/generated/hostfile"
+# Where khorovod keeps its ssh, for shells that do not start from the launcher's PATH.
+os.environ["PATH"] = "/horovod/generated/bin:" + os.environ.get("PATH", os.defpath)
+PROBE = Path(__file__).with_name("probe.py").read_text()
+
+
+class Host:
+    """One end of a conversation. `facts` are there once `start` went well; else `failure` says why not."""
+
+    def __init__(self, name, slots, local=False):
+        self.name, self.slots, self.local = name, slots, local
+        self.pod = name if name.replace(".", "").isdigit() else name.partition(".")[0]
+        self.address = name  # the launcher's is learnt when it reaches others
+        self.facts, self.failure, self.process = None, None, None
+        self.silent = False
+        self.reached = {}  # name of another host → what came of connecting to it
+
+    async def start(self, patience):
+        command = [sys.executable, "-u", "-c", PROBE]
+        if not self.local:
+            command = ["ssh", self.name, "exec python3 -u -c " + shlex.quote(PROBE)]
+        pipe = asyncio.subprocess.PIPE
+        self.process = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, stderr=pipe, limit=1 << 24
+        )
+        try:
+            self.facts = await asyncio.wait_for(self.hear(), patience)
+        except asyncio.TimeoutError:
+            self.failure = f"no answer within {patience} s"
+        except EOFError:
+            words = (await self.process.stderr.read()).decode(errors="replace").strip().splitlines()
+            self.failure = words[-1] if words else f"it ended with {await self.process.wait()} and said nothing"
+            self.failure = re.sub("^real-ssh: ", "", self.failure)
+
+    async def hear(self):
+        """The next line of JSON; what a shell's start-up files print is passed over."""
+        async for line in self.process.stdout:
+            if line.startswith(b"{"):
+                return json.loads(line)
+        raise EOFError
+
+    async def ask(self, what, patience=30, **more):
+        """The answer; or `error`, from then on, as a late one would be taken for the next."""
+        if self.silent:
+            return {"error": "the probe stopped answering"}
+        try:
+            self.process.stdin.write(json.dumps(dict(more, ask=what)).encode() + b"\n")
+            return await asyncio.wait_for(self.hear(), patience)
+        except (asyncio.TimeoutError, EOFError, OSError):
+            self.silent = True
+            return await self.ask(what)
+
+    def addresses(self):
+        return {address for one in self.facts["interfaces"] for address in (one["address"], *one["six"])}
+
+    async def stop(self):
+        """A probe ends with its standard input; what does not, such as an ssh that waits, is killed."""
+        if self.process:
+            self.process.stdin.close()
+            await end(self.process, signal.SIGKILL, 2)
+
+
+async def end(process, number, patience):
+    """Waits for a process to end, and sends it a signal where that takes too long. Not by the process's own method:
+    that may take its exit code away from asyncio.
+    """
+    try:
+        return await asyncio.wait_for(process.wait(), patience)
+    except asyncio.TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, number)
+    return await process.wait()
+
+
+def read_hostfile(path):
+    """Names and slots of `host slots=N` (Open MPI, Horovod) or `host:N` (MPICH, Intel MPI)."""
+    hosts = []
+    for line in Path(path).read_text().splitlines():
+        line = line.partition("#")[0].strip()
+        if not line:
+            continue
+        match = re.fullmatch(r"([^\s:]+)(?:\s+slots\s*=\s*|:|\s*$)(\d+)?.*", line)
+        if not match:
+            raise ValueError(f"{path}: not a host: {line}")
+        hosts.append((match.group(1), int(match.group(2) or 1)))
+    if not hosts:
+        raise ValueError(f"{path} names no host")
+    return hosts
+
+
+def own_name(hosts):
+    """This pod's name as the others would look it up: beside theirs, in the job's headless service."""
+    _, dot, service = hosts[0][0].partition(".")
+    return socket.gethostname().partition(".")[0] + dot + service
+
+
+def mpirun(hostfile, hosts):
+    """The words that start one rank in every slot, as khorovod's own mpirun launcher does."""
+    words = ["mpirun", "-np", str(sum(slots for _, slots in hosts))]
+    about = subprocess.run(["mpirun", "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30)
+    if b"Open MPI" in about.stdout:
+        return [*words, "--hostfile", hostfile, "--bind-to", "none"]
+    return [*words, "-f", hostfile, "-localhost", own_name(hosts)]
