@@ -7,20 +7,21 @@ programs=/opt/khorovod/bin
 libfaketime=/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1
 
 # The programs in the image of all pods, before its own; `faults` is where a case puts what replaces them.
+# Ranks are more than cores here, so they had better not spin.
 with_programs() {
   image mount "$PWD/image/bin:$programs"
-  image env "PATH=/opt/faults:$programs:/usr/sbin:/usr/bin:/sbin:/bin"
+  image env "PATH=/opt/faults:$programs:/usr/sbin:/usr/bin:/sbin:/bin" OMP_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1
 }
 
 # The lesson as it stands, on two hosts that have no GPU; and MPI measured without any library.
 case_preflight() {
-  local command="khorovod-preflight --gpus 0 && khorovod-bandwidth --max 2Mi --seconds 0.1 --svg /tmp/plot.svg"
+  local command="khorovod-preflight --gpus 0 && khorovod-bandwidth --max 512Ki --factor 16 --seconds 0.1 --svg /tmp/plot.svg"
   with_programs
   start -n team-a examples/preflight/job.yaml --set spec.workers.replicas=2 --set spec.workers.gpus=0 \
-    --set spec.workers.slots=2 --set spec.workers.memory=4Gi --set spec.workers.shm=1Gi \
+    --set spec.workers.slots=1 --set spec.workers.memory=4Gi --set spec.workers.shm=1Gi \
     --set "spec.command=$command && head -c 60 /tmp/plot.svg && khorovod-bandwidth --by mpi --check"
-  expect 0 "ok    allreduce  4 ranks on 2 hosts have the right sum, by" "these hosts can train together" \
-    "bus bandwidth, GB/s" "<svg xmlns" "all-reduce of float32, 4 ranks on 2 hosts, by Open MPI on CPUs"
+  expect 0 "ok    allreduce  2 ranks on 2 hosts have the right sum, by" "these hosts can train together" \
+    "bus bandwidth, GB/s" "<svg xmlns" "all-reduce of float32, 2 ranks on 2 hosts, by Open MPI on CPUs"
   released
 }
 
@@ -30,9 +31,9 @@ case_preflight_mpich() {
   with_programs
   image prepare 'ln -sf mpirun.mpich usr/bin/mpirun'
   train 'khorovod-preflight && khorovod-bandwidth --by mpi --check' 'launcher: {kind: shell, mpi: mpich}' \
-    'workers: {replicas: 2, slots: 1, controller: Job, memory: 2Gi}'
+    'workers: {replicas: 2, slots: 2, controller: Job, memory: 4Gi}'
   expect 0 "the launcher reaches 2 of 2 hosts" "alike everywhere: mpich 4" \
-    "ok    allreduce  2 ranks on 2 hosts have the right sum, by" "2 ranks on 2 hosts, by MPICH's library on CPUs"
+    "ok    allreduce  4 ranks on 2 hosts have the right sum, by" "4 ranks on 2 hosts, by MPICH's library on CPUs"
 }
 
 # As the command of a torchrun job, without ssh or MPI.
@@ -40,8 +41,9 @@ case_preflight_mpich() {
 case_bandwidth_torchrun() {
   with_programs
   train 'exec khorovod-bandwidth --max 512 --seconds 0.1' 'launcher: {kind: torchrun}' \
+    'workers: {replicas: 2, slots: 1}' \
     'env: {PET_TEE: "1", PET_REDIRECTS: "7:1", PET_MAX_RESTARTS: "0"}'
-  expect 0 "all-reduce of float32, 4 ranks on 2 hosts, by PyTorch with Gloo on CPUs" "bus bandwidth, GB/s"
+  expect 0 "all-reduce of float32, 2 ranks on 2 hosts, by PyTorch with Gloo on CPUs" "bus bandwidth, GB/s"
 }
 
 # root_in POD COMMAND...: in its network and mounts, with rights that it does not have itself.
