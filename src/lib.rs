@@ -85,6 +85,8 @@ pub struct Document {
     pub kind: &'static str,
     /// `metadata.name`; empty for a foreign document.
     pub name: String,
+    /// `metadata.namespace`, where it has one.
+    pub namespace: Option<String>,
     /// Where it stands in [`Rendered::text`], separators not included.
     pub range: std::ops::Range<usize>,
 }

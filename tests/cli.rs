@@ -211,9 +211,25 @@ fn one_bad_file_keeps_stdout_empty() {
         assert!(err.contains("error[unknown-field]") && err.contains("bad.yaml:8:26"), "{err}");
         assert!(err.contains("worse.yaml:8:23") && err.contains("2 errors"), "{err}");
     }
-    let two = ["render", "good.yaml", "good.yaml"];
+    fs::write(place.path().join("other.yaml"), SMALLEST.replace("mnist", "other")).unwrap();
+    let two = ["render", "good.yaml", "other.yaml"];
     let (code, out, _) = run(khorovod(place.path()).args(two).env("KHOROVOD_SSH_SEED", SEED));
     assert_eq!((code, out.matches("\nkind: StatefulSet\n").count()), (0, 2));
+}
+
+#[test]
+fn two_files_of_one_job_are_refused() {
+    let place = place();
+    fs::write(place.path().join("base.yaml"), SMALLEST).unwrap();
+    fs::write(place.path().join("prod.yaml"), SMALLEST.replace("gpus: 8", "gpus: 4")).unwrap();
+    fs::write(place.path().join("away.yaml"), SMALLEST.replace("  name: mnist\n", "  name: mnist\n  namespace: b\n"))
+        .unwrap();
+    let render =
+        |other| run(khorovod(place.path()).args(["render", "base.yaml", other]).env("KHOROVOD_SSH_SEED", SEED));
+    let (code, out, err) = render("prod.yaml");
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("base.yaml and prod.yaml both make the NetworkPolicy mnist"), "{err}");
+    assert_eq!(render("away.yaml").0, 0);
 }
 
 #[test]

@@ -148,7 +148,7 @@ mod tests {
             let start = one.text.len();
             let _ = writeln!(one.text, "kind: {kind}");
             let range = start..one.text.len();
-            one.documents.push(khorovod::Document { kind, name: (*name).to_owned(), range });
+            one.documents.push(khorovod::Document { kind, name: (*name).to_owned(), namespace: None, range });
             one.text.push_str("---\n");
         }
         vec![one]

@@ -1,9 +1,10 @@
 //! `khorovod render`: spec in, objects out.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use khorovod::problem::Problems;
-use khorovod::{Inputs, Rendered, Text};
+use khorovod::{Document, Inputs, Rendered, Text};
 
 use super::seed::{self, Seed};
 use super::show::Screen;
@@ -93,10 +94,35 @@ fn all(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Vec<Rendered>
         }
     }
     if problems.is_empty() {
-        return Ok(rendered);
+        return match clash(texts, &rendered) {
+            Some(message) => {
+                screen.error(&message);
+                Err(Failure::Problems)
+            }
+            None => Ok(rendered),
+        };
     }
     screen.problems(rendered.iter().map(|rendered| &rendered.warnings).chain(&problems));
     Err(Failure::Problems)
+}
+
+/// What to say of two files that hold one job: the objects of the one would overwrite the other's. Inside one file
+/// that is a problem with a place of its own.
+fn clash(texts: &[Text], rendered: &[Rendered]) -> Option<String> {
+    let mut seen = HashMap::new();
+    for (text, one) in texts.iter().zip(rendered) {
+        for document in one.documents.iter().filter(|document| !document.kind.is_empty()) {
+            let object = (document.kind, &document.namespace, &document.name);
+            if let Some(first) = seen.insert(object, &text.name) {
+                let Document { kind, name, .. } = document;
+                return Some(format!(
+                    "{first} and {} both make the {kind} {name}, so one would overwrite the other; rename one of the jobs, or render the files one at a time",
+                    text.name
+                ));
+            }
+        }
+    }
+    None
 }
 
 /// Whether there is a Secret in it.

@@ -34,7 +34,13 @@ impl<'a> Output<'a> {
             let start = self.text.len();
             to_yaml(object, &mut self.text);
             let range = start..self.text.len();
-            self.documents.push(Document { kind: object.kind, name: object.metadata.name.to_string(), range });
+            let namespace = object.metadata.namespace.as_ref().map(ToString::to_string);
+            self.documents.push(Document {
+                kind: object.kind,
+                name: object.metadata.name.to_string(),
+                namespace,
+                range,
+            });
         }
         self.done = piece.end;
     }
@@ -44,7 +50,7 @@ impl<'a> Output<'a> {
         for piece in source::pieces(&self.input[self.done..end]) {
             let range = self.text.len() + piece.body.start..self.text.len() + piece.body.end;
             if !self.input[self.done..end][piece.body].trim().is_empty() {
-                self.documents.push(Document { kind: "", name: String::new(), range });
+                self.documents.push(Document { kind: "", name: String::new(), namespace: None, range });
             }
         }
         self.text.push_str(&self.input[self.done..end]);
