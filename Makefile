@@ -13,10 +13,10 @@ check: ## Format, lints, unit and snapshot tests
 	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs layers lint rust
 
 test: ## All that CI runs; installs what it needs
-	@tests/run.sh format docs layers shell lint library rust runtime preflight package output guard deny
+	@tests/run.sh format docs layers shell lint library rust runtime preflight image package output guard deny
 
 test-all: ## `test` with many more cases for each property
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format docs layers shell lint library rust runtime preflight package output guard deny
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format docs layers shell lint library rust runtime preflight image package output guard deny
 
 bless: ## Write the snapshots and rendered examples anew; then read the diff
 	KHOROVOD_BLESS=1 INSTA_UPDATE=always cargo test --locked

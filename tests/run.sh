@@ -16,7 +16,7 @@ library() { cargo clippy --locked --no-default-features -- -D warnings; }
 rust() { need shellcheck shellcheck && cargo test --locked; }
 
 # Our own; those of the pods are checked as rendered, by `output`.
-shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run ':!src' | xargs shellcheck -x; }
+shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run image/check-image ':!src' | xargs shellcheck -x; }
 
 docs() { tests/docs.py; }
 
@@ -31,6 +31,16 @@ runtime() {
             need /usr/bin/python3 python3-yaml -c 'import yaml' || return
     fi
     tests/runtime/run.sh
+}
+
+# What check-image says of images that lack something; they are put together on the spot, which asks for root.
+image() {
+    if [ "$(id -u)" != 0 ]; then
+        echo "skipped: root file systems to look into need root"
+        return
+    fi
+    need busybox busybox-static --help && need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd &&
+        need curl curl && tests/image/check-image.sh
 }
 
 # The preflight and the benchmark: real jobs with real faults, and stand-ins for GPUs.

@@ -40,3 +40,20 @@ shipped() {
     RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --release --target "$host" >&2 &&
         printf '%s' "${CARGO_TARGET_DIR:-$PWD/target}/$host/release/khorovod"
 }
+
+# horovod_wheel: builds Horovod against the PyTorch and Open MPI of this machine's Debian, once, and prints the wheel's
+# path. About 7 minutes on two cores.
+horovod_wheel() {
+    need g++ g++ && need cmake cmake && need make make && need /usr/bin/python3 python3-pip -m pip --version &&
+        need /usr/bin/python3-config python3-dev --includes && need mpicxx.openmpi libopenmpi-dev &&
+        need /usr/bin/python3 python3-torch -c 'import torch' && need test libtorch-dev -e /usr/include/torch &&
+        need test pybind11-dev -e /usr/include/pybind11 || return
+    local folder
+    folder=$tools_cache/horovod-0.28.1-torch$(debian_version python3-torch)-py$(debian_version python3 | cut -d. -f1,2)
+    folder+=-openmpi$(debian_version libopenmpi-dev)
+    [[ -e $(echo "$folder"/horovod-*.whl) ]] || PYTHON=/usr/bin/python3 image/horovod.sh "$folder" >/dev/null || return
+    echo "$folder"/horovod-*.whl
+}
+
+# debian_version PACKAGE: the upstream version of what is installed.
+debian_version() { dpkg-query --show --showformat '${Version}' "$1" | sed 's/^[0-9]*://; s/[+-].*//'; }

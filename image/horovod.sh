@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Builds a wheel of Horovod against the PyTorch (or TensorFlow, or MXNet) that is installed, and prints its path.
+#
+#   image/horovod.sh FOLDER [HOROVOD_…=VALUE …]
+#   image/horovod.sh /tmp/wheels HOROVOD_GPU_OPERATIONS=MPI HOROVOD_WITHOUT_TENSORFLOW=1
+#
+# Any build flag of Horovod's own may follow. What is not said: PyTorch in, TensorFlow and MXNet out, MPI and Gloo in,
+# and GPU operations by NCCL where PyTorch is built for CUDA. PYTHON names another interpreter than python3.
+#
+# Needs g++, make, cmake, the headers of Python and of an MPI, and for GPUs nvcc. Takes 6 to 8 minutes on two cores.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+python=${PYTHON:-python3}
+
+usage() { sed -n '2,/^set/{s/^# \{0,1\}//p}' "$0" >&2; exit 2; }
+if (($# == 0)) || [[ $1 == -* ]]; then usage; fi
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+shift
+for flag in "$@"; do
+  [[ $flag == HOROVOD_[A-Z_]*=* ]] || { echo "'$flag' is no build flag: they read HOROVOD_NAME=VALUE" >&2; exit 2; }
+  export "${flag?}"
+done
+
+# said NAME…: whether one of these flags was given.
+said() { local name; for name; do [[ -z ${!name:-} ]] || return 0; done; return 1; }
+
+said HOROVOD_WITH_PYTORCH HOROVOD_WITHOUT_PYTORCH || export HOROVOD_WITH_PYTORCH=1
+said HOROVOD_WITH_TENSORFLOW HOROVOD_WITHOUT_TENSORFLOW || export HOROVOD_WITHOUT_TENSORFLOW=1
+said HOROVOD_WITH_MXNET HOROVOD_WITHOUT_MXNET || export HOROVOD_WITHOUT_MXNET=1
+said HOROVOD_WITH_MPI HOROVOD_WITHOUT_MPI || export HOROVOD_WITH_MPI=1
+said HOROVOD_WITH_GLOO HOROVOD_WITHOUT_GLOO || export HOROVOD_WITH_GLOO=1
+# Horovod's own default is what the building machine can; ours is what every x86-64 server since 2013 can.
+if [[ $(uname -m) == x86_64 ]]; then : "${HOROVOD_BUILD_ARCH_FLAGS=-mavx -mf16c -mfma}"; else : "${HOROVOD_BUILD_ARCH_FLAGS=}"; fi
+export HOROVOD_BUILD_ARCH_FLAGS
+
+for program in "$python" cmake make g++; do
+  command -v "$program" >/dev/null || { echo "'$program' is missing" >&2; exit 1; }
+done
+torch='' cuda=''
+if ! said HOROVOD_WITHOUT_PYTORCH; then
+  read -r torch cuda < <("$python" -c 'import torch; print(torch.__version__, torch.version.cuda or "")') || {
+    echo "$python has no PyTorch: install it first, or say HOROVOD_WITHOUT_PYTORCH=1" >&2
+    exit 1
+  }
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$python" -m pip install --quiet --no-deps --require-hashes --target "$work/tools" -r "$here/pins/horovod-build.txt" >&2
+export PYTHONPATH=$work/tools${PYTHONPATH:+:$PYTHONPATH}
+"$python" -m pip download --quiet --no-deps --no-build-isolation --no-binary :all: --require-hashes \
+  --dest "$work" -r "$here/pins/horovod.txt" >&2
+tar -xzf "$work"/horovod-*.tar.gz -C "$work"
+source=$(echo "$work"/horovod-*/)
+
+# Horovod is from 2023. What changed since: headers of PyTorch 2.1 and later want more than C++14; Python 3.12 has no
+# distutils; and setuptools must not fetch what nobody pinned while it builds. Debug symbols are nine tenths of a wheel.
+if [[ -n $torch && ${torch%%.*} != 1 ]]; then
+  sed -i 's/CMAKE_CXX_STANDARD 14/CMAKE_CXX_STANDARD 20/' "$source/CMakeLists.txt" "$source/horovod/torch/CMakeLists.txt"
+fi
+sed -i 's/from distutils.spawn import find_executable/from shutil import which as find_executable/' "$source/horovod/runner/js_run.py"
+sed -i 's/setup_requires=.*/setup_requires=[],/; s/RelWithDebInfo/Release/' "$source/setup.py"
+
+# CUDA and NCCL from PyPI lack the links that a linker looks for.
+gpu_flags=(HOROVOD_GPU_OPERATIONS HOROVOD_GPU_ALLREDUCE HOROVOD_GPU_ALLGATHER HOROVOD_GPU_BROADCAST HOROVOD_GPU_ALLTOALL
+  HOROVOD_GPU_REDUCESCATTER)
+if [[ -n $cuda ]]; then
+  said "${gpu_flags[@]}" || export HOROVOD_GPU_OPERATIONS=NCCL
+  wheels=$("$python" -c 'import nvidia; print(list(nvidia.__path__)[0])' 2>/dev/null) || wheels=''
+  toolkit=$wheels/cu${cuda%%.*}
+  if [[ -n $wheels && -x $toolkit/bin/nvcc ]]; then
+    ln -sf "libcudart.so.${cuda%%.*}" "$toolkit/lib/libcudart.so"
+    ln -sf libnccl.so.2 "$wheels/nccl/lib/libnccl.so"
+    export CUDA_HOME=$toolkit HOROVOD_CUDA_HOME=$toolkit HOROVOD_NCCL_HOME=$wheels/nccl PATH=$toolkit/bin:$PATH
+    : "${HOROVOD_NCCL_LINK:=shared}"
+    export HOROVOD_NCCL_LINK
+  fi
+  command -v nvcc >/dev/null || { echo "PyTorch $torch is built for CUDA $cuda, and there is no nvcc" >&2; exit 1; }
+fi
+
+echo "building Horovod against PyTorch ${torch:-(none)}${cuda:+, CUDA $cuda}: some minutes" >&2
+MAKEFLAGS="${MAKEFLAGS:--j$(nproc)}" CMAKE_POLICY_VERSION_MINIMUM=3.5 \
+  "$python" -m pip wheel --quiet --no-deps --no-build-isolation --no-cache-dir --wheel-dir "$work/out" "$source" >"$work/log" 2>&1 || {
+  tail -n 60 "$work/log" >&2
+  exit 1
+}
+mv "$work"/out/horovod-*.whl "$folder/"
+ls "$folder"/horovod-*.whl

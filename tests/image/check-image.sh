@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Runs image/check-image in small root file systems that each lack something, and reads what it says.
+#
+# They are put together from this machine's own programs, so it needs root, but no network and no image.
+# shellcheck disable=SC2016 # The $PATH in what it says is meant for a Dockerfile.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+passed=0 failed=0 root='' arguments=''
+work=$(mktemp -d)
+chmod 0755 "$work"
+trap 'rm -rf "$work"' EXIT
+
+# rootfs NAME PROGRAM…: a root file system with these programs of this machine and the libraries they load.
+rootfs() {
+  local root=$work/$1 program file
+  shift
+  mkdir -p "$root"/{etc,usr/bin,usr/sbin,usr/lib,usr/lib64,tmp,dev}
+  ln -s usr/bin "$root/bin"
+  ln -s usr/lib "$root/lib"
+  ln -s usr/lib64 "$root/lib64"
+  chmod 1777 "$root/tmp"
+  printf 'PRETTY_NAME="A test"\n' >"$root/etc/os-release"
+  printf 'root:x:0:0::/root:/bin/sh\nk:x:65532:65532::/tmp:/bin/sh\nsshd:x:101:65534::/run/sshd:/bin/false\n' >"$root/etc/passwd"
+  # null and urandom are all that these programs open.
+  mknod -m 666 "$root/dev/null" c 1 3
+  mknod -m 666 "$root/dev/urandom" c 1 9
+  for program; do
+    file=$(PATH=/usr/bin:/bin:/usr/sbin type -P "$program") || { echo "this machine has no $program" >&2 && exit 1; }
+    cp -L "$file" "$root${file/#\/bin\///usr/bin/}"
+    ldd "$file" 2>/dev/null | grep -o '/[^ ]*' | while read -r library; do
+      mkdir -p "$root$(dirname "$library")"
+      [[ -e $root$library ]] || cp -L "$library" "$root$library"
+    done
+  done
+}
+
+# program ROOT NAME LINE…: a program of the test's own in a root file system.
+program() {
+  local file=$work/$1/usr/bin/$2
+  shift 2
+  printf '%s\n' '#!/bin/sh' "$@" >"$file"
+  chmod 0755 "$file"
+}
+
+# says CODE TEXT… [-- TEXT…]: check-image of $root with $arguments ends with this code, says the texts, and none of
+# those after --.
+says() {
+  local wanted=$1 said code text want=yes wrong=()
+  shift
+  # shellcheck disable=SC2086
+  said=$(image/check-image --root "$work/$root" $arguments 2>&1)
+  code=$?
+  ((code == wanted)) || wrong+=("code $code, not $wanted")
+  for text; do
+    if [[ $text == -- ]]; then
+      want=no
+    elif [[ $want == yes && $said != *"$text"* ]]; then
+      wrong+=("does not say: $text")
+    elif [[ $want == no && $said == *"$text"* ]]; then
+      wrong+=("says: $text")
+    fi
+  done
+  if ((${#wrong[@]})); then
+    failed=$((failed + 1))
+    printf 'FAILED %s %s: %s\n%s\n' "$root" "$arguments" "$(printf '%s; ' "${wrong[@]}")" "$said"
+  else
+    passed=$((passed + 1))
+    printf 'ok     %s %s\n' "$root" "$arguments"
+  fi
+}
+
+tools=(sh cat chmod chroot cp cut date dirname env grep head id install ln ls mkdir mkfifo mktemp mv rm sed sleep sort tail
+  timeout tr true uname uniq xargs)
+
+# Nothing at all.
+mkdir -p "$work/empty"
+root=empty arguments='' says 1 'LACKS a shell'
+
+# Alpine's way: busybox is the shell and the tools, apk the package manager.
+rootfs busybox
+cp "$(type -P busybox)" "$work/busybox/usr/bin/busybox"
+chroot "$work/busybox" /usr/bin/busybox --install -s /usr/bin
+program busybox apk 'exit 0'
+root=busybox arguments='' says 1 'LACKS  /bin/bash' 'apk add --no-cache bash' 'LACKS  sshd' 'apk add --no-cache openssh-server'
+
+# Debian's with nothing added.
+rootfs bare "${tools[@]}" bash
+program bare apt-get 'exit 0'
+root=bare arguments='' says 1 'ok     bash' 'LACKS  curl or python3' 'LACKS  ssh' 'LACKS  sshd' 'LACKS  an MPI' 'apt-get install -y --no-install-recommends openmpi-bin' -- 'commands:'
+root=bare arguments='--launcher torchrun' says 1 'LACKS  torchrun' -- 'LACKS  sshd' 'LACKS  curl'
+root=bare arguments='--launcher pigeon' says 2 'mpirun|horovodrun'
+
+# No curl, no date, an ssh that is not OpenSSH's, an MPI too old, one that PATH does not lead to.
+rootfs odd "${tools[@]}" bash
+rm "$work/odd/usr/bin/date"
+program odd ssh 'echo "Dropbear v2022.83" >&2'
+program odd dnf 'exit 0'
+program odd mpirun 'echo "mpirun (Open MPI) 3.1.4"'
+program odd orted
+root=odd arguments='' says 1 'commands: date' "OpenSSH's ssh, has Dropbear" 'dnf install -y openssh-clients' 'LACKS  Open MPI 4 or 5'
+mkdir -p "$work/odd/usr/lib64/openmpi/bin"
+mv "$work/odd/usr/bin/mpirun" "$work/odd/usr/lib64/openmpi/bin/mpirun"
+root=odd arguments='' says 1 'LACKS  mpirun on PATH' 'ENV PATH=/usr/lib64/openmpi/bin:$PATH'
+root=odd arguments='--launcher shell' says 1 'no mpirun: launcher shell needs none'
+
+# All but sshd, then with it, then with what keeps users out.
+rootfs whole "${tools[@]}" bash curl ssh ssh-keygen
+program whole apt-get 'exit 0'
+program whole mpirun 'echo "mpirun (Open MPI) 5.0.7"'
+program whole prted
+root=whole arguments='' says 1 '1 missing' 'LACKS  sshd' 'openssh-server' 'MPI: openmpi 5.0.7'
+rootfs more /usr/sbin/sshd
+cp -an "$work/more/usr/." "$work/whole/usr/"
+root=whole arguments='' says 0 "sshd takes a configuration like a job's" 'nothing is missing' 'no sftp-server' -- LACKS
+touch "$work/whole/etc/nologin"
+root=whole arguments='' says 1 'freedom from /etc/nologin'
+rm "$work/whole/etc/nologin"
+
+# MPIs that the spec must name.
+program whole mpirun 'echo "HYDRA build details:"; echo "    Version:                                 4.0.2"'
+root=whole arguments='' says 0 'MPI: mpich 4.0.2; the spec must say launcher.mpi: mpich'
+program whole mpirun 'echo "Intel(R) MPI Library for Linux* OS, Version 2021.14 Build 20241121"'
+root=whole arguments='' says 0 'MPI: intelmpi 2021.14; the spec must say launcher.mpi: intelmpi'
+
+# A conda that only a login shell finds; a python that only root may run.
+mkdir -p "$work/whole/opt/conda/bin"
+program whole ../../opt/conda/bin/python 'exit 0'
+root=whole arguments='' says 1 'LACKS  python on PATH' 'ENV PATH=/opt/conda/bin:$PATH'
+rm -r "$work/whole/opt"
+mkdir -m 0700 "$work/whole/root"
+ln -s /root/python "$work/whole/usr/bin/python"
+root=whole arguments='--launcher deepspeed' says 1 'no python' 'LACKS  deepspeed'
+
+# This machine itself, with its Debian Python, as the user that jobs have.
+if [[ -x /usr/bin/mpirun && -x /usr/bin/python3 ]]; then
+  said=$(cd / && setpriv --reuid 65532 --regid 65532 --clear-groups env -i PATH=/usr/bin:/bin sh -s <"$OLDPWD/image/check-image" 2>&1)
+  code=$?
+  if ((code == 0)) && [[ $said == *'ok     Python 3'* ]]; then
+    passed=$((passed + 1)) && echo 'ok     this machine'
+  else
+    failed=$((failed + 1)) && echo "FAILED this machine: code $code"$'\n'"$said"
+  fi
+fi
+
+echo "$passed passed, $failed failed"
+((failed == 0))
