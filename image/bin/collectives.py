@@ -40,7 +40,9 @@ class Mpi:
             self.world, self.float, self.double, self.byte, self.sum = map(
                 ctypes.c_int, (0x44000000, 0x4C00040A, 0x4C00080B, 0x4C00010D, 0x58000003)
             )
-            self.name = "MPICH's library"
+            about, length = ctypes.create_string_buffer(8192), ctypes.c_int()
+            self.lib.MPI_Get_library_version(about, ctypes.byref(length))
+            self.name = "Intel MPI" if about.value.startswith(b"Intel") else "MPICH"
         self.lib.MPI_Init(None, None)
         self.rank, self.size = self.ask("MPI_Comm_rank"), self.ask("MPI_Comm_size")
         self.local_rank = place()[2]

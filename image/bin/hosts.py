@@ -90,6 +90,8 @@ async def end(process, number, patience):
 
 def read_hostfile(path):
     """Names and slots of `host slots=N` (Open MPI, Horovod) or `host:N` (MPICH, Intel MPI)."""
+    if not Path(path).exists():
+        raise ValueError(f"there is no hostfile {path}: run this in a job's launcher, or name one by --hostfile")
     hosts = []
     for line in Path(path).read_text().splitlines():
         line = line.partition("#")[0].strip()
@@ -106,8 +108,9 @@ def read_hostfile(path):
 
 def own_name(hosts):
     """This pod's name as the others would look it up: beside theirs, in the job's headless service."""
-    _, dot, service = hosts[0][0].partition(".")
-    return socket.gethostname().partition(".")[0] + dot + service
+    name = hosts[0][0]
+    service = "" if name.replace(".", "").isdigit() else "".join(name.partition(".")[1:])
+    return socket.gethostname().partition(".")[0] + service
 
 
 def mpirun(hostfile, hosts):
@@ -116,4 +119,6 @@ def mpirun(hostfile, hosts):
     about = subprocess.run(["mpirun", "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30)
     if b"Open MPI" in about.stdout:
         return [*words, "--hostfile", hostfile, "--bind-to", "none"]
+    if b"Intel(R) MPI" in about.stdout:
+        return [*words, "-machinefile", hostfile]  # by -f it would fill every host to its cores
     return [*words, "-f", hostfile, "-localhost", own_name(hosts)]

@@ -33,7 +33,7 @@ case_preflight_mpich() {
   train 'khorovod-preflight && khorovod-bandwidth --by mpi --check' 'launcher: {kind: shell, mpi: mpich}' \
     'workers: {replicas: 2, slots: 2, controller: Job, memory: 4Gi}'
   expect 0 "the launcher reaches 2 of 2 hosts" "alike everywhere: mpich 4" \
-    "ok    allreduce  4 ranks on 2 hosts have the right sum, by" "4 ranks on 2 hosts, by MPICH's library on CPUs"
+    "ok    allreduce  4 ranks on 2 hosts have the right sum, by" "4 ranks on 2 hosts, by MPICH on CPUs"
 }
 
 # As the command of a torchrun job, without ssh or MPI.

@@ -9,6 +9,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -210,6 +211,35 @@ class Bandwidth(Case):
         self.assertEqual(len(drawn.getElementsByTagName("circle")), 16)
 
 
+class Whole(Case):
+    def run_on(self, *hosts, world='{"ranks": 1, "hosts": 1, "by": "it"}', options=()):
+        """The whole preflight, with ssh leading to this machine."""
+        self.stand_in("ssh", 'shift; exec bash -c "$*"')
+        self.stand_in("mpirun", f"[[ $1 != --version ]] || {{ echo 'mpirun (Open MPI) 5'; exit; }}; echo '{world}'; echo '{{\"wrong\": 0}}'")
+        (self.folder / "hosts").write_text("".join(f"{host} slots=1\n" for host in hosts))
+        return subprocess.run(
+            [BIN / "khorovod-preflight", "--hostfile", self.folder / "hosts", *options], capture_output=True, text=True
+        )
+
+    def test_for_machines(self):
+        done = self.run_on(socket.gethostname(), options=["--json"])
+        said = json.loads(done.stdout)
+        verdicts = {one["what"]: one["verdict"] for one in said["findings"]}
+        self.assertEqual((verdicts["ssh"], verdicts["allreduce"], done.returncode), ("ok", "ok", 0), done.stdout)
+        self.assertIn("lo", [one["name"] for one in said["hosts"][socket.gethostname()]["interfaces"]])
+
+    def test_two_names_of_one_host(self):
+        done = self.run_on("127.0.0.1", "127.0.0.2")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("FAIL  names      127.0.0.1, 127.0.0.2 lead to one host", done.stdout)
+        self.assertIn("warn  allreduce  not tried", done.stdout)
+
+    def test_wants_a_hostfile(self):
+        done = subprocess.run([BIN / "khorovod-preflight", "--hostfile", "/none"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("khorovod-preflight: there is no hostfile /none: run this in a job's launcher", done.stderr)
+
+
 class Files(Case):
     def test_hostfiles(self):
         path = self.folder / "hosts"
@@ -223,6 +253,8 @@ class Files(Case):
         self.assertEqual(mpirun("/h", [("a", 2), ("b", 2)])[:5], ["mpirun", "-np", "4", "--hostfile", "/h"])
         self.stand_in("mpirun", 'echo "HYDRA build details:"')
         self.assertEqual(mpirun("/h", [("a", 2)])[3:6], ["-f", "/h", "-localhost"])
+        self.stand_in("mpirun", 'echo "Intel(R) MPI Library for Linux* OS"')
+        self.assertEqual(mpirun("/h", [("a", 2)])[3:], ["-machinefile", "/h"])
 
     def test_many_hosts_are_asked_about_a_few(self):
         crew = self.crew(*[{"host": "any"}] * 256)
