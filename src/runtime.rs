@@ -58,8 +58,10 @@ pub fn files(plan: &Plan) -> Vec<File> {
     files.extend(scripts!["sshd_config", "ssh_config"]);
     files.extend(scripts!["worker.sh", "sshd.sh", "session.sh", "sweep.sh"]);
     files.extend(scripts!["launcher.sh", "ssh", "hosts.sh", "probe.sh", "wait.sh"]);
-    if plan.spec.launcher.kind == LauncherKind::Mpirun {
-        files.extend(scripts!["mpi.sh", "rank.sh", "world.sh"]);
+    match plan.spec.launcher.kind {
+        LauncherKind::Mpirun => files.extend(scripts!["mpi.sh", "rank.sh", "world.sh"]),
+        LauncherKind::Horovodrun if plan.spec.elastic.is_none() => files.extend(scripts!["rank.sh"]),
+        _ => {}
     }
     if plan.shape == Shape::IndexedJob {
         files.extend(scripts!["indexed.sh"]);

@@ -11,14 +11,14 @@ start() {
 
 running() { kill -0 "$training" 2>/dev/null; }
 
-# Asks first, so that MPI can end its ranks; what is left after 10 seconds is killed.
+# stop_training [SECONDS]: asks first, so that MPI can end its ranks; what is left after 10 seconds is killed.
 stop_training() {
   local tries=0
   [[ -z $watcher ]] || kill -KILL -- "-$watcher" 2>/dev/null
   watcher=''
   [[ -n $training ]] || return 0
   kill -TERM "$training" 2>/dev/null
-  while running && ((tries++ < 20)); do pause 0.5; done
+  while running && ((tries++ < ${1:-10} * 5)); do pause 0.2; done
   kill -KILL -- "-$training" 2>/dev/null
   wait "$training"
   training=''
@@ -37,10 +37,10 @@ check_limits() {
 # Ends once a worker was silent twice, with its name in `lost`. MPI notices a process that ends,
 # but not a node that falls silent.
 watch_workers() {
-  while sleep 5; do
+  patience=2
+  while sleep "$((3 + ${#hosts[@]} / 64))"; do
     find_missing "${hosts[@]}"
     ((${#missing[@]})) || continue
-    sleep 1
     find_missing "${missing[@]}"
     ((${#missing[@]})) || continue
     some "${missing[@]}" >"$generated/lost"
@@ -66,7 +66,9 @@ attempt() {
     pause 0.5
     if [[ -s $generated/lost ]]; then
       failure="lost worker $(<"$generated/lost")"
-      stop_training
+      log "$failure"
+      # MPI would wait for it; sweep.sh ends what stays on the others.
+      stop_training 1
       return 1
     fi
     if ((SECONDS - checked >= 5)); then
@@ -78,6 +80,8 @@ attempt() {
   code=$?
   stop_training
   ((code)) || return 0
+  # Said by rank.sh.
+  if ((code == 197)); then finish 42 "the world is not the spec's; a rank says above how it differs"; fi
   failure="training ended with code $code"
   # MPI may have seen first what the watch would have.
   if [[ ${1:-} == watch ]]; then

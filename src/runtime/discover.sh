@@ -11,7 +11,7 @@ printf -v now '%(%s)T' -1
 declare -A last=()
 list_hosts
 if [[ -e $seen ]]; then while read -r host when; do last[$host]=$when; done <"$seen"; fi
-while read -r host; do last[$host]=$now; done < <(printf '%s\n' "${hosts[@]}" | answering)
+while read -r host _; do last[$host]=$now; done < <(printf '%s\n' "${hosts[@]}" | answering)
 for host in "${!last[@]}"; do echo "$host ${last[$host]}"; done >"$seen.$$" && mv "$seen.$$" "$seen"
 for index in "${!hosts[@]}"; do
   host=${hosts[index]}

@@ -27,15 +27,16 @@ write_hostfile() {
   chmod 0644 "$generated/hostfile"
 }
 
-# From hosts on standard input, those that answer: 256 at a time, each given `patience` seconds.
+# From hosts on standard input, those that answer, and their MPI: 256 at a time, each given `patience` seconds.
 patience=3
 answering() { xargs -r -n 32 -P 8 timeout "$patience" /bin/bash "$scripts/probe.sh" "$port"; }
 
-# find_missing HOST...: fills `missing` with those that do not answer.
+# find_missing HOST...: fills `missing` with those that do not answer, `answers` with the MPI of those that do.
+declare -A answers=()
 find_missing() {
-  local host
+  local host mpi
   local -A up=()
-  while read -r host; do up[$host]=1; done < <(printf '%s\n' "$@" | answering)
+  while read -r host mpi; do up[$host]=1 answers[$host]=$mpi; done < <(printf '%s\n' "$@" | answering)
   missing=()
   for host; do [[ -n ${up[$host]:-} ]] || missing+=("$host"); done
 }

@@ -64,6 +64,7 @@ prepare
 if [[ -n $launcher_host ]]; then
   { download && start_sshd; } || finish 42 "this pod cannot serve as a worker; see the lines above"
 fi
+[[ $kind != mpirun ]] || check_mpi
 retries=$(limit retries 3)
 if [[ -n $scales ]]; then
   read_job
@@ -72,18 +73,10 @@ if [[ -n $scales ]]; then
   scale_up
 fi
 
-asserted=''
 for ((tried = deaths; tried <= retries; tried++)); do
   wait_workers
   ((tried == 0)) || sweep
-  # Only mpirun starts anything whatever: other launchers take nothing but training.
-  if [[ $kind == mpirun && -z $asserted ]]; then
-    assert_world || {
-      failure="the trial launch started no rank"
-      continue
-    }
-    asserted=1
-  fi
+  [[ $kind != mpirun ]] || assert_world
   if ((${#launch[@]} == 0)); then stay_open; fi
   watch=watch
   [[ -z $min_workers ]] || watch=''

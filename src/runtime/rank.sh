@@ -1,8 +1,24 @@
 #!/bin/bash
-# shellcheck disable=SC1091
-# What every rank of the trial launch runs: says where it is, and once a host which MPI is there.
-. /etc/khorovod/scripts/mpi.sh
-version=-
-local_rank=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${PALS_LOCAL_RANKID:-0}}}
-[[ $local_rank != 0 ]] || version=$(mpi_found)
-echo "khorovod-rank $(</proc/sys/kernel/hostname) ${version// /-}."
+# shellcheck disable=SC1091,SC2154
+# rank.sh COMMAND...: what every rank is first. Checks its place, then becomes the training.
+#
+# Where each rank sees a world of `np`, on a host of the job, among as many as that host has slots,
+# there all hosts are in the world: nobody needs to count.
+. /etc/khorovod/scripts/job.sh
+size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${HOROVOD_SIZE:-}}}
+here=${OMPI_COMM_WORLD_LOCAL_SIZE:-${MPI_LOCALNRANKS:-${HOROVOD_LOCAL_SIZE:-}}}
+
+# The slots of this host; of any, where pods have the names of their nodes.
+wanted=''
+for team in "${!team_names[@]}"; do
+  [[ $HOSTNAME != "${team_names[team]}"-* ]] || wanted=${team_slots[team]}
+done
+if [[ -n $launcher_host && $HOSTNAME == "${launcher_host%%.*}" ]]; then wanted=$launcher_slots; fi
+[[ -n $wanted ]] || wanted="${team_slots[*]}"
+
+if [[ $size != "$np" || " $wanted " != *" $here "* ]]; then
+  echo "khorovod: wrong world: this rank on $HOSTNAME is one of ${here:-?} there and of ${size:-?} in all;" \
+    "the spec has ${wanted// / or } and $np (another mpirun on PATH, hostfile or launcher.args?)" >&2
+  exit 197
+fi
+exec "$@"

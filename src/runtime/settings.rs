@@ -31,6 +31,21 @@ fn array(words: impl Iterator<Item = String>) -> String {
     array + " )"
 }
 
+/// The launch, with `rank.sh` before the training's own words where the number of ranks is fixed and
+/// what is started may be any program.
+fn checked(plan: &Plan) -> Vec<String> {
+    let spec = &plan.spec;
+    let fixed = spec.launcher.kind == LauncherKind::Mpirun
+        || spec.launcher.kind == LauncherKind::Horovodrun && spec.elastic.is_none();
+    match plan.launch.strip_suffix(spec.command.as_slice()) {
+        Some(runner) if fixed => {
+            let check = ["/bin/bash", "/etc/khorovod/scripts/rank.sh"].map(str::to_owned);
+            [runner, &check, &spec.command].concat()
+        }
+        _ => plan.launch.clone(),
+    }
+}
+
 /// `job.sh`: what the static scripts read.
 pub fn job(plan: &Plan) -> String {
     let spec = &plan.spec;
@@ -77,10 +92,7 @@ pub fn job(plan: &Plan) -> String {
         // Empty unless elastic.
         ("min_workers", elastic(|elastic| elastic.min_workers)),
         ("max_workers", elastic(|elastic| elastic.max_workers)),
-        ("launch", words(&plan.launch)),
-        // What stands before the training's own words, for a trial launch. Where those are not at
-        // the end, as under the shell launcher, there is none.
-        ("runner", words(plan.launch.strip_suffix(spec.command.as_slice()).unwrap_or_default())),
+        ("launch", words(&checked(plan))),
     ];
     let mut lines = String::new();
     for (name, value) in &settings {

@@ -16,7 +16,7 @@ install_ssh() {
 
 # Sets `sshd`, its process.
 start_sshd() {
-  local program options=(-o "Port=$port" -o "AllowUsers=$user")
+  local program team name=- mpi=none options=(-o "Port=$port" -o "AllowUsers=$user")
   program=$(PATH=$PATH:/usr/sbin:/usr/local/sbin:/sbin type -P sshd) || {
     epitaph "the image has no sshd: install openssh-server"
     return 1
@@ -24,6 +24,13 @@ start_sshd() {
   name_user && copy_keys && install_ssh || return 1
   # Only root's sshd wants this folder.
   ((UID)) || mkdir -p /run/sshd
+  # Who answers and with which MPI, for probe.sh. Pods on the host's network have the names of their nodes.
+  for team in "${team_names[@]}"; do [[ $HOSTNAME != "$team"-* ]] || name=$HOSTNAME; done
+  if [[ -e $scripts/mpi.sh ]]; then
+    . "$scripts/mpi.sh"
+    mpi=$(mpi_found)
+  fi
+  options+=(-o "VersionAddendum=khorovod $name ${mpi/ /-}")
   # Every session gets the environment and the folder of this container.
   (
     umask 077

@@ -118,10 +118,11 @@ set_current() { kube PATCH "$core/configmaps/$job-current" "{\"data\":{\"$1\":\"
 
 # inside_pod POD COMMAND...: as `kubectl exec`.
 inside_pod() {
-  local pid
+  local pid environment
   pid=$(<"$work/pods/$1/pid")
-  nsenter --target "$pid" --mount --uts --ipc --net --pid --root --wd=/ setpriv --reuid "$(stat -c %u "/proc/$pid")" \
-    --regid "$(stat -c %g "/proc/$pid")" --clear-groups --no-new-privs "${@:2}"
+  mapfile -d '' -t environment <"/proc/$pid/environ"
+  nsenter --target "$pid" --mount --uts --ipc --net --pid --root --wd setpriv --reuid "$(stat -c %u "/proc/$pid")" \
+    --regid "$(stat -c %g "/proc/$pid")" --clear-groups --no-new-privs env -i "${environment[@]}" "${@:2}"
 }
 
 # A training that says so once its ranks are up: `up 3`.
