@@ -46,11 +46,14 @@ prepare() {
   write_hostfile
 }
 
-# ssh COMMAND on every worker that answers, 32 at a time.
+# Ends what an attempt left on the workers, and fills `remarks` with what they say to it: who cannot be
+# logged in to, and why, or what is wrong there.
 sweep() {
   local host
-  for host in "${hosts[@]}"; do [[ $host == "$launcher_host" ]] || echo "$host"; done |
-    xargs -r -P 32 -I '{}' ssh -n '{}' "/bin/bash $scripts/sweep.sh" 2>/dev/null
+  mapfile -t remarks < <(
+    for host in "${hosts[@]}"; do [[ $host == "$launcher_host" ]] || echo "$host"; done |
+      xargs -r -n 1 -P 32 timeout 8 /bin/bash "$scripts/sweep.sh" from
+  )
 }
 
 # A fresh pod may for a while see the ConfigMap as it was before this run.
@@ -75,7 +78,8 @@ fi
 
 for ((tried = deaths; tried <= retries; tried++)); do
   wait_workers
-  ((tried == 0)) || sweep
+  # Those that were lost are back.
+  [[ ! -s $generated/lost ]] || sweep
   [[ $kind != mpirun ]] || assert_world
   if ((${#launch[@]} == 0)); then stay_open; fi
   watch=watch
@@ -84,8 +88,12 @@ for ((tried = deaths; tried <= retries; tried++)); do
     upload || finish 42 "trained, but the S3 volumes could not be uploaded; see the lines above"
     finish 0 "trained"
   fi
+  if [[ ! -s $generated/lost ]]; then
+    sweep
+    ((${#remarks[@]} == 0)) || failure+="; $(IFS=';' && some "${remarks[@]}")"
+  fi
   log "attempt $((tried + 1)) of $((retries + 1)) failed: $failure"
-  pause 2
+  ((tried == retries)) || pause 2
 done
 upload || log "the S3 volumes could not be uploaded"
 finish 42 "failed after $((retries + 1)) attempts; the last: $failure"

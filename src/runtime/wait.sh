@@ -1,20 +1,21 @@
 # shellcheck shell=bash disable=SC1091,SC2034,SC2154
 # Waits until the workers answer: all of them, or the smallest number an elastic job runs with.
 wait_workers() {
-  local allowed began=$SECONDS told=-10 absent=${#hosts[@]} tolerated=0
+  local allowed began=$SECONDS told=-10 absent=${#hosts[@]} needed=${min_workers:-${#hosts[@]}} up=0
+  local all="$needed workers"
+  [[ -z $min_workers ]] || all="at least $needed workers"
   allowed=$(limit wait-timeout 1800)
-  [[ -z $min_workers ]] || tolerated=$((${#hosts[@]} - min_workers))
   missing=("${hosts[@]}")
-  while find_missing "${missing[@]}"; ((${#missing[@]} > tolerated)); do
+  while find_missing "${missing[@]}"; up=$((${#hosts[@]} - ${#missing[@]})); ((up < needed)); do
     check_limits
     if ((SECONDS - began >= allowed)); then
-      finish 42 "${#missing[@]} of ${#hosts[@]} workers did not answer on port $port within $allowed s: $(some "${missing[@]}")"
+      finish 42 "only $up of $all answered on port $port within $allowed s; missing: $(some "${missing[@]}")"
     fi
     if ((${#missing[@]} < absent || SECONDS - told >= 10)); then
-      log "waiting for ${#missing[@]} of ${#hosts[@]} workers: $(some "${missing[@]}")"
+      log "$up of $all answer; waiting for $(some "${missing[@]}")"
       told=$SECONDS absent=${#missing[@]}
     fi
     pause 1
   done
-  log "$((${#hosts[@]} - ${#missing[@]})) of ${#hosts[@]} workers answer after $((SECONDS - began)) s"
+  log "$up of $all answer after $((SECONDS - began)) s"
 }

@@ -128,3 +128,12 @@ inside_pod() {
 # A training that says so once its ranks are up: `up 3`.
 # shellcheck disable=SC2016 # for the ranks
 endless='echo up $OMPI_COMM_WORLD_RANK; sleep 300'
+
+# memory POD: what its processes hold of the machine's memory, in KiB.
+memory() {
+  local space pid
+  space=$(readlink "/proc/$(<"$work/pods/$1/pid")/ns/pid")
+  for pid in /proc/[0-9]*; do
+    [[ $(readlink "$pid/ns/pid") != "$space" ]] || cat "$pid/smaps_rollup"
+  done 2>/dev/null | awk '/^Pss:/ { sum += $2 } END { print sum + 0 }'
+}

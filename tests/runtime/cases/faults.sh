@@ -1,24 +1,58 @@
 #!/bin/bash
-# What goes wrong in a cluster, and what a person then reads. Sourced.
+# What goes wrong in a cluster, how soon it ends, and what a person then reads. Sourced.
 # shellcheck disable=SC2016,SC2154 # the ranks expand; `work`, `job` and `run` come from lib.sh
 
+case_names_the_missing() {
+  image prepare '[[ $POD != worker-1 ]] || rm usr/sbin/sshd'
+  train true 'launcher: {waitTimeout: 4s}'
+  expect 42 "1 of 2 workers answer; waiting for $job-$run-worker-1.$job" \
+    "only 1 of 2 workers answered on port 2222 within 4 s; missing: $job-$run-worker-1.$job"
+  said worker-1 "the image has no sshd: install openssh-server"
+  released
+}
+
+# The Secret has changed since the launcher took its copy: the second worker has another key.
+case_wrong_key() {
+  image prepare '[[ $POD != worker-1 ]] || { mv usr/sbin/sshd usr/sbin/sshd.real; cat >usr/sbin/sshd; chmod +x usr/sbin/sshd; } <<END' \
+    '#!/bin/bash' ': >/horovod/generated/keys/authorized_keys' 'exec /usr/sbin/sshd.real "\$@"' END
+  train true 'launcher: {retries: 0}'
+  expect 42 "cannot log in to $job-$run-worker-1.$job: " "Permission denied (publickey)"
+  released
+}
+
+# Another host has taken a worker's address, and even says its name.
+case_impostor() {
+  image prepare '[[ $POD != worker-1 ]] || { mv usr/sbin/sshd usr/sbin/sshd.real; cat >usr/sbin/sshd; chmod +x usr/sbin/sshd; } <<END' \
+    '#!/bin/bash' 'rm -f /horovod/generated/keys/host_key' 'ssh-keygen -q -t ed25519 -N "" -f /horovod/generated/keys/host_key <<<y' \
+    'exec /usr/sbin/sshd.real "\$@"' END
+  train 'echo trained with it' 'launcher: {retries: 0}'
+  expect 42 "cannot log in to $job-$run-worker-1.$job: " "Host key verification failed"
+  ! grep -q ">:trained with it" "$work/launcher.log" || fail "the impostor was taken for a worker"
+  released
+}
+
+# Killed outright, as for want of memory: the attempt fails within 10 s, and the next one trains.
+case_loses_a_worker() {
+  local since
+  train 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; echo up; touch /tmp/again; sleep 300' 'launcher: {retries: 1}'
+  wait_for launcher "[1,3]<stdout>:up"
+  since=$SECONDS
+  kill_pod worker-1
+  wait_for launcher "attempt 1 of 2 failed" 20
+  lasted 10 "$since" "failing"
+  expect 0 trained
+}
+
+# Its node falls silent: nobody says goodbye.
 case_notices_a_silent_worker() {
   local since
   train "$endless" 'launcher: {retries: 0}'
   wait_for launcher "up 3"
   cut_network worker-1
   since=$SECONDS
-  wait_for launcher "lost worker $job-$run-worker-1.$job"
-  lasted 30 "$since" "noticing"
-  expect 42 "lost worker"
-  released
-}
-
-case_names_the_missing() {
-  image prepare '[[ $POD != worker-1 ]] || rm usr/sbin/sshd'
-  train true 'launcher: {waitTimeout: 4s}'
-  expect 42 "1 of 2 workers did not answer on port 2222 within 4 s: $job-$run-worker-1.$job"
-  said worker-1 "the image has no sshd: install openssh-server"
+  wait_for launcher "lost worker $job-$run-worker-1.$job" 20
+  expect 42 "failed after 1 attempts; the last: lost worker $job-$run-worker-1.$job"
+  lasted 12 "$since" "noticing and ending"
   released
 }
 
@@ -34,7 +68,76 @@ case_counts_dead_launchers() {
   released
 }
 
+# Its node is drained: it gives the workers back, and the next one goes on without a count.
+case_evicted_launcher() {
+  train "$endless" 'launcher: {retries: 0}'
+  wait_for launcher ":up 3"
+  evict_pod launcher
+  wait_for events "launcher ended with 143"
+  until [[ $(grep -c ":up 3" "$work/launcher.log") == 2 ]]; do sleep 0.2; done
+  delete_job
+  expect 143 "told to end" "released the workers"
+  released
+}
+
 case_wants_the_mpi_of_the_spec() {
   train true 'launcher: {mpi: intelmpi}'
   expect 42 "the image has openmpi" "the spec says intelmpi"
+  released
+}
+
+case_mpi_versions_differ() {
+  image prepare '[[ $POD != worker-1 ]] || { rm usr/bin/mpirun; printf "#!/bin/sh\necho mpirun \\(Open MPI\\) 5.0.8\n" >usr/bin/mpirun; chmod +x usr/bin/mpirun; }'
+  train true
+  expect 42 "MPI differs: the launcher has openmpi 4.1.4; $job-$run-worker-1.$job has openmpi 5.0.8"
+  released
+}
+
+# All ranks on one host: what would train there as if nothing were wrong.
+case_wrong_slots() {
+  train 'echo trained' 'launcher: {args: [--map-by, "ppr:4:node:OVERSUBSCRIBE"]}'
+  expect 42 "wrong world: this rank on $job-$run-worker-0 is one of 4 there and of 4 in all; the spec has 2 and 4" "the world is not the spec's"
+  ! grep -q ">:trained" "$work/launcher.log" || fail "it trained"
+  released
+}
+
+# 1 GB of output: nothing is lost, and the launcher stays small.
+case_prints_much() {
+  local most=0 now lines
+  train 'yes "$(printf %01023d "$OMPI_COMM_WORLD_RANK")" | head -n 262144'
+  while [[ ! -s $work/jobs/$job-$run-launcher ]]; do
+    now=$(memory launcher)
+    ((now <= most)) || most=$now
+    sleep 0.5
+  done
+  expect 0 trained
+  lines=$(grep -c ">:0000" "$work/launcher.log")
+  [[ $lines == 1048576 ]] || fail "$lines lines came, not 1048576"
+  echo "the launcher held $((most / 1024)) MiB at most"
+  ((most < 100 * 1024)) || fail "the launcher held $((most / 1024)) MiB"
+  rm "$work/launcher.log"
+}
+
+case_ignores_sigterm() {
+  local since
+  train 'trap "" TERM; echo up $OMPI_COMM_WORLD_RANK; while :; do sleep 1; done'
+  wait_for launcher ":up 3"
+  since=$SECONDS
+  delete_job
+  expect 143 "told to end"
+  lasted 20 "$since" "the end"
+  released
+}
+
+case_full_shm() {
+  train 'head -c 8M /dev/zero >/dev/shm/x' 'workers: {replicas: 2, slots: 2, shm: 4Mi}' 'launcher: {retries: 0}'
+  expect 42 "No space left on device" "/dev/shm of $job-$run-worker-0 is full (4.0M): raise workers.shm"
+  released
+}
+
+case_elastic_below_min() {
+  image prepare '[[ $POD != worker-1 ]] || rm usr/sbin/sshd'
+  train true 'launcher: {kind: horovodrun, waitTimeout: 5s}' 'elastic: {minWorkers: 2, maxWorkers: 4}'
+  expect 42 "1 of at least 2 workers answer; waiting for" "only 1 of at least 2 workers answered on port 2222 within 5 s"
+  released
 }
