@@ -55,8 +55,18 @@ async def allreduce(crew, hostfile):
             f"{wrong} of {ranks} ranks have a wrong sum, by {world['by']}",
             do="A library, driver or network card is broken: try fewer hosts to find where.",
         )
+    elif world["by"].startswith(("Horovod", "PyTorch")) and world["by"].endswith("CPUs") and all_have_gpus(crew):
+        yield CHECK.warn(
+            f"{ranks} ranks have the right sum, but by {world['by']}, though all hosts have GPUs",
+            "Training would leave the GPUs idle.",
+            "Does the image hold a PyTorch for these GPUs? `python3 -c 'import torch; print(torch.version.cuda)'`",
+        )
     else:
         yield CHECK.ok(f"{ranks} ranks on {len(hosts)} hosts have the right sum, by {world['by']}")
+
+
+def all_have_gpus(crew):
+    return all(host.facts["gpus"]["names"] for host in crew.there)
 
 
 async def read(process, lines):

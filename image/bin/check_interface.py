@@ -1,5 +1,6 @@
 """Which network interface leads to the other hosts, which would mislead, and what to set for NCCL, Gloo and MPI."""
 
+from collections import defaultdict
 from ipaddress import ip_network
 
 from finding import Check, groups, some, told
@@ -10,6 +11,7 @@ CHOSEN = Check(
     "The library that reads it finds no interface and fails, or takes one that leads nowhere.",
     "Name one that leads to the others on all hosts, or leave `collective.interface` out.",
 )
+KNOBS = ("IFNAME", "IFACE", "clude")
 
 
 def interface(crew):
@@ -21,19 +23,15 @@ def interface(crew):
         return
     names = sorted({one["name"] for one in used.values()})
     alike = len(names) == 1
-    say = (
-        f"{names[0]} leads to the others on every host"
-        if alike
-        else told(groups(used, lambda host: used[host]["name"]))
-    )
-    do = (
-        f"Set `collective: {{interface: {names[0]}}}`."
-        if alike
-        else (
+    if alike:
+        say = f"{names[0]} leads to the others on every host"
+        do = f"Set `collective: {{interface: {names[0]}}}`."
+    else:
+        say = told(groups(used, lambda host: used[host]["name"]))
+        do = (
             f'Set `collective: {{interface: "{",".join(names)}"}}`; for Open MPI alone a network does as well: '
             f"`OMPI_MCA_btl_tcp_if_include={network(next(iter(used.values())))}`."
         )
-    )
     quiet = True
     mtus = groups(used, lambda host: used[host]["mtu"])
     if len(mtus) > 1:
@@ -85,22 +83,25 @@ def misleading(used):
 
 
 def chosen(crew):
-    return any(name.endswith(("IFNAME", "IFACE", "clude")) for host in crew.there for name in host.facts["environment"])
+    return any(name.endswith(KNOBS) for host in crew.there for name in host.facts["environment"])
 
 
 def wrongly_chosen(crew):
     """What the environment names that a host does not have, or that leads nowhere."""
+    wrong = defaultdict(list)
     for host in crew.there:
         have = [one["name"] for one in host.facts["interfaces"]]
         for knob, value in host.facts["environment"].items():
-            if knob.endswith("exclude") or not knob.endswith(("IFNAME", "IFACE", "clude")) or value.startswith("^"):
+            if knob.endswith("exclude") or not knob.endswith(KNOBS) or value.startswith("^"):
                 continue
             words = [word.lstrip("=").partition(":")[0] for word in value.split(",")]
             words = [word for word in words if word and not word[0].isdigit()]  # no networks such as 10.0.0.0/8
             # NCCL takes beginnings of names.
             fits = str.startswith if knob.startswith("NCCL") else str.__eq__
-            found = [name for name in have for word in words if fits(name, word)]
+            found = {name for name in have for word in words if fits(name, word)}
             if words and not found:
-                yield CHOSEN.fail(f"{knob}={value}, but {host.pod} has {some(have, 8)}")
-            elif words and set(found) == {"lo"} and len(crew.there) > 1:
-                yield CHOSEN.fail(f"{knob}={value} on {host.pod}, and lo leads to no other host")
+                wrong[f"{knob}={value}, but there is only {some(have, 8)}"].append(host.pod)
+            elif found == {"lo"} and len(crew.there) > 1:
+                wrong[f"{knob}={value}, and lo leads to no other host"].append(host.pod)
+    for text, hosts in wrong.items():
+        yield CHOSEN.fail(f"{text}: on {some(hosts)}")

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from finding import Check, some
+from finding import Check, merged, some
 
 CHECK = Check(
     "names",
@@ -15,32 +15,35 @@ ASTRAY = Check(
     "Compare `getent hosts NAME` with `kubectl get pods -o wide`; look into /etc/hosts, and for another job like this.",
 )
 SLOW = 1.0  # seconds; a resolver that loses a packet takes 5
+MANY = 6  # lines to say one by one
 
 
 async def names(crew):
     for host, answer in zip(crew.talking, await asyncio.gather(*(look_up(host, crew) for host in crew.talking))):
         host.resolved = answer
-    missing, slow, slowest, nameless = {}, [], 0, False
-    for host in crew.talking:
-        for name, answer in host.resolved.items():
-            slowest = max(slowest, answer["seconds"])
-            if "error" in answer:
-                missing.setdefault((name, answer["error"]), []).append(host.pod)
-        if any(answer["seconds"] > SLOW for answer in host.resolved.values()):
-            slow.append(host.pod)
-    for (name, words), askers in missing.items():
-        if crew.launcher and name == crew.launcher.name and crew.mpi.startswith("openmpi"):
-            nameless = True  # Open MPI calls it by its address
-        else:
-            yield CHECK.fail(f"{some(askers)} cannot resolve {name}: {words}")
-    if slow:
+    answers = [(host, name, answer) for host in crew.talking for name, answer in host.resolved.items()]
+    missing = [(host.pod, name, answer["error"]) for host, name, answer in answers if "error" in answer]
+    # Open MPI calls the launcher by its address.
+    optional = crew.launcher.name if crew.launcher and crew.mpi.startswith("openmpi") else None
+    failed = [failure for failure in missing if failure[1] != optional]
+    slowest = max((answer["seconds"] for _, _, answer in answers), default=0)
+    lines = merged(failed)
+    if len(lines) > MANY:
+        yield CHECK.fail(
+            f"{len(failed)} of {len(answers)} look-ups fail, such as {failed[0][1]} on {failed[0][0]}: {failed[0][2]}"
+        )
+    else:
+        for askers, unknown, words in lines:
+            yield CHECK.fail(f"{some(askers)} cannot resolve {some(unknown)}: {words}")
+    if slowest > SLOW:
+        slow = sorted({host.pod for host, _, answer in answers if answer["seconds"] > SLOW})
         yield CHECK.warn(
             f"looking up a name takes {slowest:.1f} s on {some(slow)}",
             "Every connection of every rank begins with it; Gloo and PyTorch may give up.",
             "Look at the cluster's DNS pods, and at `search` and `ndots` in /etc/resolv.conf there.",
         )
-    if len(missing) == nameless and not slow:
-        launcher = " and the launcher" if crew.launcher and not nameless else ""
+    elif not failed:
+        launcher = " and the launcher" if crew.launcher and not missing else ""
         yield CHECK.ok(f"all hosts resolve each other{launcher}, slowest in {slowest * 1000:.0f} ms")
 
 

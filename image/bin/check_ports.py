@@ -4,8 +4,8 @@ each other, workers to the launcher, and the launcher to workers. More than one 
 
 import asyncio
 
-from check_names import ASTRAY
-from finding import Check, some
+from check_names import ASTRAY, MANY
+from finding import Check, merged, some
 
 CHECK = Check(
     "ports",
@@ -19,23 +19,28 @@ CHECK = Check(
 async def ports(crew):
     await reach_all(crew)
     by_name = {host.name: host for host in crew.talking}
-    failed, astray, tried, slowest = {}, [], 0, 0
-    for host in crew.talking:
-        for name, answer in host.reached.items():
-            tried += 1
-            if leads_astray(host, by_name[name], answer):
-                astray.append(f"{name} as seen from {host.pod}")
-            elif "error" in answer:
-                failed.setdefault((name, answer["error"]), []).append(host.pod)
-            else:
-                slowest = max(slowest, answer["connect"])
-    for (name, words), senders in failed.items():
-        peer = by_name[name]
-        yield CHECK.fail(f"{some(senders)} cannot send to {peer.pod} on port {peer.facts['port']}: {words}")
+    answers = [(host, by_name[name], answer) for host in crew.talking for name, answer in host.reached.items()]
+    astray = [
+        f"{peer.name} as seen from {host.pod}" for host, peer, answer in answers if leads_astray(host, peer, answer)
+    ]
+    failed = [
+        (host.pod, f"{peer.pod}:{peer.facts['port']}", answer["error"])
+        for host, peer, answer in answers
+        if "error" in answer and not leads_astray(host, peer, answer)
+    ]
+    lines = merged(failed)
+    if len(lines) > MANY:
+        yield CHECK.fail(
+            f"{len(failed)} of {len(answers)} fail, such as {failed[0][0]} to {failed[0][1]}: {failed[0][2]}"
+        )
+    else:
+        for senders, takers, words in lines:
+            yield CHECK.fail(f"{some(senders)} cannot send to {some(takers)}: {words}")
     if astray:
         yield ASTRAY.fail(f"not the host of that name: {some(astray)}")
-    if tried and not failed and not astray:
-        yield CHECK.ok(f"{tried} of {tried} connections on ports the system picked, slowest in {slowest * 1000:.1f} ms")
+    if answers and not failed and not astray:
+        slowest = max(answer["connect"] for _, _, answer in answers)
+        yield CHECK.ok(f"{len(answers)} connections on ports the system picked, slowest in {slowest * 1000:.1f} ms")
 
 
 def leads_astray(host, peer, answer):

@@ -54,6 +54,16 @@ def groups(hosts, value):
     return sorted(found.items(), key=lambda group: -len(group[1]))
 
 
+def merged(failures):
+    """Failures (who, whom, words) in few lines: who fails alike with whom, and who fails with like ones."""
+    by_whom, by_who = defaultdict(list), defaultdict(list)
+    for who, whom, words in failures:
+        by_whom[whom, words].append(who)
+    for (whom, words), many in by_whom.items():
+        by_who[tuple(many), words].append(whom)
+    return [(many, whom, words) for (many, words), whom in by_who.items()]
+
+
 def told(grouped, say=str):
     """Groups as text: `4.1.4 on a, b; 5.0.1 on c`."""
     return "; ".join(f"{say(value)} on {some(names)}" for value, names in grouped)

@@ -28,6 +28,7 @@ from check_gpus import gpus  # noqa: E402
 from check_interface import interface  # noqa: E402
 from check_shm import shm  # noqa: E402
 from crew import Crew  # noqa: E402
+from finding import merged  # noqa: E402
 from hosts import mpirun, read_hostfile  # noqa: E402
 
 
@@ -138,9 +139,9 @@ class Interfaces(Case):
     def test_chosen_wrongly(self):
         cards = card("eth0", "10.0.0.1")
         absent = self.crew(self.check(cards, GLOO_SOCKET_IFNAME="ib0"))
-        self.says(interface(absent), "FAIL GLOO_SOCKET_IFNAME=ib0, but worker-0 has lo, eth0", "ok")
+        self.says(interface(absent), "FAIL GLOO_SOCKET_IFNAME=ib0, but there is only lo, eth0: on worker-0", "ok")
         inner = self.crew(*[self.check(cards, NCCL_SOCKET_IFNAME="lo")] * 2)
-        self.says(interface(inner), "FAIL NCCL_SOCKET_IFNAME=lo on worker-0", "FAIL", "ok")
+        self.says(interface(inner), "FAIL NCCL_SOCKET_IFNAME=lo, and lo leads to no other host: on worker-0, worker-1", "ok")
         self.says(interface(self.crew(self.check(cards, OMPI_MCA_btl_tcp_if_include="10.0.0.0/8"))), "ok")
 
 
@@ -155,10 +156,9 @@ class Shm(Case):
 class Allreduce(Case):
     def check(self, script, patience=5):
         self.stand_in("mpirun", f'[[ $1 != --version ]] || {{ echo "mpirun (Open MPI) 5.0.9"; exit; }}\n{script}')
-        crew = self.crew({"versions": {"mpi": "openmpi 5.0.9"}}, {"versions": {}})
-        crew.launcher = None
+        gpus = {"gpus": {"names": ["A"]}, "versions": {"mpi": "openmpi 5.0.9"}}
+        crew = self.crew(gpus, gpus)
         crew.patience = patience
-        crew.hosts.reverse()
 
         async def all_of_it():
             return [finding async for finding in check_allreduce.allreduce(crew, "/hosts")]
@@ -169,6 +169,8 @@ class Allreduce(Case):
         world = 'echo \'{"ranks": %d, "hosts": 2, "by": "NCCL"}\'; echo \'{"wrong": %d}\''
         self.says(self.check(world % (4, 0)), "ok 4 ranks on 2 hosts have the right sum, by NCCL")
         self.says(self.check(world % (4, 3) + "; exit 1"), "FAIL 3 of 4 ranks have a wrong sum, by NCCL")
+        cpus = world.replace("NCCL", "Horovod with MPI on CPUs") % (4, 0)
+        self.says(self.check(cpus), "warn 4 ranks have the right sum, but by Horovod with MPI on CPUs, though all hosts have")
         self.says(self.check(world % (2, 0)), "FAIL 2 ranks on 2 hosts took part, of 4 on 2")
         self.says(self.check("echo unhappy; exit 7"), "FAIL mpirun ended with 7\n           | unhappy")
         self.says(self.check("exec sleep 100", patience=-59), "FAIL 4 ranks did not end within 1 s")
@@ -199,6 +201,14 @@ class Bandwidth(Case):
         self.assertAlmostEqual(rows[0]["bus"], rows[0]["bytes"] / rows[0]["seconds"] / 1e9 * 1.5)
         Ranks.broken = True
         self.assertEqual({row["wrong"] for row in list(bandwidth.measure(Ranks(), options))[1:]}, {4})
+
+    def test_ranks_that_hang_are_ended(self):
+        bandwidth = program("khorovod-bandwidth")
+        self.stand_in("mpirun", "[[ $1 != --version ]] || exit; trap 'exit 0' TERM; sleep 100 >/dev/null & wait")
+        (self.folder / "hosts").write_text("a slots=1\n")
+        options = bandwidth.argparse.Namespace(hostfile=self.folder / "hosts", limit=1 - bandwidth.GRACE)
+        with self.assertRaisesRegex(SystemExit, "did not end within 1 s"):
+            list(bandwidth.by_mpirun(options))
 
     def test_plots(self):
         rows = [
@@ -255,6 +265,12 @@ class Files(Case):
         self.assertEqual(mpirun("/h", [("a", 2)])[3:6], ["-f", "/h", "-localhost"])
         self.stand_in("mpirun", 'echo "Intel(R) MPI Library for Linux* OS"')
         self.assertEqual(mpirun("/h", [("a", 2)])[3:], ["-machinefile", "/h"])
+
+    def test_failures_in_few_lines(self):
+        deaf = [(f"w{index}", "w9", "timed out") for index in range(3)]
+        blind = [("w5", f"w{index}", "unknown") for index in range(3)]
+        self.assertEqual(merged(deaf), [(("w0", "w1", "w2"), ["w9"], "timed out")])
+        self.assertEqual(merged(blind), [(("w5",), ["w0", "w1", "w2"], "unknown")])
 
     def test_many_hosts_are_asked_about_a_few(self):
         crew = self.crew(*[{"host": "any"}] * 256)
