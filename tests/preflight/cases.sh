@@ -67,7 +67,7 @@ case_preflight_faults() {
   image prepare "mkdir -p opt/faults && cd opt/faults
     case \$POD in
     worker-0) printf '#!/bin/bash\necho \"mpirun (Open MPI) 5.0.9\"\n' >mpirun ;;
-    worker-1) printf '#!/bin/bash\nFAKETIME=+400 LD_PRELOAD=$libfaketime exec /usr/bin/python3 \"\$@\"\n' >python3 ;;
+    worker-1) printf '#!/bin/bash\nFAKETIME=+400.5 LD_PRELOAD=$libfaketime exec /usr/bin/python3 \"\$@\"\n' >python3 ;;
     worker-2) printf '#!/bin/bash\necho \"Failed to initialize NVML: Driver/library version mismatch\"; exit 18\n' >nvidia-smi ;;
     *) exit 0 ;;
     esac
@@ -86,7 +86,7 @@ case_preflight_faults() {
   done
   preflight hosts
   [[ $code == 1 ]] || fail "it ended with $code"
-  said hosts "FAIL  clocks     off from the launcher's: $worker-1 by +40" \
+  said hosts "FAIL  clocks     off from the launcher's: $worker-1 by +400." \
     "FAIL  software   mpi differs: openmpi 4.1.4 on $worker-1, $worker-2, $job-$run-launcher; openmpi 5.0.9 on $worker-0" \
     "FAIL  gpus       nvidia-smi on $worker-2: Failed to initialize NVML: Driver/library version mismatch" \
     "FAIL  shm        free in /dev/shm: 32 MiB on $worker-0" "less than 256 MiB for each rank" \
