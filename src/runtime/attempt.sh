@@ -20,7 +20,7 @@ stop_training() {
   kill -TERM "$training" 2>/dev/null
   while running && ((tries++ < ${1:-10} * 5)); do pause 0.2; done
   kill -KILL -- "-$training" 2>/dev/null
-  wait "$training"
+  wait "$training" 2>/dev/null
   training=''
 }
 
@@ -34,15 +34,17 @@ check_limits() {
   fi
 }
 
-# Ends once a worker was silent twice, with its name in `lost`. MPI notices a process that ends,
-# but not a node that falls silent.
+# Ends once a worker was silent for long, with its name in `lost`. MPI notices a process that ends, and
+# some a node that falls silent (world.sh); what is merely busy must not be taken for lost.
 watch_workers() {
-  patience=2
+  local times
+  patience=8
   while sleep "$((3 + ${#hosts[@]} / 64))"; do
-    find_missing "${hosts[@]}"
-    ((${#missing[@]})) || continue
-    find_missing "${missing[@]}"
-    ((${#missing[@]})) || continue
+    missing=("${hosts[@]}")
+    for times in 1 2 3; do
+      find_missing "${missing[@]}"
+      ((${#missing[@]})) || continue 2
+    done
     some "${missing[@]}" >"$generated/lost"
     return
   done
@@ -86,7 +88,10 @@ attempt() {
   # MPI may have seen first what the watch would have.
   if [[ ${1:-} == watch ]]; then
     find_missing "${hosts[@]}"
-    ((${#missing[@]} == 0)) || failure="lost worker $(some "${missing[@]}"): $failure"
+    if ((${#missing[@]})); then
+      some "${missing[@]}" >"$generated/lost"
+      failure="lost worker $(<"$generated/lost"): $failure"
+    fi
   fi
   return 1
 }

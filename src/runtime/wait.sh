@@ -15,7 +15,7 @@ wait_workers() {
       log "$up of $all answer; waiting for $(some "${missing[@]}")"
       told=$SECONDS absent=${#missing[@]}
     fi
-    pause 1
+    pause 0.5
   done
   log "$up of $all answer after $((SECONDS - began)) s"
 }

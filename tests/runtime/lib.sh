@@ -131,9 +131,6 @@ endless='echo up $OMPI_COMM_WORLD_RANK; sleep 300'
 
 # memory POD: what its processes hold of the machine's memory, in KiB.
 memory() {
-  local space pid
-  space=$(readlink "/proc/$(<"$work/pods/$1/pid")/ns/pid")
-  for pid in /proc/[0-9]*; do
-    [[ $(readlink "$pid/ns/pid") != "$space" ]] || cat "$pid/smaps_rollup"
-  done 2>/dev/null | awk '/^Pss:/ { sum += $2 } END { print sum + 0 }'
+  nsenter --target "$(<"$work/pods/$1/pid")" --mount --pid --root bash -c 'cat /proc/[0-9]*/smaps_rollup' 2>/dev/null |
+    awk '/^Pss:/ { sum += $2 } END { print sum + 0 }'
 }

@@ -104,6 +104,13 @@ class Cluster:
                     return True
         return False
 
+    def records(self):
+        """Hosts that cases run themselves, beside the pods: lines of `HOST ADDRESS` in WORK/names."""
+        if not os.path.exists(f"{self.work}/names"):
+            return {}
+        with open(f"{self.work}/names", encoding="utf-8") as file:
+            return dict(line.split() for line in file)
+
     def resolve(self, name):
         """The addresses of a name, as cluster DNS has them for headless Services; None where there is no such name."""
         end = f".{self.namespace}.svc.cluster.local"
@@ -118,5 +125,7 @@ class Cluster:
             early = found["spec"].get("publishNotReadyAddresses")
             shown = [pod for pod in self.pods() if wanted <= pod.meta.get("labels", {}).items() and (early or pod.ready)]
             if host:
+                if host[0] in self.records():
+                    return [self.records()[host[0]]]
                 shown = [pod for pod in shown if pod.spec.get("subdomain") == service and [pod.hostname] == host]
             return [pod.address for pod in shown] or None

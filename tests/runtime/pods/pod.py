@@ -186,13 +186,17 @@ class Pod:
             json.dump(self.container(container), file)
         program = [sys.executable, "-IS", f"{HERE}/container.py", file.name]
         enter = ["nsenter", f"--net=/run/netns/{self.network}", "unshare", *"--mount --uts --ipc --pid --fork --kill-child".split()]
+        # Through a pipe, as container runtimes take it: programs treat files otherwise.
         with open(f"{self.cluster.work}/{self.short}.log", "ab") as log:
+            reader = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=log)
+        with reader.stdin as out:
             self.process = subprocess.Popen(
-                enter + program, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", start_new_session=True
+                enter + program, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd="/", start_new_session=True
             )
         self.cluster.event(f"{self.short} started {container['name']} at {self.address}")
         threading.Thread(target=self.note_first, args=[self.process], daemon=True).start()
         code = self.process.wait()
+        reader.wait()
         return code if code >= 0 else 128 - code
 
     def first(self, process):

@@ -1,0 +1,70 @@
+#!/bin/bash
+# Many workers. Sourced.
+# shellcheck disable=SC2154 # `work`, `job` and `run` come from lib.sh
+
+# serve INDEX: in a worker's place, an sshd that greets as the worker would, at an address of its own.
+serve() {
+  local host=$job-$run-worker-$1 address=10.88.$((128 + $1 / 250)).$((1 + $1 % 250))
+  /usr/sbin/sshd -D -f "$work/sshd_config" -o "ListenAddress=$address:2222" -o "VersionAddendum=khorovod $host openmpi-4.1.4" &
+}
+
+# When the launcher's log has a line, in milliseconds; waits for it.
+when() { tail -n +1 -s 0.01 -F "$work/launcher.log" 2>/dev/null | first_line "$1"; }
+
+# busy: whether this machine has much else to do, so that no time can be judged.
+busy() {
+  local load
+  read -r load _ </proc/loadavg
+  ((${load%.*} > 3 * $(nproc))) && echo "a load of $load: times are not judged"
+}
+
+case_waits_for_256() {
+  local index from to began most=0 now user system
+  cluster
+  spec true 'workers: {replicas: 256, slots: 8}' 'launcher: {retries: 0}' 'lifecycle: {release: keep}'
+  "$KHOROVOD" render -q --ssh-seed examples/ssh.seed -n team-a "$work/job.yaml" >"$work/all.yaml"
+  # All but the workers themselves.
+  awk 'BEGIN { RS = "---\n"; ORS = "" } !/kind: StatefulSet/ { print "---\n" $0 }' "$work/all.yaml" >"$work/objects.yaml"
+  job=mnist run=$(sed -n 's/^  run: //p' "$work/objects.yaml")
+  ssh-keygen -q -t ed25519 -N '' -f "$work/host_key"
+  printf '%s\n' "HostKey $work/host_key" 'PidFile none' 'UsePAM no' 'MaxStartups 256' 'LogLevel FATAL' >"$work/sshd_config"
+  mkdir -p /run/sshd
+  for ((index = 0; index < 256; index++)); do
+    echo "$job-$run-worker-$index 10.88.$((128 + index / 250)).$((1 + index % 250))" >>"$work/names"
+    echo "addr add 10.88.$((128 + index / 250)).$((1 + index % 250))/16 dev pods"
+  done | ip -batch -
+  for ((index = 0; index < 255; index++)); do serve "$index"; done
+  until [[ $(ss -Hltn 'sport = 2222' | wc -l) == 255 ]]; do sleep 0.2; done
+
+  : >"$work/launcher.log"
+  kube POST /apply "@$work/objects.yaml" >/dev/null || fail "not applied"
+  began=$((${EPOCHREALTIME/./} / 1000))
+  to=$(when "255 of 256 workers answer")
+  echo "255 of 256 after $((to - began)) ms"
+  busy || ((to - began < 3000)) || fail "probing took $((to - began)) ms"
+  # What a round costs, whatever else this machine does.
+  # shellcheck disable=SC2016 # for the pod
+  inside_pod launcher bash -c '
+    . /etc/khorovod/scripts/job.sh; . /etc/khorovod/scripts/hosts.sh; scripts=/etc/khorovod/scripts TIMEFORMAT="%U %S"
+    list_hosts; time (printf "%s\n" "${hosts[@]}" | answering >/dev/null)' 2>"$work/round"
+  read -r user system <"$work/round"
+  echo "a round takes $user s of the processor and $system s of the system"
+  # Then the last one comes.
+  serve 255
+  until [[ $(ss -Hltn 'sport = 2222' | wc -l) == 256 ]]; do sleep 0.02; done
+  from=$((${EPOCHREALTIME/./} / 1000))
+  to=$(when "256 of 256 workers answer")
+  echo "the last one is seen after $((to - from)) ms"
+  busy || ((to - from < 1000)) || fail "the last one was seen after $((to - from)) ms"
+  # It goes on to start them, in vain, as nobody is behind these.
+  wait_for launcher "openmpi 4.1.4 on 256 hosts for 2048 ranks"
+  for ((index = 0; index < 20; index++)); do
+    now=$(memory launcher)
+    ((now <= most)) || most=$now
+    sleep 0.2
+  done
+  delete_job
+  expect 143
+  echo "the launcher held $((most / 1024)) MiB at most"
+  ((most < 100 * 1024)) || fail "the launcher held $((most / 1024)) MiB"
+}
