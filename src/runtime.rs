@@ -61,6 +61,9 @@ pub fn files(plan: &Plan) -> Vec<File> {
     match plan.spec.launcher.kind {
         LauncherKind::Mpirun => files.extend(scripts!["mpi.sh", "rank.sh", "world.sh"]),
         LauncherKind::Horovodrun if plan.spec.elastic.is_none() => files.extend(scripts!["rank.sh"]),
+        LauncherKind::Deepspeed => files.extend(scripts!["rank.sh"]),
+        // The shell launcher's own horovodrun may be elastic.
+        LauncherKind::Shell => files.extend(scripts!["horovodrun", "discover.sh"]),
         _ => {}
     }
     if plan.shape == Shape::IndexedJob {

@@ -49,8 +49,15 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
         }
         Mpi::IntelMpi => {
             set(env, "I_MPI_HYDRA_HOST_FILE", &*hostfile);
+            // A host file names hosts only; without this each gets as many ranks as it has cores.
+            let slots = plan.teams[0].slots;
+            if plan.teams.iter().all(|team| team.slots == slots) {
+                set(env, "I_MPI_PERHOST", slots.to_string());
+            }
             set(env, "I_MPI_HYDRA_BOOTSTRAP", "ssh");
             set(env, "I_MPI_HYDRA_BOOTSTRAP_EXEC", &*ssh);
+            // Else it starts the 17th host's ranks by way of the first, which has no key.
+            set(env, "I_MPI_HYDRA_BRANCH_COUNT", plan.workers.max(16).to_string());
         }
         Mpi::Mpich => {
             set(env, "HYDRA_HOST_FILE", &*hostfile);

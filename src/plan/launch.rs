@@ -9,45 +9,49 @@ pub fn launch(plan: &Plan) -> Vec<String> {
     if spec.command.is_empty() {
         return Vec::new();
     }
-    let own = match spec.launcher.kind {
-        LauncherKind::Mpirun => mpirun(plan),
-        LauncherKind::Horovodrun => horovodrun(plan),
-        LauncherKind::Torchrun => vec!["torchrun".to_owned()],
-        LauncherKind::Deepspeed => deepspeed(plan),
+    let args = spec.launcher.args.clone();
+    let (own, args) = match spec.launcher.kind {
+        LauncherKind::Mpirun => (mpirun(plan), args),
+        LauncherKind::Horovodrun => (horovodrun(plan), args),
+        LauncherKind::Torchrun => (vec!["torchrun".to_owned()], args),
+        LauncherKind::Deepspeed => (deepspeed(plan), deepspeed_options(plan)),
         LauncherKind::Shell => return spec.command.clone(),
     };
     let python = match spec.launcher.kind {
         LauncherKind::Torchrun | LauncherKind::Deepspeed => Some("--no_python"),
         _ => None,
     };
-    own.into_iter()
-        .chain(spec.launcher.args.iter().cloned())
-        .chain(python.map(str::to_owned))
-        .chain(spec.command.iter().cloned())
-        .collect()
+    own.into_iter().chain(args).chain(python.map(str::to_owned)).chain(spec.command.iter().cloned()).collect()
 }
 
 fn mpirun(plan: &Plan) -> Vec<String> {
-    let given = |flag: &str| plan.spec.launcher.args.iter().any(|arg| arg == flag);
     let hostfile = format!("{GENERATED}/hostfile");
-    let mut words = vec!["mpirun".to_owned(), "-np".to_owned(), plan.np.to_string()];
-    match plan.spec.launcher.mpi {
+    let hosts = match plan.spec.launcher.mpi {
+        Mpi::OpenMpi => "--hostfile",
+        // With -f it would start as many ranks on a host as that has cores.
+        Mpi::IntelMpi => "-machinefile",
+        Mpi::Mpich => "-f",
+    };
+    let mut words = ["mpirun", "-np", &plan.np.to_string(), hosts, &hostfile].map(str::to_owned).to_vec();
+    words.extend(placement(plan, &plan.spec.launcher.args));
+    words
+}
+
+/// What every `mpirun` is given beside its number of ranks and its hosts, less what `given` says.
+fn placement(plan: &Plan, given: &[String]) -> Vec<String> {
+    let given = |flag: &str| given.iter().any(|arg| arg.trim_start_matches('-') == flag.trim_start_matches('-'));
+    let mut words = Vec::new();
+    let prefix = match plan.spec.launcher.mpi {
         Mpi::OpenMpi => {
-            words.extend(["--hostfile".to_owned(), hostfile]);
             // A rank is a whole training process with threads of its own: one core would starve it.
-            if !given("--bind-to") && !given("-bind-to") {
+            if !given("--bind-to") {
                 words.extend(["--bind-to".to_owned(), "none".to_owned()]);
             }
+            "--tag-output"
         }
-        // Workers call back to the launcher by this name; its own short one they cannot resolve.
-        Mpi::IntelMpi | Mpi::Mpich => {
-            words.extend(["-f".to_owned(), hostfile, "-localhost".to_owned(), plan.launcher_host()]);
-        }
-    }
-    if plan.spec.observability.rank_prefix {
-        let prefix = if plan.spec.launcher.mpi == Mpi::OpenMpi { "--tag-output" } else { "-prepend-rank" };
-        words.extend((!given(prefix)).then(|| prefix.to_owned()));
-    }
+        Mpi::IntelMpi | Mpi::Mpich => "-prepend-rank",
+    };
+    words.extend((plan.spec.observability.rank_prefix && !given(prefix)).then(|| prefix.to_owned()));
     words
 }
 
@@ -58,6 +62,10 @@ fn horovodrun(plan: &Plan) -> Vec<String> {
         None => words.extend(["--hostfile".to_owned(), format!("{GENERATED}/hostfile")]),
     }
     words.extend(["-p".to_owned(), plan.spec.ssh.port.to_string()]);
+    // Its own 30 s are too few for many or busy hosts, all of which answered before.
+    if !plan.spec.launcher.args.iter().any(|arg| arg.starts_with("--start-timeout")) {
+        words.extend(["--start-timeout", "300"].map(str::to_owned));
+    }
     if let Some(interface) = plan.spec.collective.interface.as_deref().filter(|name| !name.starts_with(['^', '='])) {
         words.extend(["--network-interfaces".to_owned(), interface.to_owned()]);
     }
@@ -88,8 +96,40 @@ fn elastic_options(plan: &Plan, elastic: &Elastic) -> Vec<String> {
 fn deepspeed(plan: &Plan) -> Vec<String> {
     let launcher = match plan.spec.launcher.mpi {
         Mpi::OpenMpi => "openmpi",
-        Mpi::IntelMpi => "impi",
-        Mpi::Mpich => "mpich",
+        // What it calls `mpich` cannot start a program of one's own; this speaks to any Hydra.
+        Mpi::IntelMpi | Mpi::Mpich => "impi",
     };
-    ["deepspeed", "--hostfile", &format!("{GENERATED}/hostfile"), "--launcher", launcher].map(str::to_owned).to_vec()
+    // Without the last it runs the ranks of a single host where it stands, which may be no worker.
+    ["deepspeed", "--hostfile", &format!("{GENERATED}/hostfile"), "--launcher", launcher, "--force_multi"]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+/// The user's options of `deepspeed`, and among them what the mpirun below it is given.
+fn deepspeed_options(plan: &Plan) -> Vec<String> {
+    const OPTION: &str = "--launcher_args";
+    let mut rest = Vec::new();
+    let mut theirs = String::new();
+    let mut args = plan.spec.launcher.args.iter();
+    while let Some(arg) = args.next() {
+        match arg.strip_prefix(OPTION) {
+            Some("") => theirs = args.next().cloned().unwrap_or_default(),
+            Some(value) if value.starts_with('=') => theirs = value[1..].to_owned(),
+            _ => rest.push(arg.clone()),
+        }
+    }
+    let given: Vec<_> = theirs.split_whitespace().map(str::to_owned).collect();
+    let mut ours = placement(plan, &given);
+    // DeepSpeed ties Open MPI to eth0 otherwise.
+    let interface = plan.spec.collective.interface.as_deref().map(|name| name.trim_start_matches('='));
+    if plan.spec.launcher.mpi == Mpi::OpenMpi
+        && let Some(name) = interface.filter(|name| !name.starts_with('^'))
+        && !given.iter().any(|arg| arg == "btl_tcp_if_include")
+    {
+        ours.extend(["--mca", "btl_tcp_if_include", name].map(str::to_owned));
+    }
+    if !theirs.is_empty() {
+        ours.push(theirs);
+    }
+    [vec![format!("{OPTION}={}", ours.join(" "))], rest].concat()
 }

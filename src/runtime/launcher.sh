@@ -33,6 +33,9 @@ trap 'kill -USR2 "${training:-0}" 2>/dev/null' USR2
 prepare() {
   { name_user && copy_keys && install_ssh; } || finish 42 "ssh cannot be set up; see the line above"
   [[ ! -e $scripts/discover.sh ]] || install -m 0755 "$scripts/discover.sh" "$generated/discoverHosts.sh"
+  if [[ -e $scripts/horovodrun ]] && program=$(type -P horovodrun); then
+    ln -sfn "$program" "$generated/real-horovodrun" && install -m 0755 "$scripts/horovodrun" "$generated/bin/horovodrun"
+  fi
   export PATH=$generated/bin:$PATH
   # For people and programs that do not start from this PATH.
   home=$(unset HOME; echo ~)
@@ -42,6 +45,7 @@ prepare() {
       { printf 'Port %s\nUser %s\n' "$port" "$user"; cat "$scripts/ssh_config"; } >"$home/.ssh/config"
     )
   fi
+  [[ -e $home/.bashrc ]] || echo "PATH=$generated/bin:\$PATH" 2>/dev/null >"$home/.bashrc"
   list_hosts
   write_hostfile
 }

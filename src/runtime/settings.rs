@@ -35,8 +35,11 @@ fn array(words: impl Iterator<Item = String>) -> String {
 /// what is started may be any program.
 fn checked(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
-    let fixed = spec.launcher.kind == LauncherKind::Mpirun
-        || spec.launcher.kind == LauncherKind::Horovodrun && spec.elastic.is_none();
+    let fixed = match spec.launcher.kind {
+        LauncherKind::Mpirun | LauncherKind::Deepspeed => true,
+        LauncherKind::Horovodrun => spec.elastic.is_none(),
+        LauncherKind::Torchrun | LauncherKind::Shell => false,
+    };
     match plan.launch.strip_suffix(spec.command.as_slice()) {
         Some(runner) if fixed => {
             let check = ["/bin/bash", "/etc/khorovod/scripts/rank.sh"].map(str::to_owned);

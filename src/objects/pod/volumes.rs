@@ -7,7 +7,7 @@ use crate::objects::meta::{Named, Text};
 use crate::objects::{File, claim, config_map, secret};
 use crate::plan::{GENERATED, Plan};
 use crate::spec::quantity::Quantity;
-use crate::spec::valid::{CodeSource, Volume as UserVolume, VolumeSource};
+use crate::spec::valid::{CodeSource, LauncherKind, Volume as UserVolume, VolumeSource};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -137,6 +137,10 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> (Vec<Volume<
         shelf.add("khorovod-current", "/etc/khorovod/current", current);
     }
     shelf.scratch("khorovod-generated", GENERATED, Some("Memory"), Some("64Mi"));
+    if part.launches() && plan.spec.launcher.kind == LauncherKind::Shell {
+        // Commands written for Kubeflow's openmpi component look for the hostfile there.
+        shelf.mount("khorovod-generated", "/kubeflow/openmpi/assets", true);
+    }
     if makes_passwd(files) {
         shelf.mount("khorovod-generated", "/etc/passwd", true).sub_path = Some("passwd");
     }

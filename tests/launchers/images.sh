@@ -1,0 +1,44 @@
+# What stands in for users' images in the cases of the launchers: this machine's root, and at /srv/PART what pins/PART*
+# asks for: an MPI of PyPI, or (openmpi4) what goes with Debian's PyTorch and Open MPI. Made once. Sourced.
+# shellcheck shell=bash disable=SC2154 # `tools_cache` comes from tests/tools.sh
+launchers=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+# part_folder PART: its name changes with what is in it.
+part_folder() {
+    printf '%s/%s-%s' "$tools_cache" "$1" "$({ cat "$launchers/pins/$1"*; /usr/bin/python3 -VV; } | sha256sum | cut -c1-16)"
+}
+
+# make_images PART...: virtual environments. They are made where pods find them, since their programs name that place,
+# and appear whole or not at all.
+make_images() {
+    local part folder wheel
+    for part; do
+        folder=$(part_folder "$part")
+        [[ ! -d $folder ]] || continue
+        echo "installing tests/launchers/pins/$part*: once"
+        if [[ $part == openmpi4 ]]; then wheel=$(horovod_wheel) || return; else wheel=''; fi
+        # shellcheck disable=SC2016 # for the shell in there
+        rm -rf "$folder.new" && mkdir -p "$folder.new" && unshare --mount bash -euc '
+            mount -t tmpfs srv /srv
+            mkdir "/srv/$2"
+            mount --bind "$3" "/srv/$2"
+            [[ $2 != openmpi4 ]] || options=--system-site-packages
+            /usr/bin/python3 -m venv ${options:-} "/srv/$2"
+            export DS_ACCELERATOR=cpu
+            pip="/srv/$2/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation"
+            for pins in "$1/pins/$2"*; do $pip --require-hashes -r "$pins"; done
+            ${4:+$pip "$4"}
+        ' - "$launchers" "$part" "$folder.new" ${wheel:+"$wheel"} && mv "$folder.new" "$folder" || return
+    done
+}
+
+# use_image PART...: the image of a case's pods; programs are looked for in these parts in this order, then in Debian.
+use_image() {
+    local part path=''
+    for part; do
+        image mount "$(part_folder "$part"):/srv/$part"
+        path+=/srv/$part/bin:
+    done
+    image mount "$launchers/programs:/programs"
+    image env "PATH=$path/usr/local/bin:/usr/bin:/bin"
+}

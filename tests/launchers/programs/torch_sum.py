@@ -1,0 +1,21 @@
+"""Ranks of torch.distributed: they sum their ranks. Who has no RANK asks MPI, as DeepSpeed's programs do."""
+import os
+import socket
+
+if "RANK" not in os.environ:
+    from mpi4py import MPI
+
+    world = MPI.COMM_WORLD
+    os.environ.update(RANK=str(world.rank), WORLD_SIZE=str(world.size))
+    os.environ.update(MASTER_ADDR=world.bcast(socket.gethostbyname(socket.gethostname())), MASTER_PORT="29500")
+
+import torch
+import torch.distributed as ranks
+
+ranks.init_process_group("gloo")
+rank, size = ranks.get_rank(), ranks.get_world_size()
+total = torch.tensor([rank])
+ranks.all_reduce(total)
+assert size == int(os.environ["WANTED"]), f"{size} ranks"
+assert total.item() == size * (size - 1) // 2, f"sum {total}"
+print(f"rank {rank} of {size} on {socket.gethostname()}: sum {total.item()}", flush=True)

@@ -1,0 +1,214 @@
+#!/bin/bash
+# Every launcher with every MPI: a real all-reduce of four ranks on two workers, from the examples. Sourced.
+# shellcheck disable=SC2016,SC2154 # the pods expand; `here`, `work`, `job` and `run` come from lib.sh
+# shellcheck source=tests/launchers/images.sh
+. "$here/../launchers/images.sh"
+
+# from_example NAME ARGUMENT...: that example, as small as this machine wants it.
+from_example() {
+  start "examples/$1/job.yaml" -n team-a --set spec.workers.replicas=2 --set spec.workers.slots=2 --set spec.workers.gpus=0 \
+    --set 'spec.env.WANTED="4"' "${@:2}"
+}
+
+# sums HOW [AFTER]: each of the four ranks must have said so, behind its number: %d in HOW.
+sums() {
+  local rank
+  for rank in 0 1 2 3; do
+    # shellcheck disable=SC2059 # a format it is
+    said launcher "$(printf "$1" "$rank")rank $rank of 4 on $job-$run-worker-$((rank / 2)): sum 6${2:-}"
+  done
+}
+open_mpi_4='[1,%d]<stdout>:' open_mpi_5='[1,%d]<stdout>: ' hydra='[%d] '
+
+# mpi_job EXAMPLE PART VERSION HOW: mpirun of that part of the images.
+mpi_job() {
+  use_image "$2"
+  from_example "$1" --set 'spec.command=[python3, /programs/mpi_sum.py]'
+  expect 0 "$3"
+  sums "$4"
+  released
+}
+prepare_mpirun_open_mpi_4() { make_images openmpi4; }
+prepare_mpirun_open_mpi_5() { make_images openmpi5; }
+prepare_mpirun_mpich() { make_images mpich; }
+prepare_mpirun_intel_mpi() { make_images intelmpi; }
+case_mpirun_open_mpi_4() { mpi_job smallest openmpi4 "openmpi 4.1.4 on 2 hosts for 4 ranks" "$open_mpi_4"; }
+case_mpirun_open_mpi_5() { mpi_job smallest openmpi5 "openmpi 5.0.11 on 2 hosts for 4 ranks" "$open_mpi_5"; }
+case_mpirun_mpich() { mpi_job mpich mpich "mpich 5.0.2 on 2 hosts for 4 ranks" "$hydra"; }
+case_mpirun_intel_mpi() { mpi_job intel-mpi intelmpi "intelmpi 2021.19.0 on 2 hosts for 4 ranks" "$hydra"; }
+
+# deepspeed_job MPI HOW: that MPI under DeepSpeed, whose Python has it beside torch.
+deepspeed_job() {
+  if [[ $1 == openmpi ]]; then use_image openmpi4; else use_image openmpi4 "$1"; fi
+  from_example deepspeed --set "spec.launcher.mpi=$1" --set spec.env.DS_ACCELERATOR=cpu \
+    --set 'spec.command=[python3, /programs/torch_sum.py]' --set spec.workdir=/tmp
+  expect 0 "trained"
+  sums "$2"
+  released
+}
+prepare_deepspeed_open_mpi() { make_images openmpi4; }
+prepare_deepspeed_mpich() { make_images openmpi4 mpich; }
+prepare_deepspeed_intel_mpi() { make_images openmpi4 intelmpi; }
+case_deepspeed_open_mpi() { deepspeed_job openmpi "$open_mpi_4"; }
+case_deepspeed_mpich() { deepspeed_job mpich "$hydra"; }
+case_deepspeed_intel_mpi() { deepspeed_job intelmpi "$hydra"; }
+
+# Intel MPI reads `host:N` in one of its two kinds of host files alone; in the other, N is the number of cores.
+prepare_slots_as_written() { make_images intelmpi; }
+case_slots_as_written() {
+  use_image intelmpi
+  spec 'exec python3 /programs/mpi_sum.py' 'workers: {groups: [{name: a, replicas: 1, slots: 1}, {name: b, replicas: 2, slots: 3}]}' \
+    'env: {WANTED: "7"}' 'launcher: {mpi: intelmpi}'
+  start -n team-a "$work/job.yaml"
+  expect 0 "on 3 hosts for 7 ranks" "rank 6 of 7 on $job-$run-worker-b-1: sum 21"
+}
+
+# An impostor has everything of a worker but its host key.
+impostor() {
+  image prepare '[[ $POD != worker-1 ]] || {
+    mv usr/sbin/sshd usr/sbin/true-sshd
+    cat >usr/sbin/sshd <<"END"
+#!/bin/bash
+[[ -e /tmp/key ]] || ssh-keygen -q -t ed25519 -N "" -f /tmp/key
+sed s,/horovod/generated/keys/host_key,/tmp/key, /etc/khorovod/scripts/sshd_config >/tmp/config
+exec /usr/sbin/true-sshd "${@/#\/etc\/khorovod\/scripts\/sshd_config//tmp/config}"
+END
+    chmod +x usr/sbin/sshd
+  }'
+}
+
+case_impostor_under_mpirun() {
+  impostor
+  train 'echo up' 'launcher: {retries: 0}'
+  expect 42 "Host key verification failed"
+  ! grep -q ">:up" "$work/launcher.log" || fail "something ran"
+  released
+}
+
+# A worker whose image lacks Open MPI's daemon, or has it where no login shell looks.
+case_without_orted() {
+  image prepare '[[ $POD != worker-1 ]] || rm usr/bin/orted'
+  train 'echo up' 'launcher: {retries: 0}'
+  expect 42 "orted: command not found"
+  released
+}
+
+prepare_horovodrun_by_mpi() { make_images openmpi4; }
+prepare_horovodrun_by_gloo() { make_images openmpi4; }
+horovod_job() {
+  use_image openmpi4
+  from_example horovod-gpu --set 'spec.command=[python3, /programs/horovod_sum.py]' "$@"
+  expect 0 "trained"
+  released
+}
+case_horovodrun_by_mpi() {
+  horovod_job
+  sums "$open_mpi_4" " by MPI"
+}
+case_horovodrun_by_gloo() {
+  horovod_job --set 'spec.launcher.args=[--gloo]'
+  sums '[%d]<stdout>:' " by Gloo"
+}
+
+case_impostor_under_horovodrun() {
+  impostor
+  use_image openmpi4
+  from_example horovod-gpu --set 'spec.command=[python3, /programs/horovod_sum.py]' --set spec.launcher.retries=0
+  expect 42 "Host key verification failed"
+  ! grep -q "rank 0 of" "$work/launcher.log" || fail "something ran"
+  released
+}
+
+# Elastic: a worker is killed in the middle, training goes on without it and takes it back when it returns.
+prepare_horovodrun_elastic() { make_images openmpi4; }
+case_horovodrun_elastic() {
+  use_image openmpi4
+  from_example elastic --set 'spec.command=[python3, /programs/elastic.py]' --set 'spec.env.STEPS="100"' \
+    --set 'spec.elastic={minWorkers: 1, maxWorkers: 2, cooldown: [2, 10]}'
+  wait_for launcher "from step 0: rank 3 of 4 on worker-1" 60 || return
+  sleep 3
+  delete_pod worker-1 0
+  wait_for launcher "rank 1 of 2 on worker-0" 60 || return
+  wait_for launcher "[1-9]: rank 3 of 4 on worker-1" 60 || return
+  expect 0 "counted to 100 with 4 at the end" "trained"
+  released
+}
+
+# Below the minimum it waits, says so, and ends when its time is up.
+prepare_horovodrun_below_minimum() { make_images openmpi4; }
+case_horovodrun_below_minimum() {
+  use_image openmpi4
+  from_example elastic --set 'spec.command=[python3, /programs/elastic.py]' --set 'spec.env.STEPS="100000"' \
+    --set 'spec.elastic={minWorkers: 2, maxWorkers: 2, cooldown: [2, 10], timeout: 15s}' --set 'spec.launcher={retries: 0, kind: horovodrun}'
+  wait_for launcher "from step 0: rank 3 of 4 on worker-1" 60 || return
+  scale 1
+  expect 42
+  released
+}
+
+# The training of the example: a rank is killed on the way, the next attempt goes on from the checkpoint.
+prepare_training_goes_on() { make_images openmpi4; }
+case_training_goes_on() {
+  local losses
+  use_image openmpi4
+  from_example checkpoint --set 'spec.launcher={kind: mpirun}'
+  wait_for launcher "epoch 4: loss" 60 || return
+  inside_pod worker-1 pkill -KILL -f train.py
+  expect 0 "attempt 1 of 4 failed" "epoch 19: loss" "trained"
+  [[ $(grep -c "epoch 2: loss" "$work/launcher.log") == 1 ]] || fail "it began anew"
+  losses=$(sed -n 's/.*epoch [0-9]*: loss \([0-9.]*\) on 4 ranks.*/\1/p' "$work/launcher.log")
+  awk 'NR == 1 { first = $1 } END { exit !(first > 10 * $1 && $1 < 0.001) }' <<<"$losses" || fail "the loss did not fall: $losses"
+  released
+}
+
+# Commands of five documents about Horovod, as they stand there, by hand in a launcher that stays open. In place of
+# their programs, which are gone, ours stand at the same paths.
+prepare_commands_of_old() { make_images openmpi4; }
+case_commands_of_old() {
+  local said
+  use_image openmpi4
+  # shellcheck disable=SC2016 # for the pods
+  image prepare '
+    place() { mkdir -p "${2%/*}"; printf "%s\n" "$1" >"$2"; chmod 755 "$2"; }
+    sum="exec(open(\"/programs/horovod_sum.py\").read())"
+    place "#!/bin/sh
+echo rank \$OMPI_COMM_WORLD_RANK of \$OMPI_COMM_WORLD_SIZE on \$(hostname), \$NCCL_SOCKET_IFNAME" usr/local/bin/your
+    place "$sum" horovod/examples/pytorch/pytorch_lightning_mnist.py
+    place "$sum" horovod/examples/elastic/pytorch/pytorch_imagenet_resnet50_elastic.py
+    place "import mpi4py.MPI as MPI; print(\"three\", MPI.COMM_WORLD.size, MPI.COMM_WORLD.rank)" \
+      examples/official-benchmarks/scripts/tf_cnn_benchmarks/tf_cnn_benchmarks.py
+    place "#!/bin/sh
+exec /srv/openmpi4/bin/python \"\$@\"" usr/local/bin/python3.6
+    place "import horovod.torch as hvd
+hvd.init()
+hvd.size()
+hvd.rank()
+print(\"Hello from:\", hvd.rank(), \"of\", hvd.size())" check.py'
+  from_example interactive --set 'spec.env.OMPI_MCA_rmaps_base_oversubscribe="1"' --set 'spec.env.OMPI_MCA_mpi_yield_when_idle="1"'
+  wait_for launcher "ready: 2 workers" 60 || return
+
+  by_hand "mpirun -np 32 --hostfile /horovod/generated/hostfile --mca orte_keep_fqdn_hostnames t --allow-run-as-root -x NCCL_SOCKET_IFNAME=^lo sh -c 'your training python script'"
+  [[ $(grep -c "rank .* of 32 on $job-$run-worker-[01], ^lo" <<<"$said") == 32 ]] || fail "the first: $said"
+
+  by_hand "mpiexec -np 3 --hostfile /kubeflow/openmpi/assets/hostfile --allow-run-as-root --display-map --tag-output --timestamp-output -mca btl_tcp_if_exclude lo,docker0 --mca plm_rsh_no_tree_spawn 1 -bind-to none -map-by slot -mca pml ob1 -mca btl ^openib sh -c 'NCCL_MIN_NRINGS=8 NCCL_DEBUG=INFO python3.6 /examples/official-benchmarks/scripts/tf_cnn_benchmarks/tf_cnn_benchmarks.py --num_batches=100 --model vgg16 --batch_size 64 --variable_update horovod --horovod_device gpu --use_fp16'"
+  [[ $(grep -c ">:three 3 [012]" <<<"$said") == 3 ]] || fail "the second: $said"
+
+  by_hand "horovodrun -n 4 --hostfile /horovod/generated/hostfile --mpi-args \"--mca orte_keep_fqdn_hostnames t --allow-run-as-root --display-map --tag-output --timestamp-output\" bash -c 'python /horovod/examples/pytorch/pytorch_lightning_mnist.py'"
+  [[ $(grep -c "rank [0-3] of 4 on .*: sum 6 by MPI" <<<"$said") == 4 ]] || fail "the third: $said"
+
+  by_hand "/horovod/generated/discoverHosts.sh"
+  [[ $said == "$job-$run-worker-0.$job:2"$'\n'"$job-$run-worker-1.$job:2" ]] || fail "its discovery: $said"
+
+  by_hand "horovodrun -np 4 --min-np 4 --max-np 4 --host-discovery-script /horovod/generated/discoverHosts.sh --mpi-args \"--mca orte_keep_fqdn_hostnames t --allow-run-as-root --display-map --tag-output --timestamp-output\" bash -c 'python /horovod/examples/elastic/pytorch/pytorch_imagenet_resnet50_elastic.py --train-dir=/tmp/tiny-imagenet-200/train --val-dir=/tmp/tiny-imagenet-200/val --batch-size=128 --val-batch-size=128'"
+  [[ $(grep -c "rank [0-3] of 4 on .*: sum 6 by Gloo" <<<"$said") == 4 ]] || fail "the third, elastic: $said"
+
+  by_hand "mpirun -np 4 python /check.py"
+  [[ $(grep -c "Hello from: [0-3] of 4" <<<"$said") == 4 ]] || fail "the fourth: $said"
+
+  # Without hosts it would start every rank here.
+  by_hand "horovodrun -np 4 python /programs/horovod_sum.py"
+  [[ $(grep -c "rank [0-3] of 4 on $job-$run-worker-[01]: sum 6" <<<"$said") == 4 ]] || fail "without hosts: $said"
+}
+
+# by_hand COMMAND: as in `kubectl exec -it … -- bash`. Sets `said`.
+by_hand() { said=$(inside_pod launcher bash -ic "$1" 2>&1 | grep -v "no job control\|cannot set terminal"); }
