@@ -66,7 +66,7 @@ report() {
 failed="broke off"
 trap report EXIT
 trap 'failed+="; out of time"; exit' TERM
-(sleep "${CASE_LIMIT:-170}" && kill $$) &
+(sleep "${CASE_LIMIT:-300}" && kill $$) &
 exec 2>"$work/case.log"
 "case_$title"
 failed=${failed#broke off}

@@ -12,7 +12,7 @@ case_s3() {
   [[ -x $moto ]] || { skip "moto could not be installed"; return; }
   cluster
   "$moto" "$here/buckets.py" >"$work/s3.log" 2>&1 &
-  until curl -sf http://10.88.255.254:9000/ready >/dev/null; do sleep 0.2; done
+  until curl -sf http://10.88.255.254:9000/ready >/dev/null; do sleep 1; done
   kube POST /apply '{"kind": "Secret", "metadata": {"name": "s3-keys"}, "stringData": {"AWS_ACCESS_KEY_ID": "AKIDTEST", "AWS_SECRET_ACCESS_KEY": "not/to+be+seen"}}' >/dev/null
   image prepare "install -m 0755 $here/buckets.sh usr/local/bin/buckets"
   set -- 'launcher: {retries: 0}' \
