@@ -54,13 +54,23 @@ export PYTHONPATH=$work/tools${PYTHONPATH:+:$PYTHONPATH}
 tar -xzf "$work"/horovod-*.tar.gz -C "$work"
 source=$(echo "$work"/horovod-*/)
 
-# Horovod is from 2023. What changed since: headers of PyTorch 2.1 and later want more than C++14; Python 3.12 has no
-# distutils; and setuptools must not fetch what nobody pinned while it builds. Debug symbols are nine tenths of a wheel.
+# Horovod is from 2023; what it says and includes has changed since. PyTorch 2.1 and later want more than C++14, Python
+# 3.12 has no distutils, GCC 13 and later include less by the way and see a wrong `const`, and setuptools would fetch
+# what nobody pinned while it builds. Debug symbols are nine tenths of a wheel.
+# edit FILE FROM TO
+edit() { { grep -q "$2" "$1" && sed -i "s/$2/$3/" "$1"; } || { echo "Horovod's $1 has no '$2'" >&2; exit 1; }; }
+cd "$source"
 if [[ -n $torch && ${torch%%.*} != 1 ]]; then
-  sed -i 's/CMAKE_CXX_STANDARD 14/CMAKE_CXX_STANDARD 20/' "$source/CMakeLists.txt" "$source/horovod/torch/CMakeLists.txt"
+  edit CMakeLists.txt 'CMAKE_CXX_STANDARD 14' 'CMAKE_CXX_STANDARD 20'
+  edit horovod/torch/CMakeLists.txt 'CMAKE_CXX_STANDARD 14' 'CMAKE_CXX_STANDARD 20'
 fi
-sed -i 's/from distutils.spawn import find_executable/from shutil import which as find_executable/' "$source/horovod/runner/js_run.py"
-sed -i 's/setup_requires=.*/setup_requires=[],/; s/RelWithDebInfo/Release/' "$source/setup.py"
+edit horovod/torch/CMakeLists.txt 'from distutils.sysconfig import get_python_inc; print(get_python_inc())' \
+  'import sysconfig; print(sysconfig.get_path(\\"include\\"))'
+edit horovod/runner/js_run.py 'from distutils.spawn import find_executable' 'from shutil import which as find_executable'
+edit third_party/flatbuffers/include/flatbuffers/stl_emulation.h 'const size_type count_;' 'size_type count_;'
+edit setup.py 'setup_requires=.*' 'setup_requires=[],'
+edit setup.py RelWithDebInfo Release
+export CXXFLAGS="-include cstdint -include string ${CXXFLAGS:-}"
 
 # CUDA and NCCL from PyPI lack the links that a linker looks for.
 gpu_flags=(HOROVOD_GPU_OPERATIONS HOROVOD_GPU_ALLREDUCE HOROVOD_GPU_ALLGATHER HOROVOD_GPU_BROADCAST HOROVOD_GPU_ALLTOALL
@@ -82,7 +92,7 @@ fi
 echo "building Horovod against PyTorch ${torch:-(none)}${cuda:+, CUDA $cuda}: some minutes" >&2
 MAKEFLAGS="${MAKEFLAGS:--j$(nproc)}" CMAKE_POLICY_VERSION_MINIMUM=3.5 \
   "$python" -m pip wheel --quiet --no-deps --no-build-isolation --no-cache-dir --wheel-dir "$work/out" "$source" >"$work/log" 2>&1 || {
-  tail -n 60 "$work/log" >&2
+  grep -m 20 -A 3 -E 'error:|Error [0-9]|CMake Error' "$work/log" >&2 || tail -n 60 "$work/log" >&2
   exit 1
 }
 mv "$work"/out/horovod-*.whl "$folder/"
