@@ -18,6 +18,9 @@ test: ## All that CI runs; installs what it needs
 test-all: ## `test` with many more cases for each property
 	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format docs layers shell lint library rust runtime preflight image package output guard deny
 
+cluster: ## A Kubernetes of four nodes to play with, for as long as its shell is open; needs root
+	@IMAGES="$${IMAGES:-$$(tests/cluster/image.sh)}" tests/cluster/up.sh
+
 bless: ## Write the snapshots and rendered examples anew; then read the diff
 	KHOROVOD_BLESS=1 INSTA_UPDATE=always cargo test --locked
 

@@ -52,6 +52,9 @@ preflight() {
     python3 tests/preflight/checks.py && CASES=tests/preflight tests/runtime/run.sh
 }
 
+# Every example and fault on a Kubernetes of our own.
+cluster() { KHOROVOD=$(shipped) tests/cluster/test.sh; }
+
 # With a build of what is in it, so that nothing a user needs is left out.
 package() { cargo package --locked --allow-dirty; }
 

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Gives every object of every example, and of every spec of tests/problems that renders, to an API server, which checks
+them strictly and keeps nothing: accept.py MINOR."""
+import glob
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def main(minor):
+    files = sorted(glob.glob(f"{ROOT}/examples/*/job.yaml") + glob.glob(f"{ROOT}/tests/problems/*.yaml"))
+    subprocess.run(["kubectl", "create", "namespace", "accept"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["kubectl", "-n", "accept", "create", "serviceaccount", "default"], capture_output=True)
+    objects = failures = texts = 0
+    for file in files:
+        rendered = subprocess.run([os.environ["KHOROVOD"], "render", "-q", "-n", "accept", "--kube-version", minor, file],
+                                  capture_output=True, text=True, env=dict(os.environ, KHOROVOD_SSH_SEED="5" * 64))
+        if rendered.returncode:
+            # A spec of tests/problems that is there to be refused.
+            if "/examples/" in file:
+                failures += 1
+                print(f"FAIL  {file}: {rendered.stderr}")
+            continue
+        said = subprocess.run(["kubectl", "apply", "-n", "accept", "--dry-run=server", "--validate=strict", "-f", "-"],
+                              input=rendered.stdout, capture_output=True, text=True)
+        texts += 1
+        objects += said.stdout.count("(server dry run)")
+        if said.returncode or "Warning" in said.stderr:
+            failures += 1
+            print(f"FAIL  {os.path.relpath(file, ROOT)}: {said.stderr.strip()}")
+    print(f"Kubernetes {minor}: {objects} objects of {texts} specs accepted, {failures} specs failed")
+    return bool(failures or objects < 300)
+
+
+sys.exit(main(sys.argv[1]))

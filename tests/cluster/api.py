@@ -1,0 +1,113 @@
+"""The cluster's API, for tests: plain requests and watches that keep what they saw."""
+import json
+import os
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.request
+
+SERVER = "https://10.100.0.1:6443"
+
+
+class Cluster:
+    """One user's way to the API server."""
+
+    def __init__(self, token="admin"):
+        self.token = token
+        self.trust = ssl.create_default_context(cafile=f"{os.environ['STATE']}/pki/apiserver.crt")
+
+    def open(self, method, path, body=None, kind="application/json", timeout=30):
+        request = urllib.request.Request(SERVER + path, method=method, headers={
+            "Authorization": f"Bearer {self.token}", "Content-Type": kind})
+        data = None if body is None else json.dumps(body).encode()
+        return urllib.request.urlopen(request, data, timeout=timeout, context=self.trust)
+
+    def call(self, method, path, body=None, kind="application/json"):
+        with self.open(method, path, body, kind) as answer:
+            return json.load(answer)
+
+    def get(self, path):
+        """The object at a path, or None."""
+        try:
+            return self.call("GET", path)
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def text(self, path):
+        with self.open("GET", path) as answer:
+            return answer.read().decode(errors="replace")
+
+    def watch(self, path, **options):
+        return Watch(self, path, **options)
+
+
+class Watch:
+    """Every object under a path as it is now; `seen(time, event, object)` hears of each change."""
+
+    def __init__(self, cluster, path, seen=None):
+        self.cluster, self.path, self.seen = cluster, path, seen
+        self.objects, self.lock, self.failure = {}, threading.Lock(), None
+        self.version = None
+        self.list()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def list(self):
+        answer = self.cluster.call("GET", self.path)
+        found = {self.key(o): o for o in answer["items"]}
+        gone = set(self.objects) - set(found)
+        for key in gone:
+            self.take("DELETED", self.objects[key])
+        for thing in found.values():
+            self.take("ADDED", thing)
+        self.version = answer["metadata"]["resourceVersion"]
+
+    def key(self, thing):
+        return thing["metadata"].get("namespace"), thing["metadata"]["name"]
+
+    def take(self, event, thing):
+        now = time.time()
+        with self.lock:
+            if event == "DELETED":
+                self.objects.pop(self.key(thing), None)
+            else:
+                self.objects[self.key(thing)] = thing
+        if self.seen:
+            self.seen(now, event, thing)
+
+    def run(self):
+        failures = 0
+        while True:
+            try:
+                join = "&" if "?" in self.path else "?"
+                path = f"{self.path}{join}watch=1&allowWatchBookmarks=true&resourceVersion={self.version}"
+                with self.cluster.open("GET", path, timeout=600) as lines:
+                    failures = 0
+                    for line in lines:
+                        change = json.loads(line)
+                        if change["type"] == "ERROR":
+                            break
+                        self.version = change["object"]["metadata"]["resourceVersion"]
+                        if change["type"] != "BOOKMARK":
+                            self.take(change["type"], change["object"])
+                self.list()
+            except Exception as error:  # the API server may be away for a while
+                failures += 1
+                if failures > 120:
+                    self.failure = error
+                    return
+                time.sleep(0.5)
+                try:
+                    self.list()
+                except Exception:
+                    pass
+
+    def alive(self):
+        return self.failure is None
+
+    def all(self, namespace=None):
+        with self.lock:
+            return [o for (space, _), o in self.objects.items() if namespace in (None, space)]

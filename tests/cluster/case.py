@@ -1,0 +1,289 @@
+"""A case: one namespace of the cluster, what happens in it, and the verbs that tests use there."""
+import calendar
+import json
+import os
+import re
+import subprocess
+import tempfile
+import time
+
+import api
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+KHOROVOD = os.environ["KHOROVOD"]
+IMAGE = os.environ["IMAGE"]
+# What khorovod's documentation names for deletion.
+KINDS = "statefulset,job,service,configmap,secret,networkpolicy,serviceaccount,role,rolebinding"
+
+
+class Failed(Exception):
+    """What a test found."""
+
+
+class Play:
+    """A test: what it is called, what it does with its case, what Pod Security its namespace enforces, and whether it
+    disturbs others, so that it plays alone."""
+
+    def __init__(self, name, act, level="restricted", alone=False):
+        self.name, self.act, self.level, self.alone = name, act, level, alone
+
+
+def play(level="restricted", alone=False):
+    """Marks a function as a Play."""
+    def mark(act):
+        return Play(act.__name__.replace("_", "-"), act, level, alone)
+    return mark
+
+
+def marked(module):
+    return [thing for thing in vars(module).values() if isinstance(thing, Play)]
+
+
+def run(*command, text=None, check=True):
+    done = subprocess.run(command, input=text, text=True, capture_output=True)
+    if check and done.returncode:
+        raise Failed(f"{' '.join(command[:6])} ended with {done.returncode}: {(done.stderr or done.stdout).strip()}")
+    return done
+
+
+def seconds(stamp):
+    return calendar.timegm(time.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ"))
+
+
+def owner(pod):
+    return pod["metadata"]["labels"].get("app.kubernetes.io/component", "")
+
+
+def ready(pod):
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in pod.get("status", {}).get("conditions", []))
+
+
+def ended(pod):
+    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+
+
+def devices(pod):
+    """What the scheduler counts for a pod: nothing before it has a node, nothing after its end."""
+    if ended(pod) or not pod["spec"].get("nodeName"):
+        return 0
+    asked = (c["resources"].get("requests", {}) for c in pod["spec"]["containers"] if c.get("resources"))
+    return sum(int(count) for r in asked for name, count in r.items() if "/" in name and not name.startswith("rdma/"))
+
+
+def merge(under, over):
+    """JSON merge patch, without removal."""
+    if not (isinstance(under, dict) and isinstance(over, dict)):
+        return over
+    return under | {key: merge(under.get(key), value) for key, value in over.items()}
+
+
+def job(name="sum", seconds=0, code=0, spec=None):
+    """A small job whose ranks add up their numbers, go on for some seconds, and end with a code."""
+    with open(os.path.join(HERE, "programs", "sum.py")) as file:
+        program = file.read()
+    return {"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": name}, "spec": merge({
+        "image": IMAGE,
+        "command": ["python3", "/programs/sum.py"],
+        "code": {"mountPath": "/programs", "files": {"sum.py": program}},
+        "env": {"SUM_SECONDS": str(seconds), "SUM_CODE": str(code)},
+        "workers": {"replicas": 2, "gpus": 4, "slots": 1, "cpu": "1", "memory": "1Gi"},
+        "launcher": {"retries": 0},
+    }, spec or {})}
+
+
+SHAPES = {"set": {}, "job": {"workers": {"controller": "Job"}}}
+
+
+class World:
+    """What all cases share: the watches, and who hears of what they see."""
+
+    def __init__(self):
+        self.cluster = api.Cluster()
+        self.cases = {}
+        self.pods = self.cluster.watch("/api/v1/pods", seen=self.tell)
+        self.jobs = self.cluster.watch("/apis/batch/v1/jobs")
+
+    def tell(self, now, event, pod):
+        case = self.cases.get(pod["metadata"]["namespace"])
+        if case:
+            case.hear(now, event, pod)
+
+
+class Case:
+    def __init__(self, world, name, level="restricted"):
+        self.world, self.cluster, self.namespace = world, world.cluster, name
+        self.held, self.most, self.changes = {}, 0, [(time.time(), 0)]
+        self.starts, self.most_ready = [], 0
+        self.folder = tempfile.mkdtemp(prefix=f"{name}-")
+        self.notes = []
+        world.cases[name] = self
+        self.cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": {
+            "pod-security.kubernetes.io/enforce": level}}})
+        # kubectl refuses what it may not find yet.
+        self.until("the namespace's account", lambda: self.get("v1", "serviceaccounts", "default"), 20)
+
+    # What the watch says.
+
+    def hear(self, now, event, pod):
+        name = pod["metadata"]["uid"]
+        if event == "ADDED" and name not in self.held:
+            self.starts.append((now, pod["metadata"]["name"]))
+        self.held[name] = 0 if event == "DELETED" else devices(pod)
+        total = sum(self.held.values())
+        if total != self.changes[-1][1]:
+            self.changes.append((now, total))
+        self.most = max(self.most, total)
+        self.most_ready = max(self.most_ready, sum(map(ready, self.workers())))
+
+    def freed(self):
+        """When the scheduler last began to count no device for this case."""
+        return self.changes[-1][0] if self.changes[-1][1] == 0 else None
+
+    def pods(self, component=None):
+        return [p for p in self.world.pods.all(self.namespace) if component in (None, owner(p))]
+
+    def workers(self):
+        return self.pods("worker")
+
+    def jobs(self):
+        return self.world.jobs.all(self.namespace)
+
+    def launcher(self, run=None):
+        """The newest pod that launches: the launcher's, or index 0 of an Indexed Job."""
+        found = [p for p in self.pods() if (owner(p) == "launcher" or p["metadata"]["labels"].get(
+            "batch.kubernetes.io/job-completion-index") == "0")
+                 and run in (None, p["metadata"]["labels"].get("khorovod.dev/run"))]
+        return max(found, key=lambda p: p["metadata"]["creationTimestamp"], default=None)
+
+    # What a person does.
+
+    def render(self, job, spec=None, sets=(), metadata=None):
+        """The text of a job file or a spec as khorovod renders it for here."""
+        command = [KHOROVOD, "render", "-q", "-n", self.namespace]
+        overlay = {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
+        if overlay:
+            path = os.path.join(self.folder, "overlay.json")
+            with open(path, "w") as file:
+                json.dump(overlay, file)
+            command += ["-f", path]
+        for item in sets:
+            command += ["--set", item]
+        environment = dict(os.environ, KHOROVOD_SSH_SEED="5" * 64)
+        done = subprocess.run(command + [job if isinstance(job, str) else "-"], capture_output=True, text=True, env=environment,
+                              input=None if isinstance(job, str) else json.dumps(job))
+        if done.returncode:
+            raise Failed(f"khorovod render ended with {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def kubectl(self, *words, text=None, check=True):
+        return run("kubectl", "-n", self.namespace, *words, text=text, check=check)
+
+    def apply(self, text, *words):
+        return self.kubectl("apply", "--validate=strict", "-f", "-", *words, text=text).stdout
+
+    def dry_run(self, text):
+        return self.apply(text, "--dry-run=server")
+
+    def delete(self, job):
+        """As docs/runtime.md says."""
+        return self.kubectl("delete", "-l", f"khorovod.dev/job={job}", KINDS)
+
+    def execute(self, pod, script, container=None):
+        return self.kubectl("exec", pod, *(["-c", container] if container else []), "--", "/bin/bash", "-c", script,
+                            check=False)
+
+    def get(self, version, kind, name):
+        root = "/api/" if version == "v1" else "/apis/"
+        return self.cluster.get(f"{root}{version}/namespaces/{self.namespace}/{kind}/{name}")
+
+    def patch(self, version, kind, name, change, subresource=""):
+        root = "/api/" if version == "v1" else "/apis/"
+        return self.cluster.call("PATCH", f"{root}{version}/namespaces/{self.namespace}/{kind}/{name}{subresource}", change,
+                                 "application/merge-patch+json")
+
+    # What a test waits for.
+
+    def until(self, what, holds, allowed):
+        end = time.time() + allowed
+        while True:
+            found = holds()
+            if found:
+                return found
+            if time.time() > end:
+                raise Failed(f"no {what} within {allowed} s")
+            time.sleep(0.1)
+
+    def finished(self, allowed, run=None):
+        """Waits for the end of the Job of a run (or of the only one); gives `Complete` or `Failed`."""
+        def look():
+            jobs = [j for j in self.jobs() if run in (None, j["metadata"]["labels"].get("khorovod.dev/run"))]
+            for condition in (c for j in jobs for c in j.get("status", {}).get("conditions", [])):
+                if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
+                    return condition["type"]
+            return None
+        return self.until("end of the job", look, allowed)
+
+    def log(self, pod=None):
+        pod = pod or self.launcher()
+        if pod is None:
+            return ""
+        return self.cluster.text(f"/api/v1/namespaces/{self.namespace}/pods/{pod['metadata']['name']}/log")
+
+    def code(self, pod):
+        for status in pod["status"].get("containerStatuses", []):
+            ended = status["state"].get("terminated")
+            if ended:
+                return ended["exitCode"]
+        return None
+
+    def says(self, pattern, allowed, pod=None):
+        """Waits until the launching pod's log matches; gives the match."""
+        def look():
+            try:
+                return re.search(pattern, self.log(pod))
+            except Exception:
+                return None
+        return self.until(f"line /{pattern}/ of the launcher", look, allowed)
+
+    def check(self, what, holds):
+        if not holds:
+            raise Failed(what)
+
+    def equal(self, what, is_, should):
+        self.check(f"{what}: {is_!r}, not {should!r}", is_ == should)
+
+    def objects(self):
+        """All that is in the namespace and not Kubernetes' own, as kind/name."""
+        found = self.kubectl("get", KINDS + ",pod,pvc", "-o", "name").stdout.split()
+        return sorted(n for n in found if n not in ("configmap/kube-root-ca.crt", "serviceaccount/default"))
+
+    def freed_after(self, moment, allowed=5, settle=20):
+        """Fails unless the devices were free soon after a moment; gives the seconds it took."""
+        self.until("freed devices", self.freed, settle)
+        took = max(0, self.freed() - moment)
+        self.check(f"devices free {took:.1f} s after the end, allowed are {allowed} s", took <= allowed)
+        self.notes.append(f"{self.most} devices free {took:.1f} s after the end")
+        return took
+
+    # What explains a failure.
+
+    def explain(self):
+        lines = []
+        for pod in sorted(self.pods(), key=lambda p: p["metadata"]["creationTimestamp"])[-12:]:
+            lines.append(f"--- pod {pod['metadata']['name']}: {pod.get('status', {}).get('phase')}"
+                         f"{' Ready' if ready(pod) else ''} on {pod['spec'].get('nodeName')}")
+            try:
+                lines += ["    " + line for line in self.log(pod).splitlines()[-25:]]
+            except Exception as error:
+                lines.append(f"    no log: {error}")
+        events = self.cluster.call("GET", f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        events.sort(key=lambda e: e.get("lastTimestamp") or e.get("eventTime") or "")
+        lines.append("--- events")
+        lines += [f"    {e['involvedObject']['kind']}/{e['involvedObject']['name']}: {e['reason']}: {e['message'][:300]}"
+                  for e in events[-25:] if e["reason"] not in ("Scheduled", "Pulled", "Created", "Started", "SuccessfulCreate")]
+        return "\n".join(lines)
+
+    def close(self):
+        self.world.cases.pop(self.namespace, None)
+        self.cluster.call("DELETE", f"/api/v1/namespaces/{self.namespace}", {"gracePeriodSeconds": 0})

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# The first process of a cluster's namespaces: starts the control plane and the nodes, then the command. See up.sh.
+#
+#   10.100.0.1      API server, DNS; 10.100.0.11 and on: nodes
+#   10.101.N.0/24   pods of node N
+#   10.96.0.0/16    Services
+set -euo pipefail
+nodes=${NODES:?}
+mount -t tmpfs -o mode=755 cluster "$STATE"
+mkdir -p "$STATE"/{log,pki,claims,nodes}
+began=$(date +%s%N)
+
+# start NAME COMMAND...: in the background, with a log of its own and its id where faults.py finds it.
+start() {
+    local name=$1
+    shift
+    "$@" >>"$STATE/log/$name" 2>&1 </dev/null &
+    echo $! >"$STATE/$name.pid"
+}
+
+# soon WHAT COMMAND...: waits until it holds.
+soon() {
+    local what=$1 tries=0
+    shift
+    until "$@" >/dev/null 2>&1; do
+        ((++tries < 600)) || {
+            echo "cluster: no $what after a minute; the end of its logs:" >&2
+            tail -n 5 "$STATE"/log/* >&2
+            exit 1
+        }
+        sleep 0.1
+    done
+}
+
+ip link set lo up
+ip link add nodes type bridge
+ip addr add 10.100.0.1/16 dev nodes
+ip link set nodes up
+echo 1 >/proc/sys/net/ipv4/ip_forward
+
+openssl genrsa -out "$STATE/pki/accounts.key" 2048 2>/dev/null
+{
+    echo 'admin,admin,admin,"system:masters"'
+    for ((n = 1; n <= nodes; n++)); do echo "node-$n,system:node:node-$n,node-$n,\"system:nodes\""; done
+} >"$STATE/pki/tokens"
+
+# kubeconfig TOKEN FILE
+kubeconfig() {
+    cat >"$2" <<EOF
+apiVersion: v1
+kind: Config
+clusters: [{name: khorovod, cluster: {server: "https://10.100.0.1:6443", certificate-authority: $STATE/pki/apiserver.crt}}]
+users: [{name: $1, user: {token: $1}}]
+contexts: [{name: khorovod, context: {cluster: khorovod, user: $1}}]
+current-context: khorovod
+EOF
+}
+kubeconfig admin "$STATE/kubeconfig"
+export KUBECONFIG=$STATE/kubeconfig KUBECACHEDIR=$STATE/kubectl PATH=$BIN:$PATH HOME=${HOME:-/root}
+
+cat >"$STATE/apiserver" <<EOF
+exec $BIN/kube-apiserver --etcd-servers=http://127.0.0.1:2379 --advertise-address=10.100.0.1 --cert-dir=$STATE/pki \\
+    --service-cluster-ip-range=10.96.0.0/16 --token-auth-file=$STATE/pki/tokens --authorization-mode=Node,RBAC \\
+    --kubelet-preferred-address-types=InternalIP --enable-admission-plugins=NodeRestriction --allow-privileged \\
+    --service-account-issuer=https://kubernetes.default.svc --service-account-key-file=$STATE/pki/accounts.key \\
+    --service-account-signing-key-file=$STATE/pki/accounts.key \\
+    --default-not-ready-toleration-seconds=5 --default-unreachable-toleration-seconds=5
+EOF
+cat >"$STATE/Corefile" <<EOF
+.:53 {
+    bind 10.100.0.1
+    errors
+    kubernetes cluster.local in-addr.arpa {
+        kubeconfig $STATE/kubeconfig
+        ttl 30
+    }
+    cache 30 {
+        disable success cluster.local
+        disable denial cluster.local
+    }
+}
+EOF
+
+start etcd etcd --data-dir="$STATE/etcd" --unsafe-no-fsync --listen-peer-urls=http://127.0.0.1:2380 --logger=zap
+start apiserver bash "$STATE/apiserver"
+for ((n = 1; n <= nodes; n++)); do
+    kubeconfig "node-$n" "$STATE/nodes/$n.kubeconfig"
+    start "node-$n" unshare --mount --net --pid --fork --kill-child --mount-proc "$HERE/node.sh" "$n"
+    soon "network namespace of node $n" test -e "$STATE/nodes/$n.here"
+    pgrep -P "$(<"$STATE/node-$n.pid")" >"$STATE/nodes/$n.pid"
+    ip link add "node-$n" type veth peer name eth0 netns "$(<"$STATE/nodes/$n.pid")"
+    ip link set "node-$n" master nodes up
+    ip route add "10.101.$n.0/24" via "10.100.0.$((10 + n))"
+done
+soon 'API server' kubectl get --raw /readyz
+kubectl apply --server-side -f "$CACHE/cluster-types-1" -f "$HERE/volcano-podgroup.yaml" >/dev/null
+# Without nodes it is an API server, which accepts or refuses and no more.
+if ((nodes)); then
+    start controllers "$BIN/kube-controller-manager" --kubeconfig="$KUBECONFIG" --leader-elect=false \
+        --root-ca-file="$STATE/pki/apiserver.crt" --service-account-private-key-file="$STATE/pki/accounts.key" \
+        --node-monitor-grace-period=12s --node-monitor-period=2s --terminated-pod-gc-threshold=500
+    start scheduler "$BIN/kube-scheduler" --kubeconfig="$KUBECONFIG" --leader-elect=false
+    start dns "$COREDNS" -conf "$STATE/Corefile"
+    start policy python3 "$HERE/policy.py"
+    for ((n = 1; n <= nodes; n++)); do soon "node-$n" kubectl get node "node-$n"; done
+    "$HERE/devices.sh" "$nodes"
+    soon 'Ready nodes' kubectl wait --for=condition=Ready nodes --all --timeout=1s
+    soon 'default account' kubectl get serviceaccount default
+fi
+
+took=$((($(date +%s%N) - began) / 100000000))
+printf 'cluster: Kubernetes %s, %d nodes Ready after %d.%d s; KUBECONFIG=%s\n' \
+    "${BIN##*-}" "$nodes" $((took / 10)) $((took % 10)) "$KUBECONFIG" >&2
+if (($#)); then "$@"; else bash -i; fi

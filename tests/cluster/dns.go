@@ -1,0 +1,13 @@
+// CoreDNS with the parts that a cluster needs, which builds in a tenth of the time of all of it.
+package main
+
+import (
+	_ "github.com/coredns/coredns/plugin/bind"
+	_ "github.com/coredns/coredns/plugin/cache"
+	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/kubernetes"
+
+	"github.com/coredns/coredns/coremain"
+)
+
+func main() { coremain.Run() }

@@ -1,0 +1,54 @@
+"""However a run ends, the scheduler counts no device for it five seconds later; in both shapes."""
+import re
+import time
+
+from case import SHAPES, Play, job, merge, seconds
+
+
+def success(case, shape):
+    case.apply(case.render(job(seconds=2, spec=shape)))
+    case.equal("the end", case.finished(90), "Complete")
+    case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
+    case.freed_after(stamp(case))
+
+
+def failure(case, shape):
+    case.apply(case.render(job(seconds=2, code=7, spec=shape)))
+    case.equal("the end", case.finished(90), "Failed")
+    case.equal("the launcher's code", case.code(case.launcher()), 42)
+    case.check("the training's code in the log", re.search("training ended with code 7", case.log()))
+    case.freed_after(stamp(case))
+
+
+def deadline(case, shape):
+    case.apply(case.render(job(seconds=600, spec=merge(shape, {"lifecycle": {"deadline": "25s"}}))))
+    case.equal("the end", case.finished(90), "Failed")
+    start = case.jobs()[0]["status"]["startTime"]
+    case.equal("the launcher's code", case.code(case.launcher()), 44)
+    # The launcher looks every five seconds, and MPI is given time to end its ranks.
+    case.freed_after(seconds(start) + 25 + 5)
+
+
+def deletion(case, shape):
+    case.apply(case.render(job(seconds=600, spec=shape)))
+    case.says("launching: mpirun", 60)
+    time.sleep(2)
+    case.equal("devices in use", sum(case.held.values()), 8)
+    began = time.time()
+    case.delete("sum")
+    case.freed_after(began)
+    case.until("end of all pods", lambda: not case.pods(), 130)
+    case.equal("left", case.objects(), [])
+
+
+def stamp(case):
+    return float(re.search(r"ranks end at ([0-9.]+)", case.log())[1])
+
+
+def both(act):
+    return [Play(f"free-after-{act.__name__}-{name}", lambda case, shape=shape: act(case, shape))
+            for name, shape in SHAPES.items()]
+
+
+def plays():
+    return [play for act in (success, failure, deadline, deletion) for play in both(act)]

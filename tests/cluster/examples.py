@@ -1,0 +1,126 @@
+"""Every example of examples/ on the cluster, as examples.toml says."""
+import os
+import re
+import time
+import tomllib
+
+from case import HERE, IMAGE, KHOROVOD, ROOT, Failed, Play, run
+
+SCENARIOS = os.path.join(HERE, "examples.toml")
+
+
+def scenarios():
+    with open(SCENARIOS, "rb") as file:
+        said = tomllib.load(file)
+    there = {name for name in os.listdir(os.path.join(ROOT, "examples")) if os.path.isdir(os.path.join(ROOT, "examples", name))}
+    for name in sorted(there | set(said)):
+        yield name, said.get(name) if name in there else None
+
+
+def overlay(scenario):
+    """What is laid over the example: an image that is here, and a program where its own is not."""
+    spec = dict(scenario.get("spec", {}))
+    if "dry" not in scenario:
+        spec["image"] = IMAGE
+    if "program" in scenario:
+        with open(os.path.join(HERE, "programs", scenario["program"])) as file:
+            spec["code"] = {"mountPath": "/programs", "files": {scenario["program"]: file.read()}}
+        spec.setdefault("command", ["python3", f"/programs/{scenario['program']}"])
+    return spec
+
+
+def example(name, scenario):
+    """The case of one example."""
+    def play(case):
+        if scenario is None:
+            raise Failed("examples/ and examples.toml do not name the same")
+        if "given" in scenario:
+            case.kubectl("apply", "-f", "-", text=scenario["given"])
+        volumes(case, **scenario.get("volumes", {}))
+        if scenario.get("does") == "keygen":
+            case.kubectl("apply", "-f", "-", text=run(KHOROVOD, "keygen", "mnist-keys").stdout)
+        there = case.objects()
+        text = case.render(os.path.join(ROOT, "examples", name, "job.yaml"), overlay(scenario))
+        case.dry_run(text)
+        if "dry" in scenario:
+            case.notes.append(f"dry run only: {scenario['dry']}")
+            return
+        case.apply(text)
+        live(case, scenario)
+        again(case, text)
+        case.delete(re.search(r"khorovod.dev/job: (\S+)", text)[1])
+        case.until("end of all pods", lambda: not case.pods(), 40)
+        left = [re.sub("-[a-z0-9]{6}-worker", "-RUN-worker", thing) for thing in case.objects() if thing not in there]
+        case.equal("what deletion leaves", left, scenario.get("left", []))
+
+    return Play(f"example-{name}", play, scenario.get("level", "restricted") if scenario else "restricted")
+
+
+def live(case, scenario):
+    """From apply to freed devices."""
+    if scenario.get("does") in DOES:
+        DOES[scenario["does"]](case)
+    ends = case.finished(scenario.get("within", 240))
+    log = case.log()
+    case.equal("the end", ends, scenario.get("ends", "Complete"))
+    for pattern in scenario["prints"]:
+        case.check(f"the launcher's log does not match /{pattern}/", re.search(pattern, log))
+    case.equal("workers that became Ready", case.most_ready, scenario["ready"])
+    case.equal("devices that the scheduler counted", case.most, scenario.get("devices", 0))
+    stamp = re.search(r"ranks end at ([0-9.]+)", log)
+    if stamp and case.most:
+        case.freed_after(float(stamp[1]))
+
+
+def volumes(case, count=0, **of):
+    """Volumes for claims of a class that nobody provides here: folders that every node sees."""
+    for index in range(count):
+        name = f"{case.namespace}-{index}"
+        case.cluster.call("POST", "/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": {
+            "capacity": {"storage": of["size"]}, "accessModes": [of.get("mode", "ReadWriteOnce")],
+            "storageClassName": of["class"], "hostPath": {"path": folder(name)}}})
+
+
+def folder(name):
+    path = os.path.join(os.environ["STATE"], "claims", name)
+    os.makedirs(path)
+    os.chmod(path, 0o777)
+    return path
+
+
+def work_by_hand(case):
+    """mpirun typed into the launcher, with nothing but the hostfile."""
+    case.says("ready: 2 workers", 60)
+    name = case.launcher()["metadata"]["name"]
+    said = case.execute(name, "mpirun --hostfile /horovod/generated/hostfile hostname")
+    case.equal("hosts that answer by hand", sorted(h[-8:] for h in said.stdout.split()), ["worker-0", "worker-1"])
+
+
+def scale_to_three(case):
+    case.says("a world of 2", 90)
+    name = case.workers()[0]["metadata"]["ownerReferences"][0]["name"]
+    case.kubectl("scale", "statefulset", name, "--replicas=3")
+
+
+def let_go(case):
+    """What Kueue does when the quota has room."""
+    job = case.until("suspended Job", case.jobs, 10)[0]
+    time.sleep(2)
+    case.equal("pods of a suspended Job", case.pods(), [])
+    case.patch("batch/v1", "jobs", job["metadata"]["name"], {"spec": {"suspend": False}})
+
+
+DOES = {act.__name__: act for act in (work_by_hand, scale_to_three, let_go)}
+
+
+def again(case, text):
+    """The same text once more, after the end: nothing changes and nothing starts."""
+    before, starts = case.objects(), len(case.starts)
+    changed = [line for line in case.apply(text).splitlines() if not line.endswith(" unchanged")]
+    case.equal("objects that the same text changed", changed, [])
+    case.equal("pods that it started", case.starts[starts:], [])
+    case.equal("objects after the same text", case.objects(), before)
+
+
+def plays():
+    return [example(name, scenario) for name, scenario in scenarios()]

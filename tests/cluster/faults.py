@@ -1,0 +1,241 @@
+"""What goes wrong in clusters, and how each of it ends: as docs/runtime.md says, within its bound, with no device kept."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+from case import SHAPES, Failed, Play, job, merge, play
+
+STATE = os.environ["STATE"]
+
+
+def pid(name):
+    with open(f"{STATE}/{name}") as file:
+        return int(file.read())
+
+
+def evict(case, pod):
+    name = pod["metadata"]["name"]
+    case.cluster.call("POST", f"/api/v1/namespaces/{case.namespace}/pods/{name}/eviction", {
+        "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": case.namespace}})
+
+
+def running(case, spec=None, seconds=15):
+    """Applies a job and waits until its ranks run."""
+    text = case.render(job(seconds=seconds, spec=merge({"launcher": {"retries": 2}}, spec or {})))
+    case.apply(text)
+    case.says("launching: mpirun", 90)
+    time.sleep(2)
+
+
+def trained(case, within=120):
+    case.equal("the end", case.finished(within), "Complete")
+    log = case.log()
+    case.check("the ranks' sum", "sum of 2 ranks: 1" in log)
+    case.freed_after(float(re.findall(r"ranks end at ([0-9.]+)", log)[-1]))
+
+
+def failed(case, within, *words):
+    """Failed for good, with words that say why, and nothing kept."""
+    case.equal("the end", case.finished(within), "Failed")
+    case.equal("the launcher's code", case.code(case.launcher()), 42)
+    for pattern in words:
+        case.check(f"the launcher's log does not match /{pattern}/", re.search(pattern, case.log()))
+    case.until("freed devices", case.freed, 10)
+
+
+def worker_evicted(case, shape):
+    running(case, shape)
+    launching = case.launcher()["metadata"]["uid"]
+    victim = next(p for p in case.workers() if p["metadata"]["uid"] != launching)
+    evict(case, victim)
+    case.says("attempt 1 of 3 failed", 60)
+    trained(case)
+
+
+def launcher_evicted(case, shape):
+    running(case, shape)
+    evicted = case.launcher()
+    evict(case, evicted)
+    case.until("another launcher", lambda: case.launcher() and case.launcher()["metadata"]["uid"] != evicted["metadata"]["uid"], 60)
+    trained(case)
+
+
+@play()
+def launcher_killed_again_and_again(case):
+    """As by the kernel, for memory: each death counts, and the last launcher gives the devices back."""
+    running(case, {"launcher": {"retries": 1}}, seconds=600)
+    for deaths in (1, 2):
+        victim = case.launcher()
+        os.kill(first_process(victim), signal.SIGKILL)
+        case.until("another launcher", lambda: case.launcher()["metadata"]["uid"] != victim["metadata"]["uid"], 90)
+        case.equal("how it died", case.until("its code", lambda: case.code(next(
+            p for p in case.pods("launcher") if p["metadata"]["uid"] == victim["metadata"]["uid"])), 10), 137)
+        if deaths == 1:
+            case.says("launching: mpirun", 90)
+    failed(case, 90, "2 launchers died, and retries are 1", "released the workers")
+
+
+def first_process(pod):
+    """The id, here, of the first process of a pod's container."""
+    uid = pod["metadata"]["uid"]
+    for folder in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{folder}/cgroup") as groups, open(f"/proc/{folder}/status") as status, \
+                    open(f"/proc/{folder}/cmdline") as command:
+                if uid in groups.read() and re.search(r"^NSpid:.*\t1$", status.read(), re.M) and "launcher.sh" in command.read():
+                    return int(folder)
+        except (OSError, ValueError):
+            continue
+    raise Failed(f"no process of pod {pod['metadata']['name']}")
+
+
+@play()
+def image_missing(case):
+    """The workers' image is nowhere; the launcher's is here. It waits, names them and frees the one that was born."""
+    image = job()["spec"]["image"]
+    case.apply(case.render(job(spec={"image": "khorovod.test/nowhere:1", "launcher": {"image": image, "waitTimeout": "15s"}})))
+    failed(case, 60, r"2 of 2 workers did not answer on port 2222 within 15 s: sum-\w+-worker-0.sum sum-\w+-worker-1.sum")
+
+
+@play()
+def devices_not_enough(case):
+    """Half of the workers find room. The job waits as long as it may, says who is missing and frees the other half."""
+    case.apply(case.render(job(spec={"workers": {"gpuResource": "khorovod.test/scarce", "gpus": 2, "replicas": 8}, "launcher": {"waitTimeout": "20s"}})))
+    case.says(r"waiting for \d of 8 workers", 60)
+    failed(case, 90, r"\d of 8 workers did not answer on port 2222 within 20 s")
+
+
+@play()
+def claim_unbound(case):
+    """No pod starts, the scheduler counts nothing, and the deadline ends it."""
+    storage = [{"name": "data", "mountPath": "/data", "claim": {
+        "size": "1Gi", "storageClass": "nobody-makes-these", "accessModes": ["ReadWriteMany"]}}]
+    text = case.render(job(spec={"storage": storage, "lifecycle": {"deadline": "5s"}}))
+    case.apply(text)
+    pod = case.until("pending launcher", case.launcher, 10)
+    case.until("event that says why", lambda: "unbound" in str(case.cluster.call(
+        "GET", f"/api/v1/namespaces/{case.namespace}/events?fieldSelector=involvedObject.name={pod['metadata']['name']}")), 20)
+    case.equal("devices that the scheduler counted", case.most, 0)
+
+
+@play()
+def twenty_jobs(case):
+    """Twenty small ones at once in one namespace."""
+    texts = [case.render(job(name=f"small-{n}", spec={"workers": {"replicas": 1}, "env": {"N": str(n)}})) for n in range(20)]
+    began = time.time()
+    case.apply("\n---\n".join(texts))
+
+    def ends():
+        found = [c["type"] for j in case.jobs() for c in j.get("status", {}).get("conditions", []) if c["type"] in ("Complete", "Failed")]
+        return found if len(found) == 20 else None
+    case.equal("the ends", case.until("end of twenty jobs", ends, 240), ["Complete"] * 20)
+    case.notes.append(f"all done after {time.time() - began:.0f} s")
+    case.until("freed devices", case.freed, 10)
+
+
+@play()
+def quota(case):
+    """A quota with room for one worker of two."""
+    case.kubectl("create", "quota", "few", "--hard=requests.nvidia.com/gpu=4")
+    case.apply(case.render(job(spec={"launcher": {"waitTimeout": "15s"}})))
+    failed(case, 60, r"1 of 2 workers did not answer on port 2222 within 15 s: sum-\w+-worker-1.sum")
+
+
+@play()
+def no_right_to_create_roles(case):
+    """The StatefulSet shape says so; the Job shape runs."""
+    case.kubectl("create", "rolebinding", "kim", "--clusterrole=edit", "--user=kim")
+    refused = case.kubectl("apply", "--as=kim", "-f", "-", text=case.render(job(name="roles")), check=False)
+    case.check("kubectl did not refuse the Role", refused.returncode and "cannot create resource \"roles\"" in refused.stderr)
+    case.apply(case.render(job(spec=SHAPES["job"])), "--as=kim")
+    case.until("end of both", lambda: len([j for j in case.jobs() if j.get("status", {}).get("conditions")]) == 2, 90)
+    log = case.log(next(p for p in case.pods("launcher")))
+    case.check("the launcher's hint", re.search("its ServiceAccount needs get and patch on statefulsets/scale", log))
+    case.check("the sum in the Job shape", any("sum of 2 ranks: 1" in case.log(p) for p in case.workers() if "sum-" in p["metadata"]["name"]))
+
+
+@play(alone=True)
+def names_down(case):
+    """DNS is silent for ten seconds while workers come up, and again while ranks run."""
+    dns = pid("dns.pid")
+    os.kill(dns, signal.SIGSTOP)
+    try:
+        case.apply(case.render(job(seconds=20)))
+        time.sleep(10)
+    finally:
+        os.kill(dns, signal.SIGCONT)
+    case.says("launching: mpirun", 90)
+    os.kill(dns, signal.SIGSTOP)
+    try:
+        time.sleep(10)
+    finally:
+        os.kill(dns, signal.SIGCONT)
+    trained(case)
+
+
+@play(alone=True)
+def server_restarted(case):
+    """The API server is away for three seconds while ranks run, and again when the launcher wants to give back."""
+    running(case, seconds=10)
+    restart(3)
+    stamp = case.says(r"ranks end at ([0-9.]+)", 60)
+    case.equal("the end", case.finished(90), "Complete")
+    case.freed_after(float(stamp[1]))
+
+
+def restart(away):
+    os.kill(pid("apiserver.pid"), signal.SIGKILL)
+    time.sleep(away)
+    with open(f"{STATE}/log/apiserver", "a") as log:
+        again = subprocess.Popen(["bash", f"{STATE}/apiserver"], stdout=log, stderr=log, start_new_session=True)
+    with open(f"{STATE}/apiserver.pid", "w") as file:
+        file.write(str(again.pid))
+
+
+def on_the_doomed_node(case, seconds):
+    """A running job with a worker on node 4, which takes no other pods; gives that worker."""
+    patch = {"spec": {"template": {"spec": {"tolerations": [{"key": "khorovod.test/doomed", "operator": "Exists"}]}}}}
+    running(case, {"workers": {"replicas": 4}, "patches": [{"target": {"kind": "StatefulSet"}, "patch": patch}]}, seconds)
+    return next(p for p in case.workers() if p["spec"]["nodeName"] == "node-4")
+
+
+@play(alone=True)
+def kubelet_killed(case):
+    """A node falls silent while its containers run on: so does the training, and the devices come back with the node."""
+    on_the_doomed_node(case, 15)
+    open(f"{STATE}/nodes/4.stop", "w").close()
+    os.kill(pid("nodes/4.kubelet"), signal.SIGKILL)
+    try:
+        case.says("sum of 4 ranks: 6", 60)
+        case.says("released the workers", 20)
+    finally:
+        os.remove(f"{STATE}/nodes/4.stop")
+    case.equal("the end", case.finished(30), "Complete")
+    case.until("freed devices", case.freed, 60)
+
+
+@play(alone=True)
+def node_lost(case):
+    """A node dies with a worker. Somebody tells the cluster so, as docs of Kubernetes say; the worker starts elsewhere and
+    the launcher tries again."""
+    victim = on_the_doomed_node(case, 20)
+    began = time.time()
+    os.kill(pid("nodes/4.pid"), signal.SIGKILL)
+    case.says("lost worker " + victim["metadata"]["name"], 60)
+    case.notes.append(f"noticed after {time.time() - began:.0f} s")
+    case.until("end of its node", lambda: not ready_node("node-4", case), 60)
+    case.kubectl("taint", "node", "node-4", "node.kubernetes.io/out-of-service=gone:NoExecute")
+    case.equal("the end", case.finished(120), "Complete")
+    case.until("freed devices", case.freed, 10)
+
+
+def ready_node(name, case):
+    conditions = case.cluster.get(f"/api/v1/nodes/{name}")["status"]["conditions"]
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+def plays():
+    return [Play(f"{act.__name__.replace('_', '-')}-{name}", lambda case, act=act, shape=shape: act(case, shape))
+            for act in (worker_evicted, launcher_evicted) for name, shape in SHAPES.items()]

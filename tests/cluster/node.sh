@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# One node: containerd and kubelet in mount, network and process namespaces of their own. node.sh NUMBER; see control.sh.
+set -euo pipefail
+n=$1
+# What programs write to fixed places stays here.
+mount --make-rshared /
+mount -t tmpfs -o mode=755 node /run
+mkdir -p /run/written /run/work /run/containerd /run/kubelet
+mount -t overlay -o lowerdir=/var,upperdir=/run/written,workdir=/run/work node /var
+
+# A large machine, as GPU nodes are: kubelet counts these and limits are far away.
+mount -t tmpfs node /sys/devices/system/node
+mount -t tmpfs node /sys/devices/system/cpu
+mkdir /sys/devices/system/cpu/cpu{0..1023}
+sed 's/^MemTotal:.*/MemTotal: 34359738368 kB/' /proc/meminfo >/run/meminfo
+mount --bind /run/meminfo /proc/meminfo
+
+touch "$STATE/nodes/$n.here"
+until ip link show eth0 >/dev/null 2>&1; do sleep 0.05; done
+ip link set lo up
+ip addr add "10.100.0.$((10 + n))/16" dev eth0
+ip link set eth0 up
+ip route add default via 10.100.0.1
+echo 1 >/proc/sys/net/ipv4/ip_forward
+# The one Service with an address of its own that pods use.
+nft -f - <<EOF
+table ip services {
+    chain pods { type nat hook prerouting priority -100; ip daddr 10.96.0.1 tcp dport 443 dnat to 10.100.0.1:6443; }
+    chain node { type nat hook output priority -100; ip daddr 10.96.0.1 tcp dport 443 dnat to 10.100.0.1:6443; }
+}
+EOF
+
+mkdir /run/cni
+cat >/run/cni/pods.conflist <<EOF
+{"cniVersion": "0.4.0", "name": "pods", "plugins": [
+  {"type": "ptp", "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.101.$n.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}}
+]}
+EOF
+cat >/run/containerd.toml <<EOF
+version = 2
+root = "/run/images"
+disabled_plugins = ["io.containerd.internal.v1.opt"]
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "khorovod.test/pause:1"
+  restrict_oom_score_adj = true
+  disable_apparmor = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "/run/cni"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+EOF
+cat >/run/kubelet.yaml <<EOF
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+cgroupDriver: cgroupfs
+cgroupRoot: /$CLUSTER/node-$n
+failCgroupV1: false
+failSwapOn: false
+enforceNodeAllocatable: []
+evictionHard: {memory.available: "0%", nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%"}
+imageGCHighThresholdPercent: 100
+containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
+clusterDNS: [10.100.0.1]
+clusterDomain: cluster.local
+resolvConf: /run/resolv.conf
+nodeStatusUpdateFrequency: 4s
+EOF
+# The fourth is there to fail.
+((n < 4)) || echo 'registerWithTaints: [{key: khorovod.test/doomed, effect: NoSchedule}]' >>/run/kubelet.yaml
+echo 'options ndots:5' >/run/resolv.conf
+
+for controller in /sys/fs/cgroup/*/; do
+    # Version 1 has a tree for each controller; version 2 one, which kubelet makes.
+    [[ ! -e $controller/tasks ]] || mkdir -p "$controller/$CLUSTER/node-$n"
+done
+[[ ! -e /sys/fs/cgroup/cgroup.controllers ]] || mkdir -p "/sys/fs/cgroup/$CLUSTER/node-$n"
+"$HERE/images.sh" node
+containerd --config /run/containerd.toml >"$STATE/log/containerd-$n" 2>&1 &
+# Where it dies it starts again, as under any supervisor; a fault stops it for as long as the file is there.
+while :; do
+    [[ -e $STATE/nodes/$n.stop ]] || "$BIN/kubelet" --config=/run/kubelet.yaml --hostname-override="node-$n" \
+        --node-ip="10.100.0.$((10 + n))" --kubeconfig="$STATE/nodes/$n.kubeconfig" --root-dir=/run/kubelet --cert-dir=/run/kubelet/pki &
+    echo $! >"$STATE/nodes/$n.kubelet"
+    wait $! || true
+    sleep 0.5
+done

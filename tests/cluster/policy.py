@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Holds the cluster's NetworkPolicies: translates ingress rules into nftables on every node.
+
+What it does not understand makes it stop, and the cluster's tests with it: a rule must not seem to hold.
+"""
+import os
+import subprocess
+import sys
+import time
+
+import api
+
+STATE = os.environ["STATE"]
+
+
+def chosen(selector, labels):
+    unknown = set(selector) - {"matchLabels"}
+    if unknown:
+        raise SystemExit(f"a selector has {unknown}, which policy.py does not know")
+    return all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
+
+
+def address(pod):
+    return None if pod["spec"].get("hostNetwork") else pod.get("status", {}).get("podIP")
+
+
+def ports(rule, pod):
+    """nftables matches of a rule's ports."""
+    if not rule.get("ports"):
+        return [""]
+    named = {p.get("name"): p["containerPort"] for c in pod["spec"]["containers"] for p in c.get("ports", [])}
+    return [f"{p.get('protocol', 'TCP').lower()} dport {named.get(p['port'], p['port'])} " for p in rule["ports"]]
+
+
+def sources(rule, namespace, pods):
+    """nftables matches of where a rule lets traffic come from."""
+    if "from" not in rule:
+        return [""]
+    found = set()
+    for peer in rule["from"]:
+        if set(peer) != {"podSelector"}:
+            raise SystemExit(f"a policy lets in {peer}, which policy.py does not know")
+        found |= {address(p) for p in pods if p["metadata"]["namespace"] == namespace
+                  and chosen(peer["podSelector"], p["metadata"].get("labels", {}))}
+    found.discard(None)
+    return [f"ip saddr {{ {', '.join(sorted(found))} }} "] if found else []
+
+
+def ruleset(policies, pods):
+    pods = [p for p in pods if address(p) and p.get("status", {}).get("phase") in ("Pending", "Running")]
+    chains, jumps = [], []
+    for pod in sorted(pods, key=address):
+        namespace, labels = pod["metadata"]["namespace"], pod["metadata"].get("labels", {})
+        mine = [p["spec"] for p in policies
+                if p["metadata"]["namespace"] == namespace and chosen(p["spec"]["podSelector"], labels)]
+        if not mine:
+            continue
+        if any("Egress" in p.get("policyTypes", []) for p in mine):
+            raise SystemExit("a policy limits egress, which policy.py does not know")
+        rules = [f"{source}{port}accept" for p in mine for rule in p.get("ingress", [])
+                 for source in sources(rule, namespace, pods) for port in ports(rule, pod)]
+        chain = "pod-" + address(pod).replace(".", "-")
+        chains.append(f"chain {chain} {{ {'; '.join(rules + ['drop'])}; }}")
+        jumps.append(f"{address(pod)} : jump {chain}")
+    verdict = f"ip daddr vmap {{ {', '.join(jumps)} }};" if jumps else ""
+    return ("table ip policies { }\ndelete table ip policies\ntable ip policies {\n" + "\n".join(chains) +
+            "\nchain pods { type filter hook forward priority 0; ct state established,related accept; "
+            + verdict + " }\n}\n")
+
+
+def main():
+    nodes = [f.removesuffix(".here") for f in os.listdir(f"{STATE}/nodes") if f.endswith(".here")]
+    cluster = api.Cluster()
+    pods, policies = cluster.watch("/api/v1/pods"), cluster.watch("/apis/networking.k8s.io/v1/networkpolicies")
+    held = None
+    while True:
+        wanted = ruleset(policies.all(), pods.all())
+        if wanted != held:
+            for node in nodes:
+                inside = open(f"{STATE}/nodes/{node}.pid").read().strip()
+                subprocess.run(["nsenter", "-t", inside, "-n", "nft", "-f", "-"], input=wanted, text=True, check=True)
+            held = wanted
+        if not (pods.alive() and policies.alive()):
+            sys.exit("a watch ended")
+        time.sleep(0.1)
+
+
+main()

@@ -1,0 +1,37 @@
+"""Every rank adds its number to the others': the sum shows that all of them took part. Plain MPI, no library but libmpi.
+
+SUM_SECONDS: how long to go on; SUM_CODE: what the ranks end with.
+"""
+import ctypes
+import os
+import sys
+import time
+
+mpi = ctypes.CDLL("libmpi.so.40", mode=ctypes.RTLD_GLOBAL)
+
+
+def handle(name):
+    return ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(mpi, name)))
+
+
+world, number = handle("ompi_mpi_comm_world"), ctypes.c_int()
+mpi.MPI_Init(None, None)
+mpi.MPI_Comm_rank(world, ctypes.byref(number))
+rank = number.value
+mpi.MPI_Comm_size(world, ctypes.byref(number))
+size, total = number.value, ctypes.c_int()
+end = time.time() + float(os.environ.get("SUM_SECONDS", 0))
+while True:
+    mpi.MPI_Allreduce(ctypes.byref(ctypes.c_int(rank)), ctypes.byref(total), 1, handle("ompi_mpi_int"), handle("ompi_mpi_op_sum"), world)
+    going = ctypes.c_int(int(time.time() < end))
+    # Rank 0 says when all stop.
+    mpi.MPI_Bcast(ctypes.byref(going), 1, handle("ompi_mpi_int"), 0, world)
+    if not going.value:
+        break
+    time.sleep(0.2)
+if rank == 0:
+    print(f"sum of {size} ranks: {total.value}", flush=True)
+mpi.MPI_Finalize()
+if rank == 0:
+    print(f"ranks end at {time.time():.2f}", flush=True)
+sys.exit(int(os.environ.get("SUM_CODE", 0)))

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Plays tests on a running cluster: run.py [NAME...], all without a name; a name may end in `*`. See README.md."""
+import concurrent.futures
+import fnmatch
+import os
+import sys
+import time
+import traceback
+
+import ends
+import examples
+import faults
+import network
+import rows
+from case import Case, Failed, World, marked
+
+AT_ONCE = int(os.environ.get("AT_ONCE", 6))
+
+
+def act(world, play):
+    """Plays one; gives whether it passed and prints what explains it where not."""
+    began, case, failure = time.time(), None, None
+    try:
+        case = Case(world, play.name, play.level)
+        play.act(case)
+    except Failed as error:
+        failure = str(error)
+    except Exception:
+        failure = traceback.format_exc()
+    took = time.time() - began
+    notes = f"   {'; '.join(case.notes)}" if case and case.notes else ""
+    if failure is None:
+        print(f"ok    {took:6.1f} s  {play.name}{notes}", flush=True)
+    else:
+        try:
+            why = case.explain() if case else ""
+        except Exception as error:
+            why = f"--- no explanation: {error}"
+        print(f"FAIL  {took:6.1f} s  {play.name}: {failure}\n{why}", flush=True)
+    try:
+        if case:
+            case.close()
+    except Exception as error:
+        print(f"      {play.name}: its namespace stays: {error}", flush=True)
+    return failure is None
+
+
+def main(names):
+    every = examples.plays() + ends.plays() + marked(rows) + faults.plays() + marked(faults) + marked(network)
+    chosen = [p for p in every if not names or any(fnmatch.fnmatch(p.name, n) for n in names)]
+    if not chosen:
+        sys.exit(f"no test is called so; there are {' '.join(p.name for p in every)}")
+    world = World()
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        passed = list(pool.map(lambda p: act(world, p), [p for p in chosen if not p.alone]))
+    passed += [act(world, p) for p in chosen if p.alone]
+    print(f"cluster: {sum(passed)} passed, {len(passed) - sum(passed)} failed")
+    sys.exit(not all(passed))
+
+
+main(sys.argv[1:])
