@@ -15,7 +15,7 @@ case_starts_as_fast_as_mpirun() {
   local round from to ours bare follower
   rm -f "$work"/{ours,bare}
   for round in 1 2 3 4 5; do
-    spec 'echo first of the ranks; sleep 8' "rerun: \"$round\""
+    spec 'echo first of the ranks; until [[ -e /tmp/enough ]]; do sleep 0.5; done' "rerun: \"$round\""
     cluster
     : >"$work/launcher.log"
     coproc follower { tail -n +1 -s 0.01 -F "$work/launcher.log"; }
@@ -28,6 +28,8 @@ case_starts_as_fast_as_mpirun() {
     to=$(inside_pod launcher mpirun -np 4 --hostfile /horovod/generated/hostfile --bind-to none --tag-output echo bare |
       first_line ">:bare")
     [[ -z $to ]] || echo $((to - from)) >>"$work/bare"
+    inside_pod worker-0 touch /tmp/enough
+    inside_pod worker-1 touch /tmp/enough
     expect 0
   done
   [[ $(wc -l <"$work/bare") -ge 4 ]] || fail "mpirun by hand failed"
