@@ -21,7 +21,7 @@ def train(state):
         state.commit()
 
 
-state = hvd.elastic.ObjectState(bcast_object=hvd.broadcast_object, get_rank=hvd.rank, step=0)
+state = hvd.elastic.TorchState(step=0)
 train(state)
 if hvd.rank() == 0:
     print(f"counted to {state.step} with {hvd.size()} at the end", flush=True)
