@@ -25,7 +25,7 @@ def running(case, spec=None, seconds=15):
     """Applies a job and waits until its ranks run."""
     text = case.render(job(seconds=seconds, spec=merge({"launcher": {"retries": 2}}, spec or {})))
     case.apply(text)
-    case.says("launching: mpirun", 90)
+    case.says("launching: ", 90)
     time.sleep(2)
 
 
@@ -73,7 +73,7 @@ def launcher_killed_again_and_again(case):
         case.equal("how it died", case.until("its code", lambda: case.code(next(
             p for p in case.pods("launcher") if p["metadata"]["uid"] == victim["metadata"]["uid"])), 10), 137)
         if deaths == 1:
-            case.says("launching: mpirun", 90)
+            case.says("launching: ", 90)
     failed(case, 90, "2 launchers died, and retries are 1", "released the workers")
 
 
@@ -148,7 +148,7 @@ def no_right_to_create_roles(case):
     """The StatefulSet shape says so; the Job shape runs."""
     case.kubectl("create", "rolebinding", "kim", "--clusterrole=edit", "--user=kim")
     refused = case.kubectl("apply", "--as=kim", "-f", "-", text=case.render(job(name="roles")), check=False)
-    case.check("kubectl did not refuse the Role", refused.returncode and "cannot create resource \"roles\"" in refused.stderr)
+    case.check("kubectl did not refuse the Role", refused.returncode and re.search(r'cannot (get|create) resource "roles"', refused.stderr))
     case.apply(case.render(job(spec=SHAPES["job"])), "--as=kim")
     case.until("end of both", lambda: len([j for j in case.jobs() if j.get("status", {}).get("conditions")]) == 2, 90)
     log = case.log(next(p for p in case.pods("launcher")))
@@ -166,7 +166,7 @@ def names_down(case):
         time.sleep(10)
     finally:
         os.kill(dns, signal.SIGCONT)
-    case.says("launching: mpirun", 90)
+    case.says("launching: ", 90)
     os.kill(dns, signal.SIGSTOP)
     try:
         time.sleep(10)
