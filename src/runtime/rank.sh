@@ -14,6 +14,8 @@ for team in "${!team_names[@]}"; do
   [[ $HOSTNAME != "${team_names[team]}"-* ]] || wanted=${team_slots[team]}
 done
 if [[ -n $launcher_host && $HOSTNAME == "${launcher_host%%.*}" ]]; then wanted=$launcher_slots; fi
+# No rank belongs into a launcher that is no host: an mpirun that overlooks its hostfile starts all of them there.
+[[ $HOSTNAME != "$job-$run-launcher" || -n $launcher_host ]] || wanted=none
 [[ -n $wanted ]] || wanted="${team_slots[*]}"
 
 if [[ $size != "$np" || " $wanted " != *" $here "* ]]; then

@@ -12,6 +12,7 @@ part_folder() {
 # and appear whole or not at all.
 make_images() {
     local part folder wheel
+    need /usr/bin/python3 python3-venv -m ensurepip --version || return
     for part; do
         folder=$(part_folder "$part")
         [[ ! -d $folder ]] || continue

@@ -100,6 +100,17 @@ case_wrong_slots() {
   released
 }
 
+# An mpirun that overlooks its hostfile, as a new Open MPI does with the old one's settings.
+case_all_on_the_launcher() {
+  image prepare '[[ $POD != launcher ]] || { rm usr/bin/mpirun; cat >usr/bin/mpirun; chmod +x usr/bin/mpirun; } <<END' \
+    '#!/bin/bash' '[[ \$1 != --version ]] || exec -a mpirun mpirun.openmpi --version' \
+    'unset OMPI_MCA_orte_default_hostfile; exec mpirun.openmpi -np 4 --oversubscribe "\${@:5}"' END
+  train 'echo trained' 'workers: {replicas: 1, slots: 4}'
+  expect 42 "wrong world: this rank on $job-$run-launcher is one of 4 there and of 4 in all; the spec has none and 4"
+  ! grep -q ">:trained" "$work/launcher.log" || fail "it trained"
+  released
+}
+
 # Output as fast as it goes (MEGABYTES=1024 for more): no byte is lost, and the launcher stays small.
 case_prints_much() {
   local most=0 now bytes all=$((${MEGABYTES:-128} << 20))

@@ -110,6 +110,7 @@ case_horovodrun_by_gloo() {
   sums '[%d]<stdout>:' " by Gloo"
 }
 
+prepare_impostor_under_horovodrun() { make_images openmpi4; }
 case_impostor_under_horovodrun() {
   impostor
   use_image openmpi4
