@@ -8,18 +8,20 @@
 size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${HOROVOD_SIZE:-}}}
 here=${OMPI_COMM_WORLD_LOCAL_SIZE:-${MPI_LOCALNRANKS:-${HOROVOD_LOCAL_SIZE:-}}}
 
+# Not HOSTNAME: Hydra and horovodrun bring the launcher's along.
+host=$(</proc/sys/kernel/hostname)
 # The slots of this host; of any, where pods have the names of their nodes.
 wanted=''
 for team in "${!team_names[@]}"; do
-  [[ $HOSTNAME != "${team_names[team]}"-* ]] || wanted=${team_slots[team]}
+  [[ $host != "${team_names[team]}"-* ]] || wanted=${team_slots[team]}
 done
-if [[ -n $launcher_host && $HOSTNAME == "${launcher_host%%.*}" ]]; then wanted=$launcher_slots; fi
+if [[ -n $launcher_host && $host == "${launcher_host%%.*}" ]]; then wanted=$launcher_slots; fi
 # No rank belongs into a launcher that is no host: an mpirun that overlooks its hostfile starts all of them there.
-[[ $HOSTNAME != "$job-$run-launcher" || -n $launcher_host ]] || wanted=none
+[[ $host != "$job-$run-launcher" || -n $launcher_host ]] || wanted=none
 [[ -n $wanted ]] || wanted="${team_slots[*]}"
 
 if [[ $size != "$np" || " $wanted " != *" $here "* ]]; then
-  echo "khorovod: wrong world: this rank on $HOSTNAME is one of ${here:-?} there and of ${size:-?} in all;" \
+  echo "khorovod: wrong world: this rank on $host is one of ${here:-?} there and of ${size:-?} in all;" \
     "the spec has ${wanted// / or } and $np (another mpirun on PATH, hostfile or launcher.args?)" >&2
   exit 197
 fi
