@@ -45,7 +45,7 @@ shipped() {
 # path. About 7 minutes on two cores.
 horovod_wheel() {
     need g++ g++ && need cmake cmake && need make make && need /usr/bin/python3 python3-pip -m pip --version &&
-        need /usr/bin/python3-config python3-dev --includes && need mpicxx.openmpi libopenmpi-dev &&
+        need /usr/bin/python3-config python3-dev --includes && need test libopenmpi-dev -e "/usr/lib/$(uname -m)-linux-gnu/openmpi/include/mpi.h" &&
         need /usr/bin/python3 python3-torch -c 'import torch' && need test libtorch-dev -e /usr/include/torch &&
         need test pybind11-dev -e /usr/include/pybind11 || return
     local folder
