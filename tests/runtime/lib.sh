@@ -28,11 +28,13 @@ start() {
 
 cluster() { [[ -e $work/ca.crt ]] || "$here/pods/start" "$work" || fail "no cluster"; }
 
+# label NAME: of the objects; one that begins with a digit stands in quotes.
+label() { sed -n "s/^    khorovod.dev\/$1: //p" "$work/objects.yaml" | head -n 1 | tr -d '"'; }
+
 # apply ARGUMENT...: as `khorovod render ARGUMENT... | kubectl apply -f -`. Sets `job` and `run`.
 apply() {
   "$KHOROVOD" render -q --ssh-seed examples/ssh.seed "$@" >"$work/objects.yaml" || fail "not rendered: $*"
-  job=$(sed -n 's/^    khorovod.dev\/job: //p' "$work/objects.yaml" | head -n 1)
-  run=$(sed -n 's/^    khorovod.dev\/run: //p' "$work/objects.yaml" | head -n 1)
+  job=$(label job) run=$(label run)
   kube POST /apply "@$work/objects.yaml" >/dev/null || fail "not applied: $*"
 }
 
