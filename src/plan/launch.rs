@@ -114,7 +114,7 @@ fn deepspeed_options(plan: &Plan) -> Vec<String> {
     while let Some(arg) = args.next() {
         match arg.strip_prefix(OPTION) {
             Some("") => theirs = args.next().cloned().unwrap_or_default(),
-            Some(value) if value.starts_with('=') => theirs = value[1..].to_owned(),
+            Some(value) if value.starts_with('=') => value[1..].clone_into(&mut theirs),
             _ => rest.push(arg.clone()),
         }
     }
