@@ -3,10 +3,12 @@
 //!
 //! Only this phase knows every other.
 
+mod lanes;
 mod output;
 mod stream;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use base64ct::{Base64, Encoding};
 use memchr::memmem;
@@ -17,7 +19,7 @@ use crate::plan::{Plan, STAND_IN};
 use crate::problem::Problems;
 use crate::spec::Spec;
 use crate::{Inputs, Keys, Rendered, Text, runtime};
-use output::Output;
+use output::{Built, Output};
 use stream::{Job, Stream};
 
 pub use stream::CODES;
@@ -60,35 +62,28 @@ fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
 /// See [`crate::render`].
 pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
     let mut out = Output::new(&text.text);
-    let warnings = compile(text, inputs, &mut out, |_| {})?;
+    let warnings = compile(text, inputs, |piece, built| out.replace(piece, built))?;
     out.copy(text.text.len());
     Ok(Rendered { text: out.text, documents: out.documents, warnings })
 }
 
 /// See [`crate::render_to`].
 pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&str)) -> Result<Problems, Problems> {
-    const PART: usize = 256 << 10;
-    let mut out = Output::new(&text.text);
-    let warnings = compile(text, inputs, &mut out, |out| {
-        if out.text.len() > PART {
-            write(&out.text);
-            out.text.clear();
-            out.documents.clear();
-        }
+    let mut done = 0;
+    let warnings = compile(text, inputs, |piece, built| {
+        let before = &text.text[done..piece.start];
+        write(before);
+        write(output::line_end(before));
+        write(&built.text);
+        done = piece.end;
     })?;
-    write(&out.text);
-    write(&text.text[out.done..]);
+    write(&text.text[done..]);
     Ok(warnings)
 }
 
-/// Replaces every job, calling `after` behind each. Whatever can be found wrong is found before
-/// the first.
-fn compile(
-    text: &Text,
-    inputs: &Inputs,
-    out: &mut Output<'_>,
-    mut after: impl FnMut(&mut Output<'_>),
-) -> Result<Problems, Problems> {
+/// Builds every job and hands it over with the piece of the stream that it replaces. Whatever can be found wrong is
+/// found before the first.
+fn compile(text: &Text, inputs: &Inputs, mut each: impl FnMut(Range<usize>, Built)) -> Result<Problems, Problems> {
     let mut stream = Stream::new(text, inputs);
     let jobs = stream.jobs();
     for job in &jobs {
@@ -98,12 +93,12 @@ fn compile(
     if stream.fails() {
         return Err(stream.finish());
     }
-    for Job { piece, spec, .. } in jobs {
+    let build = |Job { piece, spec, .. }: Job| {
         let (plan, files) = plan(spec);
         let keys = keys(&plan, &inputs.keys);
-        out.replace(piece, &objects::build(&plan, &files, &keys));
-        after(out);
-    }
+        (piece, Built::new(&objects::build(&plan, &files, &keys)))
+    };
+    lanes::in_order(jobs, build, |(piece, built)| each(piece, built));
     Ok(stream.finish())
 }
 

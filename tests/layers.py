@@ -15,6 +15,8 @@ ADAPTERS = {"cli", "main"}
 OUTSIDE = re.compile(
     r"\bstd::(fs|env|io|net|os|process|thread|time)\b|\b(e?print(ln)?|dbg)!|\b(getrandom|tempfile|anstream|clap\w*)::"
 )
+# The one file that may use threads; it says why.
+THREADS = SRC / "compile" / "lanes.rs"
 KNOWN = re.compile(r"\bcrate::(?:\{([^}]*)\}|(\w+))")
 
 
@@ -28,7 +30,8 @@ def slips(path, layer):
     """What is wrong in one file."""
     for number, line in code(path):
         place = f"src/{path.relative_to(SRC)}:{number}"
-        if found := OUTSIDE.search(line):
+        found = OUTSIDE.search(line)
+        if found and not (path == THREADS and found.group() == "std::thread"):
             yield f"{place}: `{found.group()}` reaches outside; only adapters may"
         for group, name in KNOWN.findall(line):
             for used in re.findall(r"(\w+)(?:::[\w:{}, *]+)?", group) if group else [name]:

@@ -27,7 +27,7 @@ impl Stdout {
 
     /// Writes a part, whole lines at a time.
     pub fn write(&mut self, text: &str) -> Outcome {
-        if self.gone {
+        if self.gone || text.is_empty() {
             return Ok(());
         }
         let shown = if self.terminal { clean(text) } else { text.into() };

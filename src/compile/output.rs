@@ -6,11 +6,44 @@ use crate::emit::to_yaml;
 use crate::objects::Object;
 use crate::{Document, source};
 
+/// The text of one job's objects, and where each stands in it.
+pub struct Built {
+    pub text: String,
+    documents: Vec<Document>,
+}
+
+impl Built {
+    pub fn new(objects: &[Object<'_>]) -> Self {
+        // The scripts alone are most of it.
+        let mut text = String::with_capacity(64 << 10);
+        let document = |(index, object): (usize, &Object<'_>)| {
+            if index > 0 {
+                text.push_str("---\n");
+            }
+            let start = text.len();
+            to_yaml(object, &mut text);
+            Document {
+                kind: object.kind,
+                name: object.metadata.name.to_string(),
+                namespace: object.metadata.namespace.as_ref().map(ToString::to_string),
+                range: start..text.len(),
+            }
+        };
+        let documents = objects.iter().enumerate().map(document).collect();
+        Self { text, documents }
+    }
+}
+
+/// What must stand between `before` and an object: `--- {a: 1}` has its content on the marker's line.
+pub fn line_end(before: &str) -> &'static str {
+    if before.ends_with("---") { "\n" } else { "" }
+}
+
 /// The output as it grows.
 pub struct Output<'a> {
-    pub input: &'a str,
+    input: &'a str,
     /// How much of the input is in the output already.
-    pub done: usize,
+    done: usize,
     pub text: String,
     pub documents: Vec<Document>,
 }
@@ -20,28 +53,16 @@ impl<'a> Output<'a> {
         Self { input, done: 0, text: String::new(), documents: Vec::new() }
     }
 
-    /// Copies what stands before `piece`, and puts objects in its place.
-    pub fn replace(&mut self, piece: Range<usize>, objects: &[Object<'_>]) {
+    /// Copies what stands before `piece`, and puts what was built in its place.
+    pub fn replace(&mut self, piece: Range<usize>, built: Built) {
         self.copy(piece.start);
-        // `--- {a: 1}` has its content on the marker's line.
-        if self.text.ends_with("---") {
-            self.text.push('\n');
-        }
-        for (index, object) in objects.iter().enumerate() {
-            if index > 0 {
-                self.text.push_str("---\n");
-            }
-            let start = self.text.len();
-            to_yaml(object, &mut self.text);
-            let range = start..self.text.len();
-            let namespace = object.metadata.namespace.as_ref().map(ToString::to_string);
-            self.documents.push(Document {
-                kind: object.kind,
-                name: object.metadata.name.to_string(),
-                namespace,
-                range,
-            });
-        }
+        self.text.push_str(line_end(&self.text));
+        let before = self.text.len();
+        self.text.push_str(&built.text);
+        self.documents.extend(built.documents.into_iter().map(|mut document| {
+            document.range = before + document.range.start..before + document.range.end;
+            document
+        }));
         self.done = piece.end;
     }
 
