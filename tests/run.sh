@@ -22,13 +22,17 @@ docs() { tests/docs.py; }
 
 layers() { tests/layers.py; }
 
+# What ranks of jobs run on here.
+need_ranks() {
+    need mpirun openmpi-bin && need mpichversion mpich && need /usr/bin/python3 python3-torch -c 'import torch'
+}
+
 # Whole runs on this machine, over real ssh and Open MPI; says so where it cannot.
 runtime() {
     if [ "$(id -u)" = 0 ]; then
-        need mpirun openmpi-bin && need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd &&
-            need ip iproute2 -V && need mpichversion mpich && need curl curl &&
-            need /usr/bin/python3 python3-torch -c 'import torch' &&
-            need /usr/bin/python3 python3-yaml -c 'import yaml' || return
+        need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd &&
+            need ip iproute2 -V && need curl curl && need /usr/bin/python3 python3-yaml -c 'import yaml' &&
+            need_ranks || return
     fi
     tests/runtime/run.sh
 }
@@ -46,8 +50,7 @@ image() {
 # The preflight and the benchmark: real jobs with real faults, and stand-ins for GPUs.
 preflight() {
     if [ "$(id -u)" = 0 ]; then
-        need mpirun openmpi-bin && need mpichversion mpich && need /usr/bin/python3 python3-torch -c "import torch" &&
-            need faketime faketime && need nft nftables && need tc iproute2 -V || return
+        need_ranks && need faketime faketime && need nft nftables && need tc iproute2 -V || return
     fi
     python3 tests/preflight/checks.py && CASES=tests/preflight tests/runtime/run.sh
 }

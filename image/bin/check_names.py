@@ -2,7 +2,7 @@
 
 import asyncio
 
-from finding import Check, merged, some
+from finding import Check, fails, some
 
 CHECK = Check(
     "names",
@@ -15,7 +15,6 @@ ASTRAY = Check(
     "Compare `getent hosts NAME` with `kubectl get pods -o wide`; look into /etc/hosts, and for another job like this.",
 )
 SLOW = 1.0  # seconds; a resolver that loses a packet takes 5
-MANY = 6  # lines to say one by one
 
 
 async def names(crew):
@@ -27,14 +26,13 @@ async def names(crew):
     optional = crew.launcher.name if crew.launcher and crew.mpi.startswith("openmpi") else None
     failed = [failure for failure in missing if failure[1] != optional]
     slowest = max((answer["seconds"] for _, _, answer in answers), default=0)
-    lines = merged(failed)
-    if len(lines) > MANY:
-        yield CHECK.fail(
-            f"{len(failed)} of {len(answers)} look-ups fail, such as {failed[0][1]} on {failed[0][0]}: {failed[0][2]}"
-        )
-    else:
-        for askers, unknown, words in lines:
-            yield CHECK.fail(f"{some(askers)} cannot resolve {some(unknown)}: {words}")
+    for finding in fails(
+        CHECK,
+        failed,
+        lambda many, host, name, words: f"{many} of {len(answers)} look-ups fail, such as {name} on {host}: {words}",
+        lambda hosts, names: f"{hosts} cannot resolve {names}",
+    ):
+        yield finding
     if slowest > SLOW:
         slow = sorted({host.pod for host, _, answer in answers if answer["seconds"] > SLOW})
         yield CHECK.warn(

@@ -4,8 +4,8 @@ each other, workers to the launcher, and the launcher to workers. More than one 
 
 import asyncio
 
-from check_names import ASTRAY, MANY
-from finding import Check, merged, some
+from check_names import ASTRAY
+from finding import Check, fails, some
 
 CHECK = Check(
     "ports",
@@ -28,14 +28,13 @@ async def ports(crew):
         for host, peer, answer in answers
         if "error" in answer and not leads_astray(host, peer, answer)
     ]
-    lines = merged(failed)
-    if len(lines) > MANY:
-        yield CHECK.fail(
-            f"{len(failed)} of {len(answers)} fail, such as {failed[0][0]} to {failed[0][1]}: {failed[0][2]}"
-        )
-    else:
-        for senders, takers, words in lines:
-            yield CHECK.fail(f"{some(senders)} cannot send to {some(takers)}: {words}")
+    for finding in fails(
+        CHECK,
+        failed,
+        lambda many, sender, taker, words: f"{many} of {len(answers)} fail, such as {sender} to {taker}: {words}",
+        lambda senders, takers: f"{senders} cannot send to {takers}",
+    ):
+        yield finding
     if astray:
         yield ASTRAY.fail(f"not the host of that name: {some(astray)}")
     if answers and not failed and not astray:

@@ -4,6 +4,8 @@ import textwrap
 from collections import defaultdict
 from dataclasses import dataclass
 
+MANY = 6  # lines to say one by one
+
 
 @dataclass
 class Finding:
@@ -62,6 +64,16 @@ def merged(failures):
     for (whom, words), many in by_whom.items():
         by_who[tuple(many), words].append(whom)
     return [(many, whom, words) for (many, words), whom in by_who.items()]
+
+
+def fails(check, failures, summary, line):
+    """One finding for each line that failures make when merged; where they are many, one that tells the first."""
+    lines = merged(failures)
+    if len(lines) > MANY:
+        yield check.fail(summary(len(failures), *failures[0]))
+        return
+    for who, whom, words in lines:
+        yield check.fail(f"{line(some(who), some(whom))}: {words}")
 
 
 def told(grouped, say=str):

@@ -74,9 +74,9 @@ release() {
   local team tries=0
   for team in "${!team_names[@]}"; do
     until scale "$team" 0; do
-      # Who may not release cannot by waiting: say so, and let the Job show it.
       # A token of an account that is gone, as after `kubectl delete`, stays refused.
       [[ $status != 401 ]] || denied=3
+      # Who may not release cannot by waiting: say so, and let the Job show it.
       if [[ $status == 40[13] ]] && ((++tries >= ${denied:-30})); then
         log "NOT RELEASED: ${team_names[team]} stays; free it with: kubectl delete statefulset ${team_names[team]}"
         return

@@ -55,11 +55,8 @@ pub fn job(plan: &Plan) -> String {
     let elastic = |value: fn(&crate::spec::valid::Elastic) -> u32| {
         spec.elastic.as_ref().map_or_else(|| word(""), |elastic| value(elastic).to_string())
     };
-    let launcher_host = match plan.shape {
-        Shape::StatefulSet if spec.launcher.runs_ranks => plan.launcher_host(),
-        Shape::IndexedJob => plan.launcher_host(),
-        _ => String::new(),
-    };
+    let hosts_ranks = plan.shape == Shape::IndexedJob || spec.launcher.runs_ranks;
+    let launcher_host = if hosts_ranks { plan.launcher_host() } else { String::new() };
     let words = |words: &[String]| array(words.iter().map(|text| word(text)));
     let kind = match spec.launcher.kind {
         LauncherKind::Mpirun => "mpirun",

@@ -11,6 +11,7 @@ import api
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+PROGRAMS = os.path.join(ROOT, "tests", "programs")
 KHOROVOD = os.environ["KHOROVOD"]
 IMAGE = os.environ["IMAGE"]
 # What khorovod's documentation names for deletion.
@@ -80,7 +81,7 @@ def merge(under, over):
 
 def job(name="sum", seconds=0, code=0, spec=None):
     """A small job whose ranks add up their numbers, go on for some seconds, and end with a code."""
-    with open(os.path.join(HERE, "programs", "sum.py")) as file:
+    with open(os.path.join(PROGRAMS, "sum.py")) as file:
         program = file.read()
     return {"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": name}, "spec": merge({
         "image": IMAGE,

@@ -4,7 +4,7 @@ import re
 import time
 import tomllib
 
-from case import HERE, IMAGE, KHOROVOD, ROOT, Failed, Play, run
+from case import HERE, IMAGE, KHOROVOD, PROGRAMS, ROOT, Failed, Play, run
 
 SCENARIOS = os.path.join(HERE, "examples.toml")
 
@@ -23,7 +23,7 @@ def overlay(scenario):
     if "dry" not in scenario:
         spec["image"] = IMAGE
     if "program" in scenario:
-        with open(os.path.join(HERE, "programs", scenario["program"])) as file:
+        with open(os.path.join(PROGRAMS, scenario["program"])) as file:
             spec["code"] = {"mountPath": "/programs", "files": {scenario["program"]: file.read()}}
         spec.setdefault("command", ["python3", f"/programs/{scenario['program']}"])
     return spec
@@ -97,7 +97,7 @@ def work_by_hand(case):
 
 
 def scale_to_three(case):
-    case.says("a world of 2", 90)
+    case.says("rank 0 of 2", 90)
     name = case.workers()[0]["metadata"]["ownerReferences"][0]["name"]
     case.kubectl("scale", "statefulset", name, "--replicas=3")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Starts a cluster and plays the tests on it: test.sh [NAME...]; see run.py for the names.
 #
-#   KHOROVOD   the program under test, else target/release/khorovod
+#   KHOROVOD   the program under test, else the release build
 #   IMAGES     archives of images that the nodes get, else the one of image.sh; IMAGE: the one that jobs run
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -40,6 +40,6 @@ use_image() {
         image mount "$(part_folder "$part"):/srv/$part"
         path+=/srv/$part/bin:
     done
-    image mount "$launchers/programs:/programs"
+    image mount "$launchers/../programs:/programs"
     image env "PATH=$path/usr/local/bin:/usr/bin:/bin"
 }

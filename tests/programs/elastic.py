@@ -25,3 +25,4 @@ state = hvd.elastic.TorchState(step=0)
 train(state)
 if hvd.rank() == 0:
     print(f"counted to {state.step} with {hvd.size()} at the end", flush=True)
+    print(f"ranks end at {time.time():.2f}", flush=True)
