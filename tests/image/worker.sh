@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Holds a built worker image to what docs/images.md says of it: `tests/image/worker.sh ARCHIVE`.
+#
+# It is unpacked and run by chroot, as the user of jobs and as one that OpenShift would make up, without a network.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+archive=$(realpath "$1")
+passed=0 failed=0
+
+work=$(mktemp -d)
+container=$(buildah from --pull-never "docker-archive:$archive") || exit
+trap 'buildah rm "$container" >/dev/null; rm -rf "$work"' EXIT
+root=$(buildah mount "$container")
+
+# inside UID:GID COMMAND…: in the image, with the root file system read-only as in a job's pod.
+inside() {
+  local user=$1
+  shift
+  # shellcheck disable=SC2016 # Meant for the shell inside.
+  unshare --mount --pid --net --fork --mount-proc="$root/proc" /bin/bash -c '
+    root=$1 user=$2; shift 2
+    ip link set lo up
+    mount --bind "$root" "$root" && mount -o remount,ro,bind "$root" && mount -t proc proc "$root/proc"
+    mount -t tmpfs dev "$root/dev" && mkdir "$root/dev/shm" && chmod 1777 "$root/dev/shm"
+    for device in null zero urandom random tty; do touch "$root/dev/$device"; mount --bind "/dev/$device" "$root/dev/$device"; done
+    ln -s /proc/self/fd "$root/dev/fd"
+    mount -t tmpfs tmp "$root/tmp" && chmod 1777 "$root/tmp"
+    cd / && exec chroot --userspec="$user" --groups= "$root" /usr/bin/env -i HOME=/tmp PATH=/usr/local/bin:/usr/bin:/bin timeout 120 "$@"
+  ' bash "$root" "$user" "$@" 2>&1
+}
+
+# check WHAT TEXT COMMAND…: the command ends well and says the text, a pattern.
+check() {
+  local what=$1 text=$2 said
+  shift 2
+  if said=$("$@" 2>&1) && grep -qE -- "$text" <<<"$said"; then
+    passed=$((passed + 1)) && echo "ok     $what"
+  else
+    failed=$((failed + 1)) && printf 'FAILED %s: wanted %s in\n%s\n' "$what" "$text" "$said"
+  fi
+}
+
+cat >"$work/sum.py" <<'PYTHON'
+import horovod.torch as hvd
+import torch
+
+hvd.init()
+total = hvd.allreduce(torch.tensor([hvd.rank() + 1.0]), op=hvd.Sum)
+assert total.item() == hvd.size() * (hvd.size() + 1) / 2, total
+print("sum is right on", hvd.rank(), "of", hvd.size(), flush=True)
+PYTHON
+cp "$work/sum.py" "$root/workspace/sum.py"
+# As runtimes give it.
+echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
+
+for launcher in mpirun horovodrun torchrun shell; do
+  check "check-image, $launcher" 'nothing is missing' image/check-image --root "$root" --launcher "$launcher"
+done
+build=$(inside 65532:0 horovodrun --check-build)
+for part in PyTorch MPI Gloo; do check "Horovod with $part" "\[X\] $part" echo "$build"; done
+# Users of jobs and of OpenShift.
+for user in 65532:65532 1000670000:0; do
+  check "mpirun as $user" 'sum is right on 1 of 2' inside "$user" mpirun --oversubscribe -np 2 python /workspace/sum.py
+  check "horovodrun over Gloo as $user" 'sum is right on 1 of 2' inside "$user" horovodrun --gloo -np 2 -H localhost:2 python /workspace/sum.py
+  check "torchrun as $user" 'usage: torchrun' inside "$user" torchrun --help
+  check "the preflight's help as $user" 'khorovod-preflight' inside "$user" khorovod-preflight --help
+  check "the benchmark's help as $user" 'khorovod-bandwidth' inside "$user" khorovod-bandwidth --help
+done
+check 'group 0 may write where programs work' '^(775 0 ){2}$' echo "$(stat -c '%a %g ' "$root/workspace" "$root/home/khorovod" | tr -d '\n')"
+check 'no key of anybody' '^0$' sh -c "find '$root' -xdev -name 'ssh_host_*_key' | wc -l"
+check 'no library lacks another' '^0$' inside 65532:65532 sh -c \
+  'find /usr/lib /usr/local/lib -name "*.so*" -type f -not -path "*/nvidia/*" -not -path "*/torch/lib/*" -exec ldd {} + 2>/dev/null | grep -c "not found" || true'
+check 'a user and labels' '65532:0 khorovod worker' buildah inspect --type image --format \
+  '{{.OCIv1.Config.User}} {{index .OCIv1.Config.Labels "org.opencontainers.image.title"}}' "$(buildah inspect --format '{{.FromImageID}}' "$container")"
+
+# The bill of materials: the one inside is the one beside, and it has all that dpkg and pip know.
+check 'the bill of materials beside is the one inside' '^same$' sh -c "cmp '$archive.spdx.json' '$root/usr/share/khorovod/sbom.spdx.json' && echo same"
+check 'the bill of materials is whole' '^whole$' python3 - "$archive.spdx.json" "$root/var/lib/dpkg/status" "$root"/usr/local/lib/python3*/dist-packages <<'PYTHON'
+import json
+import pathlib
+import re
+import sys
+
+bill = json.load(open(sys.argv[1]))
+assert bill["spdxVersion"] == "SPDX-2.3"
+have = {entry["name"] for entry in bill["packages"]}
+debian = set(re.findall(r"^Package: (\S+)\nStatus: install ok installed", open(sys.argv[2]).read(), re.M))
+pip = {re.sub(r"[-_.]+", "-", path.name.split("-")[0]).lower() for path in pathlib.Path(sys.argv[3]).glob("*.dist-info")}
+assert len(debian) > 100 and "horovod" in pip, (len(debian), pip)
+assert debian | pip <= have, (debian | pip) - have
+assert len({entry["SPDXID"] for entry in bill["packages"]}) == len(bill["packages"])
+print("whole")
+PYTHON
+
+echo "$passed passed, $failed failed"
+((failed == 0))
