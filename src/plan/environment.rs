@@ -40,6 +40,10 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             set(env, "PRTE_MCA_plm_ssh_no_tree_spawn", "1");
             set(env, "OMPI_MCA_plm_rsh_num_concurrent", &*parallel);
             set(env, "PRTE_MCA_plm_ssh_num_concurrent", &*parallel);
+            // A rank is a whole training process with threads of its own: one core would starve it. And each pod would
+            // bind to the node's first cores, as its neighbours do.
+            set(env, "OMPI_MCA_hwloc_base_binding_policy", "none");
+            set(env, "PRTE_MCA_hwloc_default_binding_policy", "none");
             if plan.spec.security.run_as_user == Some(0) {
                 set(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");
                 set(env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

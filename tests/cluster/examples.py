@@ -4,7 +4,7 @@ import re
 import time
 import tomllib
 
-from case import HERE, IMAGE, KHOROVOD, PROGRAMS, ROOT, Failed, Play, run
+from case import HERE, IMAGE, KHOROVOD, PROGRAMS, ROOT, Failed, Play, merge, run
 
 SCENARIOS = os.path.join(HERE, "examples.toml")
 
@@ -22,9 +22,12 @@ def overlay(scenario):
     spec = dict(scenario.get("spec", {}))
     if "dry" not in scenario:
         spec["image"] = IMAGE
+        # Many ranks share two cores here: one that waits for the others must not keep them from working.
+        spec["env"] = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMP_NUM_THREADS": "1"} | spec.get("env", {})
     if "program" in scenario:
         with open(os.path.join(PROGRAMS, scenario["program"])) as file:
-            spec["code"] = {"mountPath": "/programs", "files": {scenario["program"]: file.read()}}
+            code = {"mountPath": "/programs", "files": {scenario["program"]: file.read()}}
+        spec["code"] = merge(code, spec.get("code", {}))
         spec.setdefault("command", ["python3", f"/programs/{scenario['program']}"])
     return spec
 
