@@ -28,6 +28,8 @@ pub struct ClaimSpec<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     volume_name: Option<Text<'a>>,
     resources: Requests<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    volume_mode: Option<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -40,8 +42,8 @@ struct Storage<'a> {
     storage: &'a str,
 }
 
-/// One of a `StatefulSet`'s `volumeClaimTemplates`, named as the API server shows it, so that who
-/// compares sees no difference.
+/// One of a `StatefulSet`'s `volumeClaimTemplates`, with all that the API server would add: it compares the list as
+/// one, so `kubectl apply` and Argo CD would see a difference for ever.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Template<'a> {
@@ -49,6 +51,12 @@ pub struct Template<'a> {
     kind: &'static str,
     metadata: TemplateMetadata<'a>,
     spec: ClaimSpec<'a>,
+    status: Status,
+}
+
+#[derive(Debug, Serialize)]
+struct Status {
+    phase: &'static str,
 }
 
 /// The claim of a pod's own volume, which ends with the pod.
@@ -68,7 +76,13 @@ struct TemplateMetadata<'a> {
 /// The claim each worker of a `StatefulSet` gets.
 pub fn template<'a>(volume: &'a Volume, claim: &'a Claim, labels: Map<'a>) -> Template<'a> {
     let metadata = TemplateMetadata { name: Some(&volume.name), labels };
-    Template { api_version: "v1", kind: "PersistentVolumeClaim", metadata, spec: spec(claim) }
+    Template {
+        api_version: "v1",
+        kind: "PersistentVolumeClaim",
+        metadata,
+        spec: ClaimSpec { volume_mode: Some("Filesystem"), ..spec(claim) },
+        status: Status { phase: "Pending" },
+    }
 }
 
 pub fn ephemeral<'a>(claim: &'a Claim, labels: Map<'a>) -> Ephemeral<'a> {
@@ -81,6 +95,7 @@ fn spec(claim: &Claim) -> ClaimSpec<'_> {
         storage_class_name: claim.storage_class.as_deref(),
         volume_name: None,
         resources: Requests { requests: Storage { storage: claim.size.as_str() } },
+        volume_mode: None,
     }
 }
 

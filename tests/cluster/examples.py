@@ -1,4 +1,5 @@
 """Every example of examples/ on the cluster, as examples.toml says."""
+import json
 import os
 import re
 import time
@@ -23,6 +24,8 @@ def overlay(scenario):
     if "dry" not in scenario:
         spec["image"] = IMAGE
         # Many ranks share two cores here: one that waits for the others must not keep them from working.
+        # And each pod's weight is what it asks for: ranks that ask for 64 cores would leave nothing to those that ask for none.
+        spec["workers"] = {"cpu": "1"} | spec.get("workers", {})
         spec["env"] = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMP_NUM_THREADS": "1"} | spec.get("env", {})
     if "program" in scenario:
         with open(os.path.join(PROGRAMS, scenario["program"])) as file:
@@ -48,6 +51,8 @@ def example(name, scenario):
         if "dry" in scenario:
             case.notes.append(f"dry run only: {scenario['dry']}")
             return
+        if scenario.get("does") == "let_go":
+            suspended(case, text)
         case.apply(text)
         live(case, scenario)
         again(case, text)
@@ -103,6 +108,14 @@ def scale_to_three(case):
     case.says("rank 0 of 2", 90)
     name = case.workers()[0]["metadata"]["ownerReferences"][0]["name"]
     case.kubectl("scale", "statefulset", name, "--replicas=3")
+
+
+def suspended(case, text):
+    """What Kueue's webhook does: the Job is born suspended, whatever its text says."""
+    made = case.kubectl("create", "--dry-run=client", "-o", "json", "-f", "-", text=text).stdout
+    job = next(thing for thing in json.loads(made)["items"] if thing["kind"] == "Job")
+    job["spec"]["suspend"] = True
+    case.kubectl("create", "-f", "-", text=json.dumps(job))
 
 
 def let_go(case):
