@@ -275,7 +275,7 @@ class Case:
             lines.append(f"--- pod {pod['metadata']['name']}: {pod.get('status', {}).get('phase')}"
                          f"{' Ready' if ready(pod) else ''} on {pod['spec'].get('nodeName')}")
             try:
-                lines += ["    " + line for line in self.log(pod).splitlines()[-25:]]
+                lines += ["    " + line for line in self.log(pod).splitlines()[-80:]]
             except Exception as error:
                 lines.append(f"    no log: {error}")
         events = self.cluster.call("GET", f"/api/v1/namespaces/{self.namespace}/events")["items"]

@@ -85,7 +85,7 @@ start etcd etcd --data-dir="$STATE/etcd" --unsafe-no-fsync --listen-peer-urls=ht
 start apiserver bash "$STATE/apiserver"
 for ((n = 1; n <= nodes; n++)); do
     kubeconfig "node-$n" "$STATE/nodes/$n.kubeconfig"
-    start "node-$n" unshare --mount --net --pid --fork --kill-child --mount-proc "$HERE/node.sh" "$n"
+    start "node-$n" unshare --mount --net --uts --pid --fork --kill-child --mount-proc "$HERE/node.sh" "$n"
     soon "network namespace of node $n" test -e "$STATE/nodes/$n.here"
     pgrep -P "$(<"$STATE/node-$n.pid")" >"$STATE/nodes/$n.pid"
     ip link add "node-$n" type veth peer name eth0 netns "$(<"$STATE/nodes/$n.pid")"

@@ -112,8 +112,8 @@ def scale_to_three(case):
 
 def suspended(case, text):
     """What Kueue's webhook does: the Job is born suspended, whatever its text says."""
-    made = case.kubectl("create", "--dry-run=client", "-o", "json", "-f", "-", text=text).stdout
-    job = next(thing for thing in json.loads(made)["items"] if thing["kind"] == "Job")
+    job = next(document for document in text.split("\n---\n") if "\nkind: Job\n" in document)
+    job = json.loads(case.kubectl("create", "--dry-run=client", "-o", "json", "-f", "-", text=job).stdout)
     job["spec"]["suspend"] = True
     case.kubectl("create", "-f", "-", text=json.dumps(job))
 

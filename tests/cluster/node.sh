@@ -15,6 +15,8 @@ mkdir /sys/devices/system/cpu/cpu{0..1023}
 sed 's/^MemTotal:.*/MemTotal: 34359738368 kB/' /proc/meminfo >/run/meminfo
 mount --bind /run/meminfo /proc/meminfo
 
+# Open MPI takes hosts of one name for one host.
+hostname "node-$n"
 touch "$STATE/nodes/$n.here"
 until ip link show eth0 >/dev/null 2>&1; do sleep 0.05; done
 ip link set lo up
