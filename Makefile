@@ -1,6 +1,7 @@
 # Everything a developer types. `make check` before a commit; `make test` is what CI runs.
 
-.PHONY: help binary check test test-all bless bench deny
+SHELL := /bin/bash
+.PHONY: help binary check test test-all cluster bless bench deny
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -15,11 +16,11 @@ check: ## Format, lints, unit and snapshot tests
 test: ## All that CI runs; installs what it needs
 	@tests/run.sh format docs layers shell lint library rust runtime preflight image package output guard deny
 
-test-all: ## `test` with many more cases for each property
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format docs layers shell lint library rust runtime preflight image package output guard deny
+test-all: ## `test` with many more cases for each property, the worker image built, and a Kubernetes; an hour
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format docs layers shell lint library rust runtime preflight image package output guard deny worker cluster
 
 cluster: ## A Kubernetes of four nodes to play with, for as long as its shell is open; needs root
-	@IMAGES="$${IMAGES:-$$(tests/cluster/image.sh)}" tests/cluster/up.sh
+	@. tests/tools.sh && IMAGES="$${IMAGES:-$$(worker_image)}" tests/cluster/up.sh
 
 bless: ## Write the snapshots and rendered examples anew; then read the diff
 	KHOROVOD_BLESS=1 INSTA_UPDATE=always cargo test --locked

@@ -47,6 +47,12 @@ image() {
         need curl curl && tests/image/check-image.sh
 }
 
+# The worker image itself, built and held to docs/images.md.
+worker() {
+    local archive
+    need buildah buildah && archive=$(worker_image) && tests/image/worker.sh "$archive"
+}
+
 # The preflight and the benchmark: real jobs with real faults, and stand-ins for GPUs.
 preflight() {
     if [ "$(id -u)" = 0 ]; then
