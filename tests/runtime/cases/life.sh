@@ -30,9 +30,12 @@ case_steps_aside() {
   old=$run
   spec 'echo the second run'
   apply -n team-a "$work/job.yaml"
-  expect 0 "superseded: run $run is current" "the second run" "trained"
-  [[ $(<"$work/jobs/$job-$old-launcher") == "Failed 43" ]] || fail "the first: $(<"$work/jobs/$job-$old-launcher")"
+  expect 0 "the second run" "trained"
   released
+  # The first looks every few seconds; the second may be over by then.
+  wait_for launcher "superseded: run $run is current" || return
+  for _ in {1..50}; do [[ ! -s $work/jobs/$job-$old-launcher ]] || break; sleep 0.2; done
+  [[ $(<"$work/jobs/$job-$old-launcher") == "Failed 43" ]] || fail "the first: $(<"$work/jobs/$job-$old-launcher")"
   run=$old released
 }
 
