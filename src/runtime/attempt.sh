@@ -81,17 +81,18 @@ attempt() {
   wait "$training"
   code=$?
   stop_training
-  ((code)) || return 0
+  missing=()
+  [[ ${1:-} != watch ]] || find_missing "${hosts[@]}"
+  # Open MPI 5 ends with 0 where it loses a host. One that is merely busy is asked again.
+  if ((code == 0 && ${#missing[@]})); then patience=8 find_missing "${missing[@]}"; fi
+  ((code || ${#missing[@]})) || return 0
   # Said by rank.sh.
   if ((code == 197)); then finish 42 "the world is not the spec's; a rank says above how it differs"; fi
   failure="training ended with code $code"
   # MPI may have seen first what the watch would have.
-  if [[ ${1:-} == watch ]]; then
-    find_missing "${hosts[@]}"
-    if ((${#missing[@]})); then
-      some "${missing[@]}" >"$generated/lost"
-      failure="lost worker $(<"$generated/lost"): $failure"
-    fi
+  if ((${#missing[@]})); then
+    some "${missing[@]}" >"$generated/lost"
+    failure="lost worker $(<"$generated/lost"): $failure"
   fi
   return 1
 }

@@ -43,6 +43,20 @@ case_loses_a_worker() {
   expect 0 trained
 }
 
+# Open MPI 5 ends with 0 there: its launcher must not.
+prepare_fails_when_open_mpi_5_loses_a_worker() { make_images openmpi5; }
+case_fails_when_open_mpi_5_loses_a_worker() {
+  local since
+  use_image openmpi5
+  train "$endless" 'launcher: {retries: 0}'
+  wait_for launcher "up 3"
+  since=$SECONDS
+  kill_pod worker-1
+  expect 42 "failed after 1 attempts; the last: lost worker"
+  lasted 20 "$since" "failing"
+  released
+}
+
 # Its node falls silent: nobody says goodbye.
 case_notices_a_silent_worker() {
   local since
