@@ -50,7 +50,7 @@ image() {
 # The worker image itself, built and held to docs/images.md.
 worker() {
     local archive
-    need buildah buildah && archive=$(worker_image) && tests/image/worker.sh "$archive"
+    archive=$(worker_image) && tests/image/worker.sh "$archive"
 }
 
 # The preflight and the benchmark: real jobs with real faults, and stand-ins for GPUs.
@@ -62,7 +62,7 @@ preflight() {
 }
 
 # Every example and fault on a Kubernetes of our own.
-cluster() { KHOROVOD=$(shipped) tests/cluster/test.sh; }
+cluster() { tests/cluster/test.sh; }
 
 # With a build of what is in it, so that nothing a user needs is left out.
 package() { cargo package --locked --allow-dirty; }

@@ -5,13 +5,13 @@
 tools_cache=${XDG_CACHE_HOME:-$HOME/.cache}/khorovod
 
 # need COMMAND PACKAGE [ARGUMENTS]: what `COMMAND ARGUMENTS` needs to run is in a Debian package; installs it where that
-# is missing and we may.
+# is missing and we may. Says so on stderr, as callers print paths.
 need() {
     local command=$1 package=$2
     shift 2
     "$command" "${@:---version}" >/dev/null 2>&1 && return
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        echo "installing $package"
+        echo "installing $package" >&2
         apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >/dev/null &&
             "$command" "${@:---version}" >/dev/null && return
     fi

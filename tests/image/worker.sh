@@ -40,29 +40,7 @@ check() {
   fi
 }
 
-cat >"$work/sum.py" <<'PYTHON'
-import horovod.torch as hvd
-import torch
-
-hvd.init()
-total = hvd.allreduce(torch.tensor([hvd.rank() + 1.0]), op=hvd.Sum)
-assert total.item() == hvd.size() * (hvd.size() + 1) / 2, total
-print("sum is right on", hvd.rank(), "of", hvd.size(), flush=True)
-PYTHON
-cat >"$work/ranks.py" <<'PYTHON'
-import os
-
-import torch
-import torch.distributed as ranks
-
-ranks.init_process_group("gloo")
-total = torch.tensor([ranks.get_rank() + 1.0])
-ranks.all_reduce(total)
-assert total.item() == ranks.get_world_size() * (ranks.get_world_size() + 1) / 2, total
-kind = "static" if os.environ["TORCHELASTIC_RUN_ID"] == "none" else "elastic"
-print(kind, "sum is right on", ranks.get_rank(), "of", ranks.get_world_size(), flush=True)
-PYTHON
-cp "$work"/*.py "$root/workspace/"
+cp tests/programs/{horovod_sum,torch_sum}.py "$root/workspace/"
 # As runtimes give it.
 echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
 
@@ -72,11 +50,14 @@ done
 build=$(inside 65532:0 horovodrun --check-build)
 for part in PyTorch MPI Gloo; do check "Horovod with $part" "\[X\] $part" echo "$build"; done
 # Users of jobs and of OpenShift.
+# shellcheck disable=SC2016 # Meant for the shell inside.
 for user in 65532:65532 1000670000:0; do
-  check "mpirun as $user" 'sum is right on 1 of 2' inside "$user" mpirun --oversubscribe -np 2 python /workspace/sum.py
-  check "horovodrun over Gloo as $user" 'sum is right on 1 of 2' inside "$user" horovodrun --gloo -np 2 -H localhost:2 python /workspace/sum.py
-  check "torchrun as $user" 'elastic sum is right on 1 of 2' inside "$user" torchrun --standalone --nproc-per-node 2 --no-python python /workspace/ranks.py
-  check "torchrun, static, as $user" 'static sum is right on 1 of 2' inside "$user" torchrun --nproc-per-node 2 --no-python python /workspace/ranks.py
+  check "mpirun as $user" 'rank 1 of 2 on .*: sum 1' inside "$user" mpirun --oversubscribe -np 2 python /workspace/horovod_sum.py
+  check "horovodrun over Gloo as $user" 'rank 1 of 2 on .*: sum 1' inside "$user" horovodrun --gloo -np 2 -H localhost:2 python /workspace/horovod_sum.py
+  check "torchrun as $user" 'rank 1 of 2 on .*: sum 1' inside "$user" torchrun --standalone --nproc-per-node 2 \
+    --no-python sh -c 'test "$TORCHELASTIC_RUN_ID" != none && exec python /workspace/torch_sum.py'
+  check "torchrun, static, as $user" 'rank 1 of 2 on .*: sum 1' inside "$user" torchrun --nproc-per-node 2 \
+    --no-python sh -c 'test "$TORCHELASTIC_RUN_ID" = none && exec python /workspace/torch_sum.py'
   check "the preflight's help as $user" 'khorovod-preflight' inside "$user" khorovod-preflight --help
   check "the benchmark's help as $user" 'khorovod-bandwidth' inside "$user" khorovod-bandwidth --help
 done
