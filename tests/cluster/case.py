@@ -52,8 +52,12 @@ def seconds(stamp):
     return calendar.timegm(time.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ"))
 
 
+def label(pod, name):
+    return pod["metadata"].get("labels", {}).get(name, "")
+
+
 def owner(pod):
-    return pod["metadata"]["labels"].get("app.kubernetes.io/component", "")
+    return label(pod, "app.kubernetes.io/component")
 
 
 def ready(pod):
@@ -152,9 +156,8 @@ class Case:
 
     def launcher(self, run=None):
         """The newest pod that launches: the launcher's, or index 0 of an Indexed Job."""
-        found = [p for p in self.pods() if (owner(p) == "launcher" or p["metadata"]["labels"].get(
-            "batch.kubernetes.io/job-completion-index") == "0")
-                 and run in (None, p["metadata"]["labels"].get("khorovod.dev/run"))]
+        found = [p for p in self.pods() if (owner(p) == "launcher" or label(p, "batch.kubernetes.io/job-completion-index") == "0")
+                 and run in (None, label(p, "khorovod.dev/run"))]
         return max(found, key=lambda p: p["metadata"]["creationTimestamp"], default=None)
 
     # What a person does.

@@ -201,12 +201,22 @@ def on_the_doomed_node(case, seconds):
     return next(p for p in case.workers() if p["spec"]["nodeName"] == "node-4")
 
 
+def kubelet(node):
+    first = pid(f"nodes/{node}.pid")
+    with open(f"/proc/{first}/task/{first}/children") as children:
+        for child in children.read().split():
+            with open(f"/proc/{child}/comm") as name:
+                if name.read().strip() == "kubelet":
+                    return int(child)
+    raise Failed(f"node {node} has no kubelet")
+
+
 @play(alone=True)
 def kubelet_killed(case):
     """A node falls silent while its containers run on: so does the training, and the devices come back with the node."""
     on_the_doomed_node(case, 15)
     open(f"{STATE}/nodes/4.stop", "w").close()
-    os.kill(pid("nodes/4.kubelet"), signal.SIGKILL)
+    os.kill(kubelet(4), signal.SIGKILL)
     try:
         case.says("sum of 4 ranks: 6", 60)
         case.says("released the workers", 20)

@@ -78,7 +78,9 @@ def main():
         if wanted != held:
             for node in nodes:
                 inside = open(f"{STATE}/nodes/{node}.pid").read().strip()
-                subprocess.run(["nsenter", "-t", inside, "-n", "nft", "-f", "-"], input=wanted, text=True, check=True)
+                done = subprocess.run(["nsenter", "-t", inside, "-n", "nft", "-f", "-"], input=wanted, text=True)
+                if done.returncode and os.path.exists(f"/proc/{inside}"):
+                    sys.exit(f"{node} does not take the rules")
             held = wanted
         if not (pods.alive() and policies.alive()):
             sys.exit("a watch ended")

@@ -45,6 +45,11 @@ def act(world, play):
     return failure is None
 
 
+def running(part):
+    with open(f"{os.environ['STATE']}/{part}.pid") as file:
+        return os.path.exists(f"/proc/{file.read().strip()}/exe")
+
+
 def main(names):
     every = examples.plays() + ends.plays() + marked(rows) + faults.plays() + marked(faults) + marked(network)
     chosen = [p for p in every if not names or any(fnmatch.fnmatch(p.name, n) for n in names)]
@@ -54,6 +59,9 @@ def main(names):
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         passed = list(pool.map(lambda p: act(world, p), [p for p in chosen if not p.alone]))
     passed += [act(world, p) for p in chosen if p.alone]
+    if not running("policy"):
+        print("FAIL  NetworkPolicies were not held to the end; policy.py ended")
+        passed.append(False)
     print(f"cluster: {sum(passed)} passed, {len(passed) - sum(passed)} failed")
     sys.exit(not all(passed))
 
