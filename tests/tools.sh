@@ -59,13 +59,19 @@ horovod_wheel() {
 # debian_version PACKAGE: the upstream version of what is installed.
 debian_version() { dpkg-query --show --showformat '${Version}' "$1" | sed 's/^[0-9]*://; s/[+-].*//'; }
 
+# worker_archive: where that of what is in image/ is, or will be.
+worker_archive() {
+    local key
+    key=$(find image -type f ! -name check-image ! -name '*.pyc' | sort | xargs sha256sum | sha256sum | cut -c1-16)
+    echo "$tools_cache/worker-image-$key/worker-cpu.tar"
+}
+
 # worker_image: builds the worker image for CPUs from Debian's packages, once for what is in image/, and prints its
 # archive's path. About 12 minutes on two cores; the layers of an earlier build make it quicker.
 worker_image() {
     need buildah buildah && need debootstrap debootstrap || return
-    local key file base=localhost/debian:trixie-slim
-    key=$(find image -type f ! -name check-image ! -name '*.pyc' | sort | xargs sha256sum | sha256sum | cut -c1-16)
-    file=$tools_cache/worker-image-$key/worker-cpu.tar
+    local file base=localhost/debian:trixie-slim
+    file=$(worker_archive)
     if [[ ! -e $file ]]; then
         rm -rf "$tools_cache"/worker-image-* && mkdir -p "${file%/*}"
         buildah inspect --type image "$base" >/dev/null 2>&1 || image/base.sh "$base" >&2 || return

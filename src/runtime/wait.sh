@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC1091,SC2034,SC2154
 # Waits until the workers answer: all of them, or the smallest number an elastic job runs with.
 wait_workers() {
-  local allowed began=$SECONDS told=-10 absent=${#hosts[@]} needed=${min_workers:-${#hosts[@]}} up=0
+  local allowed since=$SECONDS told=-10 absent=${#hosts[@]} needed=${min_workers:-${#hosts[@]}} up=0
   local all="$needed workers"
   [[ -z $min_workers ]] || all="at least $needed workers"
   allowed=$(limit wait-timeout 1800)
   missing=("${hosts[@]}")
   while find_missing "${missing[@]}"; up=$((${#hosts[@]} - ${#missing[@]})); ((up < needed)); do
     check_limits
-    if ((SECONDS - began >= allowed)); then
+    if ((SECONDS - since >= allowed)); then
       finish 42 "only $up of $all answered on port $port within $allowed s; missing: $(some "${missing[@]}")"
     fi
     if ((${#missing[@]} < absent || SECONDS - told >= 10)); then
@@ -17,5 +17,5 @@ wait_workers() {
     fi
     pause 0.5
   done
-  log "$up of $all answer after $((SECONDS - began)) s"
+  log "$up of $all answer after $((SECONDS - since)) s"
 }

@@ -25,8 +25,10 @@ def deadline(case, shape):
     case.equal("the end", case.finished(90), "Failed")
     start = case.jobs()[0]["status"]["startTime"]
     case.equal("the launcher's code", case.code(case.launcher()), 44)
+    case.check("ranks ran", "launching: " in case.log())
     # The launcher looks every five seconds, and MPI is given time to end its ranks.
     case.freed_after(seconds(start) + 25 + 5)
+    case.check("the deadline was waited for", case.freed() >= seconds(start) + 25)
 
 
 def deletion(case, shape):

@@ -14,14 +14,14 @@ import network
 import rows
 from case import Case, Failed, World, marked
 
-AT_ONCE = int(os.environ.get("AT_ONCE", 6))
+AT_ONCE = int(os.environ.get("AT_ONCE", 3))
 
 
-def act(world, play):
+def act(world, play, mark=""):
     """Plays one; gives whether it passed and prints what explains it where not."""
     began, case, failure = time.time(), None, None
     try:
-        case = Case(world, play.name, play.level)
+        case = Case(world, play.name + mark, play.level)
         play.act(case)
     except Failed as error:
         failure = str(error)
@@ -30,13 +30,13 @@ def act(world, play):
     took = time.time() - began
     notes = f"   {'; '.join(case.notes)}" if case and case.notes else ""
     if failure is None:
-        print(f"ok    {took:6.1f} s  {play.name}{notes}", flush=True)
+        print(f"ok    {took:6.1f} s  {play.name}{mark}{notes}", flush=True)
     else:
         try:
             why = case.explain() if case else ""
         except Exception as error:
             why = f"--- no explanation: {error}"
-        print(f"FAIL  {took:6.1f} s  {play.name}: {failure}\n{why}", flush=True)
+        print(f"FAIL  {took:6.1f} s  {play.name}{mark}: {failure}\n{why}", flush=True)
     try:
         if case:
             case.close()
@@ -57,7 +57,11 @@ def main(names):
         sys.exit(f"no test is called so; there are {' '.join(p.name for p in every)}")
     world = World()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        passed = list(pool.map(lambda p: act(world, p), [p for p in chosen if not p.alone]))
+        together = [p for p in chosen if not p.alone]
+        passed = list(pool.map(lambda p: act(world, p), together))
+    # Bounds in time are for a machine with time: what fails beside others has one more try by itself.
+    again = [p for p, went_well in zip(together, passed) if not went_well]
+    passed = [True] * (len(together) - len(again)) + [act(world, p, "-again") for p in again]
     passed += [act(world, p) for p in chosen if p.alone]
     if not running("policy"):
         print("FAIL  NetworkPolicies were not held to the end; policy.py ended")

@@ -1,11 +1,14 @@
 # What stands in for users' images in the cases of the launchers: this machine's root, and at /srv/PART what pins/PART*
-# asks for: an MPI of PyPI, or (openmpi4) what goes with Debian's PyTorch and Open MPI. Made once. Sourced.
+# asks for: an MPI of PyPI, or (openmpi4) what goes with Debian's PyTorch and Open MPI; and for Horovod the worker image
+# of image/. Made once. Sourced.
+#
+#   HOROVOD=debian   builds Horovod for this machine's PyTorch and Open MPI 4 instead, which takes eight minutes once
 # shellcheck shell=bash disable=SC2154 # `tools_cache` comes from tests/tools.sh
 launchers=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 # part_folder PART: its name changes with what is in it.
 part_folder() {
-    printf '%s/%s-%s' "$tools_cache" "$1" "$({ cat "$launchers/pins/$1"*; /usr/bin/python3 -VV; } | sha256sum | cut -c1-16)"
+    printf '%s/%s-%s' "$tools_cache" "$1" "$({ printf '%s' "${HOROVOD:-}"; cat "$launchers/pins/$1"*; /usr/bin/python3 -VV; } | sha256sum | cut -c1-16)"
 }
 
 # make_images PART...: virtual environments. They are made where pods find them, since their programs name that place,
@@ -17,7 +20,8 @@ make_images() {
         folder=$(part_folder "$part")
         [[ ! -d $folder ]] || continue
         echo "installing tests/launchers/pins/$part*: once"
-        if [[ $part == openmpi4 ]]; then wheel=$(horovod_wheel) || return; else wheel=''; fi
+        wheel=''
+        if [[ $part == openmpi4 && ${HOROVOD:-} == debian ]]; then wheel=$(horovod_wheel) || return; fi
         # shellcheck disable=SC2016 # for the shell in there
         rm -rf "$folder.new" && mkdir -p "$folder.new" && unshare --mount bash -euc '
             mount -t tmpfs srv /srv
@@ -31,6 +35,23 @@ make_images() {
             ${4:+$pip "$4"}
         ' - "$launchers" "$part" "$folder.new" ${wheel:+"$wheel"} && mv "$folder.new" "$folder" || return
     done
+}
+
+# make_horovod, use_horovod: images with Horovod.
+make_horovod() {
+    local archive root container
+    if [[ ${HOROVOD:-} == debian ]]; then make_images openmpi4; return; fi
+    archive=$(worker_image) && root=${archive%.tar} || return
+    [[ ! -d $root ]] || return 0
+    echo "unpacking the worker image: once"
+    container=$(buildah from --pull-never "docker-archive:$archive") || return
+    rm -rf "$root.new" && cp -a "$(buildah mount "$container")" "$root.new" && mv "$root.new" "$root"
+    buildah rm "$container" >/dev/null
+}
+use_horovod() {
+    if [[ ${HOROVOD:-} == debian ]]; then use_image openmpi4; return; fi
+    image root "$(worker_archive | sed 's/\.tar$//')"
+    image mount "$launchers/../programs:/programs"
 }
 
 # use_image PART...: the image of a case's pods; programs are looked for in these parts in this order, then in Debian.

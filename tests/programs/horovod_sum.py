@@ -1,16 +1,20 @@
 """Ranks of Horovod: they sum their ranks, and know how many they must be."""
+import atexit
 import os
 import socket
 import time
+
+# Last of all, as PyTorch takes a while to leave.
+place = {}
+atexit.register(lambda: place.get("rank") == 0 and print(f"ranks end at {time.time():.2f}", flush=True))
 
 import horovod.torch as hvd
 import torch
 
 hvd.init()
+place["rank"] = hvd.rank()
 total = int(hvd.allreduce(torch.tensor([hvd.rank()]), op=hvd.Sum))
 assert hvd.size() == int(os.environ.get("WANTED", hvd.size())), f"{hvd.size()} ranks"
 assert total == hvd.size() * (hvd.size() - 1) // 2, f"sum {total}"
 way = "MPI" if hvd.mpi_enabled() else "Gloo"
 print(f"rank {hvd.rank()} of {hvd.size()} on {socket.gethostname()}: sum {total} by {way}", flush=True)
-if hvd.rank() == 0:
-    print(f"ranks end at {time.time():.2f}", flush=True)

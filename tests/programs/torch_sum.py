@@ -1,7 +1,11 @@
 """Ranks of torch.distributed: they sum their ranks. Who has no RANK asks MPI, as DeepSpeed's programs do."""
+import atexit
 import os
 import socket
 import time
+
+# Last of all, as PyTorch takes a while to leave.
+atexit.register(lambda: os.environ["RANK"] == "0" and print(f"ranks end at {time.time():.2f}", flush=True))
 
 if "RANK" not in os.environ:
     from mpi4py import MPI
@@ -21,6 +25,4 @@ assert size == int(os.environ.get("WANTED", size)), f"{size} ranks"
 assert total.item() == size * (size - 1) // 2, f"sum {total}"
 print(f"rank {rank} of {size} on {socket.gethostname()}: sum {total.item()}", flush=True)
 ranks.barrier()
-if rank == 0:
-    print(f"ranks end at {time.time():.2f}", flush=True)
 ranks.destroy_process_group()

@@ -93,27 +93,27 @@ case_without_orted() {
   released
 }
 
-prepare_horovodrun_by_mpi() { make_images openmpi4; }
-prepare_horovodrun_by_gloo() { make_images openmpi4; }
+prepare_horovodrun_by_mpi() { make_horovod; }
+prepare_horovodrun_by_gloo() { make_horovod; }
 horovod_job() {
-  use_image openmpi4
+  use_horovod
   from_example horovod-gpu --set 'spec.command=[python3, /programs/horovod_sum.py]' "$@"
   expect 0 "trained"
   released
 }
 case_horovodrun_by_mpi() {
   horovod_job
-  sums "$open_mpi_4" " by MPI"
+  if [[ ${HOROVOD:-} == debian ]]; then sums "$open_mpi_4" " by MPI"; else sums "$open_mpi_5" " by MPI"; fi
 }
 case_horovodrun_by_gloo() {
   horovod_job --set 'spec.launcher.args=[--gloo]'
   sums '[%d]<stdout>:' " by Gloo"
 }
 
-prepare_impostor_under_horovodrun() { make_images openmpi4; }
+prepare_impostor_under_horovodrun() { make_horovod; }
 case_impostor_under_horovodrun() {
   impostor
-  use_image openmpi4
+  use_horovod
   from_example horovod-gpu --set 'spec.command=[python3, /programs/horovod_sum.py]' --set spec.launcher.retries=0
   expect 42 "Host key verification failed"
   ! grep -q "rank 0 of" "$work/launcher.log" || fail "something ran"
@@ -121,9 +121,9 @@ case_impostor_under_horovodrun() {
 }
 
 # Elastic: a worker is killed in the middle, training goes on without it and takes it back when it returns.
-prepare_horovodrun_elastic() { make_images openmpi4; }
+prepare_horovodrun_elastic() { make_horovod; }
 case_horovodrun_elastic() {
-  use_image openmpi4
+  use_horovod
   from_example elastic --set 'spec.command=[python3, /programs/elastic.py]' --set 'spec.env.STEPS="100"' \
     --set 'spec.elastic={minWorkers: 1, maxWorkers: 2, cooldown: [2, 10]}'
   wait_for launcher "from step 0: rank 3 of 4" 120 || return
@@ -135,10 +135,10 @@ case_horovodrun_elastic() {
 }
 
 # The training of the example: a rank is killed on the way, the next attempt goes on from the checkpoint.
-prepare_training_goes_on() { make_images openmpi4; }
+prepare_training_goes_on() { make_horovod; }
 case_training_goes_on() {
   local losses
-  use_image openmpi4
+  use_horovod
   from_example checkpoint --set 'spec.launcher={kind: mpirun}'
   wait_for launcher "epoch 4: loss" 120 || return
   inside_pod worker-1 pkill -KILL -f train.py
@@ -151,10 +151,10 @@ case_training_goes_on() {
 
 # Commands of five documents about Horovod, as they stand there, by hand in a launcher that stays open. In place of
 # their programs, which are gone, ours stand at the same paths.
-prepare_commands_of_old() { make_images openmpi4; }
+prepare_commands_of_old() { make_horovod; }
 case_commands_of_old() {
   local said
-  use_image openmpi4
+  use_horovod
   # shellcheck disable=SC2016 # for the pods
   image prepare '
     place() { mkdir -p "$(dirname "$2")"; printf "%s\n" "$1" >"$2"; chmod 755 "$2"; }

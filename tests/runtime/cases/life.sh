@@ -17,8 +17,9 @@ case_fails() {
 }
 
 case_keeps_its_deadline() {
-  train "$endless" 'lifecycle: {deadline: 8s}'
-  expect 44 "past its deadline of 8 s"
+  train "$endless" 'lifecycle: {deadline: 15s}'
+  wait_for launcher "up 3"
+  expect 44 "past its deadline of 15 s"
   released
 }
 

@@ -1,0 +1,146 @@
+"""The same job by khorovod and by Kubeflow's MPI Operator, in turns: operator.py FOLDER PROGRAM ROUNDS, inside a cluster.
+
+From apply to the first rank's first line, how much of that after the last worker's container runs, and from the ranks'
+end to free devices.
+"""
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "tests", "cluster"))
+from case import IMAGE, Case, World, job, run  # noqa: E402
+
+SIZES = (3, 16)
+RANK = "echo first $(date +%s.%N); sleep 2; echo ranks end at $(date +%s.%N)"
+DEVICES = 4
+# What the operator's own base image does for it.
+SSH = """Port 2222
+StrictHostKeyChecking no
+UserKnownHostsFile /dev/null
+LogLevel ERROR
+"""
+SSHD = """Port 2222
+PidFile none
+HostKey /home/khorovod/.ssh/id_rsa
+StrictModes no
+"""
+RESOLVE = 'cut -d" " -f1 /etc/mpi/hostfile | while read -r host; do until getent hosts "$host" >/dev/null; do sleep 0.1; done; done'
+
+
+def ours(case, workers):
+    text = case.render(job(spec={"command": RANK, "code": None, "env": None, "workers": {
+        "replicas": workers, "gpus": DEVICES, "slots": 1, "cpu": "1", "memory": "1Gi"}, "launcher": {"retries": 0}}))
+    return lambda: case.apply(text)
+
+
+def theirs(case, workers):
+    def pod(*command, **resources):
+        return {"template": {"spec": {
+            "securityContext": {"runAsUser": 65532, "runAsGroup": 0, "runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+            "volumes": [{"name": "ssh", "configMap": {"name": "ssh"}}],
+            "containers": [{
+                "name": "mpi", "image": IMAGE, "command": command,
+                "resources": {"limits": {"cpu": "1"} | resources},
+                "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+                "volumeMounts": [{"name": "ssh", "mountPath": "/etc/ssh/ssh_config.d/mpi.conf", "subPath": "client"},
+                                 {"name": "ssh", "mountPath": "/etc/mpi-sshd", "subPath": "server"}]}]}}}
+    launch = f"{RESOLVE}; exec mpirun --hostfile /etc/mpi/hostfile -np {workers} --bind-to none --tag-output sh -c '{RANK}'"
+    objects = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ssh"}, "data": {"client": SSH, "server": SSHD}},
+        {"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": {"name": "sum"}, "spec": {
+            "slotsPerWorker": 1, "sshAuthMountPath": "/home/khorovod/.ssh",
+            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": 0 if False else 6},
+            "mpiReplicaSpecs": {
+                "Launcher": {"replicas": 1} | pod("sh", "-c", launch, memory="2Gi"),
+                "Worker": {"replicas": workers} | pod("/usr/sbin/sshd", "-De", "-f", "/etc/mpi-sshd", memory="1Gi",
+                                                      **{"nvidia.com/gpu": str(DEVICES)})}}}]
+    text = "\n---\n".join(map(json.dumps, objects))
+    return lambda: case.kubectl("apply", "-f", "-", text=text)
+
+
+def began_at(pods):
+    """When the first process of each pod's container began: `{pod's name: time}`."""
+    boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    of = {pod["metadata"]["uid"]: pod["metadata"]["name"] for pod in pods}
+    found = {}
+    for folder in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{folder}/cgroup") as groups, open(f"/proc/{folder}/status") as status, open(f"/proc/{folder}/stat") as stat:
+                uid = next((uid for uid in of if uid in (text := groups.read())), None) if True else None
+                first = re.search(r"^NSpid:.*\t1$", status.read(), re.M)
+                name = stat.read()
+        except OSError:
+            continue
+        if uid and first and "(pause)" not in name:
+            found[of[uid]] = boot + int(name.rsplit(") ", 1)[1].split()[19]) / os.sysconf("SC_CLK_TCK")
+    return found
+
+
+def once(world, name, way, workers):
+    case = Case(world, name)
+    try:
+        apply = way(case, workers)
+        began = time.time()
+        apply()
+        case.says(r"first [0-9.]+", 120)
+        pods = [p for p in case.pods() if "worker" in p["metadata"]["name"]]
+        containers = began_at(pods)
+        case.equal("workers whose container is found", len(containers), workers)
+        case.equal("the end", case.finished(120), "Complete")
+        log = case.log()
+        ends = max(float(t) for t in re.findall(r"ranks end at ([0-9.]+)", log))
+        first = min(float(t) for t in re.findall(r"first ([0-9.]+)", log))
+        case.equal("ranks", len(re.findall("first ", log)), workers)
+        case.until("freed devices", case.freed, 60)
+        return {"first": first - began, "after": first - max(containers.values()), "freed": max(0, case.freed() - ends)}
+    except Exception as error:
+        sys.exit(f"{name}: {error}\n{case.explain()}")
+    finally:
+        case.close()
+        case.until("an empty namespace", lambda: not case.pods(), 60)
+
+
+def main(folder, program, rounds):
+    run("kubectl", "apply", "--server-side", "-f", f"{folder}/manifests/base/kubeflow.org_mpijobs.yaml")
+    run("kubectl", "create", "namespace", "mpi-operator")
+    with open(f"{os.environ['STATE']}/log/mpi-operator", "w") as log:
+        operator = subprocess.Popen([program, "--kubeConfig", os.environ["KUBECONFIG"], "--namespace", ""], stdout=log, stderr=log)
+    world = World()
+    time.sleep(20)
+    figures = {}
+    for number in range(rounds + 1):
+        for workers in SIZES:
+            for way in (ours, theirs) if number % 2 else (theirs, ours):
+                found = once(world, f"{way.__name__}-{workers}-{number}", way, workers)
+                print(number, workers, way.__name__, {key: round(value, 2) for key, value in found.items()}, flush=True)
+                # The first round fills caches.
+                if number:
+                    figures.setdefault((workers, way.__name__), []).append(found)
+    operator.kill()
+    report(figures, rounds)
+
+
+def report(figures, rounds):
+    def cell(workers, way, what):
+        runs = [found[what] for found in figures[workers, way]]
+        return f"{statistics.median(runs):.2f} ({min(runs):.2f} to {max(runs):.2f})"
+    lines = ["# Side by side with the MPI Operator", "",
+             f"`bench/operator.sh FOLDER {rounds}`: the same job in the same image on the same cluster (Kubernetes",
+             f"{os.environ['BIN'].rsplit('-', 1)[1]}, three nodes, {os.cpu_count()} CPUs in all), in turns. Seconds: the median of {rounds} runs, least and most behind.", "",
+             "| Workers | | khorovod | MPI Operator |", "|---|---|---|---|"]
+    for workers in SIZES:
+        for what, words in (("first", "from apply to the first rank"), ("after", "… since the last worker's container runs"),
+                            ("freed", "from the ranks' end to free devices")):
+            lines.append(f"| {workers} | {words} | {cell(workers, 'ours', what)} | {cell(workers, 'theirs', what)} |")
+    text = "\n".join(lines) + "\n"
+    print(text)
+    with open(os.path.join(HERE, "operator.md"), "w") as file:
+        file.write(text)
+
+
+main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
