@@ -61,8 +61,16 @@ preflight() {
     python3 tests/preflight/checks.py && CASES=tests/preflight tests/runtime/run.sh
 }
 
-# Every example and fault on a Kubernetes of our own.
-cluster() { tests/cluster/test.sh; }
+# Horovod under Open MPI 4 too; `runtime` has it in the worker image, under 5.
+horovod() { HOROVOD=debian tests/runtime/run.sh $(sed -n 's/^prepare_\(.*\)() { make_horovod; }$/\1/p' tests/runtime/cases/launchers.sh); }
+
+# Every example and fault on a Kubernetes of our own, and every spec strictly read by it.
+cluster() { tests/cluster/test.sh && accepted 1.34.3; }
+
+# As the next Kubernetes reads them.
+kubernetes-next() { accepted 1.36.3; }
+
+accepted() { KHOROVOD=$(shipped) NODES=0 KUBERNETES=$1 tests/cluster/up.sh tests/cluster/accept.py; }
 
 # With a build of what is in it, so that nothing a user needs is left out.
 package() { cargo package --locked --allow-dirty; }

@@ -96,10 +96,11 @@ soon 'API server' kubectl get --raw /readyz
 kubectl apply --server-side -f "$CACHE/cluster-types-1" -f "$HERE/volcano-podgroup.yaml" >/dev/null
 # Without nodes it is an API server, which accepts or refuses and no more.
 if ((nodes)); then
+    qps=("--kube-api-qps=${QPS:-}" "--kube-api-burst=${QPS:-}")
     start controllers "$BIN/kube-controller-manager" --kubeconfig="$KUBECONFIG" --leader-elect=false \
         --root-ca-file="$STATE/pki/apiserver.crt" --service-account-private-key-file="$STATE/pki/accounts.key" \
-        --node-monitor-grace-period=12s --node-monitor-period=2s --terminated-pod-gc-threshold=500
-    start scheduler "$BIN/kube-scheduler" --kubeconfig="$KUBECONFIG" --leader-elect=false
+        --node-monitor-grace-period=12s --node-monitor-period=2s --terminated-pod-gc-threshold=500 ${QPS:+"${qps[@]}"}
+    start scheduler "$BIN/kube-scheduler" --kubeconfig="$KUBECONFIG" --leader-elect=false ${QPS:+"${qps[@]}"}
     start dns "$COREDNS" -conf "$STATE/Corefile"
     start policy python3 "$HERE/policy.py"
     for ((n = 1; n <= nodes; n++)); do soon "node-$n" kubectl get node "node-$n"; done

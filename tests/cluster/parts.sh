@@ -5,6 +5,7 @@
 
 kubernetes=1.34.3
 coredns=1.12.4
+kwok=0.8.0
 
 # cluster_packages: containerd and what it and the nodes need.
 cluster_packages() {
@@ -61,6 +62,24 @@ coredns_part() (
     CGO_ENABLED=0 nice go build -mod=mod -trimpath -ldflags '-s -w' -o coredns .
     mkdir -p "$home"
     mv coredns "$home/"
+)
+
+# kwok_part: nodes and pods that only say that they run, for tests of size; prints the program's path.
+kwok_part() (
+    home=$tools_cache/kwok-$kwok
+    if [[ ! -x $home/kwok ]]; then
+        echo "building kwok $kwok: once, a few minutes" >&2
+        set -e
+        work=$(mktemp -d)
+        trap 'rm -rf "$work"' EXIT
+        cd "$work"
+        go mod init kwok 2>/dev/null
+        go get "sigs.k8s.io/kwok/cmd/kwok@v$kwok" 2>/dev/null
+        CGO_ENABLED=0 nice go build -trimpath -ldflags '-s -w' -o kwok sigs.k8s.io/kwok/cmd/kwok
+        mkdir -p "$home"
+        mv kwok "$home/"
+    fi
+    echo "$home/kwok"
 )
 
 # cluster_parts VERSION NODES: all that up.sh starts.

@@ -6,6 +6,7 @@
 #   NODES=4               how many; without any it is an API server alone
 #   IMAGES="ARCHIVE..."   images that the nodes have
 #   KUBERNETES=1.34.3     which version
+#   QPS=500               how many requests a second controllers and scheduler may make, else what they choose
 #
 # Nodes with kubelet and containerd each, a control plane, DNS; the fourth node takes only pods that tolerate its end.
 # All of it lives in mount, network and process namespaces of its own and on a memory disk. They go with the command,
@@ -22,15 +23,15 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
     exit 1
 }
 export NODES=${NODES:-4}
-kubernetes=${KUBERNETES:-$kubernetes}
-cluster_parts "$kubernetes" "$NODES"
+export KUBERNETES=${KUBERNETES:-$kubernetes}
+cluster_parts "$KUBERNETES" "$NODES"
 
 # shellcheck disable=SC2086
-IMAGES=$("$here/images.sh" store ${IMAGES:-})
+((NODES == 0)) || IMAGES=$("$here/images.sh" store ${IMAGES:-})
 export IMAGES
 name=khorovod-cluster-$$
 export CLUSTER=$name CACHE=${tools_cache:?} HERE=$here
-export BIN=$CACHE/kubernetes-${kubernetes:?} COREDNS=$CACHE/coredns-${coredns:?}/coredns
+export BIN=$CACHE/kubernetes-$KUBERNETES COREDNS=$CACHE/coredns-${coredns:?}/coredns
 STATE=$(mktemp -d "${TMPDIR:-/tmp}/$name.XXXX")
 export STATE
 

@@ -151,10 +151,7 @@ case_training_goes_on() {
 
 # Commands of five documents about Horovod, as they stand there, by hand in a launcher that stays open. In place of
 # their programs, which are gone, ours stand at the same paths.
-prepare_commands_of_old() { make_horovod; }
-case_commands_of_old() {
-  local said
-  use_horovod
+by_hand_in() {
   # shellcheck disable=SC2016 # for the pods
   image prepare '
     place() { mkdir -p "$(dirname "$2")"; printf "%s\n" "$1" >"$2"; chmod 755 "$2"; }
@@ -173,13 +170,27 @@ hvd.size()
 hvd.rank()
 print(\"Hello from:\", hvd.rank(), \"of\", hvd.size())" check.py'
   from_example interactive --set 'spec.env.OMPI_MCA_rmaps_base_oversubscribe="1"' --set 'spec.env.OMPI_MCA_mpi_yield_when_idle="1"'
-  wait_for launcher "ready: 2 workers" 60 || return
+  wait_for launcher "ready: 2 workers" 60
+}
+
+prepare_mpirun_of_old() { make_images openmpi4; }
+case_mpirun_of_old() {
+  local said
+  use_image openmpi4
+  by_hand_in || return
 
   by_hand "mpirun -np 32 --hostfile /horovod/generated/hostfile --mca orte_keep_fqdn_hostnames t --allow-run-as-root -x NCCL_SOCKET_IFNAME=^lo sh -c 'your training python script'"
   [[ $(grep -c "rank .* of 32 on $job-$run-worker-[01], ^lo" <<<"$said") == 32 ]] || fail "the first: $said"
 
   by_hand "mpiexec -np 3 --hostfile /kubeflow/openmpi/assets/hostfile --allow-run-as-root --display-map --tag-output --timestamp-output -mca btl_tcp_if_exclude lo,docker0 --mca plm_rsh_no_tree_spawn 1 -bind-to none -map-by slot -mca pml ob1 -mca btl ^openib sh -c 'NCCL_MIN_NRINGS=8 NCCL_DEBUG=INFO python3.6 /examples/official-benchmarks/scripts/tf_cnn_benchmarks/tf_cnn_benchmarks.py --num_batches=100 --model vgg16 --batch_size 64 --variable_update horovod --horovod_device gpu --use_fp16'"
   [[ $(grep -c ">:three 3 [012]" <<<"$said") == 3 ]] || fail "the second: $said"
+}
+
+prepare_horovodrun_of_old() { make_horovod; }
+case_horovodrun_of_old() {
+  local said
+  use_horovod
+  by_hand_in || return
 
   by_hand "horovodrun -n 4 --hostfile /horovod/generated/hostfile --mpi-args \"--mca orte_keep_fqdn_hostnames t --allow-run-as-root --display-map --tag-output --timestamp-output\" bash -c 'python /horovod/examples/pytorch/pytorch_lightning_mnist.py'"
   [[ $(grep -c "rank [0-3] of 4 on .*: sum 6 by MPI" <<<"$said") == 4 ]] || fail "the third: $said"

@@ -97,12 +97,25 @@ def drop(spec):
         signal.signal(ignored, signal.SIG_DFL)
 
 
+def home(uid):
+    """As the image's passwd has it."""
+    try:
+        with open("/etc/passwd", encoding="utf-8") as passwd:
+            for fields in (line.rstrip("\n").split(":") for line in passwd):
+                if len(fields) == 7 and fields[2] == str(uid):
+                    return fields[5]
+    except OSError:
+        pass
+    return "/"
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         spec = json.load(file)
     checked("sethostname", spec["hostname"].encode(), len(spec["hostname"]))
     enter_root(spec)
     fill_root(spec)
+    spec["env"].setdefault("HOME", home(spec["uid"]))
     drop(spec)
     os.chdir(spec["workdir"])
     try:
