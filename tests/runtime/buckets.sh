@@ -61,6 +61,26 @@ s3 download many /tmp/many >/dev/null || fail "it does not go on"
 rm /tmp/many/.khorovod-s3
 diff -r /tmp/seed /tmp/many || fail "what came of many differs"
 
+# The same within one object, out and in: what got through does not go again, and no half shows.
+mkdir /tmp/large && head -c 300M /dev/urandom >/tmp/large/file
+breaks_off $((150 << 20)) upload large /tmp/large
+[[ $(s3 download large /tmp/half) == *" 0 objects"* ]] || fail "half an object shows"
+before=$(traffic)
+[[ $(s3 upload large /tmp/large) == *"1 of 1 files"* ]] || fail "the large file does not go out"
+after=$(traffic)
+((after - before < 200 << 20)) || fail "of 300 MiB, half of them there, $(((after - before) >> 20)) went out"
+breaks_off $((200 << 20)) download large /tmp/copy
+[[ ! -e /tmp/copy/file ]] || fail "half a file shows"
+before=$(traffic)
+s3 download large /tmp/copy >/dev/null || fail "the large object does not come"
+after=$(traffic)
+((after - before < 250 << 20)) || fail "of 300 MiB, two thirds of them there, $(((after - before) >> 20)) came"
+cmp /tmp/large/file /tmp/copy/file || fail "the large object differs"
+
+# One file cannot be read: the other stops on its way, and its parts do not stay.
+mkdir /tmp/unread && cp /tmp/large/file /tmp/unread/large && touch /tmp/unread/small && chmod 0 /tmp/unread/small
+refuses "Permission denied: '/tmp/unread/small'" upload rotten /tmp/unread
+
 # Objects in parts of other sizes, empty ones and odd names come in, all verified; what changed goes out, in parts
 # where it is large, and comes back the same.
 mkdir -p /tmp/odd && head -c 20M /dev/urandom >/tmp/odd/parts
@@ -75,8 +95,12 @@ diff /tmp/odd /tmp/data | grep -v "^Only in /tmp/data: " && fail "what came diff
 cp -r /tmp/data /tmp/out
 for _ in 1 2 3 4; do cat /tmp/data/parts; done >/tmp/out/large
 echo changed >/tmp/out/empty
-[[ $(s3 upload data /tmp/out) == *"2 of "* ]] || fail "not two files went out"
-[[ $(s3 upload data /tmp/out) == *"0 of "* ]] || fail "the same went out again"
+limit=$(($(traffic) + (8 << 20)))
+s3 upload data /tmp/out >/tmp/said &
+until (($(traffic) > limit)) || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
+[[ $(s3 upload data /tmp/out) == *"0 of "* ]] || fail "what another was sending went out again"
+wait
+grep -q "2 of " /tmp/said || fail "not two files went out"
 s3 download data /tmp/back >/dev/null || fail "it does not come back"
 rm /tmp/{out,back}/.khorovod-s3
 diff -r /tmp/out /tmp/back || fail "what came back differs"

@@ -18,7 +18,7 @@ case_s3() {
   done
   "$server" admin --access root --secret root --region eu-west-1 --endpoint-url "$place" \
     create-user --access "$key" --secret "$secret" --role userplus || fail "no user"
-  for bucket in data rotten many; do put "$bucket"; done
+  for bucket in data rotten many large; do put "$bucket"; done
   put data/p/deep/er/text $'of the bucket\n'
   put data/other "not below the prefix"
   # One of which the bytes are no longer those that came, and a bucket of someone else's.
@@ -35,6 +35,8 @@ case_s3() {
   spec '((OMPI_COMM_WORLD_RANK)) || buckets' "$@"
   apply -n team-a "$work/job.yaml"
   expect 0
+  [[ -z $(find "$work"/buckets/*/.sgwtmp/multipart -type f) ]] || fail "parts of no object stay in the bucket"
+  [[ ! -e $work/buckets/rotten/p/large ]] || fail "an upload went on that had failed"
   ! grep -qF "$secret" "$work"/*.{log,yaml} || fail "the key was shown"
 }
 
