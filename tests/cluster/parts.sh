@@ -10,7 +10,7 @@ coredns=1.12.4
 cluster_packages() {
     need containerd containerd && need runc runc && need test containernetworking-plugins -x /usr/lib/cni/ptp &&
         need etcd etcd-server && need ip iproute2 -V && need nft nftables && need unshare util-linux &&
-        need openssl openssl version && need go golang version
+        need openssl openssl version && need curl curl && need go golang version
 }
 
 # kubernetes_parts VERSION NAME...: puts the programs into $tools_cache/kubernetes-VERSION.

@@ -24,12 +24,13 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export NODES=${NODES:-4}
 kubernetes=${KUBERNETES:-$kubernetes}
 cluster_parts "$kubernetes" "$NODES"
+((NODES == 0)) || BUCKETS=$(versitygw)
 
 # shellcheck disable=SC2086
 IMAGES=$("$here/images.sh" store ${IMAGES:-})
 export IMAGES
 name=khorovod-cluster-$$
-export CLUSTER=$name CACHE=${tools_cache:?} HERE=$here
+export CLUSTER=$name CACHE=${tools_cache:?} HERE=$here BUCKETS
 export BIN=$CACHE/kubernetes-${kubernetes:?} COREDNS=$CACHE/coredns-${coredns:?}/coredns
 STATE=$(mktemp -d "${TMPDIR:-/tmp}/$name.XXXX")
 export STATE
