@@ -1,11 +1,13 @@
 """s3.py download|upload: copies the job's S3 volumes in before training and out after it.
 
-Objects come in ranges, several at once; what is whole is not fetched again, so a container that
-starts anew goes on where it was. Every range is bound to the object's ETag, and every file, either
-way, is checked by its size and the MD5s its ETag is made of. Needs Python alone.
+Objects come in ranges, several at once, and go out in parts; what got through does not go again, so
+a container that starts anew goes on where it was. Every range is bound to the object's ETag, and every
+file, either way, is checked by its size and the MD5s its ETag is made of. Needs Python alone.
 """
 import concurrent.futures
+import contextlib
 import datetime
+import fcntl
 import hashlib
 import hmac
 import http.client
@@ -14,11 +16,12 @@ import os
 import re
 import ssl
 import sys
+import threading
 import time
 import urllib.parse
 import xml.etree.ElementTree
 
-PART = 64 << 20
+PART = 16 << 20  # of which eight are on the way: as much as a sudden end loses
 TRIES = 6
 JOURNAL = ".khorovod-s3"
 UNFINISHED = ".khorovod-part"
@@ -91,13 +94,29 @@ class Bucket:
         except xml.etree.ElementTree.ParseError:
             raise Refused(f"{self.endpoint.netloc} gives no answer of S3's") from None
 
+    def items(self, key, query, kind, marker, following):
+        """All that a question lists, page after page."""
+        more = True
+        while more:
+            _, page = self.xml("GET", key, query)
+            yield from page.iterfind("{*}" + kind)
+            more = page.findtext("{*}IsTruncated") == "true"
+            query = {**query, marker: page.findtext("{*}" + following)}
+
     def list(self, prefix):
         query = {"list-type": "2", "prefix": prefix}
-        while query.get("continuation-token", "first"):
-            _, page = self.xml("GET", query=query)
-            for item in page.iterfind("{*}Contents"):
-                yield item.findtext("{*}Key"), int(item.findtext("{*}Size")), item.findtext("{*}ETag").strip('"')
-            query["continuation-token"] = page.findtext("{*}NextContinuationToken")
+        for item in self.items("", query, "Contents", "continuation-token", "NextContinuationToken"):
+            yield item.findtext("{*}Key"), int(item.findtext("{*}Size")), item.findtext("{*}ETag").strip('"')
+
+    def begin(self, key):
+        """An upload in parts, or one that broke off: its query, and the ETags of the parts that are there."""
+        with contextlib.suppress(Refused):  # where listing is not allowed, all goes again
+            for item in self.xml("GET", query={"uploads": "", "prefix": key})[1].iterfind("{*}Upload"):
+                if item.findtext("{*}Key") == key:
+                    query = {"uploadId": item.findtext("{*}UploadId")}
+                    parts = self.items(key, query, "Part", "part-number-marker", "NextPartNumberMarker")
+                    return query, {int(part.findtext("{*}PartNumber")): part.findtext("{*}ETag") for part in parts}
+        return {"uploadId": self.xml("POST", key, {"uploads": ""})[1].findtext("{*}UploadId")}, {}
 
     def head(self, key, **query):
         try:
@@ -222,30 +241,40 @@ def download(volume, pool):
 
 def upload(volume, pool):
     bucket, root = Bucket(volume), volume["path"]
+    # A launcher that died leaves its upload here: what that sends, nobody need send again.
+    fcntl.flock(os.open(root, os.O_RDONLY), fcntl.LOCK_EX)
     there = {key: (size, etag) for key, size, etag in bucket.list(volume["prefix"])}
+    failed = threading.Event()
 
     def same(key, headers, etag, wanted):
         if etag.strip('"') != wanted and not opaque(headers):
             raise Refused(f"{key}: the bucket has {etag}, not {wanted}")
 
-    def put(key, path, start, end, query=()):
+    def put(key, path, start, end, query=(), etag=""):
+        if failed.is_set():
+            raise Refused("another file could not go out")
+        wanted = md5(read(path, start, end)).hexdigest()
+        if etag.strip('"') == wanted:
+            return etag
         headers, _ = bucket.call("PUT", key, query, lambda: read(path, start, end), end - start)
-        same(key, headers, headers.get("etag", ""), md5(read(path, start, end)).hexdigest())
+        same(key, headers, headers.get("etag", ""), wanted)
         return headers["etag"]
 
     def put_parts(key, path, size, part):
-        query = {"uploadId": bucket.xml("POST", key, {"uploads": ""})[1].findtext("{*}UploadId")}
+        query, etags = bucket.begin(key)
         try:
             parts = ""
             for number, at in enumerate(range(0, size, part), 1):
-                etag = put(key, path, at, min(at + part, size), {**query, "partNumber": number})
+                etag = put(key, path, at, min(at + part, size), {**query, "partNumber": number}, etags.get(number, ""))
                 parts += f"<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>"
             parts = f"<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>".encode()
             headers, answer = bucket.xml("POST", key, query, lambda: parts, len(parts))
             # It may say 200 and mean an error.
             same(key, headers, answer.findtext("{*}ETag", "nothing"), etag_of(path, size, part))
         except Exception:
-            bucket.call("DELETE", key, query)
+            # Nobody goes on with these parts, and they cost as much as others.
+            with contextlib.suppress(Refused):
+                bucket.call("DELETE", key, query)
             raise
 
     def send(path):
@@ -259,7 +288,13 @@ def upload(volume, pool):
         return 1
 
     paths = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names if name != JOURNAL]
-    sent = sum(pool.map(send, paths))
+    waiting = [pool.submit(send, path) for path in paths]
+    try:
+        sent = sum(each.result() for each in concurrent.futures.as_completed(waiting))
+    except (Refused, OSError):
+        failed.set()
+        pool.shutdown(cancel_futures=True)
+        raise
     say(volume, f"{sent} of {len(paths)} files were new and went out")
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The first process of a cluster's namespaces: starts the control plane and the nodes, then the command. See up.sh.
 #
-#   10.100.0.1      API server, DNS; 10.100.0.11 and on: nodes
+#   10.100.0.1      API server, DNS, S3 on port 9000; 10.100.0.11 and on: nodes
 #   10.101.N.0/24   pods of node N
 #   10.96.0.0/16    Services
 set -euo pipefail
 nodes=${NODES:?}
 mount -t tmpfs -o mode=755 cluster "$STATE"
-mkdir -p "$STATE"/{log,pki,claims,nodes}
+mkdir -p "$STATE"/{log,pki,claims,nodes,buckets,known}
 began=$(date +%s%N)
 
 # start NAME COMMAND...: in the background, with a log of its own and its id where faults.py finds it.
@@ -103,10 +103,14 @@ if ((nodes)); then
     start scheduler "$BIN/kube-scheduler" --kubeconfig="$KUBECONFIG" --leader-elect=false ${QPS:+"${qps[@]}"}
     start dns "$COREDNS" -conf "$STATE/Corefile"
     start policy python3 "$HERE/policy.py"
+    # What it knows of objects stands in files: a memory disk may not take it as attributes.
+    start s3 env ROOT_ACCESS_KEY=s3-user ROOT_SECRET_KEY=s3-secret "$BUCKETS" --port 10.100.0.1:9000 --region eu-central-1 \
+        --health /ready posix --sidecar "$STATE/known" "$STATE/buckets"
     for ((n = 1; n <= nodes; n++)); do soon "node-$n" kubectl get node "node-$n"; done
     "$HERE/devices.sh" "$nodes"
     soon 'Ready nodes' kubectl wait --for=condition=Ready nodes --all --timeout=1s
     soon 'default account' kubectl get serviceaccount default
+    soon 'server of buckets' curl -sf http://10.100.0.1:9000/ready
 fi
 
 took=$((($(date +%s%N) - began) / 100000000))

@@ -43,6 +43,11 @@ def example(name, scenario):
         if "given" in scenario:
             case.kubectl("apply", "-f", "-", text=scenario["given"])
         volumes(case, **scenario.get("volumes", {}))
+        buckets = scenario.get("buckets", {"given": {}, "stored": {}})
+        for bucket in {key.split("/")[0] for key in buckets["given"] | buckets["stored"]}:
+            put(bucket)
+        for key, text in buckets["given"].items():
+            put(key, text)
         if scenario.get("does") == "keygen":
             case.kubectl("apply", "-f", "-", text=run(KHOROVOD, "keygen", "mnist-keys").stdout)
         there = case.objects()
@@ -55,6 +60,7 @@ def example(name, scenario):
             suspended(case, text)
         case.apply(text)
         live(case, scenario)
+        case.equal("what the buckets hold", {key: stored(key) for key in buckets["stored"]}, buckets["stored"])
         again(case, text)
         case.delete(re.search(r"khorovod.dev/job: (\S+)", text)[1])
         case.until("end of all pods", lambda: not case.pods(), 40)
@@ -94,6 +100,21 @@ def folder(name):
     os.makedirs(path)
     os.chmod(path, 0o777)
     return path
+
+
+def put(key, text=""):
+    """Makes a bucket, or an object in one, as the user whom the server knows (control.sh)."""
+    run("curl", "-sSf", "--user", "s3-user:s3-secret", "--aws-sigv4", "aws:amz:eu-central-1:s3", "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD",
+        "-X", "PUT", "--data-binary", "@-", f"http://10.100.0.1:9000/{key}", text=text)
+
+
+def stored(key):
+    """What the server keeps of an object, which is a file there."""
+    path = os.path.join(os.environ["STATE"], "buckets", key)
+    if not os.path.exists(path):
+        return None
+    with open(path) as file:
+        return file.read()
 
 
 def work_by_hand(case):

@@ -15,13 +15,14 @@ store() {
     folder=${tools_cache:?}/cluster-images-$key
     if [[ ! -d $folder ]]; then
         echo "unpacking images: once for these" >&2
-        # What older images left.
-        rm -rf "$tools_cache"/cluster-images-*
+        # What older images left; a cluster that runs links to what it has.
+        find "$tools_cache" -maxdepth 1 -name 'cluster-images-*' -mmin +600 -exec rm -rf {} +
         mkdir -p "$folder.new"
         (cd "$folder.new" && pause) || return
         unshare --mount "$here/images.sh" unpack "$folder.new" "$folder.new/pause.tar" "$@" >&2
         mv "$folder.new" "$folder"
     fi
+    touch "$folder"
     echo "$folder"
 }
 

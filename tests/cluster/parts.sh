@@ -11,7 +11,7 @@ kwok=0.8.0
 cluster_packages() {
     need containerd containerd && need runc runc && need test containernetworking-plugins -x /usr/lib/cni/ptp &&
         need etcd etcd-server && need ip iproute2 -V && need nft nftables && need unshare util-linux &&
-        need openssl openssl version && need go golang version
+        need openssl openssl version && need curl curl && need go golang version
 }
 
 # kubernetes_parts VERSION NAME...: puts the programs into $tools_cache/kubernetes-VERSION.

@@ -25,12 +25,13 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export NODES=${NODES:-4}
 export KUBERNETES=${KUBERNETES:-$kubernetes}
 cluster_parts "$KUBERNETES" "$NODES"
+((NODES == 0)) || BUCKETS=$(versitygw)
 
 # shellcheck disable=SC2086
 ((NODES == 0)) || IMAGES=$("$here/images.sh" store ${IMAGES:-})
 export IMAGES
 name=khorovod-cluster-$$
-export CLUSTER=$name CACHE=${tools_cache:?} HERE=$here
+export CLUSTER=$name CACHE=${tools_cache:?} HERE=$here BUCKETS
 export BIN=$CACHE/kubernetes-$KUBERNETES COREDNS=$CACHE/coredns-${coredns:?}/coredns
 STATE=$(mktemp -d "${TMPDIR:-/tmp}/$name.XXXX")
 export STATE
