@@ -62,13 +62,19 @@ preflight() {
 }
 
 # Horovod under Open MPI 4 too; `runtime` has it in the worker image, under 5.
-horovod() { HOROVOD=debian tests/runtime/run.sh $(sed -n 's/^prepare_\(.*\)() { make_horovod; }$/\1/p' tests/runtime/cases/launchers.sh); }
+horovod() {
+    sed -n 's/^prepare_\(.*\)() { make_horovod; }$/\1/p' tests/runtime/cases/launchers.sh |
+        HOROVOD=debian xargs tests/runtime/run.sh
+}
 
-# Every example and fault on a Kubernetes of our own, and every spec strictly read by it.
-cluster() { tests/cluster/test.sh && accepted 1.34.3; }
+# Every example on a Kubernetes of our own, how runs end there, and every spec strictly read by it.
+cluster() { tests/cluster/test.sh --quick && accepted 1.34.3; }
 
-# As the next Kubernetes reads them.
-kubernetes-next() { accepted 1.36.3; }
+# What takes long there, faults above all, and a later Kubernetes.
+faults() { tests/cluster/test.sh --long && accepted 1.36.3; }
+
+# A job of 5,000 workers there.
+scale() { bench/scale.sh 5000; }
 
 accepted() { KHOROVOD=$(shipped) NODES=0 KUBERNETES=$1 tests/cluster/up.sh tests/cluster/accept.py; }
 

@@ -23,17 +23,17 @@ class Failed(Exception):
 
 
 class Play:
-    """A test: what it is called, what it does with its case, what Pod Security its namespace enforces, and whether it
-    disturbs others, so that it plays alone."""
+    """A test: what it is called, what it does with its case, what Pod Security its namespace enforces, whether it
+    disturbs others, so that it plays alone, and whether it takes long, so that it waits for `make test-all`."""
 
-    def __init__(self, name, act, level="restricted", alone=False):
-        self.name, self.act, self.level, self.alone = name, act, level, alone
+    def __init__(self, name, act, level="restricted", alone=False, long=False):
+        self.name, self.act, self.level, self.alone, self.long = name, act, level, alone, long
 
 
-def play(level="restricted", alone=False):
+def play(**how):
     """Marks a function as a Play."""
     def mark(act):
-        return Play(act.__name__.replace("_", "-"), act, level, alone)
+        return Play(act.__name__.replace("_", "-"), act, **how)
     return mark
 
 

@@ -62,7 +62,7 @@ def launcher_evicted(case, shape):
     trained(case)
 
 
-@play()
+@play(long=True)
 def launcher_killed_again_and_again(case):
     """As by the kernel, for memory: each death counts, and the last launcher gives the devices back."""
     running(case, {"launcher": {"retries": 1}}, seconds=600)
@@ -99,7 +99,7 @@ def image_missing(case):
     failed(case, 60, r"only 0 of 2 workers answered on port 2222 within 15 s; missing: sum-\w+-worker-0.sum sum-\w+-worker-1.sum")
 
 
-@play()
+@play(long=True)
 def devices_not_enough(case):
     """Half of the workers find room. The job waits as long as it may, says who is missing and frees the other half."""
     case.apply(case.render(job(spec={"workers": {"gpuResource": "khorovod.test/scarce", "gpus": 2, "replicas": 8}, "launcher": {"waitTimeout": "20s"}})))
@@ -124,7 +124,7 @@ def claim_unbound(case):
     case.equal("devices that the scheduler counted", case.most, 0)
 
 
-@play()
+@play(long=True)
 def twenty_jobs(case):
     """Twenty small ones at once in one namespace."""
     texts = [case.render(job(name=f"small-{n}", spec={"workers": {"replicas": 1}, "env": {"N": str(n)}})) for n in range(20)]
@@ -160,7 +160,7 @@ def no_right_to_create_roles(case):
     case.check("the sum in the Job shape", any("sum of 2 ranks: 1" in case.log(p) for p in case.workers() if "sum-" in p["metadata"]["name"]))
 
 
-@play(alone=True)
+@play(alone=True, long=True)
 def names_down(case):
     """DNS is silent for ten seconds while workers come up, and again while ranks run."""
     dns = pid("dns.pid")
@@ -215,7 +215,7 @@ def kubelet(node):
     raise Failed(f"node {node} has no kubelet")
 
 
-@play(alone=True)
+@play(alone=True, long=True)
 def kubelet_killed(case):
     """A node falls silent while its containers run on: so does the training, and the devices come back with the node."""
     on_the_doomed_node(case, 15)
@@ -230,7 +230,7 @@ def kubelet_killed(case):
     case.until("freed devices", case.freed, 60)
 
 
-@play(alone=True)
+@play(alone=True, long=True)
 def node_lost(case):
     """A node dies with a worker. Somebody tells the cluster so, as docs of Kubernetes say; the worker starts elsewhere and
     the launcher tries again."""
@@ -251,5 +251,5 @@ def ready_node(name, case):
 
 
 def plays():
-    return [Play(f"{act.__name__.replace('_', '-')}-{name}", lambda case, act=act, shape=shape: act(case, shape))
+    return [Play(f"{act.__name__.replace('_', '-')}-{name}", lambda case, act=act, shape=shape: act(case, shape), long=True)
             for act in (worker_evicted, launcher_evicted) for name, shape in SHAPES.items()]

@@ -15,7 +15,7 @@ def changed(said):
     return sorted(line.rsplit(" ", 1)[0] for line in said.splitlines() if not line.endswith(" unchanged"))
 
 
-@play()
+@play(long=True)
 def same_text_every_second(case):
     """As a GitOps controller does: before the run, in it, at its end and after."""
     text = case.render(job(seconds=20))
@@ -32,7 +32,7 @@ def same_text_every_second(case):
     case.freed_after(float(re.search(r"ranks end at ([0-9.]+)", case.log())[1]))
 
 
-@play()
+@play(long=True)
 def changed_text(case):
     """A new run starts, the old one ends as superseded, and its devices go to the new one."""
     # Room for one of the two.
@@ -56,7 +56,7 @@ def changed_text(case):
     case.until("freed devices", case.freed, 10)
 
 
-@play()
+@play(long=True)
 def changed_limits(case):
     """A label and a deadline change under a run that goes on as it was; and the new deadline holds."""
     case.apply(case.render(job(seconds=600)))
@@ -92,7 +92,7 @@ def pruned(case):
     case.until("freed devices", case.freed, 10)
 
 
-@play()
+@play(long=True)
 def back_to_an_old_text(case):
     """Nothing starts, because that run has been; `rerun` runs it again."""
     first, second = case.render(job()), case.render(job(spec={"env": {"LEARNING_RATE": "0.2"}}))

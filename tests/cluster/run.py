@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Plays tests on a running cluster: run.py [NAME...], all without a name; a name may end in `*`. See README.md."""
+"""Plays tests on a running cluster: run.py [NAME...], all without a name; a name may end in `*`; --quick and --long are
+all but those that take long, and those. See README.md."""
 import concurrent.futures
 import fnmatch
 import os
@@ -52,7 +53,8 @@ def running(part):
 
 def main(names):
     every = examples.plays() + ends.plays() + marked(rows) + faults.plays() + marked(faults) + marked(network)
-    chosen = [p for p in every if not names or any(fnmatch.fnmatch(p.name, n) for n in names)]
+    chosen = [p for p in every if not names or ("--long" if p.long else "--quick") in names
+              or any(fnmatch.fnmatch(p.name, n) for n in names)]
     if not chosen:
         sys.exit(f"no test is called so; there are {' '.join(p.name for p in every)}")
     world = World()
