@@ -13,9 +13,10 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "cluster"))
-from case import IMAGE, Case, World, job, run  # noqa: E402
+from case import IMAGE, Case, World, run  # noqa: E402
 
 SIZES = (3, 16)
+LOG = f"{os.environ['STATE']}/log/mpi-operator"
 RANK = "echo first $(date +%s.%N); sleep 2; echo ranks end at $(date +%s.%N)"
 DEVICES = 4
 # What the operator's own base image does for it.
@@ -33,8 +34,9 @@ RESOLVE = 'cut -d" " -f1 /etc/mpi/hostfile | while read -r host; do until getent
 
 
 def ours(case, workers):
-    text = case.render(job(spec={"command": RANK, "code": None, "env": None, "workers": {
-        "replicas": workers, "gpus": DEVICES, "slots": 1, "cpu": "1", "memory": "1Gi"}, "launcher": {"retries": 0}}))
+    text = case.render({"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "sum"}, "spec": {
+        "image": IMAGE, "command": RANK,
+        "workers": {"replicas": workers, "gpus": DEVICES, "slots": 1, "cpu": "1", "memory": "1Gi"}}})
     return lambda: case.apply(text)
 
 
@@ -54,7 +56,7 @@ def theirs(case, workers):
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ssh"}, "data": {"client": SSH, "server": SSHD}},
         {"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": {"name": "sum"}, "spec": {
             "slotsPerWorker": 1, "sshAuthMountPath": "/home/khorovod/.ssh",
-            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": 0 if False else 6},
+            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": 6},
             "mpiReplicaSpecs": {
                 "Launcher": {"replicas": 1} | pod("sh", "-c", launch, memory="2Gi"),
                 "Worker": {"replicas": workers} | pod("/usr/sbin/sshd", "-De", "-f", "/etc/mpi-sshd", memory="1Gi",
@@ -71,7 +73,8 @@ def began_at(pods):
     for folder in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{folder}/cgroup") as groups, open(f"/proc/{folder}/status") as status, open(f"/proc/{folder}/stat") as stat:
-                uid = next((uid for uid in of if uid in (text := groups.read())), None) if True else None
+                inside = groups.read()
+                uid = next((uid for uid in of if uid in inside), None)
                 first = re.search(r"^NSpid:.*\t1$", status.read(), re.M)
                 name = stat.read()
         except OSError:
@@ -81,25 +84,31 @@ def began_at(pods):
     return found
 
 
+def named(case, part):
+    return (p for p in case.pods() if part in p["metadata"]["name"])
+
+
 def once(world, name, way, workers):
     case = Case(world, name)
     try:
         apply = way(case, workers)
         began = time.time()
         apply()
-        case.says(r"first [0-9.]+", 120)
-        pods = [p for p in case.pods() if "worker" in p["metadata"]["name"]]
+        launcher = case.until("launcher", lambda: next(named(case, "launcher"), None), 60)
+        case.says(r"first [0-9.]+", 60, launcher)
+        pods = list(named(case, "worker"))
         containers = began_at(pods)
         case.equal("workers whose container is found", len(containers), workers)
         case.equal("the end", case.finished(120), "Complete")
-        log = case.log()
+        log = case.log(launcher)
         ends = max(float(t) for t in re.findall(r"ranks end at ([0-9.]+)", log))
         first = min(float(t) for t in re.findall(r"first ([0-9.]+)", log))
-        case.equal("ranks", len(re.findall("first ", log)), workers)
+        case.equal("ranks", len(re.findall(r"first \d", log)), workers)
         case.until("freed devices", case.freed, 60)
         return {"first": first - began, "after": first - max(containers.values()), "freed": max(0, case.freed() - ends)}
     except Exception as error:
-        sys.exit(f"{name}: {error}\n{case.explain()}")
+        with open(LOG) as log:
+            sys.exit(f"{name}: {error}\n{case.explain()}\n--- the operator\n{log.read()[-600:]}")
     finally:
         case.close()
         case.until("an empty namespace", lambda: not case.pods(), 60)
@@ -107,8 +116,11 @@ def once(world, name, way, workers):
 
 def main(folder, program, rounds):
     run("kubectl", "apply", "--server-side", "-f", f"{folder}/manifests/base/kubeflow.org_mpijobs.yaml")
+    # Its conditions take a moment to be.
+    while run("kubectl", "wait", "--for=condition=Established", "crd/mpijobs.kubeflow.org", "--timeout=30s", check=False).returncode:
+        time.sleep(0.5)
     run("kubectl", "create", "namespace", "mpi-operator")
-    with open(f"{os.environ['STATE']}/log/mpi-operator", "w") as log:
+    with open(LOG, "w") as log:
         operator = subprocess.Popen([program, "--kubeConfig", os.environ["KUBECONFIG"], "--namespace", ""], stdout=log, stderr=log)
     world = World()
     time.sleep(20)
@@ -117,7 +129,7 @@ def main(folder, program, rounds):
         for workers in SIZES:
             for way in (ours, theirs) if number % 2 else (theirs, ours):
                 found = once(world, f"{way.__name__}-{workers}-{number}", way, workers)
-                print(number, workers, way.__name__, {key: round(value, 2) for key, value in found.items()}, flush=True)
+                print(number, workers, way.__name__, {key: round(value, 2) for key, value in found.items()}, file=sys.stderr, flush=True)
                 # The first round fills caches.
                 if number:
                     figures.setdefault((workers, way.__name__), []).append(found)
@@ -130,17 +142,14 @@ def report(figures, rounds):
         runs = [found[what] for found in figures[workers, way]]
         return f"{statistics.median(runs):.2f} ({min(runs):.2f} to {max(runs):.2f})"
     lines = ["# Side by side with the MPI Operator", "",
-             f"`bench/operator.sh FOLDER {rounds}`: the same job in the same image on the same cluster (Kubernetes",
+             f"`bench/operator.sh FOLDER {rounds} >bench/operator.md`: the same job in the same image on the same cluster (Kubernetes",
              f"{os.environ['BIN'].rsplit('-', 1)[1]}, three nodes, {os.cpu_count()} CPUs in all), in turns. Seconds: the median of {rounds} runs, least and most behind.", "",
              "| Workers | | khorovod | MPI Operator |", "|---|---|---|---|"]
     for workers in SIZES:
         for what, words in (("first", "from apply to the first rank"), ("after", "… since the last worker's container runs"),
                             ("freed", "from the ranks' end to free devices")):
             lines.append(f"| {workers} | {words} | {cell(workers, 'ours', what)} | {cell(workers, 'theirs', what)} |")
-    text = "\n".join(lines) + "\n"
-    print(text)
-    with open(os.path.join(HERE, "operator.md"), "w") as file:
-        file.write(text)
+    print("\n".join(lines))
 
 
 main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Side by side with Kubeflow's MPI Operator on one cluster: bench/operator.sh FOLDER [ROUNDS], where FOLDER holds the
-# operator's source. Writes bench/operator.md.
+# Side by side with Kubeflow's MPI Operator on one cluster: bench/operator.sh FOLDER [ROUNDS]
+# >bench/operator.md, where FOLDER holds the operator's source.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$(realpath "$1")
