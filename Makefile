@@ -14,10 +14,10 @@ check: ## Format, lints, unit and snapshot tests
 	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs layers lint rust
 
 test: ## All that CI runs; installs what it needs
-	@tests/run.sh format docs layers shell lint library rust runtime preflight image package output guard deny
+	@tests/run.sh format docs layers shell lint library rust runtime preflight image package output helm guard deny
 
 test-all: ## `test` with many more cases for each property, the worker image built, and a Kubernetes; an hour
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format docs layers shell lint library rust runtime preflight image package output guard deny worker cluster
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format docs layers shell lint library rust runtime preflight image package output helm guard deny worker cluster
 
 cluster: ## A Kubernetes of four nodes to play with, for as long as its shell is open; needs root
 	@. tests/tools.sh && IMAGES="$${IMAGES:-$$(worker_image)}" tests/cluster/up.sh

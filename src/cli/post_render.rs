@@ -22,7 +22,7 @@ use super::{Failure, Outcome, exit_code, input};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Helm 3 runs it as it is; Helm 4 wants the plugin in plugin/helm4-post-renderer first:\n  \
     helm install mnist ./chart --post-renderer khorovod --post-renderer-args post-render  # Helm 3\n  \
-    helm install mnist ./chart --post-renderer khorovod                                   # Helm 4\n\
+    helm install mnist ./chart --post-renderer khorovod-post-render                       # Helm 4\n\
     Options follow as further `--post-renderer-args`, such as `--post-renderer-args --strict`.\n\n\
     Everything but TrainingJobs passes byte for byte: comments, order, separators, line ends. On any\n\
     error nothing is printed. Where Helm says no more than `exited with error`, as Helm 4 does, read\n\
