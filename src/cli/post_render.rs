@@ -79,6 +79,7 @@ fn replace(args: &Args, screen: &Screen) -> Outcome {
     }
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX).saturating_mul(1 << 20);
     let inputs = Inputs { keys: seed.keys(), limit, ..args.settings.inputs()? };
+    widen_pipes();
     let stream = Held::read(io::stdin().lock(), limit)?;
 
     let mut outcome = Ok(());
@@ -94,6 +95,16 @@ fn replace(args: &Args, screen: &Screen) -> Outcome {
     outcome
 }
 
+/// Pipes of a mebibyte, not of 64 KiB: their two ends wait for each other less often. Where that is refused, or they are
+/// no pipes, all is as it was.
+fn widen_pipes() {
+    #[cfg(target_os = "linux")]
+    {
+        let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), STEP);
+        let _ = rustix::pipe::fcntl_setpipe_size(io::stdout(), STEP);
+    }
+}
+
 /// A stream that was read to its end, or one byte beyond the limit.
 struct Held {
     /// As large as the limit; only what is written to takes room. So nothing is ever moved or held twice.
@@ -103,6 +114,8 @@ struct Held {
 
 /// What one call reads at most.
 const STEP: usize = 1 << 20;
+/// A large page.
+const PAGE: usize = 2 << 20;
 
 impl Held {
     fn read(mut stream: impl Read, limit: usize) -> Result<Self, Failure> {
@@ -114,8 +127,14 @@ impl Held {
         #[cfg(target_os = "linux")]
         let _ = room.advise(memmap2::Advice::HugePage);
         let mut held = Self { room, length: 0 };
+        let mut touched = 0;
         loop {
             let end = (held.length + STEP).min(held.room.len());
+            // The system clears a page when it is first touched. While it reads it would keep the writer waiting meanwhile.
+            while touched < end {
+                held.room[touched] = 0;
+                touched += PAGE;
+            }
             match stream.read(&mut held.room[held.length..end]) {
                 Ok(0) => return Ok(held),
                 Ok(count) => held.length += count,
