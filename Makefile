@@ -3,6 +3,7 @@
 SHELL := /bin/bash
 .PHONY: help binary check test test-all cluster bless bench deny
 .DEFAULT_GOAL := help
+stages := format docs layers shell lint library rust runtime preflight image package output guard deny cluster
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -14,10 +15,10 @@ check: ## Format, lints, unit and snapshot tests
 	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs layers lint rust
 
 test: ## All that CI runs; installs what it needs
-	@tests/run.sh format docs layers shell lint library rust runtime preflight image package output guard deny cluster
+	@tests/run.sh $(stages)
 
-test-all: ## `test` with many more cases for each property, Horovod under Open MPI 4, long faults and 5,000 workers; an hour more
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh format docs layers shell lint library rust runtime preflight image package output guard deny cluster worker horovod faults scale
+test-all: ## `test` with many more cases for each property, real Helms, Horovod under Open MPI 4, long faults and 5,000 workers; an hour more
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) helm worker horovod faults scale
 
 cluster: ## A Kubernetes of four nodes to play with, for as long as its shell is open; needs root
 	@. tests/tools.sh && IMAGES="$${IMAGES:-$$(worker_image)}" tests/cluster/up.sh

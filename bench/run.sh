@@ -4,10 +4,8 @@
 # one in PATH, else one built once into the cache folder.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-version=v4.3.1
 # shellcheck source=tests/tools.sh
 . "$root/tests/tools.sh"
-cache=${tools_cache:?}
 
 fail() {
     printf 'bench: %s\n' "$1" >&2
@@ -20,12 +18,7 @@ find_helm() {
     elif command -v helm; then
         :
     else
-        if [[ ! -x $cache/bin/helm ]]; then
-            command -v go >/dev/null || fail "helm is missing, and go to build it"
-            printf 'bench: building helm %s once, some minutes\n' "$version" >&2
-            GOBIN=$cache/bin nice go install "helm.sh/helm/v4/cmd/helm@$version" >&2 || fail "helm does not build"
-        fi
-        printf '%s' "$cache/bin/helm"
+        built_helm v4.3.1 || fail "helm is missing and does not build"
     fi
 }
 

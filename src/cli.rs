@@ -11,6 +11,7 @@ mod man;
 mod mode;
 mod output;
 mod plan;
+mod post_render;
 mod render;
 mod schema;
 mod seed;
@@ -58,6 +59,7 @@ struct Cli {
 enum Command {
     Render(render::Args),
     Plan(plan::Args),
+    PostRender(post_render::Args),
     Validate(validate::Args),
     Init(init::Args),
     Explain(explain::Args),
@@ -82,11 +84,15 @@ type Outcome = Result<(), Failure>;
 
 /// Runs what the command line asks for.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| {
+        post_render::keep_usage(&error);
+        error.exit()
+    });
     let screen = Screen::new(cli.color, cli.quiet);
     let outcome = match cli.command {
         Command::Render(args) => render::run(args, &screen),
         Command::Plan(args) => plan::run(args, &screen),
+        Command::PostRender(args) => return post_render::run(&args, &screen),
         Command::Validate(args) => validate::run(args, &screen),
         Command::Init(args) => init::run(&args, &screen),
         Command::Explain(args) => explain::run(&args),
@@ -95,6 +101,11 @@ pub fn main() -> ExitCode {
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };
+    exit_code(outcome, &screen)
+}
+
+/// Says what is not said yet, and what the process ends with.
+fn exit_code(outcome: Outcome, screen: &Screen) -> ExitCode {
     let (code, message) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Problems) => return ExitCode::from(1),

@@ -3,7 +3,9 @@
 //!
 //! Only this phase knows every other.
 
+mod expand;
 mod lanes;
+mod ours;
 mod output;
 mod stream;
 
@@ -16,13 +18,18 @@ use memchr::memmem;
 use crate::emit::to_yaml;
 use crate::objects;
 use crate::plan::{Plan, STAND_IN};
-use crate::problem::Problems;
+use crate::problem::{Code, Problems};
 use crate::spec::Spec;
 use crate::{Inputs, Keys, Rendered, Text, runtime};
 use output::{Built, Output};
 use stream::{Job, Stream};
 
-pub use stream::CODES;
+pub use expand::expand;
+
+/// Every problem code of the streams.
+pub fn codes() -> impl Iterator<Item = &'static Code> {
+    stream::CODES.iter().chain(ours::CODES).chain(expand::CODES).copied()
+}
 
 /// The plan of a valid spec, its run named.
 fn plan(spec: Spec) -> (Plan, Vec<runtime::File>) {
@@ -73,7 +80,7 @@ pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&str)) -> R
     let warnings = compile(text, inputs, |piece, built| {
         let before = &text.text[done..piece.start];
         write(before);
-        write(output::line_end(before));
+        write(output::line_end(before.as_bytes()));
         write(&built.text);
         done = piece.end;
     })?;
@@ -81,11 +88,21 @@ pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&str)) -> R
     Ok(warnings)
 }
 
+/// Builds every job of a text.
+fn compile(text: &Text, inputs: &Inputs, each: impl FnMut(Range<usize>, Built)) -> Result<Problems, Problems> {
+    let mut stream = Stream::new(inputs);
+    let jobs = stream.jobs(text);
+    build(stream, jobs, inputs, each)
+}
+
 /// Builds every job and hands it over with the piece of the stream that it replaces. Whatever can be found wrong is
 /// found before the first.
-fn compile(text: &Text, inputs: &Inputs, mut each: impl FnMut(Range<usize>, Built)) -> Result<Problems, Problems> {
-    let mut stream = Stream::new(text, inputs);
-    let jobs = stream.jobs();
+fn build(
+    mut stream: Stream<'_>,
+    jobs: Vec<Job>,
+    inputs: &Inputs,
+    mut each: impl FnMut(Range<usize>, Built),
+) -> Result<Problems, Problems> {
     for job in &jobs {
         stream.check_keys(job);
         stream.check_patches(job);
@@ -93,10 +110,10 @@ fn compile(text: &Text, inputs: &Inputs, mut each: impl FnMut(Range<usize>, Buil
     if stream.fails() {
         return Err(stream.finish());
     }
-    let build = |Job { piece, spec, .. }: Job| {
+    let build = |Job { piece, spec, head, .. }: Job| {
         let (plan, files) = plan(spec);
         let keys = keys(&plan, &inputs.keys);
-        (piece, Built::new(&objects::build(&plan, &files, &keys)))
+        (piece, Built::new(&objects::build(&plan, &files, &keys), &head))
     };
     lanes::in_order(jobs, build, |(piece, built)| each(piece, built));
     Ok(stream.finish())
@@ -104,8 +121,8 @@ fn compile(text: &Text, inputs: &Inputs, mut each: impl FnMut(Range<usize>, Buil
 
 /// See [`crate::check`].
 pub fn check(text: &Text, inputs: &Inputs) -> Problems {
-    let mut stream = Stream::new(text, inputs);
-    for job in stream.jobs() {
+    let mut stream = Stream::new(inputs);
+    for job in stream.jobs(text) {
         stream.check_patches(&job);
     }
     stream.finish()
@@ -116,8 +133,8 @@ pub type Planned = (Plan, Vec<(&'static str, String)>);
 
 /// The plans of a stream's jobs with their objects' kinds and names, and what was found.
 pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), Problems> {
-    let mut stream = Stream::new(text, inputs);
-    let jobs = stream.jobs();
+    let mut stream = Stream::new(inputs);
+    let jobs = stream.jobs(text);
     let mut plans = Vec::with_capacity(jobs.len());
     for job in jobs {
         stream.check_patches(&job);

@@ -63,6 +63,8 @@ pub struct Inputs {
     pub strict: bool,
     /// Where ssh keys come from.
     pub keys: Keys,
+    /// The largest stream, in bytes, that [`expand`] takes.
+    pub limit: usize,
 }
 
 impl Default for Inputs {
@@ -74,6 +76,7 @@ impl Default for Inputs {
             kube_version: (1, 34),
             strict: false,
             keys: Keys::Missing,
+            limit: 512 << 20,
         }
     }
 }
@@ -146,6 +149,21 @@ pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&str)) -> R
     compile::render_to(text, inputs, write)
 }
 
+/// As [`render_to`] for a stream that is mostly other people's, such as all of a Helm chart: whatever is not ours is
+/// never read, need not even be text, and is handed over by slices of the stream itself; and having none of ours in it is
+/// no mistake. `name` is what a person knows the stream by.
+///
+/// ```
+/// use khorovod::{Inputs, expand};
+///
+/// let (stream, mut out) = (b"\xff: not even text\r\n---\n# theirs", Vec::new());
+/// expand("<stdin>", stream, &Inputs::default(), &mut |part| out.extend_from_slice(part)).unwrap();
+/// assert_eq!(out, stream);
+/// ```
+pub fn expand(name: &str, stream: &[u8], inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> Result<Problems, Problems> {
+    compile::expand(name, stream, inputs, write)
+}
+
 /// Finds everything wrong with a stream, errors and warnings.
 pub fn check(text: &Text, inputs: &Inputs) -> Problems {
     compile::check(text, inputs)
@@ -192,7 +210,7 @@ fn plans(text: &Text, inputs: &Inputs) -> Result<Vec<plan::Plan>, Problems> {
 
 /// Every problem code there is.
 pub fn codes() -> impl Iterator<Item = &'static problem::Code> {
-    source::CODES.iter().copied().chain(spec::codes()).chain(compile::CODES.iter().copied())
+    source::CODES.iter().copied().chain(spec::codes()).chain(compile::codes())
 }
 
 /// An ssh Secret for `ssh.secret`, as YAML; its keys derive from the seed.

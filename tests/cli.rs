@@ -56,9 +56,14 @@ fn mode(path: &Path) -> u32 {
 fn help_is_for_people() {
     let place = place();
     let mut all = String::new();
-    for args in
-        [&["--help"][..], &["render", "--help"], &["plan", "--help"], &["init", "--help"], &["explain", "--help"]]
-    {
+    for args in [
+        &["--help"][..],
+        &["render", "--help"],
+        &["plan", "--help"],
+        &["post-render", "--help"],
+        &["init", "--help"],
+        &["explain", "--help"],
+    ] {
         let (code, out, err) = run(khorovod(place.path()).args(args));
         assert_eq!((code, err.as_str()), (0, ""));
         all.extend(["$ khorovod ", &args.join(" "), "\n", &out, "\n"]);

@@ -2,9 +2,11 @@
 //! of it, and the page `docs/problems.md` made from both.
 //!
 //! A fixture's first comments may say how it is run:
-//! - `# args: --strict`: what stands behind `khorovod validate`; `render ...` takes its place;
+//! - `# args: --strict`: what stands behind `khorovod validate`; `render ...` takes its place, and so does
+//!   `post-render ...`, which reads it from standard input;
 //! - `# also: CODE ...`: other codes that this mistake shows;
-//! - `# fill: N`: the word `FILL` stands for so many letters.
+//! - `# fill: N`: the word `FILL` stands for so many letters;
+//! - the word `BYTE` stands for one that is no UTF-8 text.
 //!
 //! `make bless` writes the files anew; then look at each as a stranger would.
 
@@ -47,25 +49,38 @@ impl Fixture {
         }
     }
 
+    /// Its bytes.
+    fn bytes(&self) -> Vec<u8> {
+        let text = self.filled();
+        let mut parts = text.split("BYTE").map(|part| part.as_bytes().to_owned());
+        let first = parts.next().unwrap_or_default();
+        parts.fold(first, |bytes, part| [bytes, part].join(&0xff))
+    }
+
     /// Runs the command on it, in a folder where it has its own name, and returns what is said.
     fn run(&self, more: &[&str]) -> (i32, String) {
         let place = tempfile::tempdir().unwrap();
-        fs::write(place.path().join(format!("{}.yaml", self.name)), self.filled()).unwrap();
+        let file = place.path().join(format!("{}.yaml", self.name));
+        fs::write(&file, self.bytes()).unwrap();
         std::os::unix::fs::symlink(folder().join("overlays"), place.path().join("overlays")).unwrap();
         let mut args = self.words("args");
-        let render = args.first() == Some(&"render");
-        if !render {
+        if !matches!(args.first(), Some(&"render" | &"post-render")) {
             args.insert(0, "validate");
         }
-        let output = Command::new(env!("CARGO_BIN_EXE_khorovod"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_khorovod"));
+        command
             .env_clear()
             .envs([("HOME", place.path().as_os_str()), ("CI", "1".as_ref())])
             .current_dir(place.path())
-            .args(args)
+            .args(&args)
             .args(more)
-            .args(["--color", "never", &format!("{}.yaml", self.name)])
-            .output()
-            .unwrap();
+            .args(["--color", "never"]);
+        if args[0] == "post-render" {
+            command.stdin(fs::File::open(&file).unwrap()).arg("--quiet");
+        } else {
+            command.arg(file.file_name().unwrap());
+        }
+        let output = command.output().unwrap();
         assert_eq!(String::from_utf8(output.stdout).unwrap(), "", "{}: a failure prints nothing", self.name);
         (output.status.code().expect("it was not killed"), String::from_utf8(output.stderr).unwrap())
     }

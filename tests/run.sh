@@ -87,6 +87,9 @@ output() {
         binary=$(shipped) && tests/output/run.sh "$binary"
 }
 
+# The post-renderer under Helm 3 and Helm 4.
+helm() { need go golang version && binary=$(shipped) && tests/helm/run.sh "$binary"; }
+
 # Instructions the binary takes, against bench/budget.json.
 guard() { bench/run.sh guard; }
 

@@ -86,7 +86,7 @@ fn every_example_and_fixture_is_judged_alike() {
         let text = fs::read_to_string(path).unwrap();
         let codes = codes(&text);
         // What is no YAML, or no job, or read differently by others is no matter of the schema.
-        if codes.iter().any(|code| code.starts_with("yaml-") || *code == "no-training-job") {
+        if codes.iter().any(|code| code.starts_with("yaml-") || ["no-training-job", "job-in-list"].contains(code)) {
             continue;
         }
         for document in serde_yaml::Deserializer::from_str(&text) {

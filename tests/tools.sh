@@ -42,6 +42,17 @@ shipped() {
         printf '%s' "${CARGO_TARGET_DIR:-$PWD/target}/$host/release/khorovod"
 }
 
+# built_helm VERSION: builds Helm once, two to five minutes, and prints the binary's path.
+built_helm() {
+    local version=$1 folder=$tools_cache/helm-$1
+    if [[ ! -x $folder/helm ]]; then
+        need go golang version || return
+        echo "building helm $version once, some minutes" >&2
+        GOBIN=$folder nice go install "helm.sh/helm/${version%%.*}/cmd/helm@$version" >&2 || return
+    fi
+    echo "$folder/helm"
+}
+
 # horovod_wheel: builds Horovod against the PyTorch and Open MPI of this machine's Debian, once, and prints the wheel's
 # path. About 7 minutes on two cores.
 horovod_wheel() {

@@ -1,4 +1,4 @@
-//! The options render, plan and validate share, and reading what they name.
+//! The options render, plan, validate and post-render share, and reading what they name.
 
 use std::fs;
 use std::io::{self, IsTerminal, Read};
@@ -17,6 +17,14 @@ pub struct Args {
     /// else job.yaml
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+/// What is merged over every spec, and what it is rendered for.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct Settings {
     /// Merge FILE over every spec (repeatable)
     #[arg(short = 'f', long = "overlay", value_name = "FILE")]
     pub overlays: Vec<PathBuf>,
@@ -43,14 +51,15 @@ pub struct Args {
 impl Args {
     /// The specs, read.
     pub fn texts(&self) -> Result<Vec<Text>, Failure> {
-        let named = self.files.iter().chain(&self.overlays);
+        let overlays = &self.settings.overlays;
+        let named = self.files.iter().chain(overlays);
         if named.filter(|path| path.as_os_str() == "-").count() > 1 {
             return Err(Failure::Usage("standard input (`-`) can be read only once".to_owned()));
         }
         if !self.files.is_empty() {
             return self.files.iter().map(|path| read(path)).collect();
         }
-        if !io::stdin().is_terminal() && !self.overlays.iter().any(|path| path.as_os_str() == "-") {
+        if !io::stdin().is_terminal() && !overlays.iter().any(|path| path.as_os_str() == "-") {
             return Ok(vec![read(Path::new("-"))?]);
         }
         let default = Path::new("job.yaml");
@@ -61,7 +70,9 @@ impl Args {
         }
         Ok(vec![read(default)?])
     }
+}
 
+impl Settings {
     /// Everything beside the specs but the keys.
     pub fn inputs(&self) -> Result<Inputs, Failure> {
         Ok(Inputs {

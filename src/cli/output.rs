@@ -27,11 +27,20 @@ impl Stdout {
 
     /// Writes a part, whole lines at a time.
     pub fn write(&mut self, text: &str) -> Outcome {
-        if self.gone || text.is_empty() {
+        let shown = if self.terminal { clean(text) } else { text.into() };
+        self.raw(shown.as_bytes())
+    }
+
+    /// Writes a part that need not be text.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Outcome {
+        if self.terminal { self.write(&String::from_utf8_lossy(bytes)) } else { self.raw(bytes) }
+    }
+
+    fn raw(&mut self, bytes: &[u8]) -> Outcome {
+        if self.gone || bytes.is_empty() {
             return Ok(());
         }
-        let shown = if self.terminal { clean(text) } else { text.into() };
-        match self.stdout.write_all(shown.as_bytes()).and_then(|()| self.stdout.flush()) {
+        match self.stdout.write_all(bytes).and_then(|()| self.stdout.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.gone = true,
             Err(error) => {
                 return Err(Failure::File(format!("cannot write to standard output: {}", reason(&error))));

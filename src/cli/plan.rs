@@ -41,14 +41,16 @@ enum Format {
 pub fn run(args: Args, screen: &Screen) -> Outcome {
     let dash = |path: &PathBuf| path.as_os_str() == "-";
     let old_is_stdin = args.against.as_ref().is_some_and(dash);
-    if old_is_stdin && (args.input.files.is_empty() || args.input.files.iter().chain(&args.input.overlays).any(dash)) {
+    if old_is_stdin
+        && (args.input.files.is_empty() || args.input.files.iter().chain(&args.input.settings.overlays).any(dash))
+    {
         return Err(Failure::Usage("--against - reads standard input, so name the new spec's file".to_owned()));
     }
     let texts = args.input.texts()?;
-    let mut inputs = args.input.inputs()?;
+    let mut inputs = args.input.settings.inputs()?;
     // A seed that was named must be one, though no key is shown here.
-    seed::given(args.input.ssh_seed.as_deref())?;
-    inputs.keys = if args.input.no_keys { Keys::LeftOut } else { Keys::Masked };
+    seed::given(args.input.settings.ssh_seed.as_deref())?;
+    inputs.keys = if args.input.settings.no_keys { Keys::LeftOut } else { Keys::Masked };
 
     let (mut jobs, mut changes) = (Vec::new(), None);
     let (mut warnings, mut problems): (Vec<Problems>, Vec<Problems>) = (Vec::new(), Vec::new());

@@ -30,15 +30,16 @@ pub struct Args {
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
     let texts = args.input.texts()?;
-    let seed = Seed::find(args.input.ssh_seed.as_deref(), args.input.no_keys)?;
-    if let Some(exposed) = seed::exposed(args.input.ssh_seed.as_deref()) {
+    let settings = &args.input.settings;
+    let seed = Seed::find(settings.ssh_seed.as_deref(), settings.no_keys)?;
+    if let Some(exposed) = seed::exposed(settings.ssh_seed.as_deref()) {
         screen.notice(&exposed);
     }
     let to_stdout = args.output.as_ref().is_none_or(|path| path.as_os_str() == "-");
     if let ([text], true, false) = (texts.as_slice(), to_stdout, seed.is_new()) {
-        return in_parts(text, &Inputs { keys: seed.keys(), ..args.input.inputs()? }, screen);
+        return in_parts(text, &Inputs { keys: seed.keys(), ..settings.inputs()? }, screen);
     }
-    let rendered = with_seed(&texts, args.input.inputs()?, &seed, screen)?;
+    let rendered = with_seed(&texts, settings.inputs()?, &seed, screen)?;
     screen.problems(rendered.iter().map(|rendered| &rendered.warnings));
     match args.output {
         Some(path) if path.as_os_str() == "-" => output::stdout(&joined(rendered)),

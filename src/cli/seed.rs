@@ -34,11 +34,17 @@ impl Seed {
         if let Some(seed) = given(file)? {
             return Ok(Self::Known(seed));
         }
-        let Some(path) = own_path() else { return Ok(Self::Missing) };
+        let Some(path) = state("seed") else { return Ok(Self::Missing) };
         if path.exists() {
             return Ok(Self::Known(read(&path)?));
         }
         if in_ci() { Ok(Self::Missing) } else { Ok(Self::New(fresh()?, path)) }
+    }
+
+    /// Only a seed that somebody else can be told of: none is made where nobody sees it being made.
+    #[must_use]
+    pub fn unless_new(self) -> Self {
+        if self.is_new() { Self::Missing } else { self }
     }
 
     /// What the library is told.
@@ -98,11 +104,11 @@ pub fn fresh() -> Result<[u8; 32], Failure> {
     Ok(seed)
 }
 
-/// `$XDG_STATE_HOME/khorovod/seed`, else `~/.local/state/khorovod/seed`.
-fn own_path() -> Option<PathBuf> {
+/// A file in `$XDG_STATE_HOME/khorovod/`, else in `~/.local/state/khorovod/`.
+pub fn state(name: &str) -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")))?;
-    Some(state.join("khorovod/seed"))
+    Some(state.join("khorovod").join(name))
 }
 
 /// Whether a pipeline runs this: its home is gone with it, and the next run would make new keys.

@@ -2,10 +2,13 @@
 
 mod excerpt;
 
+use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::AutoStream;
+use anstream::adapter::strip_str;
 use clap::ColorChoice;
 use khorovod::problem::{Problem, Problems, Severity, Sources, Span};
 
@@ -22,6 +25,8 @@ const SECRETS: &[&str] = &["secret-in-env", "password-in-env"];
 pub struct Screen {
     colour: anstream::ColorChoice,
     quiet: bool,
+    /// All that was said, without colours.
+    said: RefCell<String>,
 }
 
 impl Screen {
@@ -32,7 +37,12 @@ impl Screen {
             ColorChoice::Never => anstream::ColorChoice::Never,
             ColorChoice::Auto => AutoStream::choice(&io::stderr()),
         };
-        Self { colour, quiet }
+        Self { colour, quiet, said: RefCell::default() }
+    }
+
+    /// All that was said so far, without colours.
+    pub fn said(&self) -> String {
+        self.said.borrow().clone()
     }
 
     /// What stops a command.
@@ -78,6 +88,7 @@ impl Screen {
     fn write(&self, text: &str) {
         let mut stderr = AutoStream::new(io::stderr(), self.colour).lock();
         let _ = writeln!(stderr, "{text}");
+        let _ = writeln!(self.said.borrow_mut(), "{}", strip_str(text));
     }
 }
 

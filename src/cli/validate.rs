@@ -49,10 +49,10 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         return Err(Failure::Usage("--output needs --format json, github or sarif; human goes to stderr".to_owned()));
     }
     let texts = args.input.texts()?;
-    let mut inputs = args.input.inputs()?;
+    let mut inputs = args.input.settings.inputs()?;
     // A seed that was named must be one; whether there is one is no matter of the spec.
-    seed::given(args.input.ssh_seed.as_deref())?;
-    inputs.keys = if args.input.no_keys { Keys::LeftOut } else { Keys::Masked };
+    seed::given(args.input.settings.ssh_seed.as_deref())?;
+    inputs.keys = if args.input.settings.no_keys { Keys::LeftOut } else { Keys::Masked };
     let all: Vec<Problems> = texts.iter().map(|text| khorovod::check(text, &inputs)).collect();
     let text = match args.format {
         Format::Human => None,

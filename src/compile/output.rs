@@ -13,7 +13,8 @@ pub struct Built {
 }
 
 impl Built {
-    pub fn new(objects: &[Object<'_>]) -> Self {
+    /// `head` is a comment that each object begins with, as a whole line, or nothing.
+    pub fn new(objects: &[Object<'_>], head: &str) -> Self {
         // The scripts alone are most of it.
         let mut text = String::with_capacity(64 << 10);
         let document = |(index, object): (usize, &Object<'_>)| {
@@ -21,6 +22,7 @@ impl Built {
                 text.push_str("---\n");
             }
             let start = text.len();
+            text.push_str(head);
             to_yaml(object, &mut text);
             Document {
                 kind: object.kind,
@@ -35,8 +37,8 @@ impl Built {
 }
 
 /// What must stand between `before` and an object: `--- {a: 1}` has its content on the marker's line.
-pub fn line_end(before: &str) -> &'static str {
-    if before.ends_with("---") { "\n" } else { "" }
+pub fn line_end(before: &[u8]) -> &'static str {
+    if before.ends_with(b"---") { "\n" } else { "" }
 }
 
 /// The output as it grows.
@@ -56,7 +58,7 @@ impl<'a> Output<'a> {
     /// Copies what stands before `piece`, and puts what was built in its place.
     pub fn replace(&mut self, piece: Range<usize>, built: Built) {
         self.copy(piece.start);
-        self.text.push_str(line_end(&self.text));
+        self.text.push_str(line_end(self.text.as_bytes()));
         let before = self.text.len();
         self.text.push_str(&built.text);
         self.documents.extend(built.documents.into_iter().map(|mut document| {

@@ -1,10 +1,10 @@
-//! Finds the jobs of a stream: cuts it, tells our documents from others, lays overlays and settings
-//! over them, and reads each into a valid spec. Problems gather here.
+//! Finds the jobs of a stream: lays overlays and settings over our documents and reads each into a valid spec. Problems
+//! gather here.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use memchr::memmem;
-
+use super::ours::{self, Among, Found};
 use super::{keys, plan};
 use crate::objects;
 use crate::problem::{Problem, Problems, Severity, SourceId, Span, codes};
@@ -54,6 +54,7 @@ codes! {
 }
 
 /// A job of the stream.
+#[derive(Debug)]
 pub struct Job {
     /// The piece of the stream it takes the place of.
     pub piece: Range<usize>,
@@ -61,85 +62,109 @@ pub struct Job {
     pub name: Span,
     /// Where its patches' targets stand.
     pub targets: Vec<Span>,
+    /// The comment that says where Helm 3 has it from, for each of its objects: `helm template --show-only` goes by it.
+    pub head: String,
     pub spec: Spec,
+}
+
+/// A part of the input, under the name a person knows it by.
+pub struct Part<'a> {
+    pub name: String,
+    pub text: Cow<'a, str>,
+    /// The number of its first line.
+    pub first_line: usize,
+}
+
+/// What is laid over each of our documents.
+pub struct Changes {
+    overlays: Vec<Node>,
+    /// Path, place and value.
+    settings: Vec<(String, Span, Node)>,
 }
 
 /// A stream as it is being compiled. The texts are borrowed until a problem needs them.
 pub struct Stream<'a> {
-    text: &'a Text,
     inputs: &'a Inputs,
-    texts: Vec<(String, &'a str)>,
+    parts: Vec<Part<'a>>,
     problems: Vec<Problem>,
 }
 
 impl<'a> Stream<'a> {
-    pub fn new(text: &'a Text, inputs: &'a Inputs) -> Self {
-        Self { text, inputs, texts: vec![(text.name.clone(), &text.text)], problems: Vec::new() }
+    pub fn new(inputs: &'a Inputs) -> Self {
+        Self { inputs, parts: Vec::new(), problems: Vec::new() }
     }
 
-    fn add(&mut self, name: String, text: &'a str) -> SourceId {
-        self.texts.push((name, text));
-        SourceId::try_from(self.texts.len() - 1).unwrap_or(SourceId::MAX)
+    pub fn add(&mut self, part: Part<'a>) -> SourceId {
+        let source = self.next_source();
+        self.parts.push(part);
+        source
     }
 
-    /// Every job that holds; what does not is a problem.
-    pub fn jobs(&mut self) -> Vec<Job> {
-        let overlays = self.overlays();
-        let settings = self.settings();
-        let mut jobs = Vec::new();
-        let mut seen = 0;
-        for piece in source::pieces(&self.text.text) {
-            let Some(mut document) = self.document(piece.body.clone(), &mut seen) else { continue };
-            for overlay in &overlays {
-                source::merge(&mut document, overlay.clone());
-            }
-            for (path, span, value) in &settings {
-                if let Err(wrong) = source::set(&mut document, path, *span, value.clone()) {
-                    let problem = Problem::new(&BAD_SET, *span, format!("`--set {path}`: {wrong}"));
-                    self.problems.push(problem.hint("a path is such as `workers.gpus` or `storage[0].mountPath`"));
-                }
-            }
-            if let Some(spec) = spec::read(&document, self.inputs.kube_version, &mut self.problems) {
-                jobs.push(Job { piece: piece.body, name: name(&document), targets: targets(&document), spec });
+    /// What the next part will be known as.
+    pub fn next_source(&self) -> SourceId {
+        SourceId::try_from(self.parts.len()).unwrap_or(SourceId::MAX)
+    }
+
+    fn add_text(&mut self, name: &str, text: &'a str) -> SourceId {
+        self.add(Part { name: name.to_owned(), text: Cow::Borrowed(text), first_line: 1 })
+    }
+
+    pub fn push(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    pub fn append(&mut self, mut problems: Vec<Problem>) {
+        self.problems.append(&mut problems);
+    }
+
+    /// Every job of a text that is meant for us, where having none is a mistake.
+    pub fn jobs(&mut self, text: &'a Text) -> Vec<Job> {
+        let source = self.add_text(&text.name, &text.text);
+        let changes = self.changes();
+        let (mut jobs, mut seen) = (Vec::new(), 0);
+        for piece in source::pieces(&text.text) {
+            let body = &text.text[piece.body.clone()];
+            let span = Span { source, start: piece.body.start, end: piece.body.end };
+            if let Found::Ours(document) = ours::find(body, span, Among::Ours, &mut self.problems, &mut seen) {
+                jobs.extend(self.job(document, body, piece.body, &changes));
             }
         }
         if seen == 0 {
-            self.no_job();
+            self.no_job(text, source);
         }
         self.duplicates(&jobs);
         jobs
     }
 
-    /// One of our documents, or none where it is somebody else's.
-    fn document(&mut self, body: Range<usize>, seen: &mut usize) -> Option<Node> {
-        let text = &self.text.text[body.clone()];
-        if memmem::find(text.as_bytes(), b"khorovod.dev/").is_none()
-            && memmem::find(text.as_bytes(), b"TrainingJob").is_none()
-        {
-            return None;
-        }
-        let mut found = Vec::new();
-        let span = Span { source: 0, start: body.start, end: body.end };
-        let Ok(document) = source::parse(text, span, &mut found) else {
-            let ours = claims_ours(text);
-            *seen += usize::from(ours);
-            self.problems.extend(found.into_iter().filter(|_| ours));
-            return None;
-        };
-        let document = document.filter(is_ours)?;
-        *seen += 1;
-        self.problems.extend(found);
-        Some(document)
+    /// What is laid over each of our documents.
+    pub fn changes(&mut self) -> Changes {
+        Changes { overlays: self.overlays(), settings: self.settings() }
     }
 
-    fn no_job(&mut self) {
-        let text = &self.text.text;
-        let span = first_line(text, Span { source: 0, start: 0, end: text.len() });
+    /// The job of one of our documents, if it holds.
+    pub fn job(&mut self, mut document: Node, body: &str, piece: Range<usize>, changes: &Changes) -> Option<Job> {
+        for overlay in &changes.overlays {
+            source::merge(&mut document, overlay.clone());
+        }
+        for (path, span, value) in &changes.settings {
+            if let Err(wrong) = source::set(&mut document, path, *span, value.clone()) {
+                let problem = Problem::new(&BAD_SET, *span, format!("`--set {path}`: {wrong}"));
+                self.problems.push(problem.hint("a path is such as `workers.gpus` or `storage[0].mountPath`"));
+            }
+        }
+        ours::refuse_hook(&document, &mut self.problems);
+        let spec = spec::read(&document, self.inputs.kube_version, &mut self.problems)?;
+        let head = ours::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
+        Some(Job { piece, name: name(&document), targets: targets(&document), head, spec })
+    }
+
+    fn no_job(&mut self, Text { name, text }: &Text, source: SourceId) {
+        let span = first_line(text, Span { source, start: 0, end: text.len() });
         let message = match text.trim().is_empty() {
             true => "the input is empty",
             false => "there is no TrainingJob in the input",
         };
-        let hint = if text.is_empty() && self.text.name == "<stdin>" {
+        let hint = if text.is_empty() && name == "<stdin>" {
             "name a file, as in `khorovod plan job.yaml`; without one, standard input is read unless it is a terminal"
         } else {
             "start a document with `apiVersion: khorovod.dev/v1alpha1` and `kind: TrainingJob`, or let `khorovod init` write one"
@@ -147,7 +172,7 @@ impl<'a> Stream<'a> {
         self.problems.push(Problem::new(&NO_JOB, span, message).hint(hint));
     }
 
-    fn duplicates(&mut self, jobs: &[Job]) {
+    pub fn duplicates(&mut self, jobs: &[Job]) {
         let mut seen = std::collections::HashMap::new();
         for job in jobs {
             let key = (job.spec.namespace.as_deref(), job.spec.name.as_str());
@@ -188,7 +213,7 @@ impl<'a> Stream<'a> {
     fn overlays(&mut self) -> Vec<Node> {
         let mut overlays = Vec::new();
         for overlay in &self.inputs.overlays {
-            let source = self.add(overlay.name.clone(), &overlay.text);
+            let source = self.add_text(&overlay.name, &overlay.text);
             let mut bodies = source::pieces(&overlay.text)
                 .into_iter()
                 .filter(|piece| !overlay.text[piece.body.clone()].trim().is_empty());
@@ -219,7 +244,7 @@ impl<'a> Stream<'a> {
     fn settings(&mut self) -> Vec<(String, Span, Node)> {
         let mut settings = Vec::new();
         for set in &self.inputs.sets {
-            let source = self.add("--set".to_owned(), set);
+            let source = self.add_text("--set", set);
             let whole = Span { source, start: 0, end: set.len() };
             let Some((path, value)) = set.split_once('=') else {
                 let problem = Problem::new(&BAD_SET, whole, format!("`--set {set}` has no `=`"));
@@ -238,7 +263,7 @@ impl<'a> Stream<'a> {
             }
         }
         if let Some(namespace) = &self.inputs.namespace {
-            let source = self.add("--namespace".to_owned(), namespace);
+            let source = self.add_text("--namespace", namespace);
             let span = Span { source, start: 0, end: namespace.len() };
             let kind = Kind::Scalar { text: namespace.clone(), plain: false };
             settings.push(("metadata.namespace".to_owned(), span, Node { span, kind }));
@@ -256,8 +281,8 @@ impl<'a> Stream<'a> {
         }
         self.problems.sort_by_key(|problem| problem.labels.first().map(|label| label.span));
         let mut problems = Problems { list: self.problems, ..Problems::default() };
-        for (name, text) in self.texts {
-            problems.sources.add(name, text.to_owned());
+        for part in self.parts {
+            problems.sources.add_part(part.name, part.text.into_owned(), part.first_line);
         }
         problems
     }
@@ -266,35 +291,6 @@ impl<'a> Stream<'a> {
         let fatal = |problem: &Problem| self.inputs.strict || problem.severity == Severity::Error;
         self.problems.iter().any(fatal)
     }
-}
-
-/// Whether a broken document says that it is ours.
-fn claims_ours(text: &str) -> bool {
-    let flow = text.trim_start().starts_with('{');
-    // In flow style the keys stand anywhere; else at the beginning of a line, or it is another's text.
-    let divides = |c: char| c == '\n' || flow && c == ',';
-    text.split(divides).any(|entry| {
-        let Some((key, value)) = entry.split_once(':') else { return false };
-        let key = if flow { key.trim_start_matches(['{', ' ', '\t', '\r']) } else { key };
-        let value = value.trim().trim_matches(['"', '\'', '}']);
-        match key.trim_end().trim_matches(['"', '\'']) {
-            "apiVersion" => value.starts_with("khorovod.dev/"),
-            "kind" => value == spec::KIND,
-            _ => false,
-        }
-    })
-}
-
-/// A document of our group, or of our kind with no group, or with one that is nearly ours.
-fn is_ours(document: &Node) -> bool {
-    let text = |key: &str| document.get(key).and_then(Node::text).unwrap_or_default();
-    let version = text("apiVersion");
-    version.starts_with("khorovod.dev/") || text("kind") == spec::KIND && (version.is_empty() || nearly_ours(version))
-}
-
-fn nearly_ours(version: &str) -> bool {
-    let group = version.split('/').next().unwrap_or_default();
-    strsim::damerau_levenshtein(group, "khorovod.dev") <= 4 || group.contains("horovod")
 }
 
 /// `workers.gpus` → `spec.workers.gpus`; a full path stays.
@@ -306,15 +302,15 @@ fn rooted(path: &str) -> String {
     }
 }
 
+fn name(document: &Node) -> Span {
+    let name = document.get("metadata").and_then(|metadata| metadata.get("name"));
+    name.map_or(document.span, |name| name.span)
+}
+
 /// The first line of a part of a text.
 fn first_line(text: &str, part: Span) -> Span {
     let line = text[part.start..part.end].lines().next().map_or(0, str::len);
     Span { end: part.start + line, ..part }
-}
-
-fn name(document: &Node) -> Span {
-    let name = document.get("metadata").and_then(|metadata| metadata.get("name"));
-    name.map_or(document.span, |name| name.span)
 }
 
 fn targets(document: &Node) -> Vec<Span> {

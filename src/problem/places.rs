@@ -37,8 +37,10 @@ pub struct Position {
 pub struct Source {
     /// A file's name, `<stdin>`, or `--set workers.gpus=8`.
     pub name: String,
-    /// All of it.
+    /// All of it that matters.
     pub text: String,
+    /// The number of its first line, which is above 1 where it is a part of a stream.
+    pub first_line: usize,
 }
 
 /// Every text of one call.
@@ -48,7 +50,17 @@ pub struct Sources(Vec<Source>);
 impl Sources {
     /// Adds a text and names it.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<Cow<'static, str>>) -> SourceId {
-        self.0.push(Source { name: name.into(), text: text.into().into_owned() });
+        self.add_part(name, text, 1)
+    }
+
+    /// Adds a part of a text, which starts in line `first_line`.
+    pub fn add_part(
+        &mut self,
+        name: impl Into<String>,
+        text: impl Into<Cow<'static, str>>,
+        first_line: usize,
+    ) -> SourceId {
+        self.0.push(Source { name: name.into(), text: text.into().into_owned(), first_line });
         SourceId::try_from(self.0.len() - 1).unwrap_or(SourceId::MAX)
     }
 
@@ -59,7 +71,7 @@ impl Sources {
 
     /// The line and column a span starts at.
     pub fn position(&self, span: Span) -> Position {
-        let text = self.get(span.source).map_or("", |source| source.text.as_str());
+        let (text, first_line) = self.get(span.source).map_or(("", 1), |source| (&source.text, source.first_line));
         let mut start = span.start.min(text.len());
         while !text.is_char_boundary(start) {
             start -= 1;
@@ -67,7 +79,7 @@ impl Sources {
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         Position {
-            line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
+            line: before.bytes().filter(|byte| *byte == b'\n').count() + first_line,
             column: before[line_start..].chars().count() + 1,
         }
     }

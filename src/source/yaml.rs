@@ -117,6 +117,13 @@ impl<'t> Tree<'t, '_> {
         });
     }
 
+    /// Where lines end with CR alone, YAML sees a `---` that nobody else who cuts streams does.
+    fn second_document(&mut self, at: Span) -> Result<Option<Node>, ()> {
+        let problem = Problem::new(&SYNTAX, at, "a second document begins here");
+        self.problems.push(problem.hint("put a line `---` before it; lines end with LF or CRLF, not with CR alone"));
+        Err(())
+    }
+
     fn too_deep(&mut self, span: Span) {
         let message = format!("the document is nested more than {MAX_DEPTH} levels deep");
         self.problems.push(Problem::new(&TOO_LARGE, span, message).here("too deep from here on"));
@@ -134,7 +141,13 @@ impl<'t> Tree<'t, '_> {
             (event, span) => {
                 let node = self.node(event, span, 0)?;
                 // What follows must be read too: a mistake there is one of this document.
-                while !matches!(self.next()?.0, Event::StreamEnd) {}
+                loop {
+                    match self.next()? {
+                        (Event::StreamEnd, _) => break,
+                        (Event::DocumentEnd, _) => {}
+                        (_, at) => return self.second_document(at),
+                    }
+                }
                 if self.unreadable { Err(()) } else { Ok(Some(node)) }
             }
         }

@@ -1,0 +1,186 @@
+//! `khorovod post-render`: between Helm and the cluster. A stream of anybody's documents comes on stdin and goes to stdout
+//! with ours replaced by objects.
+//!
+//! All of it is held until ours are checked, as a failure must leave stdout empty. Helm 4 shows nobody what a
+//! post-renderer says on stderr, so that is kept in a file as well.
+
+use std::fs;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use khorovod::Inputs;
+use memmap2::MmapMut;
+
+use super::clean::clean_line;
+use super::output::{self, reason};
+use super::seed::{self, Seed};
+use super::show::Screen;
+use super::{Failure, Outcome, exit_code, input};
+
+/// Replace the TrainingJobs among Helm's manifests by their objects
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Helm 3 runs it as it is; Helm 4 wants the plugin in plugin/helm4-post-renderer first:\n  \
+    helm install mnist ./chart --post-renderer khorovod --post-renderer-args post-render  # Helm 3\n  \
+    helm install mnist ./chart --post-renderer khorovod-post-render                       # Helm 4\n\
+    Options follow as further `--post-renderer-args`, such as `--post-renderer-args --strict`.\n\n\
+    Everything but TrainingJobs passes byte for byte: comments, order, separators, line ends. On any\n\
+    error nothing is printed. Where Helm says no more than `exited with error`, as Helm 4 does, read\n\
+    the file of --errors, or do it by hand:\n  \
+    helm template mnist ./chart | khorovod post-render\n\n\
+    No ssh seed is made here, as nobody would see it being made: give one, or name a Secret in\n\
+    spec.ssh.secret.")]
+pub struct Args {
+    #[command(flatten)]
+    settings: input::Settings,
+    /// Refuse a stream of more than MIB mebibytes
+    #[arg(long, value_name = "MIB", default_value = "512", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+    /// Keep what is said in FILE too [default: ~/.local/state/khorovod/post-render.txt]
+    #[arg(long, value_name = "FILE")]
+    errors: Option<PathBuf>,
+}
+
+pub fn run(args: &Args, screen: &Screen) -> ExitCode {
+    let file = args.errors.clone().or_else(default_file);
+    // What an earlier run said is no longer true, however this one ends.
+    if let Some(file) = file.as_ref().filter(|file| file.is_file()) {
+        let _ = fs::remove_file(file);
+    }
+    let outcome = replace(args, screen);
+    let failed = outcome.is_err();
+    let code = exit_code(outcome, screen);
+    let said = screen.said();
+    if let Some(file) = file.filter(|_| !said.is_empty()) {
+        match keep(&file, &said) {
+            Ok(()) if failed => point_to(&file, screen),
+            Err(Failure::File(message)) if args.errors.is_some() => screen.error(&message),
+            _ => {}
+        }
+    }
+    code
+}
+
+fn replace(args: &Args, screen: &Screen) -> Outcome {
+    if io::stdin().is_terminal() {
+        return Err(Failure::Usage(
+            "post-render reads manifests from standard input: helm template CHART | khorovod post-render".to_owned(),
+        ));
+    }
+    if args.settings.overlays.iter().any(|path| path.as_os_str() == "-") {
+        return Err(Failure::Usage(
+            "standard input is the stream of manifests, so an overlay cannot be `-`".to_owned(),
+        ));
+    }
+    let ssh_seed = args.settings.ssh_seed.as_deref();
+    let seed = Seed::find(ssh_seed, args.settings.no_keys)?.unless_new();
+    if let Some(exposed) = seed::exposed(ssh_seed) {
+        screen.notice(&exposed);
+    }
+    let limit = usize::try_from(args.limit).unwrap_or(usize::MAX).saturating_mul(1 << 20);
+    let inputs = Inputs { keys: seed.keys(), limit, ..args.settings.inputs()? };
+    widen_pipes();
+    let stream = Held::read(io::stdin().lock(), limit)?;
+
+    let mut outcome = Ok(());
+    let mut stdout = output::Stdout::new();
+    let found = khorovod::expand("<stdin>", stream.bytes(), &inputs, &mut |part| {
+        if outcome.is_ok() {
+            outcome = stdout.bytes(part);
+        }
+    });
+    let (Ok(shown) | Err(shown)) = &found;
+    screen.problems([shown]);
+    found.map_err(|_| Failure::Problems)?;
+    outcome
+}
+
+/// Pipes of a mebibyte, not of 64 KiB: their two ends wait for each other less often. Where that is refused, or they are
+/// no pipes, all is as it was.
+fn widen_pipes() {
+    #[cfg(target_os = "linux")]
+    {
+        let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), STEP);
+        let _ = rustix::pipe::fcntl_setpipe_size(io::stdout(), STEP);
+    }
+}
+
+/// A stream that was read to its end, or one byte beyond the limit.
+struct Held {
+    /// As large as the limit; only what is written to takes room. So nothing is ever moved or held twice.
+    room: MmapMut,
+    length: usize,
+}
+
+/// What one call reads at most.
+const STEP: usize = 1 << 20;
+/// A large page.
+const PAGE: usize = 2 << 20;
+
+impl Held {
+    fn read(mut stream: impl Read, limit: usize) -> Result<Self, Failure> {
+        let room = MmapMut::map_anon(limit.saturating_add(1)).map_err(|error| {
+            let why = reason(&error);
+            Failure::File(format!("cannot reserve memory for a stream: {why}; a lower `--limit MIB` needs less"))
+        })?;
+        // Large pages take a third of the time; where there are none, small ones do.
+        #[cfg(target_os = "linux")]
+        let _ = room.advise(memmap2::Advice::HugePage);
+        let mut held = Self { room, length: 0 };
+        let mut touched = 0;
+        loop {
+            let end = (held.length + STEP).min(held.room.len());
+            // The system clears a page when it is first touched. While it reads it would keep the writer waiting meanwhile.
+            while touched < end {
+                held.room[touched] = 0;
+                touched += PAGE;
+            }
+            match stream.read(&mut held.room[held.length..end]) {
+                Ok(0) => return Ok(held),
+                Ok(count) => held.length += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Failure::File(format!("cannot read <stdin>: {}", reason(&error)))),
+            }
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.room[..self.length]
+    }
+}
+
+/// Where what was said is kept unless another place is named.
+fn default_file() -> Option<PathBuf> {
+    seed::state("post-render.txt")
+}
+
+/// Keeps what was said, for its owner alone: lines of the stream stand in it.
+fn keep(file: &Path, said: &str) -> Outcome {
+    let parent = output::parent(file);
+    fs::create_dir_all(&parent).map_err(|error| output::cannot_write(file, &error))?;
+    output::file(file, said, true)
+}
+
+/// Tells of the file, where Helm 4 runs this: on the terminal too, as it swallows stderr.
+fn point_to(file: &Path, screen: &Screen) {
+    if std::env::var_os("HELM_PLUGIN_NAME").is_none() {
+        return;
+    }
+    let message = format!("what is wrong stands in {}", file.display());
+    screen.notice(&message);
+    if !io::stderr().is_terminal()
+        && let Ok(mut terminal) = fs::OpenOptions::new().write(true).open("/dev/tty")
+    {
+        let _ = writeln!(terminal, "khorovod: {}", clean_line(&message));
+    }
+}
+
+/// Keeps what is wrong with the command line itself, which nobody would see under Helm 4 either.
+pub fn keep_usage(error: &clap::Error) {
+    if error.use_stderr()
+        && std::env::args_os().nth(1).is_some_and(|command| command == "post-render")
+        && let Some(file) = default_file()
+    {
+        let _ = keep(&file, &error.to_string());
+    }
+}

@@ -1,0 +1,170 @@
+//! `khorovod post-render` as a process: what a failure leaves behind, who gets to read why, and streams that end early,
+//! late or never.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+
+const SEED: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+const JOB: &str = "apiVersion: khorovod.dev/v1alpha1
+kind: TrainingJob
+metadata:
+  name: mnist
+spec:
+  image: ghcr.io/acme/mnist:1.4
+  command: [python, train.py]
+  workers: {replicas: 4, gpus: 8}
+";
+
+/// Where it keeps what it said.
+const KEPT: &str = ".local/state/khorovod/post-render.txt";
+
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn post_render(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_khorovod"));
+    command.env_clear().env("HOME", folder).current_dir(folder).arg("post-render").args(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Exit code, standard output and standard error.
+fn piped(mut command: Command, input: &[u8]) -> (i32, Vec<u8>, String) {
+    let mut child = command.spawn().unwrap();
+    let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_owned());
+    let writer = thread::spawn(move || drop(stdin.write_all(&input)));
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    (status.code().expect("it was not killed"), stdout, String::from_utf8(stderr).unwrap())
+}
+
+#[test]
+fn ours_become_what_render_makes_of_them() {
+    let place = place();
+    fs::write(place.path().join("job.yaml"), JOB).unwrap();
+    fs::write(place.path().join("seed"), SEED).unwrap();
+    let options = ["--ssh-seed", "seed", "--set", "workers.gpus=2", "-n", "ml", "-q"];
+    let mut render = Command::new(env!("CARGO_BIN_EXE_khorovod"));
+    let rendered = render.current_dir(place.path()).args(["render", "job.yaml"]).args(options).output().unwrap().stdout;
+    let (before, after) = (&b"a:  1 \xff\r\n---\n"[..], &b"---\n# theirs"[..]);
+    let (code, out, err) = piped(post_render(place.path(), &options), &[before, JOB.as_bytes(), after].concat());
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(rendered.len() > 10_000 && out == [before, &rendered, after].concat());
+}
+
+#[test]
+fn a_failure_prints_nothing_and_keeps_what_it_said() {
+    let place = place();
+    let kept = place.path().join(KEPT);
+    let stream = format!("a: 1\n---\n{}", JOB.replace("gpus", "gpu"));
+    let mut under_helm = post_render(place.path(), &["--color", "always"]);
+    under_helm.env("HELM_PLUGIN_NAME", "khorovod");
+    let (code, out, err) = piped(under_helm, stream.as_bytes());
+    assert_eq!((code, out.len()), (1, 0));
+    let said = fs::read_to_string(&kept).unwrap();
+    assert!(said.contains("error[unknown-field]") && said.contains("did you mean `gpus`?") && !said.contains('\x1b'));
+    assert!(
+        err.contains("unknown-field") && err.contains(&format!("what is wrong stands in {}", kept.display())),
+        "{err}"
+    );
+    assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
+    // The next run that has nothing to say takes it away.
+    assert_eq!(piped(post_render(place.path(), &["-q"]), b"a: 1\n").0, 0);
+    assert!(!kept.exists());
+    // Nobody under Helm sees a warning of a run that went well, either.
+    let unpinned = JOB.replace(":1.4", "");
+    let (code, out, err) = piped(post_render(place.path(), &["--no-keys"]), unpinned.as_bytes());
+    assert!(code == 0 && !out.is_empty() && err.contains("image-unpinned"), "{err}");
+    assert!(fs::read_to_string(&kept).unwrap().contains("image-unpinned"));
+    let (code, out, _) = piped(post_render(place.path(), &["--no-keys", "--strict"]), unpinned.as_bytes());
+    assert_eq!((code, out.len()), (1, 0));
+}
+
+#[test]
+fn what_was_said_is_kept_where_it_is_wanted() {
+    let place = place();
+    let (code, _, err) = piped(post_render(place.path(), &["--errors", "ci/khorovod.txt"]), JOB.as_bytes());
+    assert!(code == 1 && err.contains("no-ssh-keys"), "{err}");
+    assert!(fs::read_to_string(place.path().join("ci/khorovod.txt")).unwrap().contains("no-ssh-keys"));
+    assert!(!place.path().join(KEPT).exists());
+    let (code, _, err) = piped(post_render(place.path(), &["--errors", "/proc/none/x"]), JOB.as_bytes());
+    assert!(code == 1 && err.contains("cannot write /proc/none/x"), "{err}");
+    // A wrong option is the mistake that is hardest to see under Helm 4.
+    let (code, out, err) = piped(post_render(place.path(), &["post-render"]), JOB.as_bytes());
+    assert_eq!((code, out.len()), (2, 0));
+    assert!(err.contains("unexpected argument") && fs::read_to_string(place.path().join(KEPT)).unwrap() == err);
+    // So is one that only turns out later, and where there is no home there is no file.
+    for (args, code, why) in [(&["-f", "-"][..], 2, "cannot be `-`"), (&["-f", "none"], 3, "cannot read none")] {
+        let found = piped(post_render(place.path(), args), JOB.as_bytes());
+        assert!(found.0 == code && found.2.contains(why), "{}", found.2);
+        assert!(fs::read_to_string(place.path().join(KEPT)).unwrap().contains(why));
+    }
+    let mut homeless = post_render(place.path(), &[]);
+    homeless.env_remove("HOME");
+    let (code, _, err) = piped(homeless, JOB.as_bytes());
+    assert!(code == 1 && !err.contains("stands in"), "{err}");
+}
+
+#[test]
+fn no_seed_is_made_and_one_that_is_there_is_used() {
+    let place = place();
+    assert_eq!(piped(post_render(place.path(), &[]), JOB.as_bytes()).0, 1);
+    let seed = place.path().join(".local/state/khorovod/seed");
+    assert!(!seed.exists());
+    fs::write(&seed, SEED).unwrap();
+    let (code, out, _) = piped(post_render(place.path(), &[]), JOB.as_bytes());
+    assert!(code == 0 && String::from_utf8(out).unwrap().contains("\nkind: Secret\n"));
+}
+
+#[test]
+fn a_stream_that_never_ends_is_stopped() {
+    let place = place();
+    let mut child = post_render(place.path(), &["--limit", "4"]).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // Ends only when nobody reads any more.
+    let writer = thread::spawn(move || while stdin.write_all(b"a: 1\n---\n").is_ok() {});
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let err = String::from_utf8(stderr).unwrap();
+    assert_eq!((status.code(), stdout.len()), (Some(1), 0));
+    assert!(err.contains("error[stream-too-large]: the stream is larger than 4 MiB"), "{err}");
+    let (code, out, err) = piped(post_render(place.path(), &["--limit", "0"]), b"");
+    assert!(code == 2 && out.is_empty() && err.contains("--limit"), "{err}");
+    let (code, _, err) = piped(post_render(place.path(), &["--limit", "4294967295"]), b"");
+    assert!(code == 3 && err.contains("a lower `--limit MIB`"), "{err}");
+}
+
+#[test]
+fn streams_that_are_closed() {
+    let place = place();
+    // Nothing, from a writer that is gone.
+    let (code, out, err) = piped(post_render(place.path(), &[]), b"");
+    assert_eq!((code, out.len(), err.as_str()), (0, 0, ""));
+    let shell = |redirection: &str| {
+        let script = format!("exec {} post-render {redirection}", env!("CARGO_BIN_EXE_khorovod"));
+        let mut command = Command::new("sh");
+        command.env_clear().env("HOME", place.path()).current_dir(place.path()).args(["-c", &script]);
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        (status.code().unwrap(), stdout.len(), String::from_utf8(stderr).unwrap())
+    };
+    assert_eq!(shell("<&-"), (0, 0, String::new()));
+    let (code, out, err) = shell("</");
+    assert!(code == 3 && out == 0 && err.contains("cannot read <stdin>: is a directory"), "{err}");
+    fs::write(place.path().join("large"), "a: 1\n".repeat(1 << 20)).unwrap();
+    assert_eq!(shell("<large >&-"), (0, 0, String::new()));
+    let (code, _, err) = shell("<large >/dev/full");
+    assert!(code == 3 && err.contains("cannot write to standard output"), "{err}");
+    // A reader that goes away after a part.
+    let mut child =
+        post_render(place.path(), &[]).stdin(fs::File::open(place.path().join("large")).unwrap()).spawn().unwrap();
+    let mut part = [0; 10];
+    child.stdout.take().unwrap().read_exact(&mut part).unwrap();
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+    assert_eq!((status.code(), stderr.len()), (Some(0), 0));
+}
