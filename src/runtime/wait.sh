@@ -2,11 +2,19 @@
 # Waits until the workers answer: all of them, or the smallest number an elastic job runs with.
 wait_workers() {
   local allowed since=$SECONDS told=-10 absent=${#hosts[@]} needed=${min_workers:-${#hosts[@]}} up=0
+  local round=0 quick=$((5 + ${#hosts[@]} / 8)) patience
   local all="$needed workers"
   [[ -z $min_workers ]] || all="at least $needed workers"
   allowed=$(limit wait-timeout 1800)
   missing=("${hosts[@]}")
-  while find_missing "${missing[@]}"; up=$((${#hosts[@]} - ${#missing[@]})); ((up < needed)); do
+  # Briefly: where nobody is yet, TCP tries again after a whole second. Some need longer.
+  while
+    patience=3
+    ((++round % 5 == 0 || quick > 30)) || patience=$((quick / 10)).$((quick % 10))
+    find_missing "${missing[@]}"
+    up=$((${#hosts[@]} - ${#missing[@]}))
+    ((up < needed))
+  do
     check_limits
     if ((SECONDS - since >= allowed)); then
       finish 42 "only $up of $all answered on port $port within $allowed s; missing: $(some "${missing[@]}")"
@@ -15,7 +23,7 @@ wait_workers() {
       log "$up of $all answer; waiting for $(some "${missing[@]}")"
       told=$SECONDS absent=${#missing[@]}
     fi
-    pause 0.5
+    pause "0.$((SECONDS - since < 10 ? 1 : 5))"
   done
   log "$up of $all answer after $((SECONDS - since)) s"
 }

@@ -38,6 +38,10 @@ if [[ ${1:-} != inside ]]; then
   all=("$@")
   (($#)) || mapfile -t all < <(declare -F | sed -n 's/^declare -f case_//p')
   for name in "${all[@]}"; do
+    declare -F "case_$name" >/dev/null || {
+      echo "there is no case $name" >&2
+      exit 1
+    }
     # Here, as cases have no way out.
     if declare -F "prepare_$name" >/dev/null; then "prepare_$name" >&2; fi
   done
