@@ -33,11 +33,15 @@ StrictModes no
 RESOLVE = 'cut -d" " -f1 /etc/mpi/hostfile | while read -r host; do until getent hosts "$host" >/dev/null; do sleep 0.1; done; done'
 
 
-def ours(case, workers):
+def ours(case, workers, **shape):
     text = case.render({"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "sum"}, "spec": {
         "image": IMAGE, "command": RANK,
-        "workers": {"replicas": workers, "gpus": DEVICES, "slots": 1, "cpu": "1", "memory": "1Gi"}}})
+        "workers": {"replicas": workers, "gpus": DEVICES, "slots": 1, "cpu": "1", "memory": "1Gi"} | shape}})
     return lambda: case.apply(text)
+
+
+def ours_in_one_job(case, workers):
+    return ours(case, workers, controller="Job")
 
 
 def theirs(case, workers):
@@ -84,6 +88,9 @@ def began_at(pods):
     return found
 
 
+WAYS = (ours, ours_in_one_job, theirs)
+
+
 def named(case, part):
     return (p for p in case.pods() if part in p["metadata"]["name"])
 
@@ -94,9 +101,10 @@ def once(world, name, way, workers):
         apply = way(case, workers)
         began = time.time()
         apply()
-        launcher = case.until("launcher", lambda: next(named(case, "launcher"), None), 60)
+        launcher = case.until("launcher", lambda: case.launcher() or next(named(case, "launcher"), None), 60)
         case.says(r"first [0-9.]+", 60, launcher)
-        pods = list(named(case, "worker"))
+        # Index 0 of the one Job launches and works.
+        pods = case.pods() if way is ours_in_one_job else list(named(case, "worker"))
         containers = began_at(pods)
         case.equal("workers whose container is found", len(containers), workers)
         case.equal("the end", case.finished(120), "Complete")
@@ -127,8 +135,8 @@ def main(folder, program, rounds):
     figures = {}
     for number in range(rounds + 1):
         for workers in SIZES:
-            for way in (ours, theirs) if number % 2 else (theirs, ours):
-                found = once(world, f"{way.__name__}-{workers}-{number}", way, workers)
+            for way in WAYS if number % 2 else WAYS[::-1]:
+                found = once(world, f"{way.__name__.replace('_', '-')}-{workers}-{number}", way, workers)
                 print(number, workers, way.__name__, {key: round(value, 2) for key, value in found.items()}, file=sys.stderr, flush=True)
                 # The first round fills caches.
                 if number:
@@ -144,11 +152,11 @@ def report(figures, rounds):
     lines = ["# Side by side with the MPI Operator", "",
              f"`bench/operator.sh FOLDER {rounds} >bench/operator.md`: the same job in the same image on the same cluster (Kubernetes",
              f"{os.environ['BIN'].rsplit('-', 1)[1]}, three nodes, {os.cpu_count()} CPUs in all), in turns. Seconds: the median of {rounds} runs, least and most behind.", "",
-             "| Workers | | khorovod | MPI Operator |", "|---|---|---|---|"]
+             "| Workers | | khorovod | khorovod, `controller: Job` | MPI Operator |", "|---|---|---|---|---|"]
     for workers in SIZES:
         for what, words in (("first", "from apply to the first rank"), ("after", "… since the last worker's container runs"),
                             ("freed", "from the ranks' end to free devices")):
-            lines.append(f"| {workers} | {words} | {cell(workers, 'ours', what)} | {cell(workers, 'theirs', what)} |")
+            lines.append(f"| {workers} | {words} | " + " | ".join(cell(workers, way.__name__, what) for way in WAYS) + " |")
     print("\n".join(lines))
 
 

@@ -44,10 +44,13 @@ def example(name, scenario):
             case.kubectl("apply", "-f", "-", text=scenario["given"])
         volumes(case, **scenario.get("volumes", {}))
         buckets = scenario.get("buckets", {"given": {}, "stored": {}})
+        # They may be there, from an earlier try.
         for bucket in {key.split("/")[0] for key in buckets["given"] | buckets["stored"]}:
-            put(bucket)
+            ask("PUT", bucket, check=False)
+        for key in buckets["stored"]:
+            ask("DELETE", key)
         for key, text in buckets["given"].items():
-            put(key, text)
+            ask("PUT", key, text)
         if scenario.get("does") == "keygen":
             case.kubectl("apply", "-f", "-", text=run(KHOROVOD, "keygen", "mnist-keys").stdout)
         there = case.objects()
@@ -102,10 +105,10 @@ def folder(name):
     return path
 
 
-def put(key, text=""):
-    """Makes a bucket, or an object in one, as the user whom the server knows (control.sh)."""
+def ask(method, key, text="", check=True):
+    """Of the server of buckets, as the user whom it knows (control.sh)."""
     run("curl", "-sSf", "--user", "s3-user:s3-secret", "--aws-sigv4", "aws:amz:eu-central-1:s3", "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD",
-        "-X", "PUT", "--data-binary", "@-", f"http://10.100.0.1:9000/{key}", text=text)
+        "-X", method, "--data-binary", "@-", f"http://10.100.0.1:9000/{key}", text=text, check=check)
 
 
 def stored(key):
