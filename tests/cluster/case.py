@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import tempfile
+import threading
 import time
 
 import api
@@ -106,8 +107,23 @@ class World:
     def __init__(self):
         self.cluster = api.Cluster()
         self.cases = {}
+        # When, and how long all processors together had been idle until then.
+        self.idle = []
+        threading.Thread(target=self.look, daemon=True).start()
         self.pods = self.cluster.watch("/api/v1/pods", seen=self.tell)
         self.jobs = self.cluster.watch("/apis/batch/v1/jobs")
+
+    def look(self):
+        while True:
+            with open("/proc/stat") as stat:
+                self.idle.append((time.time(), int(stat.readline().split()[4]) / os.sysconf("SC_CLK_TCK")))
+            time.sleep(0.5)
+
+    def busy(self, since, until):
+        """Whether this machine, or those who share it, left less than a tenth of its processors over."""
+        seen = [(when, idle) for when, idle in self.idle if since - 1 <= when <= until + 1]
+        (began, before), (ended, after) = seen[0], seen[-1]
+        return after - before < 0.1 * os.cpu_count() * (ended - began)
 
     def tell(self, now, event, pod):
         case = self.cases.get(pod["metadata"]["namespace"])
@@ -116,7 +132,8 @@ class World:
 
 
 class Case:
-    def __init__(self, world, name, level="restricted"):
+    def __init__(self, world, name, level="restricted", alone=False):
+        self.alone = alone
         self.world, self.cluster, self.namespace = world, world.cluster, name
         self.held, self.most, self.changes = {}, 0, [(time.time(), 0)]
         self.starts, self.most_ready = [], 0
@@ -266,8 +283,10 @@ class Case:
         """Fails unless the devices were free soon after a moment; gives the seconds it took."""
         self.until("freed devices", self.freed, settle)
         took = max(0, self.freed() - moment)
-        self.check(f"devices free {took:.1f} s after the end, allowed are {allowed} s", took <= allowed)
-        self.notes.append(f"{self.most} devices free {took:.1f} s after the end")
+        # Only by itself, in a second try: beside others a test is never excused.
+        busy = self.alone and took > allowed and self.world.busy(moment, self.freed())
+        self.check(f"devices free {took:.1f} s after the end, allowed are {allowed} s", took <= allowed or busy)
+        self.notes.append(f"{self.most} devices free {took:.1f} s after the end{', on a machine too busy to judge' if busy else ''}")
         return took
 
     # What explains a failure.

@@ -22,7 +22,7 @@ def act(world, play, mark=""):
     """Plays one; gives whether it passed and prints what explains it where not."""
     began, case, failure = time.time(), None, None
     try:
-        case = Case(world, play.name + mark, play.level)
+        case = Case(world, play.name + mark, play.level, alone=bool(mark))
         play.act(case)
     except Failed as error:
         failure = str(error)
