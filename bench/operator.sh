@@ -7,11 +7,12 @@ folder=$(realpath "$1")
 cd "$root"
 # shellcheck source=tests/tools.sh
 . tests/tools.sh
+here=tests/cluster
+# shellcheck source=tests/cluster/parts.sh
+. "$here/parts.sh"
 need go golang version
-KHOROVOD=${KHOROVOD:-$(shipped)}
-IMAGES=${IMAGES:-$(worker_image)}
+under_test
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 (cd "$folder" && CGO_ENABLED=0 go build -o "$work/mpi-operator" ./cmd/mpi-operator)
-export KHOROVOD IMAGES IMAGE=${IMAGE:-khorovod-worker:cpu} PYTHONDONTWRITEBYTECODE=1
 tests/cluster/up.sh python3 bench/operator.py "$folder" "$work/mpi-operator" "${2:-7}"

@@ -8,9 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 here=tests/cluster
 # shellcheck source=tests/cluster/parts.sh
 . "$here/parts.sh"
-need go golang version
-KHOROVOD=${KHOROVOD:-$(shipped)}
-IMAGES=${IMAGES:-$(worker_image)}
-KWOK=$(kwok_part)
-export KHOROVOD IMAGES KWOK IMAGE=${IMAGE:-khorovod-worker:cpu} PYTHONDONTWRITEBYTECODE=1 NODES=1 QPS=500
+under_test
+KWOK=$(kwok)
+export KWOK NODES=1 QPS=500
 tests/cluster/up.sh python3 bench/scale.py "${1:-5000}"

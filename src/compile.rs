@@ -68,31 +68,39 @@ fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
 
 /// See [`crate::render`].
 pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
+    let mut stream = Stream::new(inputs);
+    let jobs = stream.jobs(text);
     let mut out = Output::new(&text.text);
-    let warnings = compile(text, inputs, |piece, built| out.replace(piece, built))?;
+    let warnings = build(stream, jobs, inputs, |piece, built| out.replace(piece, built))?;
     out.copy(text.text.len());
     Ok(Rendered { text: out.text, documents: out.documents, warnings })
 }
 
 /// See [`crate::render_to`].
-pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&str)) -> Result<Problems, Problems> {
-    let mut done = 0;
-    let warnings = compile(text, inputs, |piece, built| {
-        let before = &text.text[done..piece.start];
-        write(before);
-        write(output::line_end(before.as_bytes()));
-        write(&built.text);
-        done = piece.end;
-    })?;
-    write(&text.text[done..]);
-    Ok(warnings)
-}
-
-/// Builds every job of a text.
-fn compile(text: &Text, inputs: &Inputs, each: impl FnMut(Range<usize>, Built)) -> Result<Problems, Problems> {
+pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> Result<Problems, Problems> {
     let mut stream = Stream::new(inputs);
     let jobs = stream.jobs(text);
-    build(stream, jobs, inputs, each)
+    build_into(text.text.as_bytes(), stream, jobs, inputs, write)
+}
+
+/// Writes a stream with the objects of its jobs where those stood, part by part.
+fn build_into(
+    bytes: &[u8],
+    stream: Stream<'_>,
+    jobs: Vec<Job>,
+    inputs: &Inputs,
+    write: &mut dyn FnMut(&[u8]),
+) -> Result<Problems, Problems> {
+    let mut done = 0;
+    let warnings = build(stream, jobs, inputs, |piece, built| {
+        let before = &bytes[done..piece.start];
+        write(before);
+        write(output::line_end(before).as_bytes());
+        write(built.text.as_bytes());
+        done = piece.end;
+    })?;
+    write(&bytes[done..]);
+    Ok(warnings)
 }
 
 /// Builds every job and hands it over with the piece of the stream that it replaces. Whatever can be found wrong is

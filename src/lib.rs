@@ -145,7 +145,7 @@ pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
 
 /// As [`render`], but hands the stream over in parts, so that it is never held as a whole. Nothing
 /// is handed over before everything has been checked. Answers with the warnings.
-pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&str)) -> Result<Problems, Problems> {
+pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> Result<Problems, Problems> {
     compile::render_to(text, inputs, write)
 }
 

@@ -1,30 +1,15 @@
 //! The command as a process: exit codes, what goes to which stream, and what a failure leaves
 //! behind.
 
+mod common;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-const SEED: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
-
-const SMALLEST: &str = "apiVersion: khorovod.dev/v1alpha1
-kind: TrainingJob
-metadata:
-  name: mnist
-spec:
-  image: ghcr.io/acme/mnist:1.4
-  command: [python, train.py]
-  workers: {replicas: 4, gpus: 8}
-";
-
-/// The command in an environment of its own: no seed, no state folder, no colour.
-fn khorovod(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_khorovod"));
-    command.env_clear().env("HOME", folder).current_dir(folder).stdin(Stdio::null());
-    command
-}
+use common::{JOB, SEED, khorovod, place};
 
 fn run(command: &mut Command) -> (i32, String, String) {
     let Output { status, stdout, stderr } = command.output().unwrap();
@@ -42,10 +27,6 @@ fn piped(command: &mut Command, input: &str) -> (i32, String, String) {
     writer.join().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().expect("it was not killed"), text(stdout), text(stderr))
-}
-
-fn place() -> tempfile::TempDir {
-    tempfile::tempdir().unwrap()
 }
 
 fn mode(path: &Path) -> u32 {
@@ -123,7 +104,7 @@ fn what_cannot_be_read_is_3_and_named() {
             let (code, out, err) = run(khorovod(place.path()).args([command, name]));
             assert_eq!((code, out.as_str()), (3, ""), "{err}");
             assert!(err.contains(name) && err.contains(words), "{err}");
-            let (code, ..) = piped(khorovod(place.path()).args([command, "-f", name, "-"]), SMALLEST);
+            let (code, ..) = piped(khorovod(place.path()).args([command, "-f", name, "-"]), JOB);
             assert_eq!(code, 3);
         }
     }
@@ -143,7 +124,7 @@ fn seeds_are_checked_before_they_are_used() {
     assert!(!err.contains("too short"), "key material must not be shown: {err}");
     fs::write(&seed, SEED).unwrap();
     fs::set_permissions(&seed, fs::Permissions::from_mode(0o644)).unwrap();
-    let (code, _, err) = piped(khorovod(place.path()).args(["render", "--ssh-seed", "seed"]), SMALLEST);
+    let (code, _, err) = piped(khorovod(place.path()).args(["render", "--ssh-seed", "seed"]), JOB);
     assert!(code == 0 && err.contains("chmod 600 seed"), "{err}");
     let (code, _, err) = run(khorovod(place.path()).args(["keygen", "keys"]).env("KHOROVOD_SSH_SEED", "abc"));
     assert!(code == 2 && err.contains("KHOROVOD_SSH_SEED") && !err.contains("abc"), "{err}");
@@ -192,22 +173,22 @@ fn a_full_disk_is_3() {
 #[test]
 fn the_same_spec_gives_the_same_bytes() {
     let place = place();
-    let render = |command: &mut Command| piped(command.args(["render", "-"]).env("KHOROVOD_SSH_SEED", SEED), SMALLEST);
+    let render = |command: &mut Command| piped(command.args(["render", "-"]).env("KHOROVOD_SSH_SEED", SEED), JOB);
     let (code, first, err) = render(&mut khorovod(place.path()));
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(first.contains("kind: StatefulSet") && first.contains("kind: Secret"));
     assert_eq!(render(khorovod(place.path()).env("TZ", "Asia/Tokyo").env("LANG", "C")).1, first);
     fs::write(place.path().join("seed"), SEED).unwrap();
     fs::set_permissions(place.path().join("seed"), fs::Permissions::from_mode(0o600)).unwrap();
-    assert_eq!(piped(khorovod(place.path()).args(["render", "--ssh-seed", "seed"]), SMALLEST).1, first);
+    assert_eq!(piped(khorovod(place.path()).args(["render", "--ssh-seed", "seed"]), JOB).1, first);
 }
 
 #[test]
 fn one_bad_file_keeps_stdout_empty() {
     let place = place();
-    fs::write(place.path().join("good.yaml"), SMALLEST).unwrap();
-    fs::write(place.path().join("bad.yaml"), SMALLEST.replace("gpus: 8", "gpsu: 8")).unwrap();
-    fs::write(place.path().join("worse.yaml"), SMALLEST.replace("replicas: 4", "replicas: four")).unwrap();
+    fs::write(place.path().join("good.yaml"), JOB).unwrap();
+    fs::write(place.path().join("bad.yaml"), JOB.replace("gpus: 8", "gpsu: 8")).unwrap();
+    fs::write(place.path().join("worse.yaml"), JOB.replace("replicas: 4", "replicas: four")).unwrap();
     for command in ["render", "plan"] {
         let files = [command, "good.yaml", "bad.yaml", "worse.yaml"];
         let (code, out, err) = run(khorovod(place.path()).args(files).env("KHOROVOD_SSH_SEED", SEED));
@@ -216,7 +197,7 @@ fn one_bad_file_keeps_stdout_empty() {
         assert!(err.contains("error[unknown-field]") && err.contains("bad.yaml:8:26"), "{err}");
         assert!(err.contains("worse.yaml:8:23") && err.contains("2 errors"), "{err}");
     }
-    fs::write(place.path().join("other.yaml"), SMALLEST.replace("mnist", "other")).unwrap();
+    fs::write(place.path().join("other.yaml"), JOB.replace("mnist", "other")).unwrap();
     let two = ["render", "good.yaml", "other.yaml"];
     let (code, out, _) = run(khorovod(place.path()).args(two).env("KHOROVOD_SSH_SEED", SEED));
     assert_eq!((code, out.matches("\nkind: StatefulSet\n").count()), (0, 2));
@@ -225,9 +206,9 @@ fn one_bad_file_keeps_stdout_empty() {
 #[test]
 fn two_files_of_one_job_are_refused() {
     let place = place();
-    fs::write(place.path().join("base.yaml"), SMALLEST).unwrap();
-    fs::write(place.path().join("prod.yaml"), SMALLEST.replace("gpus: 8", "gpus: 4")).unwrap();
-    fs::write(place.path().join("away.yaml"), SMALLEST.replace("  name: mnist\n", "  name: mnist\n  namespace: b\n"))
+    fs::write(place.path().join("base.yaml"), JOB).unwrap();
+    fs::write(place.path().join("prod.yaml"), JOB.replace("gpus: 8", "gpus: 4")).unwrap();
+    fs::write(place.path().join("away.yaml"), JOB.replace("  name: mnist\n", "  name: mnist\n  namespace: b\n"))
         .unwrap();
     let render =
         |other| run(khorovod(place.path()).args(["render", "base.yaml", other]).env("KHOROVOD_SSH_SEED", SEED));
@@ -241,7 +222,7 @@ fn two_files_of_one_job_are_refused() {
 fn other_documents_pass_as_they_are() {
     let place = place();
     let other = "# mine\na:   [1,\n  2]   \nb: 'x'\n";
-    let stream = format!("{other}---\n{SMALLEST}---\n{other}");
+    let stream = format!("{other}---\n{JOB}---\n{other}");
     let (code, out, _) = piped(khorovod(place.path()).arg("render").env("KHOROVOD_SSH_SEED", SEED), &stream);
     assert!(code == 0 && out.starts_with(&format!("{other}---\n")) && out.ends_with(&format!("---\n{other}")), "{out}");
 }
@@ -259,24 +240,24 @@ fn empty_input_is_a_problem() {
 #[test]
 fn without_a_seed_it_says_what_to_do() {
     let place = place();
-    let (code, out, err) = piped(khorovod(place.path()).arg("render").env("CI", "true"), SMALLEST);
+    let (code, out, err) = piped(khorovod(place.path()).arg("render").env("CI", "true"), JOB);
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(err.contains("no-ssh-keys") && err.contains("--ssh-seed"), "{err}");
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "no seed is made in CI");
-    let (code, out, _) = piped(khorovod(place.path()).args(["render", "--no-keys"]), SMALLEST);
+    let (code, out, _) = piped(khorovod(place.path()).args(["render", "--no-keys"]), JOB);
     assert!(code == 0 && out.contains("kind: StatefulSet") && !out.contains("kind: Secret"));
     // What a spec would run can be judged without any.
-    assert_eq!(piped(khorovod(place.path()).arg("plan"), SMALLEST).0, 0);
-    assert_eq!(piped(khorovod(place.path()).arg("validate"), SMALLEST).0, 0);
+    assert_eq!(piped(khorovod(place.path()).arg("plan"), JOB).0, 0);
+    assert_eq!(piped(khorovod(place.path()).arg("validate"), JOB).0, 0);
     // Elsewhere a seed of one's own is made once, said aloud, and found again, in CI too.
-    let (code, first, err) = piped(khorovod(place.path()).arg("render"), SMALLEST);
+    let (code, first, err) = piped(khorovod(place.path()).arg("render"), JOB);
     let state = place.path().join(".local/state/khorovod/seed");
     assert!(code == 0 && err.contains("made an ssh seed") && err.contains("--ssh-seed"), "{err}");
     assert_eq!(mode(&state), 0o600);
-    assert_eq!(piped(khorovod(place.path()).arg("render").env("CI", "true"), SMALLEST), (0, first, String::new()));
+    assert_eq!(piped(khorovod(place.path()).arg("render").env("CI", "true"), JOB), (0, first, String::new()));
     fs::write(&state, SEED).unwrap();
-    let (_, own, _) = piped(khorovod(place.path()).arg("render"), SMALLEST);
-    assert_eq!(own, piped(khorovod(place.path()).arg("render").env("KHOROVOD_SSH_SEED", SEED), SMALLEST).1);
+    let (_, own, _) = piped(khorovod(place.path()).arg("render"), JOB);
+    assert_eq!(own, piped(khorovod(place.path()).arg("render").env("KHOROVOD_SSH_SEED", SEED), JOB).1);
 }
 
 #[test]
@@ -287,7 +268,7 @@ fn a_failed_render_leaves_the_last_one_alone() {
         piped(khorovod(place.path()).args(["render", "-o", out]).env("KHOROVOD_SSH_SEED", SEED), text)
     };
     for out in ["all.yaml", "out/"] {
-        assert_eq!(render(out, SMALLEST), (0, String::new(), String::new()));
+        assert_eq!(render(out, JOB), (0, String::new(), String::new()));
     }
     let files = || {
         let mut found: Vec<_> = fs::read_dir(at("out")).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -298,15 +279,15 @@ fn a_failed_render_leaves_the_last_one_alone() {
     assert_eq!(mode(&at("all.yaml")), 0o600, "there is a key in it");
     assert_eq!(mode(&at("out/03-secret-mnist-ssh.yaml")), 0o600);
     for out in ["all.yaml", "out/", "out"] {
-        assert_eq!(render(out, &SMALLEST.replace("gpus: 8", "gpus: -8")).0, 1);
+        assert_eq!(render(out, &JOB.replace("gpus: 8", "gpus: -8")).0, 1);
         assert_eq!((fs::read_to_string(at("all.yaml")).unwrap(), files()), before);
     }
     // One file that is not ours, and the folder is not touched.
     fs::write(at("out/notes.yaml"), "mine").unwrap();
-    let (code, _, err) = render("out", &SMALLEST.replace("mnist", "other"));
+    let (code, _, err) = render("out", &JOB.replace("mnist", "other"));
     assert!(code == 3 && err.contains("notes.yaml"), "{err}");
     assert!(at("out/03-secret-mnist-ssh.yaml").exists());
-    let (code, _, err) = render("no/such/all.yaml", SMALLEST);
+    let (code, _, err) = render("no/such/all.yaml", JOB);
     assert!(code == 3 && err.contains("mkdir -p no/such"), "{err}");
     // Nothing half written lies about.
     let mut left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -319,7 +300,7 @@ fn a_large_render_into_a_closed_or_full_stream() {
     let place = place();
     // More than a pipe holds.
     let many =
-        (0..5).map(|n| format!("{}---\n", SMALLEST.replace("mnist", &format!("job-{n}")))).collect::<Vec<_>>().concat();
+        (0..5).map(|n| format!("{}---\n", JOB.replace("mnist", &format!("job-{n}")))).collect::<Vec<_>>().concat();
     fs::write(place.path().join("many.yaml"), many).unwrap();
     let render = || {
         let mut command = khorovod(place.path());
@@ -340,7 +321,7 @@ fn a_large_render_into_a_closed_or_full_stream() {
 fn escapes_in_the_input_do_not_reach_the_terminal() {
     let place = place();
     for evil in ["a\u{1b}]0;x\u{7}b", "a\u{9b}31mb", "a\u{202e}b", "\\e[31m"] {
-        let text = SMALLEST.replace("name: mnist", &format!("name: \"{evil}\"")).replace("gpus", "gp\u{7f}us");
+        let text = JOB.replace("name: mnist", &format!("name: \"{evil}\"")).replace("gpus", "gp\u{7f}us");
         for args in [&["render"][..], &["plan"], &["validate"], &["validate", "--format", "github"]] {
             let (code, out, err) = piped(khorovod(place.path()).args(args).env("KHOROVOD_SSH_SEED", SEED), &text);
             assert_eq!(code, 1);
@@ -359,7 +340,7 @@ fn escapes_in_the_input_do_not_reach_the_terminal() {
 #[test]
 fn a_secret_in_a_spec_is_not_repeated() {
     let place = place();
-    let text = format!("{SMALLEST}  env: {{DB_PASSWORD: hunter2-hunter2}}\n");
+    let text = format!("{JOB}  env: {{DB_PASSWORD: hunter2-hunter2}}\n");
     for format in ["human", "json", "github", "sarif"] {
         let (_, out, err) = piped(khorovod(place.path()).args(["validate", "--format", format]), &text);
         assert!(format!("{out}{err}").contains("DB_PASSWORD"), "{out}{err}");
@@ -370,7 +351,7 @@ fn a_secret_in_a_spec_is_not_repeated() {
 #[test]
 fn warnings_warn_and_strict_stops() {
     let place = place();
-    let text = SMALLEST.replace(":1.4", "");
+    let text = JOB.replace(":1.4", "");
     let render =
         |args: &[&str]| piped(khorovod(place.path()).arg("render").args(args).env("KHOROVOD_SSH_SEED", SEED), &text);
     let (code, out, err) = render(&[]);
@@ -384,7 +365,7 @@ fn warnings_warn_and_strict_stops() {
 #[test]
 fn colour_where_it_is_wanted() {
     let place = place();
-    let bad = SMALLEST.replace("gpus", "gpsu");
+    let bad = JOB.replace("gpus", "gpsu");
     let err = |args: &[&str], env: (&str, &str)| {
         piped(khorovod(place.path()).arg("validate").args(args).env(env.0, env.1), &bad).2
     };
@@ -399,7 +380,7 @@ fn colour_where_it_is_wanted() {
 #[test]
 fn validate_speaks_to_machines() {
     let place = place();
-    fs::write(place.path().join("bad.yaml"), SMALLEST.replace("gpus", "gpsu")).unwrap();
+    fs::write(place.path().join("bad.yaml"), JOB.replace("gpus", "gpsu")).unwrap();
     let validate = |args: &[&str]| run(khorovod(place.path()).arg("validate").args(args).arg("bad.yaml"));
     let (code, out, err) = validate(&["--format", "github"]);
     assert_eq!((code, err.as_str()), (1, ""));
@@ -420,9 +401,9 @@ fn validate_speaks_to_machines() {
 fn plan_compares_with_specs_and_with_what_was_rendered() {
     let place = place();
     let at = |name: &str| place.path().join(name);
-    fs::write(at("old.yaml"), SMALLEST).unwrap();
-    fs::write(at("image.yaml"), SMALLEST.replace("1.4", "1.5")).unwrap();
-    fs::write(at("label.yaml"), SMALLEST.replace("  name: mnist\n", "  name: mnist\n  labels: {team: a}\n")).unwrap();
+    fs::write(at("old.yaml"), JOB).unwrap();
+    fs::write(at("image.yaml"), JOB.replace("1.4", "1.5")).unwrap();
+    fs::write(at("label.yaml"), JOB.replace("  name: mnist\n", "  name: mnist\n  labels: {team: a}\n")).unwrap();
     let (code, rendered, _) = run(khorovod(place.path()).args(["render", "old.yaml"]).env("KHOROVOD_SSH_SEED", SEED));
     assert_eq!(code, 0);
     fs::write(at("rendered.yaml"), rendered).unwrap();
@@ -439,7 +420,7 @@ fn plan_compares_with_specs_and_with_what_was_rendered() {
             assert_eq!(value["jobs"][0]["ranks"], 32);
         }
     }
-    let (code, out, _) = piped(khorovod(place.path()).args(["plan", "--against", "-", "image.yaml"]), SMALLEST);
+    let (code, out, _) = piped(khorovod(place.path()).args(["plan", "--against", "-", "image.yaml"]), JOB);
     assert!(code == 0 && out.contains("restarts the run") && out.contains("1.4 → ghcr.io/acme/mnist:1.5"), "{out}");
 }
 

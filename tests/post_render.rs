@@ -167,36 +167,16 @@ proptest! {
         markers in [marker(), marker(), marker()], last in prop_oneof![Just(Vec::new()), foreign()],
         crlf in any::<bool>(),
     ) {
-        let (mut stream, mut expected) = (Vec::new(), Vec::new());
-        let mut both = |part: &[u8]| {
-            stream.extend_from_slice(part);
-            expected.extend_from_slice(part);
+        let end = if last.is_empty() { last } else { [b"---\n", &last[..]].concat() };
+        let spec = if crlf { job("a").replace('\n', "\r\n") } else { job("a") };
+        let around = |first: &str, second: &str| {
+            [
+                &start[..], &before, markers[0].as_bytes(), first.as_bytes(),
+                markers[1].as_bytes(), &between, b"--- # ours\n", second.as_bytes(),
+                markers[2].as_bytes(), &after, &end,
+            ].concat()
         };
-        both(&start);
-        both(&before);
-        both(markers[0].as_bytes());
-        let (first, second) = (job("a"), job("b"));
-        let spec = if crlf { first.replace('\n', "\r\n") } else { first.clone() };
-        stream.extend_from_slice(spec.as_bytes());
-        expected.extend_from_slice(OBJECTS[0].as_bytes());
-        let mut both = |part: &[u8]| {
-            stream.extend_from_slice(part);
-            expected.extend_from_slice(part);
-        };
-        both(markers[1].as_bytes());
-        both(&[&between[..], b"--- # ours\n"].concat());
-        stream.extend_from_slice(second.as_bytes());
-        expected.extend_from_slice(OBJECTS[1].as_bytes());
-        let mut both = |part: &[u8]| {
-            stream.extend_from_slice(part);
-            expected.extend_from_slice(part);
-        };
-        both(markers[2].as_bytes());
-        both(&after);
-        if !last.is_empty() {
-            both(b"---\n");
-            both(&last);
-        }
+        let (stream, expected) = (around(&spec, &job("b")), around(&OBJECTS[0], &OBJECTS[1]));
         let out = expanded(&stream).unwrap_or_else(|problems| panic!("{:?}\n{}", problems.list, stream.escape_ascii()));
         prop_assert!(out == expected, "{}", stream.escape_ascii());
     }

@@ -1,6 +1,8 @@
 //! `khorovod post-render` as a process: what a failure leaves behind, who gets to read why, and streams that end early,
 //! late or never.
 
+mod common;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -8,28 +10,14 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
-const SEED: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
-
-const JOB: &str = "apiVersion: khorovod.dev/v1alpha1
-kind: TrainingJob
-metadata:
-  name: mnist
-spec:
-  image: ghcr.io/acme/mnist:1.4
-  command: [python, train.py]
-  workers: {replicas: 4, gpus: 8}
-";
+use common::{JOB, SEED, khorovod, place};
 
 /// Where it keeps what it said.
 const KEPT: &str = ".local/state/khorovod/post-render.txt";
 
-fn place() -> tempfile::TempDir {
-    tempfile::tempdir().unwrap()
-}
-
 fn post_render(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_khorovod"));
-    command.env_clear().env("HOME", folder).current_dir(folder).arg("post-render").args(args);
+    let mut command = khorovod(folder);
+    command.arg("post-render").args(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

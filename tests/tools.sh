@@ -42,16 +42,25 @@ shipped() {
         printf '%s' "${CARGO_TARGET_DIR:-$PWD/target}/$host/release/khorovod"
 }
 
-# built_helm VERSION: builds Helm once, two to five minutes, and prints the binary's path.
-built_helm() {
-    local version=$1 folder=$tools_cache/helm-$1
-    if [[ ! -x $folder/helm ]]; then
+# go_program NAME VERSION PACKAGE: builds a program of a published Go module, once, and prints its path.
+go_program() {
+    local folder=$tools_cache/$1-$2
+    if [[ ! -x $folder/$1 ]]; then
         need go golang version || return
-        echo "building helm $version once, some minutes" >&2
-        GOBIN=$folder nice go install "helm.sh/helm/${version%%.*}/cmd/helm@$version" >&2 || return
+        echo "building $1 $2: once, some minutes" >&2
+        GOBIN=$folder.new CGO_ENABLED=0 nice go install -trimpath -ldflags '-s -w' "$3@$2" >&2 &&
+            rm -rf "$folder" && mv "$folder.new" "$folder" || return
     fi
-    echo "$folder/helm"
+    echo "$folder/$1"
 }
+
+built_helm() { go_program helm "$1" "helm.sh/helm/${1%%.*}/cmd/helm"; }
+
+# An S3 server.
+versitygw() { go_program versitygw v1.8.0 github.com/versity/versitygw/cmd/versitygw; }
+
+# Nodes and pods that only say that they run, for tests of size.
+kwok() { go_program kwok v0.8.0 sigs.k8s.io/kwok/cmd/kwok; }
 
 # horovod_wheel: builds Horovod against the PyTorch and Open MPI of this machine's Debian, once, and prints the wheel's
 # path. About 7 minutes on two cores.
@@ -65,20 +74,6 @@ horovod_wheel() {
     folder+=-openmpi$(debian_version libopenmpi-dev)
     [[ -e $(echo "$folder"/horovod-*.whl) ]] || PYTHON=/usr/bin/python3 image/horovod.sh "$folder" >/dev/null || return
     echo "$folder"/horovod-*.whl
-}
-
-# versitygw: builds an S3 server from its Go modules, once, and prints its path. 4 minutes on two cores.
-versitygw() {
-    local version=1.8.0 program folder
-    program=$tools_cache/versitygw-$version
-    if [[ ! -x $program ]]; then
-        need go golang version && mkdir -p "$tools_cache" && folder=$(mktemp -d -p "$tools_cache") || return
-        echo "building versitygw $version: once, four minutes" >&2
-        GOBIN=$folder CGO_ENABLED=0 nice go install -trimpath -ldflags '-s -w' \
-            "github.com/versity/versitygw/cmd/versitygw@v$version" >&2 && mv "$folder/versitygw" "$program"
-        rm -rf "$folder"
-    fi
-    [[ -x $program ]] && echo "$program"
 }
 
 # debian_version PACKAGE: the upstream version of what is installed.

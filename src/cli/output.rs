@@ -4,36 +4,47 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use khorovod::problem::Problems;
+
 use super::clean::clean;
+use super::show::Screen;
 use super::{Failure, Outcome, mode};
 
 /// Writes the whole text to stdout.
 pub fn stdout(text: &str) -> Outcome {
-    Stdout::new().write(text)
+    Stdout::new().write(text.as_bytes())
+}
+
+/// Writes a stream to stdout while `render` hands it over in parts, and shows what that found.
+pub fn stream(screen: &Screen, render: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<Problems, Problems>) -> Outcome {
+    let (mut outcome, mut stdout) = (Ok(()), Stdout::new());
+    let found = render(&mut |part| {
+        if outcome.is_ok() {
+            outcome = stdout.write(part);
+        }
+    });
+    let (Ok(shown) | Err(shown)) = &found;
+    screen.problems([shown]);
+    found.map_err(|_| Failure::Problems)?;
+    outcome
 }
 
 /// Standard output. A reader that went away is no error.
-pub struct Stdout {
+struct Stdout {
     stdout: io::StdoutLock<'static>,
     terminal: bool,
     gone: bool,
 }
 
 impl Stdout {
-    pub fn new() -> Self {
+    fn new() -> Self {
         let stdout = io::stdout().lock();
         Self { terminal: stdout.is_terminal(), stdout, gone: false }
     }
 
-    /// Writes a part, whole lines at a time.
-    pub fn write(&mut self, text: &str) -> Outcome {
-        let shown = if self.terminal { clean(text) } else { text.into() };
-        self.raw(shown.as_bytes())
-    }
-
-    /// Writes a part that need not be text.
-    pub fn bytes(&mut self, bytes: &[u8]) -> Outcome {
-        if self.terminal { self.write(&String::from_utf8_lossy(bytes)) } else { self.raw(bytes) }
+    /// Writes a part, whole lines at a time. It need not be text.
+    fn write(&mut self, part: &[u8]) -> Outcome {
+        if self.terminal { self.raw(clean(&String::from_utf8_lossy(part)).as_bytes()) } else { self.raw(part) }
     }
 
     fn raw(&mut self, bytes: &[u8]) -> Outcome {

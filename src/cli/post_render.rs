@@ -81,18 +81,7 @@ fn replace(args: &Args, screen: &Screen) -> Outcome {
     let inputs = Inputs { keys: seed.keys(), limit, ..args.settings.inputs()? };
     widen_pipes();
     let stream = Held::read(io::stdin().lock(), limit)?;
-
-    let mut outcome = Ok(());
-    let mut stdout = output::Stdout::new();
-    let found = khorovod::expand("<stdin>", stream.bytes(), &inputs, &mut |part| {
-        if outcome.is_ok() {
-            outcome = stdout.bytes(part);
-        }
-    });
-    let (Ok(shown) | Err(shown)) = &found;
-    screen.problems([shown]);
-    found.map_err(|_| Failure::Problems)?;
-    outcome
+    output::stream(screen, |write| khorovod::expand("<stdin>", stream.bytes(), &inputs, write))
 }
 
 /// Pipes of a mebibyte, not of 64 KiB: their two ends wait for each other less often. Where that is refused, or they are

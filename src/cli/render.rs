@@ -37,7 +37,10 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     }
     let to_stdout = args.output.as_ref().is_none_or(|path| path.as_os_str() == "-");
     if let ([text], true, false) = (texts.as_slice(), to_stdout, seed.is_new()) {
-        return in_parts(text, &Inputs { keys: seed.keys(), ..settings.inputs()? }, screen);
+        let inputs = Inputs { keys: seed.keys(), ..settings.inputs()? };
+        // While it is rendered, so that 10,000 jobs need no more room than one. The library hands
+        // nothing over before all of it has been checked.
+        return output::stream(screen, |write| khorovod::render_to(text, &inputs, write));
     }
     let rendered = with_seed(&texts, settings.inputs()?, &seed, screen)?;
     screen.problems(rendered.iter().map(|rendered| &rendered.warnings));
@@ -50,22 +53,6 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         }
         None => output::stdout(&joined(rendered)),
     }
-}
-
-/// Writes a stream while it is rendered, so that 10,000 jobs need no more room than one. The
-/// library hands nothing over before all of it has been checked.
-fn in_parts(text: &Text, inputs: &Inputs, screen: &Screen) -> Outcome {
-    let mut outcome = Ok(());
-    let mut stdout = output::Stdout::new();
-    let found = khorovod::render_to(text, inputs, &mut |part| {
-        if outcome.is_ok() {
-            outcome = stdout.write(part);
-        }
-    });
-    let (Ok(shown) | Err(shown)) = &found;
-    screen.problems([shown]);
-    found.map_err(|_| Failure::Problems)?;
-    outcome
 }
 
 /// Renders with the keys at hand. A seed that is new is kept before anything that derives from

@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter, memmem};
 
+use super::build_into;
 use super::ours::{self, Among, Found};
 use super::stream::{Part, Stream};
-use super::{build, output};
 use crate::problem::{Problem, Problems, Span, codes};
 use crate::{Inputs, source};
 
@@ -62,17 +62,7 @@ pub fn expand(name: &str, bytes: &[u8], inputs: &Inputs, write: &mut dyn FnMut(&
         jobs.extend(document.and_then(|document| stream.job(document, text, piece, &changes)));
     }
     stream.duplicates(&jobs);
-
-    let mut done = 0;
-    let warnings = build(stream, jobs, inputs, |piece, built| {
-        let before = &bytes[done..piece.start];
-        write(before);
-        write(output::line_end(before).as_bytes());
-        write(built.text.as_bytes());
-        done = piece.end;
-    })?;
-    write(&bytes[done..]);
-    Ok(warnings)
+    build_into(bytes, stream, jobs, inputs, write)
 }
 
 /// The documents in which our API group stands as a value.

@@ -25,7 +25,7 @@ class Failed(Exception):
 
 class Play:
     """A test: what it is called, what it does with its case, what Pod Security its namespace enforces, whether it
-    disturbs others, so that it plays alone, and whether it takes long, so that it waits for `make test-all`."""
+    disturbs others, so that it plays alone, and whether it takes long, so that `--quick` leaves it out."""
 
     def __init__(self, name, act, level="restricted", alone=False, long=False):
         self.name, self.act, self.level, self.alone, self.long = name, act, level, alone, long
@@ -250,6 +250,11 @@ class Case:
         if pod is None:
             return ""
         return self.cluster.text(f"/api/v1/namespaces/{self.namespace}/pods/{pod['metadata']['name']}/log")
+
+    def ranks_end(self):
+        """When the ranks of the last attempt said that they end; None where none did."""
+        said = re.findall(r"ranks end at ([0-9.]+)", self.log())
+        return float(said[-1]) if said else None
 
     def code(self, pod):
         for status in pod["status"].get("containerStatuses", []):

@@ -9,7 +9,7 @@ def success(case, shape):
     case.apply(case.render(job(seconds=2, spec=shape)))
     case.equal("the end", case.finished(90), "Complete")
     case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
-    case.freed_after(stamp(case))
+    case.freed_after(case.ranks_end())
 
 
 def failure(case, shape):
@@ -17,7 +17,7 @@ def failure(case, shape):
     case.equal("the end", case.finished(90), "Failed")
     case.equal("the launcher's code", case.code(case.launcher()), 42)
     case.check("the training's code in the log", re.search("training ended with code 7", case.log()))
-    case.freed_after(stamp(case))
+    case.freed_after(case.ranks_end())
 
 
 def deadline(case, shape):
@@ -41,10 +41,6 @@ def deletion(case, shape):
     case.freed_after(began)
     case.until("end of all pods", lambda: not case.pods(), 130)
     case.equal("left", case.objects(), [])
-
-
-def stamp(case):
-    return float(re.search(r"ranks end at ([0-9.]+)", case.log())[1])
 
 
 def both(act):

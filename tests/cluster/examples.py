@@ -84,9 +84,8 @@ def live(case, scenario):
         case.check(f"the launcher's log does not match /{pattern}/", re.search(pattern, log))
     case.equal("workers that became Ready", case.most_ready, scenario["ready"])
     case.equal("devices that the scheduler counted", case.most, scenario.get("devices", 0))
-    stamp = re.search(r"ranks end at ([0-9.]+)", log)
-    if stamp and case.most:
-        case.freed_after(float(stamp[1]))
+    if case.ranks_end() and case.most:
+        case.freed_after(case.ranks_end())
 
 
 def volumes(case, count=0, **of):

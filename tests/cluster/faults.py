@@ -31,9 +31,8 @@ def running(case, spec=None, seconds=15):
 
 def trained(case, within=120):
     case.equal("the end", case.finished(within), "Complete")
-    log = case.log()
-    case.check("the ranks' sum", "sum of 2 ranks: 1" in log)
-    case.freed_after(float(re.findall(r"ranks end at ([0-9.]+)", log)[-1]))
+    case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
+    case.freed_after(case.ranks_end())
 
 
 def failed(case, within, *words):

@@ -5,7 +5,6 @@
 
 kubernetes=1.34.3
 coredns=1.12.4
-kwok=0.8.0
 
 # cluster_packages: containerd and what it and the nodes need.
 cluster_packages() {
@@ -64,24 +63,6 @@ coredns_part() (
     mv coredns "$home/"
 )
 
-# kwok_part: nodes and pods that only say that they run, for tests of size; prints the program's path.
-kwok_part() (
-    home=$tools_cache/kwok-$kwok
-    if [[ ! -x $home/kwok ]]; then
-        echo "building kwok $kwok: once, a few minutes" >&2
-        set -e
-        work=$(mktemp -d)
-        trap 'rm -rf "$work"' EXIT
-        cd "$work"
-        go mod init kwok 2>/dev/null
-        go get "sigs.k8s.io/kwok/cmd/kwok@v$kwok" 2>/dev/null
-        CGO_ENABLED=0 nice go build -trimpath -ldflags '-s -w' -o kwok sigs.k8s.io/kwok/cmd/kwok
-        mkdir -p "$home"
-        mv kwok "$home/"
-    fi
-    echo "$home/kwok"
-)
-
 # cluster_parts VERSION NODES: all that up.sh starts.
 cluster_parts() {
     cluster_packages && cluster_types && kubernetes_parts "$1" kube-apiserver kubectl || return
@@ -103,4 +84,12 @@ cluster_types() {
 # published MODULE@VERSION FILE: a file of a Go module.
 published() {
     cat "$(go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')/$2"
+}
+
+# under_test: exports what tests of jobs ask for, and makes what of it is not there: KHOROVOD, the program, else the one
+# to ship; IMAGES, archives that the nodes get, else the worker image of image/; IMAGE, the one that jobs run.
+under_test() {
+    KHOROVOD=${KHOROVOD:-$(shipped)}
+    IMAGES=${IMAGES:-$(worker_image)}
+    export KHOROVOD IMAGES IMAGE=${IMAGE:-khorovod-worker:cpu} PYTHONDONTWRITEBYTECODE=1
 }

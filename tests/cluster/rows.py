@@ -29,7 +29,7 @@ def same_text_every_second(case):
     case.equal("pods that started", sorted(re.sub("-[a-z0-9]{5}$", "", name) for _, name in case.starts),
                [f"sum-{name_of(text)}-{rest}" for rest in ("launcher", "worker-0", "worker-1")])
     case.notes.append(f"applied {rounds} times")
-    case.freed_after(float(re.search(r"ranks end at ([0-9.]+)", case.log())[1]))
+    case.freed_after(case.ranks_end())
 
 
 @play(long=True)

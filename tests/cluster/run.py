@@ -37,7 +37,9 @@ def act(world, play, mark=""):
             why = case.explain() if case else ""
         except Exception as error:
             why = f"--- no explanation: {error}"
-        print(f"FAIL  {took:6.1f} s  {play.name}{mark}: {failure}\n{why}", flush=True)
+        # Beside others it has one more try.
+        word = "FAIL " if play.alone or mark else "again"
+        print(f"{word} {took:6.1f} s  {play.name}{mark}: {failure}\n{why}", flush=True)
     try:
         if case:
             case.close()
