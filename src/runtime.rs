@@ -72,7 +72,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
         files.extend(scripts!["scale.sh", "call.py"]);
     }
     if plan.spec.elastic.is_some() {
-        files.extend(scripts!["discover.sh"]);
+        files.extend(scripts!["discover.sh", "elastic.sh"]);
     }
     if plan.launch.is_empty() {
         files.extend(scripts!["idle.sh"]);

@@ -44,6 +44,16 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             // bind to the node's first cores, as its neighbours do.
             set(env, "OMPI_MCA_hwloc_base_binding_policy", "none");
             set(env, "PRTE_MCA_hwloc_default_binding_policy", "none");
+            // Where daemons cannot reach the launcher, it would wait for ever.
+            let startup = (120 + plan.np / 50).to_string();
+            set(env, "OMPI_MCA_orte_startup_timeout", &*startup);
+            set(env, "PRTE_MCA_prte_startup_timeout", &*startup);
+            // It gives a node that falls silent eight minutes.
+            for (name, value) in [("time", "4"), ("intvl", "2"), ("probes", "2")] {
+                for generation in ["OMPI", "PRTE"] {
+                    set(env, &format!("{generation}_MCA_oob_tcp_keepalive_{name}"), value);
+                }
+            }
             if plan.spec.security.run_as_user == Some(0) {
                 set(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");
                 set(env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

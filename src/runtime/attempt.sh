@@ -1,4 +1,3 @@
-# shellcheck shell=bash disable=SC1091,SC2034,SC2154
 # One attempt at the training: started in a process group of its own, watched, and ended whole.
 training='' watcher=''
 
@@ -75,6 +74,7 @@ attempt() {
     fi
     if ((SECONDS - checked >= 5)); then
       check_limits
+      [[ -z ${min_workers:-} || ! -e $generated/seen ]] || tell_of_few
       checked=$SECONDS
     fi
   done

@@ -1,4 +1,3 @@
-# shellcheck shell=bash disable=SC1091,SC2034,SC2154
 # What the scripts of a pod share: the job's settings, the log, the user, the keys.
 set -u
 scripts=/etc/khorovod/scripts

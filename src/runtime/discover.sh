@@ -1,5 +1,4 @@
 #!/bin/bash
-# shellcheck disable=SC1091,SC2034,SC2154
 # Horovod asks every second which hosts there are: `host:slots` of each worker that answers.
 # One that misses a probe or two is kept, as a busy worker is no lost one.
 scripts=/etc/khorovod/scripts

@@ -1,4 +1,3 @@
-# shellcheck shell=bash disable=SC1091,SC2034,SC2154
 # The job's hosts in the order of ranks.
 
 # Fills `hosts` and `slots`; `elastic` jobs list every candidate.

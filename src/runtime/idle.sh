@@ -1,4 +1,3 @@
-# shellcheck shell=bash disable=SC1091,SC2034,SC2154
 # Stays open for `kubectl exec` until nobody has used the pod for the idle time.
 
 # Whether anything runs here but this script and the pod's sshd. It starts no process to look.

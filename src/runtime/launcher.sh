@@ -1,12 +1,11 @@
 #!/bin/bash
-# shellcheck disable=SC1090,SC1091,SC2034,SC2154
 # The launcher's life: is it current, scale the workers, wait for them, assert the world, train,
 # give the GPUs back, and only then end.
 #
 # Exit codes: 0 trained · 42 failed for good · 43 superseded · 44 past its deadline. These come
 # after the release; any other is a death that Kubernetes answers with a new launcher.
 . /etc/khorovod/scripts/common.sh
-for part in hosts wait mpi world attempt sshd scale idle; do
+for part in hosts wait mpi world attempt elastic sshd scale idle; do
   # Only the parts that the job needs are there.
   [[ ! -e $scripts/$part.sh ]] || . "$scripts/$part.sh"
 done
@@ -67,10 +66,6 @@ for ((age = 0; age < 150; age++)); do
 done
 check_limits
 
-prepare
-if [[ -n $launcher_host ]]; then
-  { download && start_sshd; } || finish 42 "this pod cannot serve as a worker; see the lines above"
-fi
 [[ $kind != mpirun ]] || check_mpi
 retries=$(limit retries 3)
 if [[ -n $scales ]]; then
@@ -78,6 +73,11 @@ if [[ -n $scales ]]; then
   check_limits
   ((deaths <= retries)) || finish 42 "$deaths launchers died, and retries are $retries"
   scale_up
+fi
+# While the workers start.
+prepare
+if [[ -n $launcher_host ]]; then
+  { download && start_sshd; } || finish 42 "this pod cannot serve as a worker; see the lines above"
 fi
 
 for ((tried = deaths; tried <= retries; tried++)); do

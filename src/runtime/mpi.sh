@@ -1,4 +1,3 @@
-# shellcheck shell=bash
 # Prints the MPI found on PATH and its version: `openmpi 4.1.4`.
 mpi_found() {
   local text

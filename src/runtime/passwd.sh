@@ -1,5 +1,4 @@
 #!/bin/bash
-# shellcheck disable=SC1091,SC2034,SC2154
 # Where the platform chooses the user id: makes the passwd file that the pod's containers mount,
 # since ssh wants a name and a shell. Runs in an init container.
 . /etc/khorovod/scripts/job.sh

@@ -1,5 +1,4 @@
 #!/bin/bash
-# shellcheck disable=SC1091,SC2154
 # rank.sh COMMAND...: what every rank is first. Checks its place, then becomes the training.
 #
 # Where each rank sees a world of `np`, on a host of the job, among as many as that host has slots,

@@ -1,4 +1,3 @@
-# shellcheck shell=bash disable=SC2154
 # S3 volumes: what they hold comes before anything that reads it, and goes out at the end.
 download() {
   # Not in the foreground, where it would keep a signal waiting.

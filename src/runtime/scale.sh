@@ -1,4 +1,3 @@
-# shellcheck shell=bash disable=SC1091,SC2034,SC2154
 # The workers' scale, which belongs to the launcher, and the launcher's own Job.
 account=/var/run/secrets/kubernetes.io/serviceaccount
 namespace=$(<"$account/namespace")

@@ -16,6 +16,24 @@ fi
 if [[ -z $command ]]; then exec env "${environment[@]}" /bin/bash; fi
 if [[ -n ${SSH_TTY:-} ]]; then exec env "${environment[@]}" /bin/bash -c "$command"; fi
 
+set -m # a process group each
+# A daemon of Open MPI would leave its session, and nobody would learn how it ends: Open MPI 5 calls it a success when one
+# is killed. It stays a child here, and this worker ends with it (worker.sh).
+if [[ $command == *ted\ *--daemonize* ]]; then
+  said=/horovod/generated/daemon-$$
+  (
+    env "${environment[@]}" /bin/bash -c "${command/ --daemonize/}"
+    code=$?
+    [[ $code != 13[4-9] ]] || kill -USR1 "$(head -n 1 /horovod/generated/own)"
+    exit "$code"
+  ) </dev/null >"$said" 2>&1 &
+  for _ in 1 2 3; do ! kill -0 "$!" 2>/dev/null || sleep 0.1; done
+  cat "$said" && rm "$said"
+  ! kill -0 "$!" 2>/dev/null || exit 0
+  wait "$!"
+  exit
+fi
+
 # The sshd that serves this session: a parent, or one further up behind the login shell.
 connection=$PPID
 while ((connection > 1)) && read -r name <"/proc/$connection/comm" && [[ $name != sshd* ]]; do
@@ -29,7 +47,6 @@ follow() {
   kill -KILL -- "-$work"
 }
 
-set -m # a process group each
 env "${environment[@]}" /bin/bash -c "$command" &
 work=$!
 follow </dev/null >/dev/null 2>&1 &

@@ -1,4 +1,3 @@
-# shellcheck shell=bash disable=SC1091,SC2034,SC2154
 # ssh and sshd for the pod's own user, without root or any capability.
 
 # The ssh of ours. Workers, which have no key for it, carry it because Open MPI looks there, too,
@@ -36,13 +35,14 @@ start_sshd() {
     umask 077
     { cat /proc/self/environ; printf 'PWD=%s\0' "$PWD"; } >"$generated/environment"
   )
-  "$program" -t -f "$scripts/sshd_config" "${options[@]}" -o LogLevel=INFO || {
-    epitaph "sshd does not take its configuration; its words stand above"
-    return 1
-  }
   # From OpenSSH 9.8 on sshd shuts out who connects and hangs up, as probes do.
-  if "$program" -t -f "$scripts/sshd_config" -o PerSourcePenalties=no 2>/dev/null; then
+  if "$program" -t -f "$scripts/sshd_config" "${options[@]}" -o PerSourcePenalties=no 2>/dev/null; then
     options+=(-o PerSourcePenalties=no)
+  else
+    "$program" -t -f "$scripts/sshd_config" "${options[@]}" -o LogLevel=INFO || {
+      epitaph "sshd does not take its configuration; its words stand above"
+      return 1
+    }
   fi
   "$program" -D -e -f "$scripts/sshd_config" "${options[@]}" &
   sshd=$!

@@ -1,5 +1,4 @@
 #!/bin/bash
-# shellcheck disable=SC1091,SC2034,SC2154
 # A torchrun agent: meets the others at index 0, whose end is the job's.
 #
 # Exit codes of index 0 as the launcher's; another agent that fails is started anew and joins again.

@@ -264,6 +264,18 @@ fn alike<const N: usize>(amounts: [(&str, &Option<At<Quantity>>); N]) -> Resourc
     Resources { requests: both.clone(), limits: both }
 }
 
+/// Each worker's ssh client takes a mebibyte there, and MPI a little.
+fn launcher_memory(body: &raw::Body) -> Quantity {
+    let workers = body.workers.as_ref().map(|at| &at.value);
+    let workers: u32 = match workers.and_then(|workers| workers.groups.as_ref()) {
+        Some(groups) => groups.value.iter().map(|group| plain!(group.value.replicas).unwrap_or(1)).sum(),
+        None => workers.and_then(|workers| plain!(workers.replicas)).unwrap_or(1),
+    };
+    let most = body.elastic.as_ref().and_then(|at| plain!(at.value.max_workers)).unwrap_or(0).max(workers);
+    let gibibytes = if most > 1_000 { 1 + (most * 3 / 2).div_ceil(1_024) } else { 2 };
+    Quantity::parse(&format!("{gibibytes}Gi")).unwrap_or(Quantity::units(0))
+}
+
 fn launcher(body: &raw::Body, defaults: &mut Defaults) -> Launcher {
     let none = raw::Launcher::default();
     let raw = body.launcher.as_ref().map_or(&none, |at| &at.value);
@@ -278,7 +290,7 @@ fn launcher(body: &raw::Body, defaults: &mut Defaults) -> Launcher {
         false => 7_200,
     };
     let quantity = |at: &Option<At<Quantity>>| at.as_ref().map(|at| at.value.clone());
-    let (one, two) = (Quantity::units(1), Quantity::parse("2Gi").unwrap_or(Quantity::units(0)));
+    let (one, two) = (Quantity::units(1), launcher_memory(body));
     let (retries, wait_timeout) = (
         defaults.take("launcher.retries", plain!(raw.retries), 3, &3),
         defaults.take("launcher.waitTimeout", plain!(raw.wait_timeout), 1_800, &"30m"),
@@ -287,7 +299,7 @@ fn launcher(body: &raw::Body, defaults: &mut Defaults) -> Launcher {
         LauncherKind::Torchrun => (one, two),
         _ => (
             defaults.take("launcher.cpu", quantity(&raw.cpu), one, &"1"),
-            defaults.take("launcher.memory", quantity(&raw.memory), two, &"2Gi"),
+            defaults.take("launcher.memory", quantity(&raw.memory), two.clone(), &two),
         ),
     };
     let both = vec![("cpu".to_owned(), cpu), ("memory".to_owned(), memory)];

@@ -26,7 +26,7 @@ shape! {
         "idleTimeout" idle_timeout: Period, default "2h";
         /// CPUs of the launcher pod.
         "cpu" cpu: Quantity, default "1", example "2";
-        /// Memory of the launcher pod.
+        /// Memory of the launcher pod. From 1,000 workers on the default grows with them.
         "memory" memory: Quantity, default "2Gi", example "4Gi";
         /// Another image for the launcher pod. Default: the job's.
         "image" image: ImageName, example "ghcr.io/acme/launcher:1.0";

@@ -56,6 +56,7 @@ const RESERVED: &[(&str, bool)] = &[
     ("/tmp", false),
     ("/horovod", false),
     ("/horovod/generated", true),
+    ("/kubeflow/openmpi/assets", true),
     ("/etc", true),
     ("/dev", true),
     ("/proc", true),

@@ -167,3 +167,35 @@ case_elastic_below_min() {
   expect 42 "1 of at least 2 workers answer; waiting for" "only 1 of at least 2 workers answered on port 2222 within 5 s"
   released
 }
+
+# Killed alone, as by a kernel short of memory, while its pod lives. Open MPI 5 would call that a success.
+prepare_loses_an_mpi_daemon_of_open_mpi_5() { make_images openmpi5; }
+case_loses_an_mpi_daemon() { loses_a_daemon orted; }
+case_loses_an_mpi_daemon_of_open_mpi_5() {
+  use_image openmpi5
+  loses_a_daemon prted
+}
+loses_a_daemon() {
+  local since
+  train 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'launcher: {retries: 1}'
+  wait_for launcher "up 3" || return
+  since=$SECONDS
+  inside_pod worker-1 pkill -KILL -x "$1" || fail "no $1"
+  wait_for launcher "attempt 1 of 2 failed" 25
+  lasted 25 "$since" "failing"
+  expect 0 trained
+  said worker-1 "an MPI daemon was killed here"
+}
+
+# Shrunk in the middle, by a person or a quota: it says what it waits for, and for how long.
+prepare_elastic_shrinks_below_min() { make_horovod; }
+case_elastic_shrinks_below_min() {
+  use_horovod
+  from_example elastic --set 'spec.command=[python3, /programs/elastic.py]' --set 'spec.env.STEPS="1000"' \
+    --set 'spec.launcher.retries=0' --set 'spec.elastic={minWorkers: 2, maxWorkers: 2, timeout: 30s}'
+  wait_for launcher "from step 0: rank 3 of 4" 120 || return
+  scale 1
+  wait_for launcher " of at least 2 workers answer; training waits for more" 60
+  expect 42 "failed after 1 attempts"
+  released
+}

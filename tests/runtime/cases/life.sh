@@ -51,6 +51,17 @@ case_releases_when_told_to_end() {
   released
 }
 
+# What a cluster's own tools send to ask for a checkpoint reaches every rank.
+case_passes_signals_on() {
+  train 'trap "echo saved" USR1; trap "echo asked; exit 0" USR2; echo up $OMPI_COMM_WORLD_RANK; while :; do sleep 0.2; done'
+  wait_for launcher "up 3" || return
+  kill_pod launcher USR1
+  wait_for launcher "[1,3]<stdout>:saved"
+  kill_pod launcher USR2
+  expect 0 "[1,0]<stdout>:saved" "[1,3]<stdout>:asked" "trained"
+  released
+}
+
 # Somebody works in the pod for longer than the idle time, then leaves. The platform chose the user.
 case_idle() {
   train '' 'launcher: {kind: shell, interactive: true, idleTimeout: 6s}' 'security: {profile: openshift}'
