@@ -43,7 +43,7 @@ fn items(stream: &str, indent: &str) -> String {
 
 /// As the value of a key.
 fn nested(document: &str) -> String {
-    document.lines().map(|line| format!("  {line}\n")).collect()
+    document.lines().fold(String::new(), |text, line| text + "  " + line + "\n")
 }
 
 const HEAD: &str = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n";
