@@ -1,7 +1,7 @@
 # Everything a developer types. `make check` before a commit; `make test` is what CI runs.
 
 SHELL := /bin/bash
-.PHONY: help binary check test test-all cluster bless bench deny
+.PHONY: help binary plugins check test test-all cluster bless bench deny
 .DEFAULT_GOAL := help
 stages := format docs layers shell lint library rust runtime preflight image package output guard deny
 
@@ -11,14 +11,17 @@ help: ## Show this list
 binary: ## Build the binary to ship, static, and print its path
 	@. tests/tools.sh && shipped && echo
 
+plugins: ## Build the Helm plugins into target/plugins; packages them where there is a Helm 4, signed with KEY
+	@. tests/tools.sh && KHOROVOD=$$(shipped) plugin/build.sh target/plugins
+
 check: ## Format, lints, unit and snapshot tests
 	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs layers lint rust
 
 test: ## All that CI runs; installs what it needs
 	@tests/run.sh $(stages)
 
-test-all: ## `test` with many more cases for each property, a real Kubernetes, real Helms, Horovod under Open MPI 4, faults and 5,000 workers; an hour more
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) cluster helm worker horovod faults scale
+test-all: ## `test` with many more cases for each property, a real Kubernetes, real Helms and Kustomize, Horovod under Open MPI 4, faults and 5,000 workers; an hour more
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) cluster helm plugin worker horovod faults scale
 
 cluster: ## A Kubernetes of four nodes to play with, for as long as its shell is open; needs root
 	@. tests/tools.sh && IMAGES="$${IMAGES:-$$(worker_image)}" tests/cluster/up.sh

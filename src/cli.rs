@@ -1,12 +1,12 @@
 //! The command line: what can be said, and who answers. Each subcommand is one file beside this.
 
-mod clean;
 mod completions;
 mod explain;
 mod folder;
 mod init;
 mod input;
 mod keygen;
+mod krm;
 mod man;
 mod mode;
 mod output;
@@ -60,6 +60,7 @@ enum Command {
     Render(render::Args),
     Plan(plan::Args),
     PostRender(post_render::Args),
+    Krm(krm::Args),
     Validate(validate::Args),
     Init(init::Args),
     Explain(explain::Args),
@@ -93,6 +94,7 @@ pub fn main() -> ExitCode {
         Command::Render(args) => render::run(args, &screen),
         Command::Plan(args) => plan::run(args, &screen),
         Command::PostRender(args) => return post_render::run(&args, &screen),
+        Command::Krm(args) => krm::run(&args, &screen),
         Command::Validate(args) => validate::run(args, &screen),
         Command::Init(args) => init::run(&args, &screen),
         Command::Explain(args) => explain::run(&args),

@@ -4,6 +4,7 @@
 //! Only this phase knows every other.
 
 mod expand;
+mod krm;
 mod lanes;
 mod ours;
 mod output;
@@ -25,10 +26,11 @@ use output::{Built, Output};
 use stream::{Job, Stream};
 
 pub use expand::expand;
+pub use krm::krm;
 
 /// Every problem code of the streams.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
-    stream::CODES.iter().chain(ours::CODES).chain(expand::CODES).copied()
+    stream::CODES.iter().chain(ours::CODES).chain(expand::CODES).chain(krm::CODES).copied()
 }
 
 /// The plan of a valid spec, its run named.

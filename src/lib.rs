@@ -20,10 +20,14 @@ mod plan;
 pub mod problem;
 pub mod report;
 mod runtime;
+#[cfg(feature = "show")]
+pub mod show;
 mod source;
 mod spec;
 
 use problem::Problems;
+
+pub use runtime::seed;
 
 /// Where ssh keys come from.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +50,24 @@ pub struct Text {
     pub name: String,
     /// All of it.
     pub text: String,
+}
+
+impl Text {
+    /// A text as it was read; an error says which byte makes it none.
+    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, String> {
+        let name = name.into();
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Self { name, text }),
+            Err(error) => {
+                let (at, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
+                let line = bytes[..at].split(|byte| *byte == b'\n').count();
+                let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+                let hint = if utf16 { "it looks like UTF-16: save it as UTF-8" } else { "save it as UTF-8" };
+                let byte = bytes[at];
+                Err(format!("cannot read {name}: byte 0x{byte:02x} in line {line} is not UTF-8 text; {hint}"))
+            }
+        }
+    }
 }
 
 /// Everything beside the spec that decides what is rendered.
@@ -164,6 +186,31 @@ pub fn expand(name: &str, stream: &[u8], inputs: &Inputs, write: &mut dyn FnMut(
     compile::expand(name, stream, inputs, write)
 }
 
+/// As [`expand`] for a KRM function: a ResourceList in, a ResourceList out, in which the TrainingJobs have become their
+/// objects. One that is its `functionConfig` adds them to the items. Problems stand in its results too, and where one is
+/// an error, the items are what they were; what is no ResourceList becomes no text at all.
+///
+/// ```
+/// use khorovod::{Inputs, Keys, Text, krm};
+///
+/// let text = "kind: ResourceList
+/// items:
+/// - {kind: Service, metadata: {name: theirs}}
+/// functionConfig:
+///   apiVersion: khorovod.dev/v1alpha1
+///   kind: TrainingJob
+///   metadata: {name: mnist}
+///   spec: {image: 'ghcr.io/acme/mnist:1.4', command: [python], workers: {replicas: 2}}
+/// ";
+/// let list = Text { name: "<stdin>".into(), text: text.into() };
+/// let (out, problems) = krm(&list, &Inputs { keys: Keys::Seed([7; 32]), ..Inputs::default() });
+/// assert!(!problems.any_error());
+/// assert!(out.contains("items:\n- {kind: Service, metadata: {name: theirs}}\n- apiVersion: networking.k8s.io/v1\n"));
+/// ```
+pub fn krm(list: &Text, inputs: &Inputs) -> (String, Problems) {
+    compile::krm(list, inputs)
+}
+
 /// Finds everything wrong with a stream, errors and warnings.
 pub fn check(text: &Text, inputs: &Inputs) -> Problems {
     compile::check(text, inputs)
@@ -216,4 +263,28 @@ pub fn codes() -> impl Iterator<Item = &'static problem::Code> {
 /// An ssh Secret for `ssh.secret`, as YAML; its keys derive from the seed.
 pub fn secret(name: &str, namespace: Option<&str>, seed: &[u8; 32]) -> String {
     compile::secret(name, namespace, seed)
+}
+
+/// `1.34`, `v1.34` or `v1.34.3-eks-1`: the two numbers that matter.
+pub fn kube_version(text: &str) -> Result<(u32, u32), String> {
+    let mut parts = text.strip_prefix('v').unwrap_or(text).splitn(3, '.');
+    match (parts.next().map(str::parse), parts.next().map(str::parse)) {
+        (Some(Ok(1)), Some(Ok(minor))) => Ok((1, minor)),
+        _ => Err("write it as 1.34".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kube_version;
+
+    #[test]
+    fn versions_as_people_write_them() {
+        for (text, version) in [("1.34", (1, 34)), ("v1.31", (1, 31)), ("v1.33.2-eks-1a", (1, 33))] {
+            assert_eq!(kube_version(text), Ok(version));
+        }
+        for text in ["", "1", "2.0", "1.x", "latest"] {
+            assert!(kube_version(text).is_err(), "{text}");
+        }
+    }
 }

@@ -6,6 +6,7 @@
 //! `/etc/khorovod/scripts`.
 
 pub mod keys;
+pub mod seed;
 mod settings;
 mod words;
 

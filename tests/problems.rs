@@ -2,8 +2,8 @@
 //! of it, and the page `docs/problems.md` made from both.
 //!
 //! A fixture's first comments may say how it is run:
-//! - `# args: --strict`: what stands behind `khorovod validate`; `render ...` takes its place, and so does
-//!   `post-render ...`, which reads it from standard input;
+//! - `# args: --strict`: what stands behind `khorovod validate`; `render ...` takes its place, and so do
+//!   `post-render ...` and `krm ...`, which read it from standard input;
 //! - `# also: CODE ...`: other codes that this mistake shows;
 //! - `# fill: N`: the word `FILL` stands for so many letters;
 //! - the word `BYTE` stands for one that is no UTF-8 text.
@@ -64,7 +64,7 @@ impl Fixture {
         fs::write(&file, self.bytes()).unwrap();
         std::os::unix::fs::symlink(folder().join("overlays"), place.path().join("overlays")).unwrap();
         let mut args = self.words("args");
-        if !matches!(args.first(), Some(&"render" | &"post-render")) {
+        if !matches!(args.first(), Some(&"render" | &"post-render" | &"krm")) {
             args.insert(0, "validate");
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_khorovod"));
@@ -75,7 +75,7 @@ impl Fixture {
             .args(&args)
             .args(more)
             .args(["--color", "never"]);
-        if args[0] == "post-render" {
+        if matches!(args[0], "post-render" | "krm") {
             command.stdin(fs::File::open(&file).unwrap()).arg("--quiet");
         } else {
             command.arg(file.file_name().unwrap());

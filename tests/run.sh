@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tests/tools.sh
 
-format() { cargo fmt --check; }
+format() { cargo fmt --all --check; }
 
 lint() { cargo clippy --locked --all-targets -- -D warnings; }
 
@@ -89,6 +89,12 @@ output() {
 
 # The post-renderer under Helm 3 and Helm 4.
 helm() { need go golang version && binary=$(shipped) && tests/helm/run.sh "$binary"; }
+
+# The plugins of Helm 3 and Helm 4, in WebAssembly too, and the KRM function under Kustomize.
+plugin() {
+    cargo clippy --locked -p khorovod-helm --all-targets -- -D warnings && need go golang version && binary=$(shipped) &&
+        tests/plugin/run.sh "$binary"
+}
 
 # Instructions the binary takes, against bench/budget.json.
 guard() { bench/run.sh guard; }

@@ -56,6 +56,12 @@ go_program() {
 
 built_helm() { go_program helm "$1" "helm.sh/helm/${1%%.*}/cmd/helm"; }
 
+# Later ones want a later Go.
+kustomize() { go_program kustomize v5.8.2 sigs.k8s.io/kustomize/kustomize/v5; }
+
+# A registry of OCI artifacts.
+registry() { go_program registry v3.1.2 github.com/distribution/distribution/v3/cmd/registry; }
+
 # An S3 server.
 versitygw() { go_program versitygw v1.8.0 github.com/versity/versitygw/cmd/versitygw; }
 

@@ -35,7 +35,7 @@ pub struct Settings {
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
     /// The Kubernetes version the objects are for
-    #[arg(long, value_name = "VERSION", default_value = "1.34", value_parser = kube_version)]
+    #[arg(long, value_name = "VERSION", default_value = "1.34", value_parser = khorovod::kube_version)]
     pub kube_version: (u32, u32),
     /// Treat warnings as errors
     #[arg(long)]
@@ -86,15 +86,6 @@ impl Settings {
     }
 }
 
-/// `1.34`, `v1.34` or `v1.34.3-eks-1`: the two numbers that matter.
-fn kube_version(text: &str) -> Result<(u32, u32), String> {
-    let mut parts = text.strip_prefix('v').unwrap_or(text).splitn(3, '.');
-    match (parts.next().map(str::parse), parts.next().map(str::parse)) {
-        (Some(Ok(1)), Some(Ok(minor))) => Ok((1, minor)),
-        _ => Err("write it as 1.34".to_owned()),
-    }
-}
-
 /// A file, or standard input for `-`, as text.
 pub fn read(path: &Path) -> Result<Text, Failure> {
     let (name, bytes) = if path.as_os_str() == "-" {
@@ -113,30 +104,5 @@ pub fn read(path: &Path) -> Result<Text, Failure> {
         };
         Failure::File(format!("cannot read {name}: {}{hint}", reason(&error)))
     })?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let (at, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
-        let line = bytes[..at].split(|byte| *byte == b'\n').count();
-        let hint = if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-            "; it looks like UTF-16: save it as UTF-8"
-        } else {
-            "; save it as UTF-8"
-        };
-        Failure::File(format!("cannot read {name}: byte 0x{:02x} in line {line} is not UTF-8 text{hint}", bytes[at]))
-    })?;
-    Ok(Text { name, text })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::kube_version;
-
-    #[test]
-    fn versions_as_people_write_them() {
-        for (text, version) in [("1.34", (1, 34)), ("v1.31", (1, 31)), ("v1.33.2-eks-1a", (1, 33))] {
-            assert_eq!(kube_version(text), Ok(version));
-        }
-        for text in ["", "1", "2.0", "1.x", "latest"] {
-            assert!(kube_version(text).is_err(), "{text}");
-        }
-    }
+    Text::from_bytes(name, bytes).map_err(Failure::File)
 }

@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use khorovod::problem::Problems;
+use khorovod::show::clean;
 
-use super::clean::clean;
 use super::show::Screen;
 use super::{Failure, Outcome, mode};
 

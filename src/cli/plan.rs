@@ -1,11 +1,9 @@
 //! `khorovod plan`: what a spec would run, for a person.
 
-mod text;
-
 use std::path::PathBuf;
 
-use khorovod::Keys;
 use khorovod::problem::Problems;
+use khorovod::{Keys, show};
 
 use super::show::Screen;
 use super::{Failure, Outcome, input, output, seed};
@@ -77,7 +75,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         return Err(Failure::Problems);
     }
     let text = match args.format {
-        Format::Text => text::page(&jobs, changes.as_deref()),
+        Format::Text => show::plan(&jobs, changes.as_deref()),
         Format::Json => {
             let mut value = serde_json::json!({ "jobs": jobs });
             if let Some(changes) = changes {

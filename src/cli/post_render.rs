@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use khorovod::Inputs;
+use khorovod::show::clean_line;
 use memmap2::MmapMut;
 
-use super::clean::clean_line;
 use super::output::{self, reason};
 use super::seed::{self, Seed};
 use super::show::Screen;

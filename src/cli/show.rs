@@ -1,30 +1,19 @@
 //! Problems, notices and errors for a person: on stderr, in colour where that helps.
 
-mod excerpt;
-
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::AutoStream;
 use anstream::adapter::strip_str;
 use clap::ColorChoice;
-use khorovod::problem::{Problem, Problems, Severity, Sources, Span};
-
-use self::excerpt::Excerpt;
-use super::clean::{clean, clean_line};
-
-/// More than these help nobody; `validate --format json` has them all.
-const SHOWN: usize = 50;
-
-/// Codes whose main place is a secret.
-const SECRETS: &[&str] = &["secret-in-env", "password-in-env"];
+use khorovod::problem::Problems;
+use khorovod::show::Style;
 
 /// The terminal, or whatever stderr is.
 pub struct Screen {
     colour: anstream::ColorChoice,
-    quiet: bool,
+    style: Style,
     /// All that was said, without colours.
     said: RefCell<String>,
 }
@@ -37,7 +26,8 @@ impl Screen {
             ColorChoice::Never => anstream::ColorChoice::Never,
             ColorChoice::Auto => AutoStream::choice(&io::stderr()),
         };
-        Self { colour, quiet, said: RefCell::default() }
+        let style = Style { colour: colour != anstream::ColorChoice::Never, quiet };
+        Self { colour, style, said: RefCell::default() }
     }
 
     /// All that was said so far, without colours.
@@ -47,41 +37,21 @@ impl Screen {
 
     /// What stops a command.
     pub fn error(&self, message: &str) {
-        self.write(&self.renderer().render(&[Group::with_title(Level::ERROR.primary_title(clean(message)))]));
+        self.write(&self.style.error(message));
     }
 
     /// What a person should know, unless they asked for silence.
     pub fn notice(&self, message: &str) {
-        if !self.quiet {
-            self.write(&self.renderer().render(&[Group::with_title(Level::NOTE.primary_title(clean(message)))]));
+        if let Some(text) = self.style.notice(message) {
+            self.write(&text);
         }
     }
 
     /// Every problem of every file, and a last line that counts them.
     pub fn problems<'a>(&self, all: impl IntoIterator<Item = &'a Problems>) {
-        let all: Vec<(&Sources, &Problem)> = all
-            .into_iter()
-            .flat_map(|problems| problems.list.iter().map(|problem| (&problems.sources, problem)))
-            .filter(|(_, problem)| !self.quiet || problem.severity == Severity::Error)
-            .collect();
-        if all.is_empty() {
-            return;
+        for text in self.style.problems(all) {
+            self.write(&text);
         }
-        // Where not all can be shown, errors go first.
-        let (mut shown, rest): (Vec<_>, Vec<_>) =
-            all.iter().copied().partition(|(_, problem)| all.len() <= SHOWN || problem.severity == Severity::Error);
-        shown.extend(rest);
-        let hidden = shown.len().saturating_sub(SHOWN);
-        shown.truncate(SHOWN);
-        for (sources, problem) in &shown {
-            let text = problem_text(&self.renderer(), sources, problem, &secrets(&all, sources));
-            self.write(&format!("{text}\n"));
-        }
-        self.write(&self.renderer().render(&[Group::with_title(summary(&all, hidden))]));
-    }
-
-    fn renderer(&self) -> Renderer {
-        if self.colour == anstream::ColorChoice::Never { Renderer::plain() } else { Renderer::styled() }
     }
 
     /// A stderr that is closed or full leaves nothing to say it with.
@@ -89,137 +59,5 @@ impl Screen {
         let mut stderr = AutoStream::new(io::stderr(), self.colour).lock();
         let _ = writeln!(stderr, "{text}");
         let _ = writeln!(self.said.borrow_mut(), "{}", strip_str(text));
-    }
-}
-
-/// Places where a secret stands in plain text: what is wrong there must not be repeated in a log.
-fn secrets(all: &[(&Sources, &Problem)], sources: &Sources) -> Vec<Span> {
-    all.iter()
-        .filter(|(other, problem)| std::ptr::eq(*other, sources) && SECRETS.contains(&problem.code.name))
-        .filter_map(|(_, problem)| Some(problem.labels.first()?.span))
-        .collect()
-}
-
-/// One problem with its places.
-fn problem_text(renderer: &Renderer, sources: &Sources, problem: &Problem, secrets: &[Span]) -> String {
-    let level = if problem.severity == Severity::Error { Level::ERROR } else { Level::WARNING };
-    let title = level.primary_title(clean_line(&problem.message)).id(problem.code.name);
-    let mut group = Group::with_title(title);
-    for excerpt in excerpt::of(sources, &problem.labels, secrets) {
-        let Excerpt { file, at, first_line, text, marks, cut } = excerpt;
-        let snippet = Snippet::source(text).line_start(first_line).annotations(marks.into_iter().map(|mark| {
-            let kind = if mark.main { AnnotationKind::Primary } else { AnnotationKind::Context };
-            let label = (!mark.label.is_empty()).then(|| clean_line(mark.label));
-            kind.span(mark.span).label(label)
-        }));
-        // The renderer counts columns in what it shows; in a cut line they are others.
-        group = if cut {
-            group.element(Origin::path(file).line(at.line).char_column(at.column)).element(snippet)
-        } else {
-            group.element(snippet.path(file))
-        };
-    }
-    if let Some(hint) = &problem.hint {
-        group = group.element(Level::HELP.message(clean(hint)));
-    }
-    renderer.render(&[group])
-}
-
-/// `2 errors, 1 warning`, and where to read more.
-fn summary<'a>(all: &[(&Sources, &'a Problem)], hidden: usize) -> annotate_snippets::Title<'a> {
-    let errors = all.iter().filter(|(_, problem)| problem.severity == Severity::Error).count();
-    let counts: Vec<String> = [(errors, "error"), (all.len() - errors, "warning")]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}{}", if count == 1 { "" } else { "s" }))
-        .collect();
-    let more = if hidden > 0 {
-        format!(" ({hidden} not shown; `khorovod validate --format json` has all)")
-    } else {
-        String::new()
-    };
-    let worst = all.iter().find(|(_, problem)| problem.severity == Severity::Error).or(all.first());
-    let worst = worst.map_or("", |(_, problem)| problem.code.name);
-    let level = if errors > 0 { Level::ERROR } else { Level::WARNING };
-    level.primary_title(format!("{}{more}; `khorovod explain {worst}` says more", counts.join(", ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use khorovod::problem::Code;
-
-    use super::*;
-
-    static SLOTS: Code =
-        Code { name: "slots-above-gpus", severity: Severity::Error, explanation: "More slots\nthan GPUs." };
-    static LATEST: Code = Code { name: "image-latest", severity: Severity::Warning, explanation: "A tag that moves" };
-
-    fn shown(text: &str, problem: impl Fn(&dyn Fn(&str) -> Span) -> Problem) -> String {
-        let mut sources = Sources::default();
-        let source = sources.add("job.yaml", text.to_owned());
-        let find = |part: &str| {
-            let start = text.find(part).unwrap();
-            Span { source, start, end: start + part.len() }
-        };
-        {
-            let problem = problem(&find);
-            let secrets = secrets(&[(&sources, &problem)], &sources);
-            problem_text(&Renderer::plain(), &sources, &problem, &secrets)
-        }
-    }
-
-    #[test]
-    fn every_place_is_marked() {
-        let text = "spec:\n  workers:\n    gpus: 4\n    slots: 8\n";
-        let shown = shown(text, |find| {
-            Problem::new(&SLOTS, find("8"), "`workers.slots` is 8, but a worker has 4 GPUs")
-                .here("8 ranks")
-                .and(find("4"), "4 GPUs")
-                .hint("write `slots: 4`, or leave it out")
-        });
-        insta::assert_snapshot!(shown, @r"
-        error[slots-above-gpus]: `workers.slots` is 8, but a worker has 4 GPUs
-         --> job.yaml:4:12
-          |
-        3 |     gpus: 4
-          |           - 4 GPUs
-        4 |     slots: 8
-          |            ^ 8 ranks
-          |
-          = help: write `slots: 4`, or leave it out
-        ");
-    }
-
-    #[test]
-    fn escapes_are_shown_not_obeyed() {
-        let shown = shown("name: \"a\u{1b}[2Jb\"\r\n", |find| {
-            Problem::new(&LATEST, find("b"), "the name is a\u{1b}[2Jb\nreally").here("\u{9b}31m").hint("do\u{7}")
-        });
-        assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown}");
-        insta::assert_snapshot!(shown, @r#"
-        warning[image-latest]: the name is a␛[2Jb␊really
-         --> job.yaml:1:13
-          |
-        1 | name: "a␛[2Jb"
-          |             ^ �31m
-          |
-          = help: do␇
-        "#);
-    }
-
-    #[test]
-    fn a_secret_is_not_repeated() {
-        static SECRET: Code = Code { name: "secret-in-env", severity: Severity::Error, explanation: "A secret" };
-        let shown = shown("env: {TOKEN: hünter2, X: 1}\n", |find| Problem::new(&SECRET, find("hünter2"), "a secret"));
-        assert!(shown.contains("{TOKEN: •••••••, X: 1}") && !shown.contains("nter2"), "{shown}");
-        assert!(SECRETS.iter().all(|name| khorovod::codes().any(|code| code.name == *name)));
-    }
-
-    #[test]
-    fn long_lines_are_cut_around_the_place() {
-        let text = format!("{}X{}", "[".repeat(100_000), "]".repeat(100_000));
-        let shown = shown(&text, |find| Problem::new(&SLOTS, find("X"), "too deep"));
-        assert!(shown.contains("job.yaml:1:100001"), "{shown}");
-        assert!(shown.contains("[X]") && shown.len() < 600, "{shown}");
     }
 }

@@ -99,7 +99,7 @@ fn may_be_value(bytes: &[u8], at: usize) -> bool {
 }
 
 /// `<stdin> (chart/templates/job.yaml)`: lines are those of the stream, the template is what a person knows.
-fn title(name: &str, template: Option<&str>) -> String {
+pub fn title(name: &str, template: Option<&str>) -> String {
     template.map_or_else(|| name.to_owned(), |template| format!("{name} ({template})"))
 }
 

@@ -9,7 +9,7 @@ use crate::{Document, source};
 /// The text of one job's objects, and where each stands in it.
 pub struct Built {
     pub text: String,
-    documents: Vec<Document>,
+    pub documents: Vec<Document>,
 }
 
 impl Built {

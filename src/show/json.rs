@@ -1,9 +1,9 @@
 //! Problems as one JSON document, for programs.
 
-use khorovod::problem::{Problems, Severity, Span};
+use crate::problem::{Problems, Severity, Span};
 use serde_json::{Value, json};
 
-use super::Places;
+use super::places::Places;
 
 /// Every problem, and how many of each kind.
 pub fn text(all: &[Problems]) -> String {

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use khorovod::problem::{Label, Position, Source, Sources, Span};
+use crate::problem::{Label, Position, Source, Sources, Span};
 
-use crate::cli::clean::{clean, clean_line};
+use super::clean::{clean, clean_line};
 
 /// Labels further apart than this get an excerpt each.
 const NEAR: usize = 4_000;

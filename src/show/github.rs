@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use khorovod::problem::{Problems, Severity};
+use crate::problem::{Problems, Severity};
 
-use super::Places;
+use super::places::Places;
 
 /// One command a problem.
 pub fn text(all: &[Problems]) -> String {

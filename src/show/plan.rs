@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use khorovod::report::{Amount, Change, Difference, Effect, Report, Workers};
+use crate::report::{Amount, Change, Difference, Effect, Report, Workers};
 
-use crate::cli::clean::clean_line;
+use super::clean::clean_line;
 
 /// Values longer than this are cut.
 const VALUE: usize = 60;
@@ -174,7 +174,7 @@ fn short(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use khorovod::report::{Default, Object, PodSecurity, Storage};
+    use crate::report::{Default, Object, PodSecurity, Storage};
 
     use super::*;
 

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use khorovod::problem::{Code, Problems, Severity, Span};
+use crate::problem::{Code, Problems, Severity, Span};
 use serde_json::{Value, json};
 
-use super::Places;
-use crate::cli::explain::explanation;
+use super::explain::explanation;
+use super::places::Places;
 
 /// One run with the rules that were broken and every place where.
 pub fn text(all: &[Problems]) -> String {

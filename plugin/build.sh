@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Builds the plugin folders into a folder, ready to install, and packages them where there is a Helm 4:
+#
+#   plugin/build.sh OUT
+#
+# HELM       that Helm 4, else the `helm` in PATH; packages go to OUT/packages, those for Helm 3 to OUT/packages/helm3
+# KHOROVOD   a binary to put into the folder for Helm 3, which else runs the khorovod in PATH
+# KEY        the name of a PGP key to sign with; KEYRING is the file it is in, PASSPHRASE one with its passphrase
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+out=${1:?where to}
+
+[[ -d $(rustc --print target-libdir --target wasm32-wasip1) ]] || rustup target add wasm32-wasip1 || {
+    echo "Rust's standard library for wasm32-wasip1 is missing; with rustup: rustup target add wasm32-wasip1" >&2
+    exit 1
+}
+cargo build --quiet --locked --profile wasm --target wasm32-wasip1 -p khorovod-helm
+
+rm -rf "$out" && mkdir -p "$out"
+for name in helm4-command helm4-post-renderer helm4-post-renderer-wasm helm3; do
+    cp -r "plugin/$name" "$out/$name"
+done
+module=${CARGO_TARGET_DIR:-target}/wasm32-wasip1/wasm/khorovod_helm.wasm
+smaller=$out/helm4-command/plugin.wasm
+if command -v wasm-opt >/dev/null; then
+    wasm-opt -Oz --enable-bulk-memory --enable-sign-ext --enable-mutable-globals --enable-nontrapping-float-to-int \
+        --enable-multivalue --enable-reference-types "$module" -o "$smaller"
+else
+    echo "wasm-opt is not in PATH (binaryen): the module is a sixth larger" >&2
+    cp "$module" "$smaller"
+fi
+cp "$smaller" "$out/helm4-post-renderer-wasm/"
+if [[ -n ${KHOROVOD:-} ]]; then
+    mkdir "$out/helm3/bin" && cp "$KHOROVOD" "$out/helm3/bin/khorovod"
+fi
+
+helm=${HELM:-$(command -v helm || true)}
+if [[ -z $helm ]] || [[ $("$helm" version --short) != v4* ]]; then
+    echo "no Helm 4: nothing is packaged" >&2
+    exit
+fi
+signed=(--sign=false)
+if [[ -n ${KEY:-} ]]; then
+    signed=(--key "$KEY" --keyring "${KEYRING:?the file with the key}")
+    [[ -z ${PASSPHRASE:-} ]] || signed+=(--passphrase-file "$PASSPHRASE")
+fi
+for name in helm4-command helm4-post-renderer helm4-post-renderer-wasm; do
+    "$helm" plugin package "${signed[@]}" --destination "$out/packages" "$out/$name"
+done
+# Of the same name as the first.
+"$helm" plugin package "${signed[@]}" --destination "$out/packages/helm3" "$out/helm3"

@@ -1,0 +1,81 @@
+//! The options of the native `khorovod` that need no file.
+
+use khorovod::Inputs;
+use khorovod::show::Style;
+
+use crate::{Failure, keys};
+
+/// What was said on the command line.
+#[derive(Default)]
+pub struct Arguments {
+    pub inputs: Inputs,
+    pub style: Style,
+    pub no_keys: bool,
+    pub format: Option<String>,
+    pub codes: bool,
+    /// What is no option.
+    pub words: Vec<String>,
+}
+
+impl Arguments {
+    /// Reads options, of which a command takes those in `allowed`.
+    pub fn read(args: &[String], allowed: &[&str]) -> Result<Self, Failure> {
+        let mut read = Self::default();
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let (name, given) = match arg.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+                _ => (arg.as_str(), None),
+            };
+            let name = match name {
+                "-n" => "--namespace",
+                "-q" => "--quiet",
+                "-f" => "--overlay",
+                "-o" => "--output",
+                name => name,
+            };
+            if matches!(name, "--overlay" | "--output" | "--ssh-seed" | "--against" | "--errors") {
+                return Err(no_file(arg));
+            }
+            if name == "-" || !name.starts_with('-') {
+                read.words.push(arg.clone());
+                continue;
+            }
+            if !allowed.contains(&name) {
+                return Err(Failure::usage(format!("unexpected argument '{arg}'; `helm khorovod --help` lists them")));
+            }
+            if matches!((name, given), ("--strict" | "--no-keys" | "--quiet" | "--codes", Some(_))) {
+                return Err(Failure::usage(format!("{name} takes no value")));
+            }
+            let mut value = || {
+                let value = given.or_else(|| args.next().map(String::as_str));
+                value.map(str::to_owned).ok_or_else(|| Failure::usage(format!("{name} needs a value")))
+            };
+            match name {
+                "--set" => read.inputs.sets.push(value()?),
+                "--namespace" => read.inputs.namespace = Some(value()?),
+                "--kube-version" => {
+                    let version = khorovod::kube_version(&value()?);
+                    read.inputs.kube_version = version.map_err(|why| Failure::usage(format!("{name}: {why}")))?;
+                }
+                "--strict" => read.inputs.strict = true,
+                "--no-keys" => read.no_keys = true,
+                "--quiet" => read.style.quiet = true,
+                "--codes" => read.codes = true,
+                "--color" => read.style.colour = value()? == "always",
+                _ => read.format = Some(value()?),
+            }
+        }
+        // A seed that was given must be one, also where nothing derives from it.
+        read.inputs.keys = keys::find(read.no_keys)?;
+        Ok(read)
+    }
+}
+
+/// What to say of an argument that names a file.
+pub fn no_file(arg: &str) -> Failure {
+    Failure::usage(format!(
+        "'{arg}' names a file, and this plugin can open none: a spec comes on standard input, a seed in \
+         KHOROVOD_SSH_SEED; `khorovod` itself takes files"
+    ))
+}

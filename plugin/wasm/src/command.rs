@@ -1,0 +1,176 @@
+//! `helm khorovod render`, `validate`, `plan` and `explain`: what the native commands do with standard input.
+
+use std::io::{self, IsTerminal, Read, Write};
+
+use khorovod::problem::Problems;
+use khorovod::show::Style;
+use khorovod::{Keys, Text, show};
+
+use crate::Failure;
+use crate::arguments::{Arguments, no_file};
+
+/// The largest input in bytes. What it becomes must fit into the memory that plugin.yaml allows.
+const LARGEST: usize = 2 << 20;
+
+/// What the commands that read a spec take.
+const SPEC: &[&str] =
+    &["--set", "--namespace", "--kube-version", "--strict", "--no-keys", "--quiet", "--color", "--format"];
+
+const HELP: &str = "\
+Compile a short training spec into plain Kubernetes objects
+
+Usage: helm khorovod COMMAND [OPTIONS] < job.yaml
+
+  render            turn a spec into Kubernetes objects
+  validate          find everything wrong with it; --format human, json, github or sarif
+  plan              show what it would run; --format text or json
+  explain TOPIC     say what a problem code or a field means; --codes lists the codes
+
+Options of the first three:
+  --set PATH=VALUE        set one field, as in workers.gpus=4 (repeatable)
+  --kube-version VERSION  the Kubernetes version the objects are for [default: 1.34]
+  --strict                treat warnings as errors
+  --no-keys               leave the ssh Secret out
+  --color WHEN            always, or never
+  -q, --quiet             say nothing but errors
+
+The spec comes on standard input, the ssh seed in KHOROVOD_SSH_SEED: this plugin can open no file. Helm takes
+`--namespace` for itself: `--set metadata.namespace=NAME` is the way here.
+";
+
+pub fn run(args: &[String]) -> Result<(), Failure> {
+    let Some((command, args)) = args.split_first() else { return print(HELP.as_bytes()) };
+    if matches!(command.as_str(), "help" | "-h" | "--help") || args.iter().any(|arg| arg == "-h" || arg == "--help") {
+        return print(HELP.as_bytes());
+    }
+    match command.as_str() {
+        "render" => render(&Arguments::read(args, &SPEC[..SPEC.len() - 1])?),
+        "validate" => validate(Arguments::read(args, SPEC)?),
+        "plan" => plan(Arguments::read(args, SPEC)?),
+        "explain" => explain(&Arguments::read(args, &["--codes", "--quiet", "--color"])?),
+        "version" | "--version" | "-V" => print(concat!("khorovod ", env!("CARGO_PKG_VERSION"), "\n").as_bytes()),
+        other => Err(Failure::usage(format!(
+            "there is no command '{other}' in this plugin; it has render, validate, plan and explain"
+        ))),
+    }
+}
+
+fn render(args: &Arguments) -> Result<(), Failure> {
+    let text = spec(args)?;
+    let mut outcome = Ok(());
+    let found = khorovod::render_to(&text, &args.inputs, &mut |part| {
+        if outcome.is_ok() {
+            outcome = print(part);
+        }
+    });
+    match found {
+        Ok(warnings) => {
+            say(args.style, &warnings);
+            outcome
+        }
+        Err(problems) => Err(refuse(args.style, &problems)),
+    }
+}
+
+fn validate(mut args: Arguments) -> Result<(), Failure> {
+    args.inputs.keys = no_keys(&args);
+    let report = match args.format.as_deref() {
+        None | Some("human") => None,
+        Some("json") => Some(show::json as fn(&[Problems]) -> String),
+        Some("github") => Some(show::github as _),
+        Some("sarif") => Some(show::sarif as _),
+        Some(other) => return Err(Failure::usage(format!("there is no format '{other}'; human, json, github, sarif"))),
+    };
+    let all = [khorovod::check(&spec(&args)?, &args.inputs)];
+    match report {
+        Some(report) => print(report(&all).as_bytes())?,
+        None if all[0].list.is_empty() => args.style.notice("no problems").iter().for_each(|text| line(text)),
+        None => say(args.style, &all[0]),
+    }
+    if all[0].any_error() { Err(Failure::problems(WRONG)) } else { Ok(()) }
+}
+
+fn plan(mut args: Arguments) -> Result<(), Failure> {
+    args.inputs.keys = no_keys(&args);
+    let json = match args.format.as_deref() {
+        None | Some("text") => false,
+        Some("json") => true,
+        Some(other) => return Err(Failure::usage(format!("there is no format '{other}'; text, json"))),
+    };
+    match khorovod::reports(&spec(&args)?, &args.inputs) {
+        Ok(reports) => {
+            say(args.style, &reports.warnings);
+            let text = match json {
+                true => format!("{:#}\n", serde_json::json!({ "jobs": reports.jobs })),
+                false => show::plan(&reports.jobs, None),
+            };
+            print(text.as_bytes())
+        }
+        Err(problems) => Err(refuse(args.style, &problems)),
+    }
+}
+
+fn explain(args: &Arguments) -> Result<(), Failure> {
+    match args.words.as_slice() {
+        [] if args.codes => print(show::codes().as_bytes()),
+        [topic] => print(show::explain(topic).map_err(Failure::usage)?.as_bytes()),
+        _ => Err(Failure::usage("name one problem code or field, as in `helm khorovod explain workers.gpus`")),
+    }
+}
+
+/// For what shows no key.
+fn no_keys(args: &Arguments) -> Keys {
+    if args.no_keys { Keys::LeftOut } else { Keys::Masked }
+}
+
+/// The spec on standard input.
+fn spec(args: &Arguments) -> Result<Text, Failure> {
+    if let Some(file) = args.words.iter().find(|word| *word != "-") {
+        return Err(no_file(file));
+    }
+    if io::stdin().is_terminal() {
+        return Err(Failure::usage("the spec comes on standard input, as in `helm khorovod render < job.yaml`"));
+    }
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(LARGEST as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::stream(format!("cannot read <stdin>: {error}")))?;
+    if bytes.len() > LARGEST {
+        return Err(Failure::stream(format!(
+            "cannot read <stdin>: it is larger than {} MiB, which is what this plugin has room for; `khorovod render` \
+             takes more",
+            LARGEST >> 20
+        )));
+    }
+    Text::from_bytes("<stdin>", bytes).map_err(Failure::stream)
+}
+
+/// What Helm says behind the problems themselves.
+const WRONG: &str = "the spec has problems";
+
+fn refuse(style: Style, problems: &Problems) -> Failure {
+    say(style, problems);
+    Failure::problems(WRONG)
+}
+
+/// Shows problems on stderr.
+fn say(style: Style, problems: &Problems) {
+    for text in style.problems([problems]) {
+        line(&text);
+    }
+}
+
+/// A stderr that is closed leaves nothing to say it with.
+fn line(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Writes to stdout. A reader that went away is no error.
+fn print(part: &[u8]) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(part).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::stream(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,201 @@
+//! What a problem code or a field means.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::problem::{Code, Severity};
+
+/// What is known of a topic: a problem's code, or a field's path. An error names its neighbours.
+pub fn explain(topic: &str) -> Result<String, String> {
+    if let Some(code) = crate::codes().find(|code| code.name == topic) {
+        let severity = if code.severity == Severity::Error { "error" } else { "warning" };
+        return Ok(format!("{severity} {}\n\n{}\n", code.name, explanation(code)));
+    }
+    let schema = crate::schema();
+    let path = topic.replace("[]", "").replace(['[', ']'], ".");
+    let words: Vec<&str> = path.split('.').filter(|word| !word.is_empty() && word.parse::<usize>().is_err()).collect();
+    // `workers.gpus` means `spec.workers.gpus`.
+    let found = find(&schema, &schema, &words).map(|field| (field, words.join("."))).or_else(|| {
+        Some((find(&schema, &schema, &[&["spec"], &words[..]].concat())?, format!("spec.{}", words.join("."))))
+    });
+    match found.filter(|_| !words.is_empty()) {
+        Some((field, path)) => Ok(page(&schema, field, &path)),
+        None => Err(format!("there is no problem code and no field {topic}{}", nearest(&schema, topic))),
+    }
+}
+
+/// What a code means, without the space that a comment's lines begin with.
+pub fn explanation(code: &Code) -> String {
+    let lines = code.explanation.trim().lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Every problem code with its title.
+pub fn codes() -> String {
+    let mut all: Vec<_> = crate::codes().collect();
+    all.sort_by_key(|code| code.name);
+    let width = all.iter().map(|code| code.name.len()).max().unwrap_or_default();
+    all.iter().map(|code| format!("{:<width$}  {}\n", code.name, code.title())).collect::<Vec<_>>().concat()
+}
+
+/// The parts of a schema that may say something about a value: itself, what it refers to, its
+/// alternatives and its items.
+fn parts<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
+    let mut all = vec![schema];
+    let mut next = 0;
+    while next < all.len() && all.len() < 200 {
+        let part = all[next];
+        next += 1;
+        let referred = part["$ref"].as_str().and_then(|path| root.pointer(path.strip_prefix('#')?));
+        all.extend(referred);
+        for key in ["anyOf", "oneOf", "allOf"] {
+            all.extend(part[key].as_array().into_iter().flatten());
+        }
+        all.extend(part.get("items").filter(|items| items.is_object()));
+    }
+    all
+}
+
+fn properties<'a>(root: &'a Value, schema: &'a Value) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    parts(root, schema).into_iter().filter_map(|part| part["properties"].as_object()).flatten()
+}
+
+fn find<'a>(root: &'a Value, schema: &'a Value, words: &[&str]) -> Option<&'a Value> {
+    let Some((first, rest)) = words.split_first() else { return Some(schema) };
+    properties(root, schema).filter(|(name, _)| name == first).find_map(|(_, field)| find(root, field, rest))
+}
+
+/// What a field is, takes and holds.
+fn page(root: &Value, field: &Value, path: &str) -> String {
+    let all = parts(root, field);
+    let words = |key: &str| all.iter().find_map(|part| part[key].as_str());
+    let mut text = format!("{path}\n");
+    // A description begins with the title's words.
+    if let Some(about) = words("description").or_else(|| words("title")) {
+        let _ = write!(text, "\n{}\n", about.trim());
+    }
+    let kinds = dedup(all.iter().filter_map(|part| part["type"].as_str()).collect());
+    // The bounds of one alternative say nothing about the others.
+    let bound = |key: &str| all.iter().find_map(|part| part.get(key)).filter(|_| kinds.len() == 1).map(plain);
+    let rows = [
+        ("type", (!kinds.is_empty()).then(|| kinds.join(" or "))),
+        ("values", all.iter().find_map(|part| part["enum"].as_array()).map(|values| list(values))),
+        ("default", all.iter().find_map(|part| part.get("default")).map(plain)),
+        ("least", bound("minimum")),
+        ("most", bound("maximum")),
+        ("examples", all.iter().find_map(|part| part["examples"].as_array()).map(|values| list(values))),
+    ];
+    let mut gap = "\n";
+    for (label, value) in rows.into_iter().filter_map(|(label, value)| Some((label, value?))) {
+        let _ = writeln!(text, "{gap}  {label:<9} {value}");
+        gap = "";
+    }
+    let fields: Vec<_> = properties(root, field).collect();
+    let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let mut gap = "\n";
+    for (name, field) in fields {
+        let about = parts(root, field).iter().find_map(|part| part["title"].as_str().or(part["description"].as_str()));
+        let line = format!("{gap}  {name:<width$}  {}", about.unwrap_or_default().lines().next().unwrap_or_default());
+        let _ = writeln!(text, "{}", line.trim_end_matches(' '));
+        gap = "";
+    }
+    text
+}
+
+fn dedup(mut words: Vec<&str>) -> Vec<&str> {
+    let mut seen = Vec::new();
+    words.retain(|word| {
+        !seen.contains(word) && {
+            seen.push(word);
+            true
+        }
+    });
+    words
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn list(values: &[Value]) -> String {
+    values.iter().map(plain).collect::<Vec<_>>().join(", ")
+}
+
+/// `; did you mean …?` with the nearest codes and fields.
+fn nearest(root: &Value, topic: &str) -> String {
+    let mut names: Vec<String> = crate::codes().map(|code| code.name.to_owned()).collect();
+    if let Some(spec) = find(root, root, &["spec"]) {
+        fields(root, spec, "", 4, &mut names);
+    }
+    let topic = topic.strip_prefix("spec.").unwrap_or(topic);
+    let near = |name: &String| {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        strsim::jaro_winkler(name, topic).max(strsim::jaro_winkler(last, topic) - 0.001)
+    };
+    let mut scored: Vec<(f64, &String)> =
+        names.iter().map(|name| (near(name), name)).filter(|(score, _)| *score > 0.8).collect();
+    // Of two that are as near, the shorter path is the likelier.
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.len().cmp(&b.1.len())));
+    scored.dedup_by(|a, b| a.1 == b.1);
+    let names: Vec<&str> = scored.iter().take(3).map(|(_, name)| name.as_str()).collect();
+    if names.is_empty() {
+        "; `khorovod explain --codes` lists codes, `khorovod explain spec` fields".to_owned()
+    } else {
+        format!("; did you mean {}?", names.join(" or "))
+    }
+}
+
+/// The paths of every field below one, as deep as people go.
+fn fields(root: &Value, schema: &Value, prefix: &str, depth: usize, names: &mut Vec<String>) {
+    for (name, field) in properties(root, schema).collect::<Vec<_>>() {
+        let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        if depth > 0 {
+            fields(root, field, &path, depth - 1, names);
+        }
+        names.push(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> Value {
+        serde_json::json!({
+            "properties": { "spec": { "$ref": "#/$defs/Spec" } },
+            "$defs": {
+                "Spec": { "properties": { "workers": { "anyOf": [{ "$ref": "#/$defs/Workers" }], "title": "Who trains" } } },
+                "Workers": { "type": "object", "properties": {
+                    "gpus": { "type": "integer", "title": "GPUs a worker", "default": 0, "maximum": 64 },
+                    "controller": { "enum": ["StatefulSet", "Job"] },
+                    "groups": { "type": "array", "items": { "$ref": "#/$defs/Workers" } },
+                } },
+            },
+        })
+    }
+
+    #[test]
+    fn a_field_says_what_it_takes() {
+        let schema = schema();
+        let field = find(&schema, &schema, &["spec", "workers", "gpus"]).unwrap();
+        insta::assert_snapshot!(page(&schema, field, "spec.workers.gpus"), @r"
+        spec.workers.gpus
+
+        GPUs a worker
+
+          type      integer
+          default   0
+          most      64
+        ");
+        let groups = find(&schema, &schema, &["spec", "workers", "groups", "controller"]).unwrap();
+        assert!(page(&schema, groups, "x").contains("StatefulSet, Job"));
+    }
+
+    #[test]
+    fn a_misspelt_field_finds_its_neighbour() {
+        assert!(nearest(&schema(), "workers.gpu").contains("did you mean workers.gpus"));
+        assert!(nearest(&schema(), "gpsu").contains("workers.gpus"));
+        assert!(nearest(&schema(), "zzzz").contains("explain spec"));
+    }
+}

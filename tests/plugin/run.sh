@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The plugins and the KRM function under real Helms, Kustomize and hosts of WebAssembly: tests/plugin/run.sh BINARY
+# What they need is built or fetched once.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/tools.sh
+. "$here/../tools.sh"
+need python3 python3-venv -m ensurepip --version && need gpg gnupg && need wasm-opt binaryen
+helm3=$(built_helm v3.21.4)
+helm4=$(built_helm v4.3.1)
+kustomize=$(kustomize)
+registry=$(registry)
+
+venv=${tools_cache:?}/plugin-$({ cat "$here/requirements.txt"; python3 -VV; } | sha256sum | cut -c1-16)
+if [[ ! -d $venv ]]; then
+    rm -rf "$venv.new" && python3 -m venv "$venv.new"
+    "$venv.new/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$here/requirements.txt"
+    mv "$venv.new" "$venv"
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# A key to sign with, in the old form of a keyring, which is what Helm reads.
+export GNUPGHOME=$work/gpg
+mkdir -m 700 "$GNUPGHOME"
+gpg --batch --quiet --passphrase '' --quick-generate-key 'khorovod test <test@khorovod.invalid>' rsa2048 sign never 2>/dev/null
+gpg --batch --quiet --export-secret-keys >"$work/secret.gpg"
+gpg --batch --quiet --export >"$work/public.gpg"
+gpgconf --kill all
+HELM=$helm4 KHOROVOD=$1 KEY='khorovod test' KEYRING=$work/secret.gpg "$here/../../plugin/build.sh" "$work/plugins" >/dev/null
+
+PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "$here/main.py" "$1" "$work" "$helm3" "$helm4" "$kustomize" "$registry"
