@@ -56,6 +56,9 @@ go_program() {
 
 built_helm() { go_program helm "$1" "helm.sh/helm/${1%%.*}/cmd/helm"; }
 
+# A registry that Helm pushes to.
+registry() { go_program registry v3.1.2 github.com/distribution/distribution/v3/cmd/registry; }
+
 # An S3 server.
 versitygw() { go_program versitygw v1.8.0 github.com/versity/versitygw/cmd/versitygw; }
 
