@@ -37,7 +37,7 @@ except urllib.error.HTTPError as error:
 except OSError as error:
     print(error, "000", sep="\n")
 PYTHON
-    )
+    ) || true
   fi
   status=${reply##*$'\n'} answer=${reply%$'\n'*}
 }
