@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the binary as it is shipped: bench/run.sh [guard [--bless]]
+# Measures the binary as it is shipped: bench/run.sh [guard [--bless] | chart]
 # CHARTS=DIR adds `helm template` of every chart in DIR; HELM=PATH names the helm to use, else the
 # one in PATH, else one built once into the cache folder.
 set -euo pipefail
@@ -28,6 +28,9 @@ binary=${KHOROVOD:-$(cd "$root" && shipped)}
 export PYTHONDONTWRITEBYTECODE=1
 if [[ ${1:-} == guard ]]; then
     exec python3 "$root/bench/guard.py" "$binary" "${@:2}"
+elif [[ ${1:-} == chart ]]; then
+    helm3=$(built_helm v3.21.4) && helm4=$(built_helm v4.3.1)
+    exec python3 "$root/bench/chart.py" "$binary" "$helm3" "$helm4"
 elif [[ -n ${CHARTS:-} ]]; then
     helm=$(find_helm)
     exec python3 "$root/bench/run.py" "$binary" "$helm" "$CHARTS"

@@ -55,7 +55,7 @@ def stale_blocks(page):
 
 
 def main():
-    pages = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")])
+    pages = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md"), *ROOT.glob("charts/**/*.md")])
     wrong = [f"{page.relative_to(ROOT)}: {why}" for page in pages for why in [*broken_links(page), *stale_blocks(page)]]
     marked = sum(len(BLOCK.findall(page.read_text())) for page in pages)
     if (ROOT / "README.md").read_text().count("<!-- ex") < 2 or not marked:

@@ -1,9 +1,24 @@
 #!/usr/bin/env bash
-# The post-renderer under real Helms, which are built once: tests/helm/run.sh BINARY
+# The post-renderer and the chart under real Helms, which are built once: tests/helm/run.sh BINARY
+# Their life on a Kubernetes needs root.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cd "$here/../.."
 # shellcheck source=tests/tools.sh
-. "$here/../tools.sh"
+. tests/tools.sh
+need /usr/bin/python3 python3-yaml -c 'import yaml'
 helm3=$(built_helm v3.21.4)
 helm4=$(built_helm v4.3.1)
-PYTHONDONTWRITEBYTECODE=1 exec python3 "$here/main.py" "$1" "$helm3" "$helm4"
+oldest=$(built_helm v4.0.0)
+export PYTHONDONTWRITEBYTECODE=1
+binary=$(realpath "$1")
+python3 "$here/main.py" "$binary" "$helm3" "$helm4"
+/usr/bin/python3 "$here/chart.py" "$binary" "$helm3" "$helm4" "$oldest"
+if [[ $(id -u) != 0 ]]; then
+    echo "skipped: the chart's life on a Kubernetes needs root"
+    exit
+fi
+# shellcheck source=tests/cluster/parts.sh
+here=$here/../cluster && . "$here/parts.sh"
+KHOROVOD=$binary under_test
+NODES=${NODES:-2} tests/cluster/up.sh /usr/bin/python3 tests/helm/lifecycle.py "$binary" "$(registry)" "$helm3" "$helm4" "$oldest"

@@ -1,0 +1,62 @@
+{{/* A quantity as a number. */}}
+{{- define "training-job.number" -}}
+{{- $units := dict "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18
+  "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 }}
+{{- $text := toString . }}
+{{- mulf (regexFind "^[0-9.]+" $text | float64) (get $units (regexFind "[a-zA-Z]+$" $text) | default 1 | float64) }}
+{{- end -}}
+
+{{/* What keeps a claim that exists from becoming what the spec asks for, a line each: list CLAIM EXISTING MODE FIXED.
+     MODE is the access mode where none is given; a FIXED one cannot grow either. */}}
+{{- define "training-job.claim-problems" -}}
+{{- $claim := index . 0 }}{{ $is := (index . 1).spec }}
+{{- $modes := $claim.accessModes | default (list (index . 2)) | sortAlpha | join ", " }}
+{{- $have := $is.accessModes | sortAlpha | join ", " }}
+{{- if ne $modes $have }}accessModes: {{ $have }} cannot become {{ $modes }}
+{{ end }}
+{{- if and $claim.storageClass (ne $claim.storageClass ($is.storageClassName | default "")) -}}
+storageClass: {{ $is.storageClassName | default "none" }} cannot become {{ $claim.storageClass }}
+{{ end }}
+{{- $size := include "training-job.number" $claim.size | float64 }}
+{{- $had := include "training-job.number" $is.resources.requests.storage | float64 }}
+{{- if or (lt $size $had) (and (index . 3) (ne $size $had)) -}}
+size: {{ $is.resources.requests.storage }} cannot become {{ $claim.size }}
+{{ end }}
+{{- end -}}
+
+{{/* Stops where a claim or a volume that is there would have to become another: Kubernetes would refuse that in the
+     middle of an upgrade. `lookup` finds nothing where there is no cluster, as under `helm template`. */}}
+{{- define "training-job.check-claims" -}}
+{{- $root := . }}{{ $space := .Release.Namespace }}
+{{- $workers := .Values.spec.workers | default dict }}
+{{- $many := or $workers.groups (gt (int ($workers.replicas | default 1)) 1) }}
+{{- $ranks := get (.Values.spec.launcher | default dict) "runsRanks" }}
+{{- $found := list }}
+{{- range .Values.spec.storage }}
+{{- $name := printf "%s-%s" (include "training-job.fullname" $root) .name }}
+{{- $claim := .claim }}{{ $mode := ternary "ReadWriteMany" "ReadWriteOnce" (not (empty $many)) }}{{ $fixed := false }}
+{{- if .persistentVolume }}
+{{- $claim = . }}{{ $mode = "ReadWriteMany" }}{{ $fixed = true }}
+{{- else if and .perWorker $ranks }}
+{{- $claim = .perWorker }}{{ $mode = "ReadWriteOnce" }}{{ $name = printf "%s-launcher" $name }}
+{{- end }}
+{{- if $claim }}
+{{- with lookup "v1" "PersistentVolumeClaim" $space $name }}
+{{- range include "training-job.claim-problems" (list $claim . $mode $fixed) | trim | splitList "\n" | compact }}
+{{- $found = append $found (printf "claim %s: %s" $name .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $source := .persistentVolume }}
+{{- if $source }}
+{{- with lookup "v1" "PersistentVolume" "" (printf "%s-%s" $space $name) }}
+{{- if ne (toJson .spec) (toJson (mergeOverwrite (deepCopy .spec) $source)) }}
+{{- $found = append $found (printf "volume %s: it cannot become %s" .metadata.name (toJson $source)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if $found }}
+{{- fail (printf "\n\nWhat is there cannot change so:\n  %s\nClaims and volumes keep what they were made with: name the storage entry anew, or delete them with what is on them.\n" (join "\n  " $found)) }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,114 @@
+{{/* The job's name, and how every object's begins. Short by default: pods' names grow out of it. */}}
+{{- define "training-job.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{ .Values.fullnameOverride }}
+{{- else if .Values.nameOverride -}}
+{{ .Release.Name }}-{{ .Values.nameOverride }}
+{{- else -}}
+{{ .Release.Name }}
+{{- end -}}
+{{- end -}}
+
+{{/* Labels of the job, which khorovod puts on every object beside its own. */}}
+{{- define "training-job.labels" -}}
+{{- $ours := dict
+  "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-")
+  "app.kubernetes.io/instance" .Release.Name }}
+{{- merge $ours .Values.commonLabels | toYaml }}
+{{- end -}}
+
+{{/* Labels of what khorovod does not make; the component comes second. */}}
+{{- define "training-job.hook-labels" -}}
+{{- $root := index . 0 }}
+{{- include "training-job.labels" $root }}
+app.kubernetes.io/name: {{ include "training-job.fullname" $root }}
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{/* Puts a value under `spec.PART.KEY`, where nothing may stand yet: list SPEC PART KEY VALUE NAME. */}}
+{{- define "training-job.put" -}}
+{{- $spec := index . 0 }}{{ $part := index . 1 }}{{ $key := index . 2 }}{{ $value := index . 3 }}
+{{- if $value }}
+{{- $map := get $spec $part | default dict }}
+{{- if hasKey $map $key }}
+{{- fail (printf "\n\n%s and spec.%s.%s are one setting: give one of them\n" (index . 4) $part $key) }}
+{{- end }}
+{{- $_ := set $map $key $value }}
+{{- $_ := set $spec $part $map }}
+{{- end }}
+{{- end -}}
+
+{{/* Sets `image` of a spec from its parts, or adds the release's pull secrets to what is there: list ROOT SPEC. */}}
+{{- define "training-job.put-image" -}}
+{{- $values := (index . 0).Values }}{{ $spec := index . 1 }}
+{{- $parts := $values.image }}{{ $global := $values.global }}
+{{- $image := dict }}
+{{- if $parts.repository }}
+{{- if $spec.image }}{{ fail "\n\nimage.repository and spec.image are one setting: give one of them\n" }}{{ end }}
+{{- $registry := $global.imageRegistry | default $parts.registry }}
+{{- $name := list $registry $parts.repository | compact | join "/" }}
+{{- $_ := set $image "name" (list $name $parts.tag | compact | join ":") }}
+{{- range $key := list "digest" "pullPolicy" "pullSecrets" }}
+{{- with get $parts $key }}{{ $_ := set $image $key . }}{{ end }}
+{{- end }}
+{{- else }}
+{{- range $key, $value := $parts }}
+{{- if $value }}{{ fail (printf "\n\nimage.%s needs image.repository: spec.image is taken as it is\n" $key) }}{{ end }}
+{{- end }}
+{{- if $global.imageRegistry }}
+{{- fail "\n\nglobal.imageRegistry needs image.repository: spec.image is taken as it is\n" }}
+{{- end }}
+{{- $given := required "\n\nthe image is missing: set image.repository and image.tag, or spec.image\n" $spec.image }}
+{{- $image = ternary $given (dict "name" $given) (kindIs "map" $given) }}
+{{- end }}
+{{- $secrets := get $image "pullSecrets" | default list }}
+{{- range $global.imagePullSecrets }}
+{{- $secrets = append $secrets (ternary (get (ternary . dict (kindIs "map" .)) "name") . (kindIs "map" .)) }}
+{{- end }}
+{{- if $secrets }}{{ $_ := set $image "pullSecrets" (uniq $secrets) }}{{ end }}
+{{- $_ := set $spec "image" $image }}
+{{- end -}}
+
+{{/* Adds a pod's variables to `spec.env`: list ROOT SPEC. */}}
+{{- define "training-job.put-env" -}}
+{{- $spec := index . 1 }}
+{{- $env := $spec.env | default dict }}
+{{- range (index . 0).Values.extraEnv }}
+{{- if hasKey $env .name }}{{ fail (printf "\n\n%s stands in extraEnv and in spec.env, or twice: give it once\n" .name) }}{{ end }}
+{{- $value := .value | default "" }}
+{{- with .valueFrom }}
+{{- with .secretKeyRef }}{{ $value = dict "secret" .name "key" .key }}{{ end }}
+{{- with .configMapKeyRef }}{{ $value = dict "configMap" .name "key" .key }}{{ end }}
+{{- with .fieldRef }}{{ $value = dict "field" .fieldPath }}{{ end }}
+{{- end }}
+{{- $_ := set $env .name $value }}
+{{- end }}
+{{- if $env }}{{ $_ := set $spec "env" $env }}{{ end }}
+{{- end -}}
+
+{{/* The Secret that a hook makes; empty where the user brings one, or where nothing speaks ssh. */}}
+{{- define "training-job.own-secret" -}}
+{{- $ssh := .Values.spec.ssh | default dict }}{{ $launcher := .Values.spec.launcher | default dict }}
+{{- if not (or .Values.existingSecret $ssh.secret (eq ($launcher.kind | default "") "torchrun")) -}}
+{{ include "training-job.fullname" . }}-ssh
+{{- end -}}
+{{- end -}}
+
+{{/* The spec of the TrainingJob: `spec`, with what the other values say put into it. */}}
+{{- define "training-job.spec" -}}
+{{- $values := .Values }}
+{{- $spec := deepCopy $values.spec }}
+{{- $_ := required "\n\nspec.workers is missing: how many workers there are, and what each has, as in examples/smallest.yaml\n" $spec.workers }}
+{{- include "training-job.put-image" (list . $spec) }}
+{{- include "training-job.put-env" (list . $spec) }}
+{{- include "training-job.put" (list $spec "placement" "nodeSelector" $values.nodeSelector "nodeSelector") }}
+{{- include "training-job.put" (list $spec "placement" "tolerations" $values.tolerations "tolerations") }}
+{{- include "training-job.put" (list $spec "placement" "affinity" $values.affinity "affinity") }}
+{{- include "training-job.put" (list $spec "placement" "priorityClass" $values.priorityClassName "priorityClassName") }}
+{{- include "training-job.put" (list $spec "scheduling" "scheduler" $values.schedulerName "schedulerName") }}
+{{- include "training-job.put" (list $spec "security" "serviceAccount" $values.serviceAccount.name "serviceAccount.name") }}
+{{- include "training-job.put" (list $spec "ssh" "secret" $values.existingSecret "existingSecret") }}
+{{- include "training-job.put" (list $spec "ssh" "secret" (include "training-job.own-secret" .) "the Secret that is made") }}
+{{- toYaml $spec }}
+{{- end -}}

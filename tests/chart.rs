@@ -1,0 +1,302 @@
+//! What the chart in `charts/training-job` says more than once: its values are declared in `values.yaml`, with a comment
+//! each, and the spec below them in the code. `values.schema.json`, the README's table and the values files that mirror
+//! the examples come from there; `make bless` writes them anew. What Helm makes of the chart, tests/helm sees.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value as Json, json};
+
+fn chart() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/training-job")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(chart().join(path)).unwrap_or_default()
+}
+
+/// Compares with a file of the chart, or writes it where `KHOROVOD_BLESS` is set.
+fn hold(path: &str, text: &str) {
+    if std::env::var_os("KHOROVOD_BLESS").is_some() {
+        fs::create_dir_all(chart().join(path).parent().unwrap()).unwrap();
+        fs::write(chart().join(path), text).unwrap();
+    }
+    assert!(read(path) == text, "{path} is not what it is made from; `make bless`, then look at the difference");
+}
+
+/// One of the chart's values: the keys that lead to it, and what its comment says.
+struct Value {
+    path: Vec<String>,
+    says: String,
+}
+
+impl Value {
+    fn name(&self) -> String {
+        self.path.join(".")
+    }
+}
+
+/// The keys of `values.yaml` that have a comment. Those without are only maps of such.
+fn values() -> Vec<Value> {
+    let (mut found, mut parents, mut comment): (Vec<Value>, Vec<String>, Vec<&str>) = Default::default();
+    let mut inside: Option<usize> = None;
+    let text = read("values.yaml");
+    for line in text.lines() {
+        let depth = (line.len() - line.trim_start().len()) / 2;
+        let line = line.trim_start();
+        if line.is_empty() {
+            comment.clear();
+        } else if let Some(words) = line.strip_prefix("# ") {
+            comment.push(words);
+            inside = None;
+        } else if inside.is_none_or(|above| depth <= above) {
+            let key = line.split_once(':').expect("a key").0;
+            parents.truncate(depth);
+            parents.push(key.to_owned());
+            inside = (!comment.is_empty()).then_some(depth);
+            if !comment.is_empty() {
+                found.push(Value { path: parents.clone(), says: comment.join(" ") });
+                comment.clear();
+            }
+        }
+    }
+    found
+}
+
+fn defaults() -> Json {
+    serde_yaml::from_str(&read("values.yaml")).unwrap()
+}
+
+/// A text that fits a pattern, or none at all: an empty value is one that is not given.
+fn or_empty(mut field: Json) -> Json {
+    if let Some(pattern) = field["pattern"].as_str() {
+        let inner = pattern.strip_prefix('^').unwrap().strip_suffix('$').unwrap();
+        field["pattern"] = Json::from(format!("^({inner})?$"));
+    } else if let Some(words) = field.get_mut("enum").and_then(Json::as_array_mut) {
+        words.push(Json::from(""));
+    }
+    let map = field.as_object_mut().unwrap();
+    for key in ["title", "examples", "default", "markdownEnumDescriptions"] {
+        map.remove(key);
+    }
+    field
+}
+
+/// What a value may be: what the field of the spec may be that it becomes, or what Helm's users expect of its name.
+fn kind(name: &str, root: &Json) -> Json {
+    let field = |shape: &str, key: &str| or_empty(root["$defs"][shape]["properties"][key].clone());
+    let text = |pattern: &str| json!({"type": "string", "maxLength": 253, "pattern": pattern});
+    let word = |keys: &[&str]| {
+        let properties: Map<_, _> = keys.iter().map(|key| ((*key).to_owned(), json!({"type": "string"}))).collect();
+        json!({"type": "object", "properties": properties, "additionalProperties": false, "required": keys})
+    };
+    match name {
+        "spec" => json!({"$ref": "#/$defs/Body"}),
+        "image.repository" => text("^([a-z0-9][-a-z0-9._:/]*[a-z0-9])?$"),
+        "image.registry" | "global.imageRegistry" => text("^([a-zA-Z0-9][-a-zA-Z0-9._:/]*[a-zA-Z0-9])?$"),
+        "image.tag" => text("^([A-Za-z0-9_][-A-Za-z0-9_.]{0,127})?$"),
+        "image.digest" => field("ImageParts", "digest"),
+        "image.pullPolicy" => field("ImageParts", "pullPolicy"),
+        "image.pullSecrets" => field("ImageParts", "pullSecrets"),
+        "global.imagePullSecrets" => {
+            let name = root["$defs"]["ImageParts"]["properties"]["pullSecrets"]["items"].clone();
+            let named = json!({"type": "object", "properties": {"name": name}, "additionalProperties": false,
+                "required": ["name"]});
+            json!({"type": "array", "items": {"anyOf": [name, named]}})
+        }
+        "existingSecret" => field("Ssh", "secret"),
+        "nameOverride" | "fullnameOverride" => field("Metadata", "name"),
+        "commonLabels" => field("Metadata", "labels"),
+        "commonAnnotations" => field("Metadata", "annotations"),
+        "nodeSelector" | "tolerations" | "affinity" => field("Placement", name),
+        "priorityClassName" => field("Placement", "priorityClass"),
+        "schedulerName" => field("Scheduling", "scheduler"),
+        "serviceAccount.name" => field("Security", "serviceAccount"),
+        "extraEnv" => json!({"type": "array", "items": {
+            "type": "object",
+            "properties": {
+                "name": root["$defs"]["Body"]["properties"]["env"]["propertyNames"].clone(),
+                "value": {"type": "string"},
+                "valueFrom": {
+                    "type": "object",
+                    "properties": {
+                        "secretKeyRef": word(&["name", "key"]),
+                        "configMapKeyRef": word(&["name", "key"]),
+                        "fieldRef": word(&["fieldPath"]),
+                    },
+                    "additionalProperties": false,
+                    "minProperties": 1,
+                    "maxProperties": 1,
+                },
+            },
+            "additionalProperties": false,
+            "required": ["name"],
+            // Not both.
+            "dependentSchemas": {"value": {"properties": {"valueFrom": false}}},
+        }}),
+        "hooks.resources" => json!({"$ref": "#/$defs/Resources"}),
+        "test.patience" => json!({"type": "integer", "minimum": 0, "maximum": 3600}),
+        "extraDeploy" => json!({"type": "array", "items": {"type": ["object", "string"]}}),
+        _ => panic!("values.yaml has `{name}`, which has no type here"),
+    }
+}
+
+/// Patterns as Go's regular expressions, which Helm has, read them too: no `\u001f`, but `\x1f`.
+fn in_go(schema: &mut Json) {
+    match schema {
+        Json::Object(map) => {
+            if let Some(Json::String(pattern)) = map.get_mut("pattern") {
+                *pattern = pattern.replace("\\u00", "\\x");
+            }
+            map.values_mut().for_each(in_go);
+        }
+        Json::Array(items) => items.iter_mut().for_each(in_go),
+        _ => {}
+    }
+}
+
+/// `values.schema.json`: the chart's own values, and the spec's shapes below them.
+fn schema() -> Json {
+    let root = khorovod::schema();
+    let mut shapes = root["$defs"].clone();
+    for shape in ["TrainingJob", "Metadata"] {
+        shapes.as_object_mut().unwrap().shift_remove(shape);
+    }
+    // The image may come by its parts; the templates ask for it, and for workers, in words of their own.
+    shapes["Body"].as_object_mut().unwrap().shift_remove("required");
+    let closed = || json!({"type": "object", "properties": {}, "additionalProperties": false});
+    let mut all = closed();
+    for value in values() {
+        let mut kind = kind(&value.name(), &root);
+        kind["description"] = Json::from(value.says.as_str());
+        let (last, parents) = value.path.split_last().unwrap();
+        let mut place = &mut all;
+        for parent in parents {
+            place = place["properties"].as_object_mut().unwrap().entry(parent).or_insert_with(closed);
+        }
+        place["properties"][last] = kind;
+    }
+    // Other charts of a release have values of their own there.
+    all["properties"]["global"]["additionalProperties"] = Json::from(true);
+    let mut schema = json!({"$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Values of the chart training-job"});
+    schema.as_object_mut().unwrap().append(all.as_object_mut().unwrap());
+    schema["$defs"] = shapes;
+    in_go(&mut schema);
+    schema
+}
+
+/// The type of a value in a word.
+fn takes(kind: &Json, root: &Json) -> &'static str {
+    if let Some(path) = kind["$ref"].as_str() {
+        return takes(root.pointer(&path[1..]).unwrap(), root);
+    }
+    match kind["type"].as_str() {
+        Some("object") => "map",
+        Some("array") => "list",
+        Some("integer") => "number",
+        _ => "text",
+    }
+}
+
+#[test]
+fn the_schema_is_that_of_the_spec_and_of_the_values() {
+    let schema = schema();
+    jsonschema::draft202012::meta::validate(&schema).unwrap();
+    hold("values.schema.json", &format!("{schema:#}\n"));
+}
+
+#[test]
+fn the_schema_takes_what_the_templates_use_and_nothing_else() {
+    let judge = jsonschema::draft202012::new(&schema()).unwrap();
+    assert!(judge.is_valid(&defaults()), "the chart's own values");
+    let sound = [
+        json!({"spec": {"workers": {"replicas": 1}}, "global": {"storageClass": "another chart's"}}),
+        json!({"image": {"repository": "acme/mnist", "tag": "1.4", "registry": "localhost:5000"}}),
+        json!({"extraEnv": [{"name": "A", "value": ""}, {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "a"}}}]}),
+        json!({"global": {"imagePullSecrets": ["a", {"name": "b"}]}, "extraDeploy": ["a: b", {"a": "b"}]}),
+        json!({"tolerations": [{"key": "a", "operator": "Exists"}], "existingSecret": "a"}),
+    ];
+    for values in sound {
+        assert!(judge.is_valid(&values), "{values}");
+    }
+    let wrong = [
+        json!({"spec": {"workers": {"replicas": 0}}}),
+        json!({"spec": {"worker": {"replicas": 1}}}),
+        json!({"image": {"tag": 1.4}}),
+        json!({"image": "ghcr.io/acme/mnist:1.4"}),
+        json!({"replicaCount": 1}),
+        json!({"extraEnv": [{"name": "A", "value": "", "valueFrom": {"fieldRef": {"fieldPath": "a"}}}]}),
+        json!({"extraEnv": [{"name": "A", "valueFrom": {"resourceFieldRef": {}}}]}),
+        json!({"serviceAccount": {"create": true}}),
+        json!({"tolerations": [{"keys": "a"}]}),
+        json!({"priorityClassName": "A B"}),
+        json!({"fullnameOverride": "1a"}),
+    ];
+    for values in wrong {
+        assert!(!judge.is_valid(&values), "{values}");
+    }
+}
+
+#[test]
+fn the_readme_has_every_value() {
+    let (schema, defaults) = (schema(), defaults());
+    let mut table = "| Value | Takes | Default | Meaning |\n|---|---|---|---|\n".to_owned();
+    for value in values() {
+        let pointer = value.path.join("/");
+        let kind = schema.pointer(&format!("/properties/{}", value.path.join("/properties/"))).unwrap();
+        let default = defaults.pointer(&format!("/{pointer}")).unwrap_or_else(|| panic!("{pointer} has no default"));
+        let _ = writeln!(
+            table,
+            "| `{}` | {} | `{default}` | {} |",
+            value.name(),
+            takes(kind, &schema),
+            value.says.replace('|', "\\|")
+        );
+    }
+    let readme = read("README.md");
+    let (before, rest) = readme.split_once("<!-- values -->\n").expect("a mark before the table");
+    let (_, after) = rest.split_once("<!-- end of values -->").expect("a mark behind the table");
+    hold("README.md", &format!("{before}<!-- values -->\n\n{table}\n<!-- end of values -->{after}"));
+    assert!(values().len() > 20, "values.yaml was not read");
+}
+
+#[test]
+fn every_example_is_a_values_file() {
+    let judge = jsonschema::draft202012::new(&schema()).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let mut there = 0;
+    for entry in fs::read_dir(root).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_dir()) {
+        let name = entry.file_name().into_string().unwrap();
+        let job = fs::read_to_string(entry.path().join("job.yaml")).unwrap();
+        let comment: String =
+            job.lines().take_while(|line| line.starts_with('#')).flat_map(|line| [line, "\n"]).collect();
+        let (_, spec) = job.split_once("\nspec:\n").unwrap();
+        let document: Json = serde_yaml::from_str(&job).unwrap();
+        let metadata = document["metadata"].as_object().unwrap();
+        assert!(metadata.keys().all(|key| ["name", "namespace"].contains(&key.as_str())), "{name}: {metadata:?}");
+        let namespace = metadata.get("namespace").map(|space| format!(" -n {}", space.as_str().unwrap()));
+        let (release, namespace) = (metadata["name"].as_str().unwrap(), namespace.unwrap_or_default());
+        let text = format!(
+            "{comment}#\n# Values for `helm install {release} . -f examples/{name}.yaml{namespace}`, from khorovod's own \
+             examples/{name}/job.yaml.\nspec:\n{spec}"
+        );
+        assert!(judge.is_valid(&serde_yaml::from_str::<Json>(&text).unwrap()), "{name}");
+        hold(&format!("examples/{name}.yaml"), &text);
+        there += 1;
+    }
+    assert_eq!(
+        fs::read_dir(chart().join("examples")).unwrap().count(),
+        there,
+        "values files of examples that are gone"
+    );
+}
+
+#[test]
+fn the_chart_has_the_version_of_the_compiler() {
+    let about: Json = serde_yaml::from_str(&read("Chart.yaml")).unwrap();
+    for key in ["version", "appVersion"] {
+        assert_eq!(about[key], env!("CARGO_PKG_VERSION"), "{key} in Chart.yaml");
+    }
+}

@@ -1,0 +1,173 @@
+"""What Helms make of the chart without a cluster: chart.py BINARY HELM...
+
+Its values files that mirror the examples render to what `khorovod render` makes of the examples.
+"""
+import glob
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import yaml
+
+from main import ROOT, SEED, Helm, check
+
+CHART = ROOT / "charts/training-job"
+# What these Helms take a cluster to be, where they are not told: built from source they name one that is long gone.
+CLUSTER = ["--kube-version", "1.34.3"]
+VERSION = re.search(r"^version: (.*)", (CHART / "Chart.yaml").read_text(), re.M)[1]
+
+
+def objects(text):
+    """Objects by kind and name, but for hooks and what `helm test` uses."""
+    found = [each for each in yaml.load_all(text, yaml.CSafeLoader) if each]
+    return {(each["kind"], each["metadata"]["name"]): each for each in found
+            if "helm.sh/hook" not in each["metadata"].get("annotations", {})
+            and each["metadata"].get("labels", {}).get("app.kubernetes.io/component") != "test"}
+
+
+def hooks(text):
+    return [each for each in yaml.load_all(text, yaml.CSafeLoader)
+            if each and "helm.sh/hook" in each["metadata"].get("annotations", {})]
+
+
+def rendered(binary, job, overlay):
+    """What khorovod itself makes of an example, in the place and with the labels that the chart gives it. Helm sorts maps."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(overlay, file)
+        file.flush()
+        done = subprocess.run([binary, "render", "-q", "-", "-f", file.name], input=json.dumps(job, sort_keys=True),
+                              capture_output=True, text=True, env={"KHOROVOD_SSH_SEED": SEED}, check=False)
+    return objects(done.stdout)
+
+
+def examples(helm, binary, post):
+    """The chart adds a namespace, two labels, and the name of the Secret that its hook makes; nothing else differs."""
+    count = 0
+    for path in sorted(glob.glob(f"{ROOT}/examples/*/job.yaml")):
+        name, job = Path(path).parent.name, yaml.safe_load(Path(path).read_text())
+        release, space = job["metadata"]["name"], job["metadata"].get("namespace", "ml")
+        values = CHART / "examples" / f"{name}.yaml"
+        done = helm.run("template", release, CHART, "-n", space, "-f", values, *CLUSTER, *post)
+        labels = {"app.kubernetes.io/instance": release, "helm.sh/chart": f"training-job-{VERSION}"}
+        overlay = {"metadata": {"namespace": space, "labels": labels}}
+        own = "secret" not in job["spec"].get("ssh", {}) and job["spec"].get("launcher", {}).get("kind") != "torchrun"
+        if own:
+            overlay["spec"] = {"ssh": {"secret": f"{release}-ssh"}}
+        same = done.returncode == 0 and objects(done.stdout) == rendered(binary, job, overlay)
+        check(same, f"{helm.name}: {name} renders as its example", done.stderr)
+        kinds = {each["kind"] for each in hooks(done.stdout)}
+        check(("Job" in kinds) == own, f"{helm.name}: {name} makes keys where it needs them", str(kinds))
+        if helm.name.startswith("helm-v3"):
+            lint = helm.run("lint", "--strict", CHART, "-f", values, *CLUSTER)
+            check(lint.returncode == 0, f"{helm.name}: lint of {name}", lint.stdout + lint.stderr)
+        count += 1
+    check(count >= 25, f"{count} examples")
+
+
+SPEC = {"command": ["a"], "workers": {"replicas": 2}}
+IMAGE = {"repository": "acme/mnist", "tag": "1.4"}
+
+
+def made(helm, **values):
+    """The TrainingJob that values make, and what else; or what Helm says."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump({"spec": SPEC, **values}, file)
+        file.flush()
+        done = helm.run("template", "mnist", CHART, "-n", "ml", "-f", file.name, *CLUSTER)
+    return (objects(done.stdout) if done.returncode == 0 else {}), done.stderr, done.stdout
+
+
+def conveniences(helm):
+    """What stands beside `spec` gets into it, or is refused."""
+    def job(**values):
+        found, said, _ = made(helm, **values)
+        return next((each for (kind, _), each in found.items() if kind == "TrainingJob"), {"spec": {}, "metadata": {}}), said
+
+    said = ""
+
+    def holds(what, is_, should):
+        check(is_ == should, f"{helm.name}: {what}", f"{is_!r}, not {should!r}; {said}")
+
+    given, said = job(
+        image={**IMAGE, "registry": "ghcr.io", "digest": "sha256:" + "0" * 64, "pullSecrets": ["a"]},
+        **{"global": {"imagePullSecrets": [{"name": "b"}, "a"], "other": 1}}, nodeSelector={"pool": "a"},
+        tolerations=[{"key": "k", "operator": "Exists"}], priorityClassName="high", schedulerName="mine",
+        affinity={"podAffinity": {}}, serviceAccount={"name": "trainer"}, existingSecret="keys", nameOverride="two",
+        extraEnv=[{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}],
+        commonLabels={"team": "vision"}, commonAnnotations={"a/b": "c"},
+    )
+    holds("the spec", given["spec"], {
+        **SPEC, "image": {"name": "ghcr.io/acme/mnist:1.4", "digest": "sha256:" + "0" * 64, "pullSecrets": ["a", "b"]},
+        "placement": {"nodeSelector": {"pool": "a"}, "tolerations": [{"key": "k", "operator": "Exists"}],
+                      "affinity": {"podAffinity": {}}, "priorityClass": "high"},
+        "scheduling": {"scheduler": "mine"}, "security": {"serviceAccount": "trainer"}, "ssh": {"secret": "keys"},
+        "env": {"A": "1", "B": {"secret": "s", "key": "k"}}})
+    holds("the metadata", given["metadata"], {
+        "name": "mnist-two", "namespace": "ml", "annotations": {"a/b": "c"}, "labels": {
+            "app.kubernetes.io/instance": "mnist", "helm.sh/chart": f"training-job-{VERSION}", "team": "vision"}})
+    mirror = {"imageRegistry": "mirror.example.com:5000"}
+    given, said = job(image={**IMAGE, "registry": "ghcr.io"}, **{"global": mirror})
+    holds("a registry for all", given["spec"].get("image"), {"name": "mirror.example.com:5000/acme/mnist:1.4"})
+    given, said = job(image=IMAGE, fullnameOverride="other")
+    holds("another name", (given["metadata"].get("name"), given["spec"].get("ssh")), ("other", {"secret": "other-ssh"}))
+    found, said, text = made(helm, image=IMAGE, extraDeploy=[
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}-a'}",
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}])
+    holds("more objects", sorted(found), [("ConfigMap", "b"), ("ConfigMap", "mnist-a"), ("TrainingJob", "mnist")])
+    spec = {**SPEC, "image": "a:1"}
+    for what, values, why in [
+        ("two images", {"image": IMAGE, "spec": spec}, "image.repository and spec.image are one setting"),
+        ("a tag alone", {"image": {"tag": "2"}, "spec": spec}, "image.tag needs image.repository"),
+        ("a registry alone", {"global": mirror, "spec": spec}, "global.imageRegistry needs image.repository"),
+        ("no image", {}, "the image is missing"),
+        ("two selectors", {"image": IMAGE, "nodeSelector": {"a": "b"}, "spec": {**SPEC, "placement": {"nodeSelector": {"a": "b"}}}},
+         "nodeSelector and spec.placement.nodeSelector are one setting"),
+        ("two Secrets", {"image": IMAGE, "existingSecret": "a", "spec": {**SPEC, "ssh": {"secret": "b"}}},
+         "existingSecret and spec.ssh.secret are one setting"),
+        ("two values", {"image": IMAGE, "extraEnv": [{"name": "A", "value": "1"}], "spec": {**SPEC, "env": {"A": "2"}}},
+         "A stands in extraEnv and in spec.env"),
+        ("a value of another chart", {"image": IMAGE, "replicaCount": 3}, "replicaCount"),
+        ("a mistyped field", {"image": IMAGE, "spec": {**SPEC, "comand": ["a"]}}, "comand"),
+        ("too many GPUs", {"image": IMAGE, "spec": {"workers": {"replicas": 1, "gpus": 65}}}, "64"),
+    ]:
+        _, said, _ = made(helm, **values)
+        check(why in said, f"{helm.name} refuses {what}", said)
+    nasty = {"a.py": "print('{{ .Release }}')\n  # odd \n\n\ttab", "b": "yes", "c": "0777\n", "d": " x\n y\n"}
+    given, said = job(image=IMAGE, spec={**SPEC, "env": {"A": "on", "B": "1e3", "C": "1:30"}, "code": {"files": nasty}})
+    holds("texts", (given["spec"].get("code"), given["spec"].get("env")), ({"files": nasty}, {"A": "on", "B": "1e3", "C": "1:30"}))
+
+
+def migration(helm, post):
+    """The values that docs/from-stable-horovod.md shows for this chart."""
+    blocks = re.findall(r"```yaml\n(# values.yaml of training-job\n.*?)```", (ROOT / "docs/from-stable-horovod.md").read_text(), re.S)
+    check(len(blocks) == 2, "blocks of values in docs/from-stable-horovod.md", str(len(blocks)))
+    for block in blocks:
+        values = helm.home / "values.yaml"
+        values.write_text(block)
+        done = helm.run("template", "mnist", CHART, "-n", "ml", "-f", values, *CLUSTER, *post)
+        check("kind: StatefulSet" in done.stdout, f"{helm.name}: the values of docs/from-stable-horovod.md", done.stderr)
+
+
+def main(binary, *helms):
+    for path in helms:
+        with tempfile.TemporaryDirectory(prefix="khorovod-helm-") as home:
+            helm = Helm(path, binary, home)
+            helm.name = Path(path).parent.name
+            post = ["--post-renderer", "khorovod", "--post-renderer-args", "post-render"]
+            if not helm.name.startswith("helm-v3"):
+                helm.run("plugin", "install", ROOT / "plugin/helm4-post-renderer")
+                post = ["--post-renderer", "khorovod-post-render"]
+            bare = helm.run("lint", "--strict", CHART, *CLUSTER)
+            check(bare.returncode == 0, f"{helm.name}: lint without values", bare.stdout + bare.stderr)
+            examples(helm, binary, post)
+            conveniences(helm)
+            migration(helm, post)
+    print("\n".join([*check.wrong, f"the chart: {check.count - len(check.wrong)} passed, {len(check.wrong)} failed"]))
+    return bool(check.wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
