@@ -7,6 +7,7 @@ mod expand;
 mod lanes;
 mod ours;
 mod output;
+mod preview;
 mod stream;
 
 use std::borrow::Cow;
@@ -25,6 +26,7 @@ use output::{Built, Output};
 use stream::{Job, Stream};
 
 pub use expand::expand;
+pub use preview::preview;
 
 /// Every problem code of the streams.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
@@ -111,10 +113,7 @@ fn build(
     inputs: &Inputs,
     mut each: impl FnMut(Range<usize>, Built),
 ) -> Result<Problems, Problems> {
-    for job in &jobs {
-        stream.check_keys(job);
-        stream.check_patches(job);
-    }
+    stream.check_buildable(&jobs);
     if stream.fails() {
         return Err(stream.finish());
     }
