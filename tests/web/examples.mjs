@@ -10,7 +10,7 @@ export const examples = readdirSync(folder, { withFileTypes: true })
   .map((entry) => [entry.name, readFileSync(join(folder, entry.name, "job.yaml"), "utf8")]);
 
 /** What the command renders. */
-export const render = (name, ...args) => execFileSync(native, ["render", ...args, join(folder, name, "job.yaml")], { encoding: "utf8", maxBuffer: 64 << 20 });
+export const render = (name, ...args) => execFileSync(native, ["render", ...args, join(folder, name, "job.yaml")], { encoding: "utf8", maxBuffer: 64 << 20, stdio: ["ignore", "pipe", "ignore"] });
 
 /** Every value of every Secret's data replaced, as the page shows it. */
 export function masked(stream) {

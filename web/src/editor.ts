@@ -1,7 +1,7 @@
 // The spec's editor. It lives in a shadow root: there CodeMirror brings its styles as constructed sheets, which a strict
 // content security policy allows, where it would write a <style> into the page.
 import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, forEachDiagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
@@ -66,6 +66,8 @@ const theme = EditorView.theme({
   ".cm-completionMatchedText": { textDecoration: "none", fontWeight: "bold" },
   ".cm-completionInfo, .field": { padding: "8px 12px", fontFamily: "var(--sans)", fontSize: "13px", lineHeight: "1.45" },
   ".cm-completionInfo .field": { padding: "0" },
+  // It would lie over the list.
+  "@media (max-width: 760px)": { ".cm-completionInfo": { display: "none" } },
   ".field p": { margin: "4px 0" },
   ".field code, .cm-diagnostic code": { fontFamily: "var(--mono)", fontSize: "12px" },
   ".field .row": { display: "flex", gap: "8px" },
@@ -162,7 +164,7 @@ export class Editor {
         ...lintKeymap,
         indentWithTab,
       ]),
-      EditorView.contentAttributes.of({ "aria-label": "Training spec, YAML", "aria-describedby": "keys" }),
+      EditorView.contentAttributes.of({ "aria-label": "Training spec, YAML", "aria-describedby": "keys", tabindex: "0" }),
       listen,
     ];
     const root = shadow(parent);
@@ -187,7 +189,7 @@ export class Editor {
     this.view.dispatch({
       changes: { from: 0, to: this.view.state.doc.length, insert: text },
       selection: { anchor: 0 },
-      annotations: loaded.of(true),
+      annotations: [loaded.of(true), isolateHistory.of("full")],
       scrollIntoView: true,
     });
   }
@@ -229,6 +231,7 @@ export class Editor {
     this.view.dispatch({
       changes: { from: fix.from, to: fix.to, insert: fix.text },
       selection: { anchor: fix.from + fix.text.length },
+      annotations: isolateHistory.of("full"),
       scrollIntoView: true,
     });
     this.view.focus();

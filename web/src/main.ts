@@ -116,10 +116,13 @@ function shown(text: string, preview: Preview) {
   const warnings = preview.problems.length - errors;
   const found = [errors && count(errors, "error"), warnings && count(warnings, "warning")].filter(Boolean).join(", ");
   status(found || "no problems");
-  document.documentElement.dataset.shown = String(++seen);
+  const { dataset } = document.documentElement;
+  dataset.memory = String(core.memory);
+  dataset.shown = String(++seen);
+  if (seen === 1) performance.mark("interactive");
 }
 
-/** States shown so far: tests wait for it. */
+/** States shown so far: with the core's memory, what tests go by. */
 let seen = 0;
 
 function summary({ jobs }: Sound): string {

@@ -22,7 +22,6 @@ interface Item {
   draw: () => (SVGElement | null)[];
   /** The field of the spec it stands for. */
   field?: string;
-  label?: string;
 }
 
 /** Text that fits: letters are taken as wide as they are on average. */
@@ -100,7 +99,7 @@ export class Picture {
     for (const item of items) this.place(item);
   }
 
-  private place({ key, x, y, look, draw, field, label }: Item) {
+  private place({ key, x, y, look, draw, field }: Item) {
     let known = this.items.get(key);
     if (!known) {
       const group = s("g", { class: field ? "item link" : "item", "data-key": key });
@@ -123,7 +122,6 @@ export class Picture {
     group.style.transform = `translate(${x}px, ${y}px)`;
     if (known.look === look) return;
     known.look = look;
-    if (label) group.setAttribute("aria-label", label);
     group.replaceChildren(...draw().filter((child) => child !== null));
   }
 }
@@ -150,7 +148,6 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
     look: `${title}${width}`,
     draw: () => [label(fit(title, width - 10, 14), 0, 0, "title")],
     field: "metadata.name",
-    label: `job ${title}`,
   });
   let y = 36;
 
@@ -183,7 +180,6 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
         s("title", {}, report.head.host),
       ],
       field: "spec.launcher",
-      label: `launcher: ${report.launcher}`,
     });
     if (api) {
       const x = GAP + card;
@@ -226,7 +222,7 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
   const notes = [
     report.ranks > 1 && gradients ? `⟲ ${gradients} between all ranks` : "",
     meet ? `worker 0 launches: ${meet}` : "",
-    `nodes: ${report.nodes}`,
+    `${report.apart ? "nodes (dashed)" : "nodes"}: ${report.nodes}`,
     report.elastic ? `elastic: ${report.elastic[0]} to ${count(report.elastic[1], "worker")}` : "",
   ].filter(Boolean);
   const lines = notes.flatMap((note) => wrap(note, inner, 11, 3));
@@ -241,7 +237,7 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
 
   if (report.storage.length) {
     const columns = Math.max(1, Math.floor((inner + GAP) / (200 + GAP)));
-    const each = Math.min(320, (inner - GAP * (Math.min(columns, report.storage.length) - 1)) / Math.min(columns, report.storage.length));
+    const each = Math.min(columns === 1 ? 420 : 320, (inner - GAP * (Math.min(columns, report.storage.length) - 1)) / Math.min(columns, report.storage.length));
     report.storage.forEach((volume, index) => {
       const [column, row] = [index % columns, Math.floor(index / columns)];
       items.push({
@@ -257,7 +253,6 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
           s("title", {}, `${volume.source}${volume.outlivesJob ? "" : " (gone with its pod)"}`),
         ],
         field: `spec.storage[${index}]`,
-        label: `volume ${volume.mountPath}: ${volume.source}`,
       });
     });
     y += Math.ceil(report.storage.length / columns) * 70;
@@ -308,7 +303,6 @@ function workers(report: Report, group: Workers, index: number, inner: number, i
       s("title", {}, group.workload),
     ],
     field: group.origin,
-    label: `${title}; ${sum}; ${group.workload}`,
   });
   // The frame lies below what is in it.
   items.unshift(items.pop()!);
@@ -321,7 +315,7 @@ function cards(report: Report, group: Workers, team: number, room: number, top: 
   const single = cells <= CELLS;
   const least = single ? Math.max(132, Math.min(cells, 8) * 24 + 22) : 150;
   const columns = Math.max(1, Math.min(group.replicas, Math.floor((room + GAP) / (Math.min(least, room) + GAP))));
-  const width = Math.min(260, (room - GAP * (columns - 1)) / columns);
+  const width = Math.min(columns === 1 ? 420 : 320, (room - GAP * (columns - 1)) / columns);
   const across = Math.max(1, Math.min(8, Math.floor((width - 20) / 24)));
   const rows = single ? Math.ceil(cells / across) : 1;
   const height = 42 + rows * 24 + (own && single ? 0 : 16);
@@ -396,6 +390,9 @@ function squares(group: Workers, team: number, room: number, top: number, items:
   const columns = Math.floor(room / pitch);
   const rows = Math.ceil(all / columns);
   const size = pitch - (pitch > 8 ? 3 : 1);
+  const last = group.replicas - 1;
+  const legend = `each square ${each === 1 ? "a worker" : `${each.toLocaleString("en")} workers`}; worker 0: ${ranks(group, 0)}, worker ${last}: ${ranks(group, last)}`;
+  const lines = wrap(legend, room, 11, 3);
   items.push({
     key: `grid ${team}`,
     x: 2 * GAP,
@@ -405,14 +402,12 @@ function squares(group: Workers, team: number, room: number, top: number, items:
       let d = "";
       for (let index = 0; index < all; index++)
         d += `M${(index % columns) * pitch} ${Math.floor(index / columns) * pitch}h${size}v${size}h${-size}z`;
-      const last = group.replicas - 1;
-      const legend = `each square ${each === 1 ? "a worker" : `${each.toLocaleString("en")} workers`}; worker 0: ${ranks(group, 0)}, worker ${last}: ${ranks(group, last)}`;
       return [
         s("path", { d, class: group.gpus ? "gpu" : "rank" }),
-        ...wrap(legend, room, 11, 2).map((line, index) => label(line, 0, rows * pitch + 13 + index * 15, "small")),
+        ...lines.map((line, index) => label(line, 0, rows * pitch + 13 + index * 15, "small")),
         s("title", {}, `${group.hosts[0]} … ${group.hosts[1]}`),
       ];
     },
   });
-  return top + rows * pitch + 32;
+  return top + rows * pitch + 3 + lines.length * 15;
 }

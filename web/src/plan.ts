@@ -1,6 +1,6 @@
 // The plan as tables.
 import { count, h, words } from "./dom";
-import type { Amount, Change, Difference, Report } from "./types";
+import type { Amount, Change, Difference, Peer, Report } from "./types";
 
 const amounts = (list: Amount[]) => list.map(({ resource, quantity }) => `${resource} ${quantity}`).join(", ");
 
@@ -15,6 +15,8 @@ export function cost(report: Report): string {
   return least === most ? count(most, "GPU") : `${least.toLocaleString("en")} to ${count(most, "GPU")}`;
 }
 
+const PEERS: Record<Peer, string> = { head: "launcher", workers: "workers", api: "Kubernetes' API", others: "other pods" };
+
 export function plan(report: Report): HTMLElement {
   const { cost: costs, head } = report;
   const rows: [string, string | (string | Node)[] | undefined][] = [
@@ -24,12 +26,12 @@ export function plan(report: Report): HTMLElement {
     ["elastic", report.elastic && `${report.elastic[0]} to ${count(report.elastic[1], "worker")}`],
     ["ranks", report.ranks.toLocaleString("en")],
     ["in all", `${count(report.pods, "pod")}${report.requests.length ? `: ${amounts(report.requests)}` : ""}`],
-    ["cost", costs.gpus || costs.bounds[1] ? `${cost(report)} while it runs: as many GPU hours each hour${costs.mostHours === undefined ? ", and no deadline" : `, ${costs.mostHours.toLocaleString("en")} at most`}` : "no GPUs"],
+    ["cost", costs.gpus || costs.bounds[1] ? `${cost(report)} while it runs; ${costs.mostHours === undefined ? "no deadline ends it" : `${count(costs.mostHours, "GPU hour")} at most, as it has a deadline`}` : "no GPUs"],
     ["shape", report.shape],
     ["launched by", report.launcher],
     ["on", [h("code", {}, head.host)]],
     ["command", report.launch.length ? [h("pre", {}, command(report))] : "started by hand"],
-    ["network", report.links.map(({ from, to, over }) => item(`${from} → ${to}: ${over}`))],
+    ["network", report.links.map(({ from, to, over }) => item(`${PEERS[from]} → ${PEERS[to]}: ${over}`))],
     ["nodes", report.nodes],
     ["storage", report.storage.map((volume) => h("div", {}, h("code", {}, volume.mountPath), ` ${volume.source}${volume.outlivesJob ? "" : " (gone with its pod)"}`))],
     ["freed", report.release],

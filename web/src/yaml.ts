@@ -61,22 +61,21 @@ const marker = (text: string) => /^(---|\.\.\.)(\s|$)/.test(text);
 /** The path of the block map or list that holds what stands in `column` of line `number`. */
 function above(lines: Lines, number: number, column: number): Path {
   const path: Path = [];
-  let bound = column;
-  for (let at = number; at >= 1 && bound > 0; at--) {
+  // What holds the rest begins left of these; a dash may stand right below its key.
+  let [keys, dashes] = [column, column];
+  for (let at = number; at >= 1 && keys > 0; at--) {
     const { text } = lines.line(at);
     if (marker(text)) break;
     if (at === number ? text.trim() === "" : blank(text)) continue;
     const line = read(text);
-    if (at !== number && line.key !== undefined && line.column < bound) {
+    if (at !== number && line.key !== undefined && line.column < keys) {
       path.unshift(line.key);
-      bound = line.column;
+      keys = dashes = line.column;
     }
     for (const dash of line.dashes.toReversed()) {
-      if (dash < bound && (at === number || dash < bound)) {
-        // Its key may stand in the same column.
-        path.unshift("[]");
-        bound = dash + 1;
-      }
+      if (dash >= dashes) continue;
+      path.unshift("[]");
+      [keys, dashes] = [dash + 1, dash];
     }
   }
   return path;
