@@ -90,6 +90,9 @@ output() {
 # The post-renderer under Helm 3 and Helm 4.
 helm() { need go golang version && binary=$(shipped) && tests/helm/run.sh "$binary"; }
 
+# The preview page in a real Chromium.
+web() { tests/web/run.sh; }
+
 # Instructions the binary takes, against bench/budget.json.
 guard() { bench/run.sh guard; }
 

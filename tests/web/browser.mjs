@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
+import { loadavg } from "node:os";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -39,6 +40,12 @@ export async function serve(under = "/") {
     close: () => new Promise((resolve) => (server.closeAllConnections(), server.close(resolve))),
   };
 }
+
+/**
+ * How much longer than it should a thing may take: twice as long, and more where other programs want the processors. With
+ * STRICT, on a quiet machine, no longer.
+ */
+export const slack = () => (process.env.STRICT ? 1 : Math.max(2, loadavg()[0] / 2));
 
 let browser;
 export async function launch() {
