@@ -1,7 +1,7 @@
 # Everything a developer types. `make check` before a commit; `make test` is what CI runs.
 
 SHELL := /bin/bash
-.PHONY: help binary plugins check test test-all cluster bless bench deny
+.PHONY: help binary plugins web serve-web check test test-all cluster bless bench deny
 .DEFAULT_GOAL := help
 stages := format docs layers shell lint library rust runtime preflight image package output guard deny
 
@@ -14,14 +14,20 @@ binary: ## Build the binary to ship, static, and print its path
 plugins: ## Build the Helm plugins into target/plugins; packages them where there is a Helm 4, signed with KEY
 	@. tests/tools.sh && KHOROVOD=$$(shipped) plugin/build.sh target/plugins
 
+web: ## Build the preview page into web/dist, a folder for any web server
+	@web/build.sh
+
+serve-web: web ## Build the preview page and serve it here
+	@cd web && npm run --silent serve
+
 check: ## Format, lints, unit and snapshot tests
 	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs layers lint rust
 
 test: ## All that CI runs; installs what it needs
 	@tests/run.sh $(stages)
 
-test-all: ## `test` with many more cases for each property, a real Kubernetes, real Helms and Kustomize, Horovod under Open MPI 4, faults and 5,000 workers; an hour more
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) cluster helm plugin worker horovod faults scale
+test-all: ## `test` with many more cases for each property, a real Kubernetes, real Helms and Kustomize, a real browser, Horovod under Open MPI 4, faults and 5,000 workers; an hour and a half more
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) cluster helm plugin web worker horovod faults scale
 
 cluster: ## A Kubernetes of four nodes to play with, for as long as its shell is open; needs root
 	@. tests/tools.sh && IMAGES="$${IMAGES:-$$(worker_image)}" tests/cluster/up.sh

@@ -8,6 +8,7 @@ mod krm;
 mod lanes;
 mod ours;
 mod output;
+mod preview;
 mod stream;
 
 use std::borrow::Cow;
@@ -27,6 +28,7 @@ use stream::{Job, Stream};
 
 pub use expand::expand;
 pub use krm::krm;
+pub use preview::preview;
 
 /// Every problem code of the streams.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
@@ -113,10 +115,7 @@ fn build(
     inputs: &Inputs,
     mut each: impl FnMut(Range<usize>, Built),
 ) -> Result<Problems, Problems> {
-    for job in &jobs {
-        stream.check_keys(job);
-        stream.check_patches(job);
-    }
+    stream.check_buildable(&jobs);
     if stream.fails() {
         return Err(stream.finish());
     }

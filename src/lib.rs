@@ -116,6 +116,17 @@ pub struct Document {
     pub range: std::ops::Range<usize>,
 }
 
+impl Document {
+    /// Its file in a folder of all of them, numbered in install order: `03-configmap-mnist.yaml`. Claims and volumes lie
+    /// in a folder of their own, which `kubectl delete -f DIR` does not look into.
+    pub fn file_name(&self, number: usize, width: usize) -> String {
+        let folder = if self.kind.starts_with("PersistentVolume") { "claims/" } else { "" };
+        let kind = if self.kind.is_empty() { "other".to_owned() } else { self.kind.to_lowercase() };
+        let name = if self.name.is_empty() { String::new() } else { format!("-{}", self.name) };
+        format!("{folder}{number:0width$}-{kind}{name}.yaml")
+    }
+}
+
 /// What came out.
 #[derive(Debug, Default)]
 pub struct Rendered {
@@ -237,6 +248,52 @@ pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
     let jobs =
         plans.into_iter().map(|(plan, names)| report::Report::new(&plan, names.into_iter().map(object).collect()));
     Ok(Reports { jobs: jobs.collect(), warnings })
+}
+
+/// Everything there is to show of a stream while somebody writes it.
+#[derive(Debug, Default)]
+pub struct Preview {
+    /// The objects.
+    pub rendered: Rendered,
+    /// Beside each of its documents: which job it is of, and the fields of the spec it is made for. None for a
+    /// foreign one.
+    pub origins: Vec<Option<Origin>>,
+    /// What each job would run, in the stream's order.
+    pub jobs: Vec<report::Report>,
+    /// Beside each job, where the fields of its document stand in the text: `spec.storage[0]`.
+    pub places: Vec<Vec<(String, std::ops::Range<usize>)>>,
+    /// How many jobs hold but are not shown, because there are more than was asked for.
+    pub left_out: usize,
+}
+
+/// What an object is made for.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// Which of the stream's jobs.
+    pub job: usize,
+    /// Fields of its spec, whether it has them or takes their defaults; patches behind.
+    pub fields: Vec<String>,
+}
+
+/// Renders a stream and describes its jobs in one go, with where everything comes from. All of it is checked; behind
+/// `most` jobs it ends.
+///
+/// ```
+/// # use khorovod::{Inputs, Keys, Text, preview};
+/// # let text = "apiVersion: khorovod.dev/v1alpha1
+/// # kind: TrainingJob
+/// # metadata: {name: mnist}
+/// # spec: {image: 'a:1', command: [python, train.py], workers: {replicas: 4, gpus: 8}}
+/// # ".to_owned();
+/// let spec = Text { name: "job.yaml".into(), text };
+/// let preview = preview(&spec, &Inputs { keys: Keys::Masked, ..Inputs::default() }, 1).unwrap();
+/// let (at, _) = preview.rendered.documents.iter().enumerate().find(|(_, one)| one.kind == "StatefulSet").unwrap();
+/// assert_eq!(preview.origins[at].as_ref().unwrap().fields, ["spec.workers"]);
+/// let (_, place) = preview.places[0].iter().find(|(path, _)| path == "spec.workers").unwrap();
+/// assert_eq!(&spec.text[place.clone()], "workers: {replicas: 4, gpus: 8}");
+/// ```
+pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Problems> {
+    compile::preview(text, inputs, most)
 }
 
 /// What would happen to running jobs if `new` took the place of `old`, which is an earlier spec

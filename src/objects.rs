@@ -36,6 +36,8 @@ pub use patch::concerns;
 pub struct Object<'a> {
     pub api_version: &'static str,
     pub kind: &'static str,
+    /// The field of the spec it is made for: `spec.storage[0]`.
+    pub origin: meta::Text<'a>,
     pub metadata: Metadata<'a>,
     body: Body<'a>,
 }
@@ -72,7 +74,7 @@ impl Serialize for Object<'_> {
             #[serde(flatten)]
             body: &'o Body<'a>,
         }
-        let Self { api_version, kind, metadata, body } = self;
+        let Self { api_version, kind, metadata, body, .. } = self;
         match body {
             Body::Patched(json) => json.serialize(serializer),
             body => Whole { api_version, kind, metadata, body }.serialize(serializer),

@@ -8,6 +8,8 @@ mod hosts;
 mod launch;
 mod level;
 
+use std::borrow::Cow;
+
 use crate::spec::limits::{MAX_CONFIG_MAP, json_size};
 use crate::spec::valid::{CodeSource, Controller, LauncherKind, Mpi, Spec, VolumeSource};
 
@@ -47,6 +49,14 @@ impl Team {
     /// The name worker `index` is reached by: `<pod>.<service>`.
     pub fn host(&self, index: u32, service: &str) -> String {
         format!("{}-{index}.{service}", self.workload)
+    }
+
+    /// The field of the spec that describes it.
+    pub fn origin(&self, plan: &Plan) -> Cow<'static, str> {
+        match plan.spec.groups[self.group].name {
+            Some(_) => format!("spec.workers.groups[{}]", self.group).into(),
+            None => "spec.workers".into(),
+        }
     }
 }
 
@@ -129,6 +139,24 @@ impl Plan {
     /// `<job>-<run>`: the stem of everything that belongs to the run.
     pub fn stem(&self) -> String {
         format!("{}-{}", self.spec.name, self.run)
+    }
+
+    /// The rank each team's first worker starts with, in the hostfile's order; none where ranks get their numbers as
+    /// they come: elastic, under torchrun, by a script, or by options that place them otherwise.
+    pub fn first_ranks(&self) -> Option<Vec<u32>> {
+        let words = ["map", "rank", "host", "node", "ppn", "rr"];
+        let placed = |arg: &String| arg.starts_with('-') && words.iter().any(|word| arg.contains(word));
+        let by_script = matches!(self.spec.launcher.kind, LauncherKind::Shell | LauncherKind::Torchrun);
+        if by_script || self.spec.elastic.is_some() || self.spec.launcher.args.iter().any(placed) {
+            return None;
+        }
+        let mut next = if self.spec.launcher.runs_ranks { self.teams.first()?.slots } else { 0 };
+        let first = |team: &Team| {
+            let first = next;
+            next = next.saturating_add(team.replicas.saturating_mul(team.slots));
+            first
+        };
+        Some(self.teams.iter().map(first).collect())
     }
 
     /// The host rank 0 runs on.

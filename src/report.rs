@@ -14,7 +14,7 @@ pub(crate) use change::between;
 pub use change::{Change, Difference, Effect};
 pub(crate) use rendered::{against_rendered, earlier};
 
-use crate::plan::{Plan, Shape};
+use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 use crate::spec::quantity::Quantity;
 use crate::spec::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
 
@@ -45,6 +45,18 @@ pub struct Report {
     pub pods: u32,
     /// What all pods ask for together: GPUs by resource name, `cpu`, `memory` and the rest.
     pub requests: Vec<Amount>,
+    /// What it holds while it runs.
+    pub cost: Cost,
+    /// The pod that launches.
+    pub head: Head,
+    /// Who talks to whom.
+    pub links: Vec<Link>,
+    /// Whether a NetworkPolicy keeps other pods out.
+    pub guarded: bool,
+    /// How its pods lie on the nodes, in words.
+    pub nodes: String,
+    /// Whether each worker gets a node of its own where there is room.
+    pub apart: bool,
     /// Fewest and most workers of an elastic job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elastic: Option<(u32, u32)>,
@@ -69,10 +81,17 @@ pub struct Workers {
     /// The group's name, where there are groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// The field of the spec that describes them.
+    pub origin: String,
+    /// The StatefulSet or Job they belong to.
+    pub workload: String,
     /// How many.
     pub replicas: u32,
     /// Ranks each runs.
     pub slots: u32,
+    /// The first one's first rank, where ranks are numbered host by host; none where they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_rank: Option<u32>,
     /// GPUs each has.
     pub gpus: u32,
     /// The first and the last one's host name.
@@ -81,6 +100,56 @@ pub struct Workers {
     pub requests: Vec<Amount>,
     /// Size of `/dev/shm`, part of the memory.
     pub shm: String,
+}
+
+/// GPUs while a job runs, and over its whole life where that is bounded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    /// With as many workers as the spec says.
+    pub gpus: u32,
+    /// With the fewest and the most workers of an elastic job; else as above.
+    pub bounds: (u32, u32),
+    /// GPU hours at most, where there is a deadline; rounded up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_hours: Option<u64>,
+}
+
+/// The pod that launches.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Head {
+    /// Its host name.
+    pub host: String,
+    /// Whether it is a pod beside the workers; else it is the first of them.
+    pub own_pod: bool,
+    /// Ranks it runs itself, beside the workers'.
+    pub ranks: u32,
+}
+
+/// Someone who talks to someone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Link {
+    /// Who begins.
+    pub from: Peer,
+    /// To whom.
+    pub to: Peer,
+    /// How, in words.
+    pub over: String,
+}
+
+/// A part of a job, or what it meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Peer {
+    /// The pod that launches.
+    Head,
+    /// The workers.
+    Workers,
+    /// Kubernetes' API.
+    Api,
+    /// Any other pod.
+    Others,
 }
 
 /// So much of a resource.
@@ -151,10 +220,20 @@ impl Report {
             },
             launcher: launcher(plan),
             launch: plan.launch.clone(),
-            workers: plan.teams.iter().map(|team| workers(plan, team.group, team)).collect(),
+            workers: teams(plan),
             ranks: plan.np,
             pods: plan.workers + u32::from(launcher_pod),
             requests: total(plan, launcher_pod),
+            cost: cost(plan),
+            head: Head {
+                host: plan.launcher_host(),
+                own_pod: launcher_pod,
+                ranks: if spec.launcher.runs_ranks { plan.teams.first().map_or(0, |team| team.slots) } else { 0 },
+            },
+            links: links(plan),
+            guarded: spec.security.network_policy && !spec.placement.host_network,
+            nodes: nodes(plan),
+            apart: spec.placement.spread.as_deref() == Some("kubernetes.io/hostname"),
             elastic: spec.elastic.as_ref().map(|elastic| (elastic.min_workers, elastic.max_workers)),
             storage: spec.storage.iter().map(|volume| storage(&spec.name, volume)).collect(),
             objects,
@@ -185,10 +264,19 @@ fn launcher(plan: &Plan) -> String {
     }
 }
 
-fn workers(plan: &Plan, group: usize, team: &crate::plan::Team) -> Workers {
-    let group = &plan.spec.groups[group];
+fn teams(plan: &Plan) -> Vec<Workers> {
+    let ranks = plan.first_ranks();
+    let first_rank = |index: usize| ranks.as_ref()?.get(index).copied();
+    plan.teams.iter().enumerate().map(|(index, team)| workers(plan, team, first_rank(index))).collect()
+}
+
+fn workers(plan: &Plan, team: &Team, first_rank: Option<u32>) -> Workers {
+    let group = &plan.spec.groups[team.group];
     Workers {
         group: group.name.clone(),
+        origin: team.origin(plan).into_owned(),
+        workload: team.workload.clone(),
+        first_rank,
         replicas: team.replicas,
         slots: team.slots,
         gpus: group.gpus,
@@ -196,6 +284,53 @@ fn workers(plan: &Plan, group: usize, team: &crate::plan::Team) -> Workers {
         requests: amounts(&asked(&group.resources)),
         shm: group.shm.to_string(),
     }
+}
+
+fn cost(plan: &Plan) -> Cost {
+    let each = plan.spec.groups.first().map_or(0, |group| group.gpus);
+    let bounds = match &plan.spec.elastic {
+        Some(elastic) => (elastic.min_workers.saturating_mul(each), elastic.max_workers.saturating_mul(each)),
+        None => (plan.gpus, plan.gpus),
+    };
+    let hours = |seconds: u64| (seconds * u64::from(bounds.1)).div_ceil(3_600);
+    let most_hours = plan.spec.lifecycle.deadline.filter(|_| plan.gpus > 0).map(hours);
+    Cost { gpus: plan.gpus, bounds, most_hours }
+}
+
+fn links(plan: &Plan) -> Vec<Link> {
+    let spec = &plan.spec;
+    let link = |from, to, over: String| Link { from, to, over };
+    let mut links = Vec::new();
+    if plan.shape == Shape::Torchrun {
+        links.push(link(Peer::Workers, Peer::Head, format!("rendezvous, port {RENDEZVOUS_PORT}")));
+    } else {
+        links.push(link(Peer::Head, Peer::Workers, format!("ssh, port {}", spec.ssh.port)));
+    }
+    let interface = spec.collective.interface.as_ref().map_or(String::new(), |name| format!(" over {name}"));
+    links.push(link(Peer::Workers, Peer::Workers, format!("gradients{interface}")));
+    if plan.scales() {
+        links.push(link(Peer::Head, Peer::Api, "scales the workers".to_owned()));
+    }
+    if spec.placement.host_network {
+        links.push(link(Peer::Others, Peer::Workers, "whatever the nodes let in".to_owned()));
+    } else if !spec.security.network_policy {
+        links.push(link(Peer::Others, Peer::Workers, "anything: there is no NetworkPolicy".to_owned()));
+    } else if let Some(metrics) = &spec.observability.metrics {
+        links.push(link(Peer::Others, Peer::Workers, format!("metrics, port {}; nothing else", metrics.port)));
+    }
+    links
+}
+
+fn nodes(plan: &Plan) -> String {
+    let placement = &plan.spec.placement;
+    let mut words: Vec<String> = Vec::new();
+    words.extend(placement.spread.as_ref().map(|key| format!("spread over {key} where there is room")));
+    words.extend(placement.pack.as_ref().map(|key| format!("packed within one {key} where there is room")));
+    words.extend(placement.node_selector.iter().map(|(key, value)| format!("only where {key}={value}")));
+    if placement.affinity.is_some() {
+        words.push("by its affinity".to_owned());
+    }
+    if words.is_empty() { "wherever there is room".to_owned() } else { words.join("; ") }
 }
 
 /// What a container asks for: its requests, and limits where it names no request.

@@ -96,6 +96,9 @@ plugin() {
         tests/plugin/run.sh "$binary"
 }
 
+# The preview page in a real Chromium.
+web() { tests/web/run.sh; }
+
 # Instructions the binary takes, against bench/budget.json.
 guard() { bench/run.sh guard; }
 

@@ -19,18 +19,34 @@ need() {
     return 1
 }
 
-# cargo_tool NAME VERSION: a cargo subcommand, built once; puts it first in PATH. Without optimization, which would take
-# six times as long to build and saves a second a run.
+# cargo_tool NAME VERSION [PROGRAM]: a program of a crate, built once; puts it first in PATH. Without optimization, which would take
+# six times as long to build and saves a second a run. With the versions it was released with, or where the registry
+# lacks one of those, the nearest it has.
 cargo_tool() {
-    local name=$1 version=$2 root=$tools_cache/$1-$2
-    if [ ! -x "$root/bin/$name" ]; then
-        echo "installing $name $version: once, two minutes"
-        cargo install --debug --quiet --locked --no-default-features --root "$root" --version "$version" "$name" || {
+    local name=$1 version=$2 program=${3:-$1} root=$tools_cache/$1-$2
+    local install=(cargo install --debug --quiet --no-default-features --root "$root" --version "$version" "$name")
+    if [ ! -x "$root/bin/$program" ]; then
+        echo "installing $name $version: once, two minutes" >&2
+        "${install[@]}" --locked || "${install[@]}" || {
             echo "$name $version could not be installed; try: cargo install --locked $name --version $version" >&2
             return 1
         }
     fi
     PATH=$root/bin:$PATH
+}
+
+# wasm_cargo ARGUMENTS: cargo for the browser's wasm32-unknown-unknown. By rustup's target, or where that cannot be had by
+# Debian's compiler, which has the sources of the standard library beside it: that takes some minutes longer.
+wasm_cargo() {
+    local target=wasm32-unknown-unknown linker
+    if [[ ${WASM_STD:-rustup} = rustup ]] &&
+        { [[ -d $(rustc --print sysroot)/lib/rustlib/$target ]] || rustup target add $target >&2; }; then
+        cargo "$@" --target $target
+        return
+    fi
+    need /usr/bin/rustc rustc-web && need test rust-web-src -d /usr/lib/rustlib/src || return
+    linker=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin
+    PATH=$PATH:$linker RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 cargo "$@" -Zbuild-std=std,panic_abort --target $target
 }
 
 # shipped: builds the binary as people download it and prints its path. Static: it runs on any Linux, and a quarter

@@ -90,12 +90,9 @@ fn files(rendered: &[Rendered]) -> Vec<File> {
         .iter()
         .enumerate()
         .map(|(index, (document, text))| {
-            let folder = if document.kind.starts_with("PersistentVolume") { "claims/" } else { "" };
-            let kind = if document.kind.is_empty() { "other".to_owned() } else { document.kind.to_lowercase() };
-            let name = if document.name.is_empty() { String::new() } else { format!("-{}", document.name) };
             let end = if text.ends_with('\n') { "" } else { "\n" };
             File {
-                path: format!("{folder}{:0width$}-{kind}{name}.yaml", index + 1),
+                path: document.file_name(index + 1, width),
                 text: format!("{text}{end}"),
                 private: document.kind == "Secret",
             }

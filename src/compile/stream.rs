@@ -64,6 +64,8 @@ pub struct Job {
     pub targets: Vec<Span>,
     /// The comment that says where Helm 3 has it from, for each of its objects: `helm template --show-only` goes by it.
     pub head: String,
+    /// As it was read, changes and all; only where the stream keeps documents.
+    pub document: Option<Node>,
     pub spec: Spec,
 }
 
@@ -85,13 +87,20 @@ pub struct Changes {
 /// A stream as it is being compiled. The texts are borrowed until a problem needs them.
 pub struct Stream<'a> {
     inputs: &'a Inputs,
+    /// Whether the jobs' documents are still wanted once they are read.
+    keeps: bool,
     parts: Vec<Part<'a>>,
     problems: Vec<Problem>,
 }
 
 impl<'a> Stream<'a> {
     pub fn new(inputs: &'a Inputs) -> Self {
-        Self { inputs, parts: Vec::new(), problems: Vec::new() }
+        Self { inputs, keeps: false, parts: Vec::new(), problems: Vec::new() }
+    }
+
+    /// One whose jobs come with their documents.
+    pub fn with_documents(inputs: &'a Inputs) -> Self {
+        Self { keeps: true, ..Self::new(inputs) }
     }
 
     pub fn add(&mut self, part: Part<'a>) -> SourceId {
@@ -155,7 +164,8 @@ impl<'a> Stream<'a> {
         ours::refuse_hook(&document, &mut self.problems);
         let spec = spec::read(&document, self.inputs.kube_version, &mut self.problems)?;
         let head = ours::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
-        Some(Job { piece, name: name(&document), targets: targets(&document), head, spec })
+        let (name, targets) = (name(&document), targets(&document));
+        Some(Job { piece, name, targets, head, document: self.keeps.then_some(document), spec })
     }
 
     fn no_job(&mut self, Text { name, text }: &Text, source: SourceId) {
@@ -184,7 +194,15 @@ impl<'a> Stream<'a> {
         }
     }
 
-    pub fn check_keys(&mut self, job: &Job) {
+    /// What only a render asks for.
+    pub fn check_buildable(&mut self, jobs: &[Job]) {
+        for job in jobs {
+            self.check_keys(job);
+            self.check_patches(job);
+        }
+    }
+
+    fn check_keys(&mut self, job: &Job) {
         let needs = job.spec.launcher.kind != LauncherKind::Torchrun && job.spec.ssh.secret.is_none();
         if needs && matches!(self.inputs.keys, Keys::Missing) {
             let problem = Problem::new(&NO_KEYS, job.name, "there is nothing to make this job's ssh keys from");

@@ -117,6 +117,10 @@ fn volume_name(plan: &Plan, volume: &Volume) -> String {
     }
 }
 
+fn origin(index: usize) -> Text<'static> {
+    format!("spec.storage[{index}]").into()
+}
+
 fn kept(plan: &Plan, name: String) -> Metadata<'_> {
     Metadata::of_job(plan, name)
         .annotate("helm.sh/resource-policy", "keep")
@@ -124,7 +128,7 @@ fn kept(plan: &Plan, name: String) -> Metadata<'_> {
 }
 
 pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
-    plan.spec.storage.iter().filter_map(move |volume| {
+    plan.spec.storage.iter().enumerate().filter_map(move |(index, volume)| {
         let VolumeSource::PersistentVolume { source, claim } = &volume.source else { return None };
         let mut spec = json!({
             "capacity": {"storage": claim.size},
@@ -143,6 +147,7 @@ pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
         Some(Object {
             api_version: "v1",
             kind: "PersistentVolume",
+            origin: origin(index),
             metadata,
             body: Body::PersistentVolume(PersistentVolume { spec }),
         })
@@ -150,7 +155,7 @@ pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
 }
 
 pub fn claims(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
-    plan.spec.storage.iter().filter_map(move |volume| {
+    plan.spec.storage.iter().enumerate().filter_map(move |(index, volume)| {
         let (name, spec) = match &volume.source {
             VolumeSource::Claim(claim) => (name(plan, volume), spec(claim)),
             VolumeSource::PersistentVolume { claim, .. } => {
@@ -168,6 +173,7 @@ pub fn claims(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
         Some(Object {
             api_version: "v1",
             kind: "PersistentVolumeClaim",
+            origin: origin(index),
             metadata: kept(plan, name),
             body: Body::PersistentVolumeClaim(PersistentVolumeClaim { spec }),
         })

@@ -50,6 +50,7 @@ pub fn current(plan: &Plan) -> Object<'_> {
     Object {
         api_version: "v1",
         kind: "ConfigMap",
+        origin: "spec.lifecycle".into(),
         metadata: Metadata::of_job(plan, current_name(plan)),
         body: Body::ConfigMap(ConfigMap { immutable: false, data }),
     }
@@ -59,6 +60,7 @@ pub fn scripts<'a>(plan: &'a Plan, files: &'a [File]) -> Object<'a> {
     Object {
         api_version: "v1",
         kind: "ConfigMap",
+        origin: "spec.command".into(),
         metadata: Metadata::of_run(plan, plan.stem()),
         body: Body::ConfigMap(ConfigMap { immutable: true, data: Data::Scripts(files) }),
     }
@@ -72,6 +74,7 @@ pub fn code(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
     plan.code.iter().enumerate().map(move |(index, files)| Object {
         api_version: "v1",
         kind: "ConfigMap",
+        origin: "spec.code".into(),
         metadata: Metadata::of_run(plan, code_name(plan, index)),
         body: Body::ConfigMap(ConfigMap {
             immutable: true,

@@ -101,6 +101,7 @@ pub fn launcher<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     Object {
         api_version: "batch/v1",
         kind: "Job",
+        origin: "spec.launcher".into(),
         metadata: Metadata::of_run(plan, super::launcher_name(plan)).component("launcher"),
         body: Body::Job(Box::new(Job {
             spec: Spec {
@@ -134,6 +135,7 @@ pub fn indexed<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     Object {
         api_version: "batch/v1",
         kind: "Job",
+        origin: team.origin(plan),
         metadata,
         body: Body::Job(Box::new(Job {
             spec: Spec {

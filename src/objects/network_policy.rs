@@ -50,6 +50,7 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
     Some(Object {
         api_version: "networking.k8s.io/v1",
         kind: "NetworkPolicy",
+        origin: "spec.security.networkPolicy".into(),
         metadata: Metadata::of_job(plan, &plan.spec.name),
         body: Body::NetworkPolicy(NetworkPolicy {
             spec: Spec { pod_selector: job_pods(plan), policy_types: ["Ingress"], ingress },

@@ -30,6 +30,7 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
     Some(Object {
         api_version: if volcano { "scheduling.volcano.sh/v1beta1" } else { "scheduling.x-k8s.io/v1alpha1" },
         kind: "PodGroup",
+        origin: "spec.scheduling".into(),
         metadata: Metadata::of_run(plan, plan.stem()),
         body: Body::PodGroup(PodGroup {
             spec: Spec {

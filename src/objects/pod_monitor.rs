@@ -28,6 +28,7 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
     Some(Object {
         api_version: "monitoring.coreos.com/v1",
         kind: "PodMonitor",
+        origin: "spec.observability.metrics".into(),
         metadata: Metadata::of_job(plan, &plan.spec.name),
         body: Body::PodMonitor(PodMonitor {
             spec: Spec { selector: job_pods(plan), pod_metrics_endpoints: [Endpoint { port: "metrics" }] },

@@ -30,6 +30,7 @@ pub fn build<'a>(plan: &'a Plan, keys: &'a [(&'static str, String)]) -> Option<O
     Some(Object {
         api_version: "v1",
         kind: "Secret",
+        origin: "spec.ssh".into(),
         metadata: Metadata::of_job(plan, name(plan)?),
         body: Body::Secret(Secret { r#type: "Opaque", data: keys.iter().map(|(key, value)| (*key, value)).collect() }),
     })

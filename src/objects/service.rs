@@ -34,6 +34,7 @@ pub fn build(plan: &Plan) -> Object<'_> {
     Object {
         api_version: "v1",
         kind: "Service",
+        origin: "metadata.name".into(),
         metadata: Metadata::of_job(plan, &plan.spec.name),
         body: Body::Service(Service {
             spec: Spec {

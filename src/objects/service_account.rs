@@ -58,6 +58,7 @@ pub fn build(plan: &Plan) -> Object<'_> {
     Object {
         api_version: "v1",
         kind: "ServiceAccount",
+        origin: "spec.security.serviceAccount".into(),
         metadata: Metadata::of_run(plan, plan.stem()).component("launcher"),
         body: Body::ServiceAccount(ServiceAccount { automount_service_account_token: false }),
     }
@@ -68,6 +69,7 @@ pub fn role(plan: &Plan) -> Object<'_> {
     Object {
         api_version: "rbac.authorization.k8s.io/v1",
         kind: "Role",
+        origin: "spec.lifecycle.release".into(),
         metadata: Metadata::of_run(plan, plan.stem()).component("launcher"),
         body: Body::Role(Role {
             rules: [
@@ -92,6 +94,7 @@ pub fn binding(plan: &Plan) -> Object<'_> {
     Object {
         api_version: "rbac.authorization.k8s.io/v1",
         kind: "RoleBinding",
+        origin: "spec.lifecycle.release".into(),
         metadata: Metadata::of_run(plan, plan.stem()).component("launcher"),
         body: Body::RoleBinding(RoleBinding {
             role_ref: RoleRef { api_group: "rbac.authorization.k8s.io", kind: "Role", name: plan.stem().into() },

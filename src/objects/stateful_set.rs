@@ -37,6 +37,7 @@ pub fn build<'a>(plan: &'a Plan, team: &'a Team, files: &[File]) -> Object<'a> {
     Object {
         api_version: "apps/v1",
         kind: "StatefulSet",
+        origin: team.origin(plan),
         metadata: Metadata::of_run(plan, &team.workload)
             .component("worker")
             .annotate("khorovod.dev/replicas", team.replicas.to_string()),

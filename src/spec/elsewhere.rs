@@ -1,12 +1,11 @@
 //! What a newcomer meant: the hints for fields that stand one level off, for the names Kubernetes and
 //! the operators use, and for a single value where a map belongs.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use serde_json::Value as Json;
-
-use super::field::words;
+use super::field::{Field, words};
+use super::raw::TrainingJob;
 
 /// Names people bring along, and what says it here.
 const FOREIGN: &[(&str, &str)] = &[
@@ -78,41 +77,23 @@ pub fn in_full(path: &str, text: &str) -> Option<String> {
 }
 
 /// Every field's name, with the maps nearest to the top that have it.
-static HOMES: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
-    let schema = super::schema();
-    let mut homes: HashMap<String, (u32, Vec<String>)> = HashMap::new();
-    let mut next = VecDeque::from([(String::new(), 0, &schema)]);
-    while let Some((path, depth, part)) = next.pop_front() {
-        for (key, field) in parts(&schema, part).into_iter().filter_map(|part| part["properties"].as_object()).flatten()
-        {
-            let (level, found) = homes.entry(key.clone()).or_insert((depth, Vec::new()));
-            if *level == depth && !path.is_empty() && found.last() != Some(&path) {
-                found.push(path.clone());
-            }
-            let dot = if path.is_empty() { "" } else { "." };
-            if depth < 3 {
-                next.push_back((format!("{path}{dot}{key}"), depth + 1, field));
-            }
+static HOMES: LazyLock<HashMap<&'static str, Vec<String>>> = LazyLock::new(|| {
+    let mut homes: HashMap<&str, (usize, Vec<String>)> = HashMap::new();
+    TrainingJob::fields("", 0, &mut |depth, path, key| {
+        let (level, found) = homes.entry(key).or_insert((depth, Vec::new()));
+        if depth < *level {
+            (*level, *found) = (depth, Vec::new());
         }
-    }
+        if *level == depth && !path.is_empty() && found.last().is_none_or(|last| last != path) {
+            found.push(path.to_owned());
+        }
+    });
     homes.into_iter().map(|(name, (_, found))| (name, found)).collect()
 });
 
-/// A schema, what it refers to, its alternatives and its items.
-fn parts<'a>(root: &'a Json, schema: &'a Json) -> Vec<&'a Json> {
-    let mut all = vec![schema];
-    let mut next = 0;
-    while let Some(part) = all.get(next).copied() {
-        next += 1;
-        all.extend(part["$ref"].as_str().and_then(|path| root.pointer(path.strip_prefix('#')?)));
-        all.extend(part["anyOf"].as_array().into_iter().flatten());
-        all.extend(part.get("items"));
-    }
-    all
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::field::DEEPEST;
     use super::*;
 
     #[test]
@@ -121,6 +102,28 @@ mod tests {
             let (home, field) = ours.rsplit_once('.').unwrap();
             assert!(HOMES[field].iter().any(|found| found == home), "{name}: there is no {ours}");
             assert!(!HOMES.contains_key(*name), "{name} is a field of ours");
+        }
+    }
+
+    #[test]
+    fn every_field_of_the_schema_has_a_home() {
+        let schema = crate::spec::schema();
+        let mut next = vec![(0, &schema)];
+        while let Some((depth, part)) = next.pop() {
+            next.extend(
+                part["$ref"]
+                    .as_str()
+                    .and_then(|path| schema.pointer(path.strip_prefix('#')?))
+                    .map(|part| (depth, part)),
+            );
+            next.extend(part["anyOf"].as_array().into_iter().flatten().map(|part| (depth, part)));
+            next.extend(part.get("items").map(|part| (depth, part)));
+            for (key, field) in part["properties"].as_object().into_iter().flatten() {
+                assert!(HOMES.contains_key(key.as_str()), "{key}");
+                if depth < DEEPEST {
+                    next.push((depth + 1, field));
+                }
+            }
         }
     }
 

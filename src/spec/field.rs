@@ -92,7 +92,12 @@ pub trait Field: Sized {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self>;
     /// Its JSON Schema.
     fn schema(defs: &mut Defs) -> Json;
+    /// Names the fields that may stand below it, those of `path` itself first: how deep, where, and how it is called.
+    fn fields(_path: &str, _depth: usize, _each: &mut dyn FnMut(usize, &str, &'static str)) {}
 }
+
+/// No field is looked for deeper than this.
+pub const DEEPEST: usize = 3;
 
 /// What reading needs: where we are, and where problems go.
 pub struct Reader<'n, 'p> {

@@ -434,6 +434,10 @@ impl<T: Field> Field for Vec<At<T>> {
     fn schema(defs: &mut Defs) -> Json {
         json!({"type": "array", "items": T::schema(defs)})
     }
+
+    fn fields(path: &str, depth: usize, each: &mut dyn FnMut(usize, &str, &'static str)) {
+        T::fields(path, depth, each);
+    }
 }
 
 /// A map from names of one form to values, in the order written.

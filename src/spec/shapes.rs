@@ -92,6 +92,14 @@ macro_rules! shape {
                 }
                 serde_json::json!({"$ref": format!("#/$defs/{name}")})
             }
+
+            fn fields(path: &str, depth: usize, each: &mut dyn FnMut(usize, &str, &'static str)) {
+                $(each(depth, path, $key);)+
+                if depth < $crate::spec::field::DEEPEST {
+                    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+                    $(<$type as $crate::spec::field::Field>::fields(&below($key), depth + 1, each);)+
+                }
+            }
         }
     };
     (@require $reader:ident $node:ident $key:literal ()  $(, $example:expr)*) => {};

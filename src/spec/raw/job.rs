@@ -176,6 +176,10 @@ impl Field for Image {
     fn schema(defs: &mut Defs) -> Json {
         json!({"anyOf": [ImageName::schema(defs), ImageParts::schema(defs)]})
     }
+
+    fn fields(path: &str, depth: usize, each: &mut dyn FnMut(usize, &str, &'static str)) {
+        ImageParts::fields(path, depth, each);
+    }
 }
 
 /// A variable's value: a text, or a place to take it from.

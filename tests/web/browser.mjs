@@ -1,0 +1,155 @@
+// What the tests of the page share: a server for the built folder, a real Chromium, and a list of cases.
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { loadavg } from "node:os";
+import { extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const web = new URL("../../web/", import.meta.url);
+const require = createRequire(new URL("package.json", web));
+const { chromium } = require("playwright-core");
+
+export const root = fileURLToPath(new URL("../../", import.meta.url));
+export const axe = require.resolve("axe-core/axe.min.js");
+export const fflate = require("fflate");
+/** The native command. */
+export const native = process.env.KHOROVOD;
+/** Where screenshots and figures go. */
+export const out = process.env.OUT;
+
+const dist = fileURLToPath(new URL("dist/", web));
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".json": "application/json", ".wasm": "application/wasm" };
+
+/** Serves the folder under a path, as any web server would. */
+export async function serve(under = "/") {
+  const server = createServer(async (request, response) => {
+    const path = decodeURIComponent(new URL(request.url, "http://x").pathname);
+    const file = path.startsWith(under) && normalize(path.slice(under.length) || "index.html");
+    try {
+      const body = await readFile(join(dist, file.endsWith("/") ? `${file}index.html` : file));
+      response.writeHead(200, { "Content-Type": TYPES[extname(file) || ".html"] ?? "application/octet-stream" });
+      response.end(body);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    address: `http://127.0.0.1:${server.address().port}${under}`,
+    close: () => new Promise((resolve) => (server.closeAllConnections(), server.close(resolve))),
+  };
+}
+
+/**
+ * How much longer than it should a thing may take: twice as long, and more where other programs want the processors. With
+ * STRICT, on a quiet machine, no longer.
+ */
+export const slack = () => (process.env.STRICT ? 1 : Math.max(2, loadavg()[0] / 2));
+
+let browser;
+export async function launch() {
+  browser ??= await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none", "--enable-precise-memory-info"],
+  });
+  return browser;
+}
+export const close = () => browser?.close();
+
+/** A page on the built folder, its spec previewed. What it complains of is a failure. */
+export async function open(server, { hash = "", spec, wait = true, ...options } = {}) {
+  const context = await (await launch()).newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  page.complaints = [];
+  page.on("pageerror", (error) => page.complaints.push(String(error)));
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.complaints.push(message.text()));
+  await page.goto(`${server.address}${hash}`);
+  if (wait) await ready(page);
+  if (spec !== undefined) await write(page, spec);
+  return page;
+}
+
+export const ready = (page) => page.waitForSelector("html[data-ready]");
+export const editor = (page) => page.locator("#editor .cm-content");
+
+/** The editor's text, line by line as it is kept and not as it is drawn. */
+export const text = (page) => page.evaluate(() => document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view.state.doc.toString());
+
+/** Puts a text into the editor by pasting it, and waits for what becomes of it. */
+export async function write(page, spec) {
+  await editor(page).focus();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Delete");
+  await settled(page);
+  if (!spec) return;
+  await after(page, () =>
+    page.evaluate((spec) => {
+      const data = new DataTransfer();
+      data.setData("text/plain", spec);
+      const target = document.querySelector("#editor").shadowRoot.querySelector(".cm-content");
+      target.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+    }, spec),
+  );
+}
+
+/** Waits until no newer state comes. */
+export async function settled(page) {
+  let before;
+  do {
+    before = await page.evaluate(() => document.documentElement.dataset.shown);
+    await page.waitForTimeout(60);
+  } while (before !== (await page.evaluate(() => document.documentElement.dataset.shown)));
+}
+
+/** Does something that changes the spec and waits for the state it leads to. */
+export async function after(page, act, timeout = 30_000) {
+  const before = await page.evaluate(() => document.documentElement.dataset.shown ?? "0");
+  await act();
+  await page.waitForFunction((before) => (document.documentElement.dataset.shown ?? "0") !== before, before, { timeout, polling: 20 });
+  await settled(page);
+}
+
+export const listed = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll(".problem")].map((row) => ({
+      line: Number(row.querySelector(".go").textContent.replace("line ", "")),
+      error: row.classList.contains("error"),
+      message: row.querySelector("p").textContent.replace(/^(error|warning): /, ""),
+      code: row.querySelector("summary, .help:last-child").textContent,
+      fix: row.querySelector(".fix")?.textContent,
+    })),
+  );
+
+const cases = [];
+/** A case by its name; `run` throws where something is wrong. */
+export function test(name, run) {
+  cases.push([name, run]);
+}
+
+/** Runs the cases whose name has the word. */
+export async function run(word = "") {
+  let failed = 0;
+  for (const [name, run] of cases.filter(([name]) => name.includes(word))) {
+    const start = performance.now();
+    try {
+      const said = await run();
+      console.log(`ok    ${name}${said ? `: ${said}` : ""} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+    } catch (error) {
+      failed++;
+      console.log(`FAIL  ${name}: ${error.stack}`);
+    }
+  }
+  await close();
+  console.log(`${cases.length} cases, ${failed} failed`);
+  process.exitCode = failed ? 1 : 0;
+}
+
+export function same(found, wanted, what) {
+  const [a, b] = [JSON.stringify(found, null, 1), JSON.stringify(wanted, null, 1)];
+  if (a !== b) throw new Error(`${what}:\n--- found\n${a?.slice(0, 2000)}\n--- wanted\n${b?.slice(0, 2000)}`);
+}
+
+export function check(holds, what) {
+  if (!holds) throw new Error(what);
+}

@@ -1,0 +1,127 @@
+// How it looks and whether everybody can use it: axe in every state, and a screenshot of each to look at.
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, axe, check, open, out, root, same, serve, test, text, write } from "./browser.mjs";
+
+const example = (name) => readFileSync(join(root, "examples", name, "job.yaml"), "utf8");
+const smallest = example("smallest");
+const wrong = smallest.replace("gpus: 8", "gpu: 8, slots: 4").replace("image: ghcr.io/acme/mnist:1.4", "image: ghcr.io/acme/mnist\n  launcher: {kind: mpirum}");
+
+/** States of the page: a name, the spec, the view, and what else is done. */
+const STATES = [
+  ["smallest", smallest, "picture"],
+  ["one-worker", smallest.replace("replicas: 4", "replicas: 1"), "picture"],
+  ["forty-workers", smallest.replace("replicas: 4", "replicas: 40"), "picture"],
+  ["thousand-workers", smallest.replace("replicas: 4", "replicas: 1000"), "picture"],
+  ["groups", example("worker-groups"), "picture"],
+  ["storage", example("s3"), "picture"],
+  ["indexed-job", example("indexed-job"), "picture"],
+  ["torchrun-elastic", example("torchrun-elastic"), "picture"],
+  ["cpu", example("cpu"), "picture"],
+  ["host-network", example("host-network"), "picture"],
+  ["plan", example("horovod-gpu"), "plan"],
+  ["objects", smallest, "objects", async (page) => {
+    await page.locator("#view-objects details", { hasText: "StatefulSet" }).locator("summary").click();
+    await write(page, smallest.replace("replicas: 4, gpus: 8", "replicas: 8, gpus: 4"));
+    await page.locator("#view-objects details", { hasText: "StatefulSet" }).scrollIntoViewIfNeeded();
+  }],
+  ["apply", smallest, "apply"],
+  ["problems", wrong, "picture"],
+  ["completion", `${smallest}  \n`, "picture", async (page) => {
+    await page.locator("#editor .cm-content").focus();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("End");
+    await page.keyboard.type("s");
+    await page.locator("#editor .cm-tooltip-autocomplete").waitFor();
+    await page.waitForTimeout(250);
+  }],
+];
+
+const THEMES = { light: {}, dark: { colorScheme: "dark" } };
+const SIZES = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+
+for (const [theme, colours] of Object.entries(THEMES)) {
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    test(`${theme} on a ${size} looks right and axe finds nothing`, async () => {
+      const server = await serve();
+      const page = await open(server, { viewport, ...colours, reducedMotion: "reduce", ...(size === "phone" ? { hasTouch: true, isMobile: true } : {}) });
+      mkdirSync(out, { recursive: true });
+      // Past the page's policy, which lets no script of others in.
+      await page.evaluate(readFileSync(axe, "utf8"));
+      const wrong = [];
+      for (const [name, spec, view, more] of STATES) {
+        if (size === "phone") await page.click("#show-spec");
+        await write(page, spec);
+        check((await text(page)) === spec, "the text is in");
+        if (size === "phone" && !["problems", "completion"].includes(name)) await page.click("#show-result");
+        if (await page.locator(`#tab-${view}`).isVisible()) await page.click(`#tab-${view}`);
+        if (size === "phone" && more && name === "objects") {
+          await page.locator("#view-objects details", { hasText: "StatefulSet" }).locator("summary").click();
+        } else if (more) await more(page);
+        await page.waitForTimeout(80);
+        await page.screenshot({ path: join(out, `${name}-${theme}-${size}.png`) });
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        if (wide > 0) wrong.push(`${name}: ${wide} px too wide`);
+        wrong.push(...(await cut(page)).map((one) => `${name}: cut off: ${one}`));
+        wrong.push(...(await violations(page)).map((one) => `${name}: ${one}`));
+        await page.keyboard.press("Escape");
+      }
+      same([...new Set(wrong)], [], "what is wrong");
+      await server.close();
+      return `${STATES.length} states`;
+    });
+  }
+}
+
+test("the theme can be chosen and stays", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await ground();
+  await page.click("#theme");
+  same(await ground(), light, "light as the system");
+  await page.click("#theme");
+  check((await ground()) !== light, "dark");
+  await page.reload();
+  check((await ground()) !== light, "dark after a reload");
+  await server.close();
+});
+
+test("the picture moves instead of jumping, and keeps what stays", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: smallest });
+  const handle = await page.locator('[data-key="worker 0 1"]').elementHandle();
+  await after(page, () => page.evaluate(() => {
+    const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+    const at = view.state.doc.toString().indexOf("gpus: 8") + 6;
+    view.dispatch({ changes: { from: at, to: at + 1, insert: "2" } });
+  }));
+  check(await handle.evaluate((one) => one.isConnected), "the worker's element is the same");
+  check(/0\.25s/.test(await handle.evaluate((one) => getComputedStyle(one).transitionDuration)), "it moves");
+  await server.close();
+});
+
+/** Serious findings of axe. */
+async function violations(page) {
+  const found = await page.evaluate(async () => {
+    const { violations } = await axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
+    return violations.map((one) => `axe ${one.impact} ${one.id}: ${one.nodes.slice(0, 2).map((node) => `${node.target} (${node.any[0]?.message ?? node.failureSummary})`).join("; ")}`);
+  });
+  return found;
+}
+
+/** Texts of the picture that leave it. */
+function cut(page) {
+  return page.evaluate(() => {
+    const svg = document.querySelector(".picture");
+    if (!svg?.checkVisibility()) return [];
+    const all = svg.getBoundingClientRect();
+    return [...svg.querySelectorAll("text")]
+      .filter((one) => {
+        const box = one.getBoundingClientRect();
+        return box.right > all.right + 1 || box.left < all.left - 1 || box.bottom > all.bottom + 1;
+      })
+      .map((one) => one.textContent);
+  });
+}

@@ -1,0 +1,127 @@
+// What is taken away: downloads, links, keys.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { examples, masked, render, shown } from "./examples.mjs";
+import { after, check, fflate, native, open, root, same, serve, settled, test, text, write } from "./browser.mjs";
+
+async function download(page, button) {
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button, exact: true }).click()]);
+  return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
+}
+
+test("what is downloaded is what the command writes without keys", async () => {
+  const server = await serve();
+  const page = await open(server);
+  for (const name of ["smallest", "s3", "persistent-volume", "torchrun", "existing-keys"]) {
+    await after(page, () => page.selectOption("#examples", name));
+    await page.click("#tab-apply");
+    const objects = await download(page, "Download objects");
+    same(objects.bytes.toString(), render(name, "--no-keys"), name);
+    const zip = await download(page, "Download zip, a file an object");
+    const files = fflate.unzipSync(zip.bytes);
+    const place = join(mkdtempSync(join(tmpdir(), "khorovod-")), "out/");
+    execFileSync(native, ["render", "--no-keys", "-o", place, join(root, "examples", name, "job.yaml")]);
+    const list = readFileSync(join(place, ".khorovod"), "utf8").split("\n").filter((line) => line && !line.startsWith("#"));
+    same(Object.keys(files).sort(), [...list, "job.yaml.txt"].sort(), `${name}: files`);
+    for (const file of list) same(Buffer.from(files[file]).toString(), readFileSync(join(place, file), "utf8"), `${name}: ${file}`);
+    // Another program reads it too.
+    const saved = join(place, "..", "all.zip");
+    writeFileSync(saved, zip.bytes);
+    execFileSync("python3", ["-m", "zipfile", "-t", saved]);
+  }
+  const spec = await download(page, "Download spec");
+  same(spec.bytes.toString(), await text(page), "the spec");
+  await server.close();
+});
+
+test("keys are made when asked for, shown nowhere, and gone when taken out", async () => {
+  const server = await serve();
+  const page = await open(server);
+  await after(page, () => page.selectOption("#examples", "smallest"));
+  await page.click("#tab-apply");
+  check(!(await download(page, "Download objects")).bytes.includes("kind: Secret"), "no Secret before");
+  await page.getByRole("button", { name: "Make keys in this page" }).click();
+  const one = (await download(page, "Download objects")).bytes.toString();
+  check(/kind: Secret/.test(one) && !one.includes("bWFza2Vk"), "a Secret with keys");
+  const seed = Buffer.from(readFileSync(join(root, "examples/ssh.seed"), "utf8").trim(), "hex");
+  check(seed.length === 32, "the seed of the examples");
+  same(masked(one), masked(render("smallest", "--ssh-seed", join(root, "examples/ssh.seed"))), "but for the keys it is the same");
+  await page.click("#tab-objects");
+  const secret = (await shown(page)).find((one) => one.name.startsWith("Secret"));
+  check(secret.text.includes("bWFza2Vk") && !/PRIVATE/.test(secret.text), "the view stays masked");
+  const key = /( {2}\S+: )([A-Za-z0-9+/=]{40,})/.exec(one)[2];
+  check(!(await page.content()).includes(key), "no key is in the page");
+  await page.click("#tab-apply");
+  await page.getByRole("button", { name: "Take the keys out again" }).click();
+  check(!(await download(page, "Download objects")).bytes.includes("kind: Secret"), "no Secret after");
+  await server.close();
+});
+
+test("a link carries the spec to another browser", async () => {
+  const server = await serve("/some/where/");
+  const context = { permissions: ["clipboard-read", "clipboard-write"] };
+  const page = await open(server, context);
+  const odd = `# äöü 𝄞 "quotes" & <tags>\r\n${"x".repeat(3000)}\n---\n`;
+  for (const spec of [...examples.slice(0, 3).map(([, spec]) => spec), odd.replaceAll("\r", "")]) {
+    await write(page, spec);
+    await page.click("#share");
+    await page.waitForFunction(() => document.querySelector("#status").textContent.startsWith("Link copied"));
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    check(link.startsWith(`${server.address}#spec=`), link);
+    const other = await open(server, { hash: link.slice(link.indexOf("#")) });
+    same(await text(other), spec, "the text on the other side");
+    await other.context().close();
+  }
+  // What is no link of ours, or was cut, is left alone.
+  for (const hash of ["#spec=%%%", "#spec=AAAA", "#other", `#spec=${"A".repeat(5000)}`]) {
+    const other = await open(server, { hash });
+    check((await text(other)).includes("kind: TrainingJob"), `${hash}: the first example`);
+    same(other.complaints, [], hash);
+    await other.context().close();
+  }
+  await server.close();
+});
+
+test("lines are copied as they stand, and name what is rendered", async () => {
+  const server = await serve();
+  const page = await open(server, { permissions: ["clipboard-read", "clipboard-write"] });
+  await after(page, () => page.selectOption("#examples", "smallest"));
+  await page.click("#tab-apply");
+  const lines = await page.locator(".line pre").allInnerTexts();
+  const objects = render("smallest", "--no-keys");
+  const job = /^ {2}name: (\S+-launcher)$/m.exec(objects)[1];
+  check(lines.includes(`kubectl logs -f job/${job}`), lines.join("\n"));
+  check(lines.includes("khorovod keygen mnist-ssh | kubectl apply -f -"), lines.join("\n"));
+  await page.locator(".line button").first().click();
+  same(await page.evaluate(() => navigator.clipboard.readText()), lines[0], "the clipboard");
+  await page.getByRole("button", { name: "Copy objects" }).click();
+  await page.getByText("The objects are copied.").waitFor();
+  same(await page.evaluate(() => navigator.clipboard.readText()), objects, "the clipboard");
+  await server.close();
+});
+
+test("objects lead to the lines they come from, and show what changed", async () => {
+  const server = await serve();
+  const page = await open(server);
+  await after(page, () => page.selectOption("#examples", "nfs"));
+  await page.click("#tab-objects");
+  const before = await shown(page);
+  const set = before.find((one) => one.name.startsWith("StatefulSet"));
+  check(set.origins.includes("from workers"), set.origins);
+  await page.locator("#view-objects details", { hasText: "StatefulSet" }).getByRole("button", { name: "from workers" }).click();
+  check((await page.locator("#editor .origin").first().innerText()).includes("workers"), "the lines are marked");
+  const spec = await text(page);
+  await write(page, spec.replace(/replicas: \d+/, "replicas: 7"));
+  await settled(page);
+  const badges = await page.locator("#view-objects .badge").allInnerTexts();
+  check(badges.includes("changed") && badges.includes(""), `some changed, some not: ${badges}`);
+  const said = await page.locator(".base").innerText();
+  check(/workers\.replicas/.test(said) && /→ 7/.test(said), said);
+  check((await page.locator("#view-objects .added").count()) > 0, "lines are marked as added");
+  check((await page.locator("#view-objects .removed").count()) > 0, "lines are shown as removed");
+  await page.getByRole("button", { name: "Compare from here on" }).click();
+  check(!(await page.locator("#view-objects .badge").allInnerTexts()).some(Boolean), "a new base has no changes");
+  await server.close();
+});

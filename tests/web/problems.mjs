@@ -1,0 +1,90 @@
+// Every problem as the page shows it, beside what the command says, and every fix clicked.
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, check, editor, listed, native, open, root, same, serve, test, text, write } from "./browser.mjs";
+
+const folder = join(root, "tests/problems");
+const fixtures = readdirSync(folder)
+  .filter((name) => name.endsWith(".yaml"))
+  .map((name) => [name.replace(".yaml", ""), readFileSync(join(folder, name), "utf8")])
+  // Options of the command have no place in the page, and a page gets no bytes that are no text.
+  .filter(([, spec]) => !/^# args:/m.test(spec) && !spec.includes("BYTE"))
+  .map(([name, spec]) => [name, spec.replaceAll("FILL", "x".repeat(Number(/^# fill: (\d+)/m.exec(spec)?.[1] ?? 0)))]);
+
+/** What `khorovod validate` finds. */
+function expected(spec) {
+  const file = join(mkdtempSync(join(tmpdir(), "khorovod-")), "job.yaml");
+  writeFileSync(file, spec);
+  let said;
+  try {
+    said = execFileSync(native, ["validate", "--format", "json", file], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  } catch (error) {
+    said = error.stdout;
+  }
+  const problems = JSON.parse(said).problems;
+  const errors = problems.filter((one) => one.severity === "error");
+  const plain = (one) => ({ line: one.labels[0]?.line ?? 1, error: one.severity === "error", message: one.message.replaceAll("`", ""), code: one.code });
+  return [...errors, ...problems.filter((one) => one.severity !== "error")].map(plain);
+}
+
+const underlined = (page) => page.evaluate(() => document.querySelector("#editor").shadowRoot.querySelectorAll(".cm-lintRange, .cm-lintPoint").length);
+
+test("each kind of problem is shown where the command shows it, and fixed by its quick fix", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const [codes, fixed] = [new Set(), new Set()];
+  for (const [name, spec] of fixtures) {
+    const wanted = expected(spec);
+    await write(page, spec);
+    const shown = await listed(page);
+    same(shown.map(({ fix: _, ...rest }) => rest), wanted, name);
+    check(wanted.length > 0 && (await underlined(page)) > 0, `${name}: nothing is underlined`);
+    wanted.forEach((one) => codes.add(one.code));
+    for (let at = 0; at < shown.length; at++) {
+      if (!shown[at].fix) continue;
+      if (at > 0) await write(page, spec);
+      await after(page, () => page.locator(".problem").nth(at).locator(".fix").click());
+      const left = await listed(page);
+      const same = (list) => list.filter((one) => one.code === shown[at].code && one.message === shown[at].message).length;
+      check(same(left) === same(shown) - 1 && left.length < shown.length, `${name}: ${shown[at].message} stays after ${shown[at].fix}\n${await text(page)}`);
+      fixed.add(shown[at].code);
+    }
+  }
+  check(codes.size > 50, `only ${codes.size} codes`);
+  same(page.complaints, [], "complaints");
+  await server.close();
+  return `${fixtures.length} specs, ${codes.size} codes, fixes of ${fixed.size}: ${[...fixed].join(", ")}`;
+});
+
+test("a fix is there by keyboard, and in the hint beside the text", async () => {
+  const server = await serve();
+  const wrong = readFileSync(join(root, "examples/smallest/job.yaml"), "utf8").replace("gpus: 8", "gpu: 8");
+  const page = await open(server, { spec: wrong });
+  same((await listed(page)).map((one) => one.code), ["unknown-field"], "the problem");
+  await editor(page).focus();
+  await after(page, () => page.keyboard.press("Control+."));
+  same(await listed(page), [], "after Ctrl+.");
+  await after(page, () => page.keyboard.press("Control+z"));
+  same((await listed(page)).length, 1, "after undo");
+  await page.locator("#editor .cm-lintRange-error").hover();
+  const action = page.locator("#editor .cm-diagnosticAction");
+  await action.waitFor();
+  await after(page, () => action.click());
+  same(await listed(page), [], "after the hint's button");
+  check((await text(page)).includes("gpus: 8"), "the text is mended");
+  await server.close();
+});
+
+test("the last sound state stays while there are errors", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const sum = await page.textContent("#sum");
+  await editor(page).focus();
+  await page.keyboard.press("Control+End");
+  await after(page, () => page.keyboard.type("  nonsense: 1\n"));
+  check(await page.locator("#stale").isVisible(), "it says that it is old");
+  same(await page.textContent("#sum"), sum, "the sum");
+  await server.close();
+});

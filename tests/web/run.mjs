@@ -1,0 +1,13 @@
+// All cases, or those whose name has the word given.
+import { run } from "./browser.mjs";
+import "./writing.mjs";
+import "./problems.mjs";
+import "./examples.mjs";
+import "./out.mjs";
+import "./alone.mjs";
+import "./large.mjs";
+import "./looks.mjs";
+import "./speed.mjs";
+
+await run(process.argv[2]);
+process.exit();

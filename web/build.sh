@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Builds the preview page into web/dist, a folder to copy to any web server. Installs what it needs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. tests/tools.sh
+
+need node nodejs && need npm npm && cargo_tool wasm-bindgen-cli 0.2.130 wasm-bindgen
+
+target=${CARGO_TARGET_DIR:-$PWD/target}
+wasm_cargo build --locked --profile web --package khorovod-web
+cd web
+# Once for what the lock file says.
+if ! cmp -s package-lock.json node_modules/.installed; then
+    npm ci --no-audit --no-fund --loglevel=error
+    cp package-lock.json node_modules/.installed
+fi
+wasm-bindgen --target web --out-dir pkg --remove-name-section --remove-producers-section \
+    "$target/wasm32-unknown-unknown/web/khorovod_web.wasm"
+npm run --silent build

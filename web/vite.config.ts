@@ -1,0 +1,32 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { defineConfig, type Plugin } from "vite";
+
+/** Writes the service worker: which files there are is known only now. */
+function offline(): Plugin {
+  return {
+    name: "offline",
+    apply: "build",
+    generateBundle(_, bundle) {
+      const files = Object.values(bundle).map((file) => ("code" in file ? [file.fileName, file.code] : [file.fileName, file.source]) as const);
+      const hash = createHash("sha256");
+      for (const [name, content] of files) hash.update(name).update(content);
+      const worker = readFileSync("sw.js", "utf8");
+      hash.update(worker);
+      const names = ["./", "./index.html", "./icon.svg", ...files.map(([name]) => `./${name}`).filter((name) => name !== "./index.html")];
+      const source = worker
+        .replace("__VERSION__", `khorovod-${hash.digest("hex").slice(0, 12)}`)
+        .replace("__FILES__", JSON.stringify([...new Set(names)]));
+      this.emitFile({ type: "asset", fileName: "sw.js", source });
+    },
+  };
+}
+
+export default defineConfig({
+  // Any folder of any server.
+  base: "./",
+  build: { target: "es2022", modulePreload: { polyfill: false }, assetsInlineLimit: 0, sourcemap: false },
+  worker: { format: "es" },
+  server: { fs: { allow: [".."] } },
+  plugins: [offline()],
+});
