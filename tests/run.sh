@@ -16,7 +16,7 @@ library() { cargo clippy --locked --no-default-features -- -D warnings; }
 rust() { need shellcheck shellcheck && cargo test --locked; }
 
 # Our own; those of the pods are checked as rendered, by `output`.
-shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run image/check-image ':!src' | xargs shellcheck -x; }
+shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run image/check-image plugin/helm3/khorovod plugin/helm3/post-render ':!src' | xargs shellcheck -x; }
 
 docs() { tests/docs.py; }
 

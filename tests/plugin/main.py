@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SEED = (ROOT / "examples/ssh.seed").read_text().strip()
 EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/job.yaml"))
 JOB = (ROOT / "examples/smallest/job.yaml").read_text()
-# What issue 6 allows: the module's bytes, and `helm khorovod render` over `helm version`.
+# What is allowed: the module's bytes, and `helm khorovod render` over `helm version`.
 LARGEST, SLOWEST = 1_500_000, 2.5
 
 
