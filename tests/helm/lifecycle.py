@@ -86,6 +86,14 @@ class Release:
         return {f"{item['kind']}/{item['metadata']['name']}": item["metadata"]["resourceVersion"]
                 for item in json.loads(found.stdout)["items"] if "sh.helm.release" not in item["metadata"]["name"]}
 
+    def steady(self):
+        """The same, once controllers have written what they have to."""
+        def same():
+            before = self.versions()
+            time.sleep(3)
+            return before == self.versions() and before
+        return self.case.until("end of controllers' writing", same, 60)
+
     def uninstall(self, name, *leaves):
         """Fails unless so much is left and no more, but for pods, whose end takes time."""
         def left():
@@ -133,7 +141,7 @@ def trained(helm):
     case.check(f"`helm test` starts ranks:\n{said}", "allreduce" not in said)
     case.equal("the end of the run that was tested", [c["type"] for j in case.jobs() for c in j["status"].get("conditions", [])], [])
 
-    before = helm.versions()
+    before = helm.steady()
     helm.upgrade("sum", helm.values(), "--wait")
     case.equal("what an upgrade with the same values changes", helm.versions(), before)
     case.equal("the revision", helm.revision("sum"), 2)
@@ -174,7 +182,7 @@ def claims(helm):
     helm.path = "/mnt/one"
     helm.upgrade("held", storage())
     # What both runs need, and is left in peace.
-    before, revision = helm.versions(), helm.revision("held")
+    before, revision = helm.steady(), helm.revision("held")
     for claim, pattern in [
         ({"accessModes": ["ReadWriteOnce"]}, "claim held-data: accessModes: ReadWriteMany cannot become ReadWriteOnce"),
         ({"storageClass": "other"}, "claim held-data: storageClass: nobody-makes-these cannot become other"),
