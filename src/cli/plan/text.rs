@@ -174,7 +174,7 @@ fn short(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use khorovod::report::{Default, Object, PodSecurity, Storage};
+    use khorovod::report::{Cost, Default, Head, Object, PodSecurity, Storage};
 
     use super::*;
 
@@ -206,6 +206,9 @@ mod tests {
             launch: ["mpirun", "-np", "32", "bash", "-c", "echo it's"].map(str::to_owned).to_vec(),
             workers: vec![Workers {
                 group: None,
+                origin: "spec.workers".to_owned(),
+                workload: "mnist-bcdfgh-worker".to_owned(),
+                first_rank: Some(0),
                 replicas: 4,
                 slots: 8,
                 gpus: 8,
@@ -216,6 +219,12 @@ mod tests {
             ranks: 32,
             pods: 5,
             requests: vec![amount("cpu", "129"), amount("memory", "1026Gi"), amount("nvidia.com/gpu", "32")],
+            cost: Cost { gpus: 32, bounds: (32, 32), most_hours: None },
+            head: Head { host: "mnist-bcdfgh-launcher.mnist".to_owned(), own_pod: true, ranks: 0 },
+            links: vec![],
+            guarded: true,
+            nodes: String::new(),
+            apart: true,
             elastic: None,
             storage: vec![Storage {
                 name: "data".to_owned(),
