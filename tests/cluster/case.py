@@ -252,8 +252,13 @@ class Case:
         return self.cluster.text(f"/api/v1/namespaces/{self.namespace}/pods/{pod['metadata']['name']}/log")
 
     def ranks_end(self):
-        """When the ranks of the last attempt said that they end; None where none did."""
-        said = re.findall(r"ranks end at ([0-9.]+)", self.log())
+        """When the ranks of the last attempt said that they end; None where none did. Under torchrun when that has ended,
+        as it takes seconds of its own."""
+        log = self.log()
+        said = re.findall(r"ranks end at ([0-9.]+)", log)
+        ended = re.search(r"^([0-9:]{8}) khorovod: trained", log, re.M)
+        if ended and "launching: 'torchrun'" in log:
+            return seconds(time.strftime(f"%Y-%m-%dT{ended[1]}Z", time.gmtime()))
         return float(said[-1]) if said else None
 
     def code(self, pod):
