@@ -51,7 +51,7 @@ def sizes(case):
 def main(workers):
     world = World()
     with open(f"{os.environ['STATE']}/log/kwok", "w") as log:
-        kwok = subprocess.Popen([os.environ["KWOK"], "--kubeconfig", os.environ["KUBECONFIG"],
+        kwok = subprocess.Popen([os.environ["KWOK"], "--kubeconfig", os.environ["KUBECONFIG"], "--config", os.environ["STAGES"],
                                  "--manage-nodes-with-label-selector", "khorovod.test/simulated=yes"], stdout=log, stderr=log)
     simulated_nodes(world.cluster, -(-workers // A_NODE))
     case = Case(world, "scale")
