@@ -18,7 +18,7 @@ find_helm() {
     elif command -v helm; then
         :
     else
-        built_helm v4.3.1 || fail "helm is missing and does not build"
+        helm4 || fail "helm is missing and does not build"
     fi
 }
 
@@ -29,7 +29,7 @@ export PYTHONDONTWRITEBYTECODE=1
 if [[ ${1:-} == guard ]]; then
     exec python3 "$root/bench/guard.py" "$binary" "${@:2}"
 elif [[ ${1:-} == chart ]]; then
-    helm3=$(built_helm v3.21.4) && helm4=$(built_helm v4.3.1)
+    helm3=$(helm3) && helm4=$(helm4)
     exec python3 "$root/bench/chart.py" "$binary" "$helm3" "$helm4"
 elif [[ -n ${CHARTS:-} ]]; then
     helm=$(find_helm)

@@ -15,7 +15,7 @@ STAGES=$(mktemp)
 trap 'rm -f "$STAGES"' EXIT
 for stage in node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-with-lease pod/fast/pod-ready pod/fast/pod-delete; do
     echo ---
-    published sigs.k8s.io/kwok@v0.8.0 "kustomize/stage/$stage.yaml"
+    published "$kwok_module" "kustomize/stage/$stage.yaml"
 done >"$STAGES"
 export KWOK STAGES NODES=1 QPS=500
 tests/cluster/up.sh python3 bench/scale.py "${1:-5000}"

@@ -71,6 +71,8 @@ go_program() {
 }
 
 built_helm() { go_program helm "$1" "helm.sh/helm/${1%%.*}/cmd/helm"; }
+helm3() { built_helm v3.21.4; }
+helm4() { built_helm v4.3.1; }
 
 # Later ones want a later Go.
 kustomize() { go_program kustomize v5.8.2 sigs.k8s.io/kustomize/kustomize/v5; }
@@ -82,7 +84,9 @@ registry() { go_program registry v3.1.2 github.com/distribution/distribution/v3/
 versitygw() { go_program versitygw v1.8.0 github.com/versity/versitygw/cmd/versitygw; }
 
 # Nodes and pods that only say that they run, for tests of size.
-kwok() { go_program kwok v0.8.0 sigs.k8s.io/kwok/cmd/kwok; }
+# shellcheck disable=SC2034 # bench/scale.sh takes more of it
+kwok_module=sigs.k8s.io/kwok@v0.8.0
+kwok() { go_program kwok "${kwok_module#*@}" "${kwok_module%@*}/cmd/kwok"; }
 
 # horovod_wheel: builds Horovod against the PyTorch and Open MPI of this machine's Debian, once, and prints the wheel's
 # path. About 7 minutes on two cores.

@@ -84,8 +84,9 @@ def live(case, scenario):
         case.check(f"the launcher's log does not match /{pattern}/", re.search(pattern, log))
     case.equal("workers that became Ready", case.most_ready, scenario["ready"])
     case.equal("devices that the scheduler counted", case.most, scenario.get("devices", 0))
-    if case.ranks_end() and case.most:
-        case.freed_after(case.ranks_end())
+    end = case.ranks_end()
+    if end and case.most:
+        case.freed_after(end)
 
 
 def volumes(case, count=0, **of):

@@ -1,7 +1,6 @@
 """What Helm 3 and Helm 4 make of a chart with a TrainingJob in it: main.py BINARY HELM3 HELM4"""
 
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -10,6 +9,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent))
+from checks import check, on_terminal  # noqa: E402
+
 SEED = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 JOB, OTHERS = "# Source: training/templates/job.yaml\n", "# Source: training/templates/others.yaml\n"
 KINDS = ["NetworkPolicy", "ServiceAccount", "Secret", "ConfigMap", "Service", "ConfigMap", "Role", "RoleBinding"]
@@ -32,16 +34,6 @@ class Helm:
 
     def template(self, *args, **env):
         return self.run("template", "mnist", HERE / "chart", "--namespace", "ml", *args, **env)
-
-
-def check(holds, what, more=""):
-    """One thing that must hold."""
-    check.count += 1
-    if not holds:
-        check.wrong.append(f"{what}\n{more}")
-
-
-check.count, check.wrong = 0, []
 
 
 def documents(text, source):
@@ -105,25 +97,9 @@ def helm4(helm):
         failed = helm.template(*ours, *args)
         check(failed.returncode == 1 and not failed.stdout, f"Helm 4 stops: {why}", failed.stdout)
         check(helm.said.exists() and why in helm.said.read_text(), f"what Helm 4 hides is kept: {why}", failed.stderr)
-    check(str(helm.said) in on_terminal(helm, *ours, "--set", "gpus=-1"), "a terminal shows where")
+    check(str(helm.said) in on_terminal([helm.helm, "template", "mnist", HERE / "chart", *ours, "--set", "gpus=-1"], helm.env), "a terminal shows where")
     helm.template(*ours)
     check(not helm.said.exists(), "and it is gone once all is well")
-
-
-def on_terminal(helm, *args):
-    """What a person sees who has a terminal."""
-    child, screen = pty.fork()
-    if child == 0:
-        command = [helm.helm, "template", "mnist", str(HERE / "chart"), *args]
-        os.execve(helm.helm, command, helm.env)
-    shown = b""
-    try:
-        while part := os.read(screen, 4096):
-            shown += part
-    except OSError:  # the terminal is closed by its last user
-        pass
-    os.waitpid(child, 0)
-    return shown.decode()
 
 
 def main(binary, *helms):

@@ -7,8 +7,8 @@ cd "$here/../.."
 # shellcheck source=tests/tools.sh
 . tests/tools.sh
 need /usr/bin/python3 python3-yaml -c 'import yaml'
-helm3=$(built_helm v3.21.4)
-helm4=$(built_helm v4.3.1)
+helm3=$(helm3)
+helm4=$(helm4)
 oldest=$(built_helm v4.0.0)
 export PYTHONDONTWRITEBYTECODE=1
 binary=$(realpath "$1")

@@ -6,7 +6,6 @@ WORK holds `plugins`, which plugin/build.sh made, and the keyrings they were sig
 import hashlib
 import json
 import os
-import pty
 import re
 import shutil
 import statistics
@@ -21,21 +20,14 @@ import yaml
 from hosts import Extism, Wasmtime
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from checks import check, on_terminal  # noqa: E402
+
 SEED = (ROOT / "examples/ssh.seed").read_text().strip()
 EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/job.yaml"))
 JOB = (ROOT / "examples/smallest/job.yaml").read_text()
 # What is allowed: the module's bytes, and `helm khorovod render` over `helm version`.
 LARGEST, SLOWEST = 1_500_000, 2.5
-
-
-def check(holds, what, more=""):
-    """One thing that must hold."""
-    check.count += 1
-    if not holds:
-        check.wrong.append(f"{what}\n{more}")
-
-
-check.count, check.wrong = 0, []
 
 
 class Place:
@@ -141,23 +133,8 @@ def command(place, helm4, module):
     check(not [name for name in asked if re.search("path_|sock_|http|fd_pre|fd_readdir", name)], "no file, no network", asked)
     code, _, error, *_ = Wasmtime(module).call("helm_plugin_main", '{"extraArgs":["render","x"]}')
     check(code == 2 and "names a file" in error, "a host that asks is told the native exit code", f"{code} {error}")
-    shown = on_terminal(place, helm4, "khorovod", "render")
+    shown = on_terminal([helm4, "khorovod", "render"], place.env)
     check("the spec comes on standard input" in shown, "a terminal is not waited for", shown)
-
-
-def on_terminal(place, *command):
-    """What a person sees who has a terminal, and types nothing."""
-    child, screen = pty.fork()
-    if child == 0:
-        os.execve(command[0], list(map(str, command)), place.env)
-    shown = b""
-    try:
-        while part := os.read(screen, 4096):
-            shown += part
-    except OSError:  # the terminal is closed by its last user
-        pass
-    os.waitpid(child, 0)
-    return shown.decode()
 
 
 def post_renderer(place, helm4, module):

@@ -6,8 +6,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/tools.sh
 . "$here/../tools.sh"
 need python3 python3-venv -m ensurepip --version && need gpg gnupg && need wasm-opt binaryen
-helm3=$(built_helm v3.21.4)
-helm4=$(built_helm v4.3.1)
+helm3=$(helm3)
+helm4=$(helm4)
 kustomize=$(kustomize)
 registry=$(registry)
 
