@@ -117,9 +117,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Its file in a folder of all of them, numbered in install order: `03-configmap-mnist.yaml`. Claims and volumes lie
-    /// in a folder of their own, which `kubectl delete -f DIR` does not look into.
-    pub fn file_name(&self, number: usize, width: usize) -> String {
+    /// Its file in a folder of all of them, by its number there.
+    fn file_name(&self, number: usize, width: usize) -> String {
         let folder = if self.kind.starts_with("PersistentVolume") { "claims/" } else { "" };
         let kind = if self.kind.is_empty() { "other".to_owned() } else { self.kind.to_lowercase() };
         let name = if self.name.is_empty() { String::new() } else { format!("-{}", self.name) };
@@ -136,6 +135,23 @@ pub struct Rendered {
     pub documents: Vec<Document>,
     /// Warnings; no errors.
     pub warnings: Problems,
+}
+
+/// The documents that hold anything, each with its text and its file in a folder of all of them, numbered in install order:
+/// `03-configmap-mnist.yaml`. Claims and volumes lie in a folder of their own, which `kubectl delete -f DIR` does not
+/// look into.
+pub fn files(rendered: &[Rendered]) -> Vec<(String, &Document, &str)> {
+    let documents: Vec<_> = rendered
+        .iter()
+        .flat_map(|one| one.documents.iter().map(move |document| (document, &one.text[document.range.clone()])))
+        .filter(|(_, text)| !text.trim().is_empty())
+        .collect();
+    let width = documents.len().to_string().len().max(2);
+    documents
+        .into_iter()
+        .enumerate()
+        .map(|(index, (document, text))| (document.file_name(index + 1, width), document, text))
+        .collect()
 }
 
 /// Replaces every `TrainingJob` in a stream of YAML documents by its Kubernetes objects.

@@ -149,11 +149,9 @@ mod tests {
             let start = text.find(part).unwrap();
             Span { source, start, end: start + part.len() }
         };
-        {
-            let problem = problem(&find);
-            let secrets = secrets(&[(&sources, &problem)], &sources);
-            problem_text(&Renderer::plain(), &sources, &problem, &secrets)
-        }
+        let problem = problem(&find);
+        let secrets = secrets(&[(&sources, &problem)], &sources);
+        problem_text(&Renderer::plain(), &sources, &problem, &secrets)
     }
 
     #[test]

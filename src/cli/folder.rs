@@ -78,24 +78,13 @@ fn fill(folder: &Path, files: &[File]) -> io::Result<()> {
     fs::write(folder.join(LIST), list)
 }
 
-/// Every document with its file's name: `03-configmap-mnist.yaml`.
+/// Every document as a file.
 fn files(rendered: &[Rendered]) -> Vec<File> {
-    let documents: Vec<_> = rendered
-        .iter()
-        .flat_map(|one| one.documents.iter().map(move |document| (document, &one.text[document.range.clone()])))
-        .filter(|(_, text)| !text.trim().is_empty())
-        .collect();
-    let width = documents.len().to_string().len().max(2);
-    documents
-        .iter()
-        .enumerate()
-        .map(|(index, (document, text))| {
+    khorovod::files(rendered)
+        .into_iter()
+        .map(|(path, document, text)| {
             let end = if text.ends_with('\n') { "" } else { "\n" };
-            File {
-                path: document.file_name(index + 1, width),
-                text: format!("{text}{end}"),
-                private: document.kind == "Secret",
-            }
+            File { path, text: format!("{text}{end}"), private: document.kind == "Secret" }
         })
         .collect()
 }

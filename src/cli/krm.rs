@@ -5,7 +5,7 @@ use std::path::Path;
 
 use khorovod::Inputs;
 
-use super::seed::{self, Seed};
+use super::seed::Seed;
 use super::show::Screen;
 use super::{Failure, Outcome, input, output};
 
@@ -35,11 +35,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     if args.settings.overlays.iter().any(|path| path.as_os_str() == "-") {
         return Err(Failure::Usage("standard input is the ResourceList, so an overlay cannot be `-`".to_owned()));
     }
-    let ssh_seed = args.settings.ssh_seed.as_deref();
-    let seed = Seed::find(ssh_seed, args.settings.no_keys)?.unless_new();
-    if let Some(exposed) = seed::exposed(ssh_seed) {
-        screen.notice(&exposed);
-    }
+    let seed = Seed::of(&args.settings, screen)?.unless_new();
     let inputs = Inputs { keys: seed.keys(), ..args.settings.inputs()? };
     let (list, found) = khorovod::krm(&input::read(Path::new("-"))?, &inputs);
     screen.problems([&found]);

@@ -72,11 +72,7 @@ fn replace(args: &Args, screen: &Screen) -> Outcome {
             "standard input is the stream of manifests, so an overlay cannot be `-`".to_owned(),
         ));
     }
-    let ssh_seed = args.settings.ssh_seed.as_deref();
-    let seed = Seed::find(ssh_seed, args.settings.no_keys)?.unless_new();
-    if let Some(exposed) = seed::exposed(ssh_seed) {
-        screen.notice(&exposed);
-    }
+    let seed = Seed::of(&args.settings, screen)?.unless_new();
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX).saturating_mul(1 << 20);
     let inputs = Inputs { keys: seed.keys(), limit, ..args.settings.inputs()? };
     widen_pipes();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use khorovod::problem::Problems;
 use khorovod::{Document, Inputs, Rendered, Text};
 
-use super::seed::{self, Seed};
+use super::seed::Seed;
 use super::show::Screen;
 use super::{Failure, Outcome, folder, input, output};
 
@@ -31,10 +31,7 @@ pub struct Args {
 pub fn run(args: Args, screen: &Screen) -> Outcome {
     let texts = args.input.texts()?;
     let settings = &args.input.settings;
-    let seed = Seed::find(settings.ssh_seed.as_deref(), settings.no_keys)?;
-    if let Some(exposed) = seed::exposed(settings.ssh_seed.as_deref()) {
-        screen.notice(&exposed);
-    }
+    let seed = Seed::of(settings, screen)?;
     let to_stdout = args.output.as_ref().is_none_or(|path| path.as_os_str() == "-");
     if let ([text], true, false) = (texts.as_slice(), to_stdout, seed.is_new()) {
         let inputs = Inputs { keys: seed.keys(), ..settings.inputs()? };

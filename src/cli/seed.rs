@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use khorovod::Keys;
 
+use super::input::Settings;
 use super::show::Screen;
 use super::{Failure, mode, output};
 
@@ -26,8 +27,18 @@ pub enum Seed {
 }
 
 impl Seed {
+    /// The seed for a command with these settings. Says so where others can read its file.
+    pub fn of(settings: &Settings, screen: &Screen) -> Result<Self, Failure> {
+        let file = settings.ssh_seed.as_deref();
+        let seed = Self::find(file, settings.no_keys)?;
+        if let Some(exposed) = exposed(file) {
+            screen.notice(&exposed);
+        }
+        Ok(seed)
+    }
+
     /// The seed a file, the environment or the person's own state folder holds.
-    pub fn find(file: Option<&Path>, no_keys: bool) -> Result<Self, Failure> {
+    fn find(file: Option<&Path>, no_keys: bool) -> Result<Self, Failure> {
         if no_keys {
             return Ok(Self::LeftOut);
         }
@@ -118,7 +129,7 @@ fn in_ci() -> bool {
 
 /// What to say of a seed file that others can read. It may be meant so: a secret that a pipeline
 /// mounts, or a test's.
-pub fn exposed(file: Option<&Path>) -> Option<String> {
+fn exposed(file: Option<&Path>) -> Option<String> {
     let path = file?;
     let meta = fs::metadata(path).ok()?;
     (meta.is_file() && mode::others_can_read(&meta)).then(|| {

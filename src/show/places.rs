@@ -51,7 +51,7 @@ mod tests {
         Code { name: "unknown-field", severity: Severity::Error, explanation: "A key nobody knows\n\nMore: *text*." };
 
     /// A problem in the second line of a file whose name needs escaping.
-    pub(super) fn sample() -> Vec<Problems> {
+    fn sample() -> Vec<Problems> {
         let mut problems = Problems::default();
         let source = problems.sources.add("a b,1.yaml", "spec:\n  gpu: 8\n");
         let span = Span { source, start: 8, end: 11 };

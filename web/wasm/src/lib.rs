@@ -44,13 +44,11 @@ pub fn render(spec: String, seed: &[u8]) -> String {
     let keys = seed.try_into().map_or(Keys::LeftOut, Keys::Seed);
     let rendered = khorovod::render(&text(spec), &inputs(keys)).unwrap_or_default();
     let out = Offsets::new(&rendered.text);
-    let shown = rendered.documents.iter().filter(|one| !rendered.text[one.range.clone()].trim().is_empty());
-    let width = shown.clone().count().to_string().len().max(2);
-    let file = |(index, one): (usize, &Document)| {
+    let files = khorovod::files(std::slice::from_ref(&rendered)).into_iter().map(|(path, one, _)| {
         let [from, to] = [one.range.start, one.range.end].map(|at| out.utf16(at));
-        json!({ "path": one.file_name(index + 1, width), "from": from, "to": to })
-    };
-    let files: Vec<Value> = shown.enumerate().map(file).collect();
+        json!({ "path": path, "from": from, "to": to })
+    });
+    let files: Vec<Value> = files.collect();
     json!({ "text": rendered.text, "files": files }).to_string()
 }
 
