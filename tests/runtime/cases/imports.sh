@@ -1,7 +1,7 @@
 #!/bin/bash
 # Jobs of the systems people come from: their own example, imported, then run to its end. Where its program is gone, one of
 # ours stands at its path. Sourced.
-# shellcheck disable=SC2016,SC2154 # the pods expand; `work`, `here`, `job` and `run` come from lib.sh, `place` and `secret` from storage.sh
+# shellcheck disable=SC2016,SC2034,SC2154 # the pods expand; `work`, `here`, `job` and `run` come from lib.sh, `place` and `secret` from storage.sh
 
 # import_job SYSTEM ARGUMENT...: makes job.yaml as `khorovod import` does, from old files.
 import_job() {
@@ -48,7 +48,7 @@ case_import_kubeflow_openmpi() {
   put acme-data
   put acme-data/train/set $'synthetic\n'
   put acme-results
-  kube POST /apply '{"kind": "Secret", "metadata": {"name": "s3-keys"}, "stringData": {"AWS_ACCESS_KEY_ID": "'$key'", "AWS_SECRET_ACCESS_KEY": "'$secret'"}}' >/dev/null
+  bucket_keys
   program usr/local/bin/python3.6 '#!/bin/sh
 exec /srv/openmpi4/bin/python "$@"'
   program examples/official-benchmarks/scripts/tf_cnn_benchmarks/tf_cnn_benchmarks.py 'import os, sys

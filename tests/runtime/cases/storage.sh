@@ -23,6 +23,11 @@ serve_buckets() {
     create-user --access "$key" --secret "$secret" --role userplus || fail "no user"
 }
 
+# bucket_keys: the Secret s3-keys, with the keys of that user.
+bucket_keys() {
+  kube POST /apply '{"kind": "Secret", "metadata": {"name": "s3-keys"}, "stringData": {"AWS_ACCESS_KEY_ID": "'"$key"'", "AWS_SECRET_ACCESS_KEY": "'"$secret"'"}}' >/dev/null
+}
+
 case_s3() {
   local bucket key secret region
   serve_buckets AKIDTEST not/to+be+seen eu-west-1 || return
@@ -34,7 +39,7 @@ case_s3() {
   put rotten/p/bad bad
   printf 'bed' >"$work/buckets/rotten/p/bad"
   mkdir "$work/buckets/closed"
-  kube POST /apply '{"kind": "Secret", "metadata": {"name": "s3-keys"}, "stringData": {"AWS_ACCESS_KEY_ID": "'$key'", "AWS_SECRET_ACCESS_KEY": "'$secret'"}}' >/dev/null
+  bucket_keys
   image prepare "install -m 0755 $here/buckets.sh usr/local/bin/buckets"
   set -- 'launcher: {retries: 0}' \
     "storage: [{name: set, mountPath: /set, s3: {endpoint: \"$place\", bucket: data, prefix: p/, region: eu-west-1, secret: s3-keys, direction: both}}]"
