@@ -58,15 +58,15 @@ total = world.allreduce(world.rank)
 print("rank", world.rank, "of", world.size, "sum", total, os.environ["NCCL_DEBUG"], open("in/set").read(), sys.argv[-1], flush=True)
 if world.rank == 0:
     open("out/model", "w").write(f"sum {total}")'
-  cp tests/import/kubeflow-openmpi/eks.sh "$work/eks.sh"
-  cat >>"$work/eks.sh" <<'EOL'
+  cp tests/import/kubeflow-openmpi/eks.ks "$work/eks.ks"
+  cat >>"$work/eks.ks" <<'EOL'
 ks param set ${COMPONENT} s3Secret s3-keys
 ks param set ${COMPONENT} downloadDataFrom s3://acme-data/train
 ks param set ${COMPONENT} downloadDataTo /kubeflow/openmpi/data/in
 ks param set ${COMPONENT} uploadDataFrom /kubeflow/openmpi/data/out
 ks param set ${COMPONENT} uploadDataTo s3://acme-results
 EOL
-  import_job kubeflow-openmpi "$work/eks.sh" -n team-a
+  import_job kubeflow-openmpi "$work/eks.ks" -n team-a
   start "$work/job.yaml" --set spec.workers.gpus=0 --set "spec.storage[0].s3.endpoint=$place" --set "spec.storage[1].s3.endpoint=$place"
   expect 0 "3 hosts for 3 ranks" "sum 3 INFO synthetic" "--use_fp16" "trained"
   [[ $(<"$work/buckets/acme-results/model") == "sum 3" ]] || fail "the results are not in the bucket"
