@@ -18,11 +18,10 @@ use base64ct::{Base64, Encoding};
 use memchr::memmem;
 
 use crate::emit::to_yaml;
-use crate::objects;
 use crate::plan::{Plan, STAND_IN};
 use crate::problem::{Code, Problems};
 use crate::spec::Spec;
-use crate::{Inputs, Keys, Rendered, Text, runtime};
+use crate::{Inputs, Keys, Rendered, Text, runtime, targets};
 use output::{Built, Output};
 use stream::{Job, Stream};
 
@@ -39,7 +38,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
 fn plan(spec: Spec) -> (Plan, Vec<runtime::File>) {
     let mut plan = Plan::new(spec);
     let files = runtime::files(&plan);
-    let run = objects::run_name(&plan, &files);
+    let run = targets::run_name(&plan, &files);
     let files = files.into_iter().map(|file| named(file, &run)).collect();
     plan.name_run(run);
     (plan, files)
@@ -122,7 +121,7 @@ fn build(
     let build = |Job { piece, spec, head, .. }: Job| {
         let (plan, files) = plan(spec);
         let keys = keys(&plan, &inputs.keys);
-        (piece, Built::new(&objects::build(&plan, &files, &keys), &head))
+        (piece, Built::new(&targets::build(&plan, &files, &keys), &head))
     };
     lanes::in_order(jobs, build, |(piece, built)| each(piece, built));
     Ok(stream.finish())
@@ -150,8 +149,7 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
         let (plan, files) = plan(job.spec);
         let names = {
             let keys = keys(&plan, &inputs.keys);
-            let objects = objects::build(&plan, &files, &keys);
-            objects.iter().map(|object| (object.kind, object.metadata.name.to_string())).collect()
+            targets::build(&plan, &files, &keys).names()
         };
         plans.push((plan, names));
     }

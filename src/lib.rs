@@ -7,7 +7,7 @@
 //! 2. `spec`: document → what a person may write → what holds, or every [problem] at once.
 //! 3. `plan`: names, hosts, slots, np, the launch command, the environment.
 //! 4. `runtime`: hostfile, scripts, ssh configuration and keys.
-//! 5. `objects`: typed Kubernetes objects.
+//! 5. `objects`: typed Kubernetes objects; `targets`: what else a job may become.
 //! 6. `emit`: YAML.
 //!
 //! One verb does it all: [`render`]. Nothing here reads a file, the environment or a clock;
@@ -24,10 +24,12 @@ mod runtime;
 pub mod show;
 mod source;
 mod spec;
+mod targets;
 
 use problem::Problems;
 
 pub use runtime::seed;
+pub use spec::Target;
 
 /// Where ssh keys come from.
 #[derive(Debug, Clone, Default)]
@@ -81,6 +83,8 @@ pub struct Inputs {
     pub namespace: Option<String>,
     /// The Kubernetes minor version the objects are for: `(1, 34)`.
     pub kube_version: (u32, u32),
+    /// What jobs are rendered to.
+    pub target: Target,
     /// Warnings are errors.
     pub strict: bool,
     /// Where ssh keys come from.
@@ -96,6 +100,7 @@ impl Default for Inputs {
             sets: Vec::new(),
             namespace: None,
             kube_version: (1, 34),
+            target: Target::Plain,
             strict: false,
             keys: Keys::Missing,
             limit: 512 << 20,
@@ -336,6 +341,14 @@ pub fn codes() -> impl Iterator<Item = &'static problem::Code> {
 /// An ssh Secret for `ssh.secret`, as YAML; its keys derive from the seed.
 pub fn secret(name: &str, namespace: Option<&str>, seed: &[u8; 32]) -> String {
     compile::secret(name, namespace, seed)
+}
+
+/// A target by its name, as `--target` takes it.
+pub fn target(name: &str) -> Result<Target, String> {
+    Target::ALL.into_iter().find(|target| target.name() == name).ok_or_else(|| {
+        let names: Vec<_> = Target::ALL.iter().map(|target| target.name()).collect();
+        format!("there is {}", names.join(", "))
+    })
 }
 
 /// `1.34`, `v1.34` or `v1.34.3-eks-1`: the two numbers that matter.

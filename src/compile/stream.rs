@@ -11,7 +11,7 @@ use crate::problem::{Problem, Problems, Severity, SourceId, Span, codes};
 use crate::source::{self, Kind, Node};
 use crate::spec::valid::LauncherKind;
 use crate::spec::{self, Spec};
-use crate::{Inputs, Keys, Text};
+use crate::{Inputs, Keys, Text, targets};
 
 codes! {
     /// There is no TrainingJob in the input
@@ -162,7 +162,7 @@ impl<'a> Stream<'a> {
             }
         }
         ours::refuse_hook(&document, &mut self.problems);
-        let spec = spec::read(&document, self.inputs.kube_version, &mut self.problems)?;
+        let spec = spec::read(&document, self.inputs.kube_version, self.inputs.target, &mut self.problems)?;
         let head = ours::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
         let (name, targets) = (name(&document), targets(&document));
         Some(Job { piece, name, targets, head, document: self.keeps.then_some(document), spec })
@@ -218,9 +218,9 @@ impl<'a> Stream<'a> {
         }
         let (plan, files) = plan(job.spec.clone());
         let keys = keys(&plan, &self.inputs.keys);
-        let objects = objects::build(&plan, &files, &keys);
+        let made = targets::build(&plan, &files, &keys);
         for (patch, target) in plan.spec.patches.iter().zip(&job.targets) {
-            if !objects.iter().any(|object| objects::concerns(patch, object.kind, &object.metadata.name)) {
+            if !made.objects().iter().any(|object| objects::concerns(patch, object.kind, &object.metadata.name)) {
                 let problem = Problem::new(&UNUSED_PATCH, *target, "no object of this job takes the patch");
                 self.problems
                     .push(problem.hint("names carry the run's, for which a pattern writes `*`: `mnist-*-worker`; `khorovod plan` lists the objects"));

@@ -39,6 +39,7 @@ fn group(name: Option<&str>, replicas: u32, gpus: u32) -> Group {
 fn smallest() -> Spec {
     let few = amounts(&[("cpu", "1"), ("memory", "2Gi")]);
     Spec {
+        target: Target::Plain,
         name: "mnist".into(),
         namespace: Some("team-a".into()),
         labels: Vec::new(),

@@ -14,6 +14,7 @@ fn plan() -> Plan {
     let quantity = |text| super::super::spec::quantity::Quantity::parse(text).expect("a quantity");
     let command = words("python train.py");
     let spec = Spec {
+        target: Target::Plain,
         name: text(job),
         namespace: None,
         labels: vec![],

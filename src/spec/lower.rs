@@ -38,7 +38,7 @@ macro_rules! plain {
 }
 
 /// Takes every default.
-pub fn lower(job: &raw::TrainingJob) -> Spec {
+pub fn lower(job: &raw::TrainingJob, target: Target) -> Spec {
     let mut defaults = Defaults::default();
     let none = raw::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);
@@ -54,6 +54,7 @@ pub fn lower(job: &raw::TrainingJob) -> Spec {
     }
     let workdir = text!(body.workdir).or_else(|| body.code.as_ref().map(|code| mount_path(code)));
     Spec {
+        target,
         name: text!(metadata.name).unwrap_or_default(),
         namespace: text!(metadata.namespace),
         labels: pairs(metadata.labels.as_ref().map(|at| &at.value), |key, value| (key.0.clone(), value.0.clone())),

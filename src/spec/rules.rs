@@ -12,6 +12,7 @@ mod names;
 mod network;
 mod size;
 mod storage;
+mod target;
 mod variables;
 mod workers;
 
@@ -73,6 +74,7 @@ const RULES: &[Rule] = &[
     cluster::check,
     lifecycle::check,
     size::check,
+    target::check,
 ];
 
 /// Applies every rule.
@@ -95,6 +97,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         cluster::CODES,
         lifecycle::CODES,
         size::CODES,
+        target::CODES,
     ]
     .into_iter()
     .flatten()

@@ -10,9 +10,45 @@ use super::quantity::Quantity;
 /// Keys and values in the order they were written.
 pub type Pairs = Vec<(String, String)>;
 
+/// What a job is rendered to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Target {
+    /// Kubernetes' own objects.
+    #[default]
+    Plain,
+    /// A batch script for Slurm.
+    Slurm,
+    /// Kubeflow's MPI Operator.
+    MpiJob,
+    /// Kubeflow's Trainer.
+    TrainJob,
+    /// The JobSet controller.
+    JobSet,
+    /// Volcano's own Job.
+    Volcano,
+}
+
+impl Target {
+    /// Every one, in the order the help shows them.
+    pub const ALL: [Self; 6] = [Self::Plain, Self::Slurm, Self::MpiJob, Self::TrainJob, Self::JobSet, Self::Volcano];
+
+    /// What `--target` calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Slurm => "slurm",
+            Self::MpiJob => "mpijob",
+            Self::TrainJob => "trainjob",
+            Self::JobSet => "jobset",
+            Self::Volcano => "volcano",
+        }
+    }
+}
+
 /// One training job, valid and complete.
 #[derive(Debug, Clone)]
 pub struct Spec {
+    pub target: Target,
     pub name: String,
     /// Left out of the objects when not given.
     pub namespace: Option<String>,
