@@ -3,6 +3,8 @@
 //!
 //! What a target cannot say was refused by the rules of the spec (`spec/rules/target.rs`), so nothing fails here.
 
+mod slurm;
+
 use crate::objects::{self, Object};
 use crate::plan::Plan;
 use crate::runtime::File;
@@ -13,7 +15,6 @@ pub enum Made<'a> {
     /// Kubernetes objects, in the order they are installed.
     Objects(Vec<Object<'a>>),
     /// One text that is no YAML: a script for a batch system.
-    #[expect(dead_code, reason = "for slurm")]
     Text {
         /// What it is: `sbatch`.
         kind: &'static str,
@@ -45,7 +46,8 @@ impl Made<'_> {
 /// What a plan whose run has its name becomes. `keys` are the entries of the ssh Secret; without any there is none.
 pub fn build<'a>(plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> Made<'a> {
     match plan.spec.target {
-        Target::Plain | Target::Slurm | Target::MpiJob | Target::TrainJob | Target::JobSet | Target::Volcano => {
+        Target::Slurm => Made::Text { kind: "sbatch", name: plan.spec.name.clone(), text: slurm::script(plan) },
+        Target::Plain | Target::MpiJob | Target::TrainJob | Target::JobSet | Target::Volcano => {
             Made::Objects(objects::build(plan, files, keys))
         }
     }

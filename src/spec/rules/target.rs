@@ -16,13 +16,14 @@ codes! {
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     match case.spec.target {
         Target::Plain => {}
-        Target::Slurm | Target::MpiJob | Target::TrainJob | Target::JobSet | Target::Volcano => {
+        Target::Slurm => super::slurm::check(case, problems),
+        Target::MpiJob | Target::TrainJob | Target::JobSet | Target::Volcano => {
             let name = case.spec.target.name();
             refuse(case.top, &format!("`--target {name}` is not there yet"), "leave `--target` out", problems);
         }
     }
 }
 
-fn refuse(span: Span, message: &str, hint: &str, problems: &mut Vec<Problem>) {
+pub fn refuse(span: Span, message: &str, hint: &str, problems: &mut Vec<Problem>) {
     problems.push(Problem::new(&TARGET_CANNOT, span, message).hint(hint));
 }
