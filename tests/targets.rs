@@ -235,7 +235,7 @@ const REFUSED: &[(Target, &str, &str)] = &[
     (Target::MpiJob, "  workers: {groups: [{name: a, replicas: 2}]}\n", "workers.groups"),
     (Target::MpiJob, "  workers: {replicas: 2, controller: Job}\n", "workers.controller"),
     (Target::MpiJob, "  workers: {replicas: 2}\n  ssh: {secret: mine}\n", "ssh.secret"),
-    (Target::MpiJob, "  workers: {replicas: 20000}\n", "ConfigMap"),
+    (Target::MpiJob, "  workers: {replicas: 20000}\n", "the MPI Operator lists"),
     (Target::JobSet, "  workers: {replicas: 2}\n  lifecycle: {release: keep}\n", "lifecycle.release"),
     (
         Target::JobSet,

@@ -22,6 +22,10 @@ def main():
     kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
     kubectl("create", "namespace", "accept")
     kubectl("-n", "accept", "create", "serviceaccount", "default")
+    bogus = kubectl("apply", "-n", "accept", "--dry-run=server", "--validate=strict", "-f", "-", text="{apiVersion: jobset.x-k8s.io/v1alpha2, "
+                    "kind: JobSet, metadata: {name: bogus}, spec: {replicatedJobs: [], succesPolicy: {operator: All}}}")
+    if "succesPolicy" not in bogus.stderr:
+        sys.exit(f"an unknown field passes: {bogus.stdout}{bogus.stderr}")
     with open(f"{ROOT}/tests/targets/refused.txt") as file:
         refused = {line.split(":")[0] for line in file}
     accepted, failures = dict.fromkeys(TARGETS, 0), 0

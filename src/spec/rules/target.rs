@@ -66,7 +66,7 @@ fn mpi_job(case: &Case<'_>) -> Vec<Refusal> {
         ),
         per_worker(case, "an MPIJob"),
         // It lists every worker twice in one ConfigMap, by its full name.
-        too_many(case, |host, name| 2 * (host + name + 40), "MPI Operator"),
+        too_many(case, |host, name| 2 * (host + name + 40), "the MPI Operator"),
     ]
 }
 
