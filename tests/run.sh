@@ -75,12 +75,12 @@ faults() { tests/cluster/test.sh --long && accepted 1.36.3; }
 
 # What examples become for operators: against their published custom resources, and through those whose sources are there.
 targets() {
-    if [[ -z ${CRDS:-} ]]; then
-        echo "skipped: CRDS names no folder with the custom resources of JobSet, Trainer, Volcano and the MPI Operator"
+    if [[ ! -d ${KHOROVOD_CORPUS:-/nowhere}/crds ]]; then
+        echo "skipped: KHOROVOD_CORPUS names no folder whose crds/ has the custom resources of JobSet, Trainer, Volcano and the MPI Operator"
         return
     fi
-    CRDS=$(realpath "$CRDS")
-    export CRDS
+    KHOROVOD_CORPUS=$(realpath "$KHOROVOD_CORPUS")
+    export KHOROVOD_CORPUS
     cargo test --locked --test targets && KHOROVOD=$(shipped) NODES=0 tests/cluster/up.sh tests/cluster/targets.py || return
     if [[ -z ${OPERATORS:-} ]]; then
         echo "no job was run: OPERATORS names no folder with the sources of operators"

@@ -1,7 +1,8 @@
 //! Every example on every Kubernetes target: it is rendered, or refused by a problem with a place and a way out; and what
 //! is rendered holds all that the plain objects hold.
 //!
-//! `CRDS=FOLDER` names the custom resources as their projects publish them; where it is given, they judge. `make bless`
+//! Where `KHOROVOD_CORPUS` names a folder whose `crds/` holds the custom resources as their projects publish them, they
+//! judge. `make bless`
 //! writes the files of tests/targets anew.
 
 use std::fmt::Write as _;
@@ -314,7 +315,8 @@ fn patches_reach_the_operators_kinds() {
 
 /// The published type of each kind, as a schema that knows no other field; empty where no folder is given.
 fn published() -> Vec<(String, String, Json)> {
-    let Some(folder) = std::env::var_os("CRDS").map(PathBuf::from) else { return Vec::new() };
+    let Some(folder) = std::env::var_os("KHOROVOD_CORPUS").map(PathBuf::from) else { return Vec::new() };
+    let folder = folder.join("crds");
     let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut types = Vec::new();
     for file in
@@ -361,7 +363,7 @@ fn close(schema: &mut Json) {
 fn published_types_take_every_example() {
     let types = published();
     if types.is_empty() {
-        eprintln!("skipped: CRDS names no folder of published custom resources");
+        eprintln!("skipped: KHOROVOD_CORPUS names no folder with published custom resources");
         return;
     }
     let mut judged = 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Gives what every example becomes for each Kubernetes target to an API server that has the published custom resources of
-the folder CRDS; it checks them strictly and keeps nothing. What is refused must be known to tests/targets/refused.txt."""
+the folder KHOROVOD_CORPUS; it checks them strictly and keeps nothing. What is refused must be known to tests/targets/refused.txt."""
 import glob
 import os
 import subprocess
@@ -16,7 +16,7 @@ def kubectl(*words, text=None):
 
 
 def main():
-    said = kubectl("apply", "--server-side", "--force-conflicts", "-f", os.environ["CRDS"])
+    said = kubectl("apply", "--server-side", "--force-conflicts", "-f", os.path.join(os.environ["KHOROVOD_CORPUS"], "crds"))
     if said.returncode:
         sys.exit(f"the custom resources were not taken: {said.stderr}")
     kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
