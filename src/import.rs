@@ -8,10 +8,13 @@ mod chart;
 mod command;
 mod desk;
 mod draft;
+mod ffdl;
 mod guess;
 mod launch;
 mod ledger;
+mod openmpi;
 mod options;
+mod params;
 mod pod;
 mod words;
 
@@ -53,17 +56,23 @@ pub enum System {
     StableHorovod,
     /// The chart of the elastic tutorial, which descends from those.
     ElasticHorovod,
+    /// Kubeflow's openmpi component for ksonnet.
+    KubeflowOpenmpi,
+    /// FfDL, the Fabric for Deep Learning.
+    Ffdl,
 }
 
 impl System {
     /// Every system.
-    pub const ALL: &[Self] = &[Self::StableHorovod, Self::ElasticHorovod];
+    pub const ALL: &[Self] = &[Self::StableHorovod, Self::ElasticHorovod, Self::KubeflowOpenmpi, Self::Ffdl];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::StableHorovod => "stable-horovod",
             Self::ElasticHorovod => "elastic-horovod",
+            Self::KubeflowOpenmpi => "kubeflow-openmpi",
+            Self::Ffdl => "ffdl",
         }
     }
 
@@ -72,6 +81,8 @@ impl System {
         match self {
             Self::StableHorovod => "values of the chart stable/horovod, or of docker/helm in Horovod's repository",
             Self::ElasticHorovod => "values of the elastic Horovod chart",
+            Self::KubeflowOpenmpi => "parameters of Kubeflow's openmpi component, or the `ks` lines that set them",
+            Self::Ffdl => "an FfDL manifest",
         }
     }
 }
@@ -87,6 +98,8 @@ pub struct Options {
     pub image: Option<String>,
     /// The line that was typed by hand into the launcher's pod.
     pub command: Option<String>,
+    /// Files of a folder of code that belongs to the old file, by name.
+    pub code: Vec<(String, String)>,
     /// `PATH=VALUE` settings over the old values, as `helm --set` takes them.
     pub sets: Vec<String>,
 }
@@ -133,14 +146,15 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
         let source = found.sources.add("--command", line.clone());
         desk.typed = Some((line.clone(), Span { source, start: 0, end: line.len() }));
     }
-    if !found.any_error() {
+    if !found.any_error()
+        && let Some(values) = values(system, texts, options, &mut found)
+    {
+        desk.ledger.enter(&values);
+        desk.whole = values.span;
         match system {
-            System::StableHorovod | System::ElasticHorovod => {
-                if let Some(values) = values(texts, options, &mut found) {
-                    desk.ledger.enter(&values);
-                    chart::read(system, &values, &mut desk);
-                }
-            }
+            System::StableHorovod | System::ElasticHorovod => chart::read(system, &values, &mut desk),
+            System::KubeflowOpenmpi => openmpi::read(&values, &mut desk),
+            System::Ffdl => ffdl::read(&values, &mut desk),
         }
     }
     found.list.append(&mut desk.problems);
@@ -154,14 +168,18 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
 }
 
 /// The texts as one tree, later ones laid over earlier ones as Helm does, settings last.
-fn values(texts: &[Text], options: &Options, found: &mut Problems) -> Option<Node> {
+fn values(system: System, texts: &[Text], options: &Options, found: &mut Problems) -> Option<Node> {
     let mut whole: Option<Node> = None;
     let sets: Vec<Text> =
         options.sets.iter().map(|set| Text { name: format!("--set {set}"), text: set.clone() }).collect();
     for (index, text) in texts.iter().enumerate() {
         let source = u32::try_from(index).unwrap_or(u32::MAX);
         let span = Span { source, start: 0, end: text.text.len() };
-        match source::parse(&text.text, span, &mut found.list) {
+        let read = match system {
+            System::KubeflowOpenmpi => Ok(params::read(&text.text, span, &mut found.list)),
+            _ => source::parse(&text.text, span, &mut found.list),
+        };
+        match read {
             Ok(Some(node)) if matches!(node.kind, Kind::Map(_)) => match &mut whole {
                 Some(whole) => source::merge(whole, node),
                 None => whole = Some(node),

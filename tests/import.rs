@@ -164,6 +164,8 @@ fn corpus() -> Vec<Case> {
         return Vec::new();
     };
     let files: &[(System, &str)] = &[
+        (System::Ffdl, "ffdl/manifest_tfmnist.yml"),
+        (System::Ffdl, "ffdl/manifest_pytorchmnist.yml"),
         (System::StableHorovod, "charts/stable-horovod/values.yaml"),
         (System::StableHorovod, "charts/horovod-docker-helm/values.yaml"),
         (System::ElasticHorovod, "charts/horovod-docker-helm/values.yaml"),

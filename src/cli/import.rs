@@ -1,5 +1,7 @@
 //! `khorovod import`: another system's file in, a TrainingJob and a report of every field out.
 
+use std::fs;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use khorovod::import::{self, Imported, Options, System};
@@ -12,11 +14,14 @@ use super::{Failure, Outcome, input, output};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Systems:\n  \
     stable-horovod    values of the chart stable/horovod, or of docker/helm in Horovod's repository\n  \
-    elastic-horovod   values of the elastic Horovod chart\n\n\
+    elastic-horovod   values of the elastic Horovod chart\n  \
+    kubeflow-openmpi  parameters of Kubeflow's openmpi component, or the `ks` lines that set them\n  \
+    ffdl              an FfDL manifest, and the folder of code beside it\n\n\
     Examples:\n  \
     helm get values mnist | khorovod import stable-horovod --name mnist > job.yaml\n  \
     khorovod import stable-horovod --set worker.number=8 values.yaml\n  \
     khorovod import elastic-horovod --command \"horovodrun -np 4 --min-np 2 --max-np 8 …\" values.yaml\n  \
+    khorovod import ffdl manifest.yml code/ > job.yaml\n  \
     khorovod import stable-horovod --format json values.yaml 2> report.json > job.yaml\n\n\
     The job goes to standard output; what became of every field (kept, changed, lost) to standard error. Secrets that\n\
     were written in the old file are documents of their own behind the job, or in the file of --secrets.")]
@@ -70,8 +75,9 @@ fn system(name: &str) -> Result<System, String> {
 }
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
-    let texts = texts(&args)?;
+    let (texts, code) = texts(&args)?;
     let options = Options {
+        code,
         name: args.name,
         namespace: args.namespace,
         image: args.image,
@@ -95,17 +101,49 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     write(&imported, args.output.as_deref(), args.secrets.as_deref())
 }
 
-fn texts(args: &Args) -> Result<Vec<Text>, Failure> {
+/// The files, and those of a folder of code.
+fn texts(args: &Args) -> Result<(Vec<Text>, Vec<(String, String)>), Failure> {
     if args.files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::Usage("standard input (`-`) can be read only once".to_owned()));
     }
-    if !args.files.is_empty() {
-        return args.files.iter().map(|path| input::read(path)).collect();
+    let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| path.is_dir());
+    let code = match folders.as_slice() {
+        [] => Vec::new(),
+        [folder] if args.system == System::Ffdl => code(folder, &files)?,
+        [folder, ..] => return Err(Failure::Usage(format!("{} is a folder; name files", folder.display()))),
+    };
+    if !files.is_empty() {
+        let texts: Result<Vec<Text>, Failure> = files.iter().map(|path| input::read(path)).collect();
+        return Ok((texts?, code));
     }
-    if std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+    if io::stdin().is_terminal() {
         return Err(Failure::Usage(format!("name the file: {}", args.system.about())));
     }
-    Ok(vec![input::read(Path::new("-"))?])
+    Ok((vec![input::read(Path::new("-"))?], code))
+}
+
+/// The files of a folder of code but the manifest itself. What the spec cannot hold is told, not left out.
+fn code(folder: &Path, manifests: &[&PathBuf]) -> Result<Vec<(String, String)>, Failure> {
+    let failed =
+        |error: &io::Error| Failure::File(format!("cannot read {}: {}", folder.display(), output::reason(error)));
+    let entries: Result<Vec<_>, _> = fs::read_dir(folder).map_err(|error| failed(&error))?.collect();
+    let mut paths: Vec<PathBuf> = entries.map_err(|error| failed(&error))?.iter().map(fs::DirEntry::path).collect();
+    paths.sort();
+    let same = |one: &Path, other: &Path| fs::canonicalize(one).ok() == fs::canonicalize(other).ok();
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    paths.retain(|path| !manifests.iter().any(|manifest| same(manifest, path)));
+    paths.retain(|path| {
+        !name(path).starts_with('.') && !name(path).starts_with("manifest") && name(path) != "__pycache__"
+    });
+    let mut code = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let message = "a spec holds files, no folders: build the code into the image and leave the folder away";
+            return Err(Failure::Usage(format!("{} is a folder in the code; {message}", path.display())));
+        }
+        code.push((name(&path), input::read(&path)?.text));
+    }
+    Ok(code)
 }
 
 /// The Secrets first: a job without them would wait for ever.

@@ -20,6 +20,8 @@ pub struct Desk<'o> {
     pub ledger: Ledger,
     pub options: &'o Options,
     pub problems: Vec<Problem>,
+    /// All of the old file.
+    pub whole: Span,
     /// The launch line that was given beside the file.
     pub typed: Option<(String, Span)>,
     /// Name, keys and values.
@@ -29,7 +31,7 @@ pub struct Desk<'o> {
 impl<'o> Desk<'o> {
     pub fn new(options: &'o Options) -> Self {
         let (draft, ledger) = (Draft::new(), Ledger::default());
-        Self { draft, ledger, options, problems: Vec::new(), typed: None, secrets: Vec::new() }
+        Self { draft, ledger, options, problems: Vec::new(), whole: Span::default(), typed: None, secrets: Vec::new() }
     }
 
     /// A value that goes into the new spec as it is.
@@ -71,6 +73,12 @@ impl<'o> Desk<'o> {
     pub fn refuse(&mut self, node: &Node, wanted: &str) {
         let message = format!("`{}` should be {wanted}, not {}", self.ledger.path(node), node.describe());
         self.problems.push(Problem::new(&BAD_VALUE, node.span, message).hint(format!("give it {wanted}")));
+    }
+
+    /// Says that the old file lacks something that has no default.
+    pub fn missing(&mut self, what: &str, why: &str) {
+        let problem = Problem::new(&BAD_VALUE, self.whole, format!("there is no `{what}` in the file"));
+        self.problems.push(problem.hint(why));
     }
 
     /// A whole number.

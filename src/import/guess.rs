@@ -55,7 +55,12 @@ fn guess(text: &str) -> Option<Guess> {
     if text.lines().any(|line| line.trim_start().starts_with("kind: TrainingJob")) {
         return Some(Guess::Ours);
     }
-    let theirs = if top("datasetPvc") {
+    let ks = |line: &str| ["ks generate openmpi", "ks param set"].iter().any(|command| line.contains(command));
+    let theirs = if top("framework") && (top("learners") || top("data_stores") || top("gpus")) {
+        System::Ffdl
+    } else if text.lines().any(ks) || top("image") && top("secret") && top("workers") {
+        System::KubeflowOpenmpi
+    } else if top("datasetPvc") {
         System::ElasticHorovod
     } else if top("worker") && (top("master") || top("driver")) {
         System::StableHorovod

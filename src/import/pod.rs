@@ -20,19 +20,12 @@ pub fn resources(desk: &mut Desk<'_>, node: &Node) -> u32 {
             let from = desk.ledger.path(&entry.value).to_owned();
             if Quantity::parse(&amount).is_none() {
                 desk.lose(&entry.value, "it is no quantity that khorovod reads; write it as 4, 500m or 16Gi");
-            } else if is_gpu(&entry.key) {
+            } else if is_gpu(&entry.key) || is_rdma(&entry.key) {
                 let Some(count) = desk.count(&entry.value) else { continue };
-                gpus = gpus.max(count);
-                desk.draft.put("spec.workers.gpus", gpus, &from);
-                if entry.key != "nvidia.com/gpu" {
-                    desk.draft.put("spec.workers.gpuResource", entry.key.as_str(), &from);
-                }
-                desk.ledger.settle(&entry.value, Verdict::Kept, "spec.workers.gpus", "");
-            } else if is_rdma(&entry.key) {
-                let Some(count) = desk.count(&entry.value) else { continue };
-                desk.draft.put("spec.workers.rdma", json!({"resource": entry.key, "count": count}), &from);
-                desk.profile("privileged", "RDMA devices need the capability IPC_LOCK");
-                desk.ledger.settle(&entry.value, Verdict::Kept, "spec.workers.rdma", "");
+                device(desk, &entry.key, count, &from);
+                let to = if is_gpu(&entry.key) { "spec.workers.gpus" } else { "spec.workers.rdma" };
+                gpus = gpus.max(if is_gpu(&entry.key) { count } else { 0 });
+                desk.ledger.settle(&entry.value, Verdict::Kept, to, "");
             } else {
                 plain[side].insert(entry.key.clone(), amount.into());
             }
@@ -76,6 +69,23 @@ fn amounts(desk: &mut Desk<'_>, node: &Node, [requests, limits]: [Map<String, Js
             desk.ledger.settle(&entry.value, verdict, &to, how);
         }
     }
+}
+
+/// GPUs or RDMA devices of a worker; whether `name` is either.
+pub fn device(desk: &mut Desk<'_>, name: &str, count: u32, from: &str) -> bool {
+    if is_gpu(name) {
+        desk.draft.put("spec.workers.gpus", count, from);
+        if name != "nvidia.com/gpu" {
+            desk.draft.put("spec.workers.gpuResource", name, from);
+        }
+        return true;
+    }
+    if is_rdma(name) {
+        desk.draft.put("spec.workers.rdma", json!({"resource": name, "count": count}), from);
+        desk.profile("privileged", "RDMA devices need the capability IPC_LOCK");
+        return true;
+    }
+    false
 }
 
 fn is_gpu(name: &str) -> bool {
