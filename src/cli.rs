@@ -3,6 +3,7 @@
 mod completions;
 mod explain;
 mod folder;
+mod import;
 mod init;
 mod input;
 mod keygen;
@@ -62,6 +63,7 @@ enum Command {
     PostRender(post_render::Args),
     Krm(krm::Args),
     Validate(validate::Args),
+    Import(import::Args),
     Init(init::Args),
     Explain(explain::Args),
     Schema(schema::Args),
@@ -96,6 +98,7 @@ pub fn main() -> ExitCode {
         Command::PostRender(args) => return post_render::run(&args, &screen),
         Command::Krm(args) => krm::run(&args, &screen),
         Command::Validate(args) => validate::run(args, &screen),
+        Command::Import(args) => import::run(args, &screen),
         Command::Init(args) => init::run(&args, &screen),
         Command::Explain(args) => explain::run(&args),
         Command::Schema(args) => schema::run(&args),

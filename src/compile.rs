@@ -57,7 +57,7 @@ fn named(file: runtime::File, run: &str) -> runtime::File {
 
 /// The entries of the job's own Secret; none where it has none.
 fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
-    let own = plan.uses_ssh() && plan.spec.ssh.secret.is_none();
+    let own = plan.brings_keys() && plan.spec.ssh.secret.is_none();
     let namespace = plan.spec.namespace.as_deref().unwrap_or_default();
     match keys {
         Keys::Seed(seed) if own => {

@@ -15,6 +15,7 @@
 
 mod compile;
 mod emit;
+pub mod import;
 mod objects;
 mod plan;
 pub mod problem;
@@ -335,7 +336,7 @@ fn plans(text: &Text, inputs: &Inputs) -> Result<Vec<plan::Plan>, Problems> {
 
 /// Every problem code there is.
 pub fn codes() -> impl Iterator<Item = &'static problem::Code> {
-    source::CODES.iter().copied().chain(spec::codes()).chain(compile::codes())
+    source::CODES.iter().copied().chain(spec::codes()).chain(compile::codes()).chain(import::codes())
 }
 
 /// An ssh Secret for `ssh.secret`, as YAML; its keys derive from the seed.

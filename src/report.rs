@@ -16,7 +16,7 @@ pub(crate) use rendered::{against_rendered, earlier};
 
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 use crate::spec::quantity::Quantity;
-use crate::spec::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
+use crate::spec::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Target, Volume, VolumeSource};
 
 /// What one job would run.
 #[derive(Debug, Clone, Serialize)]
@@ -212,12 +212,7 @@ impl Report {
             namespace: spec.namespace.clone(),
             run: plan.run.clone(),
             image: spec.image.reference.clone(),
-            shape: match plan.shape {
-                Shape::StatefulSet if plan.teams.len() > 1 => "a StatefulSet a group, and a launcher Job",
-                Shape::StatefulSet => "a StatefulSet of workers and a launcher Job",
-                Shape::IndexedJob => "one Indexed Job; index 0 launches",
-                Shape::Torchrun => "one Indexed Job of torchrun agents, without ssh",
-            },
+            shape: shape(plan),
             launcher: launcher(plan),
             launch: plan.launch.clone(),
             workers: teams(plan),
@@ -242,6 +237,24 @@ impl Report {
             notes: notes(plan),
             defaults: spec.defaults.iter().map(|(path, value)| Default { path, value: value.clone() }).collect(),
         }
+    }
+}
+
+fn shape(plan: &Plan) -> &'static str {
+    match (plan.spec.target, plan.shape) {
+        (Target::Plain | Target::Slurm, Shape::StatefulSet) if plan.teams.len() > 1 => {
+            "a StatefulSet a group, and a launcher Job"
+        }
+        (Target::Plain | Target::Slurm, Shape::StatefulSet) => "a StatefulSet of workers and a launcher Job",
+        (Target::Plain | Target::Slurm, Shape::IndexedJob) => "one Indexed Job; index 0 launches",
+        (Target::Plain | Target::Slurm, Shape::Torchrun) => "one Indexed Job of torchrun agents, without ssh",
+        (Target::MpiJob, _) => "an MPIJob, run by the MPI Operator",
+        (Target::TrainJob, Shape::StatefulSet) => "a TrainJob of a launcher and its workers, run by Kubeflow's Trainer",
+        (Target::TrainJob, _) => "a TrainJob of pods by index, run by Kubeflow's Trainer",
+        (Target::JobSet, Shape::StatefulSet) => "a JobSet of a launcher and its workers",
+        (Target::JobSet, _) => "a JobSet of pods by index",
+        (Target::Volcano, Shape::StatefulSet) => "a Volcano Job of a launcher and its workers",
+        (Target::Volcano, _) => "a Volcano Job of pods by index",
     }
 }
 
@@ -280,7 +293,7 @@ fn workers(plan: &Plan, team: &Team, first_rank: Option<u32>) -> Workers {
         replicas: team.replicas,
         slots: team.slots,
         gpus: group.gpus,
-        hosts: (team.host(0, &plan.spec.name), team.host(team.replicas.saturating_sub(1), &plan.spec.name)),
+        hosts: (team.host(0, &plan.service()), team.host(team.replicas.saturating_sub(1), &plan.service())),
         requests: amounts(&asked(&group.resources)),
         shm: group.shm.to_string(),
     }
@@ -417,6 +430,14 @@ fn release(plan: &Plan) -> String {
     let deadline = plan.spec.lifecycle.deadline;
     let deadline = deadline.map_or(String::new(), |seconds| format!(", or {} after the start", duration(seconds)));
     match plan.shape {
+        Shape::StatefulSet if plan.spec.target != Target::Plain && !plan.spec.lifecycle.keep => {
+            let ender = match plan.spec.target {
+                Target::MpiJob => "the MPI Operator",
+                Target::Volcano => "Volcano",
+                _ => "the JobSet controller",
+            };
+            format!("{ender} ends the workers when the launcher ends{deadline}; the {what} are free then")
+        }
         Shape::StatefulSet if plan.spec.lifecycle.keep => {
             format!("by hand: lifecycle.release is keep, so the {what} stay until you delete the job")
         }
@@ -461,14 +482,24 @@ fn notes(plan: &Plan) -> Vec<String> {
     if let Some(gang) = spec.scheduling.gang {
         let gang = if gang == Gang::Volcano { "Volcano" } else { "coscheduling" };
         notes.push(format!("gang: {gang} starts all pods together or none"));
+    } else if spec.target == Target::Volcano {
+        notes.push("gang: Volcano starts all pods together or none".to_owned());
     }
     if let Some(queue) = &spec.scheduling.kueue {
         notes.push(format!("Kueue: the job waits in the local queue {queue}"));
     } else if spec.scheduling.suspend {
-        notes.push("suspended: nothing starts until spec.suspend of the Job is false".to_owned());
+        let field = if spec.target == Target::MpiJob { "spec.runPolicy.suspend" } else { "spec.suspend" };
+        let kind = match spec.target {
+            Target::MpiJob => "MPIJob",
+            Target::TrainJob => "TrainJob",
+            Target::JobSet => "JobSet",
+            _ => "Job",
+        };
+        notes.push(format!("suspended: nothing starts until {field} of the {kind} is false"));
     }
     if plan.shape != Shape::Torchrun {
         notes.push(match &spec.ssh.secret {
+            None if !plan.brings_keys() => "ssh keys: one pair, made by the MPI Operator".to_owned(),
             Some(secret) => format!("ssh keys: the Secret {secret}, which must exist"),
             None => format!("ssh keys: the Secret {}-ssh, made with the job", spec.name),
         });

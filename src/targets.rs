@@ -1,9 +1,15 @@
 //! `Plan` → what a job becomes: plain Kubernetes objects, or what an operator or another scheduler takes in their
 //! place. One file a target.
 //!
-//! What a target cannot say was refused by the rules of the spec (`spec/rules/target.rs`), so nothing fails here.
+//! Pods run the same scripts everywhere, so that the same is asserted; what differs is who makes the pods, names them
+//! and ends them. What a target cannot say was refused by the rules of the spec (`spec/rules/target.rs`), so nothing
+//! fails here.
 
+mod job_set;
+mod mpi_job;
 mod slurm;
+mod train_job;
+mod volcano;
 
 use crate::objects::{self, Object};
 use crate::plan::Plan;
@@ -45,15 +51,25 @@ impl Made<'_> {
 
 /// What a plan whose run has its name becomes. `keys` are the entries of the ssh Secret; without any there is none.
 pub fn build<'a>(plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> Made<'a> {
-    match plan.spec.target {
-        Target::Slurm => Made::Text { kind: "sbatch", name: plan.spec.name.clone(), text: slurm::script(plan) },
-        Target::Plain | Target::MpiJob | Target::TrainJob | Target::JobSet | Target::Volcano => {
-            Made::Objects(objects::build(plan, files, keys))
-        }
+    if plan.spec.target == Target::Slurm {
+        return Made::Text { kind: "sbatch", name: plan.spec.name.clone(), text: slurm::script(plan) };
     }
+    Made::Objects(objects::build(plan, files, keys, workloads(plan, files)))
 }
 
 /// The name of a plan's run, which changes with whatever the target does not let anyone change in place.
 pub fn run_name(plan: &Plan, files: &[File]) -> String {
-    objects::run_name(plan, files)
+    objects::run_name(plan, files, workloads(plan, files))
+}
+
+/// What makes the pods.
+fn workloads<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
+    match plan.spec.target {
+        // For a batch job they only name the run.
+        Target::Plain | Target::Slurm => objects::workloads(plan, files),
+        Target::MpiJob => vec![mpi_job::build(plan, files)],
+        Target::JobSet => vec![job_set::build(plan, files)],
+        Target::TrainJob => train_job::build(plan, files),
+        Target::Volcano => vec![volcano::build(plan, files)],
+    }
 }

@@ -3,7 +3,7 @@
 //!
 //! A fixture's first comments may say how it is run:
 //! - `# args: --strict`: what stands behind `khorovod validate`; `render ...` takes its place, and so do
-//!   `post-render ...` and `krm ...`, which read it from standard input;
+//!   `import ...`, and `post-render ...` and `krm ...`, which read it from standard input;
 //! - `# also: CODE ...`: other codes that this mistake shows;
 //! - `# fill: N`: the word `FILL` stands for so many letters;
 //! - the word `BYTE` stands for one that is no UTF-8 text.
@@ -64,7 +64,7 @@ impl Fixture {
         fs::write(&file, self.bytes()).unwrap();
         std::os::unix::fs::symlink(folder().join("overlays"), place.path().join("overlays")).unwrap();
         let mut args = self.words("args");
-        if !matches!(args.first(), Some(&"render" | &"post-render" | &"krm")) {
+        if !matches!(args.first(), Some(&"render" | &"post-render" | &"krm" | &"import")) {
             args.insert(0, "validate");
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_khorovod"));

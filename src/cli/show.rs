@@ -54,6 +54,18 @@ impl Screen {
         }
     }
 
+    /// A page for a person, unless they asked for silence.
+    pub fn report(&self, page: &str) {
+        if !self.style.quiet {
+            self.plain(page);
+        }
+    }
+
+    /// A text as it is.
+    pub fn plain(&self, text: &str) {
+        self.write(text.trim_end());
+    }
+
     /// A stderr that is closed or full leaves nothing to say it with.
     fn write(&self, text: &str) {
         let mut stderr = AutoStream::new(io::stderr(), self.colour).lock();

@@ -9,7 +9,7 @@ use super::{keys, plan};
 use crate::objects;
 use crate::problem::{Problem, Problems, Severity, SourceId, Span, codes};
 use crate::source::{self, Kind, Node};
-use crate::spec::valid::LauncherKind;
+use crate::spec::valid::{LauncherKind, Target};
 use crate::spec::{self, Spec};
 use crate::{Inputs, Keys, Text, targets};
 
@@ -203,7 +203,9 @@ impl<'a> Stream<'a> {
     }
 
     fn check_keys(&mut self, job: &Job) {
-        let needs = job.spec.launcher.kind != LauncherKind::Torchrun && job.spec.ssh.secret.is_none();
+        // The MPI Operator makes keys itself, and Slurm needs none.
+        let brought = matches!(job.spec.target, Target::MpiJob | Target::Slurm) || job.spec.ssh.secret.is_some();
+        let needs = job.spec.launcher.kind != LauncherKind::Torchrun && !brought;
         if needs && matches!(self.inputs.keys, Keys::Missing) {
             let problem = Problem::new(&NO_KEYS, job.name, "there is nothing to make this job's ssh keys from");
             self.problems.push(problem.hint(
@@ -222,8 +224,13 @@ impl<'a> Stream<'a> {
         for (patch, target) in plan.spec.patches.iter().zip(&job.targets) {
             if !made.objects().iter().any(|object| objects::concerns(patch, object.kind, &object.metadata.name)) {
                 let problem = Problem::new(&UNUSED_PATCH, *target, "no object of this job takes the patch");
-                self.problems
-                    .push(problem.hint("names carry the run's, for which a pattern writes `*`: `mnist-*-worker`; `khorovod plan` lists the objects"));
+                let plain = plan.spec.target == Target::Plain;
+                let hint = "names carry the run's, for which a pattern writes `*`: `mnist-*-worker`; `khorovod plan` lists the objects";
+                let elsewhere = format!(
+                    "with `--target {0}` other kinds are rendered: `khorovod plan --target {0}` lists them",
+                    plan.spec.target.name()
+                );
+                self.problems.push(problem.hint(if plain { hint.to_owned() } else { elsewhere }));
             }
         }
     }

@@ -36,6 +36,10 @@ impl<'a> Map<'a> {
         self
     }
 
+    pub fn remove(&mut self, key: &str) {
+        self.0.retain(|(other, _)| other != key);
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -402,7 +402,7 @@ pub fn words(known: &[&str]) -> String {
 }
 
 /// An example as people write it on one line.
-fn flow(value: &Json) -> String {
+pub fn flow(value: &Json) -> String {
     let list = |items: Vec<String>| items.join(", ");
     match value {
         Json::String(text) => quoted(text),

@@ -47,7 +47,7 @@ pub fn lower(job: &raw::TrainingJob, target: Target) -> Spec {
 
     let launcher = launcher(body, &mut defaults);
     let scheduling = scheduling(body);
-    let controller = controller(body, &launcher, &scheduling, &mut defaults);
+    let controller = controller(body, target, &launcher, &scheduling, &mut defaults);
     if controller == Controller::Job || launcher.runs_ranks {
         // The launcher's pod is a worker.
         defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(path));
@@ -336,8 +336,16 @@ fn scheduling(body: &raw::Body) -> Scheduling {
     }
 }
 
-fn controller(body: &raw::Body, launcher: &Launcher, scheduling: &Scheduling, defaults: &mut Defaults) -> Controller {
+fn controller(
+    body: &raw::Body,
+    target: Target,
+    launcher: &Launcher,
+    scheduling: &Scheduling,
+    defaults: &mut Defaults,
+) -> Controller {
     let queued = scheduling.gang.is_some() || scheduling.kueue.is_some() || scheduling.suspend;
+    // Elsewhere a launcher and its workers are one workload, so a queue takes them whole.
+    let queued = queued && target == Target::Plain;
     let given = body.workers.as_ref().and_then(|workers| plain!(workers.controller));
     match (launcher.kind, queued) {
         (LauncherKind::Torchrun, _) => defaults.take("workers.controller", given, Controller::Job, &"Job (torchrun)"),

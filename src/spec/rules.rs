@@ -23,6 +23,8 @@ use super::valid::Spec;
 use crate::problem::{Code, Problem, Span};
 use crate::source::Node;
 
+pub use environment::looks_secret;
+
 /// What a rule looks at: what was written, where, and what it means.
 pub struct Case<'a> {
     pub document: &'a Node,

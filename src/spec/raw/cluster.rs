@@ -303,5 +303,9 @@ choice! {
         "StatefulSet" => "StatefulSet", "The workers.";
         "Job" => "Job", "The launcher, or the whole job.";
         "PodMonitor" => "PodMonitor", "What Prometheus scrapes.";
+        "MPIJob" => "MPIJob", "The job, for the target mpijob.";
+        "JobSet" => "JobSet", "The job, for the target jobset.";
+        "TrainingRuntime" => "TrainingRuntime", "The pods, for the target trainjob.";
+        "TrainJob" => "TrainJob", "The job, for the target trainjob.";
     }
 }

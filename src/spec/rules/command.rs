@@ -4,7 +4,7 @@ use super::{Case, key};
 use crate::problem::{Problem, Span, codes};
 use crate::source::{Kind, Node};
 use crate::spec::field::nearest;
-use crate::spec::valid::{LauncherKind, Mpi};
+use crate::spec::valid::{Gang, LauncherKind, Mpi, Target};
 
 codes! {
     /// Nothing to run
@@ -318,7 +318,7 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
         ),
         field(
             scheduling.and_then(|at| key(at.queue.as_ref())),
-            spec.scheduling.gang == Some(crate::spec::valid::Gang::Volcano),
+            spec.scheduling.gang == Some(Gang::Volcano) || spec.target == Target::Volcano,
             "scheduling.queue",
             "`scheduling.gang: volcano`; for Kueue use `kueue`",
         ),

@@ -121,7 +121,20 @@ fn misspelt_prefix(name: &str) -> &'static [&'static str] {
     }
 }
 
-fn secret(name: &str, value: &str, span: Span, problems: &mut Vec<Problem>) {
+/// What a variable gives away.
+enum Gives {
+    Key,
+    Token,
+    /// Its name sounds like it.
+    Maybe,
+}
+
+/// Whether a variable's value belongs in a Secret.
+pub fn looks_secret(name: &str, value: &str) -> bool {
+    gives(name, value).is_some()
+}
+
+fn gives(name: &str, value: &str) -> Option<Gives> {
     const STARTS: &[(&str, usize)] = &[
         ("AKIA", 20),
         ("ASIA", 20),
@@ -140,30 +153,35 @@ fn secret(name: &str, value: &str, span: Span, problems: &mut Vec<Problem>) {
         ("eyJ", 60),
         ("dckr_pat_", 20),
     ];
-    let token = STARTS.iter().any(|(start, length)| {
+    if value.contains("PRIVATE KEY-----") {
+        return Some(Gives::Key);
+    }
+    if STARTS.iter().any(|(start, length)| {
         value.starts_with(start) && value.len() >= *length && !value.contains(char::is_whitespace)
-    });
-    let key = name.to_lowercase().replace('_', "-");
-    let hint = format!("make a Secret and write `{name}: {{secret: my-secret, key: {key}}}`");
-    if value.contains("PRIVATE KEY-----") || token {
-        let what = if token { "an access token" } else { "a private key" };
-        let message = format!("the value of `{name}` looks like {what}");
-        return problems.push(Problem::new(&SECRET_IN_ENV, span, message).hint(hint));
+    }) {
+        return Some(Gives::Token);
     }
     let upper = name.to_uppercase();
     let sounds =
         ["PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIALS"];
     let about =
         ["_FILE", "_PATH", "_DIR", "_URL", "TOKENIZERS_", "_TOKENS", "_LENGTH", "_COUNT", "MAX_", "NUM_", "TOKENIZER"];
-    if !value.is_empty()
+    let maybe = !value.is_empty()
         && sounds.iter().any(|word| upper.contains(word))
-        && !about.iter().any(|word| upper.contains(word))
-    {
-        problems.push(
-            Problem::new(&PASSWORD_IN_ENV, span, format!("`{name}` sounds like a secret, and its value stands here"))
-                .hint(hint),
-        );
-    }
+        && !about.iter().any(|word| upper.contains(word));
+    maybe.then_some(Gives::Maybe)
+}
+
+fn secret(name: &str, value: &str, span: Span, problems: &mut Vec<Problem>) {
+    let (code, message) = match gives(name, value) {
+        None => return,
+        Some(Gives::Key) => (&SECRET_IN_ENV, format!("the value of `{name}` looks like a private key")),
+        Some(Gives::Token) => (&SECRET_IN_ENV, format!("the value of `{name}` looks like an access token")),
+        Some(Gives::Maybe) => (&PASSWORD_IN_ENV, format!("`{name}` sounds like a secret, and its value stands here")),
+    };
+    let key = name.to_lowercase().replace('_', "-");
+    let hint = format!("make a Secret and write `{name}: {{secret: my-secret, key: {key}}}`");
+    problems.push(Problem::new(code, span, message).hint(hint));
 }
 
 fn knobs(case: &Case<'_>, problems: &mut Vec<Problem>) {

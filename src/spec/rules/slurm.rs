@@ -1,6 +1,6 @@
 //! What a Slurm job cannot be told, and what it has no use for.
 
-use super::target::refuse;
+use super::target::TARGET_CANNOT;
 use super::{Case, key};
 use crate::problem::{Problem, Span, codes};
 use crate::spec::raw::{EnvValue, Image};
@@ -28,6 +28,10 @@ codes! {
 
 /// What stands in pods only.
 const POD_PATHS: &[&str] = &["/horovod/generated", "/kubeflow/openmpi/", "/etc/khorovod"];
+
+fn refuse(span: Span, message: &str, hint: &str, problems: &mut Vec<Problem>) {
+    problems.push(Problem::new(&TARGET_CANNOT, span, message).hint(hint));
+}
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     workers(case, problems);
@@ -73,7 +77,7 @@ fn launcher(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let (Some(srun), Some(args)) = (srun, raw.and_then(|at| at.args.as_ref()))
         && kind == LauncherKind::Mpirun
     {
-        let problem = Problem::new(&super::target::TARGET_CANNOT, args.key, "`launcher.args` are mpirun's, and `slurm.srun` starts the ranks");
+        let problem = Problem::new(&TARGET_CANNOT, args.key, "`launcher.args` are mpirun's, and `slurm.srun` starts the ranks");
         problems.push(problem.and(srun.key, "srun is chosen here").hint("remove one of the two; options of srun stand in `slurm.srun.args`"));
     }
     let by_srun = matches!(kind, LauncherKind::Mpirun | LauncherKind::Torchrun);

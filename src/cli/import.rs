@@ -1,0 +1,165 @@
+//! `khorovod import`: another system's file in, a TrainingJob and a report of every field out.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use khorovod::import::{self, Imported, Options, System};
+use khorovod::{Text, show};
+
+use super::show::Screen;
+use super::{Failure, Outcome, input, output};
+
+/// Make a TrainingJob of another system's file
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Systems:\n  \
+    stable-horovod    values of the chart stable/horovod, or of docker/helm in Horovod's repository\n  \
+    elastic-horovod   values of the elastic Horovod chart\n  \
+    kubeflow-openmpi  parameters of Kubeflow's openmpi component, or the `ks` lines that set them\n  \
+    ffdl              an FfDL manifest, and the folder of code beside it\n\n\
+    Examples:\n  \
+    helm get values mnist | khorovod import stable-horovod --name mnist > job.yaml\n  \
+    khorovod import stable-horovod --set worker.number=8 values.yaml\n  \
+    khorovod import elastic-horovod --command \"horovodrun -np 4 --min-np 2 --max-np 8 …\" values.yaml\n  \
+    khorovod import ffdl manifest.yml code/ > job.yaml\n  \
+    khorovod import stable-horovod --format json values.yaml 2> report.json > job.yaml\n\n\
+    The job goes to standard output; what became of every field (kept, changed, lost) to standard error. Secrets that\n\
+    were written in the old file are documents of their own behind the job, or in the file of --secrets.")]
+pub struct Args {
+    /// The system to come from
+    #[arg(value_name = "SYSTEM", value_parser = system)]
+    system: System,
+    /// Its files; later ones go over earlier ones; `-` is standard input
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The job's name. Default: what the file calls it, or the system's own
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Put the job into this namespace
+    #[arg(short, long, value_name = "NAME")]
+    namespace: Option<String>,
+    /// The image, where the old system had none or another is wanted
+    #[arg(long, value_name = "IMAGE")]
+    image: Option<String>,
+    /// The launch line that was typed by hand into a pod, or into a login shell
+    #[arg(long, value_name = "LINE")]
+    command: Option<String>,
+    /// Set one of the old values, as `helm --set` does (repeatable)
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<String>,
+    /// How to show what became of each field
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+    /// Write the job to FILE
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write Secrets to FILE, which only you may read
+    #[arg(long, value_name = "FILE")]
+    secrets: Option<PathBuf>,
+    /// Fail where a field is lost
+    #[arg(long)]
+    strict: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// A line a field
+    Human,
+    /// One JSON document
+    Json,
+}
+
+fn system(name: &str) -> Result<System, String> {
+    let known = || System::ALL.iter().map(|system| system.name()).collect::<Vec<_>>().join(", ");
+    System::ALL.iter().copied().find(|system| system.name() == name).ok_or_else(|| format!("there are {}", known()))
+}
+
+pub fn run(args: Args, screen: &Screen) -> Outcome {
+    let (texts, code) = texts(&args)?;
+    let options = Options {
+        code,
+        name: args.name,
+        namespace: args.namespace,
+        image: args.image,
+        command: args.command,
+        sets: args.sets,
+    };
+    let imported = import::import(args.system, &texts, &options).map_err(|problems| {
+        screen.problems([&problems]);
+        Failure::Problems
+    })?;
+    screen.problems([&imported.warnings]);
+    match args.format {
+        Format::Human => screen.report(&show::import(&imported)),
+        Format::Json => screen.plain(&show::import_json(&imported)),
+    }
+    let lost = imported.fields.iter().filter(|field| field.verdict == "lost").count();
+    if args.strict && lost > 0 {
+        screen.error(&format!("{lost} fields are lost, and --strict takes none"));
+        return Err(Failure::Problems);
+    }
+    write(&imported, args.output.as_deref(), args.secrets.as_deref())
+}
+
+/// The files, and those of a folder of code.
+fn texts(args: &Args) -> Result<(Vec<Text>, Vec<(String, String)>), Failure> {
+    if args.files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Failure::Usage("standard input (`-`) can be read only once".to_owned()));
+    }
+    let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| path.is_dir());
+    let code = match folders.as_slice() {
+        [] => Vec::new(),
+        [folder] if args.system == System::Ffdl => code(folder, &files)?,
+        [folder, ..] => return Err(Failure::Usage(format!("{} is a folder; name files", folder.display()))),
+    };
+    if !files.is_empty() {
+        let texts: Result<Vec<Text>, Failure> = files.iter().map(|path| input::read(path)).collect();
+        return Ok((texts?, code));
+    }
+    if io::stdin().is_terminal() {
+        return Err(Failure::Usage(format!("name the file: {}", args.system.about())));
+    }
+    Ok((vec![input::read(Path::new("-"))?], code))
+}
+
+/// The files of a folder of code but the manifest itself. What the spec cannot hold is told, not left out.
+fn code(folder: &Path, manifests: &[&PathBuf]) -> Result<Vec<(String, String)>, Failure> {
+    let failed =
+        |error: &io::Error| Failure::File(format!("cannot read {}: {}", folder.display(), output::reason(error)));
+    let entries: Result<Vec<_>, _> = fs::read_dir(folder).map_err(|error| failed(&error))?.collect();
+    let mut paths: Vec<PathBuf> = entries.map_err(|error| failed(&error))?.iter().map(fs::DirEntry::path).collect();
+    paths.sort();
+    let same = |one: &Path, other: &Path| fs::canonicalize(one).ok() == fs::canonicalize(other).ok();
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    paths.retain(|path| !manifests.iter().any(|manifest| same(manifest, path)));
+    paths.retain(|path| {
+        !name(path).starts_with('.') && !name(path).starts_with("manifest") && name(path) != "__pycache__"
+    });
+    let mut code = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let message = "a spec holds files, no folders: build the code into the image and leave the folder away";
+            return Err(Failure::Usage(format!("{} is a folder in the code; {message}", path.display())));
+        }
+        code.push((name(&path), input::read(&path)?.text));
+    }
+    Ok(code)
+}
+
+/// The Secrets first: a job without them would wait for ever.
+fn write(imported: &Imported, to: Option<&Path>, secrets: Option<&Path>) -> Outcome {
+    let apart = secrets.filter(|_| !imported.secrets.is_empty());
+    let job = match apart {
+        Some(_) => imported.job.clone(),
+        None => format!("{}{}", imported.job, imported.secrets),
+    };
+    if let Some(path) = apart {
+        let text = imported.secrets.strip_prefix("---\n").unwrap_or(&imported.secrets);
+        output::file(path, text, true)?;
+    }
+    let private = apart.is_none() && !imported.secrets.is_empty();
+    match to {
+        Some(path) if path.as_os_str() != "-" => output::file(path, &job, private),
+        _ => output::stdout(&job),
+    }
+}

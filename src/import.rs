@@ -1,0 +1,237 @@
+//! Another system's file → a TrainingJob that says the same, and what became of every field of that file.
+//!
+//! A second compiler beside the first: it ends where that begins, with the text of a spec. Each system is one file here;
+//! it takes the old file's values from the [ledger], where each must get its verdict, and puts fields into the
+//! [draft].
+
+mod chart;
+mod command;
+mod desk;
+mod draft;
+mod ffdl;
+mod guess;
+mod launch;
+mod ledger;
+mod openmpi;
+mod options;
+mod params;
+mod pod;
+mod words;
+
+use crate::problem::{Code, Problem, Problems, Severity, Sources, Span, codes};
+use crate::source::{self, Kind, Node};
+use crate::{Inputs, Keys, Text, compile};
+use desk::Desk;
+
+pub use ledger::Verdict;
+
+codes! {
+    /// The file is of another system
+    ///
+    /// `khorovod import` is told which system a file is from, and this one looks like another's. The hint names the
+    /// command for it.
+    Error OTHER_SYSTEM = "import-other-system";
+
+    /// The file is a template
+    ///
+    /// What stands in `{{ … }}` is known only to the program that fills it in. Import what it makes: `helm get values
+    /// RELEASE`, `helm template`, `ks show`.
+    Error TEMPLATE = "import-template";
+
+    /// The file says nothing
+    ///
+    /// There is nothing in it that a job could be made of.
+    Error NOTHING = "import-nothing";
+
+    /// A value that the old system would not take
+    ///
+    /// A number of workers that is no number, a map where a list belongs. The job would be a guess; mend the old file.
+    Error BAD_VALUE = "import-bad-value";
+}
+
+/// A system to come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    /// The chart stable/horovod, and `docker/helm` in Horovod's repository after it.
+    StableHorovod,
+    /// The chart of the elastic tutorial, which descends from those.
+    ElasticHorovod,
+    /// Kubeflow's openmpi component for ksonnet.
+    KubeflowOpenmpi,
+    /// FfDL, the Fabric for Deep Learning.
+    Ffdl,
+}
+
+impl System {
+    /// Every system.
+    pub const ALL: &[Self] = &[Self::StableHorovod, Self::ElasticHorovod, Self::KubeflowOpenmpi, Self::Ffdl];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::StableHorovod => "stable-horovod",
+            Self::ElasticHorovod => "elastic-horovod",
+            Self::KubeflowOpenmpi => "kubeflow-openmpi",
+            Self::Ffdl => "ffdl",
+        }
+    }
+
+    /// What its files are.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::StableHorovod => "values of the chart stable/horovod, or of docker/helm in Horovod's repository",
+            Self::ElasticHorovod => "values of the elastic Horovod chart",
+            Self::KubeflowOpenmpi => "parameters of Kubeflow's openmpi component, or the `ks` lines that set them",
+            Self::Ffdl => "an FfDL manifest",
+        }
+    }
+}
+
+/// What the old file does not say.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The job's name. Default: what the file calls it, or the system.
+    pub name: Option<String>,
+    /// Its namespace.
+    pub namespace: Option<String>,
+    /// The image, where the old system had none or another is wanted.
+    pub image: Option<String>,
+    /// The line that was typed by hand into the launcher's pod.
+    pub command: Option<String>,
+    /// Files of a folder of code that belongs to the old file, by name.
+    pub code: Vec<(String, String)>,
+    /// `PATH=VALUE` settings over the old values, as `helm --set` takes them.
+    pub sets: Vec<String>,
+}
+
+/// A field of the old file, and what became of it.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Field {
+    /// `worker.image.tag`.
+    pub path: String,
+    /// The file it stands in, or the option: `--set worker.number=8`.
+    pub file: String,
+    /// Where it stands there.
+    pub line: usize,
+    /// `kept`, `changed` or `lost`.
+    pub verdict: &'static str,
+    /// Fields of the new spec.
+    pub to: Vec<String>,
+    /// How it changed, or why it is lost and what to do.
+    pub note: String,
+}
+
+/// What an old file becomes.
+#[derive(Debug)]
+pub struct Imported {
+    /// The TrainingJob, with comments.
+    pub job: String,
+    /// Secrets that were written in the old file, as documents of their own; empty where there were none.
+    pub secrets: String,
+    /// Every field of the old file, in its order.
+    pub fields: Vec<Field>,
+    /// What there is to say of the new job; no errors.
+    pub warnings: Problems,
+}
+
+/// See [`crate::import`].
+pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Imported, Problems> {
+    let mut found = Problems::default();
+    for text in texts {
+        let source = found.sources.add(&text.name, text.text.clone());
+        guess::check(system, text, Span { source, start: 0, end: text.text.len() }, &mut found.list);
+    }
+    let mut desk = Desk::new(options);
+    if let Some(line) = &options.command {
+        let source = found.sources.add("--command", line.clone());
+        desk.typed = Some((line.clone(), Span { source, start: 0, end: line.len() }));
+    }
+    if !found.any_error()
+        && let Some(values) = values(system, texts, options, &mut found)
+    {
+        desk.ledger.enter(&values);
+        desk.whole = values.span;
+        match system {
+            System::StableHorovod | System::ElasticHorovod => chart::read(system, &values, &mut desk),
+            System::KubeflowOpenmpi => openmpi::read(&values, &mut desk),
+            System::Ffdl => ffdl::read(&values, &mut desk),
+        }
+    }
+    found.list.append(&mut desk.problems);
+    if found.any_error() {
+        return Err(found);
+    }
+    let (job, secrets, rows) = desk.close(system, texts);
+    let warnings = sound(&job)?;
+    let fields = rows.into_iter().map(|row| field(row, &found.sources)).collect();
+    Ok(Imported { job, secrets, fields, warnings })
+}
+
+/// The texts as one tree, later ones laid over earlier ones as Helm does, settings last.
+fn values(system: System, texts: &[Text], options: &Options, found: &mut Problems) -> Option<Node> {
+    let mut whole: Option<Node> = None;
+    let sets: Vec<Text> =
+        options.sets.iter().map(|set| Text { name: format!("--set {set}"), text: set.clone() }).collect();
+    for (index, text) in texts.iter().enumerate() {
+        let source = u32::try_from(index).unwrap_or(u32::MAX);
+        let span = Span { source, start: 0, end: text.text.len() };
+        let read = match system {
+            System::KubeflowOpenmpi => Ok(params::read(&text.text, span, &mut found.list)),
+            _ => source::parse(&text.text, span, &mut found.list),
+        };
+        match read {
+            Ok(Some(node)) if matches!(node.kind, Kind::Map(_)) => match &mut whole {
+                Some(whole) => source::merge(whole, node),
+                None => whole = Some(node),
+            },
+            Ok(Some(node)) => {
+                let message = format!("{} is {}, not a map of values", text.name, node.describe());
+                found
+                    .list
+                    .push(Problem::new(&BAD_VALUE, node.span, message).hint("give the file that holds the values"));
+            }
+            Ok(None) | Err(()) => {}
+        }
+    }
+    let empty = || Node { span: Span::default(), kind: Kind::Map(Vec::new()) };
+    let mut whole = whole.unwrap_or_else(empty);
+    for set in sets {
+        let source = found.sources.add(&set.name, set.text.clone());
+        lay(&mut whole, &set.text, source, &mut found.list);
+    }
+    (!found.any_error()).then_some(whole)
+}
+
+/// Lays one `PATH=VALUE` over the values.
+fn lay(whole: &mut Node, set: &str, source: u32, problems: &mut Vec<Problem>) {
+    let Some((path, value)) = set.split_once('=') else {
+        let span = Span { source, start: 0, end: set.len() };
+        return problems
+            .push(Problem::new(&BAD_VALUE, span, "`--set` takes PATH=VALUE").hint("write `--set worker.number=8`"));
+    };
+    let at = Span { source, start: 0, end: path.len() };
+    let behind = Span { source, start: path.len() + 1, end: set.len() };
+    let Ok(node) = source::parse(value, behind, problems) else { return };
+    let node = node.unwrap_or(Node { span: behind, kind: Kind::Scalar { text: String::new(), plain: false } });
+    if let Err(why) = source::set(whole, path, at, node) {
+        problems.push(Problem::new(&BAD_VALUE, at, why).hint("write a path such as `worker.image.tag`"));
+    }
+}
+
+/// The new job is read as any other; what is wrong with it stops the import, for nobody wrote it by hand.
+fn sound(job: &str) -> Result<Problems, Problems> {
+    let text = Text { name: "the imported job".to_owned(), text: job.to_owned() };
+    let found = compile::check(&text, &Inputs { keys: Keys::Masked, ..Inputs::default() });
+    if found.list.iter().any(|problem| problem.severity == Severity::Error) { Err(found) } else { Ok(found) }
+}
+
+fn field(row: ledger::Row, sources: &Sources) -> Field {
+    let file = sources.get(row.span.source).map_or_else(String::new, |source| source.name.clone());
+    let verdict = row.verdict.unwrap_or(Verdict::Lost).word();
+    Field { path: row.path, file, line: sources.position(row.span).line, verdict, to: row.to, note: row.note }
+}
+
+/// Every problem code of the importers.
+pub fn codes() -> impl Iterator<Item = &'static Code> {
+    CODES.iter().copied()
+}

@@ -1,0 +1,341 @@
+//! A launch command as people type it, taken apart: which launcher, how many ranks, what reaches them, and the program
+//! alone.
+
+use serde_json::{Value as Json, json};
+
+use super::ledger::Verdict;
+use super::options::{self, Meaning};
+use super::words::{Word, words};
+
+/// What a line turns out to be.
+#[derive(Debug)]
+pub enum Line {
+    /// One launcher that starts one program.
+    Launch(Box<Launch>),
+    /// More than that, or something else: it runs as it stands. Why, for the report.
+    Script(String),
+}
+
+/// A launcher's line taken apart.
+#[derive(Debug, Default)]
+pub struct Launch {
+    /// `launcher.kind`.
+    pub kind: &'static str,
+    /// Its number of ranks, and the bounds of an elastic one.
+    pub np: Option<u32>,
+    pub min_np: Option<u32>,
+    pub max_np: Option<u32>,
+    /// Ranks a host.
+    pub per_host: Option<u32>,
+    /// Hosts, where the line counts them.
+    pub hosts: Option<(u32, u32)>,
+    /// Fields of the spec that options stand for.
+    pub fields: Vec<(&'static str, Json)>,
+    /// Environment variables it sets for ranks.
+    pub env: Vec<(String, String)>,
+    /// Whether the program is a python module, or needs no python.
+    pub module: bool,
+    pub whole: bool,
+    /// Options that stay options of the launcher.
+    pub args: Vec<String>,
+    /// What the ranks run: words, or a text for `bash -c`.
+    pub program: Json,
+    /// Every option, and what became of it.
+    pub notes: Vec<Note>,
+}
+
+/// What became of an option.
+#[derive(Debug, Clone)]
+pub struct Note {
+    /// `-np 4`.
+    pub option: String,
+    pub verdict: Verdict,
+    pub to: &'static str,
+    pub why: &'static str,
+}
+
+/// Takes a line apart.
+pub fn read(line: &str) -> Line {
+    let Some(words) = words(line) else {
+        return Line::Script("it takes a shell to run it".to_owned());
+    };
+    let assignments = words.iter().take_while(|word| assignment(word).is_some()).count();
+    let (before, rest) = words.split_at(assignments);
+    let Some((kind, skip)) = options::launcher(rest) else {
+        return Line::Script("no launcher starts it: it ran once".to_owned());
+    };
+    let mut launch = Launch { kind, ..Launch::default() };
+    for word in before {
+        let Some((name, value)) = assignment(word) else { continue };
+        if word.expands {
+            return Line::Script(format!("`{}` needs a shell", word.text));
+        }
+        launch.note(&word.text, Verdict::Kept, "spec.env", "");
+        launch.env.push((name.to_owned(), value.to_owned()));
+    }
+    match launch.take(line, &rest[skip..]) {
+        Ok(()) => Line::Launch(Box::new(launch)),
+        Err(why) => Line::Script(why),
+    }
+}
+
+/// What a line that is a program alone runs: words, or a text for `bash -c`.
+pub fn program(line: &str) -> Json {
+    match words(line) {
+        Some(words) if !words.is_empty() => program_of(line, &words),
+        _ => Json::from(line.trim()),
+    }
+}
+
+fn program_of(line: &str, words: &[Word]) -> Json {
+    let shells = ["sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];
+    if let [shell, dash, script] = words
+        && shells.contains(&&*shell.text)
+        && dash.text == "-c"
+        && !script.expands
+    {
+        return Json::from(script.text.trim());
+    }
+    if words.iter().any(|word| word.expands) || words.iter().any(|word| assignment(word).is_some() && word == &words[0])
+    {
+        let (first, last) = (&words[0], &words[words.len() - 1]);
+        return Json::from(line[first.place.start..last.place.end].trim());
+    }
+    json!(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>())
+}
+
+/// `NAME=value` at the head of a command.
+fn assignment(word: &Word) -> Option<(&str, &str)> {
+    let (name, value) = word.text.split_once('=')?;
+    let mut bytes = name.bytes();
+    let first = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
+    (first && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')).then_some((name, value))
+}
+
+impl Launch {
+    fn note(&mut self, option: &str, verdict: Verdict, to: &'static str, why: &'static str) {
+        self.notes.push(Note { option: option.to_owned(), verdict, to, why });
+    }
+
+    /// Takes the options before the program, and the program.
+    fn take(&mut self, line: &str, mut words: &[Word]) -> Result<(), String> {
+        while let Some((word, rest)) = words.split_first() {
+            if word.expands {
+                return Err(format!("`{}` needs a shell", word.text));
+            }
+            if !word.text.starts_with('-') || word.text == "--" {
+                break;
+            }
+            words = self.option(word, rest)?;
+        }
+        if words.first().is_some_and(|word| word.text == "--") {
+            words = &words[1..];
+        }
+        if words.is_empty() {
+            return Err("there is no program behind the launcher's options".to_owned());
+        }
+        if words.iter().any(|word| word.text == ":") {
+            return Err("it starts several programs at once".to_owned());
+        }
+        self.program = self.python(program_of(line, words));
+        Ok(())
+    }
+
+    /// torchrun and deepspeed put python before a script; with ours the program is whole.
+    fn python(&self, program: Json) -> Json {
+        if self.whole || !matches!(self.kind, "torchrun" | "deepspeed") {
+            return program;
+        }
+        let before: &[&str] = if self.module { &["python", "-u", "-m"] } else { &["python", "-u"] };
+        match program {
+            Json::Array(words) => before.iter().map(|word| Json::from(*word)).chain(words).collect(),
+            Json::String(text) => Json::from(format!("{} {text}", before.join(" "))),
+            other => other,
+        }
+    }
+
+    /// Deals with one option; what follows it.
+    fn option<'w>(&mut self, word: &Word, rest: &'w [Word]) -> Result<&'w [Word], String> {
+        let unknown =
+            || format!("the option `{}` is not known here, so neither is where the program begins", word.text);
+        let (name, inline) = match word.text.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+            _ => (word.text.as_str(), None),
+        };
+        let (count, meaning) = options::find(self.kind, name).ok_or_else(unknown)?;
+        let count = if inline.is_some() { 0 } else { count };
+        if rest.len() < count {
+            return Err(format!("`{}` lacks its value", word.text));
+        }
+        let (values, rest) = rest.split_at(count);
+        if let Some(value) = values.iter().find(|value| value.expands) {
+            return Err(format!("`{}` needs a shell", value.text));
+        }
+        let values: Vec<&str> = inline.into_iter().chain(values.iter().map(|value| value.text.as_str())).collect();
+        let said = std::iter::once(if inline.is_some() { name } else { &*word.text }).chain(values.iter().copied());
+        let said: Vec<&str> = said.collect();
+        self.apply(meaning, &values, &said, &word.text)?;
+        Ok(rest)
+    }
+
+    fn apply(&mut self, meaning: Meaning, values: &[&str], said: &[&str], word: &str) -> Result<(), String> {
+        let option = said.join(" ");
+        let first = values.first().copied().unwrap_or_default();
+        let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{option}` is no number"));
+        let (verdict, to, why) = match meaning {
+            Meaning::Ranks => {
+                self.np = Some(number(first)?);
+                (Verdict::Kept, "spec.workers", "")
+            }
+            Meaning::MinRanks => {
+                self.min_np = Some(number(first)?);
+                (Verdict::Kept, "spec.elastic.minWorkers", "")
+            }
+            Meaning::MaxRanks => {
+                self.max_np = Some(number(first)?);
+                (Verdict::Kept, "spec.elastic.maxWorkers", "")
+            }
+            Meaning::PerHost => {
+                self.per_host = Some(number(first)?);
+                (Verdict::Kept, "spec.workers.slots", "")
+            }
+            Meaning::Hosts => {
+                let (low, high) = first.split_once(':').unwrap_or((first, first));
+                self.hosts = Some((number(low)?, number(high)?));
+                (Verdict::Kept, "spec.workers.replicas", "")
+            }
+            Meaning::Field(field, read) => {
+                let value = read(values).ok_or_else(|| format!("`{option}` is not understood"))?;
+                self.fields.push((field, value));
+                (Verdict::Kept, field, "")
+            }
+            Meaning::Pair => {
+                let value = values.get(1).copied().unwrap_or_default();
+                self.env.push((first.to_owned(), value.to_owned()));
+                (Verdict::Kept, "spec.env", "")
+            }
+            Meaning::Module => {
+                self.module = true;
+                (Verdict::Kept, "spec.command", "")
+            }
+            Meaning::Whole => {
+                self.whole = true;
+                (Verdict::Kept, "spec.command", "")
+            }
+            Meaning::Export => self.export(first),
+            Meaning::Mca => self.mca(values),
+            Meaning::MpiArgs => return self.mpi_args(first, &option),
+            Meaning::Ours(why) => (Verdict::Kept, "", why),
+            Meaning::Gone(why) => (Verdict::Lost, "", why),
+            Meaning::Stays => {
+                let whole = word.starts_with("--") && word.contains('=');
+                self.args.extend(if whole { vec![word.to_owned()] } else { owned(said) });
+                (Verdict::Kept, "spec.launcher.args", "")
+            }
+        };
+        self.note(&option, verdict, to, why);
+        Ok(())
+    }
+
+    /// `-x NAME=value`, or `-x NAME` for what is in the environment already.
+    fn export(&mut self, values: &str) -> (Verdict, &'static str, &'static str) {
+        let before = self.env.len();
+        let pairs = values.split(',').filter_map(|value| value.split_once('='));
+        self.env.extend(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        match self.env.len() > before {
+            true => (Verdict::Kept, "spec.env", ""),
+            false => (Verdict::Kept, "", "every rank has the environment of its pod"),
+        }
+    }
+
+    /// `--mca NAME VALUE`.
+    fn mca(&mut self, values: &[&str]) -> (Verdict, &'static str, &'static str) {
+        match values.first().copied().unwrap_or_default() {
+            "orte_keep_fqdn_hostnames"
+            | "plm_rsh_no_tree_spawn"
+            | "plm_rsh_num_concurrent"
+            | "orte_default_hostfile" => (Verdict::Kept, "", "khorovod sets it"),
+            "plm_rsh_agent" | "plm_rsh_args" => {
+                (Verdict::Lost, "", "khorovod's own ssh verifies host keys; its port is spec.ssh.port")
+            }
+            _ => {
+                self.args.push("--mca".to_owned());
+                self.args.extend(owned(values));
+                (Verdict::Kept, "spec.launcher.args", "")
+            }
+        }
+    }
+
+    /// `--mpi-args "…"` of horovodrun: mpirun's options in it are looked at one by one.
+    fn mpi_args(&mut self, text: &str, option: &str) -> Result<(), String> {
+        let inner = words(text).ok_or_else(|| format!("`{option}` needs a shell"))?;
+        let mut theirs = Launch { kind: "mpirun", ..Launch::default() };
+        let mut rest: &[Word] = &inner;
+        while let Some((word, more)) = rest.split_first() {
+            rest = theirs.option(word, more)?;
+        }
+        self.env.append(&mut theirs.env);
+        for note in &mut theirs.notes {
+            note.option.insert_str(0, "--mpi-args ");
+        }
+        self.notes.append(&mut theirs.notes);
+        if !theirs.args.is_empty() {
+            self.args.push(format!("--mpi-args={}", theirs.args.join(" ")));
+        }
+        Ok(())
+    }
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(line: &str) -> Launch {
+        match read(line) {
+            Line::Launch(launch) => *launch,
+            Line::Script(why) => panic!("{line}: {why}"),
+        }
+    }
+
+    #[test]
+    fn lines_as_the_old_systems_have_them() {
+        let line = "mpiexec -np 32 --hostfile /kubeflow/openmpi/assets/hostfile --allow-run-as-root --display-map \
+                    -mca btl_tcp_if_exclude lo,docker0 --mca plm_rsh_no_tree_spawn 1 -bind-to none -map-by slot -mca pml ob1 \
+                    sh -c 'NCCL_DEBUG=INFO python3.6 /x.py --use_fp16'";
+        let found = launch(line);
+        assert_eq!((found.kind, found.np), ("mpirun", Some(32)));
+        assert_eq!(found.program, json!("NCCL_DEBUG=INFO python3.6 /x.py --use_fp16"));
+        let args = "--display-map --mca btl_tcp_if_exclude lo,docker0 -bind-to none -map-by slot --mca pml ob1";
+        assert_eq!(found.args.join(" "), args);
+        let found =
+            launch("torchrun --nnodes=1:4 --nproc-per-node 8 --max-restarts=3 --rdzv-backend=c10d train.py --lr $LR");
+        assert_eq!((found.kind, found.hosts, found.per_host), ("torchrun", Some((1, 4)), Some(8)));
+        assert_eq!(found.program, json!("python -u train.py --lr $LR"));
+        let found = launch("python -m torch.distributed.run --nproc_per_node=2 -m pkg.train");
+        assert_eq!(found.program, json!(["python", "-u", "-m", "pkg.train"]));
+        let found = launch("A=1 /usr/bin/mpirun -n 2 -x B=2 -x C -genv D 4 -- ./a.out -n 3");
+        assert_eq!(found.env, [("A", "1"), ("B", "2"), ("D", "4")].map(|(k, v)| (k.to_owned(), v.to_owned())));
+        assert_eq!(found.program, json!(["./a.out", "-n", "3"]));
+    }
+
+    #[test]
+    fn what_is_not_understood_runs_as_it_stands() {
+        for line in [
+            "python train.py",
+            "mpirun --no-such-option 3 python train.py",
+            "mpirun -np $N python train.py",
+            "mpirun -np 4",
+            "mpirun -np",
+            "mpirun -np four python x",
+            "mpirun -np 2 a : -np 2 b",
+            "mpirun -np 4 a && b",
+            "",
+        ] {
+            assert!(matches!(read(line), Line::Script(_)), "{line}");
+        }
+    }
+}

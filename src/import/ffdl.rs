@@ -1,0 +1,308 @@
+//! A manifest of FfDL: learners that run one framework's command, with a bucket in and a bucket out.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::command;
+use super::desk::{Desk, entries, items, text};
+use super::ledger::Verdict;
+use crate::source::Node;
+use crate::spec::quantity::Quantity;
+
+/// Where the data comes in and the results go out.
+const DATA: &str = "/data";
+const RESULTS: &str = "/results";
+/// Where the program lies that came beside the manifest.
+const MODEL: &str = "/workspace";
+
+/// Reads the manifest.
+pub fn read(manifest: &Node, desk: &mut Desk<'_>) {
+    let get = |name: &str| manifest.get(name);
+    name(get("name"), desk);
+    for key in ["description", "version"] {
+        if let Some((node, value)) = get(key).and_then(|node| Some((node, text(node)?))) {
+            desk.draft.put_key("metadata.annotations", key, value, key);
+            desk.ledger.settle(node, Verdict::Kept, "metadata.annotations", "");
+        }
+    }
+    let gpus = learners(manifest, desk);
+    let count = desk.draft.get("spec.workers.replicas").and_then(Json::as_u64).unwrap_or(1);
+    framework(get("framework"), desk);
+    stores(get("data_stores"), desk);
+    code(desk);
+    for (name, value, why) in [
+        ("NUM_LEARNERS", count.to_string(), "FfDL set it"),
+        ("GPU_COUNT", gpus.to_string(), "FfDL set it"),
+        ("MODEL_DIR", MODEL.to_owned(), "the code folder"),
+    ] {
+        desk.draft.put_key("spec.env", name, value, why);
+    }
+    metrics(get("evaluation_metrics"), desk);
+    desk.default("spec.launcher.retries", 0, "FfDL gave up at the first failure");
+    if desk.draft.get("spec.security").is_none() {
+        desk.default("spec.security.profile", "restricted", "FfDL's learners were root; here nothing is");
+    }
+}
+
+fn name(node: Option<&Node>, desk: &mut Desk<'_>) {
+    let given = node.and_then(text).unwrap_or_else(|| "ffdl".to_owned());
+    let kept = desk.name(&given, "name");
+    if let Some(node) = node {
+        let (verdict, how) =
+            if kept { (Verdict::Kept, "") } else { (Verdict::Changed, "in the form Kubernetes takes, or as asked") };
+        desk.ledger.settle(node, verdict, "metadata.name", how);
+    }
+}
+
+/// Learners, and what each has; how many GPUs.
+fn learners(manifest: &Node, desk: &mut Desk<'_>) -> u32 {
+    let get = |name: &str| manifest.get(name);
+    match get("learners").map(|node| (node, desk.count(node))) {
+        Some((node, Some(count))) => desk.keep(node, "spec.workers.replicas", count.max(1)),
+        Some((_, None)) => {}
+        None => desk.default("spec.workers.replicas", 1, "one learner by default"),
+    }
+    let gpus = match get("gpus").map(|node| (node, desk.count(node))) {
+        Some((node, Some(0))) => {
+            desk.needless(node, "the same here by default");
+            0
+        }
+        Some((node, Some(count))) => {
+            desk.keep(node, "spec.workers.gpus", count);
+            count
+        }
+        _ => 0,
+    };
+    if let Some((node, value)) = get("cpus").and_then(|node| Some((node, text(node)?))) {
+        match Quantity::parse(&value) {
+            Some(_) => desk.keep(node, "spec.workers.cpu", value),
+            None => desk.refuse(node, "a number of CPUs"),
+        }
+    }
+    for (key, to) in [("memory", "spec.workers.memory"), ("storage", "spec.workers.ephemeralStorage")] {
+        let Some((node, value)) = get(key).and_then(|node| Some((node, text(node)?))) else { continue };
+        match size(&value) {
+            Some(size) => {
+                desk.draft.put(to, size, key);
+                desk.ledger.settle(node, Verdict::Changed, to, "as Kubernetes writes sizes");
+            }
+            None => desk.refuse(node, "a size such as 4Gb or 4Gib"),
+        }
+    }
+    if let Some(node) = get("gpu_type") {
+        desk.lose(node, "name the label of your nodes in spec.placement.nodeSelector");
+    }
+    gpus
+}
+
+/// `1Gb`, `16000MiB`, `2 GB`: decimal without the i, binary with it.
+fn size(text: &str) -> Option<String> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit = unit.trim().to_ascii_lowercase();
+    let unit = unit.strip_suffix('b').unwrap_or(&unit);
+    let suffix = match unit {
+        "k" => "k",
+        "m" => "M",
+        "g" => "G",
+        "t" => "T",
+        "ki" => "Ki",
+        "mi" => "Mi",
+        "gi" => "Gi",
+        "ti" => "Ti",
+        _ => return None,
+    };
+    let size = format!("{number}{suffix}");
+    Quantity::parse(&size).map(|_| size)
+}
+
+fn framework(node: Option<&Node>, desk: &mut Desk<'_>) {
+    let get = |name: &str| node.and_then(|node| node.get(name));
+    let read = |name: &str| get(name).and_then(text).unwrap_or_default();
+    let (name, version) = (read("name"), read("version"));
+    let tag = if read("image_tag").is_empty() { version } else { read("image_tag") };
+    if desk.options.image.is_some() {
+        desk.image("", "");
+    } else if name.is_empty() || tag.is_empty() {
+        return desk.missing("framework", "`name` and `version` say which image; `--image NAME` gives one");
+    } else {
+        let repository = match name.as_str() {
+            "horovod" => "uber/horovod".to_owned(),
+            "tensorflow" => "tensorflow/tensorflow".to_owned(),
+            "pytorch" => "pytorch/pytorch".to_owned(),
+            other => format!("{other}/{other}"),
+        };
+        desk.image(&format!("{repository}:{tag}"), "framework.name and .version, as FfDL made an image of them");
+    }
+    for key in ["name", "version", "image_tag"] {
+        if let Some(node) = get(key) {
+            desk.ledger.settle(node, Verdict::Changed, "spec.image", "an image's name and tag");
+        }
+    }
+    let horovod = format!("{name} {tag}").contains("horovod");
+    if !horovod {
+        desk.default("spec.workers.slots", 1, "FfDL ran the command once in each learner");
+    }
+    let command = desk.typed.clone().map(|(line, _)| line).or_else(|| get("command").and_then(text));
+    match command.filter(|line| !line.trim().is_empty()) {
+        Some(line) => program(&line, get("command"), desk),
+        None => desk.missing("framework.command", "it says what to run"),
+    }
+}
+
+/// What each learner ran.
+fn program(line: &str, node: Option<&Node>, desk: &mut Desk<'_>) {
+    let whole = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = if line.contains(['\'', '"']) { line.trim() } else { &whole };
+    let from = if desk.typed.is_some() { "--command" } else { "framework.command" };
+    if line.contains("LEARNER_ID") {
+        let numbered = format!("export LEARNER_ID=$((${{HOSTNAME##*-}} + 1)); {line}");
+        desk.draft.put("spec.command", numbered, &format!("{from}; learners were numbered from 1"));
+    } else {
+        desk.draft.put("spec.command", command::program(line), from);
+    }
+    if let Some(node) = node {
+        desk.ledger.settle(node, Verdict::Kept, "spec.command", "");
+    }
+}
+
+/// Only the first store counted.
+fn stores(node: Option<&Node>, desk: &mut Desk<'_>) {
+    let Some(node) = node else { return };
+    let mut stores = items(node).iter();
+    if let Some(store) = stores.next() {
+        bucket(store, desk);
+    }
+    for store in stores {
+        desk.lose(store, "FfDL read only the first; add an entry to spec.storage");
+    }
+    desk.needless(node, "there are none");
+}
+
+fn bucket(store: &Node, desk: &mut Desk<'_>) {
+    let connection = store.get("connection");
+    let said = |name: &str| connection.and_then(|node| node.get(name));
+    let read = |name: &str| said(name).and_then(text).filter(|text| !text.is_empty());
+    let host = read("type").as_deref() == Some("host_mount")
+        || store.get("type").and_then(text).as_deref() == Some("mount_volume");
+    let secret = keys(read("user_name"), read("password"), desk);
+    for (key, name, path, direction, variables) in [
+        ("training_data", "data", DATA, "in", &["DATA_DIR"][..]),
+        ("training_results", "results", RESULTS, "out", &["RESULT_DIR", "LOG_DIR", "CHECKPOINT_DIR"][..]),
+    ] {
+        let Some((node, container)) =
+            store.get(key).and_then(|node| node.get("container")).and_then(|node| Some((node, text(node)?)))
+        else {
+            continue;
+        };
+        let from = desk.ledger.path(node).to_owned();
+        let mut item = json!({"name": name, "mountPath": path});
+        if host {
+            let root = read("path").unwrap_or_else(|| "/".to_owned());
+            item["hostPath"] = format!("{}/{container}", root.trim_end_matches('/')).into();
+            desk.profile("privileged", "a directory of the node needs it");
+        } else {
+            let mut s3 = Map::new();
+            if let Some(url) = read("auth_url") {
+                s3.insert("endpoint".to_owned(), url.into());
+            }
+            s3.insert("bucket".to_owned(), container.into());
+            if let Some(region) = read("region") {
+                s3.insert("region".to_owned(), region.into());
+            }
+            if direction == "out" {
+                s3.insert("prefix".to_owned(), format!("{}/", desk.job()).into());
+            }
+            if let Some(secret) = &secret {
+                s3.insert("secret".to_owned(), secret.as_str().into());
+            }
+            s3.insert("direction".to_owned(), direction.into());
+            item["s3"] = Json::Object(s3);
+        }
+        desk.draft.push("spec.storage", item, &from);
+        for variable in variables {
+            desk.draft.put_key("spec.env", variable, path, "where FfDL's programs look");
+        }
+        let how =
+            if direction == "out" && !host { "below the job's name, where FfDL had the training's id" } else { "" };
+        let verdict = if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
+        desk.ledger.settle(node, verdict, "spec.storage", how);
+    }
+    settle(store, connection, host, desk);
+}
+
+/// Access keys, in a Secret of their own.
+fn keys(user: Option<String>, password: Option<String>, desk: &mut Desk<'_>) -> Option<String> {
+    let name = format!("{}-s3", desk.job());
+    let (user, password) = (user?, password?);
+    desk.secret(&name, "AWS_ACCESS_KEY_ID", &user);
+    desk.secret(&name, "AWS_SECRET_ACCESS_KEY", &password);
+    Some(name)
+}
+
+/// What became of the rest of a store.
+fn settle(store: &Node, connection: Option<&Node>, host: bool, desk: &mut Desk<'_>) {
+    for entry in connection.map_or(&[][..], entries) {
+        match entry.key.as_str() {
+            "user_name" | "password" if !host => {
+                desk.ledger.settle(&entry.value, Verdict::Changed, "spec.storage", "moved to a Secret");
+            }
+            "auth_url" | "region" if !host => desk.ledger.settle(&entry.value, Verdict::Kept, "spec.storage", ""),
+            "path" | "name" | "type" if host => desk.ledger.settle(&entry.value, Verdict::Kept, "spec.storage", ""),
+            "type" => desk.needless(&entry.value, "the kind of storage follows from the rest"),
+            _ => desk.lose(&entry.value, "buckets need no such setting here"),
+        }
+    }
+    for entry in entries(store) {
+        match entry.key.as_str() {
+            "id" => desk.needless(&entry.value, "nothing refers to it"),
+            "type" => desk.needless(&entry.value, "objects are copied in before and out after the training"),
+            "training_data" | "training_results" => desk.lose(&entry.value, "spec.storage has no such setting"),
+            _ => {}
+        }
+    }
+}
+
+/// The folder that was handed to `ffdl train` with the manifest.
+fn code(desk: &mut Desk<'_>) {
+    let files: Map<String, Json> =
+        desk.options.code.iter().map(|(name, text)| (name.clone(), text.as_str().into())).collect();
+    if files.is_empty() {
+        let why =
+            "the code folder is not in the manifest: name it behind it on the command line, or build it into the image";
+        return desk.default("spec.workdir", MODEL, why);
+    }
+    desk.default("spec.code", json!({"files": files, "mountPath": MODEL}), "the code folder");
+}
+
+fn metrics(node: Option<&Node>, desk: &mut Desk<'_>) {
+    let Some(node) = node else { return };
+    let read = |name: &str| node.get(name).and_then(text);
+    if let (Some("tensorboard"), Some(place)) = (read("type").as_deref(), read("in")) {
+        let below = place.rsplit_once("_DIR").map_or(place.as_str(), |(_, below)| below.trim_start_matches('}'));
+        let logdir = if below.starts_with('/') { format!("{RESULTS}{below}") } else { format!("{RESULTS}/{below}") };
+        desk.draft.put("spec.observability.tensorboard.logdir", logdir, "evaluation_metrics.in");
+        for key in ["type", "in"] {
+            if let Some(node) = node.get(key) {
+                desk.ledger.settle(node, Verdict::Changed, "spec.observability.tensorboard", "among the results");
+            }
+        }
+    }
+    desk.lose(node, "khorovod reads no metrics out of logs; spec.observability.metrics is a port to scrape");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_as_ffdl_reads_them() {
+        let cases = [("1Gb", "1G"), ("12Gib", "12Gi"), ("16000MiB", "16000Mi"), ("2 GB", "2G"), ("0.5Gb", "0.5G")];
+        for (theirs, ours) in cases {
+            assert_eq!(size(theirs).as_deref(), Some(ours), "{theirs}");
+        }
+        for text in ["", "Gb", "1", "1Eb", "1Gbit", "-1Gb"] {
+            assert_eq!(size(text), None, "{text}");
+        }
+    }
+}

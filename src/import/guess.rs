@@ -1,0 +1,71 @@
+//! Whose file a text is, before it is read: a wrong name on the command line is told at once.
+
+use super::{NOTHING, OTHER_SYSTEM, System, TEMPLATE};
+use crate::Text;
+use crate::problem::{Problem, Span};
+
+/// Pushes a problem where a text is plainly not of `system`.
+pub fn check(system: System, text: &Text, whole: Span, problems: &mut Vec<Problem>) {
+    let Some(first) = content(&text.text) else {
+        let problem = Problem::new(&NOTHING, Span { end: whole.start, ..whole }, format!("{} is empty", text.name));
+        return problems.push(problem.hint(format!("it should hold {}", system.about())));
+    };
+    if let Some(at) = text.text.find("{{") {
+        let span = Span { start: at, end: at + 2, ..whole };
+        let problem = Problem::new(&TEMPLATE, span, format!("{} is a template that is not filled in", text.name));
+        return problems
+            .push(problem.hint("import what comes out of it: `helm get values RELEASE`, `helm template …`"));
+    }
+    let other = match guess(&text.text) {
+        Some(Guess::Ours) => "this is a TrainingJob already: `khorovod plan FILE`".to_owned(),
+        Some(Guess::Theirs(other)) if !kin(system, other) => format!("try `khorovod import {}`", other.name()),
+        _ => return,
+    };
+    let line = text.text[first..].find('\n').map_or(text.text.len(), |end| first + end);
+    let span = Span { start: first, end: line, ..whole };
+    let message = format!("{} does not hold {}", text.name, system.about());
+    problems.push(Problem::new(&OTHER_SYSTEM, span, message).hint(other));
+}
+
+/// Where the first line stands that says something.
+fn content(text: &str) -> Option<usize> {
+    let mut at = 0;
+    text.split_inclusive('\n').find_map(|line| {
+        let start = at + (line.len() - line.trim_start().len());
+        at += line.len();
+        let said = line.trim();
+        (!said.is_empty() && (!said.starts_with('#') || said.starts_with("#SBATCH"))).then_some(start)
+    })
+}
+
+enum Guess {
+    Ours,
+    Theirs(System),
+}
+
+/// Systems that take each other's files.
+fn kin(one: System, other: System) -> bool {
+    let charts = [System::StableHorovod, System::ElasticHorovod];
+    one == other || charts.contains(&one) && other == System::StableHorovod
+}
+
+/// Whose file it looks like.
+fn guess(text: &str) -> Option<Guess> {
+    let top = |key: &str| text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
+    if text.lines().any(|line| line.trim_start().starts_with("kind: TrainingJob")) {
+        return Some(Guess::Ours);
+    }
+    let ks = |line: &str| ["ks generate openmpi", "ks param set"].iter().any(|command| line.contains(command));
+    let theirs = if top("framework") && (top("learners") || top("data_stores") || top("gpus")) {
+        System::Ffdl
+    } else if text.lines().any(ks) || top("image") && top("secret") && top("workers") {
+        System::KubeflowOpenmpi
+    } else if top("datasetPvc") {
+        System::ElasticHorovod
+    } else if top("worker") && (top("master") || top("driver")) {
+        System::StableHorovod
+    } else {
+        return None;
+    };
+    Some(Guess::Theirs(theirs))
+}

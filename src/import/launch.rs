@@ -1,0 +1,180 @@
+//! A launch line and the pods there were → launcher, workers and command of the new spec.
+
+use serde_json::json;
+
+use super::command::{self, Launch, Line};
+use super::desk::Desk;
+use super::ledger::Verdict;
+use crate::problem::Span;
+
+/// The pods that ranks ran in.
+#[derive(Debug, Clone)]
+pub struct World {
+    /// How many, and what says so.
+    pub pods: u32,
+    pub from: String,
+    /// How many without the launcher's own, where that ran ranks too.
+    pub without_launcher: Option<u32>,
+    /// GPUs in each.
+    pub gpus: u32,
+}
+
+/// Where a line stands: its field's path and its place.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub path: String,
+    pub span: Span,
+}
+
+/// Workers and ranks of the new job.
+struct Size {
+    replicas: u32,
+    slots: Option<u32>,
+    /// How that differs from what the pods were.
+    how: String,
+}
+
+/// Puts a line that started ranks.
+pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
+    let text = text.trim();
+    match command::read(text) {
+        Line::Launch(launch) => launched(desk, *launch, place, world),
+        Line::Script(why) => script(desk, text, &why, place, world),
+    }
+}
+
+/// Puts workers whom nothing starts ranks in: somebody did by hand.
+pub fn by_hand(desk: &mut Desk<'_>, why: &str, world: &World) {
+    workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
+    desk.default("spec.launcher.kind", "shell", why);
+    desk.default("spec.launcher.interactive", true, "ends when nobody has been in it for `idleTimeout`");
+}
+
+fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &World) {
+    workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
+    let how = format!("runs once, in the launcher, as it stands: {why}");
+    desk.draft.put("spec.launcher.kind", "shell", &how);
+    desk.draft.put("spec.command", command::program(text), &place.path);
+    let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
+    desk.ledger.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
+}
+
+fn launched(desk: &mut Desk<'_>, launch: Launch, place: &Place, world: &World) {
+    let elastic =
+        launch.min_np.is_some() || launch.max_np.is_some() || launch.hosts.is_some_and(|(low, high)| low != high);
+    let size = size(&launch, world);
+    workers(desk, &size, world);
+    if launch.kind != "mpirun" {
+        desk.draft.put("spec.launcher.kind", launch.kind, &place.path);
+    }
+    if elastic {
+        bounds(desk, &launch, &size, place, world);
+    }
+    for (name, value) in &launch.env {
+        desk.env(name, value, &place.path);
+    }
+    for (field, value) in &launch.fields {
+        // Without bounds there is nothing elastic to set up.
+        if elastic || !field.starts_with("spec.elastic") {
+            desk.draft.put(field, value.clone(), &place.path);
+        }
+    }
+    if !launch.args.is_empty() {
+        desk.draft.put("spec.launcher.args", json!(launch.args), &place.path);
+    }
+    desk.draft.put("spec.command", launch.program.clone(), &place.path);
+    for note in launch.notes {
+        let row = desk.ledger.add(format!("{}: {}", place.path, note.option), place.span);
+        desk.ledger.settle_row(row, note.verdict, note.to, note.why);
+    }
+}
+
+fn workers(desk: &mut Desk<'_>, size: &Size, world: &World) {
+    let comment = if size.how.is_empty() { world.from.clone() } else { format!("{}: {}", world.from, size.how) };
+    desk.draft.put("spec.workers.replicas", size.replicas, &comment);
+    if let Some(slots) = size.slots {
+        desk.draft.put("spec.workers.slots", slots, "ranks a worker");
+    }
+}
+
+/// The fewest and most workers of an elastic job.
+fn bounds(desk: &mut Desk<'_>, launch: &Launch, size: &Size, place: &Place, world: &World) {
+    let slots = size.slots.unwrap_or(world.gpus.max(1));
+    let workers = |ranks: Option<u32>| ranks.map_or(size.replicas, |ranks| ranks.div_ceil(slots).max(1));
+    let (low, high) = launch.hosts.unwrap_or((workers(launch.min_np), workers(launch.max_np)));
+    let (low, high) = (low.min(size.replicas).max(1), high.max(size.replicas));
+    desk.draft.put("spec.elastic.minWorkers", low, &place.path);
+    desk.draft.put("spec.elastic.maxWorkers", high, &place.path);
+}
+
+/// How many workers of how many ranks make what a line asked for.
+fn size(launch: &Launch, world: &World) -> Size {
+    let gpus = world.gpus.max(1);
+    let slots = launch.per_host.filter(|slots| *slots > 0);
+    let own = |slots: u32| (slots != gpus).then_some(slots);
+    if let Some((_, hosts)) = launch.hosts {
+        let how = if hosts == world.pods { String::new() } else { format!("the line asked for {hosts} hosts") };
+        return Size { replicas: hosts.max(1), slots: slots.and_then(own), how };
+    }
+    let Some(np) = launch.np.filter(|np| *np > 0) else {
+        return Size { replicas: world.pods, slots: slots.and_then(own), how: String::new() };
+    };
+    let exactly = |pods: u32, slots: u32| pods.checked_mul(slots) == Some(np);
+    if let Some(slots) = slots {
+        return Size { replicas: np.div_ceil(slots), slots: own(slots), how: differs(np.div_ceil(slots), np, world) };
+    }
+    if exactly(world.pods, gpus) {
+        return Size { replicas: world.pods, slots: None, how: String::new() };
+    }
+    if let Some(pods) = world.without_launcher.filter(|pods| *pods > 0 && exactly(*pods, gpus)) {
+        return Size { replicas: pods, slots: None, how: "the launcher has no GPU here".to_owned() };
+    }
+    if exactly(world.pods, 1) {
+        return Size { replicas: np, slots: own(1), how: "one rank a pod, as before".to_owned() };
+    }
+    if np % gpus == 0 && (gpus > 1 || np < world.pods) {
+        return Size { replicas: np / gpus, slots: None, how: differs(np / gpus, np, world) };
+    }
+    for pods in [Some(world.pods), world.without_launcher].into_iter().flatten().filter(|pods| *pods > 0) {
+        if np % pods == 0 {
+            return Size { replicas: pods, slots: own(np / pods), how: format!("{np} ranks on {pods} workers") };
+        }
+    }
+    let how = format!("{np} ranks do not divide among {} pods; here every slot has its rank", world.pods);
+    Size { replicas: world.pods, slots: None, how }
+}
+
+fn differs(replicas: u32, np: u32, world: &World) -> String {
+    match replicas.cmp(&world.pods) {
+        std::cmp::Ordering::Equal => String::new(),
+        std::cmp::Ordering::Less => format!("{np} ranks; the other pods had none"),
+        std::cmp::Ordering::Greater => format!("{np} ranks were more than the pods had room for"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_become_workers_and_slots() {
+        let size = |pods, without_launcher, gpus, np| {
+            let world = World { pods, from: String::new(), without_launcher, gpus };
+            let size = size(&Launch { np: Some(np), ..Launch::default() }, &world);
+            (size.replicas, size.slots)
+        };
+        // stable/horovod: three workers and the master, one slot each.
+        assert_eq!(size(4, Some(3), 0, 4), (4, None));
+        assert_eq!(size(4, Some(3), 1, 3), (3, None));
+        assert_eq!(size(4, Some(3), 8, 32), (4, None));
+        assert_eq!(size(4, Some(3), 8, 24), (3, None));
+        assert_eq!(size(4, Some(3), 8, 4), (4, Some(1)));
+        assert_eq!(size(5, Some(4), 0, 32), (4, Some(8)));
+        assert_eq!(size(5, Some(4), 8, 64), (8, None));
+        assert_eq!(size(6, Some(5), 0, 4), (4, None));
+        // openmpi: the launcher is no rank.
+        assert_eq!(size(4, None, 8, 32), (4, None));
+        assert_eq!(size(3, None, 1, 3), (3, None));
+        assert_eq!(size(3, None, 0, 7), (3, None));
+    }
+}

@@ -1,0 +1,236 @@
+//! Files of the systems people come from: what they become, that no field of them is dropped in silence, and that
+//! nothing a person may do to such a file makes the importer fall over.
+//!
+//! `tests/import/SYSTEM/NAME.*` is an old file; a line `# options: ...` in it says what stands beside it on the command
+//! line. Beside it lie the job it becomes, `NAME.job.yaml`, and the report, `NAME.txt`. `make bless` writes them anew.
+//! Other people's files are not kept here: where `KHOROVOD_CORPUS` names a folder with some, they are tried too.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use khorovod::import::{Imported, Options, System, import};
+use khorovod::problem::Problems;
+use khorovod::{Inputs, Keys, Text, render};
+use proptest::prelude::*;
+
+/// An old file.
+struct Case {
+    system: System,
+    path: PathBuf,
+    text: String,
+    /// What stands beside it on the command line.
+    options: Vec<String>,
+}
+
+impl Case {
+    fn new(system: System, path: PathBuf) -> Self {
+        let text = fs::read_to_string(&path).unwrap();
+        let options = Self::options(&text);
+        Self { system, path, text, options }
+    }
+
+    fn options(text: &str) -> Vec<String> {
+        let line = text.lines().find_map(|line| line.strip_prefix("# options: ")).unwrap_or_default();
+        let mut words: Vec<String> = Vec::new();
+        for (index, part) in line.split('"').enumerate() {
+            match index % 2 {
+                0 => words.extend(part.split_whitespace().map(str::to_owned)),
+                _ => words.push(part.to_owned()),
+            }
+        }
+        words
+    }
+
+    fn import(&self) -> Result<Imported, Problems> {
+        let mut options = Options::default();
+        for pair in self.options.chunks(2) {
+            let value = pair.get(1).cloned();
+            match pair[0].as_str() {
+                "--name" => options.name = value,
+                "--namespace" => options.namespace = value,
+                "--image" => options.image = value,
+                "--command" => options.command = value,
+                "--set" => options.sets.extend(value),
+                other => panic!("{}: {other}", self.path.display()),
+            }
+        }
+        import(self.system, &[text(&self.text)], &options)
+    }
+}
+
+fn text(text: &str) -> Text {
+    Text { name: "old".to_owned(), text: text.to_owned() }
+}
+
+fn cases() -> Vec<Case> {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import");
+    let mut cases = Vec::new();
+    for system in System::ALL {
+        let mut paths: Vec<PathBuf> =
+            fs::read_dir(home.join(system.name())).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths
+            .retain(|path| !path.to_string_lossy().ends_with(".job.yaml") && !path.to_string_lossy().ends_with(".txt"));
+        assert!(!paths.is_empty(), "{} has no file", system.name());
+        paths.sort();
+        cases.extend(paths.into_iter().map(|path| Case::new(*system, path)));
+    }
+    cases
+}
+
+/// Compares with a file, or writes it where `KHOROVOD_BLESS` is set.
+fn hold(path: &Path, text: &str) {
+    if std::env::var_os("KHOROVOD_BLESS").is_some() {
+        return fs::write(path, text).unwrap();
+    }
+    assert_eq!(fs::read_to_string(path).unwrap_or_default(), text, "{}; look at it, then `make bless`", path.display());
+}
+
+#[test]
+fn old_files_become_jobs_and_a_report() {
+    for case in cases() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = case.path.file_name().unwrap();
+        fs::copy(&case.path, folder.path().join(file)).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_khorovod"));
+        command.env_clear().current_dir(folder.path());
+        let output = command.args(["import", case.system.name()]).args(&case.options).arg(file).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{}: {said}", case.path.display());
+        hold(&case.path.with_extension("job.yaml"), &String::from_utf8(output.stdout).unwrap());
+        hold(&case.path.with_extension("txt"), &said);
+    }
+}
+
+#[test]
+fn what_they_become_renders_and_keeps_no_secret() {
+    for case in cases() {
+        let imported = case.import().unwrap_or_else(|problems| panic!("{}: {:#?}", case.path.display(), problems.list));
+        let inputs = Inputs { keys: Keys::Masked, ..Inputs::default() };
+        let whole = format!("{}{}", imported.job, imported.secrets);
+        render(&text(&whole), &inputs)
+            .unwrap_or_else(|problems| panic!("{}: {:#?}", case.path.display(), problems.list));
+        for secret in ["sekret", "PRIVATE KEY"] {
+            assert!(!imported.job.contains(secret), "{}: a secret stands in the job", case.path.display());
+        }
+        assert_eq!(imported.secrets.contains("sekret"), case.text.contains("sekret"), "{}", case.path.display());
+    }
+}
+
+/// Every leaf of a YAML file by its path, found by an independent reader.
+fn leaves(value: &serde_yaml::Value, path: String, found: &mut BTreeSet<String>) {
+    match value {
+        serde_yaml::Value::Mapping(map) if !map.is_empty() => {
+            for (key, value) in map {
+                let key = key.as_str().unwrap();
+                leaves(value, if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }, found);
+            }
+        }
+        serde_yaml::Value::Sequence(items) if !items.is_empty() => {
+            for (index, item) in items.iter().enumerate() {
+                leaves(item, format!("{path}[{index}]"), found);
+            }
+        }
+        _ => {
+            found.insert(path);
+        }
+    }
+}
+
+#[test]
+fn every_field_is_in_the_report() {
+    for case in cases() {
+        if !case.path.extension().is_some_and(|end| end == "yaml" || end == "yml") {
+            continue;
+        }
+        let imported = case.import().unwrap();
+        let mut wanted = BTreeSet::new();
+        leaves(&serde_yaml::from_str(&case.text).unwrap(), String::new(), &mut wanted);
+        let found: BTreeSet<String> = imported.fields.iter().map(|field| field.path.clone()).collect();
+        let missing: Vec<_> = wanted.difference(&found).collect();
+        assert!(missing.is_empty(), "{}: {missing:#?}", case.path.display());
+        for field in &imported.fields {
+            assert!(field.verdict != "lost" || field.note.len() > 8, "{}: {field:?} says no why", case.path.display());
+            assert!(!field.to.is_empty() || !field.note.is_empty(), "{}: {field:?}", case.path.display());
+        }
+    }
+}
+
+/// Other people's files, where there are some.
+fn corpus() -> Vec<Case> {
+    let Some(folder) = std::env::var_os("KHOROVOD_CORPUS").map(PathBuf::from) else {
+        eprintln!("KHOROVOD_CORPUS names no folder: other people's files are not tried");
+        return Vec::new();
+    };
+    let files: &[(System, &str)] = &[
+        (System::Ffdl, "ffdl/manifest_tfmnist.yml"),
+        (System::Ffdl, "ffdl/manifest_pytorchmnist.yml"),
+        (System::StableHorovod, "charts/stable-horovod/values.yaml"),
+        (System::StableHorovod, "charts/horovod-docker-helm/values.yaml"),
+        (System::ElasticHorovod, "charts/horovod-docker-helm/values.yaml"),
+    ];
+    files.iter().map(|(system, path)| Case::new(*system, folder.join(path))).collect()
+}
+
+#[test]
+fn other_peoples_files_become_jobs() {
+    for case in corpus() {
+        let imported = case.import().unwrap_or_else(|problems| panic!("{}: {:#?}", case.path.display(), problems.list));
+        let inputs = Inputs { keys: Keys::Masked, ..Inputs::default() };
+        render(&text(&imported.job), &inputs).unwrap_or_else(|problems| panic!("{:#?}", problems.list));
+    }
+}
+
+fn mutated() -> impl Strategy<Value = (usize, Vec<(usize, u8, u16)>)> {
+    (any::<usize>(), prop::collection::vec((any::<usize>(), 0..6_u8, any::<u16>()), 1..8))
+}
+
+/// Cuts, doubles, swaps and overwrites parts of a text.
+fn mutate(text: &str, changes: &[(usize, u8, u16)]) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for (at, what, with) in changes {
+        if lines.is_empty() {
+            break;
+        }
+        let (at, other) = (at % lines.len(), usize::from(*with) % lines.len());
+        match what {
+            0 => drop(lines.remove(at)),
+            1 => lines.insert(at, lines[other].clone()),
+            2 => lines.swap(at, other),
+            3 => lines.truncate(at + 1),
+            4 => {
+                let words = ["[", "{}", "~", "0", "-1", "99999999999", "yes", "\"", "'", "$(x)", "a: b", "\u{7f}", "é"];
+                let line = lines[at].split_once(':').map_or(String::new(), |(key, _)| format!("{key}: "));
+                lines[at] = format!("{line}{}", words[usize::from(*with) % words.len()]);
+            }
+            _ => {
+                let cut = lines[at].char_indices().nth(usize::from(*with) % 40).map_or(0, |(cut, _)| cut);
+                lines[at].truncate(cut);
+            }
+        }
+    }
+    lines.join("\n")
+}
+
+proptest! {
+    #[test]
+    fn no_change_of_a_file_makes_it_fall_over((which, changes) in mutated()) {
+        let cases = cases();
+        let case = &cases[which % cases.len()];
+        let text = mutate(&case.text, &changes);
+        let case = Case { system: case.system, path: case.path.clone(), text, options: case.options.clone() };
+        match case.import() {
+            Ok(imported) => {
+                let inputs = Inputs { keys: Keys::Masked, ..Inputs::default() };
+                prop_assert!(render(&self::text(&imported.job), &inputs).is_ok(), "{}", imported.job);
+            }
+            Err(problems) => {
+                prop_assert!(problems.any_error());
+                for problem in &problems.list {
+                    prop_assert!(problem.hint.is_some() || !problem.labels.is_empty(), "{problem:?}");
+                }
+            }
+        }
+    }
+}

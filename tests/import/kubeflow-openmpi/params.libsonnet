@@ -1,0 +1,41 @@
+{
+  global: {
+    // User-defined global parameters; accessible to all component and environments, Ex:
+    // replicas: 4,
+  },
+  components: {
+    // Component-level parameters, defined initially from 'ks prototype use ...'
+    "tf-bench": {
+      name: "tf-bench",
+      namespace: "null",
+      image: "acme/bench:1.2",
+      secret: "openmpi-secret",
+      workers: 4,
+      gpu: 8,
+      cpu: "16",
+      memory: "lots",
+      customResources: "rdma/hca=1",
+      exec: "mpiexec -np 32 --hostfile /kubeflow/openmpi/assets/hostfile --allow-run-as-root sh -c 'python bench.py'",
+      init: "null",
+      initTimeout: 300,
+      imagePullPolicy: "IfNotPresent",
+      imagePullSecrets: "regcred,other",
+      serviceAccountName: "trainer",
+      schedulerName: "default-scheduler",
+      controllerImage: "jiez/openmpi-controller:latest",
+      nodeSelector: "pool=a100,zone=b",
+      s3Secret: "s3-keys",
+      downloadDataFrom: "s3://acme-data/imagenet/train",
+      downloadDataTo: "/kubeflow/openmpi/data/in",
+      uploadDataFrom: "/kubeflow/openmpi/data/out",
+      uploadDataTo: "s3://acme-results",
+      runAsUser: 1000,
+      runAsGroup: 1000,
+      supplementalGroups: "2000,3000",
+      volumes: [{ name: "host", hostPath: { path: "/mnt/nvme" } }],
+      volumeMounts: [{ name: "host", mountPath: "/nvme" }],
+      useHostNetwork: false,
+      frobnicate: true,
+    },
+  },
+}
