@@ -113,9 +113,7 @@ fn deepspeed(plan: &Plan) -> Vec<String> {
         Mpi::IntelMpi | Mpi::Mpich => "impi",
     };
     // Without the last it runs the ranks of a single host where it stands, which may be no worker.
-    ["deepspeed", "--hostfile", &hostfile(plan), "--launcher", launcher, "--force_multi"]
-        .map(str::to_owned)
-        .to_vec()
+    ["deepspeed", "--hostfile", &hostfile(plan), "--launcher", launcher, "--force_multi"].map(str::to_owned).to_vec()
 }
 
 /// The user's options of `deepspeed`, and among them what the mpirun below it is given.

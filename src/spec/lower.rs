@@ -23,6 +23,26 @@ impl Defaults {
     }
 }
 
+impl Defaults {
+    /// Those that the target has a use for.
+    fn of(self, target: Target) -> Vec<(&'static str, String)> {
+        const PODS: &[&str] = &[
+            "security.",
+            "ssh.",
+            "placement.",
+            "lifecycle.release",
+            "workers.shm",
+            "workers.controller",
+            "workers.gpuResource",
+            "launcher.waitTimeout",
+            "launcher.cpu",
+            "launcher.memory",
+        ];
+        let about_pods = |path: &str| PODS.iter().any(|pods| path.starts_with(pods));
+        self.0.into_iter().filter(|(path, _)| target != Target::Slurm || !about_pods(path)).collect()
+    }
+}
+
 /// The text of an optional field.
 macro_rules! text {
     ($field:expr) => {
@@ -85,7 +105,7 @@ pub fn lower(job: &raw::TrainingJob, target: Target) -> Spec {
         observability: observability(body, &mut defaults),
         slurm: body.slurm.as_ref().map(|at| slurm(at)).unwrap_or_default(),
         patches: body.patches.iter().flat_map(|at| &at.value).filter_map(|at| patch(at)).collect(),
-        defaults: defaults.0,
+        defaults: defaults.of(target),
     }
 }
 
@@ -570,7 +590,8 @@ fn observability(body: &raw::Body, defaults: &mut Defaults) -> Observability {
 }
 
 fn slurm(raw: &raw::Slurm) -> Slurm {
-    let words = |list: &Option<At<Vec<At<Word>>>>| list.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect();
+    let words =
+        |list: &Option<At<Vec<At<Word>>>>| list.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect();
     Slurm {
         partition: text!(raw.partition),
         time: plain!(raw.time),

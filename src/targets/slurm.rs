@@ -243,7 +243,10 @@ fn environment(world: &World<'_>, text: &mut String) {
         );
     }
     if let Some(folder) = &spec.workdir {
-        *text += &format!("\nworkdir={}\ncd \"$workdir\" || fail 42 \"there is no workdir $workdir on $HOSTNAME\"\n", word(folder));
+        *text += &format!(
+            "\nworkdir={}\ncd \"$workdir\" || fail 42 \"there is no workdir $workdir on $HOSTNAME\"\n",
+            word(folder)
+        );
     }
 }
 

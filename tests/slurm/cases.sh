@@ -1,6 +1,8 @@
 # The cases. Sourced. Each begins in an empty folder of its own that all nodes share.
 # shellcheck shell=bash disable=SC2016,SC2034 # ranks expand; `failed` and `skipped` are read by run.sh
 
+# HOROVOD=debian has the cases of Horovod too, whose build takes minutes once.
+
 # The parts of tests/launchers/pins that cases use.
 parts=(openmpi4 mpich)
 
@@ -270,3 +272,28 @@ case_shell() {
     expect 0 "3: node2" "trained"
     [[ $(grep -c "^node" "job-$job.out") == 4 ]] || fail "mpirun started others"
 }
+
+if [[ ${HOROVOD:-} == debian ]]; then
+    # The five lines by which a document of a cluster with modules checks Horovod; across two nodes.
+    case_horovod() {
+        local rank
+        alice=(PATH=/srv/openmpi4/bin:/usr/bin:/bin)
+        printf '%s\n' 'import torch' 'import horovod.torch as hvd' 'hvd.init()' 'hvd.size()' 'hvd.rank()' \
+            'print("Hello from:", hvd.rank(), "of", hvd.size())' >check.py
+        train 'exec python3 check.py' 'launcher: {retries: 0}'
+        for rank in 0 1 2 3; do expect 0 "Hello from: $rank of 4"; done
+        alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
+    }
+
+    # Nodes let nobody in by ssh.
+    case_horovodrun() {
+        local rank how
+        alice=(PATH=/srv/openmpi4/bin:/usr/bin:/bin)
+        for how in Gloo MPI; do
+            train 'exec python3 /srv/programs/horovod_sum.py' "launcher: {kind: horovodrun, retries: 0, args: [--${how,,}]}" \
+                'env: {WANTED: "4"}' 'collective: {interface: eth0}'
+            for rank in 0 1 2 3; do expect 0 "rank $rank of 4 on node$((rank / 2 + 1)): sum 6 by $how"; done
+        done
+        alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
+    }
+fi

@@ -57,7 +57,12 @@ fn workers(case: &Case<'_>, problems: &mut Vec<Problem>) {
         && !["nvidia.com/gpu", "amd.com/gpu"].contains(&resource.0.as_str())
     {
         let message = format!("Slurm does not know `{}`", resource.0);
-        refuse(resource.span, &message, "say what counts them there: `slurm: {gres: \"gpu:…\"}`; `sinfo -o %G` shows it", problems);
+        refuse(
+            resource.span,
+            &message,
+            "say what counts them there: `slurm: {gres: \"gpu:…\"}`; `sinfo -o %G` shows it",
+            problems,
+        );
     }
     if let Some(elastic) = &case.body.elastic {
         let message = "a Slurm job keeps the nodes it begins with: `elastic` has no meaning there";
@@ -77,8 +82,13 @@ fn launcher(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let (Some(srun), Some(args)) = (srun, raw.and_then(|at| at.args.as_ref()))
         && kind == LauncherKind::Mpirun
     {
-        let problem = Problem::new(&TARGET_CANNOT, args.key, "`launcher.args` are mpirun's, and `slurm.srun` starts the ranks");
-        problems.push(problem.and(srun.key, "srun is chosen here").hint("remove one of the two; options of srun stand in `slurm.srun.args`"));
+        let problem =
+            Problem::new(&TARGET_CANNOT, args.key, "`launcher.args` are mpirun's, and `slurm.srun` starts the ranks");
+        problems.push(
+            problem
+                .and(srun.key, "srun is chosen here")
+                .hint("remove one of the two; options of srun stand in `slurm.srun.args`"),
+        );
     }
     let by_srun = matches!(kind, LauncherKind::Mpirun | LauncherKind::Torchrun);
     if let (Some(srun), false) = (srun, by_srun) {
@@ -108,7 +118,14 @@ fn environment(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     let Some(((_, span), rest)) = asked.split_first() else { return };
     let names: Vec<String> = asked.iter().map(|(name, _)| format!("`{name}`")).collect();
-    let problem = Problem::new(&SLURM_ASKS, *span, format!("Slurm has no Secrets and ConfigMaps: the script takes {} from where sbatch is called", names.join(", ")));
+    let problem = Problem::new(
+        &SLURM_ASKS,
+        *span,
+        format!(
+            "Slurm has no Secrets and ConfigMaps: the script takes {} from where sbatch is called",
+            names.join(", ")
+        ),
+    );
     let exports: Vec<_> = asked.iter().map(|(name, _)| format!("{name}=…")).collect();
     let problem = rest.iter().fold(problem, |problem, (_, span)| problem.and(*span, "and this"));
     problems.push(problem.hint(format!("`export {}` before `sbatch`", exports.join(" "))));
@@ -123,7 +140,8 @@ fn data(case: &Case<'_>, problems: &mut Vec<Problem>) {
         match &volume.source {
             VolumeSource::HostPath(path) if *path == volume.mount_path && volume.sub_path.is_none() => {}
             _ => {
-                let message = format!("`storage` {} is mounted into pods, and a Slurm job sees what its nodes have", volume.name);
+                let message =
+                    format!("`storage` {} is mounted into pods, and a Slurm job sees what its nodes have", volume.name);
                 let hint = format!(
                     "where the nodes have the data at {0}, write `hostPath: {0}` for Slurm, else give the program their own path",
                     volume.mount_path
@@ -140,7 +158,8 @@ fn placement(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if slurm.partition.is_some() || slurm.constraint.is_some() || slurm.nodelist.is_some() {
         return;
     }
-    let spans = [("nodeSelector", key(placement.node_selector.as_ref())), ("affinity", key(placement.affinity.as_ref()))];
+    let spans =
+        [("nodeSelector", key(placement.node_selector.as_ref())), ("affinity", key(placement.affinity.as_ref()))];
     for (name, span) in spans.into_iter().filter_map(|(name, span)| Some((name, span?))) {
         let message = format!("`placement.{name}` names nodes by labels of Kubernetes, which Slurm does not have");
         refuse(span, &message, "say in `slurm` what it means there: `partition`, `constraint` or `nodelist`", problems);
@@ -227,7 +246,11 @@ fn options(case: &Case<'_>, problems: &mut Vec<Problem>) {
             _ => option == name || name.len() > 2 && option.len() > 1 && option.starts_with(name),
         };
         let Some((option, field)) = own.iter().find(|(option, _)| same(option)) else { continue };
-        let problem = Problem::new(&SLURM_OPTION, span, format!("khorovod sets `{}{option}` itself", if option.len() == 1 { "-" } else { "--" }));
+        let problem = Problem::new(
+            &SLURM_OPTION,
+            span,
+            format!("khorovod sets `{}{option}` itself", if option.len() == 1 { "-" } else { "--" }),
+        );
         problems.push(problem.hint(format!("remove it; `{field}` says the same")));
     }
 }
@@ -284,7 +307,10 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let at = case.document.get("spec").and_then(|spec| spec.get("placement")).and_then(|at| at.entry(name));
         let slurm = &case.spec.slurm;
         let said = slurm.partition.is_some() || slurm.constraint.is_some() || slurm.nodelist.is_some();
-        (if name == "affinity" { "placement.affinity" } else { "placement.nodeSelector" }, at.filter(|_| said).map(|at| at.key_span))
+        (
+            if name == "affinity" { "placement.affinity" } else { "placement.nodeSelector" },
+            at.filter(|_| said).map(|at| at.key_span),
+        )
     });
     let found: Vec<(&str, Span)> =
         fields.into_iter().chain(wholes).chain(named).filter_map(|(path, span)| Some((path, span?))).collect();

@@ -70,7 +70,29 @@ fn run(script: &str) -> Seen {
 
 /// Texts that want out of their quotes.
 fn nasty() -> impl Strategy<Value = String> {
-    let bits = ["'", "\"", "$(touch x)", "`id`", "\n", " ", "\\", "-n", "--", "#", ";exit 9;", "${IFS}", "*", "RANK", "SETUP", "é", "\t", "!", "~", "END", "<<"];
+    let bits = [
+        "'",
+        "\"",
+        "$(touch x)",
+        "`id`",
+        "\n",
+        " ",
+        "\\",
+        "-n",
+        "--",
+        "#",
+        ";exit 9;",
+        "${IFS}",
+        "*",
+        "RANK",
+        "SETUP",
+        "é",
+        "\t",
+        "!",
+        "~",
+        "END",
+        "<<",
+    ];
     proptest::collection::vec(proptest::sample::select(bits.to_vec()), 1..8).prop_map(|bits| bits.concat())
 }
 
@@ -141,12 +163,17 @@ proptest! {
 
 /// One of each kind of script.
 fn scripts() -> Vec<String> {
-    let slurm = json!({"partition": "ml", "modules": ["OpenMPI/4.1.4"], "setup": "source venv/bin/activate", "time": "8h"});
+    let slurm =
+        json!({"partition": "ml", "modules": ["OpenMPI/4.1.4"], "setup": "source venv/bin/activate", "time": "8h"});
     let job = |more: Json| super::script(&plan(&more));
     vec![
         job(json!({})),
-        job(json!({"slurm": slurm, "env": {"LR": "0.1", "TOKEN": {"secret": "hf", "key": "token"}}, "workdir": "/work/my folder"})),
-        job(json!({"slurm": {"srun": {"mpi": "pmix", "args": ["--cpu-bind=cores"]}}, "workers": {"replicas": 1, "gpus": 4, "cpu": "16"}})),
+        job(
+            json!({"slurm": slurm, "env": {"LR": "0.1", "TOKEN": {"secret": "hf", "key": "token"}}, "workdir": "/work/my folder"}),
+        ),
+        job(
+            json!({"slurm": {"srun": {"mpi": "pmix", "args": ["--cpu-bind=cores"]}}, "workers": {"replicas": 1, "gpus": 4, "cpu": "16"}}),
+        ),
         job(json!({"launcher": {"kind": "torchrun"}})),
         job(json!({"launcher": {"kind": "horovodrun"}})),
         job(json!({"launcher": {"kind": "deepspeed"}, "lifecycle": {"deadline": "2h"}})),
@@ -181,14 +208,25 @@ fn resources_become_what_slurm_counts() {
         "slurm": {"gres": "gpu:a100", "time": "26h"}, "launcher": {"retries": 0},
     }));
     let wanted = [
-        "job-name=mnist", "nodes=3", "ntasks-per-node=4", "cpus-per-task=3", "mem=954M", "tmp=1024M", "gres=gpu:a100:4",
-        "time=1-02:00:00", "no-requeue",
+        "job-name=mnist",
+        "nodes=3",
+        "ntasks-per-node=4",
+        "cpus-per-task=3",
+        "mem=954M",
+        "tmp=1024M",
+        "gres=gpu:a100:4",
+        "time=1-02:00:00",
+        "no-requeue",
     ];
     assert_eq!(found, wanted);
-    let found = directives(json!({"launcher": {"kind": "torchrun"}, "workers": {"replicas": 1, "gpus": 8, "cpu": "64"}, "lifecycle": {"deadline": "59m"}}));
+    let found = directives(
+        json!({"launcher": {"kind": "torchrun"}, "workers": {"replicas": 1, "gpus": 8, "cpu": "64"}, "lifecycle": {"deadline": "59m"}}),
+    );
     assert_eq!(found[2..], ["ntasks-per-node=1", "cpus-per-task=64", "gres=gpu:8", "time=0-01:00:00", "requeue"]);
     // The launcher's own ranks take a node of their own, as they took a pod.
-    let found = directives(json!({"launcher": {"runsRanks": true}, "scheduling": {"suspend": true}, "workers": {"replicas": 2, "slots": 2, "controller": "StatefulSet"}}));
+    let found = directives(
+        json!({"launcher": {"runsRanks": true}, "scheduling": {"suspend": true}, "workers": {"replicas": 2, "slots": 2, "controller": "StatefulSet"}}),
+    );
     assert_eq!(found[1], "nodes=3");
     assert!(found.contains(&"hold".to_owned()));
 }
