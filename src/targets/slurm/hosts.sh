@@ -5,16 +5,19 @@ hostfile=$generated/hostfile
 scontrol show hostnames "$SLURM_JOB_NODELIST" | sed "s/$/ slots=$slots/" >"$hostfile"
 cat >"$generated/ssh" <<'SSH'
 #!/bin/bash
-# ssh [OPTION...] HOST COMMAND...
+# ssh [OPTION...] HOST [OPTION...] COMMAND...
+host=''
 while (($#)); do
   case $1 in
   -[BbcDEeFIiJLlmOopQRSWw]) shift 2 ;;
   -*) shift ;;
-  *) break ;;
+  *)
+    [[ -z $host ]] || break
+    host=${1#*@}
+    shift
+    ;;
   esac
 done
-host=${1#*@}
-shift
 exec srun --overlap --nodes=1 --ntasks=1 --cpus-per-task=1 --nodelist="$host" --input=none bash -c "$*"
 SSH
 chmod +x "$generated/ssh"
