@@ -50,5 +50,6 @@ fn by_index(plan: &Plan, files: &[File]) -> Vec<Json> {
 /// One of its Jobs. Whether it is suspended and how long it stays, the JobSet says.
 fn replicated(name: &str, mut spec: Spec) -> Json {
     (spec.suspend, spec.ttl_seconds_after_finished) = (None, None);
-    json!({"name": name, "replicas": 1, "template": {"spec": objects::json(&spec)}})
+    // With what the API server would add to the list: it compares that as one, so every apply would seem to change it.
+    json!({"name": name, "groupName": "default", "replicas": 1, "template": {"spec": objects::json(&spec)}})
 }
