@@ -340,6 +340,37 @@ fn an_imported_mpi_job_is_the_job_it_was_rendered_from() {
 }
 
 #[test]
+fn an_mpi_job_as_the_cluster_has_it_comes_back_too() {
+    let (_, text) = examples().into_iter().find(|(name, _)| name == "horovod-gpu").unwrap();
+    let mut all = objects(&render(&text, Target::MpiJob).unwrap());
+    for object in &mut all {
+        object["metadata"]["uid"] = json!("6f1c");
+        object["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
+        object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = json!("{}");
+        match object["kind"].as_str().unwrap() {
+            "MPIJob" => {
+                object["spec"]["launcherCreationPolicy"] = json!("AtStartup");
+                object["spec"]["runPolicy"]["suspend"] = json!(false);
+                object["status"] = json!({"startTime": "2026-01-01T00:00:00Z"});
+            }
+            "PersistentVolumeClaim" => {
+                object["spec"]["volumeName"] = json!("pvc-6f1c");
+                object["spec"]["volumeMode"] = json!("Filesystem");
+                object["status"] = json!({"phase": "Bound"});
+            }
+            _ => {}
+        }
+    }
+    let list = json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": all});
+    let old = Text { name: "<stdin>".to_owned(), text: list.to_string() };
+    let imported = import(System::MpiJob, &[old], &Options::default()).unwrap();
+    let lost: Vec<_> = imported.fields.iter().filter(|field| field.verdict != "kept").collect();
+    assert!(lost.is_empty(), "{lost:#?}");
+    let again = Text { name: "again.yaml".to_owned(), text: imported.job };
+    assert_eq!(render(&again, Target::Plain).unwrap().text, render(&text, Target::Plain).unwrap().text);
+}
+
+#[test]
 fn what_was_changed_by_hand_in_a_rendered_mpi_job_is_told() {
     let rendered = render(&job("mnist", "  workers: {replicas: 2}\n"), Target::MpiJob).unwrap().text;
     let changed = rendered.replace("terminationGracePeriodSeconds: 30", "terminationGracePeriodSeconds: 31");

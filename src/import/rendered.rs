@@ -322,10 +322,12 @@ fn source_of(parts: &Parts, volume: &Json) -> Map<String, Json> {
     if let Some(claim) = volume["persistentVolumeClaim"]["claimName"].as_str() {
         match parts.beside.get(&format!("PersistentVolumeClaim/{claim}")) {
             None => set("existingClaim", claim.into()),
-            Some(claim) => match claim["spec"]["volumeName"].as_str() {
+            // One that is bound names a volume too, which is not ours.
+            Some(claim) => match claim["spec"]["volumeName"].as_str().map(|name| format!("PersistentVolume/{name}")) {
                 None => set("claim", claim_of(&claim["spec"])),
+                Some(name) if !parts.beside.contains_key(&name) => set("claim", claim_of(&claim["spec"])),
                 Some(name) => {
-                    let spec = parts.beside.get(&format!("PersistentVolume/{name}")).map(|volume| &volume["spec"]);
+                    let spec = parts.beside.get(&name).map(|volume| &volume["spec"]);
                     let ours =
                         ["capacity", "accessModes", "persistentVolumeReclaimPolicy", "storageClassName", "claimRef"];
                     let theirs = spec.and_then(Json::as_object).into_iter().flatten();
@@ -413,7 +415,9 @@ fn around(parts: &Parts, desk: &mut Desk<'_>) {
     if scheduler != gang.map(|(_, scheduler)| scheduler) {
         put(desk, "spec.scheduling.scheduler", &parts.pod["schedulerName"]);
     }
-    put(desk, "spec.scheduling.suspend", &policy["suspend"]);
+    if policy["suspend"] == true {
+        desk.draft.put("spec.scheduling.suspend", true, "");
+    }
     if let Some(seconds) = policy["ttlSecondsAfterFinished"].as_u64() {
         desk.draft.put("spec.lifecycle.ttlAfterFinished", format!("{seconds}s"), "");
     }
@@ -555,7 +559,10 @@ fn compare(job: &Node, desk: &mut Desk<'_>) {
     let Kind::Map(fields) = &job.kind else { return };
     let ours = found(format!("MPIJob/{name}"));
     for entry in fields.iter().filter(|entry| entry.key != BESIDE) {
-        judge(desk, &entry.value, &ours[entry.key.as_str()], &runs);
+        match entry.key.as_str() {
+            "status" => desk.needless(&entry.value, "Kubernetes wrote it"),
+            key => judge(desk, &entry.value, &ours[key], &runs),
+        }
     }
     for entry in job.get(BESIDE).map_or(&[][..], super::desk::entries) {
         match objects.get(&renamed(&entry.key)) {
@@ -565,12 +572,34 @@ fn compare(job: &Node, desk: &mut Desk<'_>) {
     }
 }
 
+/// Fields that the API server or a controller writes.
+const THEIRS: &[&str] = &[
+    "creationTimestamp",
+    "finalizers",
+    "generation",
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "launcherCreationPolicy",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "status",
+    "suspend",
+    "uid",
+    "volumeMode",
+    "volumeName",
+];
+
 /// Each leaf of `old`: whether the new object has it too.
 fn judge(desk: &mut Desk<'_>, old: &Node, new: &Json, runs: &(String, String)) {
     match &old.kind {
         Kind::Map(entries) if !entries.is_empty() => {
             for entry in entries {
-                judge(desk, &entry.value, &new[entry.key.as_str()], runs);
+                let new = &new[entry.key.as_str()];
+                let theirs = THEIRS.contains(&entry.key.as_str()) || entry.key.contains("pv.kubernetes.io/");
+                match theirs && new.is_null() {
+                    true => desk.needless(&entry.value, "Kubernetes wrote it"),
+                    false => judge(desk, &entry.value, new, runs),
+                }
             }
         }
         Kind::List(list) if !list.is_empty() => {

@@ -4,6 +4,7 @@ Each job runs to the right sum, fails where its program does, gives its devices 
 by the same text. Admission webhooks of the operators are asked, where they have any.
 """
 import glob
+import json
 import os
 import re
 import subprocess
@@ -142,6 +143,25 @@ def until_end(case, kind, log):
     return case.until(f"end of the {kind}", look, 240) == "good"
 
 
+def differences(case, kind, text):
+    """Where lists of the one job of a kind are not what was applied: what kubectl would write again."""
+    live = json.loads(case.kubectl("get", kind, "-o", "json").stdout)["items"][0]
+    ours = next(object for object in yaml.safe_load_all(text) if object["metadata"]["name"] == live["metadata"]["name"] and object["kind"] == live["kind"])
+    found = []
+
+    def compare(path, ours, live, listed):
+        if isinstance(ours, dict) and isinstance(live, dict):
+            for key in sorted(ours.keys() | live.keys() if listed else ours.keys()):
+                compare(f"{path}.{key}", ours.get(key), live.get(key), listed)
+        elif isinstance(ours, list) and isinstance(live, list) and len(ours) == len(live):
+            for index, (one, other) in enumerate(zip(ours, live)):
+                compare(f"{path}[{index}]", one, other, True)
+        elif ours != live:
+            found.append(f"{path}: {ours!r} became {live!r}")
+    compare("spec", ours["spec"], live["spec"], False)
+    return found[:20]
+
+
 def play(case, target, kind, job, spec, pattern):
     text = case.render(job, spec, words=("--target", target))
     # Trainer takes no TrainJob whose runtime is not there yet, so none that is only tried.
@@ -166,8 +186,9 @@ def play(case, target, kind, job, spec, pattern):
         case.until("freed devices", case.freed, 60)
     case.until("end of all workers", lambda: not any(pod["status"].get("phase") == "Running" for pod in case.pods()), 60)
     starts = len(case.starts)
+    differ = differences(case, kind, text)
     changed = [line for line in case.apply(text).splitlines() if not line.endswith(" unchanged")]
-    case.equal("objects that the same text changed", changed, [])
+    case.equal(f"objects that the same text changed, by {differ}", changed, [])
     time.sleep(3)
     case.equal("pods that it started", case.starts[starts:], [])
 
