@@ -7,7 +7,7 @@ mod claim;
 mod config_map;
 mod fingerprint;
 pub mod job;
-mod meta;
+pub mod meta;
 mod network_policy;
 mod patch;
 pub mod pod;

@@ -17,6 +17,8 @@ use serde_json::json;
 use crate::plan::{Plan, Shape};
 use crate::spec::valid::{LauncherKind, S3, Target, VolumeSource};
 
+pub use words::word;
+
 /// One key of the run's ConfigMap.
 #[derive(Debug, Clone)]
 pub struct File {

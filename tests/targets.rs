@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use khorovod::import::{Options, System, import};
 use khorovod::problem::Problems;
 use khorovod::{Inputs, Keys, Rendered, Target, Text};
 use serde_json::{Value as Json, json};
@@ -148,6 +149,11 @@ fn pods(rendered: &Rendered, target: Target) -> Vec<(String, Json)> {
             spec["volumes"].as_array_mut().unwrap().retain(|volume| volume["name"] != "khorovod-keys");
             let mounts = spec["containers"][0]["volumeMounts"].as_array_mut().unwrap();
             mounts.retain(|mount| mount["name"] != "khorovod-keys");
+        }
+        if let Some(ports) = spec["containers"][0].get_mut("ports").and_then(Json::as_array_mut) {
+            for port in ports {
+                port.as_object_mut().unwrap().remove("protocol");
+            }
         }
         let env = spec["containers"][0]["env"].as_array_mut().unwrap();
         // Names of pods differ.
@@ -311,6 +317,72 @@ fn patches_reach_the_operators_kinds() {
         let object = all.iter().find(|object| object["kind"] == kind).unwrap();
         assert_eq!(object["metadata"]["annotations"]["a"], "b");
     }
+}
+
+#[test]
+fn an_imported_mpi_job_is_the_job_it_was_rendered_from() {
+    let mut tried = 0;
+    for (name, text) in examples() {
+        let Ok(rendered) = render(&text, Target::MpiJob) else { continue };
+        // Another example has as many workers as the operator can list.
+        let old = Text { name: "rendered.yaml".to_owned(), text: rendered.text.clone() };
+        let imported = import(System::MpiJob, &[old], &Options::default())
+            .unwrap_or_else(|problems| panic!("{name}: {:#?}", problems.list));
+        let lost: Vec<_> = imported.fields.iter().filter(|field| field.verdict != "kept").collect();
+        assert!(lost.is_empty(), "{name}: {lost:#?}\n{}", imported.job);
+        let again = Text { name: "again.yaml".to_owned(), text: imported.job };
+        assert_eq!(render(&again, Target::MpiJob).unwrap().text, rendered.text, "{name}: {}", again.text);
+        let plain = |text| render(text, Target::Plain).unwrap().text;
+        assert_eq!(plain(&again), plain(&text), "{name}: {}", again.text);
+        tried += 1;
+    }
+    assert!(tried > 20, "only {tried}");
+}
+
+#[test]
+fn an_mpi_job_as_the_cluster_has_it_comes_back_too() {
+    let (_, text) = examples().into_iter().find(|(name, _)| name == "horovod-gpu").unwrap();
+    let mut all = objects(&render(&text, Target::MpiJob).unwrap());
+    for object in &mut all {
+        object["metadata"]["uid"] = json!("6f1c");
+        object["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
+        object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = json!("{}");
+        match object["kind"].as_str().unwrap() {
+            "MPIJob" => {
+                object["spec"]["launcherCreationPolicy"] = json!("AtStartup");
+                object["spec"]["runPolicy"]["suspend"] = json!(false);
+                object["status"] = json!({"startTime": "2026-01-01T00:00:00Z"});
+            }
+            "PersistentVolumeClaim" => {
+                object["spec"]["volumeName"] = json!("pvc-6f1c");
+                object["spec"]["volumeMode"] = json!("Filesystem");
+                object["status"] = json!({"phase": "Bound"});
+            }
+            _ => {}
+        }
+    }
+    let list = json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": all});
+    let old = Text { name: "<stdin>".to_owned(), text: list.to_string() };
+    let imported = import(System::MpiJob, &[old], &Options::default()).unwrap();
+    let lost: Vec<_> = imported.fields.iter().filter(|field| field.verdict != "kept").collect();
+    assert!(lost.is_empty(), "{lost:#?}");
+    let again = Text { name: "again.yaml".to_owned(), text: imported.job };
+    assert_eq!(render(&again, Target::Plain).unwrap().text, render(&text, Target::Plain).unwrap().text);
+}
+
+#[test]
+fn what_was_changed_by_hand_in_a_rendered_mpi_job_is_told() {
+    let rendered = render(&job("mnist", "  workers: {replicas: 2}\n"), Target::MpiJob).unwrap().text;
+    let changed = rendered.replace("terminationGracePeriodSeconds: 30", "terminationGracePeriodSeconds: 31");
+    assert_ne!(rendered, changed);
+    let text = |text| Text { name: "rendered.yaml".to_owned(), text };
+    let imported = import(System::MpiJob, &[text(changed)], &Options::default()).unwrap();
+    let lost: Vec<_> =
+        imported.fields.iter().filter(|field| field.verdict == "lost").map(|field| &field.path).collect();
+    assert_eq!(lost, ["spec.mpiReplicaSpecs.Worker.template.spec.terminationGracePeriodSeconds"]);
+    let alone = rendered.split("---\n").find(|document| document.contains("kind: MPIJob")).unwrap().to_owned();
+    let problems = import(System::MpiJob, &[text(alone)], &Options::default()).unwrap_err();
+    assert!(problems.list[0].hint.as_ref().unwrap().contains("kubectl get"), "{:?}", problems.list);
 }
 
 /// The published type of each kind, as a schema that knows no other field; empty where no folder is given.

@@ -55,6 +55,9 @@ fn guess(text: &str) -> Option<Guess> {
     if text.lines().any(|line| line.trim_start().starts_with("kind: TrainingJob")) {
         return Some(Guess::Ours);
     }
+    if text.lines().any(|line| line.trim_end() == "kind: MPIJob") {
+        return Some(Guess::Theirs(System::MpiJob));
+    }
     let ks = |line: &str| ["ks generate openmpi", "ks param set"].iter().any(|command| line.contains(command));
     let theirs = if top("framework") && (top("learners") || top("data_stores") || top("gpus")) {
         System::Ffdl

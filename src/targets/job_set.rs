@@ -4,6 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::objects::job::{self, Spec};
+use crate::objects::meta::run_pods;
 use crate::objects::{self, Object};
 use crate::plan::{self, Plan, Shape};
 use crate::runtime::File;
@@ -39,16 +40,25 @@ fn beside(plan: &Plan, files: &[File]) -> Vec<Json> {
     let workers = plan
         .teams
         .iter()
-        .map(|team| replicated(&plan::role(&plan.spec.groups[team.group]), job::workers_spec(plan, team, files)));
-    std::iter::once(replicated("launcher", one)).chain(workers).collect()
+        .map(|team| replicated(plan, &plan::role(&plan.spec.groups[team.group]), job::workers_spec(plan, team, files)));
+    std::iter::once(replicated(plan, "launcher", one)).chain(workers).collect()
 }
 
 fn by_index(plan: &Plan, files: &[File]) -> Vec<Json> {
-    vec![replicated("worker", job::indexed_spec(plan, files))]
+    vec![replicated(plan, "worker", job::indexed_spec(plan, files))]
 }
 
 /// One of its Jobs. Whether it is suspended and how long it stays, the JobSet says.
-fn replicated(name: &str, mut spec: Spec) -> Json {
+fn replicated(plan: &Plan, name: &str, mut spec: Spec) -> Json {
     (spec.suspend, spec.ttl_seconds_after_finished) = (None, None);
-    json!({"name": name, "replicas": 1, "template": {"spec": objects::json(&spec)}})
+    let component = if name == "launcher" { name } else { "worker" };
+    let labels = objects::json(&run_pods(plan, component, None).match_labels);
+    // With the group that the API server would add to the list: that is compared as one, so every apply would seem to
+    // change it.
+    json!({
+        "name": name,
+        "groupName": "default",
+        "replicas": 1,
+        "template": {"metadata": {"labels": labels}, "spec": objects::json(&spec)},
+    })
 }

@@ -50,6 +50,8 @@ fn beside(plan: &Plan, files: &[File]) -> Vec<Json> {
     let launcher = json!({
         "name": "launcher",
         "replicas": 1,
+        "minAvailable": 1,
+        "maxRetry": plan.spec.launcher.retries + 1,
         "policies": policies,
         "template": objects::json(&pod::template(plan, Part::Launcher, files)),
     });
@@ -60,13 +62,15 @@ fn beside(plan: &Plan, files: &[File]) -> Vec<Json> {
 
 fn workers(plan: &Plan, team: &Team, part: Part, files: &[File], launch: bool) -> Json {
     let lost = || vec![json!({"event": "PodFailed", "action": "RestartPod"})];
-    let mut task = json!({"name": plan::role(&plan.spec.groups[team.group]), "replicas": team.replicas});
-    if let Some(elastic) = &plan.spec.elastic {
-        task["minAvailable"] = json!(elastic.min_workers);
-    }
-    task["policies"] = if launch { launcher_policies() } else { lost() }.into();
-    task["template"] = objects::json(&pod::template(plan, part, files));
-    task
+    // With what its webhook would add: it refuses a text that lacks it when that is applied again.
+    json!({
+        "name": plan::role(&plan.spec.groups[team.group]),
+        "replicas": team.replicas,
+        "minAvailable": plan.spec.elastic.as_ref().map_or(team.replicas, |elastic| elastic.min_workers),
+        "maxRetry": plan.spec.launcher.retries + 1,
+        "policies": if launch { launcher_policies() } else { lost() },
+        "template": objects::json(&pod::template(plan, part, files)),
+    })
 }
 
 /// Codes by which a launcher ends the job; after any other death another one starts.

@@ -81,6 +81,9 @@ struct Source<'a> {
 struct Port {
     name: &'static str,
     container_port: u16,
+    /// Said where the API server would add it to a list that it compares as one: in custom resources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protocol: Option<&'static str>,
 }
 
 /// Whether the ssh port takes a connection: a command in the container would cost more, and
@@ -127,6 +130,7 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, mounts: Vec<Mount<'a>>) -> Cont
         failure_threshold,
     };
     let metrics = spec.observability.metrics.as_ref().filter(|_| ranks.is_some());
+    let protocol = (spec.target != Target::Plain).then_some("TCP");
     Container {
         name: part.name(),
         image: spec.launcher.image.as_ref().filter(|_| launcher).unwrap_or(&spec.image.reference),
@@ -135,13 +139,11 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, mounts: Vec<Mount<'a>>) -> Cont
         working_dir: spec.workdir.as_deref(),
         env: env(plan, part),
         env_from: spec.env_from.iter().map(env_from).collect(),
-        ports: [
-            serves.then_some(Port { name: "ssh", container_port: spec.ssh.port }),
-            metrics.map(|metrics| Port { name: "metrics", container_port: metrics.port }),
-        ]
-        .into_iter()
-        .flatten()
-        .collect(),
+        ports: [serves.then_some(("ssh", spec.ssh.port)), metrics.map(|metrics| ("metrics", metrics.port))]
+            .into_iter()
+            .flatten()
+            .map(|(name, container_port)| Port { name, container_port, protocol })
+            .collect(),
         readiness_probe: serves.then(|| ssh(2, 3)),
         // A worker without sshd is of no use; five minutes forgive any load, but no download.
         liveness_probe: (matches!(part, Part::Worker(_)) && !plan.has_s3()).then(|| ssh(30, 10)),
