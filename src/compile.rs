@@ -18,11 +18,10 @@ use base64ct::{Base64, Encoding};
 use memchr::memmem;
 
 use crate::emit::to_yaml;
-use crate::objects;
 use crate::plan::{Plan, STAND_IN};
 use crate::problem::{Code, Problems};
-use crate::spec::Spec;
-use crate::{Inputs, Keys, Rendered, Text, runtime};
+use crate::spec::{Spec, Target};
+use crate::{Inputs, Keys, Rendered, Text, runtime, targets};
 use output::{Built, Output};
 use stream::{Job, Stream};
 
@@ -39,7 +38,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
 fn plan(spec: Spec) -> (Plan, Vec<runtime::File>) {
     let mut plan = Plan::new(spec);
     let files = runtime::files(&plan);
-    let run = objects::run_name(&plan, &files);
+    let run = targets::run_name(&plan, &files);
     let files = files.into_iter().map(|file| named(file, &run)).collect();
     plan.name_run(run);
     (plan, files)
@@ -58,7 +57,7 @@ fn named(file: runtime::File, run: &str) -> runtime::File {
 
 /// The entries of the job's own Secret; none where it has none.
 fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
-    let own = plan.uses_ssh() && plan.spec.ssh.secret.is_none();
+    let own = plan.brings_keys() && plan.spec.ssh.secret.is_none();
     let namespace = plan.spec.namespace.as_deref().unwrap_or_default();
     match keys {
         Keys::Seed(seed) if own => {
@@ -73,18 +72,29 @@ fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
 /// See [`crate::render`].
 pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
     let mut stream = Stream::new(inputs);
-    let jobs = stream.jobs(text);
-    let mut out = Output::new(&text.text);
+    let mut jobs = stream.jobs(text);
+    let text = frame(&text.text, inputs, &mut jobs);
+    let mut out = Output::new(text);
     let warnings = build(stream, jobs, inputs, |piece, built| out.replace(piece, built))?;
-    out.copy(text.text.len());
+    out.copy(text.len());
     Ok(Rendered { text: out.text, documents: out.documents, warnings })
 }
 
 /// See [`crate::render_to`].
 pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> Result<Problems, Problems> {
     let mut stream = Stream::new(inputs);
-    let jobs = stream.jobs(text);
-    build_into(text.text.as_bytes(), stream, jobs, inputs, write)
+    let mut jobs = stream.jobs(text);
+    let text = frame(&text.text, inputs, &mut jobs);
+    build_into(text.as_bytes(), stream, jobs, inputs, write)
+}
+
+/// What stands around the jobs in the output: comments and other documents, or around a script nothing.
+fn frame<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t str {
+    if inputs.target != Target::Slurm {
+        return text;
+    }
+    jobs.iter_mut().for_each(|job| job.piece = 0..0);
+    ""
 }
 
 /// Writes a stream with the objects of its jobs where those stood, part by part.
@@ -122,7 +132,7 @@ fn build(
     let build = |Job { piece, spec, head, .. }: Job| {
         let (plan, files) = plan(spec);
         let keys = keys(&plan, &inputs.keys);
-        (piece, Built::new(&objects::build(&plan, &files, &keys), &head))
+        (piece, Built::new(&targets::build(&plan, &files, &keys), &head))
     };
     lanes::in_order(jobs, build, |(piece, built)| each(piece, built));
     Ok(stream.finish())
@@ -150,8 +160,7 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
         let (plan, files) = plan(job.spec);
         let names = {
             let keys = keys(&plan, &inputs.keys);
-            let objects = objects::build(&plan, &files, &keys);
-            objects.iter().map(|object| (object.kind, object.metadata.name.to_string())).collect()
+            targets::build(&plan, &files, &keys).names()
         };
         plans.push((plan, names));
     }

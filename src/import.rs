@@ -6,16 +6,19 @@
 
 mod chart;
 mod command;
+mod container;
 mod desk;
 mod draft;
 mod ffdl;
 mod guess;
 mod launch;
 mod ledger;
+mod mpi_job;
 mod openmpi;
 mod options;
 mod params;
 mod pod;
+mod rendered;
 mod words;
 
 use crate::problem::{Code, Problem, Problems, Severity, Sources, Span, codes};
@@ -61,11 +64,14 @@ pub enum System {
     KubeflowOpenmpi,
     /// FfDL, the Fabric for Deep Learning.
     Ffdl,
+    /// Kubeflow's MPI Operator, v1 and v2beta1; and what khorovod renders for it.
+    MpiJob,
 }
 
 impl System {
     /// Every system.
-    pub const ALL: &[Self] = &[Self::StableHorovod, Self::ElasticHorovod, Self::KubeflowOpenmpi, Self::Ffdl];
+    pub const ALL: &[Self] =
+        &[Self::StableHorovod, Self::ElasticHorovod, Self::KubeflowOpenmpi, Self::Ffdl, Self::MpiJob];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -74,6 +80,7 @@ impl System {
             Self::ElasticHorovod => "elastic-horovod",
             Self::KubeflowOpenmpi => "kubeflow-openmpi",
             Self::Ffdl => "ffdl",
+            Self::MpiJob => "mpijob",
         }
     }
 
@@ -84,6 +91,7 @@ impl System {
             Self::ElasticHorovod => "values of the elastic Horovod chart",
             Self::KubeflowOpenmpi => "parameters of Kubeflow's openmpi component, or the `ks` lines that set them",
             Self::Ffdl => "an FfDL manifest",
+            Self::MpiJob => "an MPIJob of Kubeflow's MPI Operator",
         }
     }
 }
@@ -156,6 +164,7 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             System::StableHorovod | System::ElasticHorovod => chart::read(system, &values, &mut desk),
             System::KubeflowOpenmpi => openmpi::read(&values, &mut desk),
             System::Ffdl => ffdl::read(&values, &mut desk),
+            System::MpiJob => mpi_job::read(&values, &mut desk),
         }
     }
     found.list.append(&mut desk.problems);
@@ -178,6 +187,7 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
         let span = Span { source, start: 0, end: text.text.len() };
         let read = match system {
             System::KubeflowOpenmpi => Ok(params::read(&text.text, span, &mut found.list)),
+            System::MpiJob => Ok(mpi_job::stream(&text.text, span, &mut found.list)),
             _ => source::parse(&text.text, span, &mut found.list),
         };
         match read {

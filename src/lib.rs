@@ -7,7 +7,7 @@
 //! 2. `spec`: document → what a person may write → what holds, or every [problem] at once.
 //! 3. `plan`: names, hosts, slots, np, the launch command, the environment.
 //! 4. `runtime`: hostfile, scripts, ssh configuration and keys.
-//! 5. `objects`: typed Kubernetes objects.
+//! 5. `objects`: typed Kubernetes objects; `targets`: what else a job may become.
 //! 6. `emit`: YAML.
 //!
 //! One verb does it all: [`render`]. Nothing here reads a file, the environment or a clock;
@@ -25,10 +25,12 @@ mod runtime;
 pub mod show;
 mod source;
 mod spec;
+mod targets;
 
 use problem::Problems;
 
 pub use runtime::seed;
+pub use spec::Target;
 
 /// Where ssh keys come from.
 #[derive(Debug, Clone, Default)]
@@ -82,6 +84,8 @@ pub struct Inputs {
     pub namespace: Option<String>,
     /// The Kubernetes minor version the objects are for: `(1, 34)`.
     pub kube_version: (u32, u32),
+    /// What jobs are rendered to.
+    pub target: Target,
     /// Warnings are errors.
     pub strict: bool,
     /// Where ssh keys come from.
@@ -97,6 +101,7 @@ impl Default for Inputs {
             sets: Vec::new(),
             namespace: None,
             kube_version: (1, 34),
+            target: Target::Plain,
             strict: false,
             keys: Keys::Missing,
             limit: 512 << 20,
@@ -123,7 +128,8 @@ impl Document {
         let folder = if self.kind.starts_with("PersistentVolume") { "claims/" } else { "" };
         let kind = if self.kind.is_empty() { "other".to_owned() } else { self.kind.to_lowercase() };
         let name = if self.name.is_empty() { String::new() } else { format!("-{}", self.name) };
-        format!("{folder}{number:0width$}-{kind}{name}.yaml")
+        let form = if kind == "sbatch" { "sh" } else { "yaml" };
+        format!("{folder}{number:0width$}-{kind}{name}.{form}")
     }
 }
 
@@ -337,6 +343,14 @@ pub fn codes() -> impl Iterator<Item = &'static problem::Code> {
 /// An ssh Secret for `ssh.secret`, as YAML; its keys derive from the seed.
 pub fn secret(name: &str, namespace: Option<&str>, seed: &[u8; 32]) -> String {
     compile::secret(name, namespace, seed)
+}
+
+/// A target by its name, as `--target` takes it.
+pub fn target(name: &str) -> Result<Target, String> {
+    Target::ALL.into_iter().find(|target| target.name() == name).ok_or_else(|| {
+        let names: Vec<_> = Target::ALL.iter().map(|target| target.name()).collect();
+        format!("there is {}", names.join(", "))
+    })
 }
 
 /// `1.34`, `v1.34` or `v1.34.3-eks-1`: the two numbers that matter.

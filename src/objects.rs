@@ -1,16 +1,17 @@
 //! `Plan` → typed Kubernetes objects in the order they are installed, one file a kind.
 //!
+//! The workloads may be a target's own (`targets`): all that stands around them is the same.
 //! Nothing is decided here that the plan knows; here stands how Kubernetes wants it said.
 
 mod claim;
 mod config_map;
 mod fingerprint;
-mod job;
-mod meta;
+pub mod job;
+pub mod meta;
 mod network_policy;
 mod patch;
-mod pod;
-mod pod_group;
+pub mod pod;
+pub mod pod_group;
 mod pod_monitor;
 mod secret;
 mod service;
@@ -59,8 +60,26 @@ enum Body<'a> {
     StatefulSet(Box<stateful_set::StatefulSet<'a>>),
     Job(Box<job::Job<'a>>),
     PodMonitor(pod_monitor::PodMonitor<'a>),
+    /// What an operator takes in the place of workloads.
+    Custom(Custom),
     /// All of the object, kind and metadata too, with the user's patches in it.
     Patched(Json),
+}
+
+#[derive(Debug, Serialize)]
+struct Custom {
+    spec: Json,
+}
+
+impl<'a> Object<'a> {
+    /// An operator's object that belongs to the run.
+    pub fn custom(plan: &'a Plan, api_version: &'static str, kind: &'static str, spec: Json) -> Self {
+        let mut metadata = Metadata::of_run(plan, plan.stem());
+        if let Some(queue) = &plan.spec.scheduling.kueue {
+            metadata.labels.set("kueue.x-k8s.io/queue-name", queue);
+        }
+        Self { api_version, kind, origin: "spec.workers".into(), metadata, body: Body::Custom(Custom { spec }) }
+    }
 }
 
 impl Serialize for Object<'_> {
@@ -83,8 +102,13 @@ impl Serialize for Object<'_> {
 }
 
 /// All objects of a plan whose run has its name, in the order they are installed. `keys` are
-/// the entries of the ssh Secret; without any there is none.
-pub fn build<'a>(plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> Vec<Object<'a>> {
+/// the entries of the ssh Secret; without any there is none. `workloads` make the pods.
+pub fn build<'a>(
+    plan: &'a Plan,
+    files: &'a [File],
+    keys: &'a [(&'static str, String)],
+    workloads: Vec<Object<'a>>,
+) -> Vec<Object<'a>> {
     let mut objects = Vec::with_capacity(12);
     let account = service_account::wanted(plan);
     objects.extend(network_policy::build(plan));
@@ -93,13 +117,13 @@ pub fn build<'a>(plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, St
     objects.extend(claim::volumes(plan));
     objects.extend(claim::claims(plan));
     objects.push(config_map::current(plan));
-    objects.push(service::build(plan));
+    objects.extend(service::build(plan));
     objects.push(config_map::scripts(plan, files));
     objects.extend(config_map::code(plan));
     objects.extend(account.then(|| service_account::role(plan)));
     objects.extend(account.then(|| service_account::binding(plan)));
     objects.extend(pod_group::build(plan));
-    objects.extend(workloads(plan, files));
+    objects.extend(workloads);
     objects.extend(pod_monitor::build(plan));
     for object in &mut objects {
         patch(plan, object);
@@ -107,7 +131,8 @@ pub fn build<'a>(plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, St
     objects
 }
 
-fn workloads<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
+/// What makes the pods, of Kubernetes' own kinds.
+pub fn workloads<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
     if plan.shape == Shape::StatefulSet {
         let sets = plan.teams.iter().map(|team| stateful_set::build(plan, team, files));
         sets.chain([job::launcher(plan, files)]).collect()
@@ -133,18 +158,19 @@ fn patch(plan: &Plan, object: &mut Object) {
     }
 }
 
-fn json(value: &impl Serialize) -> Json {
+/// A part of an object as a tree.
+pub fn json(value: &impl Serialize) -> Json {
     serde_json::to_value(value).expect("keys of objects are strings")
 }
 
 /// The name of a plan's run: six characters that change with whatever Kubernetes will not let
 /// anyone change in place. `plan` and `files` are made with a stand-in for the name.
-pub fn run_name(plan: &Plan, files: &[File]) -> String {
+pub fn run_name(plan: &Plan, files: &[File], workloads: Vec<Object>) -> String {
     let mut fingerprint = Fingerprint::new();
     let mut text = String::with_capacity(8 << 10);
-    for mut object in workloads(plan, files) {
+    for mut object in workloads {
         patch(plan, &mut object);
-        fixed(&mut object.body, &mut text);
+        fixed(&mut object, &mut text);
     }
     fingerprint.add(&text);
     for file in files {
@@ -160,8 +186,9 @@ pub fn run_name(plan: &Plan, files: &[File]) -> String {
 }
 
 /// Writes what cannot change in place: a workload's spec but for the fields that can.
-fn fixed(body: &mut Body, text: &mut String) {
-    match body {
+fn fixed(object: &mut Object, text: &mut String) {
+    let changeable = changeable(object.api_version, object.kind);
+    match &mut object.body {
         Body::StatefulSet(set) => {
             set.spec.replicas = None;
             to_yaml(&set.spec, text);
@@ -173,27 +200,39 @@ fn fixed(body: &mut Body, text: &mut String) {
             job.spec.backoff_limit = None;
             to_yaml(&job.spec, text);
         }
-        Body::Patched(whole) => {
-            if let Some(spec) = whole.get_mut("spec").and_then(Json::as_object_mut) {
-                for field in CHANGEABLE {
-                    spec.shift_remove(*field);
-                }
-            }
-            to_yaml(&whole["spec"], text);
-        }
+        Body::Patched(Json::Object(whole)) => fixed_of(whole.get_mut("spec"), changeable, text),
+        Body::Custom(Custom { spec }) => fixed_of(Some(spec), changeable, text),
         _ => {}
     }
 }
 
-/// Fields of a workload's spec that a patch may set and Kubernetes lets change.
-const CHANGEABLE: &[&str] = &[
-    "activeDeadlineSeconds",
-    "backoffLimit",
-    "minReadySeconds",
-    "persistentVolumeClaimRetentionPolicy",
-    "replicas",
-    "revisionHistoryLimit",
-    "suspend",
-    "ttlSecondsAfterFinished",
-    "updateStrategy",
-];
+fn fixed_of(spec: Option<&mut Json>, changeable: &[&str], text: &mut String) {
+    let Some(spec) = spec else { return };
+    if let Json::Object(fields) = spec {
+        for field in changeable {
+            fields.shift_remove(*field);
+        }
+    }
+    to_yaml(spec, text);
+}
+
+/// Fields of a workload's spec that may be set, by us or a patch, and changed in place.
+fn changeable(api_version: &str, kind: &str) -> &'static [&'static str] {
+    match (api_version, kind) {
+        ("kubeflow.org/v2beta1", _) => &["runPolicy"],
+        (_, "JobSet") => &["suspend", "ttlSecondsAfterFinished"],
+        (_, "TrainJob") => &["suspend"],
+        ("apps/v1" | "batch/v1", _) => &[
+            "activeDeadlineSeconds",
+            "backoffLimit",
+            "minReadySeconds",
+            "persistentVolumeClaimRetentionPolicy",
+            "replicas",
+            "revisionHistoryLimit",
+            "suspend",
+            "ttlSecondsAfterFinished",
+            "updateStrategy",
+        ],
+        _ => &[],
+    }
+}

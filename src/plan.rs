@@ -11,14 +11,17 @@ mod level;
 use std::borrow::Cow;
 
 use crate::spec::limits::{MAX_CONFIG_MAP, json_size};
-use crate::spec::valid::{CodeSource, Controller, LauncherKind, Mpi, Spec, VolumeSource};
+use crate::spec::valid::{CodeSource, Controller, LauncherKind, Mpi, Spec, Target, VolumeSource};
 
+pub use hosts::role;
 pub use level::Level;
 
 /// Where scripts write at start, and where the seeds' users look for the hostfile.
 pub const GENERATED: &str = "/horovod/generated";
 /// Stands for the run's name until that is derived. No text of a spec holds a NUL.
 pub const STAND_IN: &str = "\0run\0\0";
+/// Stands for the hostfile of a Slurm job, which is made when its hosts are known.
+pub const HOSTFILE: &str = "\0hostfile";
 /// The port of torchrun's rendezvous at index 0.
 pub const RENDEZVOUS_PORT: u16 = 29_400;
 
@@ -38,8 +41,8 @@ pub enum Shape {
 pub struct Team {
     /// Index into `spec.groups`.
     pub group: usize,
-    /// `<job>-<run>-worker`, with the group's name behind it where it has one; in the Job
-    /// shapes `<job>-<run>`.
+    /// The pods' names before their index: `<job>-<run>-worker`, with the group's name behind it where it has one; in
+    /// the Job shapes `<job>-<run>`. Some targets name pods otherwise.
     pub workload: String,
     pub replicas: u32,
     pub slots: u32,
@@ -163,15 +166,33 @@ impl Plan {
     pub fn first_host(&self) -> String {
         match self.spec.launcher.runs_ranks {
             true => self.launcher_host(),
-            false => self.teams.first().map_or_else(String::new, |team| team.host(0, &self.spec.name)),
+            false => self.teams.first().map_or_else(String::new, |team| team.host(0, &self.service())),
         }
     }
 
     /// The host the launch command runs on.
     pub fn launcher_host(&self) -> String {
         match self.shape {
-            Shape::StatefulSet => format!("{}-launcher.{}", self.stem(), self.spec.name),
+            Shape::StatefulSet => format!("{}.{}", self.launcher_pod(), self.service()),
             Shape::IndexedJob | Shape::Torchrun => self.first_host(),
+        }
+    }
+
+    /// The host name of the pod that launches beside the workers, without its domain.
+    pub fn launcher_pod(&self) -> String {
+        let stem = self.stem();
+        match self.spec.target {
+            Target::Plain | Target::Slurm | Target::MpiJob => format!("{stem}-launcher"),
+            Target::Volcano => format!("{stem}-launcher-0"),
+            Target::JobSet | Target::TrainJob => format!("{stem}-launcher-0-0"),
+        }
+    }
+
+    /// The headless Service in which the pods have their names: the job's own, but the MPI Operator brings one.
+    pub fn service(&self) -> Cow<'_, str> {
+        match self.spec.target {
+            Target::MpiJob => self.stem().into(),
+            _ => self.spec.name.as_str().into(),
         }
     }
 
@@ -189,9 +210,14 @@ impl Plan {
         self.shape != Shape::Torchrun
     }
 
-    /// Whether the launcher needs the right to scale the workers.
+    /// Whether the launcher needs the right to scale the workers. An operator ends them itself.
     pub fn scales(&self) -> bool {
-        self.shape == Shape::StatefulSet && !self.spec.lifecycle.keep
+        self.spec.target == Target::Plain && self.shape == Shape::StatefulSet && !self.spec.lifecycle.keep
+    }
+
+    /// Whether the ssh keys are ours: the MPI Operator makes a pair itself.
+    pub fn brings_keys(&self) -> bool {
+        self.uses_ssh() && self.spec.target != Target::MpiJob
     }
 
     /// Whether any volume is copied from or to a bucket.

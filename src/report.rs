@@ -16,7 +16,7 @@ pub(crate) use rendered::{against_rendered, earlier};
 
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 use crate::spec::quantity::Quantity;
-use crate::spec::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
+use crate::spec::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Target, Volume, VolumeSource};
 
 /// What one job would run.
 #[derive(Debug, Clone, Serialize)]
@@ -206,18 +206,14 @@ impl Report {
     /// What a plan and its objects amount to.
     pub(crate) fn new(plan: &Plan, objects: Vec<Object>) -> Self {
         let spec = &plan.spec;
-        let launcher_pod = plan.shape == Shape::StatefulSet;
+        let batch = spec.target == Target::Slurm;
+        let launcher_pod = plan.shape == Shape::StatefulSet && (!batch || spec.launcher.runs_ranks);
         Self {
             job: spec.name.clone(),
             namespace: spec.namespace.clone(),
             run: plan.run.clone(),
             image: spec.image.reference.clone(),
-            shape: match plan.shape {
-                Shape::StatefulSet if plan.teams.len() > 1 => "a StatefulSet a group, and a launcher Job",
-                Shape::StatefulSet => "a StatefulSet of workers and a launcher Job",
-                Shape::IndexedJob => "one Indexed Job; index 0 launches",
-                Shape::Torchrun => "one Indexed Job of torchrun agents, without ssh",
-            },
+            shape: shape(plan),
             launcher: launcher(plan),
             launch: plan.launch.clone(),
             workers: teams(plan),
@@ -242,6 +238,23 @@ impl Report {
             notes: notes(plan),
             defaults: spec.defaults.iter().map(|(path, value)| Default { path, value: value.clone() }).collect(),
         }
+    }
+}
+
+fn shape(plan: &Plan) -> &'static str {
+    match (plan.spec.target, plan.shape) {
+        (Target::Slurm, _) => "a batch script for Slurm",
+        (Target::Plain, Shape::StatefulSet) if plan.teams.len() > 1 => "a StatefulSet a group, and a launcher Job",
+        (Target::Plain, Shape::StatefulSet) => "a StatefulSet of workers and a launcher Job",
+        (Target::Plain, Shape::IndexedJob) => "one Indexed Job; index 0 launches",
+        (Target::Plain, Shape::Torchrun) => "one Indexed Job of torchrun agents, without ssh",
+        (Target::MpiJob, _) => "an MPIJob, run by the MPI Operator",
+        (Target::TrainJob, Shape::StatefulSet) => "a TrainJob of a launcher and its workers, run by Kubeflow's Trainer",
+        (Target::TrainJob, _) => "a TrainJob of pods by index, run by Kubeflow's Trainer",
+        (Target::JobSet, Shape::StatefulSet) => "a JobSet of a launcher and its workers",
+        (Target::JobSet, _) => "a JobSet of pods by index",
+        (Target::Volcano, Shape::StatefulSet) => "a Volcano Job of a launcher and its workers",
+        (Target::Volcano, _) => "a Volcano Job of pods by index",
     }
 }
 
@@ -272,6 +285,10 @@ fn teams(plan: &Plan) -> Vec<Workers> {
 
 fn workers(plan: &Plan, team: &Team, first_rank: Option<u32>) -> Workers {
     let group = &plan.spec.groups[team.group];
+    let host = |index| match plan.spec.target {
+        Target::Slurm => "the nodes that Slurm gives".to_owned(),
+        _ => team.host(index, &plan.service()),
+    };
     Workers {
         group: group.name.clone(),
         origin: team.origin(plan).into_owned(),
@@ -280,7 +297,7 @@ fn workers(plan: &Plan, team: &Team, first_rank: Option<u32>) -> Workers {
         replicas: team.replicas,
         slots: team.slots,
         gpus: group.gpus,
-        hosts: (team.host(0, &plan.spec.name), team.host(team.replicas.saturating_sub(1), &plan.spec.name)),
+        hosts: (host(0), host(team.replicas.saturating_sub(1))),
         requests: amounts(&asked(&group.resources)),
         shm: group.shm.to_string(),
     }
@@ -416,7 +433,18 @@ fn release(plan: &Plan) -> String {
     let what = if plan.gpus > 0 { "GPUs" } else { "workers" };
     let deadline = plan.spec.lifecycle.deadline;
     let deadline = deadline.map_or(String::new(), |seconds| format!(", or {} after the start", duration(seconds)));
+    if plan.spec.target == Target::Slurm {
+        return format!("Slurm takes the nodes back when the script ends{deadline}");
+    }
     match plan.shape {
+        Shape::StatefulSet if plan.spec.target != Target::Plain && !plan.spec.lifecycle.keep => {
+            let ender = match plan.spec.target {
+                Target::MpiJob => "the MPI Operator",
+                Target::Volcano => "Volcano",
+                _ => "the JobSet controller",
+            };
+            format!("{ender} ends the workers when the launcher ends{deadline}; the {what} are free then")
+        }
         Shape::StatefulSet if plan.spec.lifecycle.keep => {
             format!("by hand: lifecycle.release is keep, so the {what} stay until you delete the job")
         }
@@ -437,6 +465,11 @@ fn release(plan: &Plan) -> String {
 fn notes(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let mut notes = Vec::new();
+    if spec.target == Target::Slurm {
+        notes.push("the ranks run on the nodes as they are; the image is for Kubernetes".to_owned());
+        notes.extend(spec.scheduling.suspend.then(|| "held: it starts after `scontrol release`".to_owned()));
+        return notes;
+    }
     if spec.namespace.is_none() && plan.scales() {
         notes.push(
             "no namespace: the launcher may scale its workers in `default` alone; name another with -n or metadata.namespace"
@@ -461,14 +494,24 @@ fn notes(plan: &Plan) -> Vec<String> {
     if let Some(gang) = spec.scheduling.gang {
         let gang = if gang == Gang::Volcano { "Volcano" } else { "coscheduling" };
         notes.push(format!("gang: {gang} starts all pods together or none"));
+    } else if spec.target == Target::Volcano {
+        notes.push("gang: Volcano starts all pods together or none".to_owned());
     }
     if let Some(queue) = &spec.scheduling.kueue {
         notes.push(format!("Kueue: the job waits in the local queue {queue}"));
     } else if spec.scheduling.suspend {
-        notes.push("suspended: nothing starts until spec.suspend of the Job is false".to_owned());
+        let field = if spec.target == Target::MpiJob { "spec.runPolicy.suspend" } else { "spec.suspend" };
+        let kind = match spec.target {
+            Target::MpiJob => "MPIJob",
+            Target::TrainJob => "TrainJob",
+            Target::JobSet => "JobSet",
+            _ => "Job",
+        };
+        notes.push(format!("suspended: nothing starts until {field} of the {kind} is false"));
     }
     if plan.shape != Shape::Torchrun {
         notes.push(match &spec.ssh.secret {
+            None if !plan.brings_keys() => "ssh keys: one pair, made by the MPI Operator".to_owned(),
             Some(secret) => format!("ssh keys: the Secret {secret}, which must exist"),
             None => format!("ssh keys: the Secret {}-ssh, made with the job", spec.name),
         });

@@ -8,14 +8,16 @@
 pub mod keys;
 pub mod seed;
 mod settings;
-mod words;
+pub mod words;
 
 use std::borrow::Cow;
 
 use serde_json::json;
 
 use crate::plan::{Plan, Shape};
-use crate::spec::valid::{LauncherKind, S3, VolumeSource};
+use crate::spec::valid::{LauncherKind, S3, Target, VolumeSource};
+
+pub use words::word;
 
 /// One key of the run's ConfigMap.
 #[derive(Debug, Clone)]
@@ -38,6 +40,10 @@ pub fn files(plan: &Plan) -> Vec<File> {
     let mut files = Vec::with_capacity(24);
     files.push(made("job.sh", settings::job(plan)));
     files.extend(scripts!["common.sh", "attempt.sh"]);
+    if plan.spec.target == Target::MpiJob {
+        let text = concat!(include_str!("runtime/common.sh"), include_str!("runtime/operator-keys.sh"));
+        files[1].text = Cow::Borrowed(text);
+    }
     if plan.spec.security.run_as_user.is_none() {
         files.extend(scripts!["passwd.sh"]);
     }

@@ -19,18 +19,18 @@ use crate::source::Node;
 use field::{Field, Reader};
 
 pub use rules::looks_secret;
-pub use valid::Spec;
+pub use valid::{Spec, Target};
 
 /// The kind of our documents.
 pub const KIND: &str = "TrainingJob";
 
 /// Reads a document, pushing everything wrong with it. None where something is.
-pub fn read(document: &Node, kube_version: (u32, u32), problems: &mut Vec<Problem>) -> Option<Spec> {
+pub fn read(document: &Node, kube_version: (u32, u32), target: Target, problems: &mut Vec<Problem>) -> Option<Spec> {
     let before = problems.len();
     let job = raw::TrainingJob::read(document, &mut Reader::new(problems))?;
     let misshapen: Vec<Span> =
         problems[before..].iter().filter_map(|problem| Some(problem.labels.first()?.span)).collect();
-    let spec = lower::lower(&job);
+    let spec = lower::lower(&job, target);
     let none = raw::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);
     let top = document.entry("kind").map_or(document.span, |entry| entry.key_span);

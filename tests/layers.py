@@ -10,7 +10,9 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parents[1] / "src"
 # Each may use those before it.
-LAYERS = ["problem", "source", "emit", "spec", "plan", "runtime", "objects", "report", "compile", "import", "show", "lib"]
+LAYERS = [
+    "problem", "source", "emit", "spec", "plan", "runtime", "objects", "targets", "report", "compile", "import", "show", "lib"
+]
 ADAPTERS = {"cli", "main"}
 OUTSIDE = re.compile(
     r"\bstd::(fs|env|io|net|os|process|thread|time)\b|\b(e?print(ln)?|dbg)!|\b(getrandom|tempfile|anstream|clap\w*)::"

@@ -67,11 +67,33 @@ horovod() {
         HOROVOD=debian xargs tests/runtime/run.sh
 }
 
+# Batch scripts under a Slurm of our own, Horovod's among them.
+slurm() {
+    if [ "$(id -u)" = 0 ]; then need_ranks || return; fi
+    HOROVOD=debian tests/slurm/run.sh
+}
+
 # Every example on a Kubernetes of our own, how runs end there, and every spec strictly read by it.
 cluster() { tests/cluster/test.sh --quick && accepted 1.34.3; }
 
 # What takes long there, faults above all, and a later Kubernetes.
 faults() { tests/cluster/test.sh --long && accepted 1.36.3; }
+
+# What examples become for operators: against their published custom resources, and through those whose sources are there.
+targets() {
+    if [[ ! -d ${KHOROVOD_CORPUS:-/nowhere}/crds ]]; then
+        echo "skipped: KHOROVOD_CORPUS names no folder whose crds/ has the custom resources of JobSet, Trainer, Volcano and the MPI Operator"
+        return
+    fi
+    KHOROVOD_CORPUS=$(realpath "$KHOROVOD_CORPUS")
+    export KHOROVOD_CORPUS
+    cargo test --locked --test targets && KHOROVOD=$(shipped) NODES=0 tests/cluster/up.sh tests/cluster/targets.py || return
+    if [[ -z ${OPERATORS:-} ]]; then
+        echo "no job was run: OPERATORS names no folder with the sources of operators"
+        return
+    fi
+    tests/cluster/operators.sh "$OPERATORS"
+}
 
 # A job of 5,000 workers there.
 scale() { bench/scale.sh 5000; }

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use khorovod::{Inputs, Text};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use khorovod::{Inputs, Target, Text};
 
 use super::Failure;
 use super::output::reason;
@@ -37,6 +38,9 @@ pub struct Settings {
     /// The Kubernetes version the objects are for
     #[arg(long, value_name = "VERSION", default_value = "1.34", value_parser = khorovod::kube_version)]
     pub kube_version: (u32, u32),
+    /// What to render to: plain objects, or what an operator or another scheduler takes
+    #[arg(long, value_name = "TARGET", default_value = "plain", value_parser = targets())]
+    pub target: Target,
     /// Treat warnings as errors
     #[arg(long)]
     pub strict: bool,
@@ -46,6 +50,11 @@ pub struct Settings {
     /// Leave the ssh Secret out; bring it yourself with `khorovod keygen`
     #[arg(long)]
     pub no_keys: bool,
+}
+
+/// Names of targets, for the help and completions too.
+fn targets() -> impl TypedValueParser<Value = Target> {
+    PossibleValuesParser::new(Target::ALL.map(Target::name)).try_map(|name| khorovod::target(&name))
 }
 
 impl Args {
@@ -80,6 +89,7 @@ impl Settings {
             sets: self.sets.clone(),
             namespace: self.namespace.clone(),
             kube_version: self.kube_version,
+            target: self.target,
             strict: self.strict,
             ..Inputs::default()
         })

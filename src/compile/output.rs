@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::emit::to_yaml;
 use crate::objects::Object;
+use crate::targets::Made;
 use crate::{Document, source};
 
 /// The text of one job's objects, and where each stands in it.
@@ -14,7 +15,14 @@ pub struct Built {
 
 impl Built {
     /// `head` is a comment that each object begins with, as a whole line, or nothing.
-    pub fn new(objects: &[Object<'_>], head: &str) -> Self {
+    pub fn new(made: &Made<'_>, head: &str) -> Self {
+        let objects = match made {
+            Made::Objects(objects) => objects,
+            Made::Text { kind, name, text } => {
+                let document = Document { kind, name: name.clone(), namespace: None, range: 0..text.len() };
+                return Self { text: text.clone(), documents: vec![document] };
+            }
+        };
         // The scripts alone are most of it.
         let mut text = String::with_capacity(64 << 10);
         let document = |(index, object): (usize, &Object<'_>)| {

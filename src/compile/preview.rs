@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::problem::Problems;
 use crate::report::{self, Report};
 use crate::source::{Kind, Node};
-use crate::{Inputs, Origin, Preview, Rendered, Text};
+use crate::{Inputs, Origin, Preview, Rendered, Text, targets};
 
 /// How deep the places of fields go: `spec.storage[0].claim`.
 const DEPTH: usize = 4;
@@ -34,15 +34,14 @@ pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Pro
         }
         let (plan, files) = plan(spec);
         let keys = keys(&plan, &inputs.keys);
-        let objects = objects::build(&plan, &files, &keys);
+        let made = targets::build(&plan, &files, &keys);
         out.copy(piece.start);
         // Other documents stand before it.
         preview.origins.resize_with(out.documents.len(), || None);
-        out.replace(piece.clone(), Built::new(&objects, &head));
-        preview.origins.extend(objects.iter().map(|object| Some(origin(index, &plan, object))));
-        let names = objects
-            .iter()
-            .map(|object| report::Object { kind: object.kind.to_owned(), name: object.metadata.name.to_string() });
+        out.replace(piece.clone(), Built::new(&made, &head));
+        preview.origins.extend(made.objects().iter().map(|object| Some(origin(index, &plan, object))));
+        preview.origins.resize_with(out.documents.len(), || None);
+        let names = made.names().into_iter().map(|(kind, name)| report::Object { kind: kind.to_owned(), name });
         preview.jobs.push(Report::new(&plan, names.collect()));
         let mut places = Vec::new();
         if let Some(document) = document {

@@ -9,9 +9,9 @@ use super::{keys, plan};
 use crate::objects;
 use crate::problem::{Problem, Problems, Severity, SourceId, Span, codes};
 use crate::source::{self, Kind, Node};
-use crate::spec::valid::LauncherKind;
+use crate::spec::valid::{LauncherKind, Target};
 use crate::spec::{self, Spec};
-use crate::{Inputs, Keys, Text};
+use crate::{Inputs, Keys, Text, targets};
 
 codes! {
     /// There is no TrainingJob in the input
@@ -24,6 +24,12 @@ codes! {
     ///
     /// Their objects would overwrite each other. Rename one.
     Error DUPLICATE_JOB = "duplicate-job";
+
+    /// A batch script is not alone
+    ///
+    /// `--target slurm` makes one script, which is all of the output: sbatch takes it from the first line on.
+    /// Render one TrainingJob at a time, and nothing beside it.
+    Error SLURM_ALONE = "slurm-alone";
 
     /// There is nothing to make ssh keys from
     ///
@@ -142,7 +148,34 @@ impl<'a> Stream<'a> {
             self.no_job(text, source);
         }
         self.duplicates(&jobs);
+        if self.inputs.target == Target::Slurm {
+            self.alone(text, source);
+        }
         jobs
+    }
+
+    /// A script for Slurm has no room for other documents.
+    fn alone(&mut self, text: &Text, source: SourceId) {
+        let says = |line: &str| !line.trim().is_empty() && !line.starts_with('#') && line.trim() != "---";
+        let pieces = source::pieces(&text.text);
+        let mut full = pieces.into_iter().filter(|piece| text.text[piece.body.clone()].lines().any(says));
+        if let Some(second) = full.nth(1) {
+            let span = Span { source, start: second.body.start, end: second.body.end };
+            let problem = Problem::new(
+                &SLURM_ALONE,
+                first_line(&text.text, span),
+                "a batch script stands alone, and this is another document",
+            );
+            self.problems.push(problem.hint("render each job by itself, and leave Kubernetes objects out"));
+        }
+    }
+
+    /// Said of a stream that our documents are only a part of.
+    pub fn refuse_slurm(&mut self, jobs: &[Job]) {
+        for job in jobs.iter().filter(|job| job.spec.target == Target::Slurm) {
+            let problem = Problem::new(&SLURM_ALONE, job.name, "a batch script has no place among documents");
+            self.problems.push(problem.hint("use `khorovod render --target slurm job.yaml`"));
+        }
     }
 
     /// What is laid over each of our documents.
@@ -162,7 +195,7 @@ impl<'a> Stream<'a> {
             }
         }
         ours::refuse_hook(&document, &mut self.problems);
-        let spec = spec::read(&document, self.inputs.kube_version, &mut self.problems)?;
+        let spec = spec::read(&document, self.inputs.kube_version, self.inputs.target, &mut self.problems)?;
         let head = ours::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
         let (name, targets) = (name(&document), targets(&document));
         Some(Job { piece, name, targets, head, document: self.keeps.then_some(document), spec })
@@ -203,7 +236,9 @@ impl<'a> Stream<'a> {
     }
 
     fn check_keys(&mut self, job: &Job) {
-        let needs = job.spec.launcher.kind != LauncherKind::Torchrun && job.spec.ssh.secret.is_none();
+        // The MPI Operator makes keys itself, and Slurm needs none.
+        let brought = matches!(job.spec.target, Target::MpiJob | Target::Slurm) || job.spec.ssh.secret.is_some();
+        let needs = job.spec.launcher.kind != LauncherKind::Torchrun && !brought;
         if needs && matches!(self.inputs.keys, Keys::Missing) {
             let problem = Problem::new(&NO_KEYS, job.name, "there is nothing to make this job's ssh keys from");
             self.problems.push(problem.hint(
@@ -218,12 +253,17 @@ impl<'a> Stream<'a> {
         }
         let (plan, files) = plan(job.spec.clone());
         let keys = keys(&plan, &self.inputs.keys);
-        let objects = objects::build(&plan, &files, &keys);
+        let made = targets::build(&plan, &files, &keys);
         for (patch, target) in plan.spec.patches.iter().zip(&job.targets) {
-            if !objects.iter().any(|object| objects::concerns(patch, object.kind, &object.metadata.name)) {
+            if !made.objects().iter().any(|object| objects::concerns(patch, object.kind, &object.metadata.name)) {
                 let problem = Problem::new(&UNUSED_PATCH, *target, "no object of this job takes the patch");
-                self.problems
-                    .push(problem.hint("names carry the run's, for which a pattern writes `*`: `mnist-*-worker`; `khorovod plan` lists the objects"));
+                let plain = plan.spec.target == Target::Plain;
+                let hint = "names carry the run's, for which a pattern writes `*`: `mnist-*-worker`; `khorovod plan` lists the objects";
+                let elsewhere = format!(
+                    "with `--target {0}` other kinds are rendered: `khorovod plan --target {0}` lists them",
+                    plan.spec.target.name()
+                );
+                self.problems.push(problem.hint(if plain { hint.to_owned() } else { elsewhere }));
             }
         }
     }

@@ -41,6 +41,12 @@ impl<'o> Desk<'o> {
         self.ledger.settle(node, Verdict::Kept, to, "");
     }
 
+    /// The first step of a value's path; of an object's spec all of it, as `spec` says nothing.
+    pub fn head(&self, node: &Node) -> String {
+        let path = self.ledger.path(node);
+        if path.starts_with("spec.") { path } else { path.split(['.', '[']).next().unwrap_or_default() }.to_owned()
+    }
+
     /// A value that khorovod has by default or does anyway.
     pub fn needless(&mut self, node: &Node, why: &str) {
         self.ledger.settle(node, Verdict::Kept, "", why);

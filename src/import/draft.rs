@@ -42,6 +42,14 @@ impl Draft {
         self.comment(&format!("{path}.{key}"), comment);
     }
 
+    /// Takes a field away; what it held.
+    pub fn take(&mut self, path: &str) -> Option<Json> {
+        let (above, last) = path.rsplit_once('.')?;
+        self.get(path)?;
+        let steps: Vec<&str> = above.split('.').collect();
+        self.map(&steps).shift_remove(last)
+    }
+
     /// Adds an item to a list such as `spec.storage`.
     pub fn push(&mut self, path: &str, item: impl Into<Json>, comment: &str) {
         let mut steps: Vec<&str> = path.split('.').collect();
@@ -72,6 +80,15 @@ impl Draft {
         let known = self.comments.iter().any(|(at, text)| at == path && text == comment);
         if !comment.is_empty() && !known {
             self.comments.push((path.to_owned(), comment.to_owned()));
+        }
+    }
+
+    /// Says less in every comment: each of `long` by what stands beside it.
+    pub fn shorten(&mut self, long: &[(&str, &str)]) {
+        for (_, comment) in &mut self.comments {
+            for (long, short) in long {
+                *comment = comment.replace(long, short);
+            }
         }
     }
 

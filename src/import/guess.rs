@@ -68,6 +68,9 @@ fn guess(text: &str) -> Option<Guess> {
         let line = |line: &str| line.trim_start().trim_start_matches(['"', '\'']).strip_prefix(key).map(str::to_owned);
         text.lines().any(|text| line(text).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':')))
     };
+    if text.lines().any(|line| line.trim_end() == "kind: MPIJob") {
+        return Some(Guess::Theirs(System::MpiJob));
+    }
     let ks = |line: &str| ["ks generate openmpi", "ks param set"].iter().any(|command| line.contains(command));
     let theirs = if top("framework") && (top("learners") || top("data_stores") || top("gpus")) {
         System::Ffdl

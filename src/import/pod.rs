@@ -53,7 +53,7 @@ fn amounts(desk: &mut Desk<'_>, node: &Node, [requests, limits]: [Map<String, Js
                 all.insert(side.to_owned(), Json::Object(amounts.clone()));
             }
         }
-        let from = desk.ledger.path(node).split('.').next().unwrap_or_default().to_owned();
+        let from = desk.head(node);
         desk.draft.put("spec.workers.resources", all, &from);
         return desk.ledger.settle(node, Verdict::Kept, "spec.workers.resources", "");
     }
@@ -261,7 +261,7 @@ pub fn placement(desk: &mut Desk<'_>, key: &str, node: &Node) -> bool {
         Some(text) => desk.keep(node, to, text),
         None if empty => desk.needless(node, "nothing is asked for, as here by default"),
         None => {
-            let from = desk.ledger.path(node).split(['.', '[']).next().unwrap_or_default().to_owned();
+            let from = desk.head(node);
             desk.draft.put(to, node.to_json(), &from);
             desk.ledger.settle(node, Verdict::Kept, to, "");
         }
@@ -276,7 +276,7 @@ pub fn pull_secrets(desk: &mut Desk<'_>, node: &Node) {
     if names.is_empty() {
         return desk.needless(node, "there are none");
     }
-    let from = desk.ledger.path(node).split(['.', '[']).next().unwrap_or_default().to_owned();
+    let from = desk.head(node);
     desk.draft.put("spec.image.pullSecrets", json!(names), &from);
     desk.ledger.settle(node, Verdict::Kept, "spec.image.pullSecrets", "");
 }

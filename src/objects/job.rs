@@ -5,13 +5,13 @@ use serde::Serialize;
 use super::meta::{Metadata, Text};
 use super::pod::{self, Part, PodTemplate};
 use super::{Body, File, Object};
-use crate::plan::{Plan, Shape};
+use crate::plan::{Plan, Shape, Team};
 
 /// Exit codes a launcher sends once the GPUs are given back: failed for good, superseded, past
 /// the deadline.
-const FINAL_CODES: [u8; 3] = [42, 43, 44];
+pub const FINAL_CODES: [u8; 3] = [42, 43, 44];
 /// The launcher minds the deadline itself; Kubernetes' own stands this much later.
-const DEADLINE_GRACE: u64 = 300;
+pub const DEADLINE_GRACE: u64 = 300;
 /// Launchers that die without giving the GPUs back are followed by another one; the launcher
 /// counts them and ends long before.
 const LAUNCHERS: u64 = 1000;
@@ -27,11 +27,11 @@ pub struct Spec<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    completion_mode: Option<&'static str>,
+    pub completion_mode: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    completions: Option<u32>,
+    pub completions: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    parallelism: Option<u32>,
+    pub parallelism: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_deadline_seconds: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,8 @@ pub struct Spec<'a> {
     pub backoff_limit: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     success_policy: Option<SuccessPolicy>,
-    pod_failure_policy: FailurePolicy,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pod_failure_policy: Option<FailurePolicy>,
     template: PodTemplate<'a>,
 }
 
@@ -96,62 +97,86 @@ fn failure_policy(container: &'static str) -> FailurePolicy {
     }
 }
 
-pub fn launcher<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
+/// The spec of the launcher's Job.
+pub fn launcher_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
     let lifecycle = &plan.spec.lifecycle;
+    Spec {
+        suspend: None,
+        completion_mode: None,
+        completions: None,
+        parallelism: None,
+        active_deadline_seconds: lifecycle.deadline.map(|deadline| deadline + DEADLINE_GRACE),
+        ttl_seconds_after_finished: lifecycle.ttl_after_finished,
+        backoff_limit: Some(if plan.scales() { LAUNCHERS } else { plan.spec.launcher.retries.into() }),
+        success_policy: None,
+        pod_failure_policy: Some(failure_policy("launcher")),
+        template: pod::template(plan, Part::Launcher, files),
+    }
+}
+
+pub fn launcher<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     Object {
         api_version: "batch/v1",
         kind: "Job",
         origin: "spec.launcher".into(),
         metadata: Metadata::of_run(plan, super::launcher_name(plan)).component("launcher"),
-        body: Body::Job(Box::new(Job {
-            spec: Spec {
-                suspend: None,
-                completion_mode: None,
-                completions: None,
-                parallelism: None,
-                active_deadline_seconds: lifecycle.deadline.map(|deadline| deadline + DEADLINE_GRACE),
-                ttl_seconds_after_finished: lifecycle.ttl_after_finished,
-                backoff_limit: Some(if plan.scales() { LAUNCHERS } else { plan.spec.launcher.retries.into() }),
-                success_policy: None,
-                pod_failure_policy: failure_policy("launcher"),
-                template: pod::template(plan, Part::Launcher, files),
-            },
-        })),
+        body: Body::Job(Box::new(Job { spec: launcher_spec(plan, files) })),
     }
 }
 
-/// One Job of all pods; it succeeds when index 0 does, and then ends the others.
+/// The spec of one Job of all pods; it succeeds when index 0 does, and then ends the others.
+pub fn indexed_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
+    let (spec, team) = (&plan.spec, &plan.teams[0]);
+    debug_assert!(plan.shape != Shape::StatefulSet);
+    Spec {
+        suspend: spec.scheduling.suspend.then_some(true),
+        active_deadline_seconds: spec.lifecycle.deadline.map(|deadline| deadline + DEADLINE_GRACE),
+        ttl_seconds_after_finished: spec.lifecycle.ttl_after_finished,
+        success_policy: Some(SuccessPolicy { rules: [SuccessRule { succeeded_indexes: "0" }] }),
+        pod_failure_policy: Some(failure_policy("worker")),
+        ..many(plan, team, pod::template(plan, Part::Index(&spec.groups[team.group]), files))
+    }
+}
+
+/// The spec of a Job of the workers of one group, whose end is the launcher's.
+pub fn workers_spec<'a>(plan: &'a Plan, team: &Team, files: &[File]) -> Spec<'a> {
+    let workers = many(plan, team, pod::template(plan, Part::Worker(&plan.spec.groups[team.group]), files));
+    // How often one may be lost, the launcher decides.
+    Spec { backoff_limit: Some(i32::MAX as u64), ..workers }
+}
+
+/// A Job of as many pods as a team has, by index.
+fn many<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec<'a> {
+    let attempts = u64::from(plan.spec.launcher.retries) + 1;
+    Spec {
+        suspend: None,
+        completion_mode: Some("Indexed"),
+        completions: Some(team.replicas),
+        parallelism: Some(team.replicas),
+        active_deadline_seconds: None,
+        ttl_seconds_after_finished: None,
+        // An attempt may cost every pod.
+        backoff_limit: Some((attempts * u64::from(team.replicas)).min(i32::MAX as u64)),
+        success_policy: None,
+        pod_failure_policy: None,
+        template,
+    }
+}
+
 pub fn indexed<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
-    let spec = &plan.spec;
     let team = &plan.teams[0];
     let mut metadata = Metadata::of_run(plan, &team.workload).component("worker");
-    if let Some(queue) = &spec.scheduling.kueue {
+    if let Some(queue) = &plan.spec.scheduling.kueue {
         // Kueue's webhook suspends what is new. Were `suspend` written here, applying the same
         // text again would suspend a run that trains.
         metadata.labels.set("kueue.x-k8s.io/queue-name", queue);
     }
-    let attempts = u64::from(spec.launcher.retries) + 1;
-    debug_assert!(plan.shape != Shape::StatefulSet);
     Object {
         api_version: "batch/v1",
         kind: "Job",
         origin: team.origin(plan),
         metadata,
-        body: Body::Job(Box::new(Job {
-            spec: Spec {
-                suspend: spec.scheduling.suspend.then_some(true),
-                completion_mode: Some("Indexed"),
-                completions: Some(team.replicas),
-                parallelism: Some(team.replicas),
-                active_deadline_seconds: spec.lifecycle.deadline.map(|deadline| deadline + DEADLINE_GRACE),
-                ttl_seconds_after_finished: spec.lifecycle.ttl_after_finished,
-                // An attempt may cost every pod.
-                backoff_limit: Some((attempts * u64::from(team.replicas)).min(i32::MAX as u64)),
-                success_policy: Some(SuccessPolicy { rules: [SuccessRule { succeeded_indexes: "0" }] }),
-                pod_failure_policy: failure_policy("worker"),
-                template: pod::template(plan, Part::Index(&spec.groups[team.group]), files),
-            },
-        })),
+        body: Body::Job(Box::new(Job { spec: indexed_spec(plan, files) })),
     }
 }
 

@@ -36,6 +36,10 @@ impl<'a> Map<'a> {
         self
     }
 
+    pub fn remove(&mut self, key: &str) {
+        self.0.retain(|(other, _)| other != key);
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -110,7 +114,7 @@ pub fn job_pods(plan: &Plan) -> Selector<'_> {
 }
 
 /// Pods of one kind of this run, of one group where it has a name.
-pub fn run_pods<'a>(plan: &'a Plan, component: &'static str, group: Option<&'a str>) -> Selector<'a> {
+pub fn run_pods<'a>(plan: &'a Plan, component: &'a str, group: Option<&'a str>) -> Selector<'a> {
     let mut labels = Map::default().with(JOB, &plan.spec.name).with(RUN, &plan.run).with(COMPONENT, component);
     if let Some(group) = group {
         labels.set(GROUP, group);

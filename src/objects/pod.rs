@@ -11,9 +11,9 @@ mod volumes;
 use serde::Serialize;
 
 use super::meta::{Map, Named, Text, pod_labels};
-use super::{File, launcher_name};
+use super::{File, launcher_name, pod_group};
 use crate::plan::{Plan, Shape};
-use crate::spec::valid::{Gang, Group};
+use crate::spec::valid::{Gang, Group, Target};
 
 /// Whose pod it is.
 #[derive(Debug, Clone, Copy)]
@@ -99,6 +99,7 @@ struct PodSpec<'a> {
 /// The pods of one part.
 pub fn template<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> PodTemplate<'a> {
     let spec = &plan.spec;
+    let plain = spec.target == Target::Plain;
     let scales = plan.scales() && part.launches();
     let account = match &spec.security.service_account {
         Some(theirs) => Some(theirs.into()),
@@ -108,13 +109,22 @@ pub fn template<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> PodTempla
     PodTemplate {
         metadata: metadata(plan, part),
         spec: PodSpec {
-            // The controllers of StatefulSets and Indexed Jobs name their pods' hosts themselves.
-            hostname: matches!(part, Part::Launcher).then(|| launcher_name(plan)),
-            subdomain: (!matches!(part, Part::Worker(_))).then_some(&spec.name),
+            // The controllers of StatefulSets and Indexed Jobs name their pods' hosts themselves, and operators all.
+            hostname: (plain && matches!(part, Part::Launcher)).then(|| launcher_name(plan)),
+            subdomain: match spec.target {
+                Target::Plain => (!matches!(part, Part::Worker(_))).then_some(&spec.name),
+                Target::Volcano => Some(&spec.name),
+                _ => None,
+            },
             service_account_name: account,
             automount_service_account_token: scales,
             enable_service_links: false,
-            restart_policy: part.launches().then_some("Never"),
+            restart_policy: match (spec.target, part.launches()) {
+                // The MPI Operator takes it beside the template.
+                (Target::Plain, false) | (Target::MpiJob, _) => None,
+                (_, true) => Some("Never"),
+                (_, false) => Some("OnFailure"),
+            },
             // A launcher gives the GPUs back before it goes; a worker goes at once.
             termination_grace_period_seconds: if part.launches() { 120 } else { 30 },
             placement: placement::build(plan, part),
@@ -138,8 +148,10 @@ fn metadata<'a>(plan: &'a Plan, part: Part<'a>) -> Metadata<'a> {
         .with("cluster-autoscaler.kubernetes.io/safe-to-evict", "false")
         .with("karpenter.sh/do-not-disrupt", "true");
     match plan.spec.scheduling.gang {
-        Some(Gang::Volcano) => annotations.set("scheduling.k8s.io/group-name", plan.stem()),
-        Some(Gang::Coscheduling) => labels.set("scheduling.x-k8s.io/pod-group", plan.stem()),
+        // Volcano's own Job brings its group.
+        _ if plan.spec.target == Target::Volcano => {}
+        Some(Gang::Volcano) => annotations.set("scheduling.k8s.io/group-name", pod_group::name(plan)),
+        Some(Gang::Coscheduling) => labels.set("scheduling.x-k8s.io/pod-group", pod_group::name(plan)),
         None => {}
     }
     Metadata { labels, annotations }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::meta::{Map, Metadata};
 use super::{Body, Object};
-use crate::plan::{Plan, Shape};
+use crate::plan::Plan;
 
 /// In `data`, since the API server drops `stringData`, and every apply would seem to change it.
 #[derive(Debug, Serialize)]
@@ -16,7 +16,7 @@ pub struct Secret<'a> {
 /// The Secret pods mount; none where nothing speaks ssh.
 pub fn name(plan: &Plan) -> Option<String> {
     match &plan.spec.ssh.secret {
-        _ if plan.shape == Shape::Torchrun => None,
+        _ if !plan.brings_keys() => None,
         Some(theirs) => Some(theirs.clone()),
         None => Some(format!("{}-ssh", plan.spec.name)),
     }

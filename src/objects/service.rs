@@ -29,9 +29,13 @@ struct Port {
     port: u16,
 }
 
-pub fn build(plan: &Plan) -> Object<'_> {
+/// None where an operator brings the one in which its pods have their names.
+pub fn build(plan: &Plan) -> Option<Object<'_>> {
+    if plan.service() != plan.spec.name {
+        return None;
+    }
     let ssh = Port { name: "ssh", port: plan.spec.ssh.port };
-    Object {
+    Some(Object {
         api_version: "v1",
         kind: "Service",
         origin: "metadata.name".into(),
@@ -45,5 +49,5 @@ pub fn build(plan: &Plan) -> Object<'_> {
                 ports: (plan.shape != Shape::Torchrun).then_some([ssh]),
             },
         }),
-    }
+    })
 }

@@ -39,6 +39,7 @@ fn group(name: Option<&str>, replicas: u32, gpus: u32) -> Group {
 fn smallest() -> Spec {
     let few = amounts(&[("cpu", "1"), ("memory", "2Gi")]);
     Spec {
+        target: Target::Plain,
         name: "mnist".into(),
         namespace: Some("team-a".into()),
         labels: Vec::new(),
@@ -80,6 +81,7 @@ fn smallest() -> Spec {
             read_only_root_filesystem: true,
         },
         observability: Observability::default(),
+        slurm: Slurm::default(),
         patches: Vec::new(),
         defaults: Vec::new(),
     }
@@ -259,9 +261,9 @@ fn keys() -> Vec<(&'static str, String)> {
 /// All objects of a spec as JSON.
 fn objects(spec: Spec) -> Vec<Json> {
     let mut plan = Plan::new(spec);
-    let run = run_name(&plan, FILES);
+    let run = run_name(&plan, FILES, workloads(&plan, FILES));
     plan.name_run(run);
-    build(&plan, FILES, &keys()).iter().map(json).collect()
+    build(&plan, FILES, &keys(), workloads(&plan, FILES)).iter().map(json).collect()
 }
 
 fn find<'o>(objects: &'o [Json], kind: &str) -> &'o Json {
@@ -270,7 +272,7 @@ fn find<'o>(objects: &'o [Json], kind: &str) -> &'o Json {
 
 fn run_of(spec: Spec) -> String {
     let plan = Plan::new(spec);
-    run_name(&plan, FILES)
+    run_name(&plan, FILES, workloads(&plan, FILES))
 }
 
 /// What Kubernetes' type makes of an object is the object.
@@ -323,7 +325,7 @@ fn the_text_of_every_object_means_the_object() {
     for (name, spec) in variants() {
         let mut plan = Plan::new(spec);
         plan.name_run("bcdfgh".into());
-        for object in build(&plan, FILES, &keys()) {
+        for object in build(&plan, FILES, &keys(), workloads(&plan, FILES)) {
             let mut text = String::new();
             to_yaml(&object, &mut text);
             let read: Json = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
@@ -422,7 +424,8 @@ fn a_change_that_ranks_can_see_starts_a_new_run_and_no_other_does() {
     for (index, change) in other.into_iter().enumerate() {
         assert_ne!(run_of(spec(change)), base, "change {index} needs a new run");
     }
-    assert_ne!(run_name(&Plan::new(smallest()), &[file("job.sh", "other")]), base);
+    let (plan, files) = (Plan::new(smallest()), [file("job.sh", "other")]);
+    assert_ne!(run_name(&plan, &files, workloads(&plan, &files)), base);
     assert!(base.len() == 6 && base.bytes().all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(&byte)));
     // Claims of workers cannot grow in place.
     let sized = |size| {

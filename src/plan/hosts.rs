@@ -2,16 +2,23 @@
 
 use super::{Plan, Shape, Team};
 use crate::spec::limits::MAX_CONFIG_MAP;
+use crate::spec::valid::{Group, Target};
+
+/// What the pods of a group are beside the launcher: `worker`, or `worker-<group>`.
+pub fn role(group: &Group) -> String {
+    group.name.as_ref().map_or("worker".to_owned(), |name| format!("worker-{name}"))
+}
 
 /// The worker groups with their workloads' names.
 pub fn teams(plan: &Plan) -> Vec<Team> {
     let stem = plan.stem();
-    let team = |(index, group): (usize, &crate::spec::valid::Group)| Team {
+    let team = |(index, group): (usize, &Group)| Team {
         group: index,
-        workload: match (plan.shape, &group.name) {
-            (Shape::StatefulSet, Some(name)) => format!("{stem}-worker-{name}"),
-            (Shape::StatefulSet, None) => format!("{stem}-worker"),
-            (Shape::IndexedJob | Shape::Torchrun, _) => stem.clone(),
+        workload: match (plan.spec.target, plan.shape, &group.name) {
+            (Target::Plain, Shape::IndexedJob | Shape::Torchrun, _) => stem.clone(),
+            // A JobSet numbers its Jobs, and each Job its pods.
+            (Target::JobSet | Target::TrainJob, _, _) => format!("{stem}-{}-0", role(group)),
+            _ => format!("{stem}-{}", role(group)),
         },
         replicas: group.replicas,
         slots: group.slots,
@@ -24,8 +31,8 @@ pub fn hostfile(plan: &Plan) -> Option<String> {
     if !plan.uses_ssh() {
         return None;
     }
-    let service = &plan.spec.name;
-    let line = plan.teams.iter().map(|team| team.host(team.replicas, service).len() + " slots=1024\n".len()).max();
+    let service = plan.service();
+    let line = plan.teams.iter().map(|team| team.host(team.replicas, &service).len() + " slots=1024\n".len()).max();
     if line.unwrap_or(0) * (plan.workers as usize + 1) > MAX_CONFIG_MAP / 2 {
         return None;
     }
@@ -39,7 +46,7 @@ pub fn hostfile(plan: &Plan) -> Option<String> {
     for team in &plan.teams {
         let count = team.slots.to_string();
         for index in 0..team.replicas {
-            text.extend([&team.host(index, service), slots, &count, "\n"]);
+            text.extend([&team.host(index, &service), slots, &count, "\n"]);
         }
     }
     Some(text)

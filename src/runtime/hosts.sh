@@ -6,7 +6,7 @@ list_hosts() {
   hosts=() slots=()
   for team in "${!team_names[@]}"; do
     for ((index = 0; index < ${max_workers:-${team_replicas[team]}}; index++)); do
-      hosts+=("${team_names[team]}-$index.$job")
+      hosts+=("${team_names[team]}-$index.$service")
       slots+=("${team_slots[team]}")
     done
   done

@@ -16,7 +16,7 @@ for team in "${!team_names[@]}"; do
 done
 if [[ -n $launcher_host && $host == "${launcher_host%%.*}" ]]; then wanted=$launcher_slots; fi
 # No rank belongs into a launcher that is no host: an mpirun that overlooks its hostfile starts all of them there.
-[[ $host != "$job-$run-launcher" || -n $launcher_host ]] || wanted=none
+[[ $host != "$launcher_pod" || -n $launcher_host ]] || wanted=none
 [[ -n $wanted ]] || wanted="${team_slots[*]}"
 
 if [[ $size != "$np" || " $wanted " != *" $here "* ]]; then

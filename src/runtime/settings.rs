@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::words::word;
 use crate::plan::{Plan, Shape};
-use crate::spec::valid::{LauncherKind, Mpi};
+use crate::spec::valid::{LauncherKind, Mpi, Target};
 
 static TEMPLATES: LazyLock<Handlebars<'static>> = LazyLock::new(|| {
     let mut templates = Handlebars::new();
@@ -76,6 +76,8 @@ pub fn job(plan: &Plan) -> String {
         ("run", word(&plan.run)),
         ("kind", kind.to_owned()),
         ("mpi", mpi.to_owned()),
+        // Where the pods have their host names.
+        ("service", word(&plan.service())),
         ("port", spec.ssh.port.to_string()),
         ("user", word(&spec.ssh.user)),
         ("np", plan.np.to_string()),
@@ -84,6 +86,7 @@ pub fn job(plan: &Plan) -> String {
         ("team_replicas", array(plan.teams.iter().map(|team| team.replicas.to_string()))),
         ("team_slots", array(plan.teams.iter().map(|team| team.slots.to_string()))),
         ("hostfile_mark", word(plan.hostfile_mark())),
+        ("launcher_pod", word(&plan.launcher_pod())),
         // The host name of the pod that launches, where ranks run in it too.
         ("launcher_host", word(&launcher_host)),
         ("launcher_slots", plan.teams[0].slots.to_string()),
@@ -94,9 +97,12 @@ pub fn job(plan: &Plan) -> String {
         ("max_workers", elastic(|elastic| elastic.max_workers)),
         ("launch", words(&checked(plan))),
     ];
+    // Volcano ends a job with the first pod that ends well: it must be index 0.
+    let stays = spec.target == Target::Volcano && plan.shape == Shape::Torchrun;
+    let settings = settings.into_iter().chain(stays.then(|| ("stays", "yes".to_owned())));
     let mut lines = String::new();
-    for (name, value) in &settings {
-        lines.extend([name, "=", value, "\n"]);
+    for (name, value) in settings {
+        lines.extend([name, "=", &value, "\n"]);
     }
     TEMPLATES.render("job.sh", &Job { settings: lines }).expect("the view has what its template asks for")
 }

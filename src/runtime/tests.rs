@@ -14,6 +14,7 @@ fn plan() -> Plan {
     let quantity = |text| super::super::spec::quantity::Quantity::parse(text).expect("a quantity");
     let command = words("python train.py");
     let spec = Spec {
+        target: Target::Plain,
         name: text(job),
         namespace: None,
         labels: vec![],
@@ -64,6 +65,7 @@ fn plan() -> Plan {
             read_only_root_filesystem: true,
         },
         observability: Observability::default(),
+        slurm: Slurm::default(),
         patches: vec![],
         defaults: vec![],
     };

@@ -8,7 +8,7 @@
 began=$(printf '%(%s)T' -1)
 index=$JOB_COMPLETION_INDEX
 export PET_NODE_RANK=$index
-meeting=${team_names[0]}-0.$job
+meeting=${team_names[0]}-0.$service
 
 finish() {
   trap '' TERM INT
@@ -35,6 +35,8 @@ if ((index > 0)); then
   done
   # Only index 0 says that training failed; this pod starts anew and joins again.
   attempt || finish 1 "$failure"
+  # Where the first pod that ends well ends the job, that must be index 0.
+  [[ -z ${stays:-} ]] || while :; do pause 60; done
   finish 0 "trained"
 fi
 attempt || finish 42 "$failure"

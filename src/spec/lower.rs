@@ -6,7 +6,7 @@
 use super::field::At;
 use super::quantity::Quantity;
 use super::raw;
-use super::scalars::Int;
+use super::scalars::{Int, Word};
 use super::valid::*;
 
 /// Defaults as they are taken, in the spec's order.
@@ -20,6 +20,26 @@ impl Defaults {
             self.0.push((path, shown.to_string()));
             default
         })
+    }
+}
+
+impl Defaults {
+    /// Those that the target has a use for.
+    fn of(self, target: Target) -> Vec<(&'static str, String)> {
+        const PODS: &[&str] = &[
+            "security.",
+            "ssh.",
+            "placement.",
+            "lifecycle.release",
+            "workers.shm",
+            "workers.controller",
+            "workers.gpuResource",
+            "launcher.waitTimeout",
+            "launcher.cpu",
+            "launcher.memory",
+        ];
+        let about_pods = |path: &str| PODS.iter().any(|pods| path.starts_with(pods));
+        self.0.into_iter().filter(|(path, _)| target != Target::Slurm || !about_pods(path)).collect()
     }
 }
 
@@ -38,7 +58,7 @@ macro_rules! plain {
 }
 
 /// Takes every default.
-pub fn lower(job: &raw::TrainingJob) -> Spec {
+pub fn lower(job: &raw::TrainingJob, target: Target) -> Spec {
     let mut defaults = Defaults::default();
     let none = raw::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);
@@ -47,13 +67,14 @@ pub fn lower(job: &raw::TrainingJob) -> Spec {
 
     let launcher = launcher(body, &mut defaults);
     let scheduling = scheduling(body);
-    let controller = controller(body, &launcher, &scheduling, &mut defaults);
+    let controller = controller(body, target, &launcher, &scheduling, &mut defaults);
     if controller == Controller::Job || launcher.runs_ranks {
         // The launcher's pod is a worker.
         defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(path));
     }
     let workdir = text!(body.workdir).or_else(|| body.code.as_ref().map(|code| mount_path(code)));
     Spec {
+        target,
         name: text!(metadata.name).unwrap_or_default(),
         namespace: text!(metadata.namespace),
         labels: pairs(metadata.labels.as_ref().map(|at| &at.value), |key, value| (key.0.clone(), value.0.clone())),
@@ -82,8 +103,9 @@ pub fn lower(job: &raw::TrainingJob) -> Spec {
         lifecycle: lifecycle(body, controller, &mut defaults),
         security: security(body, &mut defaults),
         observability: observability(body, &mut defaults),
+        slurm: body.slurm.as_ref().map(|at| slurm(at)).unwrap_or_default(),
         patches: body.patches.iter().flat_map(|at| &at.value).filter_map(|at| patch(at)).collect(),
-        defaults: defaults.0,
+        defaults: defaults.of(target),
     }
 }
 
@@ -334,8 +356,16 @@ fn scheduling(body: &raw::Body) -> Scheduling {
     }
 }
 
-fn controller(body: &raw::Body, launcher: &Launcher, scheduling: &Scheduling, defaults: &mut Defaults) -> Controller {
+fn controller(
+    body: &raw::Body,
+    target: Target,
+    launcher: &Launcher,
+    scheduling: &Scheduling,
+    defaults: &mut Defaults,
+) -> Controller {
     let queued = scheduling.gang.is_some() || scheduling.kueue.is_some() || scheduling.suspend;
+    // Elsewhere a launcher and its workers are one workload, so a queue takes them whole.
+    let queued = queued && target == Target::Plain;
     let given = body.workers.as_ref().and_then(|workers| plain!(workers.controller));
     match (launcher.kind, queued) {
         (LauncherKind::Torchrun, _) => defaults.take("workers.controller", given, Controller::Job, &"Job (torchrun)"),
@@ -556,6 +586,27 @@ fn observability(body: &raw::Body, defaults: &mut Defaults) -> Observability {
         tensorboard: raw.tensorboard.as_ref().and_then(|at| text!(at.logdir)),
         metrics,
         rank_prefix: defaults.take("observability.logs.rankPrefix", prefix, true, &true),
+    }
+}
+
+fn slurm(raw: &raw::Slurm) -> Slurm {
+    let words =
+        |list: &Option<At<Vec<At<Word>>>>| list.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect();
+    Slurm {
+        partition: text!(raw.partition),
+        time: plain!(raw.time),
+        modules: raw.modules.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect(),
+        account: text!(raw.account),
+        qos: text!(raw.qos),
+        constraint: text!(raw.constraint),
+        nodelist: text!(raw.nodelist),
+        exclude: text!(raw.exclude),
+        reservation: text!(raw.reservation),
+        gres: text!(raw.gres),
+        args: raw.args.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect(),
+        setup: text!(raw.setup),
+        wrap: words(&raw.wrap),
+        srun: raw.srun.as_ref().map(|at| Srun { mpi: text!(at.mpi), args: words(&at.args) }),
     }
 }
 

@@ -11,7 +11,9 @@ mod lifecycle;
 mod names;
 mod network;
 mod size;
+mod slurm;
 mod storage;
+mod target;
 mod variables;
 mod workers;
 
@@ -75,6 +77,7 @@ const RULES: &[Rule] = &[
     cluster::check,
     lifecycle::check,
     size::check,
+    target::check,
 ];
 
 /// Applies every rule.
@@ -97,6 +100,8 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         cluster::CODES,
         lifecycle::CODES,
         size::CODES,
+        target::CODES,
+        slurm::CODES,
     ]
     .into_iter()
     .flatten()

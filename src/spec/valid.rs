@@ -10,9 +10,45 @@ use super::quantity::Quantity;
 /// Keys and values in the order they were written.
 pub type Pairs = Vec<(String, String)>;
 
+/// What a job is rendered to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Target {
+    /// Kubernetes' own objects.
+    #[default]
+    Plain,
+    /// A batch script for Slurm.
+    Slurm,
+    /// Kubeflow's MPI Operator.
+    MpiJob,
+    /// Kubeflow's Trainer.
+    TrainJob,
+    /// The JobSet controller.
+    JobSet,
+    /// Volcano's own Job.
+    Volcano,
+}
+
+impl Target {
+    /// Every one, in the order the help shows them.
+    pub const ALL: [Self; 6] = [Self::Plain, Self::Slurm, Self::MpiJob, Self::TrainJob, Self::JobSet, Self::Volcano];
+
+    /// What `--target` calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Slurm => "slurm",
+            Self::MpiJob => "mpijob",
+            Self::TrainJob => "trainjob",
+            Self::JobSet => "jobset",
+            Self::Volcano => "volcano",
+        }
+    }
+}
+
 /// One training job, valid and complete.
 #[derive(Debug, Clone)]
 pub struct Spec {
+    pub target: Target,
     pub name: String,
     /// Left out of the objects when not given.
     pub namespace: Option<String>,
@@ -41,6 +77,7 @@ pub struct Spec {
     pub lifecycle: Lifecycle,
     pub security: Security,
     pub observability: Observability,
+    pub slurm: Slurm,
     pub patches: Vec<Patch>,
     /// Every default taken, as `(path, value)`, in the spec's order; `plan` shows them.
     pub defaults: Vec<(&'static str, String)>,
@@ -334,6 +371,35 @@ pub struct Observability {
 pub struct Metrics {
     pub port: u16,
     pub pod_monitor: bool,
+}
+
+/// What only Slurm needs to know.
+#[derive(Debug, Clone, Default)]
+pub struct Slurm {
+    pub partition: Option<String>,
+    /// Seconds.
+    pub time: Option<u64>,
+    pub modules: Vec<String>,
+    pub account: Option<String>,
+    pub qos: Option<String>,
+    pub constraint: Option<String>,
+    pub nodelist: Option<String>,
+    pub exclude: Option<String>,
+    pub reservation: Option<String>,
+    pub gres: Option<String>,
+    /// Long options of sbatch, one line each.
+    pub args: Vec<String>,
+    /// Bash.
+    pub setup: Option<String>,
+    pub wrap: Vec<String>,
+    /// srun starts the ranks, not mpirun.
+    pub srun: Option<Srun>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Srun {
+    pub mpi: Option<String>,
+    pub args: Vec<String>,
 }
 
 #[derive(Debug, Clone)]

@@ -179,9 +179,9 @@ class Case:
 
     # What a person does.
 
-    def render(self, job, spec=None, sets=(), metadata=None):
-        """The text of a job file or a spec as khorovod renders it for here."""
-        command = [KHOROVOD, "render", "-q", "-n", self.namespace]
+    def render(self, job, spec=None, sets=(), metadata=None, words=()):
+        """The text of a job file or a spec as khorovod renders it for here, with more words if there are any."""
+        command = [KHOROVOD, "render", "-q", "-n", self.namespace, *words]
         overlay = {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
         if overlay:
             path = os.path.join(self.folder, "overlay.json")

@@ -58,6 +58,10 @@ impl Arguments {
                     let version = khorovod::kube_version(&value()?);
                     read.inputs.kube_version = version.map_err(|why| Failure::usage(format!("{name}: {why}")))?;
                 }
+                "--target" => {
+                    let target = khorovod::target(&value()?);
+                    read.inputs.target = target.map_err(|why| Failure::usage(format!("{name}: {why}")))?;
+                }
                 "--strict" => read.inputs.strict = true,
                 "--no-keys" => read.no_keys = true,
                 "--quiet" => read.style.quiet = true,

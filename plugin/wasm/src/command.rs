@@ -14,7 +14,7 @@ const LARGEST: usize = 2 << 20;
 
 /// What the commands that read a spec take.
 const SPEC: &[&str] =
-    &["--set", "--namespace", "--kube-version", "--strict", "--no-keys", "--quiet", "--color", "--format"];
+    &["--set", "--namespace", "--kube-version", "--target", "--strict", "--no-keys", "--quiet", "--color", "--format"];
 
 const HELP: &str = "\
 Compile a short training spec into plain Kubernetes objects
@@ -29,6 +29,7 @@ Usage: helm khorovod COMMAND [OPTIONS] < job.yaml
 Options of the first three:
   --set PATH=VALUE        set one field, as in workers.gpus=4 (repeatable)
   --kube-version VERSION  the Kubernetes version the objects are for [default: 1.34]
+  --target TARGET         plain, mpijob, trainjob, jobset or volcano [default: plain]
   --strict                treat warnings as errors
   --no-keys               leave the ssh Secret out
   --color WHEN            always, or never

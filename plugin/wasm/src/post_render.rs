@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::Failure;
 use crate::arguments::Arguments;
 
-const OPTIONS: &[&str] = &["--set", "--namespace", "--kube-version", "--strict", "--no-keys", "--quiet", "--color"];
+const OPTIONS: &[&str] =
+    &["--set", "--namespace", "--kube-version", "--target", "--strict", "--no-keys", "--quiet", "--color"];
 
 const NOTHING: &str = "Helm handed over no manifests. This Helm cannot run a post-renderer in WebAssembly \
     (helm/helm#31832), whatever that does; nothing is wrong with the chart. Use the plugin khorovod-post-render, which \

@@ -8,7 +8,7 @@ use super::{Part, security};
 use crate::objects::meta::{Named, Text};
 use crate::plan::Plan;
 use crate::spec::quantity::Quantity;
-use crate::spec::valid::{EnvFromSource, EnvValue, EnvVar, Resources};
+use crate::spec::valid::{EnvFromSource, EnvValue, EnvVar, Resources, Target};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -81,6 +81,9 @@ struct Source<'a> {
 struct Port {
     name: &'static str,
     container_port: u16,
+    /// Said where the API server would add it to a list that it compares as one: in custom resources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protocol: Option<&'static str>,
 }
 
 /// Whether the ssh port takes a connection: a command in the container would cost more, and
@@ -127,21 +130,20 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, mounts: Vec<Mount<'a>>) -> Cont
         failure_threshold,
     };
     let metrics = spec.observability.metrics.as_ref().filter(|_| ranks.is_some());
+    let protocol = (spec.target != Target::Plain).then_some("TCP");
     Container {
         name: part.name(),
         image: spec.launcher.image.as_ref().filter(|_| launcher).unwrap_or(&spec.image.reference),
         image_pull_policy: spec.image.pull_policy,
         command: ["/bin/bash", part.script(plan)],
         working_dir: spec.workdir.as_deref(),
-        env: env(plan, ranks.is_some()),
+        env: env(plan, part),
         env_from: spec.env_from.iter().map(env_from).collect(),
-        ports: [
-            serves.then_some(Port { name: "ssh", container_port: spec.ssh.port }),
-            metrics.map(|metrics| Port { name: "metrics", container_port: metrics.port }),
-        ]
-        .into_iter()
-        .flatten()
-        .collect(),
+        ports: [serves.then_some(("ssh", spec.ssh.port)), metrics.map(|metrics| ("metrics", metrics.port))]
+            .into_iter()
+            .flatten()
+            .map(|(name, container_port)| Port { name, container_port, protocol })
+            .collect(),
         readiness_probe: serves.then(|| ssh(2, 3)),
         // A worker without sshd is of no use; five minutes forgive any load, but no download.
         liveness_probe: (matches!(part, Part::Worker(_)) && !plan.has_s3()).then(|| ssh(30, 10)),
@@ -174,8 +176,16 @@ fn amounts(resources: &Resources) -> Option<Amounts<'_>> {
 }
 
 /// Ours before the user's, and none of ours that the user sets.
-fn env(plan: &Plan, runs_ranks: bool) -> Vec<Env<'_>> {
+fn env<'a>(plan: &'a Plan, part: Part) -> Vec<Env<'a>> {
     let theirs = &plan.spec.env;
+    let runs_ranks = part.ranks(plan).is_some();
+    // As an Indexed Job would say it.
+    let index = matches!(part, Part::Index(_)) && plan.spec.target == Target::Volcano;
+    let index = index.then(|| Env {
+        name: "JOB_COMPLETION_INDEX",
+        value: None,
+        value_from: Some(ValueFrom::Field { field_path: "metadata.annotations['volcano.sh/task-index']" }),
+    });
     // CUDA images ask for all GPUs where nothing says otherwise.
     let blind: &[_] = if runs_ranks { &[] } else { &[("NVIDIA_VISIBLE_DEVICES", "void")] };
     let planned = plan.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -185,6 +195,7 @@ fn env(plan: &Plan, runs_ranks: bool) -> Vec<Env<'_>> {
         .chain(planned)
         .filter(|(name, _)| theirs.iter().all(|var| var.name != *name))
         .map(|(name, value)| Env { name, value: Some(value), value_from: None })
+        .chain(index)
         .chain(theirs.iter().map(their_env))
         .collect()
 }

@@ -4,7 +4,7 @@ use super::{Case, key};
 use crate::problem::{Problem, codes};
 use crate::spec::raw::Image;
 use crate::spec::scalars::ImageName;
-use crate::spec::valid::Controller;
+use crate::spec::valid::{Controller, Target};
 
 codes! {
     /// The cluster is too old for what the spec renders to
@@ -54,9 +54,10 @@ fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if !case.could_read(&["workers.controller", "launcher.kind", "scheduling"]) {
         return;
     }
-    let (needs, what) = match case.spec.controller {
-        Controller::Job => ((1, 31), "the Job shape"),
-        Controller::StatefulSet => ((1, 26), "the launcher's podFailurePolicy"),
+    let (needs, what) = match (case.spec.controller, case.spec.target) {
+        (_, Target::Volcano | Target::MpiJob | Target::Slurm) => return,
+        (Controller::Job, _) => ((1, 31), "the Job shape"),
+        (Controller::StatefulSet, _) => ((1, 26), "the launcher's podFailurePolicy"),
     };
     if case.kube_version < needs {
         let span =

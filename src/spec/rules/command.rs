@@ -4,7 +4,7 @@ use super::{Case, key};
 use crate::problem::{Problem, Span, codes};
 use crate::source::{Kind, Node};
 use crate::spec::field::nearest;
-use crate::spec::valid::{LauncherKind, Mpi};
+use crate::spec::valid::{Gang, LauncherKind, Mpi, Target};
 
 codes! {
     /// Nothing to run
@@ -318,7 +318,7 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
         ),
         field(
             scheduling.and_then(|at| key(at.queue.as_ref())),
-            spec.scheduling.gang == Some(crate::spec::valid::Gang::Volcano),
+            spec.scheduling.gang == Some(Gang::Volcano) || spec.target == Target::Volcano,
             "scheduling.queue",
             "`scheduling.gang: volcano`; for Kueue use `kueue`",
         ),
@@ -334,7 +334,6 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
             "collective.infiniband",
             "GPUs: it is a setting of NCCL",
         ),
-        field(key(case.body.slurm.as_ref()), false, "slurm", "a target for Slurm, which khorovod does not have yet"),
     ];
     for (span, what, needs) in unused.into_iter().flatten() {
         let problem = Problem::new(&NO_EFFECT, span, format!("`{what}` has no effect without {needs}"));

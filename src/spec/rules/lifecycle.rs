@@ -2,6 +2,7 @@
 
 use super::Case;
 use crate::problem::{Problem, Span, codes};
+use crate::spec::valid::{Controller, LauncherKind, Target};
 
 codes! {
     /// A finished Job is removed where something would make it again
@@ -39,7 +40,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     if let (Some(deadline), Some(at)) = (spec.lifecycle.deadline, lifecycle.and_then(|at| at.deadline.as_ref()))
         && deadline <= spec.launcher.wait_timeout
-        && spec.launcher.kind != crate::spec::valid::LauncherKind::Torchrun
+        && spec.launcher.kind != LauncherKind::Torchrun
+        && spec.target != Target::Slurm
     {
         let message =
             format!("the deadline ({deadline} s) ends before the wait for workers ({} s)", spec.launcher.wait_timeout);
@@ -56,9 +58,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         });
     }
     let account = case.body.security.as_ref().and_then(|at| at.service_account.as_ref());
-    if let Some(at) =
-        account.filter(|_| spec.controller == crate::spec::valid::Controller::StatefulSet && !spec.lifecycle.keep)
-    {
+    let scales = spec.target == Target::Plain && spec.controller == Controller::StatefulSet && !spec.lifecycle.keep;
+    if let Some(at) = account.filter(|_| scales) {
         let message = format!("the ServiceAccount `{}` must be allowed to scale the workers", at.0);
         problems.push(
             Problem::new(&OWN_ACCOUNT, at.span, message)

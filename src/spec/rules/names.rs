@@ -2,7 +2,7 @@
 
 use super::Case;
 use crate::problem::{Problem, codes};
-use crate::spec::valid::Controller;
+use crate::spec::valid::{Controller, Target};
 
 codes! {
     /// The job's name is too long for the names of its pods
@@ -33,6 +33,8 @@ codes! {
 const RUN: usize = 7;
 /// Kubernetes puts `-` and a hash of ten behind a StatefulSet's name, in a label.
 const REVISION: usize = 11;
+/// What a Job puts behind its pods' names.
+const JOBS: usize = 6;
 const LABEL: usize = 63;
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -55,11 +57,17 @@ fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
         .map(|group| group.replicas.saturating_sub(1).max(elastic_last(case)).to_string().len())
         .max()
         .unwrap_or(1);
-    let tail = match spec.controller {
-        Controller::StatefulSet => {
-            (RUN + "-worker".len() + group + REVISION.max(1 + digits)).max(RUN + "-launcher".len() + 6)
+    let (worker, launcher) = (RUN + "-worker".len() + group, RUN + "-launcher".len());
+    let tail = match (spec.target, spec.controller) {
+        (Target::Plain | Target::Slurm, Controller::StatefulSet) => {
+            (worker + REVISION.max(1 + digits)).max(launcher + JOBS)
         }
-        Controller::Job => RUN + 1 + digits.max(5),
+        (Target::Plain | Target::Slurm, Controller::Job) => RUN + 1 + digits.max(5),
+        (Target::MpiJob, _) => (worker + 1 + digits).max(launcher + JOBS),
+        (Target::JobSet | Target::TrainJob, _) => {
+            (worker + "-0-".len() + digits + JOBS).max(launcher + "-0-0".len() + JOBS)
+        }
+        (Target::Volcano, _) => (worker + 1 + digits).max(launcher + "-0".len()),
     };
     let storage = spec.storage.iter().map(|volume| volume.name.len() + 1).max().unwrap_or(0);
     let room = LABEL.saturating_sub(tail.max(storage));

@@ -6,7 +6,7 @@ use crate::spec::field::At;
 use crate::spec::quantity::Quantity;
 use crate::spec::raw::{Group, MAX_WORKERS, Resources};
 use crate::spec::scalars::Int;
-use crate::spec::valid::{Controller, LauncherKind};
+use crate::spec::valid::{Controller, LauncherKind, Target};
 
 codes! {
     /// More ranks than GPUs on a worker
@@ -202,7 +202,9 @@ fn shape(case: &Case<'_>, problems: &mut Vec<Problem>) {
     ];
     match spec.controller {
         Controller::StatefulSet => {
-            for (what, span) in queued.into_iter().filter_map(|(what, span)| Some((what, span?))) {
+            // A target's workload is one, whatever its shape.
+            let queued = queued.into_iter().filter(|_| spec.target == Target::Plain);
+            for (what, span) in queued.filter_map(|(what, span)| Some((what, span?))) {
                 let message = format!(
                     "`{what}` needs `workers.controller: Job`; StatefulSets scaled by a launcher would wait for it for ever"
                 );

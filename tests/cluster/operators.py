@@ -1,0 +1,228 @@
+"""Examples through the operators and schedulers that the targets are for: operators.py SOURCES PROGRAMS, inside a cluster.
+
+Each job runs to the right sum, fails where its program does, gives its devices back either way, and is not started again
+by the same text. Admission webhooks of the operators are asked, where they have any.
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import yaml
+
+from case import ROOT, Case, Failed, World, job, owner, run
+from examples import overlay, scenarios, volumes
+
+SOURCES, PROGRAMS = sys.argv[1:]
+STATE = os.environ["STATE"]
+ADDRESS = "10.100.0.1"
+# What an object of each target says at its end: good words and bad ones.
+ENDS = {"mpijob": (("Succeeded",), ("Failed",)), "jobset": (("Completed",), ("Failed",)),
+        "trainjob": (("Complete",), ("Failed",)), "vcjob": (("Completed",), ("Failed", "Terminated", "Aborted"))}
+SUM = r"rank 0 of 6 on hello-\w+-worker-\S*0\b"
+TORCH = r"rank 0 of 4 on .*: sum 6"
+# Operator, target, kind, and examples with what their launcher's log matches.
+PLAYS = (
+    ("mpi-operator", "mpijob", "mpijob", {"cpu": SUM, "smallest": "sum of 32 ranks: 496", "checkpoint": "epoch 19: loss"}),
+    ("jobset", "jobset", "jobset", {"cpu": SUM, "worker-groups": "sum of 32 ranks: 496", "indexed-job": "sum of 3 ranks: 3", "torchrun": TORCH}),
+    ("trainer", "trainjob", "trainjob", {"cpu": SUM, "torchrun": TORCH}),
+    ("volcano", "volcano", "vcjob", {"cpu": SUM, "worker-groups": "sum of 32 ranks: 496", "indexed-job": "sum of 3 ranks: 3", "torchrun": TORCH}),
+)
+
+
+def start(name, *command, **environment):
+    with open(f"{STATE}/log/{name}", "w") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log, env=dict(os.environ, **environment))
+
+
+def install(*patterns):
+    for pattern in patterns:
+        for path in sorted(glob.glob(os.path.join(SOURCES, pattern))):
+            with open(path) as file:
+                kind = file.read()
+            if "kind: CustomResourceDefinition" in kind:
+                run("kubectl", "apply", "--server-side", "--force-conflicts", "-f", path)
+    while run("kubectl", "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s", check=False).returncode:
+        time.sleep(0.5)
+
+
+def certificate():
+    """For webhooks, where controller-runtime looks for it; gives the temporary folder to start with, and the authority."""
+    folder = os.path.join(STATE, "webhooks")
+    certificates = os.path.join(folder, "k8s-webhook-server", "serving-certs")
+    os.makedirs(certificates, exist_ok=True)
+    if not os.listdir(certificates):
+        run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=webhooks",
+            "-addext", f"subjectAltName=IP:{ADDRESS}", "-keyout", f"{certificates}/tls.key", "-out", f"{certificates}/tls.crt")
+    return folder, run("base64", "-w0", f"{certificates}/tls.crt").stdout
+
+
+def admit(path, port, authority):
+    """The webhooks of a manifest, at a process of this machine in the place of a Service; not those of all pods."""
+    with open(os.path.join(SOURCES, path)) as file:
+        configurations = [c for c in yaml.safe_load_all(file) if c]
+    for configuration in configurations:
+        configuration["metadata"]["name"] = f"{configuration['metadata']['name']}-{port}"
+        hooks = [hook for hook in configuration["webhooks"] if "pods" not in hook["rules"][0]["resources"]]
+        for hook in hooks:
+            service = hook["clientConfig"].pop("service")
+            hook["clientConfig"].update(url=f"https://{ADDRESS}:{port}{service['path']}", caBundle=authority)
+        configuration["webhooks"] = hooks
+        run("kubectl", "apply", "-f", "-", text=yaml.safe_dump(configuration))
+
+
+def controller(name, program, port, settings, hooks):
+    """One of those built with controller-runtime: its own certificates off, its webhooks here."""
+    folder, authority = certificate()
+    path = f"{STATE}/{name}.yaml"
+    with open(path, "w") as file:
+        yaml.safe_dump({"kind": "Configuration", "webhook": {"port": port}, "leaderElection": {"leaderElect": False},
+                        "health": {"healthProbeBindAddress": f":{port + 1}"}, "metrics": {"bindAddress": f":{port + 2}"}} | settings, file)
+    start(name, f"{PROGRAMS}/{name}/{program}", f"--config={path}", TMPDIR=folder)
+    admit(hooks, port, authority)
+
+
+def start_mpi_operator():
+    install("mpi-operator/manifests/base/*.yaml")
+    run("kubectl", "create", "namespace", "mpi-operator")
+    start("mpi-operator", f"{PROGRAMS}/mpi-operator/mpi-operator", "--kubeConfig", os.environ["KUBECONFIG"], "--namespace", "")
+
+
+def start_jobset():
+    install("jobset/config/components/crd/bases/*.yaml")
+    controller("jobset", "jobset", 9443, {"apiVersion": "config.jobset.x-k8s.io/v1alpha1", "internalCertManagement": {"enable": False}},
+               "jobset/config/components/webhook/manifests.yaml")
+
+
+def start_trainer():
+    if not os.path.isdir(f"{PROGRAMS}/jobset"):
+        raise Failed("Trainer needs JobSet")
+    install("trainer/manifests/base/crds/*.yaml")
+    controller("trainer", "trainer-controller-manager", 9453, {"apiVersion": "config.trainer.kubeflow.org/v1alpha1", "certManagement": {"enable": False}},
+               "trainer/manifests/base/webhook/manifests.yaml")
+
+
+def start_volcano():
+    install("volcano/config/crd/volcano/bases/*.yaml")
+    flags = [f"--kubeconfig={os.environ['KUBECONFIG']}", "--leader-elect=false", "--logtostderr", "-v=3"]
+    start("volcano-scheduler", f"{PROGRAMS}/volcano/scheduler", *flags)
+    start("volcano", f"{PROGRAMS}/volcano/controller-manager", *flags)
+
+
+STARTS = {"mpi-operator": start_mpi_operator, "jobset": start_jobset, "trainer": start_trainer, "volcano": start_volcano}
+
+
+def said(case, kind):
+    """The words that the operator says of the one job of a kind: its conditions that hold, or its phase."""
+    found = case.kubectl("get", kind, "-o", "jsonpath={.items[0].status.conditions[?(@.status=='True')].type} {.items[0].status.state.phase}", check=False)
+    return set(found.stdout.split())
+
+
+def launcher(case):
+    """The pod that launches: by itself, or index 0."""
+    pods = sorted(case.pods(), key=lambda pod: pod["metadata"]["name"])
+    own = [pod for pod in pods if owner(pod) == "launcher"]
+    return (own or pods or [None])[0]
+
+
+def until_end(case, kind, log):
+    """Waits for the end, and gives whether it is a good one; keeps the launcher's log on the way, as some delete its pod."""
+    good, bad = ENDS[kind]
+
+    def look():
+        pod = launcher(case)
+        try:
+            log.append(case.log(pod))
+        except Exception:
+            pass
+        words = said(case, kind)
+        return "good" if words & set(good) else "bad" if words & set(bad) else None
+    return case.until(f"end of the {kind}", look, 240) == "good"
+
+
+def differences(case, kind, text):
+    """Where lists of the one job of a kind are not what was applied: what kubectl would write again."""
+    live = json.loads(case.kubectl("get", kind, "-o", "json").stdout)["items"][0]
+    ours = next(object for object in yaml.safe_load_all(text) if object["metadata"]["name"] == live["metadata"]["name"] and object["kind"] == live["kind"])
+    found = []
+
+    def compare(path, ours, live, listed):
+        if isinstance(ours, dict) and isinstance(live, dict):
+            for key in sorted(ours.keys() | live.keys() if listed else ours.keys()):
+                compare(f"{path}.{key}", ours.get(key), live.get(key), listed)
+        elif isinstance(ours, list) and isinstance(live, list) and len(ours) == len(live):
+            for index, (one, other) in enumerate(zip(ours, live)):
+                compare(f"{path}[{index}]", one, other, True)
+        elif ours != live:
+            found.append(f"{path}: {ours!r} became {live!r}")
+    compare("spec", ours["spec"], live["spec"], False)
+    return found[:20]
+
+
+def play(case, target, kind, job, spec, pattern):
+    text = case.render(job, spec, words=("--target", target))
+    # Trainer takes no TrainJob whose runtime is not there yet, so none that is only tried.
+    if kind != "trainjob":
+        case.dry_run(text)
+    # A webhook may take a moment to answer.
+    tries = []
+
+    def admitted():
+        tries.append(case.kubectl("apply", "--validate=strict", "-f", "-", text=text, check=False))
+        return tries[-1].returncode == 0
+    case.until("admission", admitted, 30)
+    if len(tries) > 1:
+        case.notes.append(f"taken at try {len(tries)}, before: {tries[-2].stderr.strip()[-300:]}")
+    log = []
+    good = until_end(case, kind, log)
+    log = max(log, key=len, default="")
+    case.check(f"the end is {'good' if good else 'bad'}: {log[-1500:]}", good == (pattern is not None))
+    if pattern:
+        case.check(f"the launcher's log does not match /{pattern}/: {log[-1500:]}", re.search(pattern, log))
+    if case.most:
+        case.until("freed devices", case.freed, 60)
+    case.until("end of all workers", lambda: not any(pod["status"].get("phase") == "Running" for pod in case.pods()), 60)
+    starts = len(case.starts)
+    differ = differences(case, kind, text)
+    changed = [line for line in case.apply(text).splitlines() if not line.endswith(" unchanged")]
+    case.equal(f"objects that the same text changed, by {differ}", changed, [])
+    time.sleep(3)
+    case.equal("pods that it started", case.starts[starts:], [])
+
+
+def main():
+    world, failures, played = World(), 0, 0
+    known = dict(scenarios())
+    for operator, target, kind, examples in PLAYS:
+        if not os.path.isdir(f"{PROGRAMS}/{operator}"):
+            continue
+        try:
+            STARTS[operator]()
+            time.sleep(8)
+        except Failed as error:
+            print(f"FAIL  {operator}: {error}", flush=True)
+            failures += 1
+            continue
+        jobs = {name: (os.path.join(ROOT, "examples", name, "job.yaml"), overlay(known[name]), pattern, known[name])
+                for name, pattern in examples.items()}
+        jobs["failing"] = (job(code=3), {}, None, {})
+        for name, (text, spec, pattern, scenario) in jobs.items():
+            began, case = time.time(), Case(world, f"{target}-{name}")
+            try:
+                volumes(case, **scenario.get("volumes", {}))
+                play(case, target, kind, text, spec, pattern)
+                played += 1
+                print(f"ok    {time.time() - began:6.1f} s  {operator}: {name}   {'; '.join(case.notes)}", flush=True)
+            except Exception as error:
+                failures += 1
+                with open(f"{STATE}/log/{operator}") as file:
+                    print(f"FAIL  {operator}: {name}: {error}\n{case.explain()}\n--- the operator\n{file.read()[-3000:]}", flush=True)
+            case.close()
+    print(f"operators: {played} jobs ran as they should, {failures} failed")
+    return bool(failures or not played)
+
+
+sys.exit(main())

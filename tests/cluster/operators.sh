@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Runs examples through the operators and schedulers that the targets are for: operators.sh FOLDER, where FOLDER holds their
+# sources as mpi-operator, jobset, trainer and volcano; what is not there is left out, with a word.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+sources=$(realpath "$1")
+cd "$here/../.."
+# shellcheck source=tests/tools.sh
+. tests/tools.sh
+# shellcheck source=tests/cluster/parts.sh
+. "$here/parts.sh"
+need go golang version
+under_test
+programs=$(mktemp -d)
+trap 'rm -rf "$programs"' EXIT
+
+# build NAME PACKAGE...
+build() {
+    local name=$1
+    shift
+    if [[ ! -d $sources/$name ]]; then
+        echo "left out: $sources has no $name"
+        return
+    fi
+    (cd "$sources/$name" && GOFLAGS=-mod=mod CGO_ENABLED=0 nice go build -trimpath -o "$programs/$name/" "$@")
+}
+
+build mpi-operator ./cmd/mpi-operator
+build jobset .
+build trainer ./cmd/trainer-controller-manager
+build volcano ./cmd/controller-manager ./cmd/scheduler
+NODES=3 tests/cluster/up.sh python3 "$here/operators.py" "$sources" "$programs"

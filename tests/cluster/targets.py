@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Gives what every example becomes for each Kubernetes target to an API server that has the published custom resources of
+the folder KHOROVOD_CORPUS; it checks them strictly and keeps nothing. What is refused must be known to tests/targets/refused.txt."""
+import glob
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TARGETS = {"mpijob": "mpijob.kubeflow.org/", "jobset": "jobset.jobset.x-k8s.io/", "trainjob": "trainjob.trainer.kubeflow.org/",
+           "volcano": "job.batch.volcano.sh/"}
+
+
+def kubectl(*words, text=None):
+    return subprocess.run(["kubectl", *words], input=text, capture_output=True, text=True)
+
+
+def main():
+    said = kubectl("apply", "--server-side", "--force-conflicts", "-f", os.path.join(os.environ["KHOROVOD_CORPUS"], "crds"))
+    if said.returncode:
+        sys.exit(f"the custom resources were not taken: {said.stderr}")
+    kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+    kubectl("create", "namespace", "accept")
+    kubectl("-n", "accept", "create", "serviceaccount", "default")
+    bogus = kubectl("apply", "-n", "accept", "--dry-run=server", "--validate=strict", "-f", "-", text="{apiVersion: jobset.x-k8s.io/v1alpha2, "
+                    "kind: JobSet, metadata: {name: bogus}, spec: {replicatedJobs: [], succesPolicy: {operator: All}}}")
+    if "succesPolicy" not in bogus.stderr:
+        sys.exit(f"an unknown field passes: {bogus.stdout}{bogus.stderr}")
+    with open(f"{ROOT}/tests/targets/refused.txt") as file:
+        refused = {line.split(":")[0] for line in file}
+    accepted, failures = dict.fromkeys(TARGETS, 0), 0
+    for file in sorted(glob.glob(f"{ROOT}/examples/*/job.yaml")):
+        name = os.path.basename(os.path.dirname(file))
+        for target, kind in TARGETS.items():
+            rendered = subprocess.run([os.environ["KHOROVOD"], "render", "-q", "-n", "accept", "--target", target, file],
+                                      capture_output=True, text=True, env=dict(os.environ, KHOROVOD_SSH_SEED="5" * 64))
+            if rendered.returncode:
+                if f"{target} {name}" not in refused:
+                    failures += 1
+                    print(f"FAIL  {target} {name}: {rendered.stderr}")
+                continue
+            said = kubectl("apply", "-n", "accept", "--dry-run=server", "--validate=strict", "-f", "-", text=rendered.stdout)
+            if said.returncode or "Warning" in said.stderr or kind not in said.stdout:
+                failures += 1
+                print(f"FAIL  {target} {name}: {said.stdout} {said.stderr.strip()}")
+            else:
+                accepted[target] += 1
+    print("accepted:", ", ".join(f"{count} for {target}" for target, count in accepted.items()), f"- {failures} failed")
+    return bool(failures or min(accepted.values()) < 20)
+
+
+sys.exit(main())
