@@ -303,9 +303,10 @@ mod tests {
         for line in ["-N 2", "--nodes 2"] {
             assert_eq!(one(line), ("nodes".to_owned(), some("2"), 2), "{line}");
         }
-        for line in ["-N2", "--nodes=2", "--node=2"] {
+        for line in ["-N2", "--nodes=2"] {
             assert_eq!(one(line), ("nodes".to_owned(), some("2"), 1), "{line}");
         }
+        assert_eq!(one("--parti=ml"), ("partition".to_owned(), some("ml"), 1));
         assert_eq!(one("--exclusive x"), ("exclusive".to_owned(), None, 1));
         assert_eq!(one("--pty bash"), ("pty".to_owned(), None, 1));
         assert_eq!(one("--brand-new=1"), ("brand-new".to_owned(), some("1"), 1));
