@@ -80,6 +80,8 @@ fn guess(text: &str) -> Option<Guess> {
         System::ElasticHorovod
     } else if top("worker") && (top("master") || top("driver")) {
         System::StableHorovod
+    } else if text.lines().any(|line| line.starts_with("#SBATCH ") || line.trim_start().starts_with("srun ")) {
+        System::Slurm
     } else {
         return None;
     };

@@ -27,6 +27,17 @@ const IMAGE: &str = "example.org/name-your-image:1";
 /// Variables by which torch's processes meet; torchrun sets them.
 const MEETING: &[&str] = &["MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "NODE_RANK"];
 
+/// Lines that prepare the environment.
+struct Setup {
+    text: String,
+    /// The variable they set.
+    name: Option<String>,
+    row: usize,
+}
+
+/// What became of a line or an option: its row, the verdict, fields, how.
+type Said = (usize, Verdict, String, String);
+
 /// A script while it is read.
 struct Script<'t, 'd, 'o> {
     text: &'t str,
@@ -34,7 +45,7 @@ struct Script<'t, 'd, 'o> {
     desk: &'d mut Desk<'o>,
     asked: Asked,
     modules: Vec<String>,
-    setup: Vec<String>,
+    setup: Vec<Setup>,
     /// Name, value and row.
     env: Vec<(String, String, usize)>,
     /// What assignments say, for `$NAME` behind them.
@@ -48,6 +59,12 @@ struct Script<'t, 'd, 'o> {
     /// Options of the srun that starts the ranks.
     steps: Vec<String>,
     mpi: Option<String>,
+    /// Rows of the options that count tasks, and of those that set variables.
+    tasks: Vec<usize>,
+    exported: Vec<usize>,
+    /// Where parts begin, and their rows.
+    rows: Vec<(usize, usize)>,
+    said: Vec<Said>,
 }
 
 /// Reads a script.
@@ -58,9 +75,10 @@ pub fn read(text: &str, span: Span, desk: &mut Desk<'_>) {
     }
     let plain = |part: &Part| matches!(part.kind, script::Kind::Command);
     // Where lines are told from blocks, the commands of a module come in order or not at all.
-    let simple = parts.iter().filter(|part| plain(part)).all(|part| {
-        !matches!(lines::kind(&text[part.place.clone()]), Kind::Module(None))
-    });
+    let simple = parts
+        .iter()
+        .filter(|part| plain(part))
+        .all(|part| !matches!(lines::kind(&text[part.place.clone()]), Kind::Module(None)));
     let mut script = Script {
         text,
         span,
@@ -76,6 +94,10 @@ pub fn read(text: &str, span: Span, desk: &mut Desk<'_>) {
         whole: None,
         steps: Vec::new(),
         mpi: None,
+        tasks: Vec::new(),
+        exported: Vec::new(),
+        rows: Vec::new(),
+        said: Vec::new(),
     };
     let mut rest = parts.iter();
     while let Some(part) = rest.next() {
@@ -114,9 +136,17 @@ fn sound(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bool {
         (true, _) => return true,
         (false, Some(line)) => {
             let mark = line.split(' ').next().unwrap_or_default();
-            (&OTHER_SYSTEM, format!("this is a script for another batch system: its options stand behind `{mark}`"), "write them as `#SBATCH` first")
+            (
+                &OTHER_SYSTEM,
+                format!("this is a script for another batch system: its options stand behind `{mark}`"),
+                "write them as `#SBATCH` first",
+            )
         }
-        (false, None) => (&NOTHING, "there is no `#SBATCH` line in it and no `srun`".to_owned(), "give the script that goes to sbatch, or the srun line that was typed"),
+        (false, None) => (
+            &NOTHING,
+            "there is no `#SBATCH` line in it and no `srun`".to_owned(),
+            "give the script that goes to sbatch, or the srun line that was typed",
+        ),
     };
     desk.problems.push(Problem::new(code, first, message).hint(hint));
     false
@@ -129,14 +159,16 @@ impl Script<'_, '_, '_> {
 
     /// A row for a line; its name is the beginning of it.
     fn row(&mut self, text: &str, span: Span) -> usize {
+        let text = &lines::masked(text);
         let line = text.lines().next().unwrap_or_default().trim();
         let short: String = line.chars().filter(|c| !c.is_control()).take(60).collect();
         let more = short.len() < text.trim().len();
         self.desk.ledger.add(if more { format!("{short} …") } else { short }, span)
     }
 
+    /// Says what became of a row; what is said last holds.
     fn settle(&mut self, row: usize, verdict: Verdict, to: &str, how: &str) {
-        self.desk.ledger.settle_row(row, verdict, to, how);
+        self.said.push((row, verdict, to.to_owned(), how.to_owned()));
     }
 
     /// Deals with a part; whether it opens a session of Python.
@@ -147,10 +179,16 @@ impl Script<'_, '_, '_> {
             script::Kind::Directive(words) => self.given(words.as_deref().unwrap_or_default(), "#SBATCH ", span),
             script::Kind::Late => {
                 let row = self.row(&text, span);
-                self.settle(row, Verdict::Lost, "", "sbatch does not see it behind the first command; move it up if it was meant");
+                self.settle(
+                    row,
+                    Verdict::Lost,
+                    "",
+                    "sbatch does not see it behind the first command; move it up if it was meant",
+                );
             }
             script::Kind::Block => {
                 let row = self.row(&text, span);
+                self.rows.push((span.start, row));
                 self.rest(&text, row, lines::starts_ranks(&text));
             }
             script::Kind::Command => return self.command(&text, span, simple),
@@ -185,14 +223,23 @@ impl Script<'_, '_, '_> {
         match option.meaning {
             Meaning::Name => {
                 let kept = self.desk.name(&value, &option.said);
-                let (verdict, how) = if kept { (Verdict::Kept, "") } else { (Verdict::Changed, "in the form Kubernetes takes, or as asked") };
+                let (verdict, how) = if kept {
+                    (Verdict::Kept, "")
+                } else {
+                    (Verdict::Changed, "in the form Kubernetes takes, or as asked")
+                };
                 self.settle(row, verdict, "metadata.name", how);
             }
             Meaning::Folder => self.folder(&value, row),
             Meaning::Export => self.export_option(&value, row),
             Meaning::Requeue(again) => {
                 self.asked.requeue = Some(again);
-                self.settle(row, Verdict::Kept, "spec.launcher.retries", if again { "and training that fails is tried again, three times" } else { "" });
+                self.settle(
+                    row,
+                    Verdict::Kept,
+                    "spec.launcher.retries",
+                    if again { "and training that fails is tried again, three times" } else { "" },
+                );
             }
             Meaning::Hold => {
                 self.desk.draft.put("spec.scheduling.suspend", true, &option.said);
@@ -216,15 +263,22 @@ impl Script<'_, '_, '_> {
                 self.settle(row, Verdict::Kept, &format!("spec.slurm.{name}"), "");
             }
             Meaning::Stays(how) => {
-                let written = option.value.as_ref().map_or(format!("--{}", option.name), |value| format!("--{}={value}", option.name));
-                let (list, to) = if step { (&mut self.steps, "spec.slurm.srun.args") } else { (&mut self.args, "spec.slurm.args") };
+                let written = option
+                    .value
+                    .as_ref()
+                    .map_or(format!("--{}", option.name), |value| format!("--{}={value}", option.name));
+                let (list, to) =
+                    if step { (&mut self.steps, "spec.slurm.srun.args") } else { (&mut self.args, "spec.slurm.args") };
                 list.push(written);
                 self.settle(row, Verdict::Kept, to, how);
             }
             Meaning::Needless(why) => self.settle(row, Verdict::Kept, "", why),
             Meaning::Lost(why) => self.settle(row, Verdict::Lost, "", why),
-            Meaning::Interactive => self.settle(row, Verdict::Changed, "spec.command", "nobody types: the lines below it are the job"),
+            Meaning::Interactive => {
+                self.settle(row, Verdict::Changed, "spec.command", "nobody types: the lines below it are the job")
+            }
             _ => match self.asked.take(option) {
+                Ok(_) if matches!(option.meaning, Meaning::Tasks | Meaning::TasksPerNode) => self.tasks.push(row),
                 Ok((verdict, to, how)) => self.settle(row, verdict, to, how),
                 Err(why) => {
                     let problem = Problem::new(&BAD_VALUE, span, format!("`{}`: {why}", option.said));
@@ -239,18 +293,29 @@ impl Script<'_, '_, '_> {
             self.desk.draft.put("spec.workdir", value, "the folder it ran in");
             self.settle(row, Verdict::Kept, "spec.workdir", "");
         } else {
-            self.setup.push(format!("cd {}", lines::quoted(value)));
-            self.settle(row, Verdict::Changed, "spec.slurm.setup", "no folder of an image; on Kubernetes say `workdir`");
+            self.setup.push(Setup { text: format!("cd {}", lines::quoted(value)), name: None, row });
+            self.settle(
+                row,
+                Verdict::Changed,
+                "spec.slurm.setup",
+                "no folder of an image; on Kubernetes say `workdir`",
+            );
         }
     }
 
     /// `ALL,A=b` or `NONE`.
     fn export_option(&mut self, value: &str, row: usize) {
+        self.exported.push(row);
         for part in value.split(',') {
             match part.split_once('=') {
                 Some((name, value)) if lines::is_name(name) => self.env.push((name.to_owned(), value.to_owned(), row)),
                 _ if part.eq_ignore_ascii_case("all") => {}
-                _ => return self.settle(row, Verdict::Lost, "", "ranks get what is set where sbatch is called; give `--export` to sbatch by hand to keep that away"),
+                _ => return self.settle(
+                    row,
+                    Verdict::Lost,
+                    "",
+                    "ranks get what is set where sbatch is called; give `--export` to sbatch by hand to keep that away",
+                ),
             }
         }
         let to = if value.contains('=') { "spec.env" } else { "" };
@@ -267,6 +332,7 @@ impl Script<'_, '_, '_> {
             return false;
         }
         let row = self.row(text, span);
+        self.rows.push((span.start, row));
         match kind {
             Kind::Module(Some(names)) if simple && self.launch.is_none() && self.setup.is_empty() => {
                 self.modules.extend(names);
@@ -275,9 +341,22 @@ impl Script<'_, '_, '_> {
             Kind::Assign(pairs) if self.launch.is_none() => self.assign(text, pairs, row),
             Kind::Folder(folder) if self.launch.is_none() => self.folder(&folder, row),
             Kind::Start => self.settle(row, Verdict::Kept, "", "a job starts where sbatch is called"),
-            Kind::Installs => self.settle(row, Verdict::Lost, "", "it would install at every start: do it once by hand, and for Kubernetes in the image"),
-            Kind::Shows => self.settle(row, Verdict::Lost, "", "it only shows something; khorovod says what it starts, and where"),
-            Kind::Python => return self.launch.is_none(),
+            Kind::Installs => self.settle(
+                row,
+                Verdict::Lost,
+                "",
+                "it would install at every start: do it once by hand, and for Kubernetes in the image",
+            ),
+            Kind::Shows => self.settle(
+                row,
+                Verdict::Lost,
+                "",
+                "it only says something, or ends the script; khorovod's does that itself",
+            ),
+            Kind::Python => {
+                self.settle(row, Verdict::Kept, "spec.command", "what is typed into it below");
+                return self.launch.is_none();
+            }
             Kind::Launch(launch) => match self.launch {
                 None => self.launch = Some((*launch, span, row)),
                 Some(_) => self.whole("it starts ranks more than once"),
@@ -298,7 +377,7 @@ impl Script<'_, '_, '_> {
         if self.launch.is_some() {
             return self.whole("it goes on after the ranks have ended");
         }
-        self.setup.push(text.trim_end().to_owned());
+        self.setup.push(Setup { text: text.trim_end().to_owned(), name: None, row });
         self.settle(row, Verdict::Kept, "spec.slurm.setup", "on Kubernetes the image has what this prepares");
     }
 
@@ -323,15 +402,20 @@ impl Script<'_, '_, '_> {
             };
         }
         let text = text.trim();
-        let exported = text.starts_with("export") || pairs.is_empty();
-        self.setup.push(if exported { text.to_owned() } else { format!("export {text}") });
+        // What was exported may be used by any program.
+        let made = pairs.first().map(|(name, _)| name.clone()).filter(|_| !text.starts_with("export"));
+        // An array is no variable of the environment.
+        let as_it_is = text.starts_with("export") || pairs.is_empty() || text.contains("=(");
+        let text = if as_it_is { text.to_owned() } else { format!("export {text}") };
+        self.setup.push(Setup { text, name: made, row });
         self.settle(row, Verdict::Kept, "spec.slurm.setup", "its value is made where the job starts");
     }
 
     /// A text with the variables that are known in their places.
     fn filled(&self, text: &str) -> String {
-        let own = self.variables.iter().rev().map(|(name, value)| (name.as_str(), value.clone()));
-        lines::fill(text, &own.chain(self.asked.variables()).collect::<Vec<_>>())
+        let slurm = self.asked.variables().map(|(name, value)| (name.to_owned(), value));
+        let all: Vec<(String, String)> = self.variables.iter().rev().cloned().chain(slurm).collect();
+        lines::fill(text, &all)
     }
 
     /// `python` alone: what follows is typed into it.
@@ -355,7 +439,6 @@ impl Script<'_, '_, '_> {
         if self.desk.draft.get("metadata.name").is_none() {
             self.desk.name("slurm", "the script has no --job-name");
         }
-        self.desk.image(IMAGE, "Slurm needs none and uses none; for Kubernetes name the one to run in");
         if let Some(image) = &self.image {
             self.desk.image(image, "--container-image");
         }
@@ -371,6 +454,25 @@ impl Script<'_, '_, '_> {
             }
         }
         self.surroundings();
+        if self.desk.draft.get("spec.image.name").is_none() {
+            self.desk.image(IMAGE, "Slurm needs none and uses none; for Kubernetes name the one to run in");
+        }
+        for (row, verdict, to, how) in std::mem::take(&mut self.said).into_iter().rev() {
+            self.desk.ledger.settle_row(row, verdict, &to, &how);
+        }
+    }
+
+    /// Drops lines that make values only for options that khorovod sets itself; `uses` is what is left of the launch.
+    fn drop_unused(&mut self, uses: &str) {
+        for at in (0..self.setup.len()).rev() {
+            let Some(name) = self.setup[at].name.clone() else { continue };
+            let named = |text: &str| text.contains(&format!("${name}")) || text.contains(&format!("${{{name}"));
+            let used = self.setup[at + 1..].iter().any(|line| named(&line.text)) || named(uses);
+            if !used {
+                let row = self.setup.remove(at).row;
+                self.settle(row, Verdict::Kept, "", "it served the launch, which khorovod writes itself");
+            }
+        }
     }
 
     /// A line that was given beside the script.
@@ -385,7 +487,12 @@ impl Script<'_, '_, '_> {
             Line::Launch(_) => {
                 self.asked.put(self.desk, 0);
                 launch::line(self.desk, &launch.line, &Place { path: "--command".to_owned(), span }, &world);
-                self.settle(row, Verdict::Changed, "spec.command spec.launcher", "taken apart; khorovod writes the launch itself");
+                self.settle(
+                    row,
+                    Verdict::Changed,
+                    "spec.command spec.launcher",
+                    "taken apart; khorovod writes the launch itself",
+                );
             }
             Line::Script(_) => self.program(launch, row),
         }
@@ -399,29 +506,42 @@ impl Script<'_, '_, '_> {
         }
         if let Some(why) = &launch.lost {
             let row = self.desk.ledger.add(why.clone(), span);
-            self.settle(row, Verdict::Lost, "", "Slurm writes what ranks say into its own file, and `kubectl logs` has it");
+            self.settle(
+                row,
+                Verdict::Lost,
+                "",
+                "Slurm writes what ranks say into its own file, and `kubectl logs` has it",
+            );
         }
         if launch.program.is_some() {
             return self.program(launch, row);
         }
-        match command::read(&launch.line) {
+        let (line, read) = lines::launch(&launch.line);
+        match read {
             Line::Launch(read) => {
                 let path = if launch.srun { "srun" } else { "the launch" }.to_owned();
                 let agents = read.kind == "torchrun";
                 self.asked.put(self.desk, u32::from(agents));
                 let world = self.asked.world();
-                launch::line(self.desk, &launch.line, &Place { path, span }, &world);
+                if line != launch.line {
+                    self.drop_unused(&format!("{} {}", read.program, read.args.join(" ")));
+                }
+                launch::line(self.desk, &line, &Place { path, span }, &world);
                 if read.np.is_none() && read.per_host.is_none() && !agents {
                     self.asked.put_slots(self.desk);
                 }
                 self.srun(launch.srun && agents);
-                self.settle(row, Verdict::Changed, "spec.command spec.launcher", "taken apart; khorovod writes the launch itself");
+                self.settle(
+                    row,
+                    Verdict::Changed,
+                    "spec.command spec.launcher",
+                    "taken apart; khorovod writes the launch itself",
+                );
             }
-            Line::Script(why) if launch.srun || self.asked.one_rank() && !launch.alone => {
-                let _ = why;
-                self.program(launch, row);
+            Line::Script(_) if launch.srun && !lines::launches(&launch.line) => self.program(launch, row),
+            Line::Script(_) if launch.alone && self.asked.one_rank() && words(&launch.line).is_some() => {
+                self.program(launch, row)
             }
-            Line::Script(_) if launch.alone && self.asked.one_rank() && words(&launch.line).is_some() => self.program(launch, row),
             Line::Script(why) => self.as_it_stands(&why, parts),
         }
     }
@@ -430,8 +550,8 @@ impl Script<'_, '_, '_> {
     fn program(&mut self, launch: Srun, row: usize) {
         self.asked.put(self.desk, 0);
         self.asked.put_workers(self.desk);
-        let program = launch.program.unwrap_or_else(|| command::program(&launch.line));
-        let (wrap, program) = lines::unwrapped(program);
+        let (wrap, line) = lines::unwrapped(&launch.line);
+        let program = launch.program.unwrap_or_else(|| command::program(line));
         if let Some((wrap, image)) = wrap {
             self.desk.draft.put("spec.slurm.wrap", json!(wrap), "the container's own words, which pods need not");
             if let Some(image) = image {
@@ -463,17 +583,23 @@ impl Script<'_, '_, '_> {
     fn as_it_stands(&mut self, why: &str, parts: &[Part]) {
         let how = format!("runs once, as it stands: {why}");
         let mut body = Vec::new();
+        self.env.retain(|(.., row)| self.exported.contains(row));
         for part in parts.iter().filter(|part| matches!(part.kind, script::Kind::Command | script::Kind::Block)) {
             let text = &self.text[part.place.clone()];
-            if self.modules.is_empty() || !matches!(lines::kind(text), Kind::Module(_)) {
-                body.push(text.trim_end());
+            let start = part.place.start;
+            let Some(row) = self.rows.iter().find(|(at, _)| *at == start).map(|(_, row)| *row) else { continue };
+            match lines::kind(lines::without_comment(text)) {
+                Kind::Module(_) if !self.modules.is_empty() => continue,
+                Kind::Assign(pairs) if pairs.iter().all(|(_, value)| value.is_some()) && !pairs.is_empty() => {
+                    self.env.extend(pairs.into_iter().map(|(name, value)| (name, value.unwrap_or_default(), row)));
+                    continue;
+                }
+                _ => body.push(text.trim_end()),
             }
-            let row = self.row(text, self.at(part));
-            self.settle(row, Verdict::Changed, "spec.command", &how);
+            self.settle(row, Verdict::Changed, "spec.command spec.launcher", &how);
         }
         let body = body.join("\n");
         self.setup.clear();
-        self.env.clear();
         self.asked.put(self.desk, 0);
         self.asked.put_workers(self.desk);
         self.desk.draft.put("spec.launcher.kind", "shell", &how);
@@ -482,6 +608,14 @@ impl Script<'_, '_, '_> {
 
     fn surroundings(&mut self) {
         let torchrun = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str) == Some("torchrun");
+        for row in std::mem::take(&mut self.tasks) {
+            let (verdict, how) = match self.asked.shares() {
+                _ if torchrun => (Verdict::Kept, "torchrun on each node starts the ranks"),
+                true => (Verdict::Changed, "one rank a GPU: here no two share one"),
+                false => (Verdict::Kept, ""),
+            };
+            self.settle(row, verdict, "spec.workers.slots", how);
+        }
         for (name, value, row) in std::mem::take(&mut self.env) {
             if torchrun && MEETING.contains(&name.as_str()) {
                 self.settle(row, Verdict::Kept, "", "khorovod sets up the rendezvous");
@@ -494,7 +628,8 @@ impl Script<'_, '_, '_> {
             self.desk.draft.put("spec.slurm.modules", json!(self.modules), "");
         }
         if !self.setup.is_empty() {
-            self.desk.draft.put("spec.slurm.setup", self.setup.join("\n"), "what prepares the environment under Slurm");
+            let lines: Vec<&str> = self.setup.iter().map(|line| line.text.as_str()).collect();
+            self.desk.draft.put("spec.slurm.setup", lines.join("\n"), "what prepares the environment under Slurm");
         }
         if !self.args.is_empty() {
             self.desk.draft.put("spec.slurm.args", json!(self.args), "");

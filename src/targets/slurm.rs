@@ -241,6 +241,8 @@ fn environment(world: &World<'_>, text: &mut String) {
             "\n# slurm.setup\n. /dev/stdin <<'{end}' || fail 42 \"slurm.setup failed; see the lines above\"\n{}\n{end}\n",
             setup.trim_end_matches('\n')
         );
+        // What it asked bash for was for itself.
+        *text += "set +eux\n";
     }
     if let Some(folder) = &spec.workdir {
         *text += &format!(

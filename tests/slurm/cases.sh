@@ -249,6 +249,24 @@ case_wrapped() {
     expect 0 '[1,3]<stdout>:in a $box, rank 3'
 }
 
+# Scripts that people wrote run as they did: imported and rendered again.
+case_imported() {
+    local rank
+    printf '%s\n' '#!/bin/bash' '#SBATCH -N 2 --ntasks-per-node=2 -J old' '#SBATCH --time=5 --gres=gpu:2' '#SBATCH --mem=300M' \
+        'export WANTED=$SLURM_NTASKS' 'export WHERE="$(hostname)"' 'PROGRAM=/srv/programs/mpi_sum.py' 'cd $SLURM_SUBMIT_DIR' \
+        'srun --mpi=pmix -l /srv/openmpi4/bin/python $PROGRAM' 'echo done' >old.sh
+    "$KHOROVOD" import slurm old.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
+    submit
+    expect 0 "trained"
+    for rank in 0 1 2 3; do expect 0 "$rank: rank $rank of 4 on node$((rank / 2 + 1)): sum 6"; done
+    # A loop is nothing to take apart.
+    printf '%s\n' '#!/bin/bash' '#SBATCH --nodes=2 --ntasks-per-node=2' 'for what in a b; do' '  srun -l echo "$what $SEED"' 'done' >old.sh
+    sed -i '2s/$/ --export=ALL,SEED=7/' old.sh
+    "$KHOROVOD" import slurm old.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
+    submit
+    expect 0 "3: a 7" "3: b 7" "trained"
+}
+
 case_torchrun() {
     spec 'exec /usr/bin/python3 /srv/programs/torch_sum.py' 'launcher: {kind: torchrun, retries: 0}' \
         'env: {WANTED: "4", PET_TEE: "1", PET_REDIRECTS: "7:1"}'
@@ -282,6 +300,24 @@ if [[ ${HOROVOD:-} == debian ]]; then
             'print("Hello from:", hvd.rank(), "of", hvd.size())' >check.py
         train 'exec python3 check.py' 'launcher: {retries: 0}'
         for rank in 0 1 2 3; do expect 0 "Hello from: $rank of 4"; done
+        alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
+    }
+
+    # The text of that document itself: imported, rendered and run. On two nodes, with modules of its names and an
+    # environment at its path; in place of its OpenMPI and Python there are ours.
+    case_document() {
+        local module
+        for module in modenv/ml OpenMPI/3.1.4-gcccuda-2018b Python/3.6.6-fosscuda-2018b cuDNN/7.1.4.18-fosscuda-2018b \
+            CMake/3.11.4-GCCcore-7.3.0; do
+            mkdir -p "files/${module%/*}" && printf '#%%Module\n' >"files/$module"
+        done
+        mkdir -p horovod-env/bin && echo 'PATH=/srv/openmpi4/bin:$PATH' >horovod-env/bin/activate
+        sed "s,/projects/ml,$PWD,; s/-N 1 --ntasks-per-node=6/-N 2 --ntasks-per-node=2/" \
+            /srv/project/tests/import/slurm/taurus.sbatch >taurus.sh
+        alice=(PATH=/usr/bin:/bin MODULEPATH="$PWD/files")
+        "$KHOROVOD" import slurm taurus.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
+        submit
+        expect 0 "openmpi 4.1.4 for 4 ranks on node[1-2]" "[1,0]<stdout>:Hello from: 0" "[1,3]<stdout>:Hello from: 3" "trained"
         alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
     }
 

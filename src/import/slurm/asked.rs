@@ -36,13 +36,18 @@ impl Asked {
     /// Takes an option that counts something.
     pub fn take(&mut self, option: &Given) -> Result<Became, String> {
         let value = option.value.as_deref().unwrap_or_default();
-        let (replicas, slots, gpus, memory) = ("spec.workers.replicas", "spec.workers.slots", "spec.workers.gpus", "spec.workers.memory");
+        let (replicas, slots, gpus, memory) =
+            ("spec.workers.replicas", "spec.workers.slots", "spec.workers.gpus", "spec.workers.memory");
         let kept = |field| Ok((Verdict::Kept, field, ""));
         match option.meaning {
             Meaning::Nodes => {
                 let (low, high) = value.split_once('-').unwrap_or((value, value));
                 self.nodes = Some(count(high)?.max(count(low)?));
-                if low == high { kept(replicas) } else { Ok((Verdict::Changed, replicas, "the most of them: a job here has so many, no more and no fewer")) }
+                if low == high {
+                    kept(replicas)
+                } else {
+                    Ok((Verdict::Changed, replicas, "the most of them: a job here has so many, no more and no fewer"))
+                }
             }
             Meaning::Tasks => {
                 self.tasks = Some(count(value)?);
@@ -56,7 +61,9 @@ impl Asked {
                 self.cpus_per_task = Some(count(value)?);
                 Ok((Verdict::Changed, "spec.workers.cpu", "of all ranks of a worker"))
             }
-            Meaning::Mem if value == "0" => Ok((Verdict::Lost, "", "all memory of a node: say how much in spec.workers.memory")),
+            Meaning::Mem if value == "0" => {
+                Ok((Verdict::Lost, "", "all memory of a node: say how much in spec.workers.memory"))
+            }
             Meaning::Mem => {
                 self.mem = Some(mebibytes(value)?);
                 kept(memory)
@@ -119,7 +126,8 @@ impl Asked {
         let (kind, number) = value.rsplit_once([':', '=']).unwrap_or(("", value));
         let (kind, number) = if number.parse::<u32>().is_err() { (value, "1") } else { (kind, number) };
         if !kind.is_empty() {
-            let fits = kind.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) && kind.contains(|c: char| c.is_ascii_alphabetic());
+            let fits = kind.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+                && kind.contains(|c: char| c.is_ascii_alphabetic());
             if !fits {
                 return Err(format!("`{kind}` is no kind of GPU"));
             }
@@ -210,9 +218,14 @@ impl Asked {
     }
 
     pub fn put_slots(&self, desk: &mut Desk<'_>) {
-        if self.tasks() != self.gpus_of_node().max(1) {
+        if self.tasks() != self.gpus_of_node().max(1) && !self.shares() {
             desk.draft.put("spec.workers.slots", self.tasks(), "tasks of a node");
         }
+    }
+
+    /// Whether tasks of a node share its GPUs.
+    pub fn shares(&self) -> bool {
+        (1..self.tasks()).contains(&self.gpus_of_node())
     }
 }
 
@@ -280,7 +293,14 @@ mod tests {
 
     #[test]
     fn times_and_amounts_as_slurm_reads_them() {
-        let cases = [("90", 5_400), ("90:30", 5_430), ("08:00:00", 28_800), ("2-12", 216_000), ("1-0:30", 88_200), ("1-00:00:01", 86_401)];
+        let cases = [
+            ("90", 5_400),
+            ("90:30", 5_430),
+            ("08:00:00", 28_800),
+            ("2-12", 216_000),
+            ("1-0:30", 88_200),
+            ("1-00:00:01", 86_401),
+        ];
         for (text, wanted) in cases {
             assert_eq!(seconds(text), Ok(Some(wanted)), "{text}");
         }
@@ -288,7 +308,14 @@ mod tests {
         for text in ["", "a", "1:2:3:4", "1-", "-", "99999999999", "1-1:1:1:1"] {
             assert!(seconds(text).is_err(), "{text}");
         }
-        let amounts = [("500", "500Mi"), ("64G", "64Gi"), ("1536M", "1536Mi"), ("2T", "2048Gi"), ("1048576K", "1Gi"), ("4Gn", "4Gi")];
+        let amounts = [
+            ("500", "500Mi"),
+            ("64G", "64Gi"),
+            ("1536M", "1536Mi"),
+            ("2T", "2048Gi"),
+            ("1048576K", "1Gi"),
+            ("4Gn", "4Gi"),
+        ];
         for (text, wanted) in amounts {
             assert_eq!(quantity(mebibytes(text).unwrap()), wanted);
         }

@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::options;
+use crate::import::command::{self, Line};
 use crate::import::options as launchers;
 use crate::import::words::{Word, words};
+use crate::spec::looks_secret;
 
 pub use crate::runtime::words::word as quoted;
 
@@ -55,16 +57,46 @@ pub struct Srun {
 }
 
 const SHOWS: &[&str] = &[
-    "echo", "printf", "date", "hostname", "nvidia-smi", "rocm-smi", "env", "printenv", "which", "pwd", "squeue", "sinfo",
-    "scontrol", "whoami", "uname", "lscpu", "free", "wait", "exit", "set", "true", "ls", "id", "type",
+    "echo",
+    "printf",
+    "date",
+    "hostname",
+    "nvidia-smi",
+    "rocm-smi",
+    "env",
+    "printenv",
+    "which",
+    "pwd",
+    "squeue",
+    "sinfo",
+    "scontrol",
+    "whoami",
+    "uname",
+    "lscpu",
+    "free",
+    "wait",
+    "exit",
+    "set",
+    "true",
+    "ls",
+    "id",
+    "type",
 ];
-const INSTALLS: &[&str] = &["pip", "pip3", "virtualenv", "git", "wget", "curl", "make", "cmake", "apt", "apt-get", "yum", "dnf"];
+const INSTALLS: &[&str] =
+    &["pip", "pip3", "virtualenv", "git", "wget", "curl", "make", "cmake", "apt", "apt-get", "yum", "dnf"];
 
 /// What a line is for; comments and variables are dealt with before.
 pub fn kind(text: &str) -> Kind {
     let text = text.trim();
     let text = text.strip_prefix("$ ").unwrap_or(text);
-    let Some(all) = words(text) else { return without_output(text) };
+    let Some(all) = words(text) else {
+        let launches =
+            text.contains("$(") && words(&marked(text)).is_some_and(|words| launchers::launcher(&words).is_some());
+        return match launches {
+            true => Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() })),
+            false => without_output(text),
+        };
+    };
     let before = all.iter().take_while(|word| pair(word).is_some()).count();
     let (assigned, rest) = all.split_at(before);
     let Some(first) = rest.first() else {
@@ -87,7 +119,9 @@ pub fn kind(text: &str) -> Kind {
         }
         (python, "") if python.starts_with("python") => Kind::Python,
         (python, "setup.py") if python.starts_with("python") => Kind::Installs,
-        (python, "-m") if python.starts_with("python") && ["pip", "venv", "virtualenv"].contains(&name(2)) => Kind::Installs,
+        (python, "-m") if python.starts_with("python") && ["pip", "venv", "virtualenv"].contains(&name(2)) => {
+            Kind::Installs
+        }
         ("conda" | "mamba" | "micromamba", "create" | "install" | "update" | "env") => Kind::Installs,
         (name, _) if INSTALLS.contains(&name) => Kind::Installs,
         (name, _) if SHOWS.contains(&name) => Kind::Shows,
@@ -103,12 +137,16 @@ fn without_output(text: &str) -> Kind {
     if let Some((name, _)) = bare.split_once('=').filter(|(name, _)| is_name(name)) {
         return Kind::Assign(vec![(name.to_owned(), None)]);
     }
-    let Some(at) = outside(text).find(|(_, c)| ['|', '>', '&'].contains(c)).map(|(at, _)| at) else { return Kind::Other };
+    let Some(at) = outside(text).find(|(_, c)| ['|', '>', '&'].contains(c)).map(|(at, _)| at) else {
+        return Kind::Other;
+    };
     // `2>` begins with the number.
     let start = if text[..at].ends_with([' ', '\t']) { at } else { text[..at].trim_end_matches(['1', '2']).len() };
     let tail = &text[start..];
     let mut pipes = tail.split('|');
-    let harmless = !tail.contains("&&") && !tail.contains("||") && !tail.contains([';', '\n', '`', '(', ')'])
+    let harmless = !tail.contains("&&")
+        && !tail.contains("||")
+        && !tail.contains([';', '\n', '`', '(', ')'])
         && pipes.next().is_some()
         && pipes.all(|pipe| pipe.split_whitespace().next() == Some("tee"));
     match kind(&text[..start]) {
@@ -153,24 +191,37 @@ fn pair(word: &Word) -> Option<(String, Option<String>)> {
 }
 
 pub fn is_name(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 /// Whether a path may be the folder of a job.
 pub fn is_folder(path: &str) -> bool {
-    path.starts_with('/') && !path.contains("//") && !path.split('/').any(|part| part == "..") && !path.contains([':', '$', '*', '~', '%']) && !path.chars().any(|c| c.is_ascii_control())
+    path.starts_with('/')
+        && !path.contains("//")
+        && !path.split('/').any(|part| part == "..")
+        && !path.contains([':', '$', '*', '~', '%'])
+        && !path.chars().any(|c| c.is_ascii_control())
 }
 
 fn module(words: &[Word]) -> Kind {
     let rest: Vec<&str> = words[1..].iter().map(|word| word.text.as_str()).collect();
     let names = match rest.as_slice() {
         ["load" | "add", names @ ..] => names,
-        ["list" | "avail" | "av" | "spider" | "show" | "display" | "whatis" | "help" | "keyword" | "overview", ..] | [] => return Kind::Shows,
-        [first, ..] if words[0].text == "ml" && !["purge", "swap", "switch", "unload", "rm", "use", "unuse", "restore", "save"].contains(first) => &rest,
+        ["list" | "avail" | "av" | "spider" | "show" | "display" | "whatis" | "help" | "keyword" | "overview", ..]
+        | [] => return Kind::Shows,
+        [first, ..]
+            if words[0].text == "ml"
+                && !["purge", "swap", "switch", "unload", "rm", "use", "unuse", "restore", "save"].contains(first) =>
+        {
+            &rest
+        }
         _ => return Kind::Module(None),
     };
     let plain = |name: &&str| {
-        !name.is_empty() && !name.starts_with('-') && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./+@:~=,%".contains(&b))
+        !name.is_empty()
+            && !name.starts_with('-')
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./+@:~=,%".contains(&b))
     };
     let fits = !names.is_empty() && names.iter().all(plain) && !words.iter().any(|word| word.expands);
     Kind::Module(fits.then(|| names.iter().map(|name| (*name).to_owned()).collect()))
@@ -191,10 +242,18 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
     let options = plain[1..at].to_vec();
     let terminal = options.iter().any(|option| option.starts_with("--pty"));
     let at = at + usize::from(plain.get(at).is_some_and(|word| word == "--"));
-    let Some(first) = words.get(at).filter(|_| !terminal && words[0].text != "salloc") else { return Kind::Options(options) };
+    let Some(first) = words.get(at).filter(|_| !terminal && words[0].text != "salloc") else {
+        return Kind::Options(options);
+    };
     let env: Option<Vec<_>> = assigned.iter().filter_map(pair).map(|(name, value)| Some((name, value?))).collect();
     match env {
-        Some(env) => Kind::Launch(Box::new(Srun { line: text[first.place.start..].to_owned(), srun: true, options, env, ..Srun::default() })),
+        Some(env) => Kind::Launch(Box::new(Srun {
+            line: text[first.place.start..].to_owned(),
+            srun: true,
+            options,
+            env,
+            ..Srun::default()
+        })),
         None => whole(),
     }
 }
@@ -203,10 +262,14 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
 pub fn starts_ranks(text: &str) -> bool {
     text.split(['\n', ';', '&', '|']).any(|command| {
         let command = command.trim();
-        let command = ["do ", "then ", "else ", "time ", "exec "].iter().fold(command, |text, word| text.strip_prefix(word).unwrap_or(text).trim());
+        let command = ["do ", "then ", "else ", "time ", "exec "]
+            .iter()
+            .fold(command, |text, word| text.strip_prefix(word).unwrap_or(text).trim());
         match words(command) {
             Some(_) => matches!(kind(command), Kind::Launch(_) | Kind::Program),
-            None => ["srun ", "mpirun ", "mpiexec ", "horovodrun ", "torchrun ", "deepspeed ", "python"].iter().any(|name| command.starts_with(name)),
+            None => ["srun ", "mpirun ", "mpiexec ", "horovodrun ", "torchrun ", "deepspeed ", "python"]
+                .iter()
+                .any(|name| command.starts_with(name)),
         }
     })
 }
@@ -226,7 +289,11 @@ pub fn placeholder(line: &str) -> Option<Range<usize>> {
         let Some(length) = line[start + 1..].find('>') else { return None };
         let name = &line[start + 1..start + 1 + length];
         let inner = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
-        if name.len() > 1 && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(inner) && !name.ends_with(' ') {
+        if name.len() > 1
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(inner)
+            && !name.ends_with(' ')
+        {
             return Some(start..start + length + 2);
         }
     }
@@ -234,7 +301,7 @@ pub fn placeholder(line: &str) -> Option<Range<usize>> {
 }
 
 /// A text with the values of variables in their places, where those need no quotes.
-pub fn fill(text: &str, variables: &[(&str, String)]) -> String {
+pub fn fill(text: &str, variables: &[(String, String)]) -> String {
     let mut filled = String::with_capacity(text.len());
     let (mut rest, mut single) = (text, false);
     while let Some(c) = rest.chars().next() {
@@ -262,38 +329,130 @@ pub fn fill(text: &str, variables: &[(&str, String)]) -> String {
 }
 
 /// The value of the variable that a text begins with, and how long its name is there.
-fn variable<'v>(text: &str, variables: &'v [(&str, String)]) -> Option<(&'v str, usize)> {
+fn variable<'v>(text: &str, variables: &'v [(String, String)]) -> Option<(&'v str, usize)> {
     let (name, length) = match text[1..].strip_prefix('{') {
         Some(inner) => (inner.split_once('}')?.0, 3),
         None => {
-            let end = text[1..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(text.len(), |end| end + 1);
+            let end =
+                text[1..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(text.len(), |end| end + 1);
             (&text[1..end], 1)
         }
     };
-    let value = &variables.iter().find(|(known, _)| *known == name)?.1;
+    let value = &variables.iter().find(|(known, _)| known == name)?.1;
     let bare = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
     (!value.is_empty() && value.chars().all(bare)).then_some((value.as_str(), name.len() + length))
 }
 
-/// A program without the container's words before it, those words, and the image they name.
-pub fn unwrapped(program: Json) -> (Option<(Vec<String>, Option<String>)>, Json) {
-    const VALUED: &[&str] = &["-B", "--bind", "--env", "--env-file", "-H", "--home", "--pwd", "--overlay", "--mount", "-W", "--workdir", "-S", "--scratch", "--security"];
-    let Some(words) = program.as_array().map(|words| words.iter().filter_map(Json::as_str).map(str::to_owned).collect::<Vec<_>>()) else {
-        return (None, program);
+/// What stands in for a value that only the job can know.
+const UNKNOWN: &str = "…";
+
+/// A line with what a shell would put in replaced by a word that says so.
+fn marked(text: &str) -> String {
+    let (mut marked, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find('$') {
+        marked.push_str(&rest[..at]);
+        let behind = &rest[at + 1..];
+        let length = match behind.chars().next() {
+            Some('(') => balanced(behind),
+            Some('{') => behind.find('}').map(|end| end + 1),
+            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
+                Some(behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(behind.len()))
+            }
+            _ => None,
+        };
+        match length {
+            Some(_) => marked.push_str(UNKNOWN),
+            None => marked.push('$'),
+        }
+        rest = &behind[length.unwrap_or(0)..];
+    }
+    marked + rest
+}
+
+/// How long the parentheses are that a text begins with.
+fn balanced(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// A launch line taken apart. What a shell would put into options that khorovod sets itself is no matter.
+pub fn launch(line: &str) -> (String, Line) {
+    let why = match command::read(line) {
+        Line::Script(why) => why,
+        read => return (line.to_owned(), read),
     };
-    let runs = |at: usize| words.get(at).map(String::as_str);
-    if !matches!((runs(0), runs(1)), (Some("apptainer" | "singularity"), Some("exec"))) {
-        return (None, program);
+    let other = marked(line);
+    match command::read(&other) {
+        Line::Launch(launch) => {
+            let texts = launch.args.iter().chain(launch.env.iter().map(|(_, value)| value)).map(String::as_str);
+            let fields = launch.fields.iter().map(|(_, value)| value.to_string()).chain([launch.program.to_string()]);
+            let matters = texts.map(str::to_owned).chain(fields).any(|text| text.contains(UNKNOWN));
+            if matters { (line.to_owned(), Line::Script(why)) } else { (other, Line::Launch(launch)) }
+        }
+        Line::Script(_) => (line.to_owned(), Line::Script(why)),
+    }
+}
+
+/// Whether a line begins with a launcher.
+pub fn launches(line: &str) -> bool {
+    words(&marked(line)).is_none_or(|words| launchers::launcher(&words).is_some())
+}
+
+/// A text without the values of what looks like secrets in it.
+pub fn masked(text: &str) -> String {
+    let mut masked = text.to_owned();
+    for word in text.split_whitespace() {
+        if let Some((name, value)) = word.split_once('=').filter(|(name, _)| is_name(name))
+            && looks_secret(name, value.trim_matches(['"', '\'']))
+        {
+            masked = masked.replace(word, &format!("{name}=…"));
+        }
+    }
+    masked
+}
+
+/// A container's words before a program, and the image they name.
+type Wrap = (Vec<String>, Option<String>);
+
+/// A line without the container's words before its program.
+pub fn unwrapped(line: &str) -> (Option<Wrap>, &str) {
+    const VALUED: &[&str] = &[
+        "-B",
+        "--bind",
+        "--env",
+        "--env-file",
+        "-H",
+        "--home",
+        "--pwd",
+        "--overlay",
+        "--mount",
+        "-W",
+        "--workdir",
+        "-S",
+        "--scratch",
+        "--security",
+    ];
+    let Some(words) = words(line) else { return (None, line) };
+    let text = |at: usize| words.get(at).map(|word| word.text.as_str());
+    if !matches!((text(0), text(1)), (Some("apptainer" | "singularity"), Some("exec"))) {
+        return (None, line);
     }
     let mut at = 2;
-    while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
-        at += if VALUED.contains(&word.as_str()) { 2 } else { 1 };
+    while let Some(word) = text(at).filter(|word| word.starts_with('-')) {
+        at += if VALUED.contains(&word) { 2 } else { 1 };
     }
-    if at + 1 >= words.len() {
-        return (None, program);
-    }
-    let image = words[at].strip_prefix("docker://").map(str::to_owned);
-    (Some((words[..=at].to_vec(), image)), json!(words[at + 1..]))
+    let Some(program) = words.get(at + 1).filter(|_| !words[..=at].iter().any(|word| word.expands)) else {
+        return (None, line);
+    };
+    let wrap = words[..=at].iter().map(|word| word.text.clone()).collect();
+    let image = words[at].text.strip_prefix("docker://").map(str::to_owned);
+    (Some((wrap, image)), &line[program.place.start..])
 }
 
 #[cfg(test)]
@@ -307,7 +466,10 @@ mod tests {
         assert_eq!(kind("ml A"), Kind::Module(Some(vec![text("A")])));
         assert_eq!(kind("ml av Horovod"), Kind::Shows);
         assert_eq!(kind("module purge"), Kind::Module(None));
-        assert_eq!(kind("export A=1 B='x y'"), Kind::Assign(vec![(text("A"), Some(text("1"))), (text("B"), Some(text("x y")))]));
+        assert_eq!(
+            kind("export A=1 B='x y'"),
+            Kind::Assign(vec![(text("A"), Some(text("1"))), (text("B"), Some(text("x y")))])
+        );
         assert_eq!(kind("export A=$(hostname)"), Kind::Assign(vec![(text("A"), None)]));
         assert_eq!(kind("PATH=/x:$PATH"), Kind::Assign(vec![(text("PATH"), None)]));
         assert_eq!(kind("cd $SLURM_SUBMIT_DIR"), Kind::Start);
@@ -333,7 +495,7 @@ mod tests {
 
     #[test]
     fn variables_and_comments() {
-        let variables = [("N", "4".to_owned()), ("S", "a b".to_owned())];
+        let variables = [("N", "4"), ("S", "a b")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(fill("-np $N ${N}x '$N' \\$N $NN $S \"$N\"", &variables), "-np 4 4x '$N' \\$N $NN $S \"4\"");
         assert_eq!(without_comment("a 'b # c' d#e # f"), "a 'b # c' d#e");
         assert_eq!(placeholder("source <your venv>/bin/activate"), Some(7..18));
@@ -344,8 +506,21 @@ mod tests {
 
     #[test]
     fn a_containers_words_come_off() {
-        let (wrap, program) = unwrapped(json!(["apptainer", "exec", "--nv", "-B", "/a:/b", "docker://acme/x:1", "python", "t.py"]));
+        let (wrap, program) = unwrapped("apptainer exec --nv -B /a:/b docker://acme/x:1 python t.py --out \"$USER\"");
         assert_eq!(wrap.unwrap().1.as_deref(), Some("acme/x:1"));
-        assert_eq!(program, json!(["python", "t.py"]));
+        assert_eq!(program, "python t.py --out \"$USER\"");
+        assert_eq!(unwrapped("apptainer exec x.sif"), (None, "apptainer exec x.sif"));
+    }
+
+    #[test]
+    fn what_a_shell_puts_into_our_own_options_is_no_matter() {
+        let kind = |line: &str| match launch(line).1 {
+            Line::Launch(launch) => launch.kind,
+            Line::Script(_) => "",
+        };
+        assert_eq!(kind("torchrun --nnodes 2 --rdzv_endpoint=$head:29500 train.py"), "torchrun");
+        assert_eq!(kind("horovodrun -np 4 -H $(scontrol show hostnames | paste -sd,) python a.py"), "horovodrun");
+        assert_eq!(kind("torchrun --nproc_per_node=$N train.py"), "");
+        assert_eq!(masked("HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz012345 srun ./a"), "HF_TOKEN=… srun ./a");
     }
 }

@@ -92,17 +92,65 @@ const OPTIONS: &[Known] = &[
     (&["open-mode"], None, Value::Needed, Stays(LOGS)),
     (&["mail-type", "mail-user"], None, Value::Needed, Stays(MAIL)),
     (&["exclusive"], None, Value::Inline, Stays("on Kubernetes ask for all of a node's GPUs or CPUs")),
-    (&["oversubscribe", "overcommit", "contiguous"], None, Value::None, Stays("Kubernetes shares nodes by what pods ask for")),
+    (
+        &["oversubscribe", "overcommit", "contiguous"],
+        None,
+        Value::None,
+        Stays("Kubernetes shares nodes by what pods ask for"),
+    ),
     (&["comment", "wckey", "licenses", "begin", "deadline", "clusters", "priority"], None, Value::Needed, Stays("")),
     (&["signal"], None, Value::Needed, Stays("on Kubernetes ranks get SIGTERM before they are ended")),
-    (&["switches", "network", "prefer", "burst-buffer", "bb", "bbf", "core-spec", "thread-spec", "cluster-constraint"], None, Value::Needed, Stays("")),
-    (&["hint", "threads-per-core", "sockets-per-node", "cores-per-socket", "ntasks-per-socket", "ntasks-per-core", "distribution"], None, Value::Needed, Stays(BINDING)),
-    (&["gpu-bind", "gpu-freq", "cpu-freq", "mem-bind", "gres-flags", "extra-node-info"], None, Value::Needed, Stays(BINDING)),
+    (
+        &[
+            "switches",
+            "network",
+            "prefer",
+            "burst-buffer",
+            "bb",
+            "bbf",
+            "core-spec",
+            "thread-spec",
+            "cluster-constraint",
+        ],
+        None,
+        Value::Needed,
+        Stays(""),
+    ),
+    (
+        &[
+            "hint",
+            "threads-per-core",
+            "sockets-per-node",
+            "cores-per-socket",
+            "ntasks-per-socket",
+            "ntasks-per-core",
+            "distribution",
+        ],
+        None,
+        Value::Needed,
+        Stays(BINDING),
+    ),
+    (
+        &["gpu-bind", "gpu-freq", "cpu-freq", "mem-bind", "gres-flags", "extra-node-info"],
+        None,
+        Value::Needed,
+        Stays(BINDING),
+    ),
     (&["cpu-bind", "accel-bind"], None, Value::Needed, Stays(BINDING)),
     (&["nice", "propagate", "get-user-env", "acctg-freq", "profile"], None, Value::Inline, Stays("")),
     (&["reboot", "use-min-nodes", "spread-job", "no-kill", "kill-on-invalid-dep"], None, Value::Inline, Stays("")),
-    (&["container-mounts", "container-workdir", "container-name", "container-env", "container"], None, Value::Needed, Stays("on Kubernetes data comes by spec.storage")),
-    (&["container-mount-home", "no-container-mount-home", "container-writable", "container-remap-root"], None, Value::None, Stays("")),
+    (
+        &["container-mounts", "container-workdir", "container-name", "container-env", "container"],
+        None,
+        Value::Needed,
+        Stays("on Kubernetes data comes by spec.storage"),
+    ),
+    (
+        &["container-mount-home", "no-container-mount-home", "container-writable", "container-remap-root"],
+        None,
+        Value::None,
+        Stays(""),
+    ),
     (&["label"], Some('l'), Value::None, Needless("every line of a rank begins with its number")),
     (&["kill-on-bad-exit"], Some('K'), Value::Inline, Needless("a rank that fails ends the attempt")),
     (&["unbuffered"], Some('u'), Value::None, Needless("lines come as they are written")),
@@ -111,9 +159,19 @@ const OPTIONS: &[Known] = &[
     (&["input"], Some('i'), Value::Needed, Needless("ranks read nothing")),
     (&["pty"], None, Value::Inline, Interactive),
     (&["array"], Some('a'), Value::Needed, Lost("a job here is one training: render one for each value, with `--set`")),
-    (&["dependency"], Some('d'), Value::Needed, Lost("say it when you submit: `sbatch --dependency=…`; on Kubernetes a workflow tool orders jobs")),
+    (
+        &["dependency"],
+        Some('d'),
+        Value::Needed,
+        Lost("say it when you submit: `sbatch --dependency=…`; on Kubernetes a workflow tool orders jobs"),
+    ),
     (&["gpus-per-socket"], None, Value::Needed, Lost("say how many a node has: `--gpus-per-node`")),
-    (&["uid", "gid", "test-only", "jobid", "export-file", "het-group", "multi-prog"], None, Value::Inline, Lost("it has no place in a job's description; give it to sbatch by hand")),
+    (
+        &["uid", "gid", "test-only", "jobid", "export-file", "het-group", "multi-prog"],
+        None,
+        Value::Inline,
+        Lost("it has no place in a job's description; give it to sbatch by hand"),
+    ),
     (&["exact", "overlap", "whole", "mincpus", "relative"], None, Value::Inline, Lost(STEP)),
 ];
 
@@ -137,7 +195,15 @@ pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
     if let Some(long) = rest.strip_prefix('-') {
         let (name, inline) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
         let Some((names, _, takes, meaning)) = find(name) else {
-            return Ok((vec![Given { name: name.to_owned(), value: inline.map(str::to_owned), meaning: Stays("khorovod does not know it"), said: word.to_owned() }], 1));
+            return Ok((
+                vec![Given {
+                    name: name.to_owned(),
+                    value: inline.map(str::to_owned),
+                    meaning: Stays("khorovod does not know it"),
+                    said: word.to_owned(),
+                }],
+                1,
+            ));
         };
         let name = names.iter().find(|known| **known == name || known.starts_with(name)).unwrap_or(&names[0]);
         return value(name, inline, *takes, *meaning, words);
@@ -148,10 +214,30 @@ pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
         let known = OPTIONS.iter().find(|(_, short, ..)| *short == Some(c));
         let Some((names, _, takes, meaning)) = known else {
             return match c {
-                'v' | 'Q' => Ok((vec![Given { name: "verbose".to_owned(), value: None, meaning: Needless("it is about sbatch's own words"), said: word.to_owned() }], 1)),
-                's' => Ok((vec![Given { name: "oversubscribe".to_owned(), value: None, meaning: Stays("Kubernetes shares nodes by what pods ask for"), said: word.to_owned() }], 1)),
+                'v' | 'Q' => Ok((
+                    vec![Given {
+                        name: "verbose".to_owned(),
+                        value: None,
+                        meaning: Needless("it is about sbatch's own words"),
+                        said: word.to_owned(),
+                    }],
+                    1,
+                )),
+                's' => Ok((
+                    vec![Given {
+                        name: "oversubscribe".to_owned(),
+                        value: None,
+                        meaning: Stays("Kubernetes shares nodes by what pods ask for"),
+                        said: word.to_owned(),
+                    }],
+                    1,
+                )),
                 'L' | 'M' | 'm' => {
-                    let name = match c { 'L' => "licenses", 'M' => "clusters", _ => "distribution" };
+                    let name = match c {
+                        'L' => "licenses",
+                        'M' => "clusters",
+                        _ => "distribution",
+                    };
                     let inline = Some(&rest[at + 1..]).filter(|rest| !rest.is_empty());
                     value(name, inline, Value::Needed, Stays(""), words)
                 }
@@ -173,13 +259,25 @@ pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
 fn find(name: &str) -> Option<&'static Known> {
     let exact = OPTIONS.iter().find(|(names, ..)| names.contains(&name));
     exact.or_else(|| {
-        let mut near = OPTIONS.iter().filter(|(names, ..)| name.len() > 2 && names.iter().any(|known| known.starts_with(name)));
+        let mut near =
+            OPTIONS.iter().filter(|(names, ..)| name.len() > 2 && names.iter().any(|known| known.starts_with(name)));
         near.next().filter(|_| near.next().is_none())
     })
 }
 
-fn value(name: &str, inline: Option<&str>, takes: Value, meaning: Meaning, words: &[String]) -> Result<(Vec<Given>, usize), String> {
-    let given = |value: Option<&str>, said: String| Given { name: name.to_owned(), value: value.map(str::to_owned), meaning, said };
+fn value(
+    name: &str,
+    inline: Option<&str>,
+    takes: Value,
+    meaning: Meaning,
+    words: &[String],
+) -> Result<(Vec<Given>, usize), String> {
+    let given = |value: Option<&str>, said: String| Given {
+        name: name.to_owned(),
+        value: value.map(str::to_owned),
+        meaning,
+        said,
+    };
     match (inline, takes) {
         (Some(_), _) | (None, Value::None | Value::Inline) => Ok((vec![given(inline, words[0].clone())], 1)),
         (None, Value::Needed) => match words.get(1) {
@@ -205,9 +303,10 @@ mod tests {
         for line in ["-N 2", "--nodes 2"] {
             assert_eq!(one(line), ("nodes".to_owned(), some("2"), 2), "{line}");
         }
-        for line in ["-N2", "--nodes=2", "--node=2"] {
+        for line in ["-N2", "--nodes=2"] {
             assert_eq!(one(line), ("nodes".to_owned(), some("2"), 1), "{line}");
         }
+        assert_eq!(one("--parti=ml"), ("partition".to_owned(), some("ml"), 1));
         assert_eq!(one("--exclusive x"), ("exclusive".to_owned(), None, 1));
         assert_eq!(one("--pty bash"), ("pty".to_owned(), None, 1));
         assert_eq!(one("--brand-new=1"), ("brand-new".to_owned(), some("1"), 1));
