@@ -26,6 +26,7 @@ use crate::source::{self, Kind, Node};
 use crate::{Inputs, Keys, Text, compile};
 use desk::Desk;
 
+pub use guess::system as guess;
 pub use ledger::Verdict;
 
 codes! {

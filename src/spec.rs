@@ -45,6 +45,11 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
     field::CODES.iter().copied().chain(rules::codes())
 }
 
+/// Names the fields of a document in order, not too deep: the path of what holds each, and its key.
+pub fn fields(each: &mut dyn FnMut(&str, &'static str)) {
+    raw::TrainingJob::fields("", 0, &mut |_, path, key| each(path, key));
+}
+
 /// The JSON Schema of a document.
 pub fn schema() -> Json {
     let mut defs = field::Defs::new();

@@ -4,6 +4,7 @@
 `<!-- example: NAME -->` before a block: it is examples/NAME/job.yaml without its first comment.
 `<!-- excerpt: NAME -->` before a block: its parts, divided by lines of `…`, stand in examples/NAME/objects.yaml in
 this order; `<run>` stands for the run's name.
+`<!-- file: PATH -->` before a block: it is that file without its first comments.
 """
 
 import re
@@ -11,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BLOCK = re.compile(r"^<!-- (example|excerpt): (\S+) -->\n```yaml\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^<!-- (example|excerpt|file): (\S+) -->\n```\w+\n(.*?)^```$", re.M | re.S)
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
@@ -36,12 +37,21 @@ def broken_links(page):
             yield f"{link}: no such heading"
 
 
+def uncommented(path):
+    """A file's text behind its first comments; none where there is no such file."""
+    return re.sub(r"\A(#.*\n)+", "", path.read_text()) if path.exists() else None
+
+
 def stale_blocks(page):
     """Marked blocks that are no longer what the example says."""
     for kind, name, block in BLOCK.findall(page.read_text()):
+        if kind == "file":
+            if uncommented(ROOT / name) != block:
+                yield f"the block is not {name}"
+            continue
         folder = ROOT / "examples" / name
         if kind == "example":
-            if re.sub(r"\A(#.*\n)+", "", (folder / "job.yaml").read_text()) != block:
+            if uncommented(folder / "job.yaml") != block:
                 yield f"the example {name} is not examples/{name}/job.yaml"
             continue
         objects = folder / "objects.yaml"

@@ -1,5 +1,7 @@
 //! The new spec while it is drawn up: fields by their path, each with a comment that says where it came from.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value as Json};
 
 use crate::emit::to_yaml;
@@ -113,41 +115,41 @@ impl Draft {
         here
     }
 
-    /// The document, its fields in the order of the schema.
+    /// The document, its fields in the order in which they are declared.
     pub fn text(&self, head: &[String]) -> String {
         let mut out = String::new();
         for line in head {
             out.extend(["# ", line, "\n"]);
         }
-        let schema = spec::schema();
-        self.write(&self.root, "", Some(&schema), &schema, 0, &mut out);
+        let mut order = HashMap::new();
+        spec::fields(&mut |path, key| {
+            let place = order.len();
+            order.entry(if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }).or_insert(place);
+        });
+        self.write(&self.root, "", &order, 0, &mut out);
         out
     }
 
-    /// Writes the entries of a map; `shape` is the part of the schema that knows their order.
+    /// Writes the entries of a map.
     fn write(
         &self,
         map: &Map<String, Json>,
         path: &str,
-        shape: Option<&Json>,
-        schema: &Json,
+        order: &HashMap<String, usize>,
         column: usize,
         out: &mut String,
     ) {
-        let known = shape.and_then(|shape| properties(shape, schema));
-        let place = |key: &str| known.and_then(|known| known.keys().position(|other| other == key));
-        let mut entries: Vec<_> = map.iter().collect();
-        entries.sort_by_key(|(key, _)| place(key).unwrap_or(usize::MAX));
-        for (key, value) in entries {
-            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-            let below = known.and_then(|known| known.get(key));
+        let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        let mut entries: Vec<_> = map.iter().map(|(key, value)| (below(key), key, value)).collect();
+        entries.sort_by_key(|(path, ..)| order.get(path).copied().unwrap_or(usize::MAX));
+        for (path, key, value) in entries {
             match value {
-                Json::Object(map) if !map.is_empty() && below.is_some() => {
-                    line(&format!("{key}:"), &self.comments_at(&path), column, out);
-                    self.write(map, &path, below, schema, column + 2, out);
+                Json::Object(map) if !map.is_empty() && order.contains_key(&path) => {
+                    chunk(&format!("{key}:\n"), &self.comments_at(&path), column, out);
+                    self.write(map, &path, order, column + 2, out);
                 }
                 Json::Array(items) if items.iter().any(Json::is_object) => {
-                    line(&format!("{key}:"), &self.comments_at(&path), column, out);
+                    chunk(&format!("{key}:\n"), &self.comments_at(&path), column, out);
                     for (index, item) in items.iter().enumerate() {
                         let text = yaml(&Json::Array(vec![item.clone()]));
                         chunk(&text, &self.comments_at(&format!("{path}[{index}]")), column + 2, out);
@@ -163,19 +165,6 @@ impl Draft {
             self.comments.iter().filter(|(at, _)| at == path).map(|(_, text)| text.as_str()).collect();
         texts.join("; ")
     }
-}
-
-/// The fields that a part of the schema has, in order.
-fn properties<'s>(part: &'s Json, schema: &'s Json) -> Option<&'s Map<String, Json>> {
-    let named = |part: &'s Json| {
-        let path = part.get("$ref")?.as_str()?.strip_prefix('#')?;
-        schema.pointer(path)
-    };
-    let part = named(part).unwrap_or(part);
-    let alternatives = part.get("anyOf").and_then(Json::as_array).into_iter().flatten();
-    part.get("properties")
-        .and_then(Json::as_object)
-        .or_else(|| alternatives.filter_map(named).find_map(|part| part.get("properties")?.as_object()))
 }
 
 fn yaml(value: &Json) -> String {
@@ -195,11 +184,6 @@ fn entry(key: &str, value: &Json) -> String {
         }
     }
     yaml(&Json::Object(Map::from_iter([(key.to_owned(), value.clone())])))
-}
-
-/// Writes one line with its comment.
-fn line(text: &str, comment: &str, column: usize, out: &mut String) {
-    chunk(&format!("{text}\n"), comment, column, out);
 }
 
 /// Writes some lines, the first with its comment behind it, or above it where there is no room.
@@ -230,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_stand_in_the_order_of_the_schema_with_their_comments() {
+    fn fields_stand_in_the_order_they_are_declared_in_with_their_comments() {
         let mut draft = Draft::new();
         draft.put("spec.workers.gpus", 8, "resources");
         draft.put("spec.workers.replicas", 4, "worker.number");

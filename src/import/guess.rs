@@ -49,6 +49,14 @@ fn kin(one: System, other: System) -> bool {
     one == other || charts.contains(&one) && other == System::StableHorovod
 }
 
+/// The system whose file a text looks like.
+pub fn system(text: &str) -> Option<System> {
+    match guess(text)? {
+        Guess::Theirs(system) => Some(system),
+        Guess::Ours => None,
+    }
+}
+
 /// Whose file it looks like.
 fn guess(text: &str) -> Option<Guess> {
     let top = |key: &str| text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
@@ -58,10 +66,15 @@ fn guess(text: &str) -> Option<Guess> {
     if text.lines().any(|line| line.trim_end() == "kind: MPIJob") {
         return Some(Guess::Theirs(System::MpiJob));
     }
+    // Parameters may stand within an object.
+    let within = |key: &str| {
+        let line = |line: &str| line.trim_start().trim_start_matches(['"', '\'']).strip_prefix(key).map(str::to_owned);
+        text.lines().any(|text| line(text).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':')))
+    };
     let ks = |line: &str| ["ks generate openmpi", "ks param set"].iter().any(|command| line.contains(command));
     let theirs = if top("framework") && (top("learners") || top("data_stores") || top("gpus")) {
         System::Ffdl
-    } else if text.lines().any(ks) || top("image") && top("secret") && top("workers") {
+    } else if text.lines().any(ks) || ["image", "secret", "workers"].iter().all(|key| within(key)) {
         System::KubeflowOpenmpi
     } else if top("datasetPvc") {
         System::ElasticHorovod

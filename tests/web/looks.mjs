@@ -36,6 +36,14 @@ const STATES = [
     await page.locator("#editor .cm-tooltip-autocomplete").waitFor();
     await page.waitForTimeout(250);
   }],
+  ["import", smallest, "picture", async (page) => {
+    await page.getByRole("button", { name: "Import…" }).click();
+    await page.getByLabel("The old file").fill(readFileSync(join(root, "tests/import/stable-horovod/everything.yaml"), "utf8"));
+    await page.waitForFunction(() => document.querySelector("#import-system").value);
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.locator("#import table").waitFor();
+    await page.locator("#import .done").scrollIntoViewIfNeeded();
+  }],
 ];
 
 const THEMES = { light: {}, dark: { colorScheme: "dark" } };

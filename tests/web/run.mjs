@@ -3,6 +3,7 @@ import { run } from "./browser.mjs";
 import "./writing.mjs";
 import "./problems.mjs";
 import "./examples.mjs";
+import "./import.mjs";
 import "./out.mjs";
 import "./alone.mjs";
 import "./large.mjs";

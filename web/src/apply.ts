@@ -138,6 +138,11 @@ export class Apply {
     this.save(name, zipSync(Object.fromEntries([...parts, spec]), { mtime: "1980-01-01T00:00:00" }), "application/zip");
   }
 
+  /** A text in a file. */
+  keep(name: string, text: string) {
+    this.save(name, strToU8(text), "text/yaml");
+  }
+
   private save(name: string, bytes: Uint8Array, type: string) {
     const address = URL.createObjectURL(new Blob([bytes as Uint8Array<ArrayBuffer>], { type }));
     h("a", { href: address, download: name }).click();

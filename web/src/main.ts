@@ -8,6 +8,7 @@ import { Editor, named } from "./editor";
 import { examples, lesson } from "./examples";
 import { Objects } from "./objects";
 import { Picture } from "./picture";
+import { Import } from "./import";
 import { changes, cost, plan } from "./plan";
 import { Fields, type Schema } from "./schema";
 import { shared } from "./share";
@@ -45,6 +46,15 @@ apply.changed = () => {
   stale.add("apply");
   draw();
 };
+
+const over = new Import(
+  () => core,
+  (text) => {
+    load(text);
+    keep(text);
+  },
+  (name, text) => apply.keep(name, text),
+);
 
 /** Where a field or the nearest that holds it stands; nothing where that is all of the spec. */
 function place(job: number, field: string): [number, number] | undefined {
@@ -99,6 +109,7 @@ function shown(text: string, preview: Preview) {
   const errors = preview.problems.filter((problem) => problem.error).length;
   editor.show(preview.problems);
   problems(preview);
+  if (preview.problems.some((problem) => problem.code === "no-training-job")) void offer(text);
   if (preview.text !== undefined) {
     sound = preview as Sound;
     soundText = text;
@@ -185,6 +196,14 @@ function problems({ problems: list, more }: Preview) {
   );
 }
 
+/** A text that is no job may be another system's file. */
+async function offer(text: string) {
+  const system = await core.ask("guess", text);
+  if (!system || text !== editor.text) return;
+  const button = h("button", { type: "button", class: "fix", onclick: () => over.open(text, system) }, "Import it");
+  byId("problems").prepend(h("div", { class: "problem" }, h("p", {}, ...words(`This looks like a file of \`${system}\`.`)), button));
+}
+
 function problemRow(problem: Problem): HTMLElement {
   const at = problem.labels[0];
   const line = at ? editor.view.state.doc.lineAt(Math.min(at.from, editor.view.state.doc.length)).number : 1;
@@ -257,6 +276,7 @@ function wire() {
     select.value = "";
     editor.view.focus();
   });
+  byId("import-open").addEventListener("click", () => over.open());
   byId("share").addEventListener("click", async () => status(await apply.share()));
   addEventListener("hashchange", () => {
     const text = shared();
@@ -308,6 +328,7 @@ async function start() {
     const [schema, known] = await Promise.all([fetch(fields).then((response) => response.json()), core.ask("codes")]);
     editor.teach(new Fields(schema as Schema));
     codes = JSON.parse(known) as Codes;
+    await over.teach();
     document.documentElement.dataset.ready = "";
   } catch (error) {
     broken("The preview could not start: ", (error as Error).message, ". `khorovod plan job.yaml` shows the same in a terminal.");

@@ -104,3 +104,22 @@ export interface Files {
 }
 
 export type Codes = Record<string, { title: string; details: string }>;
+
+/** Another system's file as a job, or what is wrong with it. */
+export interface ComeOver {
+  job?: string;
+  secrets?: string;
+  fields?: Fate[];
+  problems?: { line: number | null; message: string; hint: string | null }[];
+}
+
+/** What became of a field of the old file. */
+export interface Fate {
+  path: string;
+  line: number;
+  verdict: "kept" | "changed" | "lost";
+  to: string[];
+  note: string;
+}
+
+export type System = { name: string; about: string };

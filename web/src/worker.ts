@@ -1,7 +1,7 @@
 // The core in a thread of its own, so that no text, however long, holds up typing.
-import { changes, codes, initSync, preview, render } from "../pkg/khorovod_web.js";
+import { changes, codes, come_over, guess, initSync, preview, render, systems } from "../pkg/khorovod_web.js";
 
-const calls = { changes, codes, preview, render };
+const calls = { changes, codes, come_over, guess, preview, render, systems };
 export type Call = keyof typeof calls;
 export type Ask = { id: number; call: Call; args: unknown[] };
 export type Answer = { id: number; result?: string; error?: string; memory: number };

@@ -4,20 +4,33 @@
 
 prepare_s3() { versitygw >/dev/null; }
 
-case_s3() {
-  local server place=http://10.88.255.254:9000 key=AKIDTEST secret=not/to+be+seen bucket
-  server=$(versitygw) || { skip "versitygw could not be built"; return; }
+# serve_buckets KEY SECRET REGION: a cluster, and beside it a server of buckets at $place for that user.
+place=http://10.88.255.254:9000
+serve_buckets() {
+  local server
+  server=$(versitygw) || { skip "versitygw could not be built"; return 1; }
   cluster
+  key=$1 secret=$2 region=$3
   # What is known of objects stands in files, as not every file system takes it as attributes.
   mkdir "$work"/{buckets,known,users}
-  ROOT_ACCESS_KEY=root ROOT_SECRET_KEY=root "$server" --port "${place#*//}" --region eu-west-1 --iam-dir "$work/users" \
+  ROOT_ACCESS_KEY=root ROOT_SECRET_KEY=root "$server" --port "${place#*//}" --region "$region" --iam-dir "$work/users" \
     --health /ready posix --sidecar "$work/known" "$work/buckets" >"$work/s3.log" 2>&1 &
   until curl -sf "$place/ready" >/dev/null; do
-    kill -0 $! || { fail "no server of buckets"; return; }
+    kill -0 $! || { fail "no server of buckets"; return 1; }
     sleep 0.1
   done
-  "$server" admin --access root --secret root --region eu-west-1 --endpoint-url "$place" \
+  "$server" admin --access root --secret root --region "$region" --endpoint-url "$place" \
     create-user --access "$key" --secret "$secret" --role userplus || fail "no user"
+}
+
+# bucket_keys: the Secret s3-keys, with the keys of that user.
+bucket_keys() {
+  kube POST /apply '{"kind": "Secret", "metadata": {"name": "s3-keys"}, "stringData": {"AWS_ACCESS_KEY_ID": "'"$key"'", "AWS_SECRET_ACCESS_KEY": "'"$secret"'"}}' >/dev/null
+}
+
+case_s3() {
+  local bucket key secret region
+  serve_buckets AKIDTEST not/to+be+seen eu-west-1 || return
   for bucket in data rotten many large; do put "$bucket"; done
   put data/p/deep/er/text $'of the bucket\n'
   put data/other "not below the prefix"
@@ -26,7 +39,7 @@ case_s3() {
   put rotten/p/bad bad
   printf 'bed' >"$work/buckets/rotten/p/bad"
   mkdir "$work/buckets/closed"
-  kube POST /apply '{"kind": "Secret", "metadata": {"name": "s3-keys"}, "stringData": {"AWS_ACCESS_KEY_ID": "'$key'", "AWS_SECRET_ACCESS_KEY": "'$secret'"}}' >/dev/null
+  bucket_keys
   image prepare "install -m 0755 $here/buckets.sh usr/local/bin/buckets"
   set -- 'launcher: {retries: 0}' \
     "storage: [{name: set, mountPath: /set, s3: {endpoint: \"$place\", bucket: data, prefix: p/, region: eu-west-1, secret: s3-keys, direction: both}}]"
@@ -42,6 +55,6 @@ case_s3() {
 
 # put BUCKET[/KEY TEXT]: as the user whose keys the job has.
 put() {
-  curl -sS -f --user "$key:$secret" --aws-sigv4 aws:amz:eu-west-1:s3 -H 'x-amz-content-sha256: UNSIGNED-PAYLOAD' \
+  curl -sS -f --user "$key:$secret" --aws-sigv4 "aws:amz:$region:s3" -H 'x-amz-content-sha256: UNSIGNED-PAYLOAD' \
     -X PUT --data-binary "${2:-}" "$place/$1" || fail "the bucket does not take $1"
 }

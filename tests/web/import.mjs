@@ -1,0 +1,94 @@
+// Files of other systems, pasted.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, check, native, open, out, root, same, serve, test, text, write } from "./browser.mjs";
+
+const old = (path) => readFileSync(join(root, "tests/import", path), "utf8");
+
+/** What the command makes of it: the job alone. */
+function imported(system, file, ...options) {
+  const place = join(mkdtempSync(join(tmpdir(), "khorovod-")), "the old file");
+  writeFileSync(place, file);
+  return execFileSync(native, ["import", "-q", system, "--secrets", join(place, "../secrets.yaml"), ...options, "the old file"], { cwd: join(place, "..") }).toString();
+}
+
+async function paste(page, file) {
+  await page.getByLabel("The old file").fill(file);
+}
+
+test("a pasted file becomes the job that the command makes of it", async () => {
+  const server = await serve();
+  const page = await open(server);
+  for (const [system, path] of [
+    ["stable-horovod", "stable-horovod/readme.yaml"],
+    ["kubeflow-openmpi", "kubeflow-openmpi/params.libsonnet"],
+    ["ffdl", "ffdl/everything.yml"],
+  ]) {
+    const file = old(path);
+    await page.getByRole("button", { name: "Import…" }).click();
+    await paste(page, file);
+    await page.waitForFunction((system) => document.querySelector("#import-system").value === system, system);
+    await after(page, () => page.getByRole("button", { name: "Import", exact: true }).click());
+    same(await text(page), imported(system, file), path);
+    const rows = await page.locator("#import tbody tr").count();
+    const said = await page.locator("#import .done").innerText();
+    check(said.includes(`of ${rows} fields`) && rows > 5, `${said}; ${rows} rows`);
+    await page.screenshot({ path: join(out, `import-${system}.png`) });
+    await page.getByRole("button", { name: "Close" }).click();
+  }
+  await server.close();
+});
+
+test("what the file does not say can be said, and its secrets are taken apart", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const file = old("stable-horovod/script.yaml").replace(/\n {2}args:.*/, "");
+  await page.getByRole("button", { name: "Import…" }).click();
+  await paste(page, file);
+  await page.getByText("What the file does not say").click();
+  const line = "mpirun -np 4 --hostfile /horovod/generated/hostfile python train.py";
+  await page.getByLabel("The job's name").fill("mnist");
+  await page.getByLabel("The launch line").fill(line);
+  await page.waitForFunction(() => document.querySelector("#import-system").value === "stable-horovod");
+  await after(page, () => page.getByRole("button", { name: "Import", exact: true }).click());
+  same(await text(page), imported("stable-horovod", file, "--name", "mnist", "--command", line), "the job");
+  check(!(await text(page)).includes("sekret"), "no secret in the editor");
+  const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download secrets.yaml" }).click()]);
+  const secrets = readFileSync(await saved.path(), "utf8");
+  check(secrets.includes("kind: Secret") && secrets.includes("sekret"), secrets);
+  await server.close();
+});
+
+test("what cannot be imported says why, by keyboard too", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const before = await text(page);
+  await page.getByRole("button", { name: "Import…" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Import", exact: true }).click();
+  check((await page.locator("#import-said").innerText()).includes("Paste the old file first"), "nothing pasted");
+  await paste(page, "hello: world\n");
+  await page.getByRole("button", { name: "Import", exact: true }).click();
+  check((await page.locator("#import-said").innerText()).includes("say which"), "not known");
+  await paste(page, "worker: {number: three}\nmaster: {}\n");
+  await page.waitForFunction(() => document.querySelector("#import-system").value === "stable-horovod");
+  await page.getByRole("button", { name: "Import", exact: true }).click();
+  await page.getByText("should be a whole number").waitFor();
+  check((await page.locator("#import-said").innerText()).includes("line 1"), "where");
+  await page.keyboard.press("Escape");
+  same(await text(page), before, "the editor is as it was");
+  await server.close();
+});
+
+test("an old file in the editor is offered to be imported", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const file = old("ffdl/tf-mnist.yml");
+  await write(page, file);
+  await page.getByText("This looks like a file of ffdl").waitFor();
+  await after(page, () => page.getByRole("button", { name: "Import it" }).click());
+  same(await text(page), imported("ffdl", file), "the job");
+  await server.close();
+});
