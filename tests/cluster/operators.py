@@ -111,7 +111,7 @@ def start_trainer():
 
 
 def start_volcano():
-    install("volcano/config/crd/volcano/bases/*.yaml")
+    install("volcano/config/crd/*/bases/*.yaml")
     flags = [f"--kubeconfig={os.environ['KUBECONFIG']}", "--leader-elect=false", "--logtostderr", "-v=3"]
     start("volcano-scheduler", f"{PROGRAMS}/volcano/scheduler", *flags)
     start("volcano", f"{PROGRAMS}/volcano/controller-manager", *flags)
