@@ -275,7 +275,7 @@ impl Script<'_, '_, '_> {
             Meaning::Needless(why) => self.settle(row, Verdict::Kept, "", why),
             Meaning::Lost(why) => self.settle(row, Verdict::Lost, "", why),
             Meaning::Interactive => {
-                self.settle(row, Verdict::Changed, "spec.command", "nobody types: the lines below it are the job")
+                self.settle(row, Verdict::Changed, "spec.command", "nobody types: the lines below it are the job");
             }
             _ => match self.asked.take(option) {
                 Ok(_) if matches!(option.meaning, Meaning::Tasks | Meaning::TasksPerNode) => self.tasks.push(row),
@@ -467,8 +467,8 @@ impl Script<'_, '_, '_> {
         for at in (0..self.setup.len()).rev() {
             let Some(name) = self.setup[at].name.clone() else { continue };
             let named = |text: &str| text.contains(&format!("${name}")) || text.contains(&format!("${{{name}"));
-            let used = self.setup[at + 1..].iter().any(|line| named(&line.text)) || named(uses);
-            if !used {
+            let needed = self.setup[at + 1..].iter().any(|line| named(&line.text)) || named(uses);
+            if !needed {
                 let row = self.setup.remove(at).row;
                 self.settle(row, Verdict::Kept, "", "it served the launch, which khorovod writes itself");
             }

@@ -286,7 +286,7 @@ pub fn placeholder(line: &str) -> Option<Range<usize>> {
         if c != '<' || line[..start].ends_with('<') {
             continue;
         }
-        let Some(length) = line[start + 1..].find('>') else { return None };
+        let length = line[start + 1..].find('>')?;
         let name = &line[start + 1..start + 1 + length];
         let inner = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
         if name.len() > 1
@@ -385,7 +385,7 @@ fn balanced(text: &str) -> Option<usize> {
 pub fn launch(line: &str) -> (String, Line) {
     let why = match command::read(line) {
         Line::Script(why) => why,
-        read => return (line.to_owned(), read),
+        launch @ Line::Launch(_) => return (line.to_owned(), launch),
     };
     let other = marked(line);
     match command::read(&other) {
