@@ -93,7 +93,9 @@ fn frame<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t str {
     if inputs.target != Target::Slurm {
         return text;
     }
-    jobs.iter_mut().for_each(|job| job.piece = 0..0);
+    for job in jobs {
+        job.piece = 0..0;
+    }
     ""
 }
 

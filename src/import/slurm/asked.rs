@@ -188,15 +188,15 @@ impl Asked {
         let tasks = if tasks == 0 { self.tasks() } else { tasks };
         let gpus = self.gpus_of_node();
         let cpus = self.cpus_per_task.map(|cpus| cpus.saturating_mul(tasks));
-        let per_cpu = self.mem_per_cpu.map(|mem| mem * u64::from(cpus.unwrap_or(tasks)));
-        let per_gpu = self.mem_per_gpu.map(|mem| mem * u64::from(gpus.max(1)));
+        let of_cpus = self.mem_per_cpu.map(|mem| mem * u64::from(cpus.unwrap_or(tasks)));
+        let for_gpus = self.mem_per_gpu.map(|mem| mem * u64::from(gpus.max(1)));
         if gpus > 0 {
             desk.draft.put("spec.workers.gpus", gpus, "GPUs of a node");
         }
         if let Some(cpus) = cpus {
             desk.draft.put("spec.workers.cpu", cpus.to_string(), "cpus-per-task of all tasks of a node");
         }
-        if let Some(memory) = self.mem.or(per_cpu).or(per_gpu) {
+        if let Some(memory) = self.mem.or(of_cpus).or(for_gpus) {
             desk.draft.put("spec.workers.memory", quantity(memory), "memory of a node");
         }
         if let Some(tmp) = self.tmp {
@@ -256,7 +256,7 @@ fn mebibytes(value: &str) -> Result<u64, String> {
 }
 
 fn quantity(mebibytes: u64) -> String {
-    if mebibytes % 1_024 == 0 { format!("{}Gi", mebibytes / 1_024) } else { format!("{mebibytes}Mi") }
+    if mebibytes.is_multiple_of(1_024) { format!("{}Gi", mebibytes / 1_024) } else { format!("{mebibytes}Mi") }
 }
 
 /// Slurm's forms of a time: `90`, `90:30`, `8:00:00`, `2-12`, `2-12:30`, `2-12:30:00`. None: without a limit.
@@ -284,7 +284,8 @@ fn seconds(value: &str) -> Result<Option<u64>, String> {
 /// Seconds as a spec has them.
 fn duration(seconds: u64) -> String {
     let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
-    parts.iter().filter(|(number, _)| *number > 0).map(|(number, unit)| format!("{number}{unit}")).collect()
+    let text: Vec<_> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
+    text.concat()
 }
 
 #[cfg(test)]

@@ -39,7 +39,10 @@ pub enum Meaning {
     Interactive,
 }
 
-use Meaning::*;
+use Meaning::{
+    CpusPerTask, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image, Interactive, Lost, Mem,
+    MemPerCpu, MemPerGpu, Mpi, Name, Needless, Nodes, Requeue, Stays, Tasks, TasksPerNode, Time, Tmp, Wrap,
+};
 
 /// Long names, the short one, whether a value follows, the meaning.
 type Known = (&'static [&'static str], Option<char>, Value, Meaning);
