@@ -93,7 +93,7 @@ fn frame<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t str {
     if inputs.target != Target::Slurm {
         return text;
     }
-    for job in jobs {
+    for job in jobs.iter_mut() {
         job.piece = 0..0;
     }
     ""

@@ -488,6 +488,9 @@ fn notes(plan: &Plan) -> Vec<String> {
     if spec.launcher.runs_ranks {
         notes.push(format!("the launcher pod is one more worker: {} runs rank 0", plan.first_host()));
     }
+    if spec.target == Target::MpiJob {
+        notes.push("a launcher that dies without a word ends the job: the operator starts no other".to_owned());
+    }
     if spec.placement.host_network {
         notes.push("hostNetwork: the pods share their node's network; NetworkPolicies do not hold for them".to_owned());
     }

@@ -257,13 +257,13 @@ impl<'a> Stream<'a> {
         for (patch, target) in plan.spec.patches.iter().zip(&job.targets) {
             if !made.objects().iter().any(|object| objects::concerns(patch, object.kind, &object.metadata.name)) {
                 let problem = Problem::new(&UNUSED_PATCH, *target, "no object of this job takes the patch");
-                let ours = plan.spec.target == Target::Plain;
+                let is_plain = plan.spec.target == Target::Plain;
                 let hint = "names carry the run's, for which a pattern writes `*`: `mnist-*-worker`; `khorovod plan` lists the objects";
                 let elsewhere = format!(
                     "with `--target {0}` other kinds are rendered: `khorovod plan --target {0}` lists them",
                     plan.spec.target.name()
                 );
-                self.problems.push(problem.hint(if ours { hint.to_owned() } else { elsewhere }));
+                self.problems.push(problem.hint(if is_plain { hint.to_owned() } else { elsewhere }));
             }
         }
     }

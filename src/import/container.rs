@@ -49,7 +49,7 @@ fn once(desk: &mut Desk<'_>, node: &Node, to: &str, value: Json) {
 fn policy(desk: &mut Desk<'_>, node: &Node) {
     match text(node).as_deref() {
         Some(policy @ ("Always" | "IfNotPresent" | "Never")) => {
-            once(desk, node, "spec.image.pullPolicy", policy.into())
+            once(desk, node, "spec.image.pullPolicy", policy.into());
         }
         _ => desk.refuse(node, "Always, IfNotPresent or Never"),
     }
@@ -134,10 +134,11 @@ fn security(desk: &mut Desk<'_>, node: &Node) {
         let value = &entry.value;
         match entry.key.as_str() {
             "runAsUser" => user(desk, value),
-            "fsGroup" => match desk.count(value) {
-                Some(group) => once(desk, value, "spec.security.fsGroup", group.into()),
-                None => {}
-            },
+            "fsGroup" => {
+                if let Some(group) = desk.count(value) {
+                    once(desk, value, "spec.security.fsGroup", group.into());
+                }
+            }
             "readOnlyRootFilesystem" => {
                 let read_only = desk.yes(value);
                 once(desk, value, "spec.security.readOnlyRootFilesystem", read_only.into());
@@ -145,7 +146,7 @@ fn security(desk: &mut Desk<'_>, node: &Node) {
             "capabilities" => capabilities(desk, value),
             "runAsGroup" => desk.replaced(value, "the group has the user's number"),
             "privileged" if desk.yes(value) => {
-                desk.lose(value, "training needs no such right; RDMA devices are spec.workers.rdma")
+                desk.lose(value, "training needs no such right; RDMA devices are spec.workers.rdma");
             }
             "runAsNonRoot" | "allowPrivilegeEscalation" | "seccompProfile" | "privileged" | "fsGroupChangePolicy" => {
                 desk.needless(value, "as strict as the profile allows here");
@@ -195,7 +196,9 @@ pub fn launcher_resources(desk: &mut Desk<'_>, node: &Node) {
             let Some(amount) = desk.text(&entry.value) else { continue };
             match desk.draft.get(to) {
                 None => desk.keep(&entry.value, to, amount),
-                Some(other) if *other == Json::from(amount) => desk.ledger.settle(&entry.value, Verdict::Kept, to, ""),
+                Some(other) if other.as_str() == Some(&amount) => {
+                    desk.ledger.settle(&entry.value, Verdict::Kept, to, "");
+                }
                 Some(_) => desk.ledger.settle(&entry.value, Verdict::Changed, to, "asked for and limit at once"),
             }
         }
@@ -216,7 +219,7 @@ pub fn volumes(desk: &mut Desk<'_>, pod: Option<&Node>, container: Option<&Node>
             let known = path.is_none_or(|path| mounted(desk, &path));
             match known {
                 true => {
-                    desk.ledger.settle(item, Verdict::Changed, "spec.storage", "the launcher has the workers' storage")
+                    desk.ledger.settle(item, Verdict::Changed, "spec.storage", "the launcher has the workers' storage");
                 }
                 false => desk.lose(item, "the launcher alone had it; an entry of spec.storage is mounted in every pod"),
             }
@@ -248,7 +251,7 @@ pub fn pod(desk: &mut Desk<'_>, pod: &Node, leads: bool) {
             "hostNetwork" | "dnsPolicy" => desk.replaced(node, "follows from the workers' hostNetwork"),
             "imagePullSecrets" if desk.draft.get("spec.image.pullSecrets").is_none() => pod::pull_secrets(desk, node),
             "imagePullSecrets" => {
-                desk.ledger.settle(node, Verdict::Changed, "spec.image.pullSecrets", "the workers' hold")
+                desk.ledger.settle(node, Verdict::Changed, "spec.image.pullSecrets", "the workers' hold");
             }
             "restartPolicy" => desk.replaced(node, "spec.launcher.retries says how often"),
             "serviceAccountName" | "serviceAccount" => {

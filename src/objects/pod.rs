@@ -99,7 +99,7 @@ struct PodSpec<'a> {
 /// The pods of one part.
 pub fn template<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> PodTemplate<'a> {
     let spec = &plan.spec;
-    let plain = spec.target == Target::Plain;
+    let by_us = spec.target == Target::Plain;
     let scales = plan.scales() && part.launches();
     let account = match &spec.security.service_account {
         Some(theirs) => Some(theirs.into()),
@@ -110,7 +110,7 @@ pub fn template<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> PodTempla
         metadata: metadata(plan, part),
         spec: PodSpec {
             // The controllers of StatefulSets and Indexed Jobs name their pods' hosts themselves, and operators all.
-            hostname: (plain && matches!(part, Part::Launcher)).then(|| launcher_name(plan)),
+            hostname: (by_us && matches!(part, Part::Launcher)).then(|| launcher_name(plan)),
             subdomain: match spec.target {
                 Target::Plain => (!matches!(part, Part::Worker(_))).then_some(&spec.name),
                 Target::Volcano => Some(&spec.name),

@@ -26,11 +26,16 @@ SUM = r"rank 0 of 6 on hello-\w+-worker-\S*0\b"
 TORCH = r"rank 0 of 4 on .*: sum 6"
 # Operator, target, kind, and examples with what their launcher's log matches.
 PLAYS = (
-    ("mpi-operator", "mpijob", "mpijob", {"cpu": SUM, "smallest": "sum of 32 ranks: 496", "checkpoint": "epoch 19: loss"}),
+    ("mpi-operator", "mpijob", "mpijob", {"cpu": SUM, "smallest": "sum of 32 ranks: 496", "checkpoint": "epoch 19: loss",
+                                           "elastic": "counted to 100 with 3 at the end"}),
     ("jobset", "jobset", "jobset", {"cpu": SUM, "worker-groups": "sum of 32 ranks: 496", "indexed-job": "sum of 3 ranks: 3", "torchrun": TORCH}),
     ("trainer", "trainjob", "trainjob", {"cpu": SUM, "torchrun": TORCH}),
-    ("volcano", "volcano", "vcjob", {"cpu": SUM, "worker-groups": "sum of 32 ranks: 496", "indexed-job": "sum of 3 ranks: 3", "torchrun": TORCH}),
+    ("volcano", "volcano", "vcjob", {"cpu": SUM, "worker-groups": "sum of 32 ranks: 496", "indexed-job": "sum of 3 ranks: 3", "torchrun": TORCH,
+                                   "elastic": "counted to 100 with 3 at the end"}),
 )
+# How a person gives a running elastic job a third worker.
+GROW = {"mpijob": ("--type=merge", '{"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 3}}}}'),
+        "vcjob": ("--type=json", '[{"op": "replace", "path": "/spec/tasks/1/replicas", "value": 3}]')}
 
 
 def start(name, *command, **environment):
@@ -106,7 +111,7 @@ def start_trainer():
 
 
 def start_volcano():
-    install("volcano/config/crd/volcano/bases/*.yaml")
+    install("volcano/config/crd/*/bases/*.yaml")
     flags = [f"--kubeconfig={os.environ['KUBECONFIG']}", "--leader-elect=false", "--logtostderr", "-v=3"]
     start("volcano-scheduler", f"{PROGRAMS}/volcano/scheduler", *flags)
     start("volcano", f"{PROGRAMS}/volcano/controller-manager", *flags)
@@ -128,16 +133,20 @@ def launcher(case):
     return (own or pods or [None])[0]
 
 
+def logged(case, pod):
+    """What a pod has said until now; nothing where it has not started, or is gone."""
+    try:
+        return case.log(pod)
+    except Exception:
+        return ""
+
+
 def until_end(case, kind, log):
     """Waits for the end, and gives whether it is a good one; keeps the launcher's log on the way, as some delete its pod."""
     good, bad = ENDS[kind]
 
     def look():
-        pod = launcher(case)
-        try:
-            log.append(case.log(pod))
-        except Exception:
-            pass
+        log.append(logged(case, launcher(case)))
         words = said(case, kind)
         return "good" if words & set(good) else "bad" if words & set(bad) else None
     return case.until(f"end of the {kind}", look, 240) == "good"
@@ -177,6 +186,12 @@ def play(case, target, kind, job, spec, pattern):
     if len(tries) > 1:
         case.notes.append(f"taken at try {len(tries)}, before: {tries[-2].stderr.strip()[-300:]}")
     log = []
+    grows = isinstance(job, str) and "/elastic/" in job
+    if grows:
+        case.until("two workers at work", lambda: (pod := launcher(case)) and "rank 0 of 2 on" in logged(case, pod), 120)
+        name = case.kubectl("get", kind, "-o", "name").stdout.strip()
+        how, patch = GROW[kind]
+        case.kubectl("patch", name, how, "-p", patch)
     good = until_end(case, kind, log)
     log = max(log, key=len, default="")
     case.check(f"the end is {'good' if good else 'bad'}: {log[-1500:]}", good == (pattern is not None))
@@ -185,6 +200,9 @@ def play(case, target, kind, job, spec, pattern):
     if case.most:
         case.until("freed devices", case.freed, 60)
     case.until("end of all workers", lambda: not any(pod["status"].get("phase") == "Running" for pod in case.pods()), 60)
+    # Applied again, it would have as many workers as its text says.
+    if grows:
+        return
     starts = len(case.starts)
     differ = differences(case, kind, text)
     changed = [line for line in case.apply(text).splitlines() if not line.endswith(" unchanged")]

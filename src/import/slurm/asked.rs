@@ -188,15 +188,15 @@ impl Asked {
         let tasks = if tasks == 0 { self.tasks() } else { tasks };
         let gpus = self.gpus_of_node();
         let cpus = self.cpus_per_task.map(|cpus| cpus.saturating_mul(tasks));
-        let of_cpus = self.mem_per_cpu.map(|mem| mem * u64::from(cpus.unwrap_or(tasks)));
-        let for_gpus = self.mem_per_gpu.map(|mem| mem * u64::from(gpus.max(1)));
+        let by_cpu = self.mem_per_cpu.map(|mem| mem * u64::from(cpus.unwrap_or(tasks)));
+        let by_gpus = self.mem_per_gpu.map(|mem| mem * u64::from(gpus.max(1)));
         if gpus > 0 {
             desk.draft.put("spec.workers.gpus", gpus, "GPUs of a node");
         }
         if let Some(cpus) = cpus {
             desk.draft.put("spec.workers.cpu", cpus.to_string(), "cpus-per-task of all tasks of a node");
         }
-        if let Some(memory) = self.mem.or(of_cpus).or(for_gpus) {
+        if let Some(memory) = self.mem.or(by_cpu).or(by_gpus) {
             desk.draft.put("spec.workers.memory", quantity(memory), "memory of a node");
         }
         if let Some(tmp) = self.tmp {
@@ -284,8 +284,8 @@ fn seconds(value: &str) -> Result<Option<u64>, String> {
 /// Seconds as a spec has them.
 fn duration(seconds: u64) -> String {
     let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
-    let text: Vec<_> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
-    text.concat()
+    let parts = parts.iter().filter(|(number, _)| *number > 0).map(|(number, unit)| format!("{number}{unit}"));
+    parts.collect::<Vec<_>>().concat()
 }
 
 #[cfg(test)]

@@ -181,7 +181,7 @@ fn env<'a>(plan: &'a Plan, part: Part) -> Vec<Env<'a>> {
     let runs_ranks = part.ranks(plan).is_some();
     // As an Indexed Job would say it.
     let index = matches!(part, Part::Index(_)) && plan.spec.target == Target::Volcano;
-    let index = index.then(|| Env {
+    let index = index.then_some(Env {
         name: "JOB_COMPLETION_INDEX",
         value: None,
         value_from: Some(ValueFrom::Field { field_path: "metadata.annotations['volcano.sh/task-index']" }),

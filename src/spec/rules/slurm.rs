@@ -316,9 +316,9 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let found: Vec<(&str, Span)> =
         fields.into_iter().chain(wholes).chain(labels).filter_map(|(path, span)| Some((path, span?))).collect();
     let Some(((_, span), rest)) = found.split_first() else { return };
-    let names: Vec<String> = found.iter().map(|(path, _)| format!("`{path}`")).collect();
+    let paths: Vec<String> = found.iter().map(|(path, _)| format!("`{path}`")).collect();
     let verb = if rest.is_empty() { "means" } else { "mean" };
-    let problem = Problem::new(&SLURM_IGNORES, *span, format!("{} {verb} nothing to Slurm", names.join(", ")));
+    let problem = Problem::new(&SLURM_IGNORES, *span, format!("{} {verb} nothing to Slurm", paths.join(", ")));
     let problem = rest.iter().fold(problem, |problem, (_, span)| problem.and(*span, ""));
     problems.push(problem.hint("leave them where the same spec goes to Kubernetes"));
 }
