@@ -254,3 +254,36 @@ proptest! {
         }
     }
 }
+
+/// What is no script of Slurm, or not a whole one.
+#[test]
+fn scripts_that_cannot_be_read_say_why() {
+    let import = |script: &str| import(System::Slurm, &[text(script)], &Options::default());
+    let cases = [
+        ("#!/bin/bash\n#SBATCH --nodes=<nodes>\nsrun ./a\n", "import-template"),
+        ("#SBATCH -N {{ nodes }}\nsrun ./a\n", "import-template"),
+        ("#!/bin/bash\n#PBS -l nodes=2\nmpirun ./a\n", "import-other-system"),
+        ("#!/bin/bash\npython train.py\n", "import-nothing"),
+        ("", "import-nothing"),
+        ("worker: {number: 3}\nmaster: {}\n", "import-other-system"),
+        ("#SBATCH --job-name='a\nsrun ./a\n", "import-bad-value"),
+        ("#SBATCH --nodes=two\nsrun ./a\n", "import-bad-value"),
+        ("#SBATCH --nodes\nsrun ./a\n", "import-bad-value"),
+        ("#SBATCH --time=soon\nsrun ./a\n", "import-bad-value"),
+        ("#SBATCH -N 2\nhuggingface-cli login hf_abcdefghijklmnopqrstuvwxyz012345\nsrun ./a\n", "import-bad-value"),
+        ("#SBATCH -N 2\nsrun ./a --token=hf_abcdefghijklmnopqrstuvwxyz012345\n", "import-bad-value"),
+    ];
+    for (script, wanted) in cases {
+        let problems = import(script).expect_err(script);
+        assert_eq!(
+            problems.list.first().map(|problem| problem.code.name),
+            Some(wanted),
+            "{script}: {:#?}",
+            problems.list
+        );
+        assert!(problems.list.iter().all(|problem| problem.hint.is_some()), "{script}");
+    }
+    let imported = import("#SBATCH -N 2\nexport HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz012345\nsrun ./a\n").unwrap();
+    assert!(!imported.job.contains("hf_abc") && imported.secrets.contains("hf_abc"), "{}", imported.job);
+    assert!(imported.fields.iter().all(|field| !field.path.contains("hf_abc")), "{:#?}", imported.fields);
+}

@@ -4,17 +4,16 @@
 //! prepares the environment. A script that does more than that becomes the command of a `shell` launcher, whole.
 
 mod asked;
+mod close;
 mod lines;
 mod options;
 mod script;
+mod text;
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
-use super::command::{self, Line};
 use super::desk::Desk;
-use super::launch::{self, Place};
 use super::ledger::Verdict;
-use super::words::words;
 use super::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
 use crate::problem::{Problem, Span};
 use asked::Asked;
@@ -114,11 +113,22 @@ fn sound(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bool {
     let first = at(parts.first().map_or(0..0, |part| part.place.clone()));
     for part in parts {
         let line = &text[part.place.clone()];
-        if let Some(place) = lines::placeholder(line) {
-            let place = part.place.start + place.start..part.place.start + place.end;
+        // A directive is no comment.
+        let skip = if matches!(part.kind, script::Kind::Directive(_)) { "#SBATCH".len() } else { 0 };
+        if let Some(place) = text::placeholder(&line[skip..]) {
+            let start = part.place.start + skip;
+            let place = start + place.start..start + place.end;
             let name = text[place.clone()].to_owned();
             let problem = Problem::new(&TEMPLATE, at(place), format!("`{name}` is a place to be filled in"));
             desk.problems.push(problem.hint("write what belongs there into the script"));
+            return false;
+        }
+        if let Some(place) = text::secret(line) {
+            let place = part.place.start + place.start..part.place.start + place.end;
+            let problem = Problem::new(&BAD_VALUE, at(place), "this looks like a secret, and would stand in the spec");
+            desk.problems.push(
+                problem.hint("write `export TOKEN=…` above it and `$TOKEN` here: of the variable a Secret is made"),
+            );
             return false;
         }
         if part.kind == script::Kind::Directive(None) {
@@ -159,7 +169,7 @@ impl Script<'_, '_, '_> {
 
     /// A row for a line; its name is the beginning of it.
     fn row(&mut self, text: &str, span: Span) -> usize {
-        let text = &lines::masked(text);
+        let text = &text::masked(text);
         let line = text.lines().next().unwrap_or_default().trim();
         let short: String = line.chars().filter(|c| !c.is_control()).take(60).collect();
         let more = short.len() < text.trim().len();
@@ -324,7 +334,7 @@ impl Script<'_, '_, '_> {
 
     /// Deals with a command; whether it opens a session of Python.
     fn command(&mut self, text: &str, span: Span, simple: bool) -> bool {
-        let text = lines::without_comment(text);
+        let text = text::without_comment(text);
         let filled = self.filled(text);
         let kind = lines::kind(&filled);
         if let Kind::Options(words) = kind {
@@ -415,14 +425,14 @@ impl Script<'_, '_, '_> {
     fn filled(&self, text: &str) -> String {
         let slurm = self.asked.variables().map(|(name, value)| (name.to_owned(), value));
         let all: Vec<(String, String)> = self.variables.iter().rev().cloned().chain(slurm).collect();
-        lines::fill(text, &all)
+        text::fill(text, &all)
     }
 
     /// `python` alone: what follows is typed into it.
     fn python<'p>(&mut self, rest: impl Iterator<Item = &'p Part>) {
         let (mut lines, mut last) = (Vec::new(), None);
         for part in rest {
-            let text = lines::without_comment(&self.text[part.place.clone()]).trim_end().to_owned();
+            let text = text::without_comment(&self.text[part.place.clone()]).trim_end().to_owned();
             let span = self.at(part);
             let row = self.row(&text, span);
             self.settle(row, Verdict::Kept, "spec.command", "typed into Python");
@@ -432,211 +442,6 @@ impl Script<'_, '_, '_> {
         if let Some((span, row)) = last {
             let program = Some(json!(["python", "-c", lines.join("\n")]));
             self.launch = Some((Srun { program, ..Srun::default() }, span, row));
-        }
-    }
-
-    fn close(mut self, parts: &[Part]) {
-        if self.desk.draft.get("metadata.name").is_none() {
-            self.desk.name("slurm", "the script has no --job-name");
-        }
-        if let Some(image) = &self.image {
-            self.desk.image(image, "--container-image");
-        }
-        let launch = self.launch.take();
-        match (self.desk.typed.clone(), launch, self.whole.clone()) {
-            (Some((line, span)), ..) => self.typed(&line, span),
-            (None, _, Some(why)) => self.as_it_stands(&why, parts),
-            (None, Some((launch, span, row)), None) => self.launched(launch, span, row, parts),
-            (None, None, None) => {
-                let world = self.asked.world();
-                self.asked.put(self.desk, 1);
-                launch::by_hand(self.desk, "nothing in the script starts ranks; `--command LINE` puts it here", &world);
-            }
-        }
-        self.surroundings();
-        if self.desk.draft.get("spec.image.name").is_none() {
-            self.desk.image(IMAGE, "Slurm needs none and uses none; for Kubernetes name the one to run in");
-        }
-        for (row, verdict, to, how) in std::mem::take(&mut self.said).into_iter().rev() {
-            self.desk.ledger.settle_row(row, verdict, &to, &how);
-        }
-    }
-
-    /// Drops lines that make values only for options that khorovod sets itself; `uses` is what is left of the launch.
-    fn drop_unused(&mut self, uses: &str) {
-        for at in (0..self.setup.len()).rev() {
-            let Some(name) = self.setup[at].name.clone() else { continue };
-            let named = |text: &str| text.contains(&format!("${name}")) || text.contains(&format!("${{{name}"));
-            let needed = self.setup[at + 1..].iter().any(|line| named(&line.text)) || named(uses);
-            if !needed {
-                let row = self.setup.remove(at).row;
-                self.settle(row, Verdict::Kept, "", "it served the launch, which khorovod writes itself");
-            }
-        }
-    }
-
-    /// A line that was given beside the script.
-    fn typed(&mut self, line: &str, span: Span) {
-        let world = self.asked.world();
-        let launch = match lines::kind(line) {
-            Kind::Launch(launch) => *launch,
-            _ => Srun { line: line.to_owned(), ..Srun::default() },
-        };
-        let row = self.desk.ledger.add("--command", span);
-        match command::read(&launch.line) {
-            Line::Launch(_) => {
-                self.asked.put(self.desk, 0);
-                launch::line(self.desk, &launch.line, &Place { path: "--command".to_owned(), span }, &world);
-                self.settle(
-                    row,
-                    Verdict::Changed,
-                    "spec.command spec.launcher",
-                    "taken apart; khorovod writes the launch itself",
-                );
-            }
-            Line::Script(_) => self.program(launch, row),
-        }
-    }
-
-    /// The one line that starts the ranks.
-    fn launched(&mut self, launch: Srun, span: Span, row: usize, parts: &[Part]) {
-        self.given(&launch.options.clone(), "srun ", span);
-        for (name, value) in &launch.env {
-            self.env.push((name.clone(), value.clone(), row));
-        }
-        if let Some(why) = &launch.lost {
-            let row = self.desk.ledger.add(why.clone(), span);
-            self.settle(
-                row,
-                Verdict::Lost,
-                "",
-                "Slurm writes what ranks say into its own file, and `kubectl logs` has it",
-            );
-        }
-        if launch.program.is_some() {
-            return self.program(launch, row);
-        }
-        let (line, read) = lines::launch(&launch.line);
-        match read {
-            Line::Launch(read) => {
-                let path = if launch.srun { "srun" } else { "the launch" }.to_owned();
-                let agents = read.kind == "torchrun";
-                self.asked.put(self.desk, u32::from(agents));
-                let world = self.asked.world();
-                if line != launch.line {
-                    self.drop_unused(&format!("{} {}", read.program, read.args.join(" ")));
-                }
-                launch::line(self.desk, &line, &Place { path, span }, &world);
-                if read.np.is_none() && read.per_host.is_none() && !agents {
-                    self.asked.put_slots(self.desk);
-                }
-                self.srun(launch.srun && agents);
-                self.settle(
-                    row,
-                    Verdict::Changed,
-                    "spec.command spec.launcher",
-                    "taken apart; khorovod writes the launch itself",
-                );
-            }
-            Line::Script(_) if launch.srun && !lines::launches(&launch.line) => self.program(launch, row),
-            Line::Script(_) if launch.alone && self.asked.one_rank() && words(&launch.line).is_some() => {
-                self.program(launch, row)
-            }
-            Line::Script(why) => self.as_it_stands(&why, parts),
-        }
-    }
-
-    /// A program that each rank runs.
-    fn program(&mut self, launch: Srun, row: usize) {
-        self.asked.put(self.desk, 0);
-        self.asked.put_workers(self.desk);
-        let (wrap, line) = lines::unwrapped(&launch.line);
-        let program = launch.program.unwrap_or_else(|| command::program(line));
-        if let Some((wrap, image)) = wrap {
-            self.desk.draft.put("spec.slurm.wrap", json!(wrap), "the container's own words, which pods need not");
-            if let Some(image) = image {
-                self.desk.image(&image, "the container's");
-            }
-        }
-        self.desk.draft.put("spec.command", program, "what each rank ran");
-        self.srun(launch.srun);
-        self.settle(row, Verdict::Kept, "spec.command", "");
-    }
-
-    /// Whether srun starts the ranks under Slurm, and how.
-    fn srun(&mut self, starts: bool) {
-        if !starts {
-            return;
-        }
-        let kind = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str).unwrap_or("mpirun");
-        if kind == "mpirun" || kind == "torchrun" && (self.mpi.is_some() || !self.steps.is_empty()) {
-            let mut srun = serde_json::Map::new();
-            srun.extend(self.mpi.take().map(|mpi| ("mpi".to_owned(), mpi.into())));
-            if !self.steps.is_empty() {
-                srun.insert("args".to_owned(), json!(self.steps));
-            }
-            self.desk.draft.put("spec.slurm.srun", Json::Object(srun), "under Slurm srun starts the ranks");
-        }
-    }
-
-    /// All of it runs once, on the first node, as it did.
-    fn as_it_stands(&mut self, why: &str, parts: &[Part]) {
-        let how = format!("runs once, as it stands: {why}");
-        let mut body = Vec::new();
-        self.env.retain(|(.., row)| self.exported.contains(row));
-        for part in parts.iter().filter(|part| matches!(part.kind, script::Kind::Command | script::Kind::Block)) {
-            let text = &self.text[part.place.clone()];
-            let start = part.place.start;
-            let Some(row) = self.rows.iter().find(|(at, _)| *at == start).map(|(_, row)| *row) else { continue };
-            match lines::kind(lines::without_comment(text)) {
-                Kind::Module(_) if !self.modules.is_empty() => continue,
-                Kind::Assign(pairs) if pairs.iter().all(|(_, value)| value.is_some()) && !pairs.is_empty() => {
-                    self.env.extend(pairs.into_iter().map(|(name, value)| (name, value.unwrap_or_default(), row)));
-                    continue;
-                }
-                _ => body.push(text.trim_end()),
-            }
-            self.settle(row, Verdict::Changed, "spec.command spec.launcher", &how);
-        }
-        let body = body.join("\n");
-        self.setup.clear();
-        self.asked.put(self.desk, 0);
-        self.asked.put_workers(self.desk);
-        self.desk.draft.put("spec.launcher.kind", "shell", &how);
-        self.desk.draft.put("spec.command", body, "the script");
-    }
-
-    fn surroundings(&mut self) {
-        let torchrun = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str) == Some("torchrun");
-        for row in std::mem::take(&mut self.tasks) {
-            let (verdict, how) = match self.asked.shares() {
-                _ if torchrun => (Verdict::Kept, "torchrun on each node starts the ranks"),
-                true => (Verdict::Changed, "one rank a GPU: here no two share one"),
-                false => (Verdict::Kept, ""),
-            };
-            self.settle(row, verdict, "spec.workers.slots", how);
-        }
-        for (name, value, row) in std::mem::take(&mut self.env) {
-            if torchrun && MEETING.contains(&name.as_str()) {
-                self.settle(row, Verdict::Kept, "", "khorovod sets up the rendezvous");
-                continue;
-            }
-            self.desk.env(&name, &value, "");
-            self.settle(row, Verdict::Kept, "spec.env", "");
-        }
-        if !self.modules.is_empty() {
-            self.desk.draft.put("spec.slurm.modules", json!(self.modules), "");
-        }
-        if !self.setup.is_empty() {
-            let lines: Vec<&str> = self.setup.iter().map(|line| line.text.as_str()).collect();
-            self.desk.draft.put("spec.slurm.setup", lines.join("\n"), "what prepares the environment under Slurm");
-        }
-        if !self.args.is_empty() {
-            self.desk.draft.put("spec.slurm.args", json!(self.args), "");
-        }
-        match self.asked.requeue {
-            Some(true) => {}
-            _ => self.desk.default("spec.launcher.retries", 0, "sbatch ran it once"),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! Its parts are static text, in `slurm/`; what differs between jobs are assignments between them, in which every value
 //! is quoted.
 
+use std::fmt::Write as _;
+
 use crate::plan::{HOSTFILE, Plan};
 use crate::runtime::words::word;
 use crate::spec::quantity::Quantity;
@@ -61,18 +63,16 @@ pub fn script(plan: &Plan) -> String {
 
     let mut text = format!("#!/bin/bash\n{}", head(&world));
     for (option, value) in directives(&world) {
-        text += &match value {
-            Some(value) => format!("#SBATCH --{option}={}\n", directive(&value)),
-            None => format!("#SBATCH --{option}\n"),
-        };
+        let value = value.map_or(String::new(), |value| format!("={}", directive(&value)));
+        let _ = writeln!(text, "#SBATCH --{option}{value}");
     }
     for option in &spec.slurm.args {
-        text += &format!("#SBATCH {}\n", directive(option));
+        let _ = writeln!(text, "#SBATCH {}", directive(option));
     }
     // Values stay as they are, and `/dev/stdin` is no file to follow.
     text += "\n# shellcheck disable=SC1091,SC2016\n# What the spec says.\n";
     for (name, value) in settings(&world) {
-        text += &format!("{name}={value}\n");
+        let _ = writeln!(text, "{name}={value}");
     }
     text += part!("begin.sh");
     environment(&world, &mut text);
@@ -211,7 +211,7 @@ fn settings(world: &World<'_>) -> Vec<(&'static str, String)> {
 fn environment(world: &World<'_>, text: &mut String) {
     let Plan { spec, env, .. } = world.plan;
     if !spec.slurm.modules.is_empty() {
-        *text += &format!("\nmodules={}\n", array(&spec.slurm.modules));
+        let _ = writeln!(text, "\nmodules={}", array(&spec.slurm.modules));
         *text += part!("modules.sh");
     }
     let needs: Vec<String> = spec
@@ -221,7 +221,7 @@ fn environment(world: &World<'_>, text: &mut String) {
         .map(|variable| variable.name.clone())
         .collect();
     if !needs.is_empty() {
-        *text += &format!("\n# In Kubernetes they come from Secrets and ConfigMaps.\nneeds={}\n", array(&needs));
+        let _ = writeln!(text, "\n# In Kubernetes they come from Secrets and ConfigMaps.\nneeds={}", array(&needs));
         *text += part!("needs.sh");
     }
     let own = spec.env.iter().filter_map(|variable| match &variable.value {
@@ -233,11 +233,12 @@ fn environment(world: &World<'_>, text: &mut String) {
         *text += "\n# For every rank.\n";
     }
     for (name, value) in all {
-        *text += &format!("export {name}={}\n", word(value));
+        let _ = writeln!(text, "export {name}={}", word(value));
     }
     if let Some(setup) = &spec.slurm.setup {
         let end = delimiter(setup);
-        *text += &format!(
+        let _ = write!(
+            text,
             "\n# slurm.setup\n. /dev/stdin <<'{end}' || fail 42 \"slurm.setup failed; see the lines above\"\n{}\n{end}\n",
             setup.trim_end_matches('\n')
         );
@@ -245,7 +246,8 @@ fn environment(world: &World<'_>, text: &mut String) {
         *text += "set +eux\n";
     }
     if let Some(folder) = &spec.workdir {
-        *text += &format!(
+        let _ = write!(
+            text,
             "\nworkdir={}\ncd \"$workdir\" || fail 42 \"there is no workdir $workdir on $HOSTNAME\"\n",
             word(folder)
         );
@@ -280,14 +282,14 @@ fn launch(world: &World<'_>, text: &mut String) {
         }
     }
     *text += checked;
-    *text += &format!("\nlaunch={}\n", array(&program));
+    let _ = writeln!(text, "\nlaunch={}", array(&program));
     *text += match world.way {
         Way::Shell => "check=()\n",
         Way::Mpi => "check=(bash -c \"$rank\" rank \"$np\" \"$slots\" \"$PWD\")\n",
         Way::Step => "check=(bash -c \"$rank\" rank \"$np\" \"$tasks\" \"$PWD\")\n",
         Way::Agents => "check=(bash -c \"$rank\" agent \"$nodes\" \"$tasks\" \"$PWD\")\n",
     };
-    *text += &format!("command={}\n", array(&command));
+    let _ = writeln!(text, "command={}", array(&command));
 }
 
 /// srun and its options.

@@ -312,7 +312,7 @@ if [[ ${HOROVOD:-} == debian ]]; then
             mkdir -p "files/${module%/*}" && printf '#%%Module\n' >"files/$module"
         done
         mkdir -p horovod-env/bin && echo 'PATH=/srv/openmpi4/bin:$PATH' >horovod-env/bin/activate
-        sed "s,/projects/ml,$PWD,; s/-N 1 --ntasks-per-node=6/-N 2 --ntasks-per-node=2/" \
+        sed "s,/projects/ml,$PWD,; s/-N 1 --ntasks-per-node=6/-N 2 --ntasks-per-node=2/; s/08:00:00/00:30:00/" \
             /srv/project/tests/import/slurm/taurus.sbatch >taurus.sh
         alice=(PATH=/usr/bin:/bin MODULEPATH="$PWD/files")
         "$KHOROVOD" import slurm taurus.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"

@@ -1,14 +1,12 @@
 //! What a line of a batch script is for.
 
-use std::ops::Range;
-
 use serde_json::Value as Json;
 
 use super::options;
+use super::text::{UNKNOWN, marked, outside};
 use crate::import::command::{self, Line};
 use crate::import::options as launchers;
 use crate::import::words::{Word, words};
-use crate::spec::looks_secret;
 
 pub use crate::runtime::words::word as quoted;
 
@@ -158,32 +156,6 @@ fn without_output(text: &str) -> Kind {
     }
 }
 
-/// Characters that stand in no quotes and behind no backslash.
-fn outside(text: &str) -> impl Iterator<Item = (usize, char)> {
-    let (mut quote, mut escaped) = (None, false);
-    text.char_indices().filter(move |(_, c)| {
-        match (*c, quote) {
-            _ if escaped => {
-                escaped = false;
-                return false;
-            }
-            ('\\', None | Some('"')) => escaped = true,
-            ('\'' | '"', None) => quote = Some(*c),
-            (c, Some(open)) if c == open => quote = None,
-            _ => {}
-        }
-        quote.is_none() && !escaped
-    })
-}
-
-/// A line without the comment at its end.
-pub fn without_comment(text: &str) -> &str {
-    let starts = |at: usize| text[..at].ends_with(char::is_whitespace) || at == 0;
-    let end = outside(text).find(|(at, c)| *c == '#' && starts(*at)).map_or(text.len(), |(at, _)| at);
-    // Where lines go on, it is within the text.
-    if text[end..].contains('\n') { text } else { text[..end].trim_end() }
-}
-
 /// `NAME=value`; without a value where a shell makes it.
 fn pair(word: &Word) -> Option<(String, Option<String>)> {
     let (name, value) = word.text.split_once('=').filter(|(name, _)| is_name(name))?;
@@ -280,112 +252,11 @@ pub fn of_slurm(line: &str) -> bool {
     ["srun", "sbatch", "salloc"].contains(&first) || line.contains("SLURM_")
 }
 
-/// Where a place to be filled in stands: `<location>`.
-pub fn placeholder(line: &str) -> Option<Range<usize>> {
-    for (start, c) in outside(without_comment(line)) {
-        if c != '<' || line[..start].ends_with('<') {
-            continue;
-        }
-        let length = line[start + 1..].find('>')?;
-        let name = &line[start + 1..start + 1 + length];
-        let inner = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
-        if name.len() > 1
-            && name.starts_with(|c: char| c.is_ascii_alphabetic())
-            && name.chars().all(inner)
-            && !name.ends_with(' ')
-        {
-            return Some(start..start + length + 2);
-        }
-    }
-    None
-}
-
-/// A text with the values of variables in their places, where those need no quotes.
-pub fn fill(text: &str, variables: &[(String, String)]) -> String {
-    let mut filled = String::with_capacity(text.len());
-    let (mut rest, mut single) = (text, false);
-    while let Some(c) = rest.chars().next() {
-        match c {
-            '\'' => single = !single,
-            '\\' if !single => {
-                let end = rest.chars().nth(1).map_or(1, |next| 1 + next.len_utf8());
-                filled.push_str(&rest[..end]);
-                rest = &rest[end..];
-                continue;
-            }
-            '$' if !single => {
-                if let Some((value, length)) = variable(rest, variables) {
-                    filled.push_str(value);
-                    rest = &rest[length..];
-                    continue;
-                }
-            }
-            _ => {}
-        }
-        filled.push(c);
-        rest = &rest[c.len_utf8()..];
-    }
-    filled
-}
-
-/// The value of the variable that a text begins with, and how long its name is there.
-fn variable<'v>(text: &str, variables: &'v [(String, String)]) -> Option<(&'v str, usize)> {
-    let (name, length) = match text[1..].strip_prefix('{') {
-        Some(inner) => (inner.split_once('}')?.0, 3),
-        None => {
-            let end =
-                text[1..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(text.len(), |end| end + 1);
-            (&text[1..end], 1)
-        }
-    };
-    let value = &variables.iter().find(|(known, _)| known == name)?.1;
-    let bare = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
-    (!value.is_empty() && value.chars().all(bare)).then_some((value.as_str(), name.len() + length))
-}
-
-/// What stands in for a value that only the job can know.
-const UNKNOWN: &str = "…";
-
-/// A line with what a shell would put in replaced by a word that says so.
-fn marked(text: &str) -> String {
-    let (mut marked, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find('$') {
-        marked.push_str(&rest[..at]);
-        let behind = &rest[at + 1..];
-        let length = match behind.chars().next() {
-            Some('(') => balanced(behind),
-            Some('{') => behind.find('}').map(|end| end + 1),
-            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
-                Some(behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(behind.len()))
-            }
-            _ => None,
-        };
-        match length {
-            Some(_) => marked.push_str(UNKNOWN),
-            None => marked.push('$'),
-        }
-        rest = &behind[length.unwrap_or(0)..];
-    }
-    marked + rest
-}
-
-/// How long the parentheses are that a text begins with.
-fn balanced(text: &str) -> Option<usize> {
-    let mut depth = 0;
-    for (at, c) in text.char_indices() {
-        depth += i32::from(c == '(') - i32::from(c == ')');
-        if depth == 0 {
-            return Some(at + 1);
-        }
-    }
-    None
-}
-
 /// A launch line taken apart. What a shell would put into options that khorovod sets itself is no matter.
 pub fn launch(line: &str) -> (String, Line) {
     let why = match command::read(line) {
         Line::Script(why) => why,
-        launch @ Line::Launch(_) => return (line.to_owned(), launch),
+        read @ Line::Launch(_) => return (line.to_owned(), read),
     };
     let other = marked(line);
     match command::read(&other) {
@@ -402,19 +273,6 @@ pub fn launch(line: &str) -> (String, Line) {
 /// Whether a line begins with a launcher.
 pub fn launches(line: &str) -> bool {
     words(&marked(line)).is_none_or(|words| launchers::launcher(&words).is_some())
-}
-
-/// A text without the values of what looks like secrets in it.
-pub fn masked(text: &str) -> String {
-    let mut masked = text.to_owned();
-    for word in text.split_whitespace() {
-        if let Some((name, value)) = word.split_once('=').filter(|(name, _)| is_name(name))
-            && looks_secret(name, value.trim_matches(['"', '\'']))
-        {
-            masked = masked.replace(word, &format!("{name}=…"));
-        }
-    }
-    masked
 }
 
 /// A container's words before a program, and the image they name.
@@ -457,6 +315,7 @@ pub fn unwrapped(line: &str) -> (Option<Wrap>, &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::text::{fill, masked, placeholder, without_comment};
     use super::*;
 
     #[test]

@@ -299,11 +299,12 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "lifecycle.release" lifecycle.release,
     ];
     let wholes = [
+        ("rerun", key(body.rerun.as_ref())),
         ("ssh", key(body.ssh.as_ref())),
         ("security", key(body.security.as_ref())),
         ("observability.metrics", body.observability.as_ref().and_then(|at| key(at.metrics.as_ref()))),
     ];
-    let named = ["nodeSelector", "affinity"].map(|name| {
+    let labels = ["nodeSelector", "affinity"].map(|name| {
         let at = case.document.get("spec").and_then(|spec| spec.get("placement")).and_then(|at| at.entry(name));
         let slurm = &case.spec.slurm;
         let said = slurm.partition.is_some() || slurm.constraint.is_some() || slurm.nodelist.is_some();
@@ -313,7 +314,7 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         )
     });
     let found: Vec<(&str, Span)> =
-        fields.into_iter().chain(wholes).chain(named).filter_map(|(path, span)| Some((path, span?))).collect();
+        fields.into_iter().chain(wholes).chain(labels).filter_map(|(path, span)| Some((path, span?))).collect();
     let Some(((_, span), rest)) = found.split_first() else { return };
     let paths: Vec<String> = found.iter().map(|(path, _)| format!("`{path}`")).collect();
     let verb = if rest.is_empty() { "means" } else { "mean" };

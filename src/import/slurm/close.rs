@@ -1,0 +1,220 @@
+//! The end of reading a script: what was found in it goes into the draft.
+
+use serde_json::{Value as Json, json};
+
+use super::lines::{self, Kind, Srun};
+use super::script::{self, Part};
+use super::text;
+use super::{IMAGE, MEETING, Script};
+use crate::import::command::{self, Line};
+use crate::import::launch::{self, Place};
+use crate::import::ledger::Verdict;
+use crate::import::words::words;
+use crate::problem::Span;
+
+impl Script<'_, '_, '_> {
+    pub fn close(mut self, parts: &[Part]) {
+        if self.desk.draft.get("metadata.name").is_none() {
+            self.desk.name("slurm", "the script has no --job-name");
+        }
+        if let Some(image) = &self.image {
+            self.desk.image(image, "--container-image");
+        }
+        let launch = self.launch.take();
+        match (self.desk.typed.clone(), launch, self.whole.clone()) {
+            (Some((line, span)), ..) => self.typed(&line, span),
+            (None, _, Some(why)) => self.as_it_stands(&why, parts),
+            (None, Some((launch, span, row)), None) => self.launched(launch, span, row, parts),
+            (None, None, None) => {
+                let world = self.asked.world();
+                self.asked.put(self.desk, 1);
+                launch::by_hand(self.desk, "nothing in the script starts ranks; `--command LINE` puts it here", &world);
+            }
+        }
+        self.surroundings();
+        if self.desk.draft.get("spec.image.name").is_none() {
+            self.desk.image(IMAGE, "Slurm needs none and uses none; for Kubernetes name the one to run in");
+        }
+        for (row, verdict, to, how) in std::mem::take(&mut self.said).into_iter().rev() {
+            self.desk.ledger.settle_row(row, verdict, &to, &how);
+        }
+    }
+
+    /// Drops lines that make values only for options that khorovod sets itself; `uses` is what is left of the launch.
+    fn drop_unused(&mut self, uses: &str) {
+        for at in (0..self.setup.len()).rev() {
+            let Some(name) = self.setup[at].name.clone() else { continue };
+            let named = |text: &str| text.contains(&format!("${name}")) || text.contains(&format!("${{{name}"));
+            let needed = self.setup[at + 1..].iter().any(|line| named(&line.text)) || named(uses);
+            if !needed {
+                let row = self.setup.remove(at).row;
+                self.settle(row, Verdict::Kept, "", "it served the launch, which khorovod writes itself");
+            }
+        }
+    }
+
+    /// A line that was given beside the script.
+    fn typed(&mut self, line: &str, span: Span) {
+        let world = self.asked.world();
+        let launch = match lines::kind(line) {
+            Kind::Launch(launch) => *launch,
+            _ => Srun { line: line.to_owned(), ..Srun::default() },
+        };
+        let row = self.desk.ledger.add("--command", span);
+        match command::read(&launch.line) {
+            Line::Launch(_) => {
+                self.asked.put(self.desk, 0);
+                launch::line(self.desk, &launch.line, &Place { path: "--command".to_owned(), span }, &world);
+                self.settle(
+                    row,
+                    Verdict::Changed,
+                    "spec.command spec.launcher",
+                    "taken apart; khorovod writes the launch itself",
+                );
+            }
+            Line::Script(_) => self.program(launch, row),
+        }
+    }
+
+    /// The one line that starts the ranks.
+    fn launched(&mut self, launch: Srun, span: Span, row: usize, parts: &[Part]) {
+        self.given(&launch.options.clone(), "srun ", span);
+        for (name, value) in &launch.env {
+            self.env.push((name.clone(), value.clone(), row));
+        }
+        if let Some(why) = &launch.lost {
+            let row = self.desk.ledger.add(why.clone(), span);
+            self.settle(
+                row,
+                Verdict::Lost,
+                "",
+                "Slurm writes what ranks say into its own file, and `kubectl logs` has it",
+            );
+        }
+        if launch.program.is_some() {
+            return self.program(launch, row);
+        }
+        let (line, read) = lines::launch(&launch.line);
+        match read {
+            Line::Launch(read) => {
+                let path = if launch.srun { "srun" } else { "the launch" }.to_owned();
+                let agents = read.kind == "torchrun";
+                self.asked.put(self.desk, u32::from(agents));
+                let world = self.asked.world();
+                if line != launch.line {
+                    self.drop_unused(&format!("{} {}", read.program, read.args.join(" ")));
+                }
+                launch::line(self.desk, &line, &Place { path, span }, &world);
+                if read.np.is_none() && read.per_host.is_none() && !agents {
+                    self.asked.put_slots(self.desk);
+                }
+                self.srun(launch.srun && agents);
+                self.settle(
+                    row,
+                    Verdict::Changed,
+                    "spec.command spec.launcher",
+                    "taken apart; khorovod writes the launch itself",
+                );
+            }
+            Line::Script(_) if launch.srun && !lines::launches(&launch.line) => self.program(launch, row),
+            Line::Script(_) if launch.alone && self.asked.one_rank() && words(&launch.line).is_some() => {
+                self.program(launch, row);
+            }
+            Line::Script(why) => self.as_it_stands(&why, parts),
+        }
+    }
+
+    /// A program that each rank runs.
+    fn program(&mut self, launch: Srun, row: usize) {
+        self.asked.put(self.desk, 0);
+        self.asked.put_workers(self.desk);
+        let (wrap, line) = lines::unwrapped(&launch.line);
+        let program = launch.program.unwrap_or_else(|| command::program(line));
+        if let Some((wrap, image)) = wrap {
+            self.desk.draft.put("spec.slurm.wrap", json!(wrap), "the container's own words, which pods need not");
+            if let Some(image) = image {
+                self.desk.image(&image, "the container's");
+            }
+        }
+        self.desk.draft.put("spec.command", program, "what each rank ran");
+        self.srun(launch.srun);
+        self.settle(row, Verdict::Kept, "spec.command", "");
+    }
+
+    /// Whether srun starts the ranks under Slurm, and how.
+    fn srun(&mut self, starts: bool) {
+        if !starts {
+            return;
+        }
+        let kind = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str).unwrap_or("mpirun");
+        if kind == "mpirun" || kind == "torchrun" && (self.mpi.is_some() || !self.steps.is_empty()) {
+            let mut srun = serde_json::Map::new();
+            srun.extend(self.mpi.take().map(|mpi| ("mpi".to_owned(), mpi.into())));
+            if !self.steps.is_empty() {
+                srun.insert("args".to_owned(), json!(self.steps));
+            }
+            self.desk.draft.put("spec.slurm.srun", Json::Object(srun), "under Slurm srun starts the ranks");
+        }
+    }
+
+    /// All of it runs once, on the first node, as it did.
+    fn as_it_stands(&mut self, why: &str, parts: &[Part]) {
+        let how = format!("runs once, as it stands: {why}");
+        let mut body = Vec::new();
+        self.env.retain(|(.., row)| self.exported.contains(row));
+        for part in parts.iter().filter(|part| matches!(part.kind, script::Kind::Command | script::Kind::Block)) {
+            let text = &self.text[part.place.clone()];
+            let start = part.place.start;
+            let Some(row) = self.rows.iter().find(|(at, _)| *at == start).map(|(_, row)| *row) else { continue };
+            match lines::kind(text::without_comment(text)) {
+                Kind::Module(_) if !self.modules.is_empty() => continue,
+                Kind::Assign(pairs) if pairs.iter().all(|(_, value)| value.is_some()) && !pairs.is_empty() => {
+                    self.env.extend(pairs.into_iter().map(|(name, value)| (name, value.unwrap_or_default(), row)));
+                    continue;
+                }
+                _ => body.push(text.trim_end()),
+            }
+            self.settle(row, Verdict::Changed, "spec.command spec.launcher", &how);
+        }
+        let body = body.join("\n");
+        self.setup.clear();
+        self.asked.put(self.desk, 0);
+        self.asked.put_workers(self.desk);
+        self.desk.draft.put("spec.launcher.kind", "shell", &how);
+        self.desk.draft.put("spec.command", body, "the script");
+    }
+
+    fn surroundings(&mut self) {
+        let torchrun = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str) == Some("torchrun");
+        for row in std::mem::take(&mut self.tasks) {
+            let (verdict, how) = match self.asked.shares() {
+                _ if torchrun => (Verdict::Kept, "torchrun on each node starts the ranks"),
+                true => (Verdict::Changed, "one rank a GPU: here no two share one"),
+                false => (Verdict::Kept, ""),
+            };
+            self.settle(row, verdict, "spec.workers.slots", how);
+        }
+        for (name, value, row) in std::mem::take(&mut self.env) {
+            if torchrun && MEETING.contains(&name.as_str()) {
+                self.settle(row, Verdict::Kept, "", "khorovod sets up the rendezvous");
+                continue;
+            }
+            self.desk.env(&name, &value, "");
+            self.settle(row, Verdict::Kept, "spec.env", "");
+        }
+        if !self.modules.is_empty() {
+            self.desk.draft.put("spec.slurm.modules", json!(self.modules), "");
+        }
+        if !self.setup.is_empty() {
+            let lines: Vec<&str> = self.setup.iter().map(|line| line.text.as_str()).collect();
+            self.desk.draft.put("spec.slurm.setup", lines.join("\n"), "what prepares the environment under Slurm");
+        }
+        if !self.args.is_empty() {
+            self.desk.draft.put("spec.slurm.args", json!(self.args), "");
+        }
+        match self.asked.requeue {
+            Some(true) => {}
+            _ => self.desk.default("spec.launcher.retries", 0, "sbatch ran it once"),
+        }
+    }
+}
