@@ -20,7 +20,7 @@ use memchr::memmem;
 use crate::emit::to_yaml;
 use crate::plan::{Plan, STAND_IN};
 use crate::problem::{Code, Problems};
-use crate::spec::Spec;
+use crate::spec::{Spec, Target};
 use crate::{Inputs, Keys, Rendered, Text, runtime, targets};
 use output::{Built, Output};
 use stream::{Job, Stream};
@@ -72,18 +72,31 @@ fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
 /// See [`crate::render`].
 pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
     let mut stream = Stream::new(inputs);
-    let jobs = stream.jobs(text);
-    let mut out = Output::new(&text.text);
+    let mut jobs = stream.jobs(text);
+    let text = frame(&text.text, inputs, &mut jobs);
+    let mut out = Output::new(text);
     let warnings = build(stream, jobs, inputs, |piece, built| out.replace(piece, built))?;
-    out.copy(text.text.len());
+    out.copy(text.len());
     Ok(Rendered { text: out.text, documents: out.documents, warnings })
 }
 
 /// See [`crate::render_to`].
 pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> Result<Problems, Problems> {
     let mut stream = Stream::new(inputs);
-    let jobs = stream.jobs(text);
-    build_into(text.text.as_bytes(), stream, jobs, inputs, write)
+    let mut jobs = stream.jobs(text);
+    let text = frame(&text.text, inputs, &mut jobs);
+    build_into(text.as_bytes(), stream, jobs, inputs, write)
+}
+
+/// What stands around the jobs in the output: comments and other documents, or around a script nothing.
+fn frame<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t str {
+    if inputs.target != Target::Slurm {
+        return text;
+    }
+    for job in jobs.iter_mut() {
+        job.piece = 0..0;
+    }
+    ""
 }
 
 /// Writes a stream with the objects of its jobs where those stood, part by part.

@@ -19,6 +19,7 @@ mod options;
 mod params;
 mod pod;
 mod rendered;
+mod slurm;
 mod words;
 
 use crate::problem::{Code, Problem, Problems, Severity, Sources, Span, codes};
@@ -66,12 +67,14 @@ pub enum System {
     Ffdl,
     /// Kubeflow's MPI Operator, v1 and v2beta1; and what khorovod renders for it.
     MpiJob,
+    /// Slurm's batch scripts, and srun lines.
+    Slurm,
 }
 
 impl System {
     /// Every system.
     pub const ALL: &[Self] =
-        &[Self::StableHorovod, Self::ElasticHorovod, Self::KubeflowOpenmpi, Self::Ffdl, Self::MpiJob];
+        &[Self::StableHorovod, Self::ElasticHorovod, Self::KubeflowOpenmpi, Self::Ffdl, Self::MpiJob, Self::Slurm];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -81,6 +84,7 @@ impl System {
             Self::KubeflowOpenmpi => "kubeflow-openmpi",
             Self::Ffdl => "ffdl",
             Self::MpiJob => "mpijob",
+            Self::Slurm => "slurm",
         }
     }
 
@@ -92,6 +96,7 @@ impl System {
             Self::KubeflowOpenmpi => "parameters of Kubeflow's openmpi component, or the `ks` lines that set them",
             Self::Ffdl => "an FfDL manifest",
             Self::MpiJob => "an MPIJob of Kubeflow's MPI Operator",
+            Self::Slurm => "a batch script for Slurm, or srun lines",
         }
     }
 }
@@ -155,7 +160,9 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
         let source = found.sources.add("--command", line.clone());
         desk.typed = Some((line.clone(), Span { source, start: 0, end: line.len() }));
     }
-    if !found.any_error()
+    if !found.any_error() && system == System::Slurm {
+        script(texts, options, &mut desk);
+    } else if !found.any_error()
         && let Some(values) = values(system, texts, options, &mut found)
     {
         desk.ledger.enter(&values);
@@ -165,6 +172,7 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             System::KubeflowOpenmpi => openmpi::read(&values, &mut desk),
             System::Ffdl => ffdl::read(&values, &mut desk),
             System::MpiJob => mpi_job::read(&values, &mut desk),
+            System::Slurm => {}
         }
     }
     found.list.append(&mut desk.problems);
@@ -175,6 +183,21 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
     let warnings = sound(&job)?;
     let fields = rows.into_iter().map(|row| field(row, &found.sources)).collect();
     Ok(Imported { job, secrets, fields, warnings })
+}
+
+/// A script is one file, and has no values to set.
+fn script(texts: &[Text], options: &Options, desk: &mut Desk<'_>) {
+    let [text] = texts else {
+        let problem = Problem::new(&BAD_VALUE, Span::default(), "a job is one script, and these are several");
+        return desk.problems.push(problem.hint("import them one by one"));
+    };
+    let span = Span { source: 0, start: 0, end: text.text.len() };
+    if !options.sets.is_empty() {
+        let problem = Problem::new(&BAD_VALUE, span, "a script has no values for `--set`");
+        return desk.problems.push(problem.hint("edit the script, or the job that comes of it"));
+    }
+    desk.whole = span;
+    slurm::read(&text.text, span, desk);
 }
 
 /// The texts as one tree, later ones laid over earlier ones as Helm does, settings last.

@@ -128,7 +128,8 @@ impl Document {
         let folder = if self.kind.starts_with("PersistentVolume") { "claims/" } else { "" };
         let kind = if self.kind.is_empty() { "other".to_owned() } else { self.kind.to_lowercase() };
         let name = if self.name.is_empty() { String::new() } else { format!("-{}", self.name) };
-        format!("{folder}{number:0width$}-{kind}{name}.yaml")
+        let form = if kind == "sbatch" { "sh" } else { "yaml" };
+        format!("{folder}{number:0width$}-{kind}{name}.{form}")
     }
 }
 

@@ -20,6 +20,8 @@ pub use level::Level;
 pub const GENERATED: &str = "/horovod/generated";
 /// Stands for the run's name until that is derived. No text of a spec holds a NUL.
 pub const STAND_IN: &str = "\0run\0\0";
+/// Stands for the hostfile of a Slurm job, which is made when its hosts are known.
+pub const HOSTFILE: &str = "\0hostfile";
 /// The port of torchrun's rendezvous at index 0.
 pub const RENDEZVOUS_PORT: u16 = 29_400;
 

@@ -206,7 +206,8 @@ impl Report {
     /// What a plan and its objects amount to.
     pub(crate) fn new(plan: &Plan, objects: Vec<Object>) -> Self {
         let spec = &plan.spec;
-        let launcher_pod = plan.shape == Shape::StatefulSet;
+        let batch = spec.target == Target::Slurm;
+        let launcher_pod = plan.shape == Shape::StatefulSet && (!batch || spec.launcher.runs_ranks);
         Self {
             job: spec.name.clone(),
             namespace: spec.namespace.clone(),
@@ -242,12 +243,11 @@ impl Report {
 
 fn shape(plan: &Plan) -> &'static str {
     match (plan.spec.target, plan.shape) {
-        (Target::Plain | Target::Slurm, Shape::StatefulSet) if plan.teams.len() > 1 => {
-            "a StatefulSet a group, and a launcher Job"
-        }
-        (Target::Plain | Target::Slurm, Shape::StatefulSet) => "a StatefulSet of workers and a launcher Job",
-        (Target::Plain | Target::Slurm, Shape::IndexedJob) => "one Indexed Job; index 0 launches",
-        (Target::Plain | Target::Slurm, Shape::Torchrun) => "one Indexed Job of torchrun agents, without ssh",
+        (Target::Slurm, _) => "a batch script for Slurm",
+        (Target::Plain, Shape::StatefulSet) if plan.teams.len() > 1 => "a StatefulSet a group, and a launcher Job",
+        (Target::Plain, Shape::StatefulSet) => "a StatefulSet of workers and a launcher Job",
+        (Target::Plain, Shape::IndexedJob) => "one Indexed Job; index 0 launches",
+        (Target::Plain, Shape::Torchrun) => "one Indexed Job of torchrun agents, without ssh",
         (Target::MpiJob, _) => "an MPIJob, run by the MPI Operator",
         (Target::TrainJob, Shape::StatefulSet) => "a TrainJob of a launcher and its workers, run by Kubeflow's Trainer",
         (Target::TrainJob, _) => "a TrainJob of pods by index, run by Kubeflow's Trainer",
@@ -285,6 +285,10 @@ fn teams(plan: &Plan) -> Vec<Workers> {
 
 fn workers(plan: &Plan, team: &Team, first_rank: Option<u32>) -> Workers {
     let group = &plan.spec.groups[team.group];
+    let host = |index| match plan.spec.target {
+        Target::Slurm => "the nodes that Slurm gives".to_owned(),
+        _ => team.host(index, &plan.service()),
+    };
     Workers {
         group: group.name.clone(),
         origin: team.origin(plan).into_owned(),
@@ -293,7 +297,7 @@ fn workers(plan: &Plan, team: &Team, first_rank: Option<u32>) -> Workers {
         replicas: team.replicas,
         slots: team.slots,
         gpus: group.gpus,
-        hosts: (team.host(0, &plan.service()), team.host(team.replicas.saturating_sub(1), &plan.service())),
+        hosts: (host(0), host(team.replicas.saturating_sub(1))),
         requests: amounts(&asked(&group.resources)),
         shm: group.shm.to_string(),
     }
@@ -429,6 +433,9 @@ fn release(plan: &Plan) -> String {
     let what = if plan.gpus > 0 { "GPUs" } else { "workers" };
     let deadline = plan.spec.lifecycle.deadline;
     let deadline = deadline.map_or(String::new(), |seconds| format!(", or {} after the start", duration(seconds)));
+    if plan.spec.target == Target::Slurm {
+        return format!("Slurm takes the nodes back when the script ends{deadline}");
+    }
     match plan.shape {
         Shape::StatefulSet if plan.spec.target != Target::Plain && !plan.spec.lifecycle.keep => {
             let ender = match plan.spec.target {
@@ -458,6 +465,11 @@ fn release(plan: &Plan) -> String {
 fn notes(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let mut notes = Vec::new();
+    if spec.target == Target::Slurm {
+        notes.push("the ranks run on the nodes as they are; the image is for Kubernetes".to_owned());
+        notes.extend(spec.scheduling.suspend.then(|| "held: it starts after `scontrol release`".to_owned()));
+        return notes;
+    }
     if spec.namespace.is_none() && plan.scales() {
         notes.push(
             "no namespace: the launcher may scale its workers in `default` alone; name another with -n or metadata.namespace"

@@ -8,7 +8,7 @@
 pub mod keys;
 pub mod seed;
 mod settings;
-mod words;
+pub mod words;
 
 use std::borrow::Cow;
 

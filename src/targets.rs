@@ -7,6 +7,7 @@
 
 mod job_set;
 mod mpi_job;
+mod slurm;
 mod train_job;
 mod volcano;
 
@@ -20,7 +21,6 @@ pub enum Made<'a> {
     /// Kubernetes objects, in the order they are installed.
     Objects(Vec<Object<'a>>),
     /// One text that is no YAML: a script for a batch system.
-    #[expect(dead_code, reason = "for slurm")]
     Text {
         /// What it is: `sbatch`.
         kind: &'static str,
@@ -51,6 +51,9 @@ impl Made<'_> {
 
 /// What a plan whose run has its name becomes. `keys` are the entries of the ssh Secret; without any there is none.
 pub fn build<'a>(plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> Made<'a> {
+    if plan.spec.target == Target::Slurm {
+        return Made::Text { kind: "sbatch", name: plan.spec.name.clone(), text: slurm::script(plan) };
+    }
     Made::Objects(objects::build(plan, files, keys, workloads(plan, files)))
 }
 
@@ -62,7 +65,7 @@ pub fn run_name(plan: &Plan, files: &[File]) -> String {
 /// What makes the pods.
 fn workloads<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
     match plan.spec.target {
-        // No spec gets here for Slurm yet.
+        // For a batch job they only name the run.
         Target::Plain | Target::Slurm => objects::workloads(plan, files),
         Target::MpiJob => vec![mpi_job::build(plan, files)],
         Target::JobSet => vec![job_set::build(plan, files)],

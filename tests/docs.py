@@ -39,7 +39,7 @@ def broken_links(page):
 
 def uncommented(path):
     """A file's text behind its first comments; none where there is no such file."""
-    return re.sub(r"\A(#.*\n)+", "", path.read_text()) if path.exists() else None
+    return re.sub(r"\A(#(?!!).*\n)+", "", path.read_text()) if path.exists() else None
 
 
 def stale_blocks(page):

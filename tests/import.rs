@@ -157,6 +157,26 @@ fn every_field_is_in_the_report() {
     }
 }
 
+/// Lines of a batch script: one that begins a command or holds options has its row. `sweep` is loops and texts.
+#[test]
+fn every_line_of_a_script_is_in_the_report() {
+    let mut tried = 0;
+    for case in cases() {
+        if case.system != System::Slurm || case.path.file_stem().is_some_and(|stem| stem == "sweep") {
+            continue;
+        }
+        let found: BTreeSet<usize> = case.import().unwrap().fields.iter().map(|field| field.line).collect();
+        let mut goes_on = false;
+        for (index, line) in case.text.lines().enumerate() {
+            let says = line.starts_with("#SBATCH") || !line.starts_with('#') && !line.trim().is_empty();
+            assert!(goes_on || !says || found.contains(&(index + 1)), "{}: {line}", case.path.display());
+            goes_on = line.ends_with('\\');
+            tried += usize::from(says);
+        }
+    }
+    assert!(tried > 50, "{tried} lines");
+}
+
 /// Other people's files, where there are some.
 fn corpus() -> Vec<Case> {
     let Some(folder) = std::env::var_os("KHOROVOD_CORPUS").map(PathBuf::from) else {

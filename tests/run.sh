@@ -67,6 +67,12 @@ horovod() {
         HOROVOD=debian xargs tests/runtime/run.sh
 }
 
+# Batch scripts under a Slurm of our own, Horovod's among them.
+slurm() {
+    if [ "$(id -u)" = 0 ]; then need_ranks || return; fi
+    HOROVOD=debian tests/slurm/run.sh
+}
+
 # Every example on a Kubernetes of our own, how runs end there, and every spec strictly read by it.
 cluster() { tests/cluster/test.sh --quick && accepted 1.34.3; }
 

@@ -350,7 +350,7 @@ const RICH: &str = r#"  workdir: /work
     - {name: out, mountPath: /out, hostPath: /mnt/out}
     - {name: scratch, mountPath: /scratch, emptyDir: {size: 5Gi}}
     - {name: data, mountPath: /data, readOnly: true, subPath: a/b, existingClaim: team}
-    - {name: s3, mountPath: /s3, s3: {bucket: b, prefix: p/, secret: keys, direction: both, size: 9Gi}}
+    - {name: s3, mountPath: /s3, s3: {bucket: bucket, prefix: p/, secret: keys, direction: both, size: 9Gi}}
   placement: {pack: rack, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: gpu, operator: Exists}]}]}}}, runtimeClass: nvidia}
   scheduling: {scheduler: mine}
   lifecycle: {deadline: 90m, ttlAfterFinished: 2h, release: keep}

@@ -7,13 +7,15 @@ cd "$(dirname "$0")/.."
 need node nodejs && need npm npm && cargo_tool wasm-bindgen-cli 0.2.130 wasm-bindgen
 
 target=${CARGO_TARGET_DIR:-$PWD/target}
-wasm_cargo build --locked --profile web --package khorovod-web
+wasm_cargo build --locked --profile web --package khorovod-web --package khorovod-web-import
 cd web
 # Once for what the lock file says.
 if ! cmp -s package-lock.json node_modules/.installed; then
     npm ci --no-audit --no-fund --loglevel=error
     cp package-lock.json node_modules/.installed
 fi
-wasm-bindgen --target web --out-dir pkg --remove-name-section --remove-producers-section \
-    "$target/wasm32-unknown-unknown/web/khorovod_web.wasm"
+for module in khorovod_web khorovod_web_import; do
+    wasm-bindgen --target web --out-dir pkg --remove-name-section --remove-producers-section \
+        "$target/wasm32-unknown-unknown/web/$module.wasm"
+done
 npm run --silent build

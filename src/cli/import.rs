@@ -17,12 +17,14 @@ use super::{Failure, Outcome, input, output};
     elastic-horovod   values of the elastic Horovod chart\n  \
     kubeflow-openmpi  parameters of Kubeflow's openmpi component, or the `ks` lines that set them\n  \
     ffdl              an FfDL manifest, and the folder of code beside it\n  \
+    slurm             a batch script for Slurm, or the srun line that was typed\n  \
     mpijob            an MPIJob of Kubeflow's MPI Operator, v1 or v2beta1\n\n\
     Examples:\n  \
     helm get values mnist | khorovod import stable-horovod --name mnist > job.yaml\n  \
     khorovod import stable-horovod --set worker.number=8 values.yaml\n  \
     khorovod import elastic-horovod --command \"horovodrun -np 4 --min-np 2 --max-np 8 …\" values.yaml\n  \
     khorovod import ffdl manifest.yml code/ > job.yaml\n  \
+    khorovod import slurm --image ghcr.io/acme/mnist:1.4 job.sh > job.yaml\n  \
     kubectl get mpijob mnist -o yaml | khorovod import mpijob > job.yaml\n  \
     khorovod import stable-horovod --format json values.yaml 2> report.json > job.yaml\n\n\
     The job goes to standard output; what became of every field (kept, changed, lost) to standard error. Secrets that\n\

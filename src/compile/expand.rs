@@ -62,6 +62,7 @@ pub fn expand(name: &str, bytes: &[u8], inputs: &Inputs, write: &mut dyn FnMut(&
         jobs.extend(document.and_then(|document| stream.job(document, text, piece, &changes)));
     }
     stream.duplicates(&jobs);
+    stream.refuse_slurm(&jobs);
     build_into(bytes, stream, jobs, inputs, write)
 }
 

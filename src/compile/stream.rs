@@ -25,6 +25,12 @@ codes! {
     /// Their objects would overwrite each other. Rename one.
     Error DUPLICATE_JOB = "duplicate-job";
 
+    /// A batch script is not alone
+    ///
+    /// `--target slurm` makes one script, which is all of the output: sbatch takes it from the first line on.
+    /// Render one TrainingJob at a time, and nothing beside it.
+    Error SLURM_ALONE = "slurm-alone";
+
     /// There is nothing to make ssh keys from
     ///
     /// Workers and launcher trust each other by keys, and khorovod never invents them in silence: a
@@ -142,7 +148,34 @@ impl<'a> Stream<'a> {
             self.no_job(text, source);
         }
         self.duplicates(&jobs);
+        if self.inputs.target == Target::Slurm {
+            self.alone(text, source);
+        }
         jobs
+    }
+
+    /// A script for Slurm has no room for other documents.
+    fn alone(&mut self, text: &Text, source: SourceId) {
+        let says = |line: &str| !line.trim().is_empty() && !line.starts_with('#') && line.trim() != "---";
+        let pieces = source::pieces(&text.text);
+        let mut full = pieces.into_iter().filter(|piece| text.text[piece.body.clone()].lines().any(says));
+        if let Some(second) = full.nth(1) {
+            let span = Span { source, start: second.body.start, end: second.body.end };
+            let problem = Problem::new(
+                &SLURM_ALONE,
+                first_line(&text.text, span),
+                "a batch script stands alone, and this is another document",
+            );
+            self.problems.push(problem.hint("render each job by itself, and leave Kubernetes objects out"));
+        }
+    }
+
+    /// Said of a stream that our documents are only a part of.
+    pub fn refuse_slurm(&mut self, jobs: &[Job]) {
+        for job in jobs.iter().filter(|job| job.spec.target == Target::Slurm) {
+            let problem = Problem::new(&SLURM_ALONE, job.name, "a batch script has no place among documents");
+            self.problems.push(problem.hint("use `khorovod render --target slurm job.yaml`"));
+        }
     }
 
     /// What is laid over each of our documents.

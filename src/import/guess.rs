@@ -63,14 +63,14 @@ fn guess(text: &str) -> Option<Guess> {
     if text.lines().any(|line| line.trim_start().starts_with("kind: TrainingJob")) {
         return Some(Guess::Ours);
     }
-    if text.lines().any(|line| line.trim_end() == "kind: MPIJob") {
-        return Some(Guess::Theirs(System::MpiJob));
-    }
     // Parameters may stand within an object.
     let within = |key: &str| {
         let line = |line: &str| line.trim_start().trim_start_matches(['"', '\'']).strip_prefix(key).map(str::to_owned);
         text.lines().any(|text| line(text).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':')))
     };
+    if text.lines().any(|line| line.trim_end() == "kind: MPIJob") {
+        return Some(Guess::Theirs(System::MpiJob));
+    }
     let ks = |line: &str| ["ks generate openmpi", "ks param set"].iter().any(|command| line.contains(command));
     let theirs = if top("framework") && (top("learners") || top("data_stores") || top("gpus")) {
         System::Ffdl
@@ -80,6 +80,8 @@ fn guess(text: &str) -> Option<Guess> {
         System::ElasticHorovod
     } else if top("worker") && (top("master") || top("driver")) {
         System::StableHorovod
+    } else if text.lines().any(|line| line.starts_with("#SBATCH ") || line.trim_start().starts_with("srun ")) {
+        System::Slurm
     } else {
         return None;
     };

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value as Json, json};
 
 use super::desk::{Desk, items, text};
-use super::mpi_job::BESIDE;
+use super::mpi_job::{BESIDE, LONG};
 use super::words::words;
 use super::{BAD_VALUE, container, pod};
 use crate::problem::Problem;
@@ -106,6 +106,7 @@ pub fn read(job: &Node, launcher: &Node, worker: &Node, desk: &mut Desk<'_>) {
     launch(&parts, desk);
     again::trim(desk);
     again::compare(job, desk);
+    desk.draft.shorten(LONG);
 }
 
 /// `name=value` and `name=( words )` lines.
@@ -389,7 +390,12 @@ fn launch(parts: &Parts, desk: &mut Desk<'_>) {
         return;
     }
     let check = words.windows(2).position(|pair| pair[1] == "/etc/khorovod/scripts/rank.sh");
-    let own = plan.launch.iter().zip(&words).take_while(|(planned, found)| planned == found).count();
+    let mut own = plan.launch.iter().zip(&words).take_while(|(planned, found)| planned == found).count();
+    // An option with another value is the user's.
+    let value = plan.launch.get(own).is_some_and(|next| !next.starts_with('-') && next != PROGRAM);
+    if value && own > 0 && words[own - 1].starts_with('-') {
+        own -= 1;
+    }
     let (args, command) = match check {
         Some(at) => (&words[own.min(at)..at], &words[at + 2..]),
         // Without a check it is not said where options end.

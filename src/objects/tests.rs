@@ -81,6 +81,7 @@ fn smallest() -> Spec {
             read_only_root_filesystem: true,
         },
         observability: Observability::default(),
+        slurm: Slurm::default(),
         patches: Vec::new(),
         defaults: Vec::new(),
     }

@@ -2,6 +2,7 @@
 //! sets is left out: it wins.
 
 use super::{EnvPair, GENERATED, Plan, RENDEZVOUS_PORT, Shape};
+use crate::spec::Target;
 use crate::spec::valid::{Collective, LauncherKind, Mpi};
 
 /// Names and values, in the order they are written.
@@ -9,6 +10,8 @@ pub fn environment(plan: &Plan) -> Vec<EnvPair> {
     let mut env = Vec::new();
     match plan.shape {
         Shape::Torchrun => torchrun(plan, &mut env),
+        // Its MPIs know it, and who binds whom.
+        _ if plan.spec.target == Target::Slurm => {}
         Shape::StatefulSet | Shape::IndexedJob => mpi(plan, &mut env),
     }
     collective(&plan.spec.collective, &mut env);
@@ -86,7 +89,9 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     let first = plan.first_host();
     let slots = spec.groups.first().map_or(1, |group| group.slots);
     set(env, "PET_NPROC_PER_NODE", slots.to_string());
-    set(env, "PET_MAX_RESTARTS", spec.launcher.retries.to_string());
+    // In a Slurm job whoever starts the agents starts them again.
+    let restarts = if spec.target == Target::Slurm { 0 } else { spec.launcher.retries };
+    set(env, "PET_MAX_RESTARTS", restarts.to_string());
     if spec.observability.rank_prefix {
         // Standard output and errors both, each line behind its rank.
         set(env, "PET_TEE", "3");
@@ -101,8 +106,11 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
         }
         None => {
             set(env, "PET_NNODES", plan.workers.to_string());
-            set(env, "PET_MASTER_ADDR", first);
-            set(env, "PET_MASTER_PORT", RENDEZVOUS_PORT.to_string());
+            // Known when the job has its nodes.
+            if spec.target != Target::Slurm {
+                set(env, "PET_MASTER_ADDR", first);
+                set(env, "PET_MASTER_PORT", RENDEZVOUS_PORT.to_string());
+            }
         }
     }
     debug_assert_eq!(spec.launcher.kind, LauncherKind::Torchrun);

@@ -1,6 +1,7 @@
 //! The one command that starts the ranks, derived from the spec.
 
-use super::{GENERATED, Plan};
+use super::{GENERATED, HOSTFILE, Plan};
+use crate::spec::Target;
 use crate::spec::valid::{Elastic, LauncherKind, Mpi};
 
 /// The words the launcher runs.
@@ -24,15 +25,25 @@ pub fn launch(plan: &Plan) -> Vec<String> {
     own.into_iter().chain(args).chain(python.map(str::to_owned)).chain(spec.command.iter().cloned()).collect()
 }
 
+fn hostfile(plan: &Plan) -> String {
+    match plan.spec.target {
+        Target::Slurm => HOSTFILE.to_owned(),
+        _ => format!("{GENERATED}/hostfile"),
+    }
+}
+
 fn mpirun(plan: &Plan) -> Vec<String> {
-    let hostfile = format!("{GENERATED}/hostfile");
     let hosts = match plan.spec.launcher.mpi {
         Mpi::OpenMpi => "--hostfile",
         // With -f it would start as many ranks on a host as that has cores.
         Mpi::IntelMpi => "-machinefile",
         Mpi::Mpich => "-f",
     };
-    let mut words = ["mpirun", "-np", &plan.np.to_string(), hosts, &hostfile].map(str::to_owned).to_vec();
+    let mut words = ["mpirun", "-np", &plan.np.to_string()].map(str::to_owned).to_vec();
+    // It asks Slurm.
+    if plan.spec.target != Target::Slurm {
+        words.extend([hosts.to_owned(), hostfile(plan)]);
+    }
     words.extend(placement(plan, &plan.spec.launcher.args));
     words
 }
@@ -59,9 +70,11 @@ fn horovodrun(plan: &Plan) -> Vec<String> {
     let mut words = vec!["horovodrun".to_owned(), "-np".to_owned(), plan.np.to_string()];
     match &plan.spec.elastic {
         Some(elastic) => words.extend(elastic_options(plan, elastic)),
-        None => words.extend(["--hostfile".to_owned(), format!("{GENERATED}/hostfile")]),
+        None => words.extend(["--hostfile".to_owned(), hostfile(plan)]),
     }
-    words.extend(["-p".to_owned(), plan.spec.ssh.port.to_string()]);
+    if plan.spec.target != Target::Slurm {
+        words.extend(["-p".to_owned(), plan.spec.ssh.port.to_string()]);
+    }
     // Its own 30 s are too few for many or busy hosts, all of which answered before.
     if !plan.spec.launcher.args.iter().any(|arg| arg.starts_with("--start-timeout")) {
         words.extend(["--start-timeout", "300"].map(str::to_owned));
@@ -100,9 +113,7 @@ fn deepspeed(plan: &Plan) -> Vec<String> {
         Mpi::IntelMpi | Mpi::Mpich => "impi",
     };
     // Without the last it runs the ranks of a single host where it stands, which may be no worker.
-    ["deepspeed", "--hostfile", &format!("{GENERATED}/hostfile"), "--launcher", launcher, "--force_multi"]
-        .map(str::to_owned)
-        .to_vec()
+    ["deepspeed", "--hostfile", &hostfile(plan), "--launcher", launcher, "--force_multi"].map(str::to_owned).to_vec()
 }
 
 /// The user's options of `deepspeed`, and among them what the mpirun below it is given.

@@ -65,6 +65,7 @@ fn plan() -> Plan {
             read_only_root_filesystem: true,
         },
         observability: Observability::default(),
+        slurm: Slurm::default(),
         patches: vec![],
         defaults: vec![],
     };

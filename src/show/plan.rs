@@ -47,7 +47,9 @@ fn job(report: &Report) -> String {
         table.row("elastic", format!("{least} to {most} workers"));
     }
     table.row("ranks", report.ranks.to_string());
-    table.row("in all", format!("{}: {}", count(report.pods, "pod"), amounts(&report.requests)));
+    let batch = report.objects.iter().any(|object| object.kind == "sbatch");
+    let place = if batch { "node" } else { "pod" };
+    table.row("in all", format!("{}: {}", count(report.pods, place), amounts(&report.requests)));
     table.row("shape", report.shape);
     table.row("launched by", &report.launcher);
     if !report.launch.is_empty() {
@@ -62,8 +64,10 @@ fn job(report: &Report) -> String {
         }),
     );
     table.row("freed", &report.release);
-    table.row("Pod Security", report.pod_security.level);
-    table.rows("", report.pod_security.reasons.iter().map(|reason| format!("- {reason}")));
+    if !batch {
+        table.row("Pod Security", report.pod_security.level);
+        table.rows("", report.pod_security.reasons.iter().map(|reason| format!("- {reason}")));
+    }
     table.rows("notes", report.notes.iter().cloned());
     let kind = report.objects.iter().map(|object| object.kind.len()).max().unwrap_or_default();
     table.rows("objects", report.objects.iter().map(|object| format!("{:<kind$}  {}", object.kind, object.name)));

@@ -6,7 +6,7 @@
 use super::field::At;
 use super::quantity::Quantity;
 use super::raw;
-use super::scalars::Int;
+use super::scalars::{Int, Word};
 use super::valid::*;
 
 /// Defaults as they are taken, in the spec's order.
@@ -20,6 +20,26 @@ impl Defaults {
             self.0.push((path, shown.to_string()));
             default
         })
+    }
+}
+
+impl Defaults {
+    /// Those that the target has a use for.
+    fn of(self, target: Target) -> Vec<(&'static str, String)> {
+        const PODS: &[&str] = &[
+            "security.",
+            "ssh.",
+            "placement.",
+            "lifecycle.release",
+            "workers.shm",
+            "workers.controller",
+            "workers.gpuResource",
+            "launcher.waitTimeout",
+            "launcher.cpu",
+            "launcher.memory",
+        ];
+        let about_pods = |path: &str| PODS.iter().any(|pods| path.starts_with(pods));
+        self.0.into_iter().filter(|(path, _)| target != Target::Slurm || !about_pods(path)).collect()
     }
 }
 
@@ -83,8 +103,9 @@ pub fn lower(job: &raw::TrainingJob, target: Target) -> Spec {
         lifecycle: lifecycle(body, controller, &mut defaults),
         security: security(body, &mut defaults),
         observability: observability(body, &mut defaults),
+        slurm: body.slurm.as_ref().map(|at| slurm(at)).unwrap_or_default(),
         patches: body.patches.iter().flat_map(|at| &at.value).filter_map(|at| patch(at)).collect(),
-        defaults: defaults.0,
+        defaults: defaults.of(target),
     }
 }
 
@@ -565,6 +586,27 @@ fn observability(body: &raw::Body, defaults: &mut Defaults) -> Observability {
         tensorboard: raw.tensorboard.as_ref().and_then(|at| text!(at.logdir)),
         metrics,
         rank_prefix: defaults.take("observability.logs.rankPrefix", prefix, true, &true),
+    }
+}
+
+fn slurm(raw: &raw::Slurm) -> Slurm {
+    let words =
+        |list: &Option<At<Vec<At<Word>>>>| list.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect();
+    Slurm {
+        partition: text!(raw.partition),
+        time: plain!(raw.time),
+        modules: raw.modules.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect(),
+        account: text!(raw.account),
+        qos: text!(raw.qos),
+        constraint: text!(raw.constraint),
+        nodelist: text!(raw.nodelist),
+        exclude: text!(raw.exclude),
+        reservation: text!(raw.reservation),
+        gres: text!(raw.gres),
+        args: raw.args.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect(),
+        setup: text!(raw.setup),
+        wrap: words(&raw.wrap),
+        srun: raw.srun.as_ref().map(|at| Srun { mpi: text!(at.mpi), args: words(&at.args) }),
     }
 }
 

@@ -11,6 +11,7 @@ mod lifecycle;
 mod names;
 mod network;
 mod size;
+mod slurm;
 mod storage;
 mod target;
 mod variables;
@@ -100,6 +101,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         lifecycle::CODES,
         size::CODES,
         target::CODES,
+        slurm::CODES,
     ]
     .into_iter()
     .flatten()

@@ -142,9 +142,41 @@ texts! {
     /// A field of a pod, for an environment variable.
     FieldPath, "a pod field such as `spec.nodeName`, `metadata.name` or `status.podIP`", 320,
         r"^(metadata\.(name|namespace|uid)|metadata\.(labels|annotations)\['[-A-Za-z0-9_./]+'\]|spec\.(nodeName|serviceAccountName)|status\.(hostIP|hostIPs|podIP|podIPs))$", pod_field;
+    /// A value of a directive of sbatch.
+    Directive, "a text of one line that is not empty", 1024, r"^[^\u0000-\u001f\u007f]+$", one_line;
+    /// A long option of sbatch, with its value.
+    SbatchOption, "an option of sbatch in one word, such as `--mail-type=END` or `--exclusive`", 1024,
+        r"^--[a-z][-a-z0-9]*(=[^\u0000-\u001f\u007f]*)?$", sbatch_option;
+    /// An environment module.
+    Module, "a module such as `OpenMPI/4.1.4`: no spaces, no leading `-`", 255, r"^[A-Za-z0-9_./+@:~=,%][-A-Za-z0-9_./+@:~=,%]*$",
+        |text| !text.is_empty() && !text.starts_with('-') && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./+@:~=,%".contains(&b));
+    /// A generic resource of Slurm, and its type.
+    Gres, "a resource such as `gpu` or `gpu:a100`, without the number", 255, r"^[A-Za-z][-A-Za-z0-9_.]*(:[-A-Za-z0-9_.]*[A-Za-z][-A-Za-z0-9_.]*)?$", gres;
     /// An object's name with `*` for any run of characters.
     Glob, "an object's name, in which `*` stands for any characters", 253, r"^[-a-z0-9.*]+$",
         |text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.' | b'*'));
+}
+
+fn one_line(text: &str) -> bool {
+    !text.is_empty() && !text.chars().any(|c| c.is_ascii_control())
+}
+
+fn sbatch_option(text: &str) -> bool {
+    let (name, value) = text.split_once('=').unwrap_or((text, "-"));
+    (value.is_empty() || one_line(value))
+        && name.strip_prefix("--").is_some_and(|name| {
+            name.starts_with(|c: char| c.is_ascii_lowercase())
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        })
+}
+
+fn gres(text: &str) -> bool {
+    let (name, kind) = text.split_once(':').unwrap_or((text, "any"));
+    // `gpu:2` would be two of them.
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && data_key(name)
+        && data_key(kind)
+        && kind.contains(|c: char| c.is_ascii_alphabetic())
 }
 
 fn ends_alphanumeric(text: &str) -> bool {

@@ -77,6 +77,7 @@ pub struct Spec {
     pub lifecycle: Lifecycle,
     pub security: Security,
     pub observability: Observability,
+    pub slurm: Slurm,
     pub patches: Vec<Patch>,
     /// Every default taken, as `(path, value)`, in the spec's order; `plan` shows them.
     pub defaults: Vec<(&'static str, String)>,
@@ -370,6 +371,35 @@ pub struct Observability {
 pub struct Metrics {
     pub port: u16,
     pub pod_monitor: bool,
+}
+
+/// What only Slurm needs to know.
+#[derive(Debug, Clone, Default)]
+pub struct Slurm {
+    pub partition: Option<String>,
+    /// Seconds.
+    pub time: Option<u64>,
+    pub modules: Vec<String>,
+    pub account: Option<String>,
+    pub qos: Option<String>,
+    pub constraint: Option<String>,
+    pub nodelist: Option<String>,
+    pub exclude: Option<String>,
+    pub reservation: Option<String>,
+    pub gres: Option<String>,
+    /// Long options of sbatch, one line each.
+    pub args: Vec<String>,
+    /// Bash.
+    pub setup: Option<String>,
+    pub wrap: Vec<String>,
+    /// srun starts the ranks, not mpirun.
+    pub srun: Option<Srun>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Srun {
+    pub mpi: Option<String>,
+    pub args: Vec<String>,
 }
 
 #[derive(Debug, Clone)]

@@ -45,22 +45,24 @@ export class Import {
     document.body.append(this.dialog);
   }
 
-  /** Learns what can be imported. */
-  async teach() {
+  /** Learns what can be imported, the first time somebody wants to know. */
+  private async teach() {
+    if (this.systems.length) return;
     const all = JSON.parse(await this.core().ask("systems")) as System[];
     this.systems.replaceChildren(h("option", { value: "" }, "not known yet"), ...all.map(({ name, about }) => h("option", { value: name, title: about }, name)));
     this.chosen(false);
   }
 
   /** Opens, with a text that was pasted elsewhere. */
-  open(text = "", system = "") {
+  async open(text = "", system = "") {
+    this.dialog.showModal();
+    this.old.focus();
+    await this.teach();
     this.byHand = !!system;
-    this.old.value = text;
+    if (text) this.old.value = text;
     this.systems.value = system;
     this.said.replaceChildren();
     this.chosen(this.byHand);
-    this.dialog.showModal();
-    this.old.focus();
     if (text && system) void this.run();
   }
 

@@ -200,7 +200,7 @@ function problems({ problems: list, more }: Preview) {
 async function offer(text: string) {
   const system = await core.ask("guess", text);
   if (!system || text !== editor.text) return;
-  const button = h("button", { type: "button", class: "fix", onclick: () => over.open(text, system) }, "Import it");
+  const button = h("button", { type: "button", class: "fix", onclick: () => void over.open(text, system) }, "Import it");
   byId("problems").prepend(h("div", { class: "problem" }, h("p", {}, ...words(`This looks like a file of \`${system}\`.`)), button));
 }
 
@@ -276,7 +276,7 @@ function wire() {
     select.value = "";
     editor.view.focus();
   });
-  byId("import-open").addEventListener("click", () => over.open());
+  byId("import-open").addEventListener("click", () => void over.open());
   byId("share").addEventListener("click", async () => status(await apply.share()));
   addEventListener("hashchange", () => {
     const text = shared();
@@ -328,7 +328,6 @@ async function start() {
     const [schema, known] = await Promise.all([fetch(fields).then((response) => response.json()), core.ask("codes")]);
     editor.teach(new Fields(schema as Schema));
     codes = JSON.parse(known) as Codes;
-    await over.teach();
     document.documentElement.dataset.ready = "";
   } catch (error) {
     broken("The preview could not start: ", (error as Error).message, ". `khorovod plan job.yaml` shows the same in a terminal.");

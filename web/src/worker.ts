@@ -1,21 +1,31 @@
 // The core in a thread of its own, so that no text, however long, holds up typing.
-import { changes, codes, come_over, guess, initSync, preview, render, systems } from "../pkg/khorovod_web.js";
+import { changes, codes, initSync, preview, render } from "../pkg/khorovod_web.js";
+import importers from "../pkg/khorovod_web_import_bg.wasm?url";
 
-const calls = { changes, codes, come_over, guess, preview, render, systems };
-export type Call = keyof typeof calls;
+const calls = { changes, codes, preview, render };
+/** What is loaded when somebody comes from another system. */
+const over = async () => {
+  const module = await import("../pkg/khorovod_web_import.js");
+  await module.default({ module_or_path: importers });
+  return module;
+};
+let loaded: ReturnType<typeof over> | undefined;
+export type Call = keyof typeof calls | "come_over" | "guess" | "systems";
 export type Ask = { id: number; call: Call; args: unknown[] };
 export type Answer = { id: number; result?: string; error?: string; memory: number };
 
 let memory: WebAssembly.Memory;
 
-self.onmessage = ({ data }: MessageEvent<WebAssembly.Module | Ask>) => {
+self.onmessage = async ({ data }: MessageEvent<WebAssembly.Module | Ask>) => {
   if (data instanceof WebAssembly.Module) {
     memory = initSync({ module: data }).memory;
     return;
   }
   const answer: Answer = { id: data.id, memory: 0 };
   try {
-    answer.result = (calls[data.call] as (...args: unknown[]) => string)(...data.args);
+    const { call } = data;
+    const known = call in calls ? calls : await (loaded ??= over());
+    answer.result = (known as unknown as Record<Call, (...args: unknown[]) => string>)[call](...data.args);
   } catch (error) {
     answer.error = String(error);
   }

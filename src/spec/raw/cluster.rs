@@ -227,15 +227,43 @@ shape! {
     /// What only a Slurm cluster needs to know.
     Slurm {
         /// The partition.
-        "partition" partition: Word, example "ml";
-        /// The time limit.
+        "partition" partition: Directive, example "ml";
+        /// The time limit. Default: `lifecycle.deadline` and a minute, else the partition's own.
         "time" time: Period, example "8h";
         /// Environment modules to load, in order.
-        "modules" modules: Vec<At<Word>>, example json!(["OpenMPI/4.1.4", "Python/3.10"]);
+        "modules" modules: Vec<At<Module>>, example json!(["OpenMPI/4.1.4", "Python/3.10"]);
         /// The account to charge.
-        "account" account: Word, example "p_vision";
+        "account" account: Directive, example "p_vision";
         /// The quality of service.
-        "qos" qos: Word, example "high";
+        "qos" qos: Directive, example "high";
+        /// Features that the nodes must have.
+        "constraint" constraint: Directive, example "a100&ib";
+        /// The nodes to run on.
+        "nodelist" nodelist: Directive, example "gpu[01-04]";
+        /// Nodes not to run on.
+        "exclude" exclude: Directive, example "gpu07";
+        /// A reservation.
+        "reservation" reservation: Directive, example "course";
+        /// What counts GPUs there, as `--gres` calls it before the number.
+        "gres" gres: Gres, default "gpu", example "gpu:a100";
+        /// More options of sbatch.
+        "args" args: Vec<At<SbatchOption>>, example json!(["--mail-type=END", "--exclusive"]);
+        /// Bash that prepares the environment, after the modules and before the ranks start.
+        "setup" setup: Word, example "source ~/venv/bin/activate";
+        /// Words put before each rank's command, such as a container's.
+        "wrap" wrap: Vec<At<Word>>, example json!(["apptainer", "exec", "--nv", "mnist.sif"]);
+        /// Start the ranks by srun, where `launcher.kind` is mpirun and the MPI was built for it. Default: by mpirun.
+        "srun" srun: Srun, example json!({"mpi": "pmix"});
+    }
+}
+
+shape! {
+    /// How srun starts the ranks.
+    Srun {
+        /// How MPI meets: one that `srun --mpi=list` shows. Default: the cluster's own.
+        "mpi" mpi: Directive, example "pmix";
+        /// More options of srun.
+        "args" args: Vec<At<Word>>, example json!(["--cpu-bind=cores"]);
     }
 }
 

@@ -334,7 +334,6 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
             "collective.infiniband",
             "GPUs: it is a setting of NCCL",
         ),
-        field(key(case.body.slurm.as_ref()), false, "slurm", "a target for Slurm, which khorovod does not have yet"),
     ];
     for (span, what, needs) in unused.into_iter().flatten() {
         let problem = Problem::new(&NO_EFFECT, span, format!("`{what}` has no effect without {needs}"));

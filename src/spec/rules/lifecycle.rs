@@ -41,6 +41,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let (Some(deadline), Some(at)) = (spec.lifecycle.deadline, lifecycle.and_then(|at| at.deadline.as_ref()))
         && deadline <= spec.launcher.wait_timeout
         && spec.launcher.kind != LauncherKind::Torchrun
+        && spec.target != Target::Slurm
     {
         let message =
             format!("the deadline ({deadline} s) ends before the wait for workers ({} s)", spec.launcher.wait_timeout);

@@ -21,9 +21,7 @@ type Refusal = (Option<Span>, String, &'static str);
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let refusals = match case.spec.target {
         Target::Plain => return,
-        Target::Slurm => {
-            vec![(Some(case.top), "`--target slurm` is not there yet".to_owned(), "leave `--target` out")]
-        }
+        Target::Slurm => return super::slurm::check(case, problems),
         Target::MpiJob => mpi_job(case),
         Target::JobSet => job_set(case),
         Target::TrainJob => train_job(case),

@@ -4,7 +4,6 @@
 
 mod offsets;
 
-use khorovod::import::{self, System};
 use khorovod::problem::{Problem, Problems, Severity};
 use khorovod::{Document, Inputs, Keys, Origin, Preview, Text};
 use serde_json::{Map, Value, json};
@@ -58,45 +57,6 @@ pub fn render(spec: String, seed: &[u8]) -> String {
 pub fn changes(old: String, new: String) -> String {
     let found = khorovod::changes(&text(old), &text(new), &inputs(Keys::Masked));
     json!(found.unwrap_or_default()).to_string()
-}
-
-/// The system whose file a text looks like, by its name; empty where it looks like none.
-#[wasm_bindgen]
-pub fn guess(old: String) -> String {
-    import::guess(&old).map_or("", System::name).to_owned()
-}
-
-/// Every system to come from: its name and what its files are.
-#[wasm_bindgen]
-pub fn systems() -> String {
-    let all = System::ALL.iter().map(|system| json!({ "name": system.name(), "about": system.about() }));
-    Value::Array(all.collect()).to_string()
-}
-
-/// Another system's file as a `job` with its `secrets` and what became of its `fields`; or `problems`. Options that are
-/// empty are not given.
-#[wasm_bindgen]
-pub fn come_over(old: String, system: &str, name: String, image: String, command: String) -> String {
-    let Some(system) = System::ALL.iter().find(|known| known.name() == system) else { return json!({}).to_string() };
-    let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    let options = import::Options {
-        name: given(name),
-        image: given(image),
-        command: given(command),
-        ..import::Options::default()
-    };
-    let old = Text { name: "the old file".to_owned(), text: old };
-    match import::import(*system, &[old], &options) {
-        Ok(imported) => json!({ "job": imported.job, "secrets": imported.secrets, "fields": imported.fields }),
-        Err(found) => {
-            let problems = found.list.iter().take(PROBLEMS).map(|problem| {
-                let place = problem.labels.first().map(|label| found.sources.position(label.span).line);
-                json!({ "line": place, "message": problem.message, "hint": problem.hint })
-            });
-            json!({ "problems": problems.collect::<Vec<_>>() })
-        }
-    }
-    .to_string()
 }
 
 /// What each problem code means, in Markdown.
@@ -219,19 +179,6 @@ mod tests {
         assert_eq!(kinds(render(JOB.to_owned(), &[])), 0);
         assert_eq!(kinds(render(JOB.to_owned(), &[7; 32])), 1);
         assert!(parsed(JOB)["text"].as_str().unwrap().contains("bWFza2Vk"));
-    }
-
-    #[test]
-    fn old_files_come_over() {
-        let old = "worker: {number: 3}\nmaster: {args: ['mpirun -np 4 python train.py']}\n";
-        assert_eq!(guess(old.to_owned()), "stable-horovod");
-        let over =
-            |old: &str, system| come_over(old.to_owned(), system, "mnist".to_owned(), String::new(), String::new());
-        let found: Value = serde_json::from_str(&over(old, "stable-horovod")).unwrap();
-        assert!(parsed(found["job"].as_str().unwrap())["text"].is_string());
-        assert_eq!(found["fields"][0]["verdict"], "changed");
-        let found: Value = serde_json::from_str(&over(old, "ffdl")).unwrap();
-        assert_eq!(found["problems"][0]["hint"], "try `khorovod import stable-horovod`");
     }
 
     #[test]

@@ -1,0 +1,526 @@
+//! What a line of a batch script is for.
+
+use std::ops::Range;
+
+use serde_json::Value as Json;
+
+use super::options;
+use crate::import::command::{self, Line};
+use crate::import::options as launchers;
+use crate::import::words::{Word, words};
+use crate::spec::looks_secret;
+
+pub use crate::runtime::words::word as quoted;
+
+/// What a line is for.
+#[derive(Debug, PartialEq)]
+pub enum Kind {
+    /// `module load` and its names; none: another command of module, whose place in the order matters.
+    Module(Option<Vec<String>>),
+    /// Variables and their values; none where a shell makes the value.
+    Assign(Vec<(String, Option<String>)>),
+    /// `cd` to a folder.
+    Folder(String),
+    /// `cd` to where sbatch was called.
+    Start,
+    /// It builds or installs something.
+    Installs,
+    /// It only shows something, or ends the script.
+    Shows,
+    /// Python without a program.
+    Python,
+    /// Options of an srun or salloc that opens a shell.
+    Options(Vec<String>),
+    /// It starts ranks.
+    Launch(Box<Srun>),
+    /// A program by itself.
+    Program,
+    Other,
+}
+
+/// A line that starts ranks.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Srun {
+    /// The launcher's line, or the program's where srun starts that.
+    pub line: String,
+    /// Whether srun starts it, and with which options.
+    pub srun: bool,
+    pub options: Vec<String>,
+    /// A program by itself, once on the first node.
+    pub alone: bool,
+    /// Variables before it.
+    pub env: Vec<(String, String)>,
+    /// Where its output went.
+    pub lost: Option<String>,
+    /// Known without reading the line.
+    pub program: Option<Json>,
+}
+
+const SHOWS: &[&str] = &[
+    "echo",
+    "printf",
+    "date",
+    "hostname",
+    "nvidia-smi",
+    "rocm-smi",
+    "env",
+    "printenv",
+    "which",
+    "pwd",
+    "squeue",
+    "sinfo",
+    "scontrol",
+    "whoami",
+    "uname",
+    "lscpu",
+    "free",
+    "wait",
+    "exit",
+    "set",
+    "true",
+    "ls",
+    "id",
+    "type",
+];
+const INSTALLS: &[&str] =
+    &["pip", "pip3", "virtualenv", "git", "wget", "curl", "make", "cmake", "apt", "apt-get", "yum", "dnf"];
+
+/// What a line is for; comments and variables are dealt with before.
+pub fn kind(text: &str) -> Kind {
+    let text = text.trim();
+    let text = text.strip_prefix("$ ").unwrap_or(text);
+    let Some(all) = words(text) else {
+        let launches =
+            text.contains("$(") && words(&marked(text)).is_some_and(|words| launchers::launcher(&words).is_some());
+        return match launches {
+            true => Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() })),
+            false => without_output(text),
+        };
+    };
+    let before = all.iter().take_while(|word| pair(word).is_some()).count();
+    let (assigned, rest) = all.split_at(before);
+    let Some(first) = rest.first() else {
+        return Kind::Assign(assigned.iter().filter_map(pair).collect());
+    };
+    let name = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
+    let program = name(0).rsplit('/').next().unwrap_or_default();
+    match (program, name(1)) {
+        ("export", _) => Kind::Assign(rest[1..].iter().filter_map(pair).collect()),
+        ("module" | "ml", _) => module(rest),
+        ("cd", folder) if rest.len() == 2 => match folder {
+            "$SLURM_SUBMIT_DIR" | "${SLURM_SUBMIT_DIR}" => Kind::Start,
+            folder if !rest[1].expands && is_folder(folder) => Kind::Folder(folder.to_owned()),
+            _ => Kind::Other,
+        },
+        ("time" | "exec" | "nohup", _) if rest.len() > 1 => kind(&text[rest[1].place.start..]),
+        ("srun" | "salloc", _) => srun(text, assigned, rest),
+        _ if launchers::launcher(rest).is_some() => {
+            Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() }))
+        }
+        (python, "") if python.starts_with("python") => Kind::Python,
+        (python, "setup.py") if python.starts_with("python") => Kind::Installs,
+        (python, "-m") if python.starts_with("python") && ["pip", "venv", "virtualenv"].contains(&name(2)) => {
+            Kind::Installs
+        }
+        ("conda" | "mamba" | "micromamba", "create" | "install" | "update" | "env") => Kind::Installs,
+        (name, _) if INSTALLS.contains(&name) => Kind::Installs,
+        (name, _) if SHOWS.contains(&name) => Kind::Shows,
+        (name, _) if name.starts_with("python") || ["bash", "sh", "julia", "Rscript"].contains(&name) => Kind::Program,
+        _ if first.text.starts_with("./") => Kind::Program,
+        _ => Kind::Other,
+    }
+}
+
+/// A line that is more than a simple command: one whose output goes somewhere, or a value that a shell makes.
+fn without_output(text: &str) -> Kind {
+    let bare = text.strip_prefix("export ").unwrap_or(text).trim_start();
+    if let Some((name, _)) = bare.split_once('=').filter(|(name, _)| is_name(name)) {
+        return Kind::Assign(vec![(name.to_owned(), None)]);
+    }
+    let Some(at) = outside(text).find(|(_, c)| ['|', '>', '&'].contains(c)).map(|(at, _)| at) else {
+        return Kind::Other;
+    };
+    // `2>` begins with the number.
+    let start = if text[..at].ends_with([' ', '\t']) { at } else { text[..at].trim_end_matches(['1', '2']).len() };
+    let tail = &text[start..];
+    let mut pipes = tail.split('|');
+    let harmless = !tail.contains("&&")
+        && !tail.contains("||")
+        && !tail.contains([';', '\n', '`', '(', ')'])
+        && pipes.next().is_some()
+        && pipes.all(|pipe| pipe.split_whitespace().next() == Some("tee"));
+    match kind(&text[..start]) {
+        Kind::Launch(launch) if harmless => Kind::Launch(Box::new(Srun { lost: Some(tail.to_owned()), ..*launch })),
+        Kind::Launch(launch) => Kind::Launch(Box::new(Srun { line: text.to_owned(), srun: false, ..*launch })),
+        Kind::Program => Kind::Launch(Box::new(Srun { line: text.to_owned(), alone: true, ..Srun::default() })),
+        Kind::Shows => Kind::Shows,
+        _ => Kind::Other,
+    }
+}
+
+/// Characters that stand in no quotes and behind no backslash.
+fn outside(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let (mut quote, mut escaped) = (None, false);
+    text.char_indices().filter(move |(_, c)| {
+        match (*c, quote) {
+            _ if escaped => {
+                escaped = false;
+                return false;
+            }
+            ('\\', None | Some('"')) => escaped = true,
+            ('\'' | '"', None) => quote = Some(*c),
+            (c, Some(open)) if c == open => quote = None,
+            _ => {}
+        }
+        quote.is_none() && !escaped
+    })
+}
+
+/// A line without the comment at its end.
+pub fn without_comment(text: &str) -> &str {
+    let starts = |at: usize| text[..at].ends_with(char::is_whitespace) || at == 0;
+    let end = outside(text).find(|(at, c)| *c == '#' && starts(*at)).map_or(text.len(), |(at, _)| at);
+    // Where lines go on, it is within the text.
+    if text[end..].contains('\n') { text } else { text[..end].trim_end() }
+}
+
+/// `NAME=value`; without a value where a shell makes it.
+fn pair(word: &Word) -> Option<(String, Option<String>)> {
+    let (name, value) = word.text.split_once('=').filter(|(name, _)| is_name(name))?;
+    Some((name.to_owned(), (!word.expands).then(|| value.to_owned())))
+}
+
+pub fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Whether a path may be the folder of a job.
+pub fn is_folder(path: &str) -> bool {
+    path.starts_with('/')
+        && !path.contains("//")
+        && !path.split('/').any(|part| part == "..")
+        && !path.contains([':', '$', '*', '~', '%'])
+        && !path.chars().any(|c| c.is_ascii_control())
+}
+
+fn module(words: &[Word]) -> Kind {
+    let rest: Vec<&str> = words[1..].iter().map(|word| word.text.as_str()).collect();
+    let names = match rest.as_slice() {
+        ["load" | "add", names @ ..] => names,
+        ["list" | "avail" | "av" | "spider" | "show" | "display" | "whatis" | "help" | "keyword" | "overview", ..]
+        | [] => return Kind::Shows,
+        [first, ..]
+            if words[0].text == "ml"
+                && !["purge", "swap", "switch", "unload", "rm", "use", "unuse", "restore", "save"].contains(first) =>
+        {
+            &rest
+        }
+        _ => return Kind::Module(None),
+    };
+    let plain = |name: &&str| {
+        !name.is_empty()
+            && !name.starts_with('-')
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./+@:~=,%".contains(&b))
+    };
+    let fits = !names.is_empty() && names.iter().all(plain) && !words.iter().any(|word| word.expands);
+    Kind::Module(fits.then(|| names.iter().map(|name| (*name).to_owned()).collect()))
+}
+
+/// srun: its options, and what it starts.
+fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
+    let whole = || Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() }));
+    let plain: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+    let mut at = 1;
+    while at < words.len() && plain[at].starts_with('-') && plain[at] != "--" {
+        let Ok((_, count)) = options::read(&plain[at..]) else { break };
+        if words[at..at + count].iter().any(|word| word.expands) {
+            return whole();
+        }
+        at += count;
+    }
+    let options = plain[1..at].to_vec();
+    let terminal = options.iter().any(|option| option.starts_with("--pty"));
+    let at = at + usize::from(plain.get(at).is_some_and(|word| word == "--"));
+    let Some(first) = words.get(at).filter(|_| !terminal && words[0].text != "salloc") else {
+        return Kind::Options(options);
+    };
+    let env: Option<Vec<_>> = assigned.iter().filter_map(pair).map(|(name, value)| Some((name, value?))).collect();
+    match env {
+        Some(env) => Kind::Launch(Box::new(Srun {
+            line: text[first.place.start..].to_owned(),
+            srun: true,
+            options,
+            env,
+            ..Srun::default()
+        })),
+        None => whole(),
+    }
+}
+
+/// Whether a text calls something that starts ranks, or a program.
+pub fn starts_ranks(text: &str) -> bool {
+    text.split(['\n', ';', '&', '|']).any(|command| {
+        let command = command.trim();
+        let command = ["do ", "then ", "else ", "time ", "exec "]
+            .iter()
+            .fold(command, |text, word| text.strip_prefix(word).unwrap_or(text).trim());
+        match words(command) {
+            Some(_) => matches!(kind(command), Kind::Launch(_) | Kind::Program),
+            None => ["srun ", "mpirun ", "mpiexec ", "horovodrun ", "torchrun ", "deepspeed ", "python"]
+                .iter()
+                .any(|name| command.starts_with(name)),
+        }
+    })
+}
+
+/// Whether a line speaks of Slurm.
+pub fn of_slurm(line: &str) -> bool {
+    let first = line.trim_start().trim_start_matches("$ ").split_whitespace().next().unwrap_or_default();
+    ["srun", "sbatch", "salloc"].contains(&first) || line.contains("SLURM_")
+}
+
+/// Where a place to be filled in stands: `<location>`.
+pub fn placeholder(line: &str) -> Option<Range<usize>> {
+    for (start, c) in outside(without_comment(line)) {
+        if c != '<' || line[..start].ends_with('<') {
+            continue;
+        }
+        let Some(length) = line[start + 1..].find('>') else { return None };
+        let name = &line[start + 1..start + 1 + length];
+        let inner = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
+        if name.len() > 1
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(inner)
+            && !name.ends_with(' ')
+        {
+            return Some(start..start + length + 2);
+        }
+    }
+    None
+}
+
+/// A text with the values of variables in their places, where those need no quotes.
+pub fn fill(text: &str, variables: &[(String, String)]) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let (mut rest, mut single) = (text, false);
+    while let Some(c) = rest.chars().next() {
+        match c {
+            '\'' => single = !single,
+            '\\' if !single => {
+                let end = rest.chars().nth(1).map_or(1, |next| 1 + next.len_utf8());
+                filled.push_str(&rest[..end]);
+                rest = &rest[end..];
+                continue;
+            }
+            '$' if !single => {
+                if let Some((value, length)) = variable(rest, variables) {
+                    filled.push_str(value);
+                    rest = &rest[length..];
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        filled.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    filled
+}
+
+/// The value of the variable that a text begins with, and how long its name is there.
+fn variable<'v>(text: &str, variables: &'v [(String, String)]) -> Option<(&'v str, usize)> {
+    let (name, length) = match text[1..].strip_prefix('{') {
+        Some(inner) => (inner.split_once('}')?.0, 3),
+        None => {
+            let end =
+                text[1..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(text.len(), |end| end + 1);
+            (&text[1..end], 1)
+        }
+    };
+    let value = &variables.iter().find(|(known, _)| known == name)?.1;
+    let bare = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
+    (!value.is_empty() && value.chars().all(bare)).then_some((value.as_str(), name.len() + length))
+}
+
+/// What stands in for a value that only the job can know.
+const UNKNOWN: &str = "…";
+
+/// A line with what a shell would put in replaced by a word that says so.
+fn marked(text: &str) -> String {
+    let (mut marked, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find('$') {
+        marked.push_str(&rest[..at]);
+        let behind = &rest[at + 1..];
+        let length = match behind.chars().next() {
+            Some('(') => balanced(behind),
+            Some('{') => behind.find('}').map(|end| end + 1),
+            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
+                Some(behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(behind.len()))
+            }
+            _ => None,
+        };
+        match length {
+            Some(_) => marked.push_str(UNKNOWN),
+            None => marked.push('$'),
+        }
+        rest = &behind[length.unwrap_or(0)..];
+    }
+    marked + rest
+}
+
+/// How long the parentheses are that a text begins with.
+fn balanced(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// A launch line taken apart. What a shell would put into options that khorovod sets itself is no matter.
+pub fn launch(line: &str) -> (String, Line) {
+    let why = match command::read(line) {
+        Line::Script(why) => why,
+        read => return (line.to_owned(), read),
+    };
+    let other = marked(line);
+    match command::read(&other) {
+        Line::Launch(launch) => {
+            let texts = launch.args.iter().chain(launch.env.iter().map(|(_, value)| value)).map(String::as_str);
+            let fields = launch.fields.iter().map(|(_, value)| value.to_string()).chain([launch.program.to_string()]);
+            let matters = texts.map(str::to_owned).chain(fields).any(|text| text.contains(UNKNOWN));
+            if matters { (line.to_owned(), Line::Script(why)) } else { (other, Line::Launch(launch)) }
+        }
+        Line::Script(_) => (line.to_owned(), Line::Script(why)),
+    }
+}
+
+/// Whether a line begins with a launcher.
+pub fn launches(line: &str) -> bool {
+    words(&marked(line)).is_none_or(|words| launchers::launcher(&words).is_some())
+}
+
+/// A text without the values of what looks like secrets in it.
+pub fn masked(text: &str) -> String {
+    let mut masked = text.to_owned();
+    for word in text.split_whitespace() {
+        if let Some((name, value)) = word.split_once('=').filter(|(name, _)| is_name(name))
+            && looks_secret(name, value.trim_matches(['"', '\'']))
+        {
+            masked = masked.replace(word, &format!("{name}=…"));
+        }
+    }
+    masked
+}
+
+/// A container's words before a program, and the image they name.
+type Wrap = (Vec<String>, Option<String>);
+
+/// A line without the container's words before its program.
+pub fn unwrapped(line: &str) -> (Option<Wrap>, &str) {
+    const VALUED: &[&str] = &[
+        "-B",
+        "--bind",
+        "--env",
+        "--env-file",
+        "-H",
+        "--home",
+        "--pwd",
+        "--overlay",
+        "--mount",
+        "-W",
+        "--workdir",
+        "-S",
+        "--scratch",
+        "--security",
+    ];
+    let Some(words) = words(line) else { return (None, line) };
+    let text = |at: usize| words.get(at).map(|word| word.text.as_str());
+    if !matches!((text(0), text(1)), (Some("apptainer" | "singularity"), Some("exec"))) {
+        return (None, line);
+    }
+    let mut at = 2;
+    while let Some(word) = text(at).filter(|word| word.starts_with('-')) {
+        at += if VALUED.contains(&word) { 2 } else { 1 };
+    }
+    let Some(program) = words.get(at + 1).filter(|_| !words[..=at].iter().any(|word| word.expands)) else {
+        return (None, line);
+    };
+    let wrap = words[..=at].iter().map(|word| word.text.clone()).collect();
+    let image = words[at].text.strip_prefix("docker://").map(str::to_owned);
+    (Some((wrap, image)), &line[program.place.start..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_what_they_are_for() {
+        let text = |text: &str| text.to_owned();
+        assert_eq!(kind("module load A/1 B"), Kind::Module(Some(vec![text("A/1"), text("B")])));
+        assert_eq!(kind("ml A"), Kind::Module(Some(vec![text("A")])));
+        assert_eq!(kind("ml av Horovod"), Kind::Shows);
+        assert_eq!(kind("module purge"), Kind::Module(None));
+        assert_eq!(
+            kind("export A=1 B='x y'"),
+            Kind::Assign(vec![(text("A"), Some(text("1"))), (text("B"), Some(text("x y")))])
+        );
+        assert_eq!(kind("export A=$(hostname)"), Kind::Assign(vec![(text("A"), None)]));
+        assert_eq!(kind("PATH=/x:$PATH"), Kind::Assign(vec![(text("PATH"), None)]));
+        assert_eq!(kind("cd $SLURM_SUBMIT_DIR"), Kind::Start);
+        assert_eq!(kind("cd /work/x"), Kind::Folder(text("/work/x")));
+        assert_eq!(kind("cd ../x"), Kind::Other);
+        assert_eq!(kind("HOROVOD_WITH_PYTORCH=1 pip install horovod"), Kind::Installs);
+        assert_eq!(kind("conda activate x"), Kind::Other);
+        assert_eq!(kind("python"), Kind::Python);
+        assert_eq!(kind("python train.py"), Kind::Program);
+        assert_eq!(kind("srun -N1 --pty bash"), Kind::Options(vec![text("-N1"), text("--pty")]));
+        let launch = |line: &str| match kind(line) {
+            Kind::Launch(launch) => *launch,
+            other => panic!("{line}: {other:?}"),
+        };
+        let found = launch("A=1 srun -n 4 --mpi=pmix python a.py -n 2");
+        assert_eq!((found.line.as_str(), found.options.len(), found.srun), ("python a.py -n 2", 3, true));
+        let found = launch("mpirun -np 4 ./a > log.txt 2>&1");
+        assert_eq!((found.line.trim_end(), found.lost.as_deref()), ("mpirun -np 4 ./a", Some("> log.txt 2>&1")));
+        assert_eq!(launch("srun ./a | tee log").line.trim_end(), "./a");
+        assert_eq!(launch("time srun ./a").line, "./a");
+        assert!(!launch("srun ./a && ./b").srun);
+    }
+
+    #[test]
+    fn variables_and_comments() {
+        let variables = [("N", "4"), ("S", "a b")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(fill("-np $N ${N}x '$N' \\$N $NN $S \"$N\"", &variables), "-np 4 4x '$N' \\$N $NN $S \"4\"");
+        assert_eq!(without_comment("a 'b # c' d#e # f"), "a 'b # c' d#e");
+        assert_eq!(placeholder("source <your venv>/bin/activate"), Some(7..18));
+        assert_eq!(placeholder("a <in >out"), None);
+        assert_eq!(placeholder("echo '<b>'"), None);
+        assert_eq!(placeholder("cat <<E >f"), None);
+    }
+
+    #[test]
+    fn a_containers_words_come_off() {
+        let (wrap, program) = unwrapped("apptainer exec --nv -B /a:/b docker://acme/x:1 python t.py --out \"$USER\"");
+        assert_eq!(wrap.unwrap().1.as_deref(), Some("acme/x:1"));
+        assert_eq!(program, "python t.py --out \"$USER\"");
+        assert_eq!(unwrapped("apptainer exec x.sif"), (None, "apptainer exec x.sif"));
+    }
+
+    #[test]
+    fn what_a_shell_puts_into_our_own_options_is_no_matter() {
+        let kind = |line: &str| match launch(line).1 {
+            Line::Launch(launch) => launch.kind,
+            Line::Script(_) => "",
+        };
+        assert_eq!(kind("torchrun --nnodes 2 --rdzv_endpoint=$head:29500 train.py"), "torchrun");
+        assert_eq!(kind("horovodrun -np 4 -H $(scontrol show hostnames | paste -sd,) python a.py"), "horovodrun");
+        assert_eq!(kind("torchrun --nproc_per_node=$N train.py"), "");
+        assert_eq!(masked("HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz012345 srun ./a"), "HF_TOKEN=… srun ./a");
+    }
+}

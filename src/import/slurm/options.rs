@@ -1,0 +1,319 @@
+//! Options of sbatch and srun: their names, whether a value follows, and what they mean here.
+
+/// What an option means in a spec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    Nodes,
+    Tasks,
+    TasksPerNode,
+    CpusPerTask,
+    Mem,
+    MemPerCpu,
+    MemPerGpu,
+    Tmp,
+    Gres,
+    Gpus,
+    GpusPerNode,
+    GpusPerTask,
+    Time,
+    Name,
+    Folder,
+    Export,
+    Requeue(bool),
+    Hold,
+    /// The command itself.
+    Wrap,
+    /// `srun --mpi`.
+    Mpi,
+    /// An image of a container runtime.
+    Image,
+    /// A field of `spec.slurm`.
+    Field(&'static str),
+    /// It stays an option of sbatch, or of srun; what there is to say of it on Kubernetes.
+    Stays(&'static str),
+    /// It needs nothing here, and why.
+    Needless(&'static str),
+    /// It has no place here: why, and what to do.
+    Lost(&'static str),
+    /// A terminal for a person.
+    Interactive,
+}
+
+use Meaning::{
+    CpusPerTask, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image, Interactive, Lost, Mem,
+    MemPerCpu, MemPerGpu, Mpi, Name, Needless, Nodes, Requeue, Stays, Tasks, TasksPerNode, Time, Tmp, Wrap,
+};
+
+/// Long names, the short one, whether a value follows, the meaning.
+type Known = (&'static [&'static str], Option<char>, Value, Meaning);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    None,
+    Needed,
+    /// Only behind `=`.
+    Inline,
+}
+
+const LOGS: &str = "on Kubernetes `kubectl logs` has it";
+const MAIL: &str = "nothing mails on Kubernetes";
+const BINDING: &str = "on Kubernetes nothing binds ranks to cores";
+const STEP: &str = "a step of its own has no place in the spec: the ranks take all of the job";
+
+const OPTIONS: &[Known] = &[
+    (&["nodes"], Some('N'), Value::Needed, Nodes),
+    (&["ntasks"], Some('n'), Value::Needed, Tasks),
+    (&["ntasks-per-node", "tasks-per-node"], None, Value::Needed, TasksPerNode),
+    (&["cpus-per-task"], Some('c'), Value::Needed, CpusPerTask),
+    (&["mem"], None, Value::Needed, Mem),
+    (&["mem-per-cpu"], None, Value::Needed, MemPerCpu),
+    (&["mem-per-gpu"], None, Value::Needed, MemPerGpu),
+    (&["tmp"], None, Value::Needed, Tmp),
+    (&["gres"], None, Value::Needed, Gres),
+    (&["gpus"], Some('G'), Value::Needed, Gpus),
+    (&["gpus-per-node"], None, Value::Needed, GpusPerNode),
+    (&["gpus-per-task"], None, Value::Needed, GpusPerTask),
+    (&["time"], Some('t'), Value::Needed, Time),
+    (&["job-name"], Some('J'), Value::Needed, Name),
+    (&["chdir", "workdir"], Some('D'), Value::Needed, Folder),
+    (&["export"], None, Value::Needed, Export),
+    (&["requeue"], None, Value::None, Requeue(true)),
+    (&["no-requeue"], None, Value::None, Requeue(false)),
+    (&["hold"], Some('H'), Value::None, Hold),
+    (&["wrap"], None, Value::Needed, Wrap),
+    (&["mpi"], None, Value::Needed, Mpi),
+    (&["container-image"], None, Value::Needed, Image),
+    (&["partition"], Some('p'), Value::Needed, Field("partition")),
+    (&["account"], Some('A'), Value::Needed, Field("account")),
+    (&["qos"], Some('q'), Value::Needed, Field("qos")),
+    (&["constraint"], Some('C'), Value::Needed, Field("constraint")),
+    (&["nodelist"], Some('w'), Value::Needed, Field("nodelist")),
+    (&["exclude"], Some('x'), Value::Needed, Field("exclude")),
+    (&["reservation"], None, Value::Needed, Field("reservation")),
+    (&["output"], Some('o'), Value::Needed, Stays(LOGS)),
+    (&["error"], Some('e'), Value::Needed, Stays(LOGS)),
+    (&["open-mode"], None, Value::Needed, Stays(LOGS)),
+    (&["mail-type", "mail-user"], None, Value::Needed, Stays(MAIL)),
+    (&["exclusive"], None, Value::Inline, Stays("on Kubernetes ask for all of a node's GPUs or CPUs")),
+    (
+        &["oversubscribe", "overcommit", "contiguous"],
+        None,
+        Value::None,
+        Stays("Kubernetes shares nodes by what pods ask for"),
+    ),
+    (&["comment", "wckey", "licenses", "begin", "deadline", "clusters", "priority"], None, Value::Needed, Stays("")),
+    (&["signal"], None, Value::Needed, Stays("on Kubernetes ranks get SIGTERM before they are ended")),
+    (
+        &[
+            "switches",
+            "network",
+            "prefer",
+            "burst-buffer",
+            "bb",
+            "bbf",
+            "core-spec",
+            "thread-spec",
+            "cluster-constraint",
+        ],
+        None,
+        Value::Needed,
+        Stays(""),
+    ),
+    (
+        &[
+            "hint",
+            "threads-per-core",
+            "sockets-per-node",
+            "cores-per-socket",
+            "ntasks-per-socket",
+            "ntasks-per-core",
+            "distribution",
+        ],
+        None,
+        Value::Needed,
+        Stays(BINDING),
+    ),
+    (
+        &["gpu-bind", "gpu-freq", "cpu-freq", "mem-bind", "gres-flags", "extra-node-info"],
+        None,
+        Value::Needed,
+        Stays(BINDING),
+    ),
+    (&["cpu-bind", "accel-bind"], None, Value::Needed, Stays(BINDING)),
+    (&["nice", "propagate", "get-user-env", "acctg-freq", "profile"], None, Value::Inline, Stays("")),
+    (&["reboot", "use-min-nodes", "spread-job", "no-kill", "kill-on-invalid-dep"], None, Value::Inline, Stays("")),
+    (
+        &["container-mounts", "container-workdir", "container-name", "container-env", "container"],
+        None,
+        Value::Needed,
+        Stays("on Kubernetes data comes by spec.storage"),
+    ),
+    (
+        &["container-mount-home", "no-container-mount-home", "container-writable", "container-remap-root"],
+        None,
+        Value::None,
+        Stays(""),
+    ),
+    (&["label"], Some('l'), Value::None, Needless("every line of a rank begins with its number")),
+    (&["kill-on-bad-exit"], Some('K'), Value::Inline, Needless("a rank that fails ends the attempt")),
+    (&["unbuffered"], Some('u'), Value::None, Needless("lines come as they are written")),
+    (&["wait"], Some('W'), Value::Needed, Needless("a rank that fails ends the attempt")),
+    (&["parsable", "quiet", "verbose", "ignore-pbs"], None, Value::Inline, Needless("it is about sbatch's own words")),
+    (&["input"], Some('i'), Value::Needed, Needless("ranks read nothing")),
+    (&["pty"], None, Value::Inline, Interactive),
+    (&["array"], Some('a'), Value::Needed, Lost("a job here is one training: render one for each value, with `--set`")),
+    (
+        &["dependency"],
+        Some('d'),
+        Value::Needed,
+        Lost("say it when you submit: `sbatch --dependency=…`; on Kubernetes a workflow tool orders jobs"),
+    ),
+    (&["gpus-per-socket"], None, Value::Needed, Lost("say how many a node has: `--gpus-per-node`")),
+    (
+        &["uid", "gid", "test-only", "jobid", "export-file", "het-group", "multi-prog"],
+        None,
+        Value::Inline,
+        Lost("it has no place in a job's description; give it to sbatch by hand"),
+    ),
+    (&["exact", "overlap", "whole", "mincpus", "relative"], None, Value::Inline, Lost(STEP)),
+];
+
+/// An option as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    /// Its long name.
+    pub name: String,
+    pub value: Option<String>,
+    pub meaning: Meaning,
+    /// As it stood: `-N 2`.
+    pub said: String,
+}
+
+/// One option and how many words it took; why not, else.
+pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
+    let word = words[0].as_str();
+    let Some(rest) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
+        return Err(format!("`{word}` is no option"));
+    };
+    if let Some(long) = rest.strip_prefix('-') {
+        let (name, inline) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+        let Some((names, _, takes, meaning)) = find(name) else {
+            return Ok((
+                vec![Given {
+                    name: name.to_owned(),
+                    value: inline.map(str::to_owned),
+                    meaning: Stays("khorovod does not know it"),
+                    said: word.to_owned(),
+                }],
+                1,
+            ));
+        };
+        let name = names.iter().find(|known| **known == name || known.starts_with(name)).unwrap_or(&names[0]);
+        return value(name, inline, *takes, *meaning, words);
+    }
+    // `-N2`, `-N 2`, or several that take none: `-lK`.
+    let mut given = Vec::new();
+    for (at, c) in rest.char_indices() {
+        let known = OPTIONS.iter().find(|(_, short, ..)| *short == Some(c));
+        let Some((names, _, takes, meaning)) = known else {
+            return match c {
+                'v' | 'Q' => Ok((
+                    vec![Given {
+                        name: "verbose".to_owned(),
+                        value: None,
+                        meaning: Needless("it is about sbatch's own words"),
+                        said: word.to_owned(),
+                    }],
+                    1,
+                )),
+                's' => Ok((
+                    vec![Given {
+                        name: "oversubscribe".to_owned(),
+                        value: None,
+                        meaning: Stays("Kubernetes shares nodes by what pods ask for"),
+                        said: word.to_owned(),
+                    }],
+                    1,
+                )),
+                'L' | 'M' | 'm' => {
+                    let name = match c {
+                        'L' => "licenses",
+                        'M' => "clusters",
+                        _ => "distribution",
+                    };
+                    let inline = Some(&rest[at + 1..]).filter(|rest| !rest.is_empty());
+                    value(name, inline, Value::Needed, Stays(""), words)
+                }
+                _ => Err(format!("`-{c}` is not known here, so neither is whether a value follows")),
+            };
+        };
+        let inline = Some(&rest[at + c.len_utf8()..]).filter(|rest| !rest.is_empty());
+        if *takes == Value::Needed {
+            let (mut more, count) = value(names[0], inline, *takes, *meaning, words)?;
+            given.append(&mut more);
+            return Ok((given, count));
+        }
+        given.push(Given { name: names[0].to_owned(), value: None, meaning: *meaning, said: format!("-{c}") });
+    }
+    Ok((given, 1))
+}
+
+/// By its name, or by the beginning of it, as long as that is one's alone.
+fn find(name: &str) -> Option<&'static Known> {
+    let exact = OPTIONS.iter().find(|(names, ..)| names.contains(&name));
+    exact.or_else(|| {
+        let mut near =
+            OPTIONS.iter().filter(|(names, ..)| name.len() > 2 && names.iter().any(|known| known.starts_with(name)));
+        near.next().filter(|_| near.next().is_none())
+    })
+}
+
+fn value(
+    name: &str,
+    inline: Option<&str>,
+    takes: Value,
+    meaning: Meaning,
+    words: &[String],
+) -> Result<(Vec<Given>, usize), String> {
+    let given = |value: Option<&str>, said: String| Given {
+        name: name.to_owned(),
+        value: value.map(str::to_owned),
+        meaning,
+        said,
+    };
+    match (inline, takes) {
+        (Some(_), _) | (None, Value::None | Value::Inline) => Ok((vec![given(inline, words[0].clone())], 1)),
+        (None, Value::Needed) => match words.get(1) {
+            Some(next) => Ok((vec![given(Some(next), format!("{} {next}", words[0]))], 2)),
+            None => Err(format!("`{}` lacks its value", words[0])),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(line: &str) -> (String, Option<String>, usize) {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let (given, count) = read(&words).unwrap();
+        (given[0].name.clone(), given[0].value.clone(), count)
+    }
+
+    #[test]
+    fn options_in_each_way_of_writing() {
+        let some = |text: &str| Some(text.to_owned());
+        for line in ["-N 2", "--nodes 2"] {
+            assert_eq!(one(line), ("nodes".to_owned(), some("2"), 2), "{line}");
+        }
+        for line in ["-N2", "--nodes=2"] {
+            assert_eq!(one(line), ("nodes".to_owned(), some("2"), 1), "{line}");
+        }
+        assert_eq!(one("--parti=ml"), ("partition".to_owned(), some("ml"), 1));
+        assert_eq!(one("--exclusive x"), ("exclusive".to_owned(), None, 1));
+        assert_eq!(one("--pty bash"), ("pty".to_owned(), None, 1));
+        assert_eq!(one("--brand-new=1"), ("brand-new".to_owned(), some("1"), 1));
+        assert!(read(&["-y".to_owned()]).is_err());
+        assert!(read(&["-N".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,335 @@
+# The cases. Sourced. Each begins in an empty folder of its own that all nodes share.
+# shellcheck shell=bash disable=SC2016,SC2034 # ranks expand; `failed` and `skipped` are read by run.sh
+
+# HOROVOD=debian has the cases of Horovod too, whose build takes minutes once.
+
+# The parts of tests/launchers/pins that cases use.
+parts=(openmpi4 mpich)
+
+fail() { failed+="; $*"; }
+
+# As who submits, with no environment but this.
+as_alice() { setpriv --reuid 4321 --regid 4321 --clear-groups --reset-env env HOME=/home/alice "${alice[@]}" "$@"; }
+alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
+
+# spec COMMAND [LINE...]: writes job.yaml, in which two nodes have two ranks each that run COMMAND under bash. LINEs are
+# more of the spec.
+spec() {
+    {
+        printf 'apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: mnist}\nspec:\n  image: image:1\n'
+        # shellcheck disable=SC2001 # of every line
+        echo '  command: |-' && sed 's/^/    /' <<<"$1"
+        [[ " ${*:2}" == *" workers:"* ]] || echo '  workers: {replicas: 2, slots: 2}'
+        (($# == 1)) || printf '  %s\n' "${@:2}"
+    } >job.yaml
+}
+
+# submit [OPTION...]: as `khorovod render --target slurm job.yaml | sbatch OPTION...`. Sets `job`.
+submit() {
+    "$KHOROVOD" render --target slurm job.yaml >job.sh 2>render.err || { fail "not rendered: $(<render.err)"; return 1; }
+    shellcheck job.sh >shellcheck.out || fail "shellcheck: $(<shellcheck.out)"
+    job=$(as_alice sbatch --parsable --output=job-%j.out "$@" <job.sh 2>&1) && [[ $job =~ ^[0-9]+$ ]] && return
+    fail "sbatch: $job"
+    return 1
+}
+
+# field NAME: of what Slurm says of the job.
+field() { scontrol show job "$job" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
+
+# wait_for TEXT [SECONDS]: until the job has said so.
+wait_for() {
+    local tries
+    for ((tries = 0; tries < ${2:-30} * 5; tries++)); do
+        grep -qF -- "$1" "job-$job.out" 2>/dev/null && return
+        sleep 0.2
+    done
+    fail "did not say in time: $1"
+    return 1
+}
+
+# expect CODE TEXT...: the job ends with that code, and has said that.
+expect() {
+    local tries text code
+    [[ -n $job ]] || return
+    for ((tries = 0; tries < 450; tries++)); do
+        [[ $(field JobState) =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL)$ ]] && break
+        sleep 0.2
+    done
+    scancel --quiet "$job"
+    code=$(field ExitCode)
+    [[ $code == "$1:0" ]] || fail "ended with ${code:-nothing} ($(field JobState)), not $1"
+    for text in "${@:2}"; do grep -qF -- "$text" "job-$job.out" || fail "did not say: $text"; done
+}
+
+# train COMMAND [LINE...]: renders, submits, runs.
+train() { spec "$@" && submit; }
+
+never_said() { ! grep -qF -- "$1" "job-$job.out" || fail "said: $1"; }
+
+mpi_sum='exec /srv/openmpi4/bin/python /srv/programs/mpi_sum.py'
+
+case_mpirun() {
+    local rank
+    train "$mpi_sum" 'env: {WANTED: "4"}'
+    expect 0 "openmpi 4.1.4 for 4 ranks on node[1-2]" "trained"
+    for rank in 0 1 2 3; do
+        expect 0 "[1,$rank]<stdout>:rank $rank of 4 on node$((rank / 2 + 1)): sum 6"
+    done
+}
+
+# What the header asks for is what Slurm gives.
+case_resources() {
+    train 'echo "$SLURM_JOB_PARTITION has $SLURM_GPUS_ON_NODE GPUs"' \
+        'workers: {replicas: 2, slots: 2, gpus: 2, cpu: 3500m, memory: 300Mi, ephemeralStorage: 10Mi}' \
+        'slurm: {partition: other, time: 10m, constraint: fast, nodelist: "node[1-2]", account: vision, args: ["--comment=it'"'"'s \"two\" # \\ words", --mail-type=NONE]}'
+    expect 0 "other has 2 GPUs"
+    local said want
+    said=$(scontrol show job "$job")
+    for want in "JobName=mnist" "NumNodes=2" "NumTasks=4" "CPUs/Task=2" "MinMemoryNode=300M" "MinTmpDiskNode=10M" "TimeLimit=00:10:00" \
+        "Partition=other" "Account=vision" "Features=fast" "ReqNodeList=node[1-2]" "TresPerNode=gres:gpu:2" "Requeue=1" "Comment=it's \"two\" # \\ words "; do
+        [[ "${said//$'\n'/ } " == *"$want"* ]] || fail "Slurm has no $want"
+    done
+}
+
+# Each value reaches each rank byte by byte, also where sbatch keeps the environment from the job.
+case_environment() {
+    spec 'printf "%s" "$NASTY" | cmp - /srv/nasty && echo "rank is content, $NCCL_DEBUG"' \
+        'env: {NASTY: "a  b\tc\n\"$(touch /tmp/x)`id`'"'"'\\\n-n é #!"}' 'collective: {debug: WARN}'
+    printf 'a  b\tc\n"$(touch /tmp/x)`id`'"'"'\\\n-n é #!' >/srv/nasty
+    submit
+    expect 0 "trained"
+    [[ $(grep -c "rank is content, WARN" "job-$job.out") == 4 ]] || fail "not every rank has it"
+    submit --export=NONE
+    expect 0 "trained"
+    [[ $(grep -c "rank is content, WARN" "job-$job.out") == 4 ]] || fail "not every rank has it without sbatch's"
+}
+
+case_srun() {
+    local rank
+    train "$mpi_sum" 'env: {WANTED: "4"}' 'slurm: {srun: {mpi: pmix}}'
+    expect 0 "trained"
+    for rank in 0 1 2 3; do expect 0 "$rank: rank $rank of 4 on node$((rank / 2 + 1)): sum 6"; done
+}
+
+# MPICH, by its own launcher, which knows Slurm, and by srun.
+case_mpich() {
+    local rank
+    alice=(PATH=/srv/mpich/bin:/usr/bin:/bin)
+    train 'exec python3 /srv/programs/mpi_sum.py' 'env: {WANTED: "4"}' 'launcher: {mpi: mpich}'
+    expect 0 "mpich 5.0.2 for 4 ranks on node[1-2]" "trained"
+    for rank in 0 1 2 3; do expect 0 "[$rank] rank $rank of 4 on node$((rank / 2 + 1)): sum 6"; done
+    train 'exec python3 /srv/programs/mpi_sum.py' 'env: {WANTED: "4"}' 'slurm: {srun: {mpi: pmi2}}'
+    expect 0 "trained"
+    for rank in 0 1 2 3; do expect 0 "$rank: rank $rank of 4 on node$((rank / 2 + 1)): sum 6"; done
+    alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
+}
+
+# An MPI that srun does not serve: each rank would be a world of its own.
+case_lonely() {
+    train "$mpi_sum" 'slurm: {srun: {}}'
+    expect 42 "name one of 'srun --mpi=list' in slurm.srun.mpi" "the world is not the spec's"
+    never_said "rank 0 of"
+}
+
+# What stands behind sbatch wins over the script.
+case_other_nodes() {
+    spec "$mpi_sum"
+    submit --nodes=1
+    expect 42 "wrong world: Slurm gave 1 nodes, tasks on each: 2; the spec has 2, tasks on each: 2(x2)"
+    submit --ntasks-per-node=1
+    expect 42 "wrong world: Slurm gave 2 nodes, tasks on each: 1(x2); the spec has 2, tasks on each: 2(x2)"
+    never_said "rank 0 of"
+}
+
+# An mpirun that knows nothing of Slurm starts all of them where it stands.
+case_other_mpirun() {
+    mkdir bin && printf '#!/bin/bash\nexec env --unset=SLURM_JOB_ID --unset=SLURM_JOBID /usr/bin/mpirun --oversubscribe "$@"\n' >bin/mpirun
+    chmod +x bin/mpirun
+    alice=(PATH="$PWD/bin:/usr/bin:/bin")
+    train "$mpi_sum"
+    expect 42 "this rank on node1 is one of 4 there and of 4 in all; the spec has 2 and 4" "the world is not the spec's"
+    never_said "rank 0 of"
+    alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
+    train "$mpi_sum" 'launcher: {mpi: mpich}'
+    expect 42 "mpirun is that of openmpi 4.1.4; the spec has mpich (launcher.mpi)"
+}
+
+# The job's code is the training's.
+case_rank_dies() {
+    train '[[ $OMPI_COMM_WORLD_RANK != 3 ]] || exit 7; exec sleep 60' 'launcher: {retries: 0}'
+    expect 7 "attempt 1 of 1 failed: training ended with code 7"
+    train '[[ $PMIX_RANK != 3 ]] || exit 7; exec sleep 60' 'launcher: {retries: 0}' 'slurm: {srun: {mpi: pmix}}'
+    expect 7 "attempt 1 of 1 failed: training ended with code 7"
+    gone "sleep 60"
+}
+
+# gone COMMAND: nothing of it is left on any node.
+gone() {
+    local tries
+    for ((tries = 0; tries < 25; tries++)); do
+        pgrep -xf "$1" >/dev/null || return
+        sleep 0.2
+    done
+    fail "left behind: $1"
+}
+
+case_retry() {
+    train '[[ $OMPI_COMM_WORLD_RANK != 0 ]] || [[ -e again ]] || { touch again; exit 9; }; echo up'
+    expect 0 "attempt 1 of 4 failed: training ended with code 9" "[1,3]<stdout>:up" "trained"
+}
+
+case_deadline() {
+    train 'exec sleep 61' 'lifecycle: {deadline: 4s}'
+    expect 44 "past its deadline of 4 s"
+    gone "sleep 61"
+}
+
+case_cancelled() {
+    train 'echo up; exec sleep 62'
+    wait_for '[1,3]<stdout>:up' && as_alice scancel "$job"
+    expect 143 "told to end"
+    gone "sleep 62"
+}
+
+# Slurm starts it anew, as it does when a node is lost; no more often than the spec allows.
+case_requeued() {
+    train 'echo "life ${SLURM_RESTART_COUNT:-0}"; (( ${SLURM_RESTART_COUNT:-0} )) || exec sleep 63' 'launcher: {retries: 1}' \
+        'slurm: {args: [--open-mode=append]}'
+    wait_for '[1,3]<stdout>:life 0' && scontrol requeue "$job" && scontrol release "$job" 2>/dev/null
+    # Slurm lets a job begin again after a while, unless it is told when.
+    sleep 3 && scontrol update jobid="$job" starttime=now
+    expect 0 "told to end" "[1,3]<stdout>:life 1" "trained"
+    [[ $(field Restarts) == 1 ]] || fail "it was not restarted"
+}
+
+case_modules() {
+    mkdir -p files/MyMPI "my venv/bin" && printf '#%%Module\nprepend-path PATH %s/bin\nsetenv LOADED 1.2\n' "$PWD" >files/MyMPI/1.2
+    mkdir bin && ln -s /usr/bin/mpirun bin/mpirun
+    echo 'export VENV=active' >"my venv/bin/activate"
+    export_modules=("${alice[@]}")
+    alice=(PATH=/usr/bin:/bin MODULEPATH="$PWD/files")
+    train 'echo "$LOADED $VENV $(type -P mpirun)"' "slurm: {modules: [MyMPI/1.2], setup: \"# a comment, it's one\\nsource '$PWD/my venv/bin/activate'\\n\"}"
+    expect 0 "[1,3]<stdout>:1.2 active $PWD/bin/mpirun" "trained"
+    train 'echo up' "slurm: {modules: [MyMPI/1.3]}"
+    expect 42 "module load MyMPI/1.3 failed; see the lines above" "Unable to locate a modulefile"
+    train 'echo up' "slurm: {setup: 'source /nowhere/bin/activate'}"
+    expect 42 "slurm.setup failed; see the lines above" "/nowhere/bin/activate: No such file or directory"
+    # It stays where it stands, whatever is in it.
+    train 'echo up' "slurm: {setup: \"SETUP\\nif true; then\\n'\"}"
+    expect 42 "slurm.setup failed; see the lines above"
+    alice=("${export_modules[@]}")
+}
+
+# What is a Secret in Kubernetes comes from where sbatch is called.
+case_secrets() {
+    spec '[[ $TOKEN == "it'"'"'s secret" ]] && echo "known"' 'env: {TOKEN: {secret: hf, key: token}}'
+    submit
+    expect 42 "TOKEN is not set: export it where you call sbatch"
+    alice+=("TOKEN=it's secret")
+    submit
+    expect 0 "[1,3]<stdout>:known"
+    ! grep -q "secret$" job.sh || fail "it is in the script"
+    alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
+}
+
+case_folders() {
+    train 'pwd' 'workdir: /srv/programs'
+    expect 0 "[1,3]<stdout>:/srv/programs"
+    train 'pwd' 'workdir: /srv/nowhere'
+    expect 42 "there is no workdir /srv/nowhere on node1"
+    # A folder that one node has.
+    spec 'echo up' 'slurm: {srun: {mpi: pmix}, setup: "mkdir -p /tmp/here && cd /tmp/here"}'
+    submit
+    expect 42 "node2 has no folder /tmp/here: start from one that all nodes share"
+}
+
+# Words before each rank's command, as a container's are.
+case_wrapped() {
+    train 'echo "in $PLACE, rank $OMPI_COMM_WORLD_RANK"' 'slurm: {wrap: [env, "PLACE=a $box"]}'
+    expect 0 '[1,3]<stdout>:in a $box, rank 3'
+}
+
+# Scripts that people wrote run as they did: imported and rendered again.
+case_imported() {
+    local rank
+    printf '%s\n' '#!/bin/bash' '#SBATCH -N 2 --ntasks-per-node=2 -J old' '#SBATCH --time=5 --gres=gpu:2' '#SBATCH --mem=300M' \
+        'export WANTED=$SLURM_NTASKS' 'export WHERE="$(hostname)"' 'PROGRAM=/srv/programs/mpi_sum.py' 'cd $SLURM_SUBMIT_DIR' \
+        'srun --mpi=pmix -l /srv/openmpi4/bin/python $PROGRAM' 'echo done' >old.sh
+    "$KHOROVOD" import slurm old.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
+    submit
+    expect 0 "trained"
+    for rank in 0 1 2 3; do expect 0 "$rank: rank $rank of 4 on node$((rank / 2 + 1)): sum 6"; done
+    # A loop is nothing to take apart.
+    printf '%s\n' '#!/bin/bash' '#SBATCH --nodes=2 --ntasks-per-node=2' 'for what in a b; do' '  srun -l echo "$what $SEED"' 'done' >old.sh
+    sed -i '2s/$/ --export=ALL,SEED=7/' old.sh
+    "$KHOROVOD" import slurm old.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
+    submit
+    expect 0 "3: a 7" "3: b 7" "trained"
+}
+
+case_torchrun() {
+    spec 'exec /usr/bin/python3 /srv/programs/torch_sum.py' 'launcher: {kind: torchrun, retries: 0}' \
+        'env: {WANTED: "4", PET_TEE: "1", PET_REDIRECTS: "7:1"}'
+    submit
+    expect 0 "rank 0 of 4 on node1: sum 6" "rank 3 of 4 on node2: sum 6" "trained"
+    train 'exit 5' 'launcher: {kind: torchrun, retries: 0}' 'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
+    expect 1 "attempt 1 of 1 failed"
+}
+
+case_deepspeed() {
+    alice=(PATH=/srv/openmpi4/bin:/usr/bin:/bin)
+    train 'exec python3 /srv/programs/torch_sum.py' 'launcher: {kind: deepspeed, retries: 0}' 'env: {WANTED: "4", DS_ACCELERATOR: cpu}' \
+        'collective: {interface: eth0}'
+    expect 0 "rank 0 of 4 on node1: sum 6" "rank 3 of 4 on node2: sum 6" "trained"
+    alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
+}
+
+# The command starts the ranks itself.
+case_shell() {
+    train 'mpirun -np 4 hostname && srun --label hostname' 'launcher: {kind: shell, retries: 0}'
+    expect 0 "3: node2" "trained"
+    [[ $(grep -c "^node" "job-$job.out") == 4 ]] || fail "mpirun started others"
+}
+
+if [[ ${HOROVOD:-} == debian ]]; then
+    # The five lines by which a document of a cluster with modules checks Horovod; across two nodes.
+    case_horovod() {
+        local rank
+        alice=(PATH=/srv/openmpi4/bin:/usr/bin:/bin)
+        printf '%s\n' 'import torch' 'import horovod.torch as hvd' 'hvd.init()' 'hvd.size()' 'hvd.rank()' \
+            'print("Hello from:", hvd.rank(), "of", hvd.size())' >check.py
+        train 'exec python3 check.py' 'launcher: {retries: 0}'
+        for rank in 0 1 2 3; do expect 0 "Hello from: $rank of 4"; done
+        alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
+    }
+
+    # The text of that document itself: imported, rendered and run. On two nodes, with modules of its names and an
+    # environment at its path; in place of its OpenMPI and Python there are ours.
+    case_document() {
+        local module
+        for module in modenv/ml OpenMPI/3.1.4-gcccuda-2018b Python/3.6.6-fosscuda-2018b cuDNN/7.1.4.18-fosscuda-2018b \
+            CMake/3.11.4-GCCcore-7.3.0; do
+            mkdir -p "files/${module%/*}" && printf '#%%Module\n' >"files/$module"
+        done
+        mkdir -p horovod-env/bin && echo 'PATH=/srv/openmpi4/bin:$PATH' >horovod-env/bin/activate
+        sed "s,/projects/ml,$PWD,; s/-N 1 --ntasks-per-node=6/-N 2 --ntasks-per-node=2/" \
+            /srv/project/tests/import/slurm/taurus.sbatch >taurus.sh
+        alice=(PATH=/usr/bin:/bin MODULEPATH="$PWD/files")
+        "$KHOROVOD" import slurm taurus.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
+        submit
+        expect 0 "openmpi 4.1.4 for 4 ranks on node[1-2]" "[1,0]<stdout>:Hello from: 0" "[1,3]<stdout>:Hello from: 3" "trained"
+        alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
+    }
+
+    # Nodes let nobody in by ssh.
+    case_horovodrun() {
+        local rank how
+        alice=(PATH=/srv/openmpi4/bin:/usr/bin:/bin)
+        for how in Gloo MPI; do
+            train 'exec python3 /srv/programs/horovod_sum.py' "launcher: {kind: horovodrun, retries: 0, args: [--${how,,}]}" \
+                'env: {WANTED: "4"}' 'collective: {interface: eth0}'
+            for rank in 0 1 2 3; do expect 0 "rank $rank of 4 on node$((rank / 2 + 1)): sum 6 by $how"; done
+        done
+        alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
+    }
+fi
