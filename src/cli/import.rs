@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use khorovod::import::{self, Imported, Options, System};
 use khorovod::{Text, show};
 
@@ -12,14 +13,7 @@ use super::{Failure, Outcome, input, output};
 
 /// Make a TrainingJob of another system's file
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Systems:\n  \
-    stable-horovod    values of the chart stable/horovod, or of docker/helm in Horovod's repository\n  \
-    elastic-horovod   values of the elastic Horovod chart\n  \
-    kubeflow-openmpi  parameters of Kubeflow's openmpi component, or the `ks` lines that set them\n  \
-    ffdl              an FfDL manifest, and the folder of code beside it\n  \
-    slurm             a batch script for Slurm, or the srun line that was typed\n  \
-    mpijob            an MPIJob of Kubeflow's MPI Operator, v1 or v2beta1\n\n\
-    Examples:\n  \
+#[command(after_help = "Examples:\n  \
     helm get values mnist | khorovod import stable-horovod --name mnist > job.yaml\n  \
     khorovod import stable-horovod --set worker.number=8 values.yaml\n  \
     khorovod import elastic-horovod --command \"horovodrun -np 4 --min-np 2 --max-np 8 …\" values.yaml\n  \
@@ -31,7 +25,7 @@ use super::{Failure, Outcome, input, output};
     were written in the old file are documents of their own behind the job, or in the file of --secrets.")]
 pub struct Args {
     /// The system to come from
-    #[arg(value_name = "SYSTEM", value_parser = system)]
+    #[arg(value_name = "SYSTEM", value_parser = systems())]
     system: System,
     /// Its files; later ones go over earlier ones; `-` is standard input
     #[arg(value_name = "FILE")]
@@ -73,9 +67,12 @@ enum Format {
     Json,
 }
 
-fn system(name: &str) -> Result<System, String> {
-    let known = || System::ALL.iter().map(|system| system.name()).collect::<Vec<_>>().join(", ");
-    System::ALL.iter().copied().find(|system| system.name() == name).ok_or_else(|| format!("there are {}", known()))
+/// Reads a system by its name, and knows all of them for completions.
+fn systems() -> impl TypedValueParser<Value = System> {
+    let values = System::ALL.iter().map(|system| PossibleValue::new(system.name()).help(system.about()));
+    PossibleValuesParser::new(values).try_map(|name| {
+        System::ALL.iter().copied().find(|system| system.name() == name).ok_or("there is no such system")
+    })
 }
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
