@@ -100,7 +100,7 @@ fn nasty() -> impl Strategy<Value = String> {
 fn sbatch_words(line: &str) -> Vec<String> {
     let (mut words, mut chars) = (Vec::new(), line.chars().peekable());
     loop {
-        while chars.next_if(|c| c.is_ascii_whitespace()).is_some() {}
+        while chars.next_if(char::is_ascii_whitespace).is_some() {}
         let (mut word, mut quote, mut any) = (String::new(), None, false);
         while let Some(&c) = chars.peek() {
             match (c, quote) {
