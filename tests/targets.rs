@@ -337,6 +337,39 @@ fn an_imported_mpi_job_is_the_job_it_was_rendered_from() {
     assert!(tried > 20, "only {tried}");
 }
 
+/// What no example has, or none together.
+const RICH: &str = r#"  workdir: /work
+  args: [--epochs, "9 0", it's]
+  env: {A: "", LR: "0.1", NAME: {configMap: settings, key: name}, POD: {field: metadata.name}}
+  envFrom: [{secret: wandb, prefix: W_, optional: true}]
+  workers: {replicas: 3, gpus: 2, resources: {requests: {cpu: "4"}, limits: {cpu: "8", memory: 16Gi}}, shm: 3Gi}
+  launcher: {args: [--bind-to, socket, --mca, pml, ob1], runsRanks: true, retries: 1, waitTimeout: 5m}
+  ssh: {port: 2244, user: mpi}
+  collective: {debug: WARN, interface: "^lo,docker0", infiniband: false, fusionThreshold: 64Mi, cycleTime: 5, autotune: true, hierarchicalAllreduce: false, timeline: /out/t.json}
+  storage:
+    - {name: out, mountPath: /out, hostPath: /mnt/out}
+    - {name: scratch, mountPath: /scratch, emptyDir: {size: 5Gi}}
+    - {name: data, mountPath: /data, readOnly: true, subPath: a/b, existingClaim: team}
+    - {name: s3, mountPath: /s3, s3: {bucket: bucket, prefix: p/, secret: keys, direction: both, size: 9Gi}}
+  placement: {pack: rack, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: gpu, operator: Exists}]}]}}}, runtimeClass: nvidia}
+  scheduling: {scheduler: mine}
+  lifecycle: {deadline: 90m, ttlAfterFinished: 2h, release: keep}
+  security: {profile: privileged, runAsUser: 1000, fsGroup: 2000, networkPolicy: false, readOnlyRootFilesystem: false}
+  observability: {tensorboard: {logdir: /out/tb}, metrics: {port: 9400}, logs: {rankPrefix: false}}
+"#;
+
+#[test]
+fn a_rich_mpi_job_comes_back_too() {
+    let text = job("rich", RICH);
+    let rendered = render(&text, Target::MpiJob).unwrap_or_else(|problems| panic!("{:#?}", problems.list)).text;
+    let old = Text { name: "rendered.yaml".to_owned(), text: rendered.clone() };
+    let imported = import(System::MpiJob, &[old], &Options::default()).unwrap_or_else(|p| panic!("{:#?}", p.list));
+    let again = Text { name: "again.yaml".to_owned(), text: imported.job };
+    let lost: Vec<_> = imported.fields.iter().filter(|field| field.verdict != "kept").collect();
+    assert!(lost.is_empty(), "{lost:#?}\n{}", again.text);
+    assert_eq!(render(&again, Target::MpiJob).unwrap().text, rendered, "{}", again.text);
+}
+
 #[test]
 fn an_mpi_job_as_the_cluster_has_it_comes_back_too() {
     let (_, text) = examples().into_iter().find(|(name, _)| name == "horovod-gpu").unwrap();

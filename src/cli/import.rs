@@ -105,8 +105,11 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     write(&imported, args.output.as_deref(), args.secrets.as_deref())
 }
 
+/// Names of files and what is in them.
+type Code = Vec<(String, String)>;
+
 /// The files, and those of a folder of code.
-fn texts(args: &Args) -> Result<(Vec<Text>, Vec<(String, String)>), Failure> {
+fn texts(args: &Args) -> Result<(Vec<Text>, Code), Failure> {
     if args.files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::Usage("standard input (`-`) can be read only once".to_owned()));
     }
@@ -127,7 +130,7 @@ fn texts(args: &Args) -> Result<(Vec<Text>, Vec<(String, String)>), Failure> {
 }
 
 /// The files of a folder of code but the manifest itself. What the spec cannot hold is told, not left out.
-fn code(folder: &Path, manifests: &[&PathBuf]) -> Result<Vec<(String, String)>, Failure> {
+fn code(folder: &Path, manifests: &[&PathBuf]) -> Result<Code, Failure> {
     let failed =
         |error: &io::Error| Failure::File(format!("cannot read {}: {}", folder.display(), output::reason(error)));
     let entries: Result<Vec<_>, _> = fs::read_dir(folder).map_err(|error| failed(&error))?.collect();

@@ -13,6 +13,10 @@ use crate::problem::{Problem, Span};
 use crate::runtime::word;
 use crate::source::{self, Entry, Kind, Node};
 
+/// What comments leave out of paths.
+pub const LONG: &[(&str, &str)] =
+    &[("spec.mpiReplicaSpecs.", ""), (".template.spec.containers[0]", ""), (".template.spec", "")];
+
 /// The key under which other documents of the stream stand.
 pub const BESIDE: &str = "beside";
 
@@ -127,7 +131,7 @@ pub fn read(job: &Node, desk: &mut Desk<'_>) {
         desk.needless(node, "the operator wrote it");
     }
     defaults(job, desk);
-    desk.draft.shorten(&[("spec.mpiReplicaSpecs.", ""), (".template.spec.containers[0]", ""), (".template.spec", "")]);
+    desk.draft.shorten(LONG);
 }
 
 /// What the operator did by default and khorovod would not.

@@ -3,23 +3,24 @@
 //! What is read here is checked at once: the new spec is rendered, and each field of the old objects is kept exactly where
 //! that says the same. So whatever somebody changed in them, or a patch did, is found and said.
 
+mod again;
+mod storage;
+
 use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json, json};
 
 use super::desk::{Desk, items, text};
-use super::ledger::Verdict;
-use super::mpi_job::BESIDE;
+use super::mpi_job::{BESIDE, LONG};
 use super::words::words;
 use super::{BAD_VALUE, container, pod};
-use crate::problem::{Problem, Span};
-use crate::source::{self, Kind, Node};
+use crate::problem::Problem;
+use crate::source::Node;
 use crate::spec::Target;
 use crate::{Inputs, Keys, Text, compile};
 
 /// Stands for the program while the launch is taken apart.
 const PROGRAM: &str = "khorovod-import";
-const CHANGED: &str = "it was changed since khorovod rendered it, or by a patch; `spec.patches` puts it back";
 
 /// Whether it is our launcher.
 pub fn is(launcher: &Node) -> bool {
@@ -98,13 +99,14 @@ pub fn read(job: &Node, launcher: &Node, worker: &Node, desk: &mut Desk<'_>) {
     workers(&parts, desk);
     launcher_of(&parts, desk);
     knobs(&parts, desk);
-    storage(&parts, desk);
+    storage::read(&parts, desk);
     placement(&parts, desk);
     around(&parts, desk);
     security(&parts, desk);
     launch(&parts, desk);
-    trim(desk);
-    compare(job, desk);
+    again::trim(desk);
+    again::compare(job, desk);
+    desk.draft.shorten(LONG);
 }
 
 /// `name=value` and `name=( words )` lines.
@@ -273,93 +275,6 @@ fn knobs(parts: &Parts, desk: &mut Desk<'_>) {
     }
 }
 
-fn storage(parts: &Parts, desk: &mut Desk<'_>) {
-    let transfers: Json =
-        parts.data("s3.json").and_then(|data| serde_json::from_str(data["s3.json"].as_str()?).ok()).unwrap_or_default();
-    for mount in parts.mounts() {
-        let name = mount["name"].as_str().unwrap_or_default();
-        if name.starts_with("khorovod-") {
-            continue;
-        }
-        let Some(volume) = parts.volume(name) else { continue };
-        let mut item =
-            Map::from_iter([("name".to_owned(), name.into()), ("mountPath".to_owned(), mount["mountPath"].clone())]);
-        for key in ["readOnly", "subPath"] {
-            item.extend(mount.get(key).map(|value| (key.to_owned(), value.clone())));
-        }
-        match list(&transfers).find(|transfer| transfer["name"] == name) {
-            Some(transfer) => drop(item.insert("s3".to_owned(), s3(parts, transfer, volume))),
-            None => item.extend(source_of(parts, volume)),
-        }
-        desk.draft.push("spec.storage", item, "");
-    }
-}
-
-fn s3(parts: &Parts, transfer: &Json, volume: &Json) -> Json {
-    let direction = match (transfer["download"] == true, transfer["upload"] == true) {
-        (true, true) => "both",
-        (true, false) => "in",
-        _ => "out",
-    };
-    let mut s3 = json!({"bucket": transfer["bucket"], "prefix": transfer["prefix"], "region": transfer["region"],
-        "direction": direction, "endpoint": transfer["endpoint"]});
-    let folder = format!("/etc/khorovod/s3/{}", transfer["name"].as_str().unwrap_or_default());
-    let secret = parts.mounts().find(|mount| mount["mountPath"] == folder.as_str());
-    let secret = secret.and_then(|mount| parts.volume(mount["name"].as_str()?));
-    if let Some(secret) = secret {
-        s3["secret"] = secret["secret"]["secretName"].clone();
-    }
-    if let Some(size) = volume["emptyDir"].get("sizeLimit") {
-        s3["size"] = size.clone();
-    }
-    s3
-}
-
-/// Where a volume's data lies, as an entry of storage says it.
-fn source_of(parts: &Parts, volume: &Json) -> Map<String, Json> {
-    let mut source = Map::new();
-    let mut set = |key: &str, value: Json| drop(source.insert(key.to_owned(), value));
-    if let Some(claim) = volume["persistentVolumeClaim"]["claimName"].as_str() {
-        match parts.beside.get(&format!("PersistentVolumeClaim/{claim}")) {
-            None => set("existingClaim", claim.into()),
-            // One that is bound names a volume too, which is not ours.
-            Some(claim) => match claim["spec"]["volumeName"].as_str().map(|name| format!("PersistentVolume/{name}")) {
-                None => set("claim", claim_of(&claim["spec"])),
-                Some(name) if !parts.beside.contains_key(&name) => set("claim", claim_of(&claim["spec"])),
-                Some(name) => {
-                    let spec = parts.beside.get(&name).map(|volume| &volume["spec"]);
-                    let ours =
-                        ["capacity", "accessModes", "persistentVolumeReclaimPolicy", "storageClassName", "claimRef"];
-                    let theirs = spec.and_then(Json::as_object).into_iter().flatten();
-                    let theirs: Map<_, _> = theirs
-                        .filter(|(key, _)| !ours.contains(&key.as_str()))
-                        .map(|(key, value)| (key.clone(), value.clone()))
-                        .collect();
-                    set("persistentVolume", theirs.into());
-                    set("size", claim["spec"]["resources"]["requests"]["storage"].clone());
-                    set("accessModes", claim["spec"]["accessModes"].clone());
-                }
-            },
-        }
-    } else if let Some(nfs) = volume.get("nfs") {
-        set("nfs", json!({"server": nfs["server"], "path": nfs["path"]}));
-    } else if let Some(path) = volume["hostPath"].get("path") {
-        set("hostPath", path.clone());
-    } else if let Some(folder) = volume.get("emptyDir") {
-        let size = folder.get("sizeLimit");
-        set("emptyDir", size.map_or(json!({}), |size| json!({"size": size})));
-    }
-    source
-}
-
-fn claim_of(spec: &Json) -> Json {
-    let mut claim = json!({"size": spec["resources"]["requests"]["storage"], "accessModes": spec["accessModes"]});
-    if let Some(class) = spec.get("storageClassName") {
-        claim["storageClass"] = class.clone();
-    }
-    claim
-}
-
 fn placement(parts: &Parts, desk: &mut Desk<'_>) {
     let pod = &parts.pod;
     for (theirs, ours) in [
@@ -458,8 +373,7 @@ fn launch(parts: &Parts, desk: &mut Desk<'_>) {
     if !words.is_empty() {
         desk.draft.put("spec.command", json!([PROGRAM]), "");
     }
-    let text = Text { name: "the imported job".to_owned(), text: desk.draft.text(&[]) };
-    let Ok((mut plans, _)) = compile::plans(&text, &inputs()) else { return };
+    let Ok((mut plans, _)) = compile::plans(&text_of(desk), &inputs()) else { return };
     let Some((plan, _)) = plans.pop() else { return };
     for variable in list(&parts.worker["env"]) {
         let name = variable["name"].as_str().unwrap_or_default();
@@ -476,7 +390,12 @@ fn launch(parts: &Parts, desk: &mut Desk<'_>) {
         return;
     }
     let check = words.windows(2).position(|pair| pair[1] == "/etc/khorovod/scripts/rank.sh");
-    let own = plan.launch.iter().zip(&words).take_while(|(planned, found)| planned == found).count();
+    let mut own = plan.launch.iter().zip(&words).take_while(|(planned, found)| planned == found).count();
+    // An option with another value is the user's.
+    let value = plan.launch.get(own).is_some_and(|next| !next.starts_with('-') && next != PROGRAM);
+    if value && own > 0 && words[own - 1].starts_with('-') {
+        own -= 1;
+    }
     let (args, command) = match check {
         Some(at) => (&words[own.min(at)..at], &words[at + 2..]),
         // Without a check it is not said where options end.
@@ -501,123 +420,13 @@ fn value_from(from: &Json) -> Json {
     }
 }
 
+/// The new job as far as it is drawn up.
+fn text_of(desk: &Desk<'_>) -> Text {
+    Text { name: "the imported job".to_owned(), text: desk.draft.text(&[]) }
+}
+
 fn inputs() -> Inputs {
     Inputs { target: Target::MpiJob, keys: Keys::LeftOut, ..Inputs::default() }
-}
-
-/// Takes away what says no more than the default.
-fn trim(desk: &mut Desk<'_>) {
-    const DEFAULTS: &[&str] = &[
-        "spec.workers.slots",
-        "spec.workers.shm",
-        "spec.launcher.kind",
-        "spec.launcher.mpi",
-        "spec.launcher.cpu",
-        "spec.launcher.memory",
-        "spec.launcher.retries",
-        "spec.launcher.waitTimeout",
-        "spec.launcher.idleTimeout",
-        "spec.elastic.timeout",
-        "spec.placement.spread",
-        "spec.security.profile",
-        "spec.security.runAsUser",
-        "spec.security.fsGroup",
-        "spec.security.readOnlyRootFilesystem",
-        "spec.workdir",
-    ];
-    let whole = rendered(desk);
-    for path in DEFAULTS {
-        let Some(value) = desk.draft.take(path) else { continue };
-        if rendered(desk) != whole {
-            desk.draft.put(path, value, "");
-        }
-    }
-}
-
-/// What the new job is rendered to; empty where it does not hold.
-fn rendered(desk: &Desk<'_>) -> String {
-    let text = Text { name: "the imported job".to_owned(), text: desk.draft.text(&[]) };
-    compile::render(&text, &inputs()).map(|rendered| rendered.text).unwrap_or_default()
-}
-
-/// Renders the new job, and says of each field of the old objects whether that holds it.
-fn compare(job: &Node, desk: &mut Desk<'_>) {
-    let rendered = rendered(desk);
-    let run = |object: &Json| object["metadata"]["labels"]["khorovod.dev/run"].as_str().unwrap_or_default().to_owned();
-    let (mut objects, mut new_run) = (HashMap::new(), String::new());
-    for piece in source::pieces(&rendered) {
-        let Ok(Some(node)) = source::parse(&rendered[piece.body], Span::default(), &mut Vec::new()) else { continue };
-        let object = node.to_json();
-        new_run = Some(run(&object)).filter(|run| !run.is_empty()).unwrap_or(new_run);
-        let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        objects.insert(format!("{}/{name}", object["kind"].as_str().unwrap_or_default()), object);
-    }
-    let runs = (run(&job.to_json()), new_run);
-    let name = job.get("metadata").and_then(|node| node.get("name")).and_then(super::desk::text).unwrap_or_default();
-    let renamed = |key: &str| if runs.0.is_empty() { key.to_owned() } else { key.replace(&runs.0, &runs.1) };
-    let found = |key: String| objects.get(&renamed(&key)).unwrap_or(&Json::Null);
-    let Kind::Map(fields) = &job.kind else { return };
-    let ours = found(format!("MPIJob/{name}"));
-    for entry in fields.iter().filter(|entry| entry.key != BESIDE) {
-        match entry.key.as_str() {
-            "status" => desk.needless(&entry.value, "Kubernetes wrote it"),
-            key => judge(desk, &entry.value, &ours[key], &runs),
-        }
-    }
-    for entry in job.get(BESIDE).map_or(&[][..], super::desk::entries) {
-        match objects.get(&renamed(&entry.key)) {
-            Some(object) => judge(desk, &entry.value, object, &runs),
-            None => desk.lose(&entry.value, "khorovod did not render it, or makes it no more"),
-        }
-    }
-}
-
-/// Fields that the API server or a controller writes.
-const THEIRS: &[&str] = &[
-    "creationTimestamp",
-    "finalizers",
-    "generation",
-    "kubectl.kubernetes.io/last-applied-configuration",
-    "launcherCreationPolicy",
-    "managedFields",
-    "resourceVersion",
-    "selfLink",
-    "status",
-    "suspend",
-    "uid",
-    "volumeMode",
-    "volumeName",
-];
-
-/// Each leaf of `old`: whether the new object has it too.
-fn judge(desk: &mut Desk<'_>, old: &Node, new: &Json, runs: &(String, String)) {
-    match &old.kind {
-        Kind::Map(entries) if !entries.is_empty() => {
-            for entry in entries {
-                let new = &new[entry.key.as_str()];
-                let theirs = THEIRS.contains(&entry.key.as_str()) || entry.key.contains("pv.kubernetes.io/");
-                match theirs && new.is_null() {
-                    true => desk.needless(&entry.value, "Kubernetes wrote it"),
-                    false => judge(desk, &entry.value, new, runs),
-                }
-            }
-        }
-        Kind::List(list) if !list.is_empty() => {
-            for (index, item) in list.iter().enumerate() {
-                judge(desk, item, new.get(index).unwrap_or(&Json::Null), runs);
-            }
-        }
-        _ => {
-            let same = match (old.to_json(), new) {
-                (Json::String(old), Json::String(new)) if !runs.0.is_empty() => old.replace(&runs.0, &runs.1) == *new,
-                (old, new) => old == *new,
-            };
-            match same {
-                true => desk.ledger.settle(old, Verdict::Kept, "", "khorovod renders it again"),
-                false => desk.lose(old, CHANGED),
-            }
-        }
-    }
 }
 
 /// Sets a field that is given.

@@ -12,8 +12,8 @@ const MOST: usize = 50;
 
 /// The system whose file a text looks like, by its name; empty where it looks like none.
 #[wasm_bindgen]
-pub fn guess(old: String) -> String {
-    import::guess(&old).map_or("", System::name).to_owned()
+pub fn guess(old: &str) -> String {
+    import::guess(old).map_or("", System::name).to_owned()
 }
 
 /// Every system to come from: its name and what its files are.
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn old_files_come_over() {
         let old = "worker: {number: 3}\nmaster: {args: ['mpirun -np 4 python train.py']}\n";
-        assert_eq!(guess(old.to_owned()), "stable-horovod");
+        assert_eq!(guess(old), "stable-horovod");
         let over =
             |old: &str, system| come_over(old.to_owned(), system, "mnist".to_owned(), String::new(), String::new());
         let found: Value = serde_json::from_str(&over(old, "stable-horovod")).unwrap();

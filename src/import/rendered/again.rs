@@ -1,0 +1,129 @@
+//! The new spec rendered again: what of it is needless, and which fields of the old objects it holds.
+
+use std::collections::HashMap;
+
+use serde_json::Value as Json;
+
+use super::{inputs, text_of};
+use crate::compile;
+use crate::import::desk::{self, Desk};
+use crate::import::ledger::Verdict;
+use crate::import::mpi_job::BESIDE;
+use crate::problem::Span;
+use crate::source::{self, Kind, Node};
+
+const CHANGED: &str = "it was changed since khorovod rendered it, or by a patch; `spec.patches` puts it back";
+
+/// Takes away what says no more than the default.
+pub fn trim(desk: &mut Desk<'_>) {
+    const DEFAULTS: &[&str] = &[
+        "spec.workers.slots",
+        "spec.workers.shm",
+        "spec.launcher.kind",
+        "spec.launcher.mpi",
+        "spec.launcher.cpu",
+        "spec.launcher.memory",
+        "spec.launcher.retries",
+        "spec.launcher.waitTimeout",
+        "spec.launcher.idleTimeout",
+        "spec.elastic.timeout",
+        "spec.placement.spread",
+        "spec.security.profile",
+        "spec.security.runAsUser",
+        "spec.security.fsGroup",
+        "spec.security.readOnlyRootFilesystem",
+        "spec.workdir",
+    ];
+    let whole = rendered(desk);
+    for path in DEFAULTS {
+        let Some(value) = desk.draft.take(path) else { continue };
+        if rendered(desk) != whole {
+            desk.draft.put(path, value, "");
+        }
+    }
+}
+
+/// What the new job is rendered to; empty where it does not hold.
+fn rendered(desk: &Desk<'_>) -> String {
+    compile::render(&text_of(desk), &inputs()).map(|rendered| rendered.text).unwrap_or_default()
+}
+
+/// Renders the new job, and says of each field of the old objects whether that holds it.
+pub fn compare(job: &Node, desk: &mut Desk<'_>) {
+    let rendered = rendered(desk);
+    let run = |object: &Json| object["metadata"]["labels"]["khorovod.dev/run"].as_str().unwrap_or_default().to_owned();
+    let (mut objects, mut new_run) = (HashMap::new(), String::new());
+    for piece in source::pieces(&rendered) {
+        let Ok(Some(node)) = source::parse(&rendered[piece.body], Span::default(), &mut Vec::new()) else { continue };
+        let object = node.to_json();
+        new_run = Some(run(&object)).filter(|run| !run.is_empty()).unwrap_or(new_run);
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        objects.insert(format!("{}/{name}", object["kind"].as_str().unwrap_or_default()), object);
+    }
+    let runs = (run(&job.to_json()), new_run);
+    let name = job.get("metadata").and_then(|node| node.get("name")).and_then(desk::text).unwrap_or_default();
+    let renamed = |key: &str| if runs.0.is_empty() { key.to_owned() } else { key.replace(&runs.0, &runs.1) };
+    let found = |key: String| objects.get(&renamed(&key)).unwrap_or(&Json::Null);
+    let Kind::Map(fields) = &job.kind else { return };
+    let ours = found(format!("MPIJob/{name}"));
+    for entry in fields.iter().filter(|entry| entry.key != BESIDE) {
+        match entry.key.as_str() {
+            "status" => desk.needless(&entry.value, "Kubernetes wrote it"),
+            key => judge(desk, &entry.value, &ours[key], &runs),
+        }
+    }
+    for entry in job.get(BESIDE).map_or(&[][..], desk::entries) {
+        match objects.get(&renamed(&entry.key)) {
+            Some(object) => judge(desk, &entry.value, object, &runs),
+            None => desk.lose(&entry.value, "khorovod did not render it, or makes it no more"),
+        }
+    }
+}
+
+/// Fields that the API server or a controller writes.
+const THEIRS: &[&str] = &[
+    "creationTimestamp",
+    "finalizers",
+    "generation",
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "launcherCreationPolicy",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "status",
+    "suspend",
+    "uid",
+    "volumeMode",
+    "volumeName",
+];
+
+/// Each leaf of `old`: whether the new object has it too.
+fn judge(desk: &mut Desk<'_>, old: &Node, new: &Json, runs: &(String, String)) {
+    match &old.kind {
+        Kind::Map(entries) if !entries.is_empty() => {
+            for entry in entries {
+                let new = &new[entry.key.as_str()];
+                let theirs = THEIRS.contains(&entry.key.as_str()) || entry.key.contains("pv.kubernetes.io/");
+                match theirs && new.is_null() {
+                    true => desk.needless(&entry.value, "Kubernetes wrote it"),
+                    false => judge(desk, &entry.value, new, runs),
+                }
+            }
+        }
+        Kind::List(list) if !list.is_empty() => {
+            for (index, item) in list.iter().enumerate() {
+                judge(desk, item, new.get(index).unwrap_or(&Json::Null), runs);
+            }
+        }
+        _ => {
+            let same = match (old.to_json(), new) {
+                (Json::String(old), Json::String(new)) if !runs.0.is_empty() => old.replace(&runs.0, &runs.1) == *new,
+                (old, new) => old == *new,
+            };
+            match same {
+                true => desk.ledger.settle(old, Verdict::Kept, "", "khorovod renders it again"),
+                false => desk.lose(old, CHANGED),
+            }
+        }
+    }
+}
