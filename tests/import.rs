@@ -255,6 +255,19 @@ proptest! {
     }
 }
 
+/// What came from Slurm goes back there.
+#[test]
+fn scripts_become_scripts_again() {
+    for case in cases().iter().filter(|case| case.system == System::Slurm) {
+        let inputs = Inputs { target: khorovod::Target::Slurm, ..Inputs::default() };
+        let script =
+            render(&text(&case.import().unwrap().job), &inputs).unwrap_or_else(|found| panic!("{:#?}", found.list));
+        let count = |text: &str, start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+        assert!(script.text.starts_with("#!/bin/bash\n"), "{}", case.path.display());
+        assert!(count(&script.text, "#SBATCH --") >= 4, "{}", script.text);
+    }
+}
+
 /// What is no script of Slurm, or not a whole one.
 #[test]
 fn scripts_that_cannot_be_read_say_why() {

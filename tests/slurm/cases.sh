@@ -191,15 +191,27 @@ case_cancelled() {
     gone "sleep 62"
 }
 
-# Slurm starts it anew, as it does when a node is lost; no more often than the spec allows.
-case_requeued() {
+# again HOW...: a job whose first life Slurm ends so; the second trains. No more of them than the spec allows.
+again() {
     train 'echo "life ${SLURM_RESTART_COUNT:-0}"; (( ${SLURM_RESTART_COUNT:-0} )) || exec sleep 63' 'launcher: {retries: 1}' \
         'slurm: {args: [--open-mode=append]}'
-    wait_for '[1,3]<stdout>:life 0' && scontrol requeue "$job" && scontrol release "$job" 2>/dev/null
+    wait_for '[1,3]<stdout>:life 0' && "$@"
     # Slurm lets a job begin again after a while, unless it is told when.
     sleep 3 && scontrol update jobid="$job" starttime=now
-    expect 0 "told to end" "[1,3]<stdout>:life 1" "trained"
+    expect 0 "[1,3]<stdout>:life 1" "trained"
     [[ $(field Restarts) == 1 ]] || fail "it was not restarted"
+    gone "sleep 63"
+}
+case_requeued() {
+    # shellcheck disable=SC2317 # again calls it
+    requeue() { scontrol requeue "$job"; }
+    again requeue
+    expect 0 "told to end"
+}
+case_node_lost() {
+    # shellcheck disable=SC2317
+    lose() { scontrol update nodename=node2 state=down reason=lost && sleep 2 && scontrol update nodename=node2 state=resume; }
+    again lose
 }
 
 case_modules() {
