@@ -203,8 +203,8 @@ fn script(texts: &[Text], options: &Options, desk: &mut Desk<'_>) {
 /// The texts as one tree, later ones laid over earlier ones as Helm does, settings last.
 fn values(system: System, texts: &[Text], options: &Options, found: &mut Problems) -> Option<Node> {
     let mut whole: Option<Node> = None;
-    let sets: Vec<Text> =
-        options.sets.iter().map(|set| Text { name: format!("--set {set}"), text: set.clone() }).collect();
+    let sets = options.sets.iter().flat_map(|sets| settings(sets));
+    let sets: Vec<Text> = sets.map(|set| Text { name: format!("--set {set}"), text: set.to_owned() }).collect();
     for (index, text) in texts.iter().enumerate() {
         let source = u32::try_from(index).unwrap_or(u32::MAX);
         let span = Span { source, start: 0, end: text.text.len() };
@@ -234,6 +234,24 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
         lay(&mut whole, &set.text, source, &mut found.list);
     }
     (!found.any_error()).then_some(whole)
+}
+
+/// The settings of one `--set`, which Helm lets stand behind commas. A comma that begins none is of the value.
+fn settings(sets: &str) -> Vec<&str> {
+    let begins = |rest: &str| {
+        let path = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"_-./\\[]".contains(c));
+        path.is_some_and(|end| end > 0 && rest[end..].starts_with('='))
+    };
+    let mut found = Vec::new();
+    let mut start = 0;
+    for (at, _) in sets.match_indices(',') {
+        if !sets[..at].ends_with('\\') && begins(&sets[at + 1..]) {
+            found.push(&sets[start..at]);
+            start = at + 1;
+        }
+    }
+    found.push(&sets[start..]);
+    found
 }
 
 /// Lays one `PATH=VALUE` over the values.
@@ -268,4 +286,17 @@ fn field(row: ledger::Row, sources: &Sources) -> Field {
 /// Every problem code of the importers.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
     CODES.iter().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::settings;
+
+    #[test]
+    fn settings_stand_behind_commas_as_helm_takes_them() {
+        assert_eq!(settings("worker.number=8,worker.image.tag=x"), ["worker.number=8", "worker.image.tag=x"]);
+        assert_eq!(settings("a={x,y},b[0].c=1"), ["a={x,y}", "b[0].c=1"]);
+        assert_eq!(settings("a=x\\,b=1"), ["a=x\\,b=1"]);
+        assert_eq!(settings("worker.number"), ["worker.number"]);
+    }
 }

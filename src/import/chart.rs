@@ -254,6 +254,7 @@ fn other(key: &str, node: &Node, leader: &str, desk: &mut Desk<'_>) {
             true => desk.lose(node, "nothing in the pods needs the host's processes; spec.patches could set hostPID"),
             false => desk.needless(node, "the same here"),
         },
+        "USER-SUPPLIED VALUES" | "COMPUTED VALUES" => desk.needless(node, "a heading of `helm get values`"),
         "imagePullSecrets" => pod::pull_secrets(desk, node),
         "nameOverride" | "fullnameOverride" => desk.needless(node, "nothing is given"),
         "worker" => {
