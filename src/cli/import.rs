@@ -89,9 +89,11 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         screen.problems([&problems]);
         Failure::Problems
     })?;
-    screen.problems([&imported.warnings]);
     match args.format {
-        Format::Human => screen.report(&show::import(&imported)),
+        Format::Human => {
+            screen.problems([&imported.warnings]);
+            screen.report(&show::import(&imported));
+        }
         Format::Json => screen.plain(&show::import_json(&imported)),
     }
     let lost = imported.fields.iter().filter(|field| field.verdict == "lost").count();

@@ -166,7 +166,7 @@ impl<'a> Stream<'a> {
                 first_line(&text.text, span),
                 "a batch script stands alone, and this is another document",
             );
-            self.problems.push(problem.hint("render each job by itself, and leave Kubernetes objects out"));
+            self.problems.push(problem.hint("render each job by itself, and leave Kubernetes objects out; Secrets of an import have a file of their own with `--secrets FILE`"));
         }
     }
 

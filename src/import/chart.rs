@@ -5,7 +5,7 @@
 
 use serde_json::json;
 
-use super::desk::{Desk, entries, items, label, text};
+use super::desk::{Desk, entries, items, text};
 use super::launch::{self, Place, World};
 use super::ledger::Verdict;
 use super::{System, pod};
@@ -20,7 +20,11 @@ pub fn read(system: System, values: &Node, desk: &mut Desk<'_>) {
     };
     name(values, desk);
     images(system, values, leader, desk);
-    let gpus = values.get("resources").map_or(0, |node| pod::resources(desk, node));
+    // Older releases had them at the workers.
+    let of_workers = values.get("worker").and_then(|node| node.get("resources"));
+    let resources =
+        values.get("resources").filter(|node| !entries(node).is_empty()).or(of_workers).or(values.get("resources"));
+    let gpus = resources.map_or(0, |node| pod::resources(desk, node));
     let world = workers(values, leader, gpus, desk);
     command(values, leader, &world, desk);
     environment(values, leader, desk);
@@ -224,7 +228,7 @@ fn data_set(values: &Node, desk: &mut Desk<'_>) {
     let mount = get(&["mountPath", "path", "mountDir"]);
     let mut item = json!({"name": "dataset", "mountPath": mount.clone().unwrap_or_else(|| "/dataset".to_owned())});
     match get(&["existingClaim", "claimName", "name"]) {
-        Some(claim) => item["existingClaim"] = label(&claim).into(),
+        Some(claim) => item["existingClaim"] = claim.into(),
         None => {
             item["claim"] = json!({"size": get(&["size", "storage", "capacity"]).unwrap_or_else(|| "50Gi".to_owned())});
             if let Some(class) = get(&["storageClass", "storageClassName"]) {

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 use super::ledger::Verdict;
 use super::options::{self, Meaning};
 use super::words::{Word, words};
+use crate::spec;
 
 /// What a line turns out to be.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub struct Launch {
     pub fields: Vec<(&'static str, Json)>,
     /// Environment variables it sets for ranks.
     pub env: Vec<(String, String)>,
+    /// Whether it asks a script for its hosts.
+    pub discovers: bool,
     /// Whether the program is a python module, or needs no python.
     pub module: bool,
     pub whole: bool,
@@ -79,6 +82,11 @@ pub fn read(line: &str) -> Line {
     }
 }
 
+/// Whether a text begins with a launcher.
+pub fn starts_launcher(text: &str) -> bool {
+    words(text).is_some_and(|words| options::launcher(&words).is_some())
+}
+
 /// What a line that is a program alone runs: words, or a text for `bash -c`.
 pub fn program(line: &str) -> Json {
     match words(line) {
@@ -114,7 +122,7 @@ fn assignment(word: &Word) -> Option<(&str, &str)> {
 
 impl Launch {
     fn note(&mut self, option: &str, verdict: Verdict, to: &'static str, why: &'static str) {
-        self.notes.push(Note { option: option.to_owned(), verdict, to, why });
+        self.notes.push(Note { option: masked(option), verdict, to, why });
     }
 
     /// Takes the options before the program, and the program.
@@ -214,6 +222,10 @@ impl Launch {
                 self.env.push((first.to_owned(), value.to_owned()));
                 (Verdict::Kept, "spec.env", "")
             }
+            Meaning::Discovery => {
+                self.discovers = true;
+                (Verdict::Kept, "spec.elastic", "khorovod's own finds workers, without kubectl")
+            }
             Meaning::Module => {
                 self.module = true;
                 (Verdict::Kept, "spec.command", "")
@@ -239,12 +251,13 @@ impl Launch {
 
     /// `-x NAME=value`, or `-x NAME` for what is in the environment already.
     fn export(&mut self, values: &str) -> (Verdict, &'static str, &'static str) {
-        let before = self.env.len();
-        let pairs = values.split(',').filter_map(|value| value.split_once('='));
-        self.env.extend(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        match self.env.len() > before {
-            true => (Verdict::Kept, "spec.env", ""),
-            false => (Verdict::Kept, "", "every rank has the environment of its pod"),
+        let Some((name, value)) = values.split_once('=') else {
+            return (Verdict::Kept, "", "every rank has the environment of its pod");
+        };
+        self.env.push((name.to_owned(), value.to_owned()));
+        match spec::looks_secret(name, value) {
+            true => (Verdict::Changed, "spec.env", "moved to a Secret"),
+            false => (Verdict::Kept, "spec.env", ""),
         }
     }
 
@@ -284,6 +297,33 @@ impl Launch {
         }
         Ok(())
     }
+}
+
+/// A line without the values of what looks like secrets in it, for the report.
+fn masked(text: &str) -> String {
+    let word = |word: &str| match word.split_once('=') {
+        Some((name, value)) if spec::looks_secret(name, value) => format!("{name}=…"),
+        None if spec::looks_secret("", word) => "…".to_owned(),
+        _ => word.to_owned(),
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// The first word of a command that holds a secret, masked.
+pub fn secret(text: &str) -> Option<String> {
+    let mut behind = "";
+    for word in text.split(|c: char| c.is_whitespace() || "'\";".contains(c)).filter(|word| !word.is_empty()) {
+        let (name, value) = word.split_once('=').unwrap_or(("", word));
+        let name = name.trim_start_matches('-').replace('-', "_");
+        let flag =
+            behind.starts_with("--") && !behind.contains('=') && !word.starts_with('-') && !word.starts_with('$');
+        let flagged = flag && spec::looks_secret(&behind.trim_start_matches('-').replace('-', "_"), value);
+        if flagged || !value.starts_with('$') && spec::looks_secret(&name, value) {
+            return Some(if name.is_empty() { behind.to_owned() } else { format!("{name}=…") });
+        }
+        behind = word;
+    }
+    None
 }
 
 fn owned(words: &[&str]) -> Vec<String> {

@@ -13,7 +13,7 @@ use crate::source::{Kind, Node, Scalar, Trap};
 use crate::spec;
 
 /// What a field is said to be that nobody knew what to do with.
-const UNKNOWN: &str = "the system has no such field; it did nothing there either";
+const UNKNOWN: &str = "not known here: if yours reads it, say it in the spec by hand";
 
 pub struct Desk<'o> {
     pub draft: Draft,
@@ -175,8 +175,8 @@ impl<'o> Desk<'o> {
 
     fn document(&self, name: &str, data: &Map<String, Json>) -> String {
         let mut metadata = json!({"name": name});
-        if let Some(namespace) = &self.options.namespace {
-            metadata["namespace"] = namespace.as_str().into();
+        if let Some(namespace) = self.draft.get("metadata.namespace") {
+            metadata["namespace"] = namespace.clone();
         }
         let secret =
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "stringData": data});
@@ -217,7 +217,7 @@ pub fn label(name: &str) -> String {
     for c in lower {
         // No dash twice, nor a digit first.
         let starts = !label.is_empty() || c.is_ascii_lowercase();
-        if starts && !(c == '-' && label.ends_with('-')) && label.len() < 40 {
+        if starts && !(c == '-' && label.ends_with('-')) && label.len() < 36 {
             label.push(c);
         }
     }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::command;
 use super::desk::{Desk, entries, items, text};
+use super::launch;
 use super::ledger::Verdict;
 use crate::source::Node;
 use crate::spec::quantity::Quantity;
@@ -126,21 +127,25 @@ fn framework(node: Option<&Node>, desk: &mut Desk<'_>) {
     } else if name.is_empty() || tag.is_empty() {
         return desk.missing("framework", "`name` and `version` say which image; `--image NAME` gives one");
     } else {
-        let repository = match name.as_str() {
-            "horovod" => "uber/horovod".to_owned(),
-            "tensorflow" => "tensorflow/tensorflow".to_owned(),
-            "pytorch" => "pytorch/pytorch".to_owned(),
-            other => format!("{other}/{other}"),
+        let image = match name.as_str() {
+            "custom" => tag.clone(),
+            "horovod" => format!("uber/horovod:{tag}"),
+            "caffe" => format!("bvlc/caffe:{tag}"),
+            "caffe2" => format!("caffe2ai/caffe2:{tag}"),
+            "h2o3" => format!("opsh2oai/h2o3-ffdl:{tag}"),
+            "pytorchmpi" => format!("tomcli/pytorch:{tag}"),
+            other => format!("{other}/{other}:{tag}"),
         };
-        desk.image(&format!("{repository}:{tag}"), "framework.name and .version, as FfDL made an image of them");
+        desk.image(&image, "of framework.name and .version");
     }
     for key in ["name", "version", "image_tag"] {
         if let Some(node) = get(key) {
             desk.ledger.settle(node, Verdict::Changed, "spec.image", "an image's name and tag");
         }
     }
-    let horovod = format!("{name} {tag}").contains("horovod");
-    if !horovod {
+    // These FfDL launched by mpirun, a rank a GPU.
+    let launched = matches!(name.as_str(), "horovod" | "pytorchmpi") || name == "tensorflow" && tag.contains("horovod");
+    if !launched {
         desk.default("spec.workers.slots", 1, "FfDL ran the command once in each learner");
     }
     let command = desk.typed.clone().map(|(line, _)| line).or_else(|| get("command").and_then(text));
@@ -152,8 +157,10 @@ fn framework(node: Option<&Node>, desk: &mut Desk<'_>) {
 
 /// What each learner ran.
 fn program(line: &str, node: Option<&Node>, desk: &mut Desk<'_>) {
-    let whole = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = if line.contains(['\'', '"']) { line.trim() } else { &whole };
+    // FfDL put lines together.
+    let whole = line.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    let line = whole.as_str();
+    launch::refuse_secret(desk, line, &launch::Place { path: "framework.command".to_owned(), span: desk.whole });
     let from = if desk.typed.is_some() { "--command" } else { "framework.command" };
     if line.contains("LEARNER_ID") {
         let numbered = format!("export LEARNER_ID=$((${{HOSTNAME##*-}} + 1)); {line}");

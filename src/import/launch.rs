@@ -1,11 +1,12 @@
 //! A launch line and the pods there were → launcher, workers and command of the new spec.
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
+use super::BAD_VALUE;
 use super::command::{self, Launch, Line};
 use super::desk::Desk;
 use super::ledger::Verdict;
-use crate::problem::Span;
+use crate::problem::{Problem, Span};
 
 /// The pods that ranks ran in.
 #[derive(Debug, Clone)]
@@ -38,7 +39,7 @@ struct Size {
 pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
     let text = text.trim();
     match command::read(text) {
-        Line::Launch(launch) => launched(desk, *launch, place, world),
+        Line::Launch(launch) => launched(desk, text, *launch, place, world),
         Line::Script(why) => script(desk, text, &why, place, world),
     }
 }
@@ -50,7 +51,17 @@ pub fn by_hand(desk: &mut Desk<'_>, why: &str, world: &World) {
     desk.default("spec.launcher.interactive", true, "ends when nobody has been in it for `idleTimeout`");
 }
 
+/// Refuses a line that a secret stands in: it would stand in the job.
+pub fn refuse_secret(desk: &mut Desk<'_>, text: &str, place: &Place) {
+    if let Some(word) = command::secret(text) {
+        let message = format!("`{}` holds what looks like a secret, at `{word}`", place.path);
+        let hint = "say `$NAME` there, and give the value by the system's own environment: that becomes a Secret";
+        desk.problems.push(Problem::new(&BAD_VALUE, place.span, message).hint(hint));
+    }
+}
+
 fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &World) {
+    refuse_secret(desk, text, place);
     workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
     let how = format!("runs once, in the launcher, as it stands: {why}");
     desk.draft.put("spec.launcher.kind", "shell", &how);
@@ -59,9 +70,19 @@ fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &Wor
     desk.ledger.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
 }
 
-fn launched(desk: &mut Desk<'_>, launch: Launch, place: &Place, world: &World) {
-    let elastic =
-        launch.min_np.is_some() || launch.max_np.is_some() || launch.hosts.is_some_and(|(low, high)| low != high);
+fn launched(desk: &mut Desk<'_>, text: &str, launch: Launch, place: &Place, world: &World) {
+    let program = match &launch.program {
+        Json::String(text) => text.clone(),
+        other => other.as_array().into_iter().flatten().filter_map(Json::as_str).collect::<Vec<_>>().join(" "),
+    };
+    if command::starts_launcher(&program) {
+        return script(desk, text, "its program is a launcher, too", place, world);
+    }
+    refuse_secret(desk, &program, place);
+    let elastic = launch.discovers
+        || launch.min_np.is_some()
+        || launch.max_np.is_some()
+        || launch.hosts.is_some_and(|(low, high)| low != high);
     let size = size(&launch, world);
     workers(desk, &size, world);
     if launch.kind != "mpirun" {
@@ -83,8 +104,14 @@ fn launched(desk: &mut Desk<'_>, launch: Launch, place: &Place, world: &World) {
         desk.draft.put("spec.launcher.args", json!(launch.args), &place.path);
     }
     desk.draft.put("spec.command", launch.program.clone(), &place.path);
+    let ranks = size.replicas.saturating_mul(size.slots.unwrap_or(world.gpus.max(1)));
     for note in launch.notes {
         let row = desk.ledger.add(format!("{}: {}", place.path, note.option), place.span);
+        if note.to == "spec.workers" && !elastic && launch.np.is_some_and(|np| np != ranks) {
+            let how = format!("{ranks} ranks: every slot has its own; `slots` and `replicas` say how many");
+            desk.ledger.settle_row(row, Verdict::Changed, note.to, &how);
+            continue;
+        }
         desk.ledger.settle_row(row, note.verdict, note.to, note.why);
     }
 }

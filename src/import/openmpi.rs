@@ -6,7 +6,8 @@ use super::desk::{Desk, entries, items, text};
 use super::launch::{self, Place, World};
 use super::ledger::Verdict;
 use super::pod;
-use crate::source::Node;
+use crate::problem::Span;
+use crate::source::{self, Node};
 use crate::spec::quantity::Quantity;
 
 /// Where all pods worked, in a directory of their own.
@@ -35,7 +36,7 @@ pub fn read(params: &Node, desk: &mut Desk<'_>) {
     }
     command(get("exec"), &world, desk);
     storage(get, desk);
-    pod::volumes(desk, params.get("volumes"), params.get("volumeMounts"));
+    volumes(params.get("volumes"), params.get("volumeMounts"), desk);
     for entry in entries(params) {
         if get(&entry.key).is_some() {
             parameter(&entry.key, &entry.value, gpus, desk);
@@ -44,6 +45,27 @@ pub fn read(params: &Node, desk: &mut Desk<'_>) {
     if desk.draft.get("spec.security").is_none() {
         desk.default("spec.security.profile", "restricted", "the component's pods were root; here nothing is");
     }
+}
+
+/// Lists, or texts that hold lists, as `ks param set` takes them.
+fn volumes(volumes: Option<&Node>, mounts: Option<&Node>, desk: &mut Desk<'_>) {
+    let written = |node: Option<&Node>, desk: &mut Desk<'_>| {
+        let (node, text) = node.and_then(|node| Some((node, text(node)?)))?;
+        let list = source::parse(&text, node.span, &mut desk.problems).ok()??;
+        Some((node.span, list))
+    };
+    let (held, mounted) = (written(volumes, desk), written(mounts, desk));
+    for (node, list) in [(volumes, &held), (mounts, &mounted)] {
+        if let (Some(node), Some(_)) = (node, list) {
+            desk.ledger.settle(node, Verdict::Kept, "spec.storage", "");
+        }
+    }
+    let list = |list: &'_ Option<(Span, Node)>| list.as_ref().map(|(_, node)| node.clone());
+    let (held, mounted) = (list(&held).or(volumes.cloned()), list(&mounted).or(mounts.cloned()));
+    let own = |node: Option<&Node>| node.is_some_and(|node| text(node).is_none());
+    let volumes = if own(volumes) { volumes } else { held.as_ref() };
+    let mounts = if own(mounts) { mounts } else { mounted.as_ref() };
+    pod::volumes(desk, volumes, mounts);
 }
 
 fn name(name: Option<&Node>, namespace: Option<&Node>, desk: &mut Desk<'_>) {

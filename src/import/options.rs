@@ -17,6 +17,8 @@ pub enum Meaning {
     Hosts,
     /// A field of the spec.
     Field(&'static str, fn(&[&str]) -> Option<Json>),
+    /// A script that finds hosts: the launch is elastic.
+    Discovery,
     /// `-x NAME[=value]`, `-genv NAME value`.
     Export,
     Pair,
@@ -36,7 +38,8 @@ pub enum Meaning {
 }
 
 use Meaning::{
-    Export, Field, Gone, Hosts, MaxRanks, Mca, MinRanks, Module, MpiArgs, Ours, Pair, PerHost, Ranks, Stays, Whole,
+    Discovery, Export, Field, Gone, Hosts, MaxRanks, Mca, MinRanks, Module, MpiArgs, Ours, Pair, PerHost, Ranks, Stays,
+    Whole,
 };
 
 /// Names, how many words follow where it is not written `--option=value`, and the meaning.
@@ -52,7 +55,8 @@ const MPIRUN: &[Known] = &[
     (&["N", "npernode", "ppn", "perhost", "ranks-per-proc"], 1, PerHost),
     (&["hostfile", "machinefile", "default-hostfile", "f", "H", "host", "hosts"], 1, HOSTFILE),
     (&["allow-run-as-root"], 0, NO_ROOT),
-    (&["x", "genvlist", "envlist"], 1, Export),
+    (&["x"], 1, Export),
+    (&["genvlist", "envlist"], 1, Ours("every rank has the environment of its pod")),
     (&["genv", "env"], 2, Pair),
     (&["genvall", "envall"], 0, Ours("every rank has the environment of its pod")),
     (&["mca", "gmca"], 2, Mca),
@@ -62,6 +66,8 @@ const MPIRUN: &[Known] = &[
     (&["tag-output", "timestamp-output", "display-map", "display-allocation", "report-bindings"], 0, Stays),
     (&["prepend-rank", "l", "v", "verbose", "q", "oversubscribe", "nooversubscribe", "use-hwthread-cpus"], 0, Stays),
     (&["bind-to-core", "bind-to-socket", "bind-to-none", "bycore", "bynode", "byslot", "bysocket"], 0, Stays),
+    (&["nolocal", "merge-stderr-to-stdout", "quiet"], 0, Stays),
+    (&["cpus-per-proc", "cpus-per-rank", "stdin"], 1, Stays),
     (&["bind-to", "map-by", "rank-by", "output-filename", "output", "display", "iface", "report-uri"], 1, Stays),
     (&["tune", "am", "timeout", "pmixmca", "prtemca"], 1, Stays),
 ];
@@ -72,7 +78,7 @@ const HOROVODRUN: &[Known] = &[
     (&["--max-np", "--max-num-proc"], 1, MaxRanks),
     (&["--slots-per-host", "--slots"], 1, PerHost),
     (&["-H", "--hosts", "-hostfile", "--hostfile"], 1, HOSTFILE),
-    (&["--host-discovery-script"], 1, Ours("khorovod's own finds workers, without kubectl")),
+    (&["--host-discovery-script"], 1, Discovery),
     (&["-p", "--ssh-port", "-i", "--ssh-identity-file"], 1, OWN_SSH),
     (&["--mpi-args"], 1, MpiArgs),
     (&["--elastic-timeout"], 1, Field("spec.elastic.timeout", seconds)),
@@ -81,6 +87,14 @@ const HOROVODRUN: &[Known] = &[
     (&["--verbose", "--gloo", "--mpi", "--jsrun", "--disable-cache", "--hierarchical-allreduce"], 0, Stays),
     (&["--autotune", "--no-stall-check", "--timeline-mark-cycles", "--log-with-timestamp"], 0, Stays),
     (&["--log-hide-timestamp", "--prefix-output-with-timestamp", "--tcp", "--no-hierarchical-allreduce"], 0, Stays),
+    (
+        &["--mpi-threads-disable", "--no-mpi-threads-disable", "--log-without-timestamp", "--no-log-hide-timestamp"],
+        0,
+        Stays,
+    ),
+    (&["-prefix-timestamp", "--no-timeline-mark-cycles", "-v"], 0, Stays),
+    (&["--num-nccl-streams", "--gloo-timeout-seconds", "--autotune-steps-per-sample"], 1, Stays),
+    (&["--autotune-bayes-opt-max-samples", "--autotune-gaussian-process-noise"], 1, Stays),
     (&["--hierarchical-allgather", "--no-autotune", "--stall-check"], 0, Stays),
     (
         &["--start-timeout", "--network-interfaces", "--network-interface", "--config-file", "--output-filename"],

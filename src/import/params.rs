@@ -67,27 +67,31 @@ fn lines(text: &str, span: Span, problems: &mut Vec<Problem>) -> Node {
     let mut shell = Lines { span, variables: Vec::new(), entries: Vec::new() };
     let mut at = 0;
     while at < text.len() {
-        let end = command_end(text, at);
+        let (end, next) = command_end(text, at);
         shell.line(&text[at..end], at, problems);
-        at = end + 1;
+        at = next;
     }
     Node { span, kind: Kind::Map(shell.entries) }
 }
 
-/// Where a command ends: at a line end that is neither escaped nor in quotes.
-fn command_end(text: &str, from: usize) -> usize {
+/// Where a command ends, and where the next begins: at a line end, a `;`, a `&&` or a comment that stands in no quotes.
+fn command_end(text: &str, from: usize) -> (usize, usize) {
     let (mut quote, mut escaped) = (None, false);
-    for (at, c) in text[from..].char_indices() {
+    for (at, c) in text[from..].char_indices().map(|(at, c)| (from + at, c)) {
         match (c, quote) {
             _ if escaped => escaped = false,
             ('\\', None | Some('"')) => escaped = true,
-            ('\n', None) => return from + at,
+            ('\n' | ';', None) => return (at, at + 1),
+            ('&', None) if text[at..].starts_with("&&") => return (at, at + 2),
+            ('#', None) if at == 0 || text[..at].ends_with(char::is_whitespace) => {
+                return (at, text[at..].find('\n').map_or(text.len(), |end| at + end + 1));
+            }
             ('\'' | '"', None) => quote = Some(c),
             (_, Some(open)) if c == open => quote = None,
             _ => {}
         }
     }
-    text.len()
+    (text.len(), text.len())
 }
 
 struct Lines {
@@ -98,6 +102,8 @@ struct Lines {
 
 impl Lines {
     fn line(&mut self, line: &str, start: usize, problems: &mut Vec<Problem>) {
+        let indent = line.len() - line.trim_start().len();
+        let (line, start) = (line.trim_start(), start + indent);
         let line = line.strip_prefix("export ").unwrap_or(line);
         let Some(words) = words(line.trim_start().strip_prefix("$ ").unwrap_or(line.trim_start())) else { return };
         let start = start + (line.len() - line.trim_start().len());
@@ -148,7 +154,7 @@ impl Lines {
         let span = Span { start: start + word.place.start, end: start + word.place.end, ..self.span };
         let text = self.filled(&word.text);
         // A launch line may have variables of its own; a value may not.
-        if word.expands && name != "exec" && text.contains('$') {
+        if word.expands && !matches!(name, "exec" | "secret") && text.contains('$') {
             let problem = Problem::new(&TEMPLATE, span, format!("`{name}` has a variable that is not set here"));
             return problems.push(problem.hint("put its assignment, NAME=value, into the file"));
         }
@@ -163,12 +169,24 @@ impl Lines {
         let mut text = text.to_owned();
         for (name, value) in self.variables.iter().rev() {
             text = text.replace(&format!("${{{name}}}"), value);
-            if text == format!("${name}") {
-                text.clone_from(value);
-            }
+            text = bare(&text, name, value);
         }
         text
     }
+}
+
+/// A text with `$NAME` filled in, where the name ends there.
+fn bare(text: &str, name: &str, value: &str) -> String {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(&format!("${name}")) {
+        let behind = &rest[at + 1 + name.len()..];
+        let ends = !behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        filled.push_str(&rest[..at]);
+        filled.push_str(if ends { value } else { &rest[at..=at + name.len()] });
+        rest = behind;
+    }
+    filled + rest
 }
 
 /// `image-pull-policy` as flags have it, `imagePullPolicy` as parameters do.

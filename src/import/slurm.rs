@@ -61,6 +61,8 @@ struct Script<'t, 'd, 'o> {
     /// Rows of the options that count tasks, and of those that set variables.
     tasks: Vec<usize>,
     exported: Vec<usize>,
+    /// What may change a variable on its way.
+    blocks: Vec<&'t str>,
     /// Where parts begin, and their rows.
     rows: Vec<(usize, usize)>,
     said: Vec<Said>,
@@ -95,6 +97,7 @@ pub fn read(text: &str, span: Span, desk: &mut Desk<'_>) {
         mpi: None,
         tasks: Vec::new(),
         exported: Vec::new(),
+        blocks: changing(text, &parts),
         rows: Vec::new(),
         said: Vec::new(),
     };
@@ -105,6 +108,21 @@ pub fn read(text: &str, span: Span, desk: &mut Desk<'_>) {
         }
     }
     script.close(&parts);
+}
+
+/// What may change a variable on its way: loops, conditions, functions, and lines that do more than set one.
+fn changing<'t>(text: &'t str, parts: &[Part]) -> Vec<&'t str> {
+    let texts = parts.iter().filter_map(|part| {
+        let text = &text[part.place.clone()];
+        let plain =
+            matches!(lines::kind(text::without_comment(text)), Kind::Assign(_) | Kind::Launch(_) | Kind::Options(_));
+        match part.kind {
+            script::Kind::Block => Some(text),
+            script::Kind::Command if !plain => Some(text),
+            _ => None,
+        }
+    });
+    texts.collect()
 }
 
 /// Whether it is a script of Slurm, all of it there.
@@ -136,6 +154,13 @@ fn sound(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bool {
             desk.problems.push(problem.hint("sbatch would refuse it, too: close the quote"));
             return false;
         }
+    }
+    let odd = [("\u{feff}", "a byte order mark"), ("\r\n", "line ends of Windows")];
+    if let Some((mark, what)) = odd.iter().find(|(mark, _)| text.contains(mark)) {
+        let at_mark = text.find(mark).unwrap_or_default();
+        let problem = Problem::new(&BAD_VALUE, at(at_mark..at_mark + mark.len()), format!("the script has {what}"));
+        desk.problems.push(problem.hint("sbatch would not run it, either: `dos2unix` mends it"));
+        return false;
     }
     let foreign = text.lines().find(|line| ["#PBS ", "#BSUB ", "#$ "].iter().any(|mark| line.starts_with(mark)));
     let ours = parts.iter().any(|part| match &part.kind {
@@ -199,6 +224,9 @@ impl Script<'_, '_, '_> {
             script::Kind::Block => {
                 let row = self.row(&text, span);
                 self.rows.push((span.start, row));
+                if text::hides(&text) {
+                    self.refuse_secret(part);
+                }
                 self.rest(&text, row, lines::starts_ranks(&text));
             }
             script::Kind::Command => return self.command(&text, span, simple),
@@ -374,7 +402,12 @@ impl Script<'_, '_, '_> {
             Kind::Program if self.launch.is_none() && lines::starts_ranks(text) => {
                 self.launch = Some((Srun { line: filled, alone: true, ..Srun::default() }, span, row));
             }
-            _ => self.rest(text, row, false),
+            _ => {
+                if text::hides(text) && self.whole.is_none() {
+                    self.refuse_secret(&Part { place: span.start..span.end, kind: script::Kind::Command });
+                }
+                self.rest(text, row, lines::names_launcher(text));
+            }
         }
         false
     }
@@ -382,7 +415,7 @@ impl Script<'_, '_, '_> {
     /// What is none of ours: it prepares, or it makes the script more than a launch.
     fn rest(&mut self, text: &str, row: usize, starts_ranks: bool) {
         if starts_ranks {
-            return self.whole("ranks are started in a loop or a condition");
+            return self.whole("ranks are started in a line that takes a shell to run");
         }
         if self.launch.is_some() {
             return self.whole("it goes on after the ranks have ended");
@@ -423,8 +456,10 @@ impl Script<'_, '_, '_> {
 
     /// A text with the variables that are known in their places.
     fn filled(&self, text: &str) -> String {
+        let changed = |name: &str| self.blocks.iter().any(|block| text::sets(block, name));
         let slurm = self.asked.variables().map(|(name, value)| (name.to_owned(), value));
-        let all: Vec<(String, String)> = self.variables.iter().rev().cloned().chain(slurm).collect();
+        let all: Vec<(String, String)> =
+            self.variables.iter().rev().filter(|(name, _)| !changed(name)).cloned().chain(slurm).collect();
         text::fill(text, &all)
     }
 

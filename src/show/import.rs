@@ -39,6 +39,11 @@ fn place(field: &Field) -> String {
 
 /// The same for programs.
 pub fn document(imported: &Imported) -> String {
-    let value = json!({ "fields": imported.fields });
+    let warnings = imported
+        .warnings
+        .list
+        .iter()
+        .map(|problem| json!({ "code": problem.code.name, "message": problem.message, "hint": problem.hint }));
+    let value = json!({ "fields": imported.fields, "warnings": warnings.collect::<Vec<_>>() });
     format!("{value:#}\n")
 }

@@ -86,7 +86,7 @@ impl Asked {
                 Ok((Verdict::Changed, gpus, "of each worker, where this was for all"))
             }
             Meaning::GpusPerNode => {
-                self.gpus_per_node = Some(self.typed(value)?);
+                self.gpus_per_node = Some(of_one(self.typed(value)?)?);
                 kept(gpus)
             }
             Meaning::GpusPerTask => {
@@ -110,7 +110,7 @@ impl Asked {
         for part in value.split(',') {
             let part = part.strip_prefix("gres/").or_else(|| part.strip_prefix("gres:")).unwrap_or(part);
             match part.split_once([':', '=']) {
-                Some(("gpu", rest)) => self.gpus_per_node = Some(self.typed(rest)?),
+                Some(("gpu", rest)) => self.gpus_per_node = Some(of_one(self.typed(rest)?)?),
                 None if part == "gpu" => self.gpus_per_node = Some(1),
                 _ => others = true,
             }
@@ -134,7 +134,7 @@ impl Asked {
             self.gres = Some(format!("gpu:{kind}"));
         }
         let number = number.parse().map_err(|_| format!("`{number}` is no number"))?;
-        if number <= 64 { Ok(number) } else { Err(format!("{number} GPUs are more than any node has")) }
+        Ok(number)
     }
 
     pub fn nodes(&self) -> u32 {
@@ -286,6 +286,11 @@ fn duration(seconds: u64) -> String {
     let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
     let parts = parts.iter().filter(|(number, _)| *number > 0).map(|(number, unit)| format!("{number}{unit}"));
     parts.collect::<Vec<_>>().concat()
+}
+
+/// As many GPUs as one node can have.
+fn of_one(gpus: u32) -> Result<u32, String> {
+    if gpus <= 64 { Ok(gpus) } else { Err(format!("{gpus} GPUs are more than any node has")) }
 }
 
 #[cfg(test)]

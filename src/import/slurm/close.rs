@@ -6,11 +6,12 @@ use super::lines::{self, Kind, Srun};
 use super::script::{self, Part};
 use super::text;
 use super::{IMAGE, MEETING, Script};
+use crate::import::BAD_VALUE;
 use crate::import::command::{self, Line};
 use crate::import::launch::{self, Place};
 use crate::import::ledger::Verdict;
 use crate::import::words::words;
-use crate::problem::Span;
+use crate::problem::{Problem, Span};
 
 impl Script<'_, '_, '_> {
     pub fn close(mut self, parts: &[Part]) {
@@ -38,6 +39,39 @@ impl Script<'_, '_, '_> {
         for (row, verdict, to, how) in std::mem::take(&mut self.said).into_iter().rev() {
             self.desk.ledger.settle_row(row, verdict, &to, &how);
         }
+    }
+
+    /// Why a launch cannot stand alone: what it uses of variables is neither exported nor known to everybody.
+    fn needs(&self, uses: &str, line: &str, parts: &[Part]) -> Option<String> {
+        let said = |name: &str| {
+            parts.iter().any(|part| {
+                let text = &self.text[part.place.clone()];
+                !matches!(part.kind, script::Kind::Directive(_)) && !text.contains(line) && text::sets(text, name)
+            })
+        };
+        let exported = |name: &str| {
+            let block = parts.iter().any(|part| {
+                matches!(part.kind, script::Kind::Block) && text::sets(&self.text[part.place.clone()], name)
+            });
+            let made = |text: &str| text.starts_with("export") && text::sets(text, name);
+            !block
+                && (self.env.iter().any(|(known, ..)| known == name) || self.setup.iter().any(|line| made(&line.text)))
+        };
+        let mut names = text::names(uses);
+        // What is exported may be made of what is not.
+        for line in &self.setup {
+            names.extend(text::names(&line.text).into_iter().filter(|name| !text::sets(&line.text, name)));
+        }
+        let name = names.into_iter().find(|name| !exported(name) && said(name))?;
+        Some(format!("the launch needs `{name}`, which only the script itself can make"))
+    }
+
+    /// Refuses a line that a secret stands in.
+    pub fn refuse_secret(&mut self, part: &Part) {
+        let span = Span { start: part.place.start, end: part.place.end, ..self.span };
+        let problem = Problem::new(&BAD_VALUE, span, "this looks like a secret, and would stand in the spec");
+        let hint = "write `export TOKEN=…` in a line of its own above it: of that variable a Secret is made";
+        self.desk.problems.push(problem.hint(hint));
     }
 
     /// Drops lines that make values only for options that khorovod sets itself; `uses` is what is left of the launch.
@@ -94,16 +128,26 @@ impl Script<'_, '_, '_> {
         if launch.program.is_some() {
             return self.program(launch, row);
         }
+        let inner = command::program(&launch.line);
+        if launch.srun && !lines::launches(&launch.line) && inner.as_str().is_some_and(command::starts_launcher) {
+            return self.as_it_stands("a shell starts the launcher", parts);
+        }
         let (line, read) = lines::launch(&launch.line);
+        let needs = self.needs(&launch.line, &launch.line, parts);
         match read {
+            Line::Script(_) if needs.is_some() => self.as_it_stands(&needs.unwrap_or_default(), parts),
             Line::Launch(read) => {
                 let path = if launch.srun { "srun" } else { "the launch" }.to_owned();
                 let agents = read.kind == "torchrun";
+                let uses = format!("{} {}", read.program, read.args.join(" "));
+                if line != launch.line {
+                    self.drop_unused(&uses);
+                }
+                if let Some(why) = self.needs(&uses, &launch.line, parts) {
+                    return self.as_it_stands(&why, parts);
+                }
                 self.asked.put(self.desk, u32::from(agents));
                 let world = self.asked.world();
-                if line != launch.line {
-                    self.drop_unused(&format!("{} {}", read.program, read.args.join(" ")));
-                }
                 launch::line(self.desk, &line, &Place { path, span }, &world);
                 if read.np.is_none() && read.per_host.is_none() && !agents {
                     self.asked.put_slots(self.desk);
@@ -167,17 +211,20 @@ impl Script<'_, '_, '_> {
             let start = part.place.start;
             let Some(row) = self.rows.iter().find(|(at, _)| *at == start).map(|(_, row)| *row) else { continue };
             match lines::kind(text::without_comment(text)) {
-                Kind::Module(_) if !self.modules.is_empty() => continue,
-                Kind::Assign(pairs) if pairs.iter().all(|(_, value)| value.is_some()) && !pairs.is_empty() => {
+                Kind::Assign(pairs) if text::hides(text) && pairs.iter().all(|(_, value)| value.is_some()) => {
                     self.env.extend(pairs.into_iter().map(|(name, value)| (name, value.unwrap_or_default(), row)));
                     continue;
                 }
                 _ => body.push(text.trim_end()),
             }
+            if text::hides(text) {
+                self.refuse_secret(part);
+            }
             self.settle(row, Verdict::Changed, "spec.command spec.launcher", &how);
         }
         let body = body.join("\n");
         self.setup.clear();
+        self.modules.clear();
         self.asked.put(self.desk, 0);
         self.asked.put_workers(self.desk);
         self.desk.draft.put("spec.launcher.kind", "shell", &how);

@@ -205,6 +205,10 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
     let plain: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
     let mut at = 1;
     while at < words.len() && plain[at].starts_with('-') && plain[at] != "--" {
+        // Whether a value follows what is not known, nobody can tell.
+        if !options::known(&plain[at]) && !plain[at].contains('=') {
+            return Kind::Other;
+        }
         let Ok((_, count)) = options::read(&plain[at..]) else { break };
         if words[at..at + count].iter().any(|word| word.expands) {
             return whole();
@@ -228,6 +232,15 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
         })),
         None => whole(),
     }
+}
+
+/// Whether a line that could not be taken apart names what starts ranks.
+pub fn names_launcher(text: &str) -> bool {
+    let word = |word: &str| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        matches!(name, "srun" | "mpirun" | "mpiexec" | "horovodrun" | "torchrun" | "deepspeed")
+    };
+    text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c)).any(word)
 }
 
 /// Whether a text calls something that starts ranks, or a program.

@@ -102,7 +102,12 @@ const OPTIONS: &[Known] = &[
         Stays("Kubernetes shares nodes by what pods ask for"),
     ),
     (&["comment", "wckey", "licenses", "begin", "deadline", "clusters", "priority"], None, Value::Needed, Stays("")),
-    (&["signal"], None, Value::Needed, Stays("on Kubernetes ranks get SIGTERM before they are ended")),
+    (
+        &["signal"],
+        None,
+        Value::Needed,
+        Lost("before the time limit ranks get SIGTERM; they would not outlive another signal"),
+    ),
     (
         &[
             "switches",
@@ -170,12 +175,19 @@ const OPTIONS: &[Known] = &[
     ),
     (&["gpus-per-socket"], None, Value::Needed, Lost("say how many a node has: `--gpus-per-node`")),
     (
-        &["uid", "gid", "test-only", "jobid", "export-file", "het-group", "multi-prog"],
+        &["uid", "gid", "jobid", "export-file", "het-group"],
+        None,
+        Value::Needed,
+        Lost("it has no place in a job's description; give it to sbatch by hand"),
+    ),
+    (&["mincpus", "relative"], None, Value::Needed, Lost(STEP)),
+    (
+        &["test-only", "multi-prog"],
         None,
         Value::Inline,
         Lost("it has no place in a job's description; give it to sbatch by hand"),
     ),
-    (&["exact", "overlap", "whole", "mincpus", "relative"], None, Value::Inline, Lost(STEP)),
+    (&["exact", "overlap", "whole"], None, Value::Inline, Lost(STEP)),
 ];
 
 /// An option as it was written.
@@ -187,6 +199,11 @@ pub struct Given {
     pub meaning: Meaning,
     /// As it stood: `-N 2`.
     pub said: String,
+}
+
+/// Whether an option is one that is known.
+pub fn known(word: &str) -> bool {
+    word.strip_prefix("--").is_none_or(|long| find(long.split('=').next().unwrap_or(long)).is_some())
 }
 
 /// One option and how many words it took; why not, else.

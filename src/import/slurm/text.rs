@@ -54,6 +54,46 @@ pub fn placeholder(line: &str) -> Option<Range<usize>> {
     None
 }
 
+/// The names of variables in a text.
+pub fn names(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for (at, _) in text.match_indices('$') {
+        let behind = &text[at + 1..];
+        let rest = behind.trim_start_matches(['{', '(', '#', '!', ' ']);
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let name = &rest[..end];
+        // What `$(…)` runs is a program; `$((…))` calculates.
+        let runs = behind.starts_with('(') && !behind.starts_with("((");
+        if is_name(name) && !runs {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+/// Whether a text gives a variable its value.
+pub fn sets(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let behind = &text[at + name.len()..];
+        let starts = before.is_none_or(|c| !c.is_ascii_alphanumeric() && !"_$-".contains(c));
+        let given = ["=", "+=", ":=", ":-"].iter().any(|sign| behind.starts_with(sign)) && !behind.starts_with("==");
+        let read = ["read ", "for ", "declare ", "mapfile ", "local "].iter().any(|word| text[..at].contains(word));
+        let ends = !behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        starts && ends && (given || read)
+    })
+}
+
+/// Whether a variable in a text is given what looks like a secret.
+pub fn hides(text: &str) -> bool {
+    let words = text.split(|c: char| c.is_whitespace() || c == ';');
+    let pairs = words.filter_map(|word| word.split_once('=')).filter(|(name, _)| is_name(name));
+    let mut pairs = pairs.map(|(name, value)| (name, value.trim_matches(['"', '\''])));
+    let key = |rest: &str| rest.len() == 40 && rest.chars().all(|c| c.is_ascii_hexdigit());
+    let login = text.split_once("wandb login").is_some_and(|(_, rest)| rest.split_whitespace().any(key));
+    login || pairs.any(|(name, value)| !value.starts_with('$') && looks_secret(name, value))
+}
+
 /// A text with the values of variables in their places, where those need no quotes.
 pub fn fill(text: &str, variables: &[(String, String)]) -> String {
     let mut filled = String::with_capacity(text.len());
