@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .PHONY: help binary plugins web serve-web check test test-all cluster bless bench deny
 .DEFAULT_GOAL := help
-stages := format docs layers shell lint library rust runtime preflight image package output guard deny cluster
+stages := format docs layers shell lint library rust runtime preflight image package output guard deny
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -26,8 +26,8 @@ check: ## Format, lints, unit and snapshot tests
 test: ## All that CI runs; installs what it needs
 	@tests/run.sh $(stages)
 
-test-all: ## `test` with many more cases for each property, real Helms and Kustomize, operators, a real browser, Horovod under Open MPI 4, Slurm, faults and 5,000 workers; an hour and a half more
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) targets helm plugin web worker horovod slurm faults scale
+test-all: ## `test` with many more cases for each property, a real Kubernetes, real Helms and Kustomize, operators, a real browser, Horovod under Open MPI 4, Slurm, faults and 5,000 workers; an hour and a half more
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) cluster targets helm plugin web worker horovod slurm faults scale
 
 cluster: ## A Kubernetes of four nodes to play with, for as long as its shell is open; needs root
 	@. tests/tools.sh && IMAGES="$${IMAGES:-$$(worker_image)}" tests/cluster/up.sh
