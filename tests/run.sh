@@ -76,8 +76,8 @@ slurm() {
 # Every example on a Kubernetes of our own, how runs end there, and every spec strictly read by it.
 cluster() { tests/cluster/test.sh --quick && accepted 1.34.3; }
 
-# What takes long there, faults above all, and a later Kubernetes.
-faults() { tests/cluster/test.sh --long && accepted 1.36.3; }
+# What takes long there, faults above all, a later Kubernetes, and a gibibyte of output.
+faults() { tests/cluster/test.sh --long && accepted 1.36.3 && MEGABYTES=1024 tests/runtime/run.sh prints_much; }
 
 # What examples become for operators: against their published custom resources, and through those whose sources are there.
 targets() {
