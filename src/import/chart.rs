@@ -13,11 +13,8 @@ use crate::source::Node;
 
 /// Reads the values.
 pub fn read(system: System, values: &Node, desk: &mut Desk<'_>) {
-    let leader = if values.get("master").is_some() && values.get("driver").is_none() { "master" } else { "driver" };
-    let leader = match (system, values.get("driver")) {
-        (System::StableHorovod, None) => "master",
-        _ => leader,
-    };
+    let masters = system == System::StableHorovod || values.get("master").is_some();
+    let leader = if masters && values.get("driver").is_none() { "master" } else { "driver" };
     name(values, desk);
     images(system, values, leader, desk);
     // Older releases had them at the workers.
@@ -172,10 +169,9 @@ fn environment(values: &Node, leader: &str, desk: &mut Desk<'_>) {
         }
         let from = desk.ledger.path(&entry.value).to_owned();
         let Some(value) = desk.text(&entry.value) else { continue };
-        desk.env(&entry.key, &value, &from);
+        let from_secret = if desk.env(&entry.key, &value, &from) { ", from a Secret" } else { "" };
         let to = format!("spec.env.{}", entry.key);
-        let secret = if crate::spec::looks_secret(&entry.key, &value) { ", from a Secret" } else { "" };
-        let how = format!("the chart ignored it; here it takes effect{secret}");
+        let how = format!("the chart ignored it; here it takes effect{from_secret}");
         desk.ledger.settle(&entry.value, Verdict::Changed, &to, &how);
     }
     desk.needless(env, "there are none");

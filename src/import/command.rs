@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::ledger::Verdict;
 use super::options::{self, Meaning};
-use super::words::{Word, words};
+use super::words::{Word, is_name, words};
 use crate::spec;
 
 /// What a line turns out to be.
@@ -104,8 +104,7 @@ fn program_of(line: &str, words: &[Word]) -> Json {
     {
         return Json::from(script.text.trim());
     }
-    if words.iter().any(|word| word.expands) || words.iter().any(|word| assignment(word).is_some() && word == &words[0])
-    {
+    if words.iter().any(|word| word.expands) || assignment(&words[0]).is_some() {
         let (first, last) = (&words[0], &words[words.len() - 1]);
         return Json::from(line[first.place.start..last.place.end].trim());
     }
@@ -114,10 +113,7 @@ fn program_of(line: &str, words: &[Word]) -> Json {
 
 /// `NAME=value` at the head of a command.
 fn assignment(word: &Word) -> Option<(&str, &str)> {
-    let (name, value) = word.text.split_once('=')?;
-    let mut bytes = name.bytes();
-    let first = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-    (first && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')).then_some((name, value))
+    word.text.split_once('=').filter(|(name, _)| is_name(name))
 }
 
 impl Launch {

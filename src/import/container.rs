@@ -157,7 +157,7 @@ fn security(desk: &mut Desk<'_>, node: &Node) {
     desk.needless(node, "nothing is asked for");
 }
 
-fn user(desk: &mut Desk<'_>, node: &Node) {
+pub fn user(desk: &mut Desk<'_>, node: &Node) {
     let Some(user) = desk.count(node) else { return };
     once(desk, node, "spec.security.runAsUser", user.into());
     if user == 0 {

@@ -18,7 +18,7 @@ const MODEL: &str = "/workspace";
 /// Reads the manifest.
 pub fn read(manifest: &Node, desk: &mut Desk<'_>) {
     let get = |name: &str| manifest.get(name);
-    name(get("name"), desk);
+    desk.named(get("name"), "ffdl");
     for key in ["description", "version"] {
         if let Some((node, value)) = get(key).and_then(|node| Some((node, text(node)?))) {
             desk.draft.put_key("metadata.annotations", key, value, key);
@@ -41,16 +41,6 @@ pub fn read(manifest: &Node, desk: &mut Desk<'_>) {
     desk.default("spec.launcher.retries", 0, "FfDL gave up at the first failure");
     if desk.draft.get("spec.security").is_none() {
         desk.default("spec.security.profile", "restricted", "FfDL's learners were root; here nothing is");
-    }
-}
-
-fn name(node: Option<&Node>, desk: &mut Desk<'_>) {
-    let given = node.and_then(text).unwrap_or_else(|| "ffdl".to_owned());
-    let kept = desk.name(&given, "name");
-    if let Some(node) = node {
-        let (verdict, how) =
-            if kept { (Verdict::Kept, "") } else { (Verdict::Changed, "in the form Kubernetes takes, or as asked") };
-        desk.ledger.settle(node, verdict, "metadata.name", how);
     }
 }
 

@@ -108,9 +108,8 @@ pub fn env_map(desk: &mut Desk<'_>, node: &Node) {
 
 /// A variable with a value.
 pub fn variable(desk: &mut Desk<'_>, node: &Node, name: &str, value: &str, from: &str) {
-    desk.env(name, value, from);
-    let secret = crate::spec::looks_secret(name, value);
-    let (verdict, how) = if secret { (Verdict::Changed, "moved to a Secret") } else { (Verdict::Kept, "") };
+    let moved = desk.env(name, value, from);
+    let (verdict, how) = if moved { (Verdict::Changed, "moved to a Secret") } else { (Verdict::Kept, "") };
     desk.ledger.settle(node, verdict, &format!("spec.env.{name}"), how);
 }
 

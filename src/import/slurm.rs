@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::desk::Desk;
 use super::ledger::Verdict;
+use super::words::is_name;
 use super::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
 use crate::problem::{Problem, Span};
 use asked::Asked;
@@ -346,7 +347,7 @@ impl Script<'_, '_, '_> {
         self.exported.push(row);
         for part in value.split(',') {
             match part.split_once('=') {
-                Some((name, value)) if lines::is_name(name) => self.env.push((name.to_owned(), value.to_owned(), row)),
+                Some((name, value)) if is_name(name) => self.env.push((name.to_owned(), value.to_owned(), row)),
                 _ if part.eq_ignore_ascii_case("all") => {}
                 _ => return self.settle(
                     row,

@@ -6,7 +6,7 @@ use super::options;
 use super::text::{UNKNOWN, marked, outside};
 use crate::import::command::{self, Line};
 use crate::import::options as launchers;
-use crate::import::words::{Word, words};
+use crate::import::words::{Word, is_name, words};
 
 pub use crate::runtime::words::word as quoted;
 
@@ -160,11 +160,6 @@ fn without_output(text: &str) -> Kind {
 fn pair(word: &Word) -> Option<(String, Option<String>)> {
     let (name, value) = word.text.split_once('=').filter(|(name, _)| is_name(name))?;
     Some((name.to_owned(), (!word.expands).then(|| value.to_owned())))
-}
-
-pub fn is_name(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 /// Whether a path may be the folder of a job.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lines::is_name;
+use crate::import::words::is_name;
 use crate::spec::looks_secret;
 
 /// What stands in for a value that only the job can know.
