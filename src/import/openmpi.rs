@@ -7,7 +7,7 @@ use serde_json::{Map, json};
 use super::desk::{Desk, entries, items, text};
 use super::launch::{self, Place, World};
 use super::ledger::Verdict;
-use super::{container, pod};
+use super::{container, pod, volumes};
 use crate::source::{self, Node};
 use crate::spec::quantity::Quantity;
 
@@ -37,8 +37,8 @@ pub fn read(params: &Node, desk: &mut Desk<'_>) {
     }
     command(get("exec"), &world, desk);
     storage(get, desk);
-    let (volumes, mounts) = (list(params.get("volumes"), desk), list(params.get("volumeMounts"), desk));
-    pod::volumes(desk, volumes.as_deref(), mounts.as_deref());
+    let (held, mounted) = (list(params.get("volumes"), desk), list(params.get("volumeMounts"), desk));
+    volumes::read(desk, held.as_deref(), mounted.as_deref());
     for entry in entries(params) {
         if get(&entry.key).is_some() {
             parameter(&entry.key, &entry.value, gpus, desk);
@@ -240,12 +240,18 @@ fn parameter(name: &str, node: &Node, gpus: u32, desk: &mut Desk<'_>) {
 
 /// `rdma/hca=1,example.com/fpga=2`.
 fn custom(node: &Node, value: &str, desk: &mut Desk<'_>) {
+    let mut others = Vec::new();
     for pair in value.split(',') {
         let (name, count) = pair.split_once('=').unwrap_or((pair, "1"));
         let Ok(count) = count.trim().parse::<u32>() else { return desk.refuse(node, "pairs such as rdma/hca=1") };
         if !pod::device(desk, name.trim(), count, "customResources") {
-            return desk.lose(node, "write it under spec.workers.resources, requests and limits in full");
+            others.push(name.trim());
         }
+    }
+    if !others.is_empty() {
+        let why =
+            format!("of {}: write it under spec.workers.resources, requests and limits in full", others.join(", "));
+        return desk.ledger.settle(node, Verdict::Lost, "", &why);
     }
     desk.ledger.settle(node, Verdict::Kept, "spec.workers", "");
 }

@@ -84,6 +84,17 @@ pub fn sets(text: &str, name: &str) -> bool {
     })
 }
 
+/// Whether a line does nothing but give variables values.
+pub fn is_assignment(line: &str) -> bool {
+    let bare = line.trim_start().strip_prefix("export ").unwrap_or(line).trim_start();
+    bare.split_once('=').is_some_and(|(name, _)| is_name(name)) && !outside(bare).any(|(_, c)| matches!(c, ';' | '&'))
+}
+
+/// Whether what starts a rank sets a variable for it.
+pub fn by_launcher(name: &str) -> bool {
+    ["OMPI_", "PMI_", "PMIX_", "HOROVOD_", "MPI_", "PET_", "TORCHELASTIC_"].iter().any(|start| name.starts_with(start))
+}
+
 /// Whether a variable in a text is given what looks like a secret.
 pub fn hides(text: &str) -> bool {
     let words = text.split(|c: char| c.is_whitespace() || c == ';');
