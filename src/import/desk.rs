@@ -119,14 +119,16 @@ impl<'o> Desk<'o> {
         }
     }
 
-    /// A variable for every rank; one that looks like a secret goes into a Secret.
-    pub fn env(&mut self, name: &str, value: &str, from: &str) {
+    /// A variable for every rank; one that looks like a secret moves to a Secret, and whether it did.
+    pub fn env(&mut self, name: &str, value: &str, from: &str) -> bool {
         if !spec::looks_secret(name, value) {
-            return self.draft.put_key("spec.env", name, value, from);
+            self.draft.put_key("spec.env", name, value, from);
+            return false;
         }
         let secret = format!("{}-env", self.job());
         self.secret(&secret, name, value);
         self.draft.put_key("spec.env", name, json!({"secret": secret, "key": name}), from);
+        true
     }
 
     /// A value that belongs in a Secret.
@@ -148,6 +150,20 @@ impl<'o> Desk<'o> {
             self.draft.put("metadata.namespace", namespace.as_str(), "");
         }
         fitting == given
+    }
+
+    /// Names the job by a field of the old file; `default` is for where there is none.
+    pub fn named(&mut self, node: Option<&Node>, default: &str) {
+        let given = node.and_then(text).unwrap_or_else(|| default.to_owned());
+        let kept = self.name(&given, "name");
+        if let Some(node) = node {
+            let (verdict, how) = if kept {
+                (Verdict::Kept, "")
+            } else {
+                (Verdict::Changed, "in the form Kubernetes takes, or as asked")
+            };
+            self.ledger.settle(node, verdict, "metadata.name", how);
+        }
     }
 
     /// The job's name.

@@ -277,7 +277,7 @@ impl<'t> Tree<'t, '_> {
         };
         if *plain && text == "<<" {
             let problem = Problem::new(&MERGE_KEY, node.span, "merge keys (`<<`) are not read");
-            self.problems.push(problem.hint("write the keys out, or put them into an overlay: `-f base.yaml`"));
+            self.problems.push(problem.hint("write the keys out"));
             return None;
         }
         if !plain || matches!(Scalar::plain(text), Scalar::Text(_)) {

@@ -147,14 +147,43 @@ impl Asked {
 
     /// Tasks of a node.
     pub fn tasks(&self) -> u32 {
+        // Beside `--ntasks`, the other says only how many there may be.
         let shared = self.tasks.map(|tasks| tasks.div_ceil(self.nodes()).max(1));
-        self.tasks_per_node.or(shared).unwrap_or(1).min(1_024)
+        [self.tasks_per_node, shared].into_iter().flatten().min().unwrap_or(1)
     }
 
     fn gpus_of_node(&self) -> u32 {
         let shared = self.gpus.map(|gpus| gpus.div_ceil(self.nodes()));
         let by_tasks = self.gpus_per_task.map(|gpus| gpus.saturating_mul(self.tasks()));
-        self.gpus_per_node.or(by_tasks).or(shared).unwrap_or(0).min(64)
+        self.gpus_per_node.or(by_tasks).or(shared).unwrap_or(0)
+    }
+
+    /// Whether a node may have what is asked of each.
+    pub fn fits(&self) -> Result<(), String> {
+        match (self.gpus_of_node(), self.tasks()) {
+            (gpus @ 65.., _) => Err(format!("the script asks for {gpus} GPUs on one node")),
+            (_, tasks @ 1_025..) => Err(format!("the script asks for {tasks} tasks on one node")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the ranks are as many as Slurm starts, and where.
+    pub fn how_many(&self) -> (Verdict, String) {
+        let ranks = self.nodes().saturating_mul(self.tasks());
+        match self.tasks {
+            Some(tasks) if tasks != ranks => {
+                (Verdict::Changed, format!("{ranks} ranks: each worker has as many as the others"))
+            }
+            Some(2..) if self.nodes.is_none() && self.tasks_per_node.is_none() => {
+                (Verdict::Changed, "on one worker; without --nodes Slurm chose where".to_owned())
+            }
+            _ => (Verdict::Kept, String::new()),
+        }
+    }
+
+    /// Whether each node has one task.
+    pub fn one_a_node(&self) -> bool {
+        self.tasks() == 1
     }
 
     /// Whether Slurm would start one task in all.

@@ -3,9 +3,10 @@
 use serde_json::{Value as Json, json};
 
 use super::lines::{self, Kind, Srun};
+use super::meeting::MEETING;
 use super::script::{self, Part};
 use super::text;
-use super::{IMAGE, MEETING, Script};
+use super::{IMAGE, Script};
 use crate::import::BAD_VALUE;
 use crate::import::command::{self, Line};
 use crate::import::launch::{self, Place};
@@ -13,17 +14,28 @@ use crate::import::ledger::Verdict;
 use crate::import::words::words;
 use crate::problem::{Problem, Span};
 
+/// What to say of a program that may not be MPI's.
+const ASKS: &str = "in pods mpirun starts it. If it finds the others by SLURM_PROCID or RANK, as Lightning does, \
+                    import with `--command \"torchrun PROGRAM\"`";
+
 impl Script<'_, '_, '_> {
     pub fn close(mut self, parts: &[Part]) {
         if self.desk.draft.get("metadata.name").is_none() {
             self.desk.name("slurm", "the script has no --job-name");
         }
-        if let Some(image) = &self.image {
-            self.desk.image(image, "--container-image");
+        if let Err(why) = self.asked.fits() {
+            let problem = Problem::new(&BAD_VALUE, self.span, why);
+            self.desk.problems.push(problem.hint("say on how many nodes: `#SBATCH --nodes=4`"));
         }
         let launch = self.launch.take();
         match (self.desk.typed.clone(), launch, self.whole.clone()) {
-            (Some((line, span)), ..) => self.typed(&line, span),
+            (Some((line, span)), launch, _) => {
+                if let Some((launch, span, row)) = launch {
+                    self.given(&launch.options, "srun ", span);
+                    self.settle(row, Verdict::Changed, "", "another command was given");
+                }
+                self.typed(&line, span);
+            }
             (None, _, Some(why)) => self.as_it_stands(&why, parts),
             (None, Some((launch, span, row)), None) => self.launched(launch, span, row, parts),
             (None, None, None) => {
@@ -33,6 +45,10 @@ impl Script<'_, '_, '_> {
             }
         }
         self.surroundings();
+        self.tell_of_own();
+        if let Some(image) = &self.image {
+            self.desk.image(image, "--container-image");
+        }
         if self.desk.draft.get("spec.image.name").is_none() {
             self.desk.image(IMAGE, "Slurm needs none and uses none; for Kubernetes name the one to run in");
         }
@@ -75,7 +91,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Drops lines that make values only for options that khorovod sets itself; `uses` is what is left of the launch.
-    fn drop_unused(&mut self, uses: &str) {
+    pub fn drop_unused(&mut self, uses: &str) {
         for at in (0..self.setup.len()).rev() {
             let Some(name) = self.setup[at].name.clone() else { continue };
             let named = |text: &str| text.contains(&format!("${name}")) || text.contains(&format!("${{{name}"));
@@ -140,7 +156,9 @@ impl Script<'_, '_, '_> {
                 let path = if launch.srun { "srun" } else { "the launch" }.to_owned();
                 let agents = read.kind == "torchrun";
                 let uses = format!("{} {}", read.program, read.args.join(" "));
-                if line != launch.line {
+                if agents {
+                    self.drop_meeting(&uses);
+                } else if line != launch.line {
                     self.drop_unused(&uses);
                 }
                 if let Some(why) = self.needs(&uses, &launch.line, parts) {
@@ -153,12 +171,11 @@ impl Script<'_, '_, '_> {
                     self.asked.put_slots(self.desk);
                 }
                 self.srun(launch.srun && agents);
-                self.settle(
-                    row,
-                    Verdict::Changed,
-                    "spec.command spec.launcher",
-                    "taken apart; khorovod writes the launch itself",
-                );
+                let how = match agents && !launch.srun && self.asked.nodes() > 1 {
+                    true => "without srun it ran on the first node alone; here on every one",
+                    false => "taken apart; khorovod writes the launch itself",
+                };
+                self.settle(row, Verdict::Changed, "spec.command spec.launcher", how);
             }
             Line::Script(_) if launch.srun && !lines::launches(&launch.line) => self.program(launch, row),
             Line::Script(_) if launch.alone && self.asked.one_rank() && words(&launch.line).is_some() => {
@@ -174,6 +191,13 @@ impl Script<'_, '_, '_> {
         self.asked.put_workers(self.desk);
         let (wrap, line) = lines::unwrapped(&launch.line);
         let program = launch.program.unwrap_or_else(|| command::program(line));
+        if launch.srun && wrap.is_none() && self.meets() && !lines::launches_more(line) {
+            self.agents(program, row);
+            return self.srun(true);
+        }
+        if launch.srun && self.mpi.is_none() && self.meets() {
+            self.mpi = Some("none".to_owned());
+        }
         if let Some((wrap, image)) = wrap {
             self.desk.draft.put("spec.slurm.wrap", json!(wrap), "the container's own words, which pods need not");
             if let Some(image) = image {
@@ -181,8 +205,11 @@ impl Script<'_, '_, '_> {
             }
         }
         self.desk.draft.put("spec.command", program, "what each rank ran");
+        match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && lines::may_ask_slurm(line) {
+            true => self.settle(row, Verdict::Changed, "spec.command", ASKS),
+            false => self.settle(row, Verdict::Kept, "spec.command", ""),
+        }
         self.srun(launch.srun);
-        self.settle(row, Verdict::Kept, "spec.command", "");
     }
 
     /// Whether srun starts the ranks under Slurm, and how.
@@ -194,8 +221,9 @@ impl Script<'_, '_, '_> {
         if kind == "mpirun" || kind == "torchrun" && (self.mpi.is_some() || !self.steps.is_empty()) {
             let mut srun = serde_json::Map::new();
             srun.extend(self.mpi.take().map(|mpi| ("mpi".to_owned(), mpi.into())));
-            if !self.steps.is_empty() {
-                srun.insert("args".to_owned(), json!(self.steps));
+            let steps: Vec<String> = std::mem::take(&mut self.steps).into_iter().map(|(option, _)| option).collect();
+            if !steps.is_empty() {
+                srun.insert("args".to_owned(), json!(steps));
             }
             self.desk.draft.put("spec.slurm.srun", Json::Object(srun), "under Slurm srun starts the ranks");
         }
@@ -222,6 +250,9 @@ impl Script<'_, '_, '_> {
             }
             self.settle(row, Verdict::Changed, "spec.command spec.launcher", &how);
         }
+        for (_, row) in std::mem::take(&mut self.steps) {
+            self.settle(row, Verdict::Changed, "spec.command", "stands in the script");
+        }
         let body = body.join("\n");
         self.setup.clear();
         self.modules.clear();
@@ -235,19 +266,30 @@ impl Script<'_, '_, '_> {
         let torchrun = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str) == Some("torchrun");
         for row in std::mem::take(&mut self.tasks) {
             let (verdict, how) = match self.asked.shares() {
-                _ if torchrun => (Verdict::Kept, "torchrun on each node starts the ranks"),
-                true => (Verdict::Changed, "one rank a GPU: here no two share one"),
-                false => (Verdict::Kept, ""),
+                _ if torchrun && self.asked.one_a_node() => {
+                    (Verdict::Kept, "torchrun on each node starts the ranks".to_owned())
+                }
+                true => (Verdict::Changed, "one rank a GPU: here no two share one".to_owned()),
+                false => self.asked.how_many(),
             };
-            self.settle(row, verdict, "spec.workers.slots", how);
+            self.settle(row, verdict, "spec.workers.slots", &how);
         }
         for (name, value, row) in std::mem::take(&mut self.env) {
             if torchrun && MEETING.contains(&name.as_str()) {
                 self.settle(row, Verdict::Kept, "", "khorovod sets up the rendezvous");
                 continue;
             }
-            self.desk.env(&name, &value, "");
-            self.settle(row, Verdict::Kept, "spec.env", "");
+            let how = match self.setup.iter().any(|line| line.row == row) {
+                true => "under Slurm again behind the lines that may set it",
+                false => "",
+            };
+            match self.desk.env(&name, &value, "") {
+                true => self.settle(row, Verdict::Changed, "spec.env", "moved to a Secret"),
+                false => self.settle(row, Verdict::Kept, "spec.env", how),
+            }
+        }
+        for (_, row) in std::mem::take(&mut self.steps) {
+            self.settle(row, Verdict::Lost, "", "srun does not start the ranks here; give it to sbatch by hand");
         }
         if !self.modules.is_empty() {
             self.desk.draft.put("spec.slurm.modules", json!(self.modules), "");

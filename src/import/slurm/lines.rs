@@ -6,7 +6,7 @@ use super::options;
 use super::text::{UNKNOWN, marked, outside};
 use crate::import::command::{self, Line};
 use crate::import::options as launchers;
-use crate::import::words::{Word, words};
+use crate::import::words::{Word, is_name, words};
 
 pub use crate::runtime::words::word as quoted;
 
@@ -162,9 +162,12 @@ fn pair(word: &Word) -> Option<(String, Option<String>)> {
     Some((name.to_owned(), (!word.expands).then(|| value.to_owned())))
 }
 
-pub fn is_name(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+/// Whether a line may set variables that it does not name.
+pub fn may_set(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let (first, file) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let python = ["activate", "/conda.sh", "/mamba.sh"].iter().any(|end| file.ends_with(end));
+    matches!(first, "source" | ".") && !python || first == "eval" && !line.contains("conda")
 }
 
 /// Whether a path may be the folder of a job.
@@ -286,6 +289,16 @@ pub fn launch(line: &str) -> (String, Line) {
 /// Whether a line begins with a launcher.
 pub fn launches(line: &str) -> bool {
     words(&marked(line)).is_none_or(|words| launchers::launcher(&words).is_some())
+}
+
+/// Whether a program starts processes of its own on every node.
+pub fn launches_more(line: &str) -> bool {
+    line.split_whitespace().take(4).any(|word| word == "accelerate" || word.starts_with("accelerate.commands"))
+}
+
+/// Whether a program may find its place by what srun says rather than by MPI.
+pub fn may_ask_slurm(line: &str) -> bool {
+    line.contains("python") && !["horovod", "hvd", "mpi4py"].iter().any(|name| line.contains(name))
 }
 
 /// A container's words before a program, and the image they name.

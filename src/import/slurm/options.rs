@@ -27,6 +27,8 @@ pub enum Meaning {
     Mpi,
     /// An image of a container runtime.
     Image,
+    /// As many jobs as values.
+    Array,
     /// A field of `spec.slurm`.
     Field(&'static str),
     /// It stays an option of sbatch, or of srun; what there is to say of it on Kubernetes.
@@ -40,8 +42,8 @@ pub enum Meaning {
 }
 
 use Meaning::{
-    CpusPerTask, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image, Interactive, Lost, Mem,
-    MemPerCpu, MemPerGpu, Mpi, Name, Needless, Nodes, Requeue, Stays, Tasks, TasksPerNode, Time, Tmp, Wrap,
+    Array, CpusPerTask, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image, Interactive, Lost,
+    Mem, MemPerCpu, MemPerGpu, Mpi, Name, Needless, Nodes, Requeue, Stays, Tasks, TasksPerNode, Time, Tmp, Wrap,
 };
 
 /// Long names, the short one, whether a value follows, the meaning.
@@ -148,7 +150,7 @@ const OPTIONS: &[Known] = &[
     (&["nice", "propagate", "get-user-env", "acctg-freq", "profile"], None, Value::Inline, Stays("")),
     (&["reboot", "use-min-nodes", "spread-job", "no-kill", "kill-on-invalid-dep"], None, Value::Inline, Stays("")),
     (
-        &["container-mounts", "container-workdir", "container-name", "container-env", "container"],
+        &["container-mounts", "container-name", "container-env", "container"],
         None,
         Value::Needed,
         Stays("on Kubernetes data comes by spec.storage"),
@@ -159,6 +161,7 @@ const OPTIONS: &[Known] = &[
         Value::None,
         Stays(""),
     ),
+    (&["container-workdir"], None, Value::Needed, Stays("on Kubernetes say `workdir`")),
     (&["label"], Some('l'), Value::None, Needless("every line of a rank begins with its number")),
     (&["kill-on-bad-exit"], Some('K'), Value::Inline, Needless("a rank that fails ends the attempt")),
     (&["unbuffered"], Some('u'), Value::None, Needless("lines come as they are written")),
@@ -166,7 +169,7 @@ const OPTIONS: &[Known] = &[
     (&["parsable", "quiet", "verbose", "ignore-pbs"], None, Value::Inline, Needless("it is about sbatch's own words")),
     (&["input"], Some('i'), Value::Needed, Needless("ranks read nothing")),
     (&["pty"], None, Value::Inline, Interactive),
-    (&["array"], Some('a'), Value::Needed, Lost("a job here is one training: render one for each value, with `--set`")),
+    (&["array"], Some('a'), Value::Needed, Array),
     (
         &["dependency"],
         Some('d'),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lines::is_name;
+use crate::import::words::is_name;
 use crate::spec::looks_secret;
 
 /// What stands in for a value that only the job can know.
@@ -82,6 +82,17 @@ pub fn sets(text: &str, name: &str) -> bool {
         let ends = !behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
         starts && ends && (given || read)
     })
+}
+
+/// Whether a line does nothing but give variables values.
+pub fn is_assignment(line: &str) -> bool {
+    let bare = line.trim_start().strip_prefix("export ").unwrap_or(line).trim_start();
+    bare.split_once('=').is_some_and(|(name, _)| is_name(name)) && !outside(bare).any(|(_, c)| matches!(c, ';' | '&'))
+}
+
+/// Whether what starts a rank sets a variable for it.
+pub fn by_launcher(name: &str) -> bool {
+    ["OMPI_", "PMI_", "PMIX_", "HOROVOD_", "MPI_", "PET_", "TORCHELASTIC_"].iter().any(|start| name.starts_with(start))
 }
 
 /// Whether a variable in a text is given what looks like a secret.
