@@ -11,7 +11,7 @@ format() { cargo fmt --all --check; }
 lint() { cargo clippy --locked --all-targets -- -D warnings; }
 
 # What a user of the crate gets who needs no command line.
-library() { cargo clippy --locked --no-default-features -- -D warnings; }
+library() { cargo clippy --locked --no-default-features -- -D warnings && cargo doc --locked --no-deps --no-default-features --quiet && tests/msrv.py; }
 
 rust() {
     need shellcheck shellcheck && cargo test --locked &&
@@ -19,7 +19,7 @@ rust() {
 }
 
 # Our own; those of the pods are checked as rendered, by `output`.
-shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run tests/blocks/bin image/check-image plugin/helm3/khorovod plugin/helm3/post-render ':!src' | xargs shellcheck -x; }
+shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run tests/blocks/bin tests/blocks/laptop image/check-image plugin/helm3/khorovod plugin/helm3/post-render ':!src' | xargs shellcheck -x; }
 
 docs() { tests/docs.py; }
 
@@ -134,6 +134,9 @@ plugin() {
     cargo clippy --locked -p khorovod-helm --all-targets -- -D warnings && need go golang version && binary=$(shipped) &&
         tests/plugin/run.sh "$binary"
 }
+
+# Completion, hover and problems in an editor, by the real yaml-language-server.
+editor() { cargo build --locked --quiet && tests/editor/run.sh "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
 
 # The preview page in a real Chromium.
 web() { tests/web/run.sh; }

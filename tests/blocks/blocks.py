@@ -69,9 +69,12 @@ def as_printed(expected):
 
 
 def run(block, folder, environment, limit=120):
-    """Runs a block. Answers with what is wrong, or nothing."""
+    """Runs a block, where the one before it went to. Answers with what is wrong, or nothing."""
+    place = folder / ".place"
+    here = place.read_text().strip() if place.exists() else folder
+    text = f"trap 'pwd >{place}' EXIT\n{block.text}"
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block.text], cwd=folder, env=environment, timeout=limit,
+        ["bash", "-euo", "pipefail", "-c", text], cwd=here, env=environment, timeout=limit,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     if done.returncode != block.code:
