@@ -1,15 +1,18 @@
 # Everything a developer types. `make check` before a commit; `make test` is what CI runs.
 
 SHELL := /bin/bash
-.PHONY: help binary plugins web serve-web check test test-all cluster bless bench deny
+.PHONY: help binary dist plugins web serve-web book check test test-all cluster bless bench deny
 .DEFAULT_GOAL := help
-stages := format docs layers shell lint library rust runtime preflight image package output guard deny
+stages := format docs layers shell lint library rust blocks runtime preflight image package output guard deny
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 binary: ## Build the binary to ship, static, and print its path
 	@. tests/tools.sh && shipped && echo
+
+dist: ## Build every package into target/dist: archive, .deb, image, plugins of kubectl and Helm, SHA256SUMS
+	@. tests/tools.sh && binary=$$(shipped) && dist/build.sh target/dist "$$binary"
 
 plugins: ## Build the Helm plugins into target/plugins; packages them where there is a Helm 4, signed with KEY
 	@. tests/tools.sh && KHOROVOD=$$(shipped) plugin/build.sh target/plugins
@@ -20,6 +23,9 @@ web: ## Build the preview page into web/dist, a folder for any web server
 serve-web: web ## Build the preview page and serve it here
 	@cd web && npm run --silent serve
 
+book: ## Build the docs as a book into target/book/html, with the preview page where it is built
+	@. tests/tools.sh && FEATURES=search cargo_tool mdbook 0.5.4 && book/build.py
+
 check: ## Format, lints, unit and snapshot tests
 	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs layers lint rust
 
@@ -27,7 +33,7 @@ test: ## All that CI runs; installs what it needs
 	@tests/run.sh $(stages)
 
 test-all: ## `test` with many more cases for each property, a real Kubernetes, real Helms and Kustomize, operators, a real browser, Horovod under Open MPI 4, Slurm, faults and 5,000 workers; an hour and a half more
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) cluster targets helm plugin web worker horovod slurm faults scale
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) dist editor book start cluster targets helm plugin web worker horovod slurm faults scale
 
 cluster: ## A Kubernetes of four nodes to play with, for as long as its shell is open; needs root
 	@. tests/tools.sh && IMAGES="$${IMAGES:-$$(worker_image)}" tests/cluster/up.sh

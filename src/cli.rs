@@ -1,6 +1,7 @@
 //! The command line: what can be said, and who answers. Each subcommand is one file beside this.
 
 mod completions;
+mod environment;
 mod explain;
 mod folder;
 mod import;
@@ -25,17 +26,19 @@ use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 
 use self::show::Screen;
 
+const START: &str = "Start here:\n  \
+    khorovod init mnist --gpu                    # writes a commented job.yaml\n  \
+    khorovod plan                                # what it would run\n  \
+    khorovod render | kubectl apply -f -         # run it\n\n\
+    Exit codes: 0 done, 1 the input has problems, 2 wrong usage, 3 a file or stream failed.";
+
 /// One training spec in, plain Kubernetes objects out.
 #[derive(Debug, Parser)]
 #[command(
     name = "khorovod",
     version,
     about = "Compile a short training spec into plain Kubernetes objects",
-    after_help = "Start here:\n  \
-                  khorovod init mnist --gpu                    # writes a commented job.yaml\n  \
-                  khorovod plan                                # what it would run\n  \
-                  khorovod render | kubectl apply -f -         # run it\n\n\
-                  Exit codes: 0 done, 1 the input has problems, 2 wrong usage, 3 a file or stream failed.",
+    after_help = format!("{START}\n\n{}", environment::HELP),
     max_term_width = 100
 )]
 struct Cli {

@@ -12,6 +12,28 @@
 //!
 //! One verb does it all: [`render`]. Nothing here reads a file, the environment or a clock;
 //! key material is an [input](Inputs::keys).
+//!
+//! # What to call
+//! | To | Call |
+//! |---|---|
+//! | make objects of specs | [`render`], or [`render_to`] where the output is large |
+//! | do so amid other people's documents | [`expand`]; [`krm`] for a KRM function |
+//! | know what is wrong | [`check`]: each problem with its [code](problem::Code), places and hint |
+//! | know what would run | [`reports`] |
+//! | know what a change does to running jobs | [`changes`] |
+//! | show a job while it is written | [`preview`] |
+//! | make a spec of another system's file | [`import::import`] |
+//! | offer completion, or a reference | [`schema`], [`codes`] |
+//!
+//! # Features
+//! `cli`, the default, is for the command. With `default-features = false` few dependencies stay, and the crate compiles
+//! for `wasm32-unknown-unknown` too; `show` adds the pages of text that a person reads.
+//!
+//! # What stays
+//! Versions follow SemVer; before 1.0 a minor version may change what is public, and the changelog says so. Problem
+//! codes' names and the spec's fields stay. Not promised are the wording of messages and the bytes of what is rendered:
+//! better objects are no breaking change, though they begin a new run of a job that is applied again. The oldest Rust
+//! that will do is `rust-version` in `Cargo.toml`; a minor version may raise it.
 
 mod compile;
 mod emit;
@@ -246,11 +268,30 @@ pub fn krm(list: &Text, inputs: &Inputs) -> (String, Problems) {
 }
 
 /// Finds everything wrong with a stream, errors and warnings.
+///
+/// ```
+/// use khorovod::{Inputs, Text, check};
+///
+/// let text = "apiVersion: khorovod.dev/v1alpha1
+/// kind: TrainingJob
+/// metadata: {name: mnist}
+/// spec: {image: ghcr.io/acme/mnist, command: [python], workers: {replicas: 4, gpus: 4, slots: 8}}
+/// ";
+/// let problems = check(&Text { name: "job.yaml".into(), text: text.into() }, &Inputs::default());
+/// let names: Vec<&str> = problems.list.iter().map(|problem| problem.code.name).collect();
+/// assert_eq!(names, ["image-unpinned", "slots-above-gpus"]);
+/// assert!(problems.any_error());
+/// ```
 pub fn check(text: &Text, inputs: &Inputs) -> Problems {
     compile::check(text, inputs)
 }
 
 /// The JSON Schema (2020-12) of the spec.
+///
+/// ```
+/// let schema = khorovod::schema();
+/// assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+/// ```
 pub fn schema() -> serde_json::Value {
     spec::schema()
 }
@@ -265,6 +306,18 @@ pub struct Reports {
 }
 
 /// Says for a person what every job of a stream would run.
+///
+/// ```
+/// # use khorovod::{Inputs, Keys, Text, reports};
+/// # let text = "apiVersion: khorovod.dev/v1alpha1
+/// # kind: TrainingJob
+/// # metadata: {name: mnist}
+/// # spec: {image: 'a:1', command: [python, train.py], workers: {replicas: 4, gpus: 8}}
+/// # ".to_owned();
+/// let spec = Text { name: "job.yaml".into(), text };
+/// let reports = reports(&spec, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }).unwrap();
+/// assert_eq!(reports.jobs[0].ranks, 32);
+/// ```
 pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
     let (plans, warnings) = compile::plans(text, inputs)?;
     let object = |(kind, name): (&str, String)| report::Object { kind: kind.to_owned(), name };
@@ -321,6 +374,23 @@ pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Pro
 
 /// What would happen to running jobs if `new` took the place of `old`, which is an earlier spec
 /// or what was rendered from one. Overlays and settings go over both.
+///
+/// ```
+/// # use khorovod::{Inputs, Keys, Text, changes};
+/// let spec = |gpus: u8| Text {
+///     name: "job.yaml".into(),
+///     text: format!(
+///         "apiVersion: khorovod.dev/v1alpha1
+/// kind: TrainingJob
+/// metadata: {{name: mnist}}
+/// spec: {{image: 'a:1', command: [python], workers: {{replicas: 4, gpus: {gpus}}}}}
+/// "
+///     ),
+/// };
+/// let inputs = Inputs { keys: Keys::LeftOut, ..Inputs::default() };
+/// let changes = changes(&spec(4), &spec(8), &inputs).unwrap();
+/// assert_eq!(changes[0].job, "mnist");
+/// ```
 pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Change>, Problems> {
     let earlier = report::earlier(&old.text);
     if earlier.is_empty() {

@@ -5,11 +5,15 @@
 `<!-- excerpt: NAME -->` before a block: its parts, divided by lines of `…`, stand in examples/NAME/objects.yaml in
 this order; `<run>` stands for the run's name.
 `<!-- file: PATH -->` before a block: it is that file without its first comments.
+Each shell block is run by some test or says why not: tests/blocks/blocks.py.
 """
 
 import re
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "blocks"))
+from blocks import pages as shell_pages, unmarked  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^<!-- (example|excerpt|file): (\S+) -->\n```\w+\n(.*?)^```$", re.M | re.S)
@@ -67,6 +71,7 @@ def stale_blocks(page):
 def main():
     pages = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md"), *ROOT.glob("charts/**/*.md")])
     wrong = [f"{page.relative_to(ROOT)}: {why}" for page in pages for why in [*broken_links(page), *stale_blocks(page)]]
+    wrong += [f"{page.relative_to(ROOT)}: {why}" for page in shell_pages() for why in unmarked(page)]
     marked = sum(len(BLOCK.findall(page.read_text())) for page in pages)
     if (ROOT / "README.md").read_text().count("<!-- ex") < 2 or not marked:
         wrong.append("README.md: its example and excerpt are not marked")

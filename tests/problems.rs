@@ -1,5 +1,6 @@
 //! Every problem as a person meets it: a spec with that one mistake, what `khorovod validate` says
-//! of it, and the page `docs/problems.md` made from both.
+//! of it, in `right/` the same without the mistake, and what is made of them: the page `docs/problems.md` and the
+//! examples that `khorovod explain` shows.
 //!
 //! A fixture's first comments may say how it is run:
 //! - `# args: --strict`: what stands behind `khorovod validate`; `render ...` takes its place, and so do
@@ -14,7 +15,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use khorovod::problem::{Code, Fix, Problem, Severity};
 use khorovod::{Inputs, Text};
@@ -57,14 +58,21 @@ impl Fixture {
         parts.fold(first, |bytes, part| [bytes, part].join(&0xff))
     }
 
-    /// Runs the command on it, in a folder where it has its own name, and returns what is said.
+    /// Runs the command on it and returns what is said; a failure prints nothing.
     fn run(&self, more: &[&str]) -> (i32, String) {
+        let (code, printed, said) = self.output(more);
+        assert_eq!(printed, "", "{}: a failure prints nothing", self.name);
+        (code, said)
+    }
+
+    /// Runs the command on it, in a folder where it has its own name.
+    fn output(&self, more: &[&str]) -> (i32, String, String) {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join(format!("{}.yaml", self.name));
         fs::write(&file, self.bytes()).unwrap();
         std::os::unix::fs::symlink(folder().join("overlays"), place.path().join("overlays")).unwrap();
         let mut args = self.words("args");
-        if !matches!(args.first(), Some(&"render" | &"post-render" | &"krm" | &"import")) {
+        if !matches!(args.first(), Some(&"validate" | &"render" | &"post-render" | &"krm" | &"import")) {
             args.insert(0, "validate");
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_khorovod"));
@@ -80,9 +88,39 @@ impl Fixture {
         } else {
             command.arg(file.file_name().unwrap());
         }
-        let output = command.output().unwrap();
-        assert_eq!(String::from_utf8(output.stdout).unwrap(), "", "{}: a failure prints nothing", self.name);
-        (output.status.code().expect("it was not killed"), String::from_utf8(output.stderr).unwrap())
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (status.code().expect("it was not killed"), text(stdout), text(stderr))
+    }
+
+    /// What a person writes: the lines behind the first comments that say how it is run.
+    fn lines(&self) -> Vec<String> {
+        let text = self.text.replace("FILL", "xxxxxxxx…").replace("BYTE", "\\xff");
+        let keys = ["# args: ", "# also: ", "# fill: "];
+        text.lines().skip_while(|line| keys.iter().any(|key| line.starts_with(key))).map(str::to_owned).collect()
+    }
+
+    /// The overlays it names, each behind its name.
+    fn overlays(&self) -> Vec<String> {
+        let args = self.words("args");
+        let named = args.iter().skip_while(|arg| **arg != "-f").nth(1);
+        named.map_or_else(Vec::new, |name| {
+            let text = fs::read_to_string(folder().join(name)).unwrap();
+            [format!("# {name}:")].into_iter().chain(text.lines().map(str::to_owned)).collect()
+        })
+    }
+
+    /// The command line, as a comment; none for a plain `khorovod validate`.
+    fn command(&self) -> Option<String> {
+        let args = self.words("args").join(" ");
+        let named = ["validate", "render", "post-render", "krm", "import"].iter().any(|verb| args.starts_with(verb));
+        let file = match args.split(' ').next()? {
+            "" => return None,
+            "import" => " values.yaml",
+            "post-render" | "krm" => " < stream.yaml",
+            _ => " job.yaml",
+        };
+        Some(format!("# khorovod {}{args}{file}", if named { "" } else { "validate " }))
     }
 }
 
@@ -91,8 +129,12 @@ fn folder() -> PathBuf {
 }
 
 fn fixtures() -> Vec<Fixture> {
+    fixtures_in(&folder())
+}
+
+fn fixtures_in(folder: &Path) -> Vec<Fixture> {
     let mut all = Vec::new();
-    for entry in fs::read_dir(folder()).unwrap() {
+    for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|end| end == "yaml") {
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
@@ -208,9 +250,89 @@ fn every_fix_mends_its_problem() {
     }
 }
 
+/// What every fixture begins with, which teaches nothing.
+const USUAL: &[&str] = &[
+    "apiVersion: khorovod.dev/v1alpha1",
+    "kind: TrainingJob",
+    "  name: mnist",
+    "  image: ghcr.io/acme/mnist:1.4",
+    "  command: [python, train.py]",
+    "  workers: {replicas: 4, gpus: 8}",
+];
+
+/// A wrong text and the right one, each with its command line and overlays, without what they share with all others.
+fn examples(wrong: &Fixture, right: &Fixture) -> (String, String) {
+    let (old, new) = (wrong.lines(), right.lines());
+    let usual = |line: &String| USUAL.contains(&line.as_str()) && old.contains(line) && new.contains(line);
+    let rest = |lines: &[String]| {
+        let mut rest: Vec<String> = lines.iter().filter(|line| !usual(line)).cloned().collect();
+        for at in (0..rest.len()).rev() {
+            // A heading that nothing stands below any more.
+            if ["metadata:", "spec:"].contains(&rest[at].as_str())
+                && rest.get(at + 1).is_none_or(|next| !next.starts_with(' '))
+            {
+                rest.remove(at);
+            }
+        }
+        rest
+    };
+    let whole = [&old, &new].into_iter().any(|lines| rest(lines).is_empty() || lines.contains(&"---".to_owned()));
+    let text = |fixture: &Fixture, lines: &[String]| {
+        let text = match whole {
+            _ if old == new => Vec::new(),
+            true => lines.to_vec(),
+            false => rest(lines),
+        };
+        let lines = fixture.command().into_iter().chain(fixture.overlays()).chain(text);
+        lines.map(|line| line + "\n").collect::<String>()
+    };
+    (text(wrong, &old), text(right, &new))
+}
+
+/// Every code with the right text to its wrong one.
+fn pairs() -> Vec<(Fixture, Fixture)> {
+    let mut wrong = fixtures();
+    let right = fixtures_in(&folder().join("right"));
+    let mut pairs = Vec::new();
+    for right in right {
+        let at = wrong.iter().position(|wrong| wrong.name == right.name);
+        let at = at.unwrap_or_else(|| panic!("right/{}.yaml rights nothing", right.name));
+        pairs.push((wrong.remove(at), right));
+    }
+    pairs
+}
+
+#[test]
+fn what_is_right_has_no_problem() {
+    let pairs = pairs();
+    let righted: BTreeSet<&str> = pairs.iter().map(|(_, right)| right.name.as_str()).collect();
+    let lacking: Vec<&str> = khorovod::codes().map(|code| code.name).filter(|name| !righted.contains(name)).collect();
+    assert!(lacking.is_empty(), "no right example in tests/problems/right for {lacking:?}");
+    for (_, right) in &pairs {
+        // An import has its report on stderr; it has no --strict.
+        let strict: &[&str] = if right.words("args").first() == Some(&"import") { &[] } else { &["--strict"] };
+        let (code, _, said) = right.output(strict);
+        assert!(code == 0 && reported(&said).is_empty(), "right/{}.yaml ends with {code}:\n{said}", right.name);
+    }
+}
+
+#[test]
+fn explain_shows_what_is_wrong_and_what_is_right() {
+    let mut all = String::from("Wrong and right for every code, from tests/problems by `make bless`.\n");
+    for (wrong, right) in pairs() {
+        let (old, new) = examples(&wrong, &right);
+        assert_ne!(old, new, "{}", wrong.name);
+        let _ = write!(all, "== {}\n{old}--\n{new}", wrong.name);
+    }
+    let mut stale = Vec::new();
+    hold(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/show/examples.txt"), &all, &mut stale);
+    assert!(stale.is_empty(), "not what tests/problems has: `make bless`, and build again: {stale:?}");
+}
+
 #[test]
 fn the_page_has_every_code() {
     let fixtures = fixtures();
+    let pairs = pairs();
     let mut codes: Vec<&Code> = khorovod::codes().collect();
     codes.sort_by_key(|code| code.name);
     let mut page = String::from(
@@ -229,6 +351,9 @@ fn the_page_has_every_code() {
         // The last line counts.
         let shown = shown.split_last().map_or(&[][..], |(_, rest)| rest).join("\n");
         let _ = write!(page, "\n```text\n{}\n```\n", shown.trim_end());
+        if let Some((wrong, right)) = pairs.iter().find(|(wrong, _)| wrong.name == code.name) {
+            let _ = write!(page, "\nRight:\n\n```yaml\n{}```\n", examples(wrong, right).1);
+        }
     }
     let mut stale = Vec::new();
     hold(&Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/problems.md"), &page, &mut stale);

@@ -11,14 +11,28 @@ format() { cargo fmt --all --check; }
 lint() { cargo clippy --locked --all-targets -- -D warnings; }
 
 # What a user of the crate gets who needs no command line.
-library() { cargo clippy --locked --no-default-features -- -D warnings; }
+library() { cargo clippy --locked --no-default-features -- -D warnings && cargo doc --locked --no-deps --no-default-features --quiet && tests/msrv.py; }
 
-rust() { need shellcheck shellcheck && cargo test --locked; }
+rust() {
+    need shellcheck shellcheck && cargo test --locked &&
+        cargo run --locked --quiet --example render -- examples/smallest/job.yaml 2>/dev/null | grep -q '^kind: StatefulSet$'
+}
 
 # Our own; those of the pods are checked as rendered, by `output`.
-shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run image/check-image plugin/helm3/khorovod plugin/helm3/post-render ':!src' | xargs shellcheck -x; }
+shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run tests/blocks/bin tests/blocks/laptop image/check-image plugin/helm3/khorovod plugin/helm3/post-render ':!src' | xargs shellcheck -x; }
 
 docs() { tests/docs.py; }
+
+# The shell blocks of the docs that need no cluster.
+blocks() { cargo build --locked --quiet && tests/blocks/blocks.py "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
+
+# The docs as a book: links, anchors, and that its search finds things.
+book() {
+    need node nodejs && make --no-print-directory book && tests/book/links.py target/book/html && node tests/book/search.mjs target/book/html
+}
+
+# docs/start.md line by line on a Kubernetes of our own, by a script that reads the page.
+start() { binary=$(shipped) && tests/blocks/start.sh "$binary"; }
 
 layers() { tests/layers.py; }
 
@@ -109,6 +123,9 @@ output() {
         binary=$(shipped) && tests/output/run.sh "$binary"
 }
 
+# Every package, built, installed and run in a root of its own.
+dist() { binary=$(shipped) && tests/dist/run.sh "$binary"; }
+
 # The post-renderer under Helm 3 and Helm 4.
 helm() { need go golang version && binary=$(shipped) && tests/helm/run.sh "$binary"; }
 
@@ -117,6 +134,9 @@ plugin() {
     cargo clippy --locked -p khorovod-helm --all-targets -- -D warnings && need go golang version && binary=$(shipped) &&
         tests/plugin/run.sh "$binary"
 }
+
+# Completion, hover and problems in an editor, by the real yaml-language-server.
+editor() { cargo build --locked --quiet && tests/editor/run.sh "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
 
 # The preview page in a real Chromium.
 web() { tests/web/run.sh; }

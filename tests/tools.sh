@@ -21,10 +21,10 @@ need() {
 
 # cargo_tool NAME VERSION [PROGRAM]: a program of a crate, built once; puts it first in PATH. Without optimization, which would take
 # six times as long to build and saves a second a run. With the versions it was released with, or where the registry
-# lacks one of those, the nearest it has.
+# lacks one of those, the nearest it has. FEATURES names those of its features that are wanted.
 cargo_tool() {
     local name=$1 version=$2 program=${3:-$1} root=$tools_cache/$1-$2
-    local install=(cargo install --debug --quiet --no-default-features --root "$root" --version "$version" "$name")
+    local install=(cargo install --debug --quiet --no-default-features --features "${FEATURES:-}" --root "$root" --version "$version" "$name")
     if [ ! -x "$root/bin/$program" ]; then
         echo "installing $name $version: once, two minutes" >&2
         "${install[@]}" --locked || "${install[@]}" || {

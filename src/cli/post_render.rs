@@ -16,7 +16,7 @@ use memmap2::MmapMut;
 use super::output::{self, reason};
 use super::seed::{self, Seed};
 use super::show::Screen;
-use super::{Failure, Outcome, exit_code, input};
+use super::{Failure, Outcome, environment, exit_code, input};
 
 /// Replace the TrainingJobs among Helm's manifests by their objects
 #[derive(Debug, clap::Args)]
@@ -162,7 +162,7 @@ fn keep(file: &Path, said: &str) -> Outcome {
 
 /// Tells of the file, where Helm 4 runs this: on the terminal too, as it swallows stderr.
 fn point_to(file: &Path, screen: &Screen) {
-    if std::env::var_os("HELM_PLUGIN_NAME").is_none() {
+    if std::env::var_os(environment::HELM_PLUGIN).is_none() {
         return;
     }
     let message = format!("what is wrong stands in {}", file.display());

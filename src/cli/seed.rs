@@ -7,12 +7,10 @@ use std::path::{Path, PathBuf};
 
 use khorovod::Keys;
 
+use super::environment::{self, SSH_SEED};
 use super::input::Settings;
 use super::show::Screen;
 use super::{Failure, mode, output};
-
-/// The variable that carries a seed where a file is inconvenient.
-const VARIABLE: &str = "KHOROVOD_SSH_SEED";
 
 /// The seed of a render, and whether it still has to be kept.
 #[derive(Clone, PartialEq, Eq)]
@@ -80,7 +78,7 @@ impl Seed {
             Ok(()) => {
                 screen.notice(&format!(
                     "made an ssh seed in {}: the keys of your jobs derive from it, so that a render gives the same \
-                     bytes each time; a team shares one with --ssh-seed or {VARIABLE}",
+                     bytes each time; a team shares one with --ssh-seed or {SSH_SEED}",
                     path.display()
                 ));
                 Some(self.clone())
@@ -96,13 +94,13 @@ pub fn given(file: Option<&Path>) -> Result<Option<[u8; 32]>, Failure> {
     if let Some(path) = file {
         return read(path).map(Some);
     }
-    match std::env::var(VARIABLE) {
+    match std::env::var(SSH_SEED) {
         Ok(text) if !text.trim().is_empty() => {
-            khorovod::seed::from_text(&text).map(Some).map_err(|why| Failure::Usage(format!("{VARIABLE} {why}")))
+            khorovod::seed::from_text(&text).map(Some).map_err(|why| Failure::Usage(format!("{SSH_SEED} {why}")))
         }
         Ok(_) | Err(std::env::VarError::NotPresent) => Ok(None),
         Err(std::env::VarError::NotUnicode(_)) => {
-            Err(Failure::Usage(format!("{VARIABLE} must be 64 hex digits or base64 of 32 bytes")))
+            Err(Failure::Usage(format!("{SSH_SEED} must be 64 hex digits or base64 of 32 bytes")))
         }
     }
 }
@@ -118,13 +116,13 @@ pub fn fresh() -> Result<[u8; 32], Failure> {
 /// A file in `$XDG_STATE_HOME/khorovod/`, else in `~/.local/state/khorovod/`.
 pub fn state(name: &str) -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")))?;
+    let state = folder(environment::STATE).or_else(|| Some(folder(environment::HOME)?.join(".local/state")))?;
     Some(state.join("khorovod").join(name))
 }
 
 /// Whether a pipeline runs this: its home is gone with it, and the next run would make new keys.
 fn in_ci() -> bool {
-    std::env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
+    std::env::var(environment::CI).is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }
 
 /// What to say of a seed file that others can read. It may be meant so: a secret that a pipeline

@@ -6,11 +6,14 @@ use serde_json::Value;
 
 use crate::problem::{Code, Severity};
 
+/// What is wrong and what is right, for every code: `== CODE`, the one, `--`, the other.
+const EXAMPLES: &str = include_str!("examples.txt");
+
 /// What is known of a topic: a problem's code, or a field's path. An error names its neighbours.
 pub fn explain(topic: &str) -> Result<String, String> {
     if let Some(code) = crate::codes().find(|code| code.name == topic) {
         let severity = if code.severity == Severity::Error { "error" } else { "warning" };
-        return Ok(format!("{severity} {}\n\n{}\n", code.name, explanation(code)));
+        return Ok(format!("{severity} {}\n\n{}\n{}", code.name, explanation(code), example(code.name)));
     }
     let schema = crate::schema();
     let path = topic.replace("[]", "").replace(['[', ']'], ".");
@@ -29,6 +32,15 @@ pub fn explain(topic: &str) -> Result<String, String> {
 pub fn explanation(code: &Code) -> String {
     let lines = code.explanation.trim().lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A mistake of that kind, and the same without it.
+fn example(name: &str) -> String {
+    let mut all = EXAMPLES.split("\n== ");
+    let found = all.find_map(|part| part.strip_prefix(name)?.strip_prefix('\n')?.split_once("\n--\n"));
+    let Some((wrong, right)) = found else { return String::new() };
+    let set_in = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
+    format!("\nWrong:\n\n{}\nRight:\n\n{}", set_in(wrong), set_in(right))
 }
 
 /// Every problem code with its title.

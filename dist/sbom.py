@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Prints the binary's bill of materials, SPDX 2.3: every crate that is linked, with its version, licence and hash.
+
+What only tests or the building need is left out. The same Cargo.lock gives the same bytes.
+"""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def metadata():
+    host = re.search(r"^host: (.*)$", subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout, re.M)[1]
+    command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", host]
+    return json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+
+
+def linked(data):
+    """The ids of the binary's package and of all it links, and what links what."""
+    nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
+    packages = {package["id"]: package for package in data["packages"]}
+    root = next(id for id, package in packages.items() if package["name"] == "khorovod")
+    # Macros run in the compiler and are not linked.
+    macro = lambda id: any("proc-macro" in target["kind"] for target in packages[id]["targets"])  # noqa: E731
+    found, edges, todo = {root}, [], [root]
+    while todo:
+        here = todo.pop()
+        for dependency in nodes[here]["deps"]:
+            if any(kind["kind"] is None for kind in dependency["dep_kinds"]) and not macro(dependency["pkg"]):
+                edges.append((here, dependency["pkg"]))
+                if dependency["pkg"] not in found:
+                    found.add(dependency["pkg"])
+                    todo.append(dependency["pkg"])
+    return root, sorted(found, key=lambda id: (packages[id]["name"], packages[id]["version"])), edges, packages
+
+
+def main(version):
+    root, found, edges, packages = linked(metadata())
+    lock = (ROOT / "Cargo.lock").read_text()
+    stanzas = re.findall(r'name = "(.*)"\nversion = "(.*)"\nsource = .*\nchecksum = "(.*)"', lock)
+    sums = {(name, number): digest for name, number, digest in stanzas}
+
+    def ref(id):
+        return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", f"{packages[id]['name']}-{packages[id]['version']}")
+
+    def entry(id):
+        package = packages[id]
+        purl = f"pkg:cargo/{package['name']}@{package['version'].replace('+', '%2B')}"
+        licence = (package["license"] or "NOASSERTION").replace("/", " OR ")
+        digest = sums.get((package["name"], package["version"]))
+        return {
+            "SPDXID": ref(id),
+            "name": package["name"],
+            "versionInfo": package["version"],
+            "downloadLocation": "NOASSERTION",
+            "filesAnalyzed": False,
+            "licenseConcluded": "NOASSERTION",
+            "licenseDeclared": licence,
+            "copyrightText": "NOASSERTION",
+            "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}],
+            **({"checksums": [{"algorithm": "SHA256", "checksumValue": digest}]} if digest else {}),
+        }
+
+    entries = [entry(id) for id in found]
+    digest = hashlib.sha256(json.dumps(entries, sort_keys=True).encode()).hexdigest()
+    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"])))
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", ref(root))] + [(ref(a), "DEPENDS_ON", ref(b)) for a, b in sorted(set(edges))]
+    print(json.dumps({
+        "spdxVersion": "SPDX-2.3",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "dataLicense": "CC0-1.0",
+        "name": f"khorovod-{version}",
+        "documentNamespace": f"https://khorovod.dev/spdx/{version}/{digest}",
+        "creationInfo": {"created": created, "creators": ["Tool: khorovod-dist-sbom"]},
+        "packages": entries,
+        "relationships": [dict(zip(("spdxElementId", "relationshipType", "relatedSpdxElement"), relation)) for relation in relations],
+    }, indent=1))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,2 @@
+# shellcheck shell=bash
+cp -r docs/repository/. .

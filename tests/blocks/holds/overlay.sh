@@ -1,0 +1,2 @@
+# shellcheck shell=bash
+echo 'spec: {placement: {nodeSelector: {pool: b}}}' >cluster-b.yaml

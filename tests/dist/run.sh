@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Every package is built, and installed and run in a root of its own: tests/dist/run.sh BINARY
+#
+# What docs/install.md says is done as it says, on a copy of this system that is thrown away (an overlay); the static
+# binary and the image's run in roots that hold nothing else.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+binary=$(realpath "$1")
+version=$("$binary" --version | cut -d' ' -f2)
+machine=$(uname -m)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+dist=$work/dist
+checks=0
+ok() { checks=$((checks + 1)) && echo "ok: $1"; }
+
+dist/build.sh "$dist" "$binary" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
+cat "$work/log"
+(cd "$dist" && sha256sum --check --strict --quiet SHA256SUMS)
+listed=$(wc -l <"$dist/SHA256SUMS")
+((listed == $(find "$dist" -type f ! -name SHA256SUMS | wc -l)))
+ok "$listed files, each in SHA256SUMS"
+
+dist/build.sh "$work/again" "$binary" 2>/dev/null
+cmp "$dist/SHA256SUMS" "$work/again/SHA256SUMS"
+ok "the same bytes a second time"
+
+python3 tests/dist/look.py "$dist" "$version" "$machine"
+ok "the archives' contents, the image, krew's manifest and the bill of materials"
+
+if [[ $(id -u) != 0 ]]; then
+    echo "skipped: to install into roots of their own needs root"
+    exit
+fi
+
+# alone ROOT COMMAND...: in a root, as a user that has no name there; job.yaml on standard input.
+alone() { chroot --userspec=65532:65532 "$1" "${@:2}" <examples/smallest/job.yaml; }
+
+# A root with nothing in it but the binary: no shell, no library, no /tmp.
+mkdir "$work/empty"
+tar -xzf "$dist/khorovod-$version-$machine-linux.tar.gz" -C "$work/empty" --strip-components=1 "khorovod-$version-$machine-linux/khorovod"
+chmod 0755 "$work/empty"
+[[ $(alone "$work/empty" /khorovod --version) == "khorovod $version" ]]
+alone "$work/empty" /khorovod render - --no-keys >"$work/objects"
+grep -q '^kind: StatefulSet$' "$work/objects"
+ok "the static binary renders in an empty root"
+
+python3 tests/dist/unpack.py "$dist/khorovod-$version-$machine.oci.tar" "$work/image"
+read -r -a entry <"$work/image/entrypoint"
+alone "$work/image/root" "${entry[@]}" render - --no-keys | cmp - "$work/objects"
+ok "the image's root file system renders the same"
+
+mkdir "$work/krew"
+tar -xzf "$dist/kubectl-khorovod-$version-$machine-linux.tar.gz" -C "$work/krew"
+kubectl=$(command -v kubectl || true)
+if [[ -n $kubectl ]]; then
+    PATH=$work/krew:$PATH "$kubectl" khorovod render examples/smallest/job.yaml --no-keys | cmp - "$work/objects"
+    ok "kubectl runs its plugin"
+else
+    "$work/krew/kubectl-khorovod" render examples/smallest/job.yaml --no-keys | cmp - "$work/objects"
+    echo "skipped: there is no kubectl to call the plugin; it was called by its name"
+fi
+
+# What the page says, block by block, each on a fresh copy of this system.
+KHOROVOD_DIST=$dist python3 tests/dist/page.py "$version"
+ok "docs/install.md, as it says"
+echo "packages: $checks checks"

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Unpacks an OCI archive as a container runtime does: unpack.py ARCHIVE FOLDER. Each blob must have the hash it is named by.
+
+FOLDER/root is the root file system, FOLDER/entrypoint what it runs.
+"""
+
+import hashlib
+import io
+import json
+import sys
+import tarfile
+from pathlib import Path
+
+
+def main(archive, folder):
+    folder = Path(folder)
+    with tarfile.open(archive) as outer:
+        files = {entry.name: outer.extractfile(entry).read() for entry in outer if entry.isfile()}
+    assert json.loads(files["oci-layout"]) == {"imageLayoutVersion": "1.0.0"}
+
+    def blob(descriptor):
+        content = files["blobs/" + descriptor["digest"].replace(":", "/")]
+        assert hashlib.sha256(content).hexdigest() == descriptor["digest"].partition(":")[2]
+        assert len(content) == descriptor["size"]
+        return content
+
+    (entry,) = json.loads(files["index.json"])["manifests"]
+    manifest = json.loads(blob(entry))
+    config = json.loads(blob(manifest["config"]))
+    root = folder / "root"
+    root.mkdir(parents=True)
+    root.chmod(0o755)
+    for descriptor, diff in zip(manifest["layers"], config["rootfs"]["diff_ids"], strict=True):
+        with tarfile.open(fileobj=io.BytesIO(blob(descriptor)), mode="r:gz") as layer:
+            layer.extractall(root, filter="fully_trusted")
+            layer.fileobj.seek(0)
+            assert "sha256:" + hashlib.sha256(layer.fileobj.read()).hexdigest() == diff
+    assert config["config"]["User"] == "65532:65532"
+    (folder / "entrypoint").write_text(" ".join(config["config"]["Entrypoint"]) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

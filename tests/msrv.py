@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Holds the oldest Rust that Cargo.toml promises (`rust-version`): no crate that is linked asks for a newer one.
+
+That our own code asks for none, clippy says (`incompatible_msrv`, in the stage lint) as far as the standard library goes.
+Where rustup has that very toolchain, everything is compiled with it.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def number(version):
+    return [int(part) for part in (version + ".0").split(".")[:3]]
+
+
+def main():
+    command = ["cargo", "metadata", "--locked", "--format-version", "1", "--all-features"]
+    data = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+    packages = {package["id"]: package for package in data["packages"]}
+    nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
+    root = next(id for id, package in packages.items() if package["name"] == "khorovod")
+    ours = packages[root]["rust_version"]
+    found, todo = {root}, [root]
+    while todo:
+        for dependency in nodes[todo.pop()]["deps"]:
+            # What tests need may ask for more.
+            if any(kind["kind"] != "dev" for kind in dependency["dep_kinds"]) and dependency["pkg"] not in found:
+                found.add(dependency["pkg"])
+                todo.append(dependency["pkg"])
+    asked = [packages[id] for id in found if packages[id]["rust_version"]]
+    wrong = [f"{one['name']} {one['version']} asks for Rust {one['rust_version']}" for one in asked if number(one["rust_version"]) > number(ours)]
+    print("\n".join([*wrong, f"Rust {ours}: {len(found)} crates, {len(asked)} say what they ask for, {len(wrong)} for more"]))
+    toolchain = ".".join((ours.split(".") + ["0"])[:3])
+    if subprocess.run(["rustup", "run", toolchain, "rustc", "-V"], capture_output=True).returncode:
+        print(f"skipped: there is no toolchain {toolchain} to compile with (rustup toolchain install {toolchain})")
+        return bool(wrong)
+    check = ["rustup", "run", toolchain, "cargo", "check", "--locked", "--target-dir", ROOT / "target/msrv"]
+    return bool(wrong) or subprocess.run(check, cwd=ROOT).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
