@@ -1,4 +1,4 @@
-"""The plugins and the KRM function: main.py BINARY WORK HELM3 HELM4 KUSTOMIZE REGISTRY
+"""The plugins and the KRM function: main.py BINARY WORK HELM3 HELM4 OLDEST_HELM4 KUSTOMIZE REGISTRY
 
 WORK holds `plugins`, which plugin/build.sh made, and the keyrings they were signed with.
 """
@@ -406,7 +406,21 @@ def cost(place, helm4, module):
     check(ratio <= SLOWEST, f"helm khorovod render takes {ratio:.2f} times helm version, {SLOWEST} are allowed")
 
 
-def main(binary, work, helm_3, helm4, kustomize, registry):
+def oldest(place, plugins, helm):
+    """The first Helm that takes such plugins takes ours."""
+    for name in ("helm4-command", "helm4-post-renderer"):
+        done = place.run(helm, "plugin", "install", plugins / name)
+        check(done.returncode == 0, f"the oldest Helm 4: {name} installs", done.stderr)
+    expected = (ROOT / "examples/smallest/objects.yaml").read_text()
+    ran = place.run(helm, "khorovod", "render", stdin=JOB)
+    check(ran.stdout == expected, "the oldest Helm 4: the command", ran.stderr)
+    ran = place.run(helm, "khorovod", "validate", stdin=JOB.replace("gpus", "gpu"))
+    check(ran.returncode == 1 and "unknown-field" in ran.stderr, "the oldest Helm 4: errors", ran.stderr)
+    ran = place.run(helm, "template", "mnist", ROOT / "tests/helm/chart", "--post-renderer", "khorovod-post-render", "--post-renderer-args", "--no-keys")
+    check("kind: StatefulSet" in ran.stdout, "the oldest Helm 4: the post-renderer", ran.stderr)
+
+
+def main(binary, work, helm_3, helm4, oldest_helm4, kustomize, registry):
     work = Path(work)
     module = work / "plugins/helm4-command/plugin.wasm"
     place = Place(work / "home", binary)
@@ -415,6 +429,7 @@ def main(binary, work, helm_3, helm4, kustomize, registry):
     same_everywhere(place, helm4, module)
     command(place, helm4, module)
     post_renderer(place, helm4, module)
+    oldest(Place(work / "home40", binary), work / "plugins", oldest_helm4)
     helm3(Place(work / "home3"), work / "plugins", helm_3, binary)
     kustomized(place, kustomize, work)
     argocd(place, work, helm4)
