@@ -81,7 +81,14 @@ pub fn read(line: &str) -> Line {
     if rest[0].text.ends_with(".mpich") {
         launch.fields.push(("spec.launcher.mpi", json!("mpich")));
     }
-    match launch.take(line, &rest[skip..]) {
+    let gives_rank = rest[..skip].iter().any(|word| word.text.ends_with("torch.distributed.launch"));
+    let taken = launch.take(line, &rest[skip..]);
+    let by_env = launch.notes.iter().any(|note| note.option.replace('-', "_") == "__use_env");
+    if gives_rank && !by_env {
+        let why = "it gave each program `--local-rank`; where yours wants that, add `--local-rank $LOCAL_RANK` to it";
+        launch.note("torch.distributed.launch", Verdict::Changed, "spec.command", why);
+    }
+    match taken {
         Ok(()) => Line::Launch(Box::new(launch)),
         Err(why) => Line::Script(why),
     }
@@ -91,6 +98,19 @@ pub fn read(line: &str) -> Line {
 fn prefix(words: &[Word]) -> usize {
     let said = |word: &&Word| assignment(word).is_some() || ["exec", "time", "nohup", "env"].contains(&&*word.text);
     words.iter().take_while(said).count()
+}
+
+/// Whether a line does nothing but keep its pod: `sleep infinity`, `tail -f /dev/null`.
+pub fn waits(line: &str) -> bool {
+    let Some(words) = words(program(line).as_str().unwrap_or(line)) else { return false };
+    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    match words.as_slice() {
+        // `bash -c` may have lost its quotes on the way.
+        ["sleep", time] | ["bash" | "sh", "-c", "sleep", time] => {
+            time.starts_with("inf") || time.starts_with(|c: char| c.is_ascii_digit())
+        }
+        other => *other == ["tail", "-f", "/dev/null"],
+    }
 }
 
 /// Whether a text begins with a launcher.
@@ -128,6 +148,19 @@ fn assignment(word: &Word) -> Option<(&str, &str)> {
 }
 
 impl Launch {
+    /// Whether it would run on other hosts than its own: by itself, or by what it was told.
+    pub fn finds_hosts(&self) -> bool {
+        let told = |note: &Note| {
+            let name = note.option.split(' ').next().unwrap_or_default().trim_start_matches('-');
+            ["H", "host", "hosts", "hostfile"].contains(&name)
+        };
+        match self.kind {
+            "mpirun" => true,
+            "torchrun" => false,
+            _ => self.discovers || self.notes.iter().any(told),
+        }
+    }
+
     fn note(&mut self, option: &str, verdict: Verdict, to: &'static str, why: &'static str) {
         self.notes.push(Note { option: masked(option), verdict, to, why });
     }
@@ -389,6 +422,18 @@ mod tests {
         let found = launch("A=1 /usr/bin/mpirun -n 2 -x B=2 -x C -genv D 4 -- ./a.out -n 3");
         assert_eq!(found.env, [("A", "1"), ("B", "2"), ("D", "4")].map(|(k, v)| (k.to_owned(), v.to_owned())));
         assert_eq!(found.program, json!(["./a.out", "-n", "3"]));
+    }
+
+    #[test]
+    fn what_only_waits_is_no_launch() {
+        for line in
+            ["sleep infinity", "bash -c sleep infinity", "sh -c 'sleep inf'", "tail -f /dev/null", "sleep 1000d"]
+        {
+            assert!(waits(line), "{line}");
+        }
+        for line in ["sleep 10 && python a.py", "python sleep.py", "mpirun -np 2 sleep 10", ""] {
+            assert!(!waits(line), "{line}");
+        }
     }
 
     #[test]

@@ -38,6 +38,16 @@ struct Size {
 /// Puts a line that started ranks.
 pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
     let text = text.trim();
+    if command::waits(text) {
+        by_hand(desk, "its command only waited for somebody to type the launch; `--command LINE` puts it here", world);
+        let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
+        return desk.ledger.settle_row(
+            row,
+            Verdict::Changed,
+            "spec.launcher.interactive",
+            "the launcher waits by itself",
+        );
+    }
     match command::read(text) {
         Line::Launch(launch) => launched(desk, text, *launch, place, world),
         Line::Script(why) => script(desk, text, &why, place, world),

@@ -157,7 +157,8 @@ pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
         Some(text.rsplit('/').next().unwrap_or(text))
     };
     let kind = |name: &str| match name {
-        "mpirun" | "mpiexec" | "mpiexec.hydra" | "mpirun.hydra" | "orterun" | "prterun" => Some("mpirun"),
+        // TACC's own is mpirun of the MPI that is loaded.
+        "mpirun" | "mpiexec" | "ibrun" | "mpiexec.hydra" | "mpirun.hydra" | "orterun" | "prterun" => Some("mpirun"),
         // As Debian names those of several MPIs.
         "mpirun.openmpi" | "mpiexec.openmpi" | "mpirun.mpich" | "mpiexec.mpich" => Some("mpirun"),
         "horovodrun" => Some("horovodrun"),

@@ -11,6 +11,7 @@ mod lines;
 mod meeting;
 mod options;
 mod own;
+mod program;
 mod script;
 mod sound;
 mod text;
@@ -130,6 +131,12 @@ fn changing<'t>(text: &'t str, parts: &[Part]) -> Vec<&'t str> {
 impl Script<'_, '_, '_> {
     fn at(&self, part: &Part) -> Span {
         Span { start: part.place.start, end: part.place.end, ..self.span }
+    }
+
+    /// Where a text first stands in the script.
+    fn place(&self, text: &str) -> Span {
+        let start = self.span.start + self.text.find(text).unwrap_or_default();
+        Span { start, end: start + text.len(), ..self.span }
     }
 
     /// A row for a line; its name is the beginning of it.

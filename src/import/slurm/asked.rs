@@ -12,6 +12,7 @@ pub struct Asked {
     tasks: Option<u32>,
     tasks_per_node: Option<u32>,
     cpus_per_task: Option<u32>,
+    cpus_per_gpu: Option<u32>,
     /// Mebibytes.
     mem: Option<u64>,
     mem_per_cpu: Option<u64>,
@@ -22,6 +23,8 @@ pub struct Asked {
     gpus_per_task: Option<u32>,
     /// `gpu:a100`.
     gres: Option<String>,
+    /// How many hosts the nodelist has.
+    pub hosts: Option<u32>,
     /// Seconds.
     time: Option<u64>,
     pub requeue: Option<bool>,
@@ -60,6 +63,10 @@ impl Asked {
             Meaning::CpusPerTask => {
                 self.cpus_per_task = Some(count(value)?);
                 Ok((Verdict::Changed, "spec.workers.cpu", "of all ranks of a worker"))
+            }
+            Meaning::CpusPerGpu => {
+                self.cpus_per_gpu = Some(count(value)?);
+                Ok((Verdict::Changed, "spec.workers.cpu", "of all GPUs of a worker"))
             }
             Meaning::Mem if value == "0" => {
                 Ok((Verdict::Lost, "", "all memory of a node: say how much in spec.workers.memory"))
@@ -142,7 +149,7 @@ impl Asked {
             (Some(tasks), Some(each)) => tasks.div_ceil(each),
             _ => 1,
         };
-        self.nodes.unwrap_or(by_tasks)
+        self.nodes.unwrap_or(by_tasks.max(self.hosts.unwrap_or(1)))
     }
 
     /// Tasks of a node.
@@ -216,14 +223,19 @@ impl Asked {
     pub fn put(&self, desk: &mut Desk<'_>, tasks: u32) {
         let tasks = if tasks == 0 { self.tasks() } else { tasks };
         let gpus = self.gpus_of_node();
-        let cpus = self.cpus_per_task.map(|cpus| cpus.saturating_mul(tasks));
+        let by_task = self.cpus_per_task.map(|cpus| cpus.saturating_mul(tasks));
+        let cpus = by_task.or(self.cpus_per_gpu.map(|cpus| cpus.saturating_mul(gpus.max(1))));
         let by_cpu = self.mem_per_cpu.map(|mem| mem * u64::from(cpus.unwrap_or(tasks)));
         let by_gpus = self.mem_per_gpu.map(|mem| mem * u64::from(gpus.max(1)));
         if gpus > 0 {
             desk.draft.put("spec.workers.gpus", gpus, "GPUs of a node");
         }
         if let Some(cpus) = cpus {
-            desk.draft.put("spec.workers.cpu", cpus.to_string(), "cpus-per-task of all tasks of a node");
+            desk.draft.put(
+                "spec.workers.cpu",
+                cpus.to_string(),
+                if by_task.is_some() { "cpus-per-task of all tasks of a node" } else { "cpus-per-gpu of all GPUs" },
+            );
         }
         if let Some(memory) = self.mem.or(by_cpu).or(by_gpus) {
             desk.draft.put("spec.workers.memory", quantity(memory), "memory of a node");
@@ -256,6 +268,32 @@ impl Asked {
     pub fn shares(&self) -> bool {
         (1..self.tasks()).contains(&self.gpus_of_node())
     }
+}
+
+/// How many hosts a list such as `a[0-2,5],b` has; none where it is a file's name.
+pub fn hosts(list: &str) -> Option<u32> {
+    let (mut count, mut each, mut depth) = (0_u32, 1_u32, 0);
+    let mut inner = String::new();
+    for c in list.chars() {
+        match c {
+            '/' => return None,
+            '[' => (depth, inner) = (depth + 1, String::new()),
+            ']' => {
+                depth -= 1;
+                let ranges = inner.split(',').map(|range| match range.split_once('-') {
+                    Some((low, high)) => {
+                        Some(high.parse::<u32>().ok()?.checked_sub(low.parse().ok()?)?.saturating_add(1))
+                    }
+                    None => Some(1),
+                });
+                each = each.saturating_mul(ranges.sum::<Option<u32>>()?);
+            }
+            ',' if depth == 0 => (count, each) = (count.saturating_add(each), 1),
+            _ if depth > 0 => inner.push(c),
+            _ => {}
+        }
+    }
+    Some(count.saturating_add(each).min(MOST))
 }
 
 fn count(value: &str) -> Result<u32, String> {
@@ -355,5 +393,9 @@ mod tests {
             assert_eq!(quantity(mebibytes(text).unwrap()), wanted);
         }
         assert_eq!(duration(28_830), "8h30s");
+        let lists = [("mega-[0-1]", Some(2)), ("a[0-2,5],b", Some(5)), ("n1,n2", Some(2)), ("r[1-2]n[0-3]", Some(8))];
+        for (list, wanted) in lists.into_iter().chain([("./hosts", None), ("a[x-y]", None)]) {
+            assert_eq!(hosts(list), wanted, "{list}");
+        }
     }
 }

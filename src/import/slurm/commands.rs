@@ -28,6 +28,9 @@ impl Script<'_, '_, '_> {
                 self.settle(row, Verdict::Kept, "spec.slurm.modules", "on Kubernetes the image has them");
             }
             Kind::Assign(pairs) if self.launch.is_none() => self.assign(text, pairs, row),
+            Kind::Assign(_) if self.launch.is_some() && !lines::names_launcher(text) => {
+                self.settle(row, Verdict::Lost, "", "nothing comes behind the ranks that could use it");
+            }
             Kind::Folder(folder) if self.launch.is_none() => self.folder(&folder, row),
             Kind::Start => self.settle(row, Verdict::Kept, "", "a job starts where sbatch is called"),
             Kind::Installs => self.settle(
@@ -101,9 +104,15 @@ impl Script<'_, '_, '_> {
         let made = pairs.first().map(|(name, _)| name.clone()).filter(|_| !text.starts_with("export"));
         // An array is no variable of the environment.
         let as_it_is = text.starts_with("export") || pairs.is_empty() || text.contains("=(");
+        // Programs may read it; an image has paths of its own.
+        let read = text.starts_with("export") && !text.contains("PATH=");
         let text = if as_it_is { text.to_owned() } else { format!("export {text}") };
         self.setup.push(Setup { text, name: made, row });
-        self.settle(row, Verdict::Kept, "spec.slurm.setup", "its value is made where the job starts");
+        let (verdict, how) = match read {
+            true => (Verdict::Changed, "its value is made where the job starts; pods have it from spec.env, if at all"),
+            false => (Verdict::Kept, "its value is made where the job starts"),
+        };
+        self.settle(row, verdict, "spec.slurm.setup", how);
     }
 
     /// Under Slurm variables of the job come before `slurm.setup`: one that stood behind what may set it stands there, too.
@@ -114,13 +123,13 @@ impl Script<'_, '_, '_> {
     }
 
     /// A text with the variables that are known in their places.
-    fn filled(&self, text: &str) -> String {
+    pub fn filled(&self, text: &str) -> String {
         // Where ranks meet is for torchrun to say, if it comes to that.
         let fixed = |name: &str| !MEETING.contains(&name) && !self.blocks.iter().any(|block| text::sets(block, name));
         let slurm = self.asked.variables().map(|(name, value)| (name.to_owned(), value));
         let all: Vec<(String, String)> =
             self.variables.iter().rev().filter(|(name, _)| fixed(name)).cloned().chain(slurm).collect();
-        text::fill(text, &all)
+        text::fill(text, &all, !text::assigns_first(text))
     }
 
     /// `python` alone: what follows is typed into it.
