@@ -4,15 +4,15 @@ use serde_json::{Value as Json, json};
 
 use super::lines::{self, Kind, Srun};
 use super::meeting::MEETING;
-use super::program;
 use super::script::{self, Part};
 use super::text;
 use super::{IMAGE, Script};
-use crate::import::BAD_VALUE;
+use super::{prepare, started};
 use crate::import::command::{self, Line};
 use crate::import::launch::{self, Place};
 use crate::import::ledger::Verdict;
 use crate::import::words::words;
+use crate::import::{BAD_VALUE, program};
 use crate::problem::{Problem, Span};
 
 /// What to say of a program that may not be MPI's.
@@ -39,7 +39,7 @@ impl Script<'_, '_, '_> {
             }
             (None, _, Some(why)) => self.as_it_stands(&why, parts),
             (None, Some((launch, span, row)), None) => self.launched(launch, span, row, parts),
-            (None, None, None) if self.setup.iter().any(|line| !lines::prepares(&line.text)) => {
+            (None, None, None) if self.setup.iter().any(|line| !prepare::prepares(&line.text)) => {
                 self.as_it_stands("no line in it is known to start ranks", parts);
             }
             (None, None, None) => {
@@ -149,7 +149,7 @@ impl Script<'_, '_, '_> {
             return self.program(launch, row);
         }
         let mut launch = launch;
-        let inner = command::program(&launch.line);
+        let inner = program::program(&launch.line);
         if launch.srun && !lines::launches(&launch.line) && inner.as_str().is_some_and(lines::launches_plainly) {
             let inner = self.filled(inner.as_str().unwrap_or_default());
             match lines::launch(&inner).1 {
@@ -204,15 +204,15 @@ impl Script<'_, '_, '_> {
     fn program(&mut self, launch: Srun, row: usize) {
         self.asked.put(self.desk, 0);
         self.asked.put_workers(self.desk);
-        let (wrap, line) = program::unwrapped(&launch.line);
-        let program = launch.program.unwrap_or_else(|| command::program(line));
-        let contained = program::container(line);
+        let (wrap, line) = started::unwrapped(&launch.line);
+        let program = launch.program.unwrap_or_else(|| program::program(line));
+        let contained = started::container(line);
         if let Some(name) = contained.filter(|_| wrap.is_none()) {
             let row = self.desk.ledger.add(format!("{name} before the program"), self.place(name));
             let how = "there under Slurm alone: the image of a pod is its container. Import with `--command PROGRAM`";
             self.settle(row, Verdict::Changed, "spec.command", how);
         }
-        if launch.srun && contained.is_none() && self.meets() && !program::launches_more(line) {
+        if launch.srun && contained.is_none() && self.meets() && !started::launches_more(line) {
             self.agents(program, row);
             return self.srun(true);
         }
@@ -226,7 +226,7 @@ impl Script<'_, '_, '_> {
             }
         }
         self.desk.draft.put("spec.command", program, "what each rank ran");
-        match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && program::may_ask_slurm(line) {
+        match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && started::may_ask_slurm(line) {
             true => self.settle(row, Verdict::Changed, "spec.command", ASKS),
             false => self.settle(row, Verdict::Kept, "spec.command", ""),
         }

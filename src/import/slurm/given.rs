@@ -1,7 +1,7 @@
 //! Options of sbatch and srun, one by one, as they are met in the script.
 
 use super::options::{self, Given, Meaning};
-use super::{Script, Setup, asked, lines};
+use super::{Script, Setup, amounts, lines};
 use crate::import::BAD_VALUE;
 use crate::import::ledger::Verdict;
 use crate::import::words::is_name;
@@ -73,7 +73,7 @@ impl Script<'_, '_, '_> {
             }
             Meaning::Field(name) => {
                 if name == "nodelist" {
-                    self.asked.hosts = asked::hosts(&value);
+                    self.asked.hosts = amounts::hosts(&value);
                 }
                 self.desk.draft.put(&format!("spec.slurm.{name}"), value, &option.said);
                 self.settle(row, Verdict::Kept, &format!("spec.slurm.{name}"), "");

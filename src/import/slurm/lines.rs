@@ -3,7 +3,8 @@
 use serde_json::Value as Json;
 
 use super::options;
-use super::text::{UNKNOWN, is_assignment, marked, outside};
+use super::prepare::{INSTALLS, SHOWS, module};
+use super::text::{UNKNOWN, marked, outside};
 use crate::import::command::{self, Line};
 use crate::import::options as launchers;
 use crate::import::words::{Word, is_name, words};
@@ -17,6 +18,8 @@ pub enum Kind {
     Module(Option<Vec<String>>),
     /// Variables and their values; none where a shell makes the value.
     Assign(Vec<(String, Option<String>)>),
+    /// Variables that programs get from here on.
+    Export(Vec<String>),
     /// `cd` to a folder.
     Folder(String),
     /// `cd` to where sbatch was called.
@@ -54,36 +57,6 @@ pub struct Srun {
     pub program: Option<Json>,
 }
 
-const SHOWS: &[&str] = &[
-    "echo",
-    "printf",
-    "date",
-    "hostname",
-    "nvidia-smi",
-    "dcgmi",
-    "rocm-smi",
-    "env",
-    "printenv",
-    "which",
-    "pwd",
-    "squeue",
-    "sinfo",
-    "scontrol",
-    "whoami",
-    "uname",
-    "lscpu",
-    "free",
-    "wait",
-    "exit",
-    "set",
-    "true",
-    "ls",
-    "id",
-    "type",
-];
-const INSTALLS: &[&str] =
-    &["pip", "pip3", "virtualenv", "git", "wget", "curl", "make", "cmake", "apt", "apt-get", "yum", "dnf"];
-
 /// What a line is for; comments and variables are dealt with before.
 pub fn kind(text: &str) -> Kind {
     let text = text.trim();
@@ -97,6 +70,9 @@ pub fn kind(text: &str) -> Kind {
     let name = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
     let program = name(0).rsplit('/').next().unwrap_or_default();
     match (program, name(1)) {
+        ("export", _) if rest[1..].iter().all(|word| is_name(&word.text)) => {
+            Kind::Export(rest[1..].iter().map(|word| word.text.clone()).collect())
+        }
         ("export", _) => Kind::Assign(rest[1..].iter().filter_map(pair).collect()),
         ("module" | "ml", _) => module(rest),
         ("cd", folder) if rest.len() == 2 => match folder {
@@ -177,44 +153,6 @@ fn pair(word: &Word) -> Option<(String, Option<String>)> {
     Some((name.to_owned(), if word.expands { plain.map(str::to_owned) } else { Some(value.to_owned()) }))
 }
 
-/// Whether a line may set variables that it does not name.
-pub fn may_set(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    let (first, file) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let known = ["activate", "/conda.sh", "/mamba.sh", "/modules.sh"].iter().any(|end| file.ends_with(end));
-    matches!(first, "source" | ".") && !known || first == "eval" && !line.contains("conda")
-}
-
-/// Whether a line only prepares the environment.
-pub fn prepares(line: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "source",
-        ".",
-        "conda",
-        "mamba",
-        "micromamba",
-        "spack",
-        "module",
-        "ml",
-        "export",
-        "unset",
-        "eval",
-        "ulimit",
-        "umask",
-        "cd",
-        "mkdir",
-        "mapfile",
-        "readarray",
-        "read",
-        "alias",
-        "shopt",
-        "declare",
-        "set",
-        "trap",
-    ];
-    WORDS.contains(&line.split_whitespace().next().unwrap_or_default()) || is_assignment(line)
-}
-
 /// Whether a path may be the folder of a job.
 pub fn is_folder(path: &str) -> bool {
     path.starts_with('/')
@@ -222,29 +160,6 @@ pub fn is_folder(path: &str) -> bool {
         && !path.split('/').any(|part| part == "..")
         && !path.contains([':', '$', '*', '~', '%'])
         && !path.chars().any(|c| c.is_ascii_control())
-}
-
-fn module(words: &[Word]) -> Kind {
-    let rest: Vec<&str> = words[1..].iter().map(|word| word.text.as_str()).collect();
-    let names = match rest.as_slice() {
-        ["load" | "add", names @ ..] => names,
-        ["list" | "avail" | "av" | "spider" | "show" | "display" | "whatis" | "help" | "keyword" | "overview", ..]
-        | [] => return Kind::Shows,
-        [first, ..]
-            if words[0].text == "ml"
-                && !["purge", "swap", "switch", "unload", "rm", "use", "unuse", "restore", "save"].contains(first) =>
-        {
-            &rest
-        }
-        _ => return Kind::Module(None),
-    };
-    let plain = |name: &&str| {
-        !name.is_empty()
-            && !name.starts_with('-')
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./+@:~=,%".contains(&b))
-    };
-    let fits = !names.is_empty() && names.iter().all(plain) && !words.iter().any(|word| word.expands);
-    Kind::Module(fits.then(|| names.iter().map(|name| (*name).to_owned()).collect()))
 }
 
 /// srun: its options, and what it starts.
@@ -385,7 +300,6 @@ mod tests {
         assert_eq!(launch("time srun ./a").line, "./a");
         assert!(!launch("srun ./a && ./b").srun);
         assert_eq!(launch("srun ./a &").lost, None);
-        assert!(prepares("source a.sh") && prepares("A=1") && !prepares("/opt/app/run --all"));
     }
 
     #[test]

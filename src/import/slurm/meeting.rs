@@ -56,7 +56,8 @@ impl Script<'_, '_, '_> {
     /// torchrun says where ranks meet; `uses` is what is left of the launch.
     pub fn drop_meeting(&mut self, uses: &str) {
         let (dropped, kept): (Vec<Setup>, Vec<Setup>) = std::mem::take(&mut self.setup).into_iter().partition(|line| {
-            MEETING.iter().any(|name| text::sets(&line.text, name)) && text::is_assignment(&line.text)
+            let names = text::assigned(&line.text);
+            !names.is_empty() && names.iter().all(|name| MEETING.contains(&name.as_str()))
         });
         self.setup = kept;
         for line in dropped {

@@ -36,7 +36,7 @@ impl Script<'_, '_, '_> {
         match self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str) {
             Some("shell") => return self.tell_of_script(&command, &names),
             Some("torchrun") => {
-                names.retain(|name| !MEETING.contains(&name.as_str()) && !NUMBERS.iter().any(|(_, ours)| name == ours))
+                names.retain(|name| !MEETING.contains(&name.as_str()) && !NUMBERS.iter().any(|(_, ours)| name == ours));
             }
             _ => self.number_by_mpi(&command, &mut names),
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::import::words::is_name;
+use crate::import::words::{Word, is_name, words};
 use crate::spec::looks_secret;
 
 /// What stands in for a value that only the job can know.
@@ -94,6 +94,14 @@ pub fn is_assignment(line: &str) -> bool {
 pub fn assigns_first(line: &str) -> bool {
     let bare = line.trim_start().strip_prefix("export ").unwrap_or(line).trim_start();
     bare.split_once('=').is_some_and(|(name, _)| is_name(name))
+}
+
+/// The variables that a line gives values, where it does nothing else.
+pub fn assigned(line: &str) -> Vec<String> {
+    let bare = line.trim_start().strip_prefix("export ").unwrap_or(line).trim_start();
+    let words = if is_assignment(line) { words(&marked(bare)) } else { None };
+    let name = |word: &Word| word.text.split_once('=').map_or_else(String::new, |(name, _)| name.to_owned());
+    words.unwrap_or_default().iter().map(name).collect()
 }
 
 /// Whether what starts a rank sets a variable for it.
