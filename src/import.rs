@@ -21,6 +21,7 @@ mod options;
 mod origin;
 mod params;
 mod pod;
+mod program;
 mod rendered;
 mod slurm;
 mod volumes;

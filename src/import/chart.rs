@@ -233,6 +233,7 @@ const DATA_SET: &[&str] = &[
     "storageClassName",
     "accessMode",
     "accessModes",
+    "readOnly",
 ];
 
 /// The claim of the elastic chart.
@@ -258,6 +259,9 @@ fn data_set(values: &Node, desk: &mut Desk<'_>) {
                 item["claim"]["accessModes"] = modes.to_json();
             }
         }
+    }
+    if node.get("readOnly").is_some_and(|node| desk.yes(node)) {
+        item["readOnly"] = true.into();
     }
     let comment = if mount.is_some() { "datasetPvc" } else { "datasetPvc; the chart's path is not in its values" };
     desk.draft.push("spec.storage", item, comment);

@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::ledger::Verdict;
 use super::options::{self, Meaning};
+use super::program::{masked, program_of};
 use super::words::{Word, is_name, words};
 use crate::spec;
 
@@ -78,10 +79,17 @@ pub fn read(line: &str) -> Line {
         launch.note(&word.text, Verdict::Kept, "spec.env", "");
         launch.env.push((name.to_owned(), value.to_owned()));
     }
-    if rest[0].text.ends_with(".mpich") {
+    if ["mpirun.mpich", "mpiexec.mpich"].iter().any(|name| rest[0].text.ends_with(name)) {
         launch.fields.push(("spec.launcher.mpi", json!("mpich")));
     }
-    match launch.take(line, &rest[skip..]) {
+    let gives_rank = rest[..skip].iter().any(|word| word.text.ends_with("torch.distributed.launch"));
+    let taken = launch.take(line, &rest[skip..]);
+    let by_env = launch.notes.iter().any(|note| note.option.replace('-', "_") == "__use_env");
+    if gives_rank && !by_env {
+        let why = "it gave each program `--local-rank`; where yours wants that, add `--local-rank $LOCAL_RANK` to it";
+        launch.note("torch.distributed.launch", Verdict::Changed, "spec.command", why);
+    }
+    match taken {
         Ok(()) => Line::Launch(Box::new(launch)),
         Err(why) => Line::Script(why),
     }
@@ -98,36 +106,25 @@ pub fn starts_launcher(text: &str) -> bool {
     words(text).is_some_and(|words| options::launcher(&words[prefix(&words)..]).is_some())
 }
 
-/// What a line that is a program alone runs: words, or a text for `bash -c`.
-pub fn program(line: &str) -> Json {
-    match words(line) {
-        Some(words) if !words.is_empty() => program_of(line, &words),
-        _ => Json::from(line.trim()),
-    }
-}
-
-fn program_of(line: &str, words: &[Word]) -> Json {
-    let shells = ["sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];
-    if let [shell, dash, script] = words
-        && shells.contains(&&*shell.text)
-        && dash.text == "-c"
-        && !script.expands
-    {
-        return Json::from(script.text.trim());
-    }
-    if words.iter().any(|word| word.expands) || assignment(&words[0]).is_some() {
-        let (first, last) = (&words[0], &words[words.len() - 1]);
-        return Json::from(line[first.place.start..last.place.end].trim());
-    }
-    json!(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>())
-}
-
 /// `NAME=value` at the head of a command.
-fn assignment(word: &Word) -> Option<(&str, &str)> {
+pub fn assignment(word: &Word) -> Option<(&str, &str)> {
     word.text.split_once('=').filter(|(name, _)| is_name(name))
 }
 
 impl Launch {
+    /// Whether it would run on other hosts than its own: by itself, or by what it was told.
+    pub fn finds_hosts(&self) -> bool {
+        let told = |note: &Note| {
+            let name = note.option.split(' ').next().unwrap_or_default().trim_start_matches('-');
+            ["H", "host", "hosts", "hostfile"].contains(&name)
+        };
+        match self.kind {
+            "mpirun" => true,
+            "torchrun" => false,
+            _ => self.discovers || self.notes.iter().any(told),
+        }
+    }
+
     fn note(&mut self, option: &str, verdict: Verdict, to: &'static str, why: &'static str) {
         self.notes.push(Note { option: masked(option), verdict, to, why });
     }
@@ -323,34 +320,6 @@ impl Launch {
     }
 }
 
-/// A line without the values of what looks like secrets in it, for the report.
-fn masked(text: &str) -> String {
-    let word = |word: &str| match word.split_once('=') {
-        Some((name, value)) if spec::looks_secret(name, value) => format!("{name}=…"),
-        None if spec::looks_secret("", word) => "…".to_owned(),
-        _ => word.to_owned(),
-    };
-    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
-}
-
-/// The first word of a command that holds a secret, masked.
-pub fn secret(text: &str) -> Option<String> {
-    let mut behind = "";
-    for word in text.split(|c: char| c.is_whitespace() || "'\";".contains(c)).filter(|word| !word.is_empty()) {
-        let (name, value) = word.split_once('=').unwrap_or(("", word));
-        let name = name.trim_start_matches('-').replace('-', "_");
-        let flag =
-            behind.starts_with("--") && !behind.contains('=') && !word.starts_with('-') && !word.starts_with('$');
-        let flagged = flag && spec::looks_secret(&behind.trim_start_matches('-').replace('-', "_"), value);
-        let login = behind == "login" && word.len() == 40 && word.bytes().all(|b| b.is_ascii_hexdigit());
-        if login || flagged || !value.starts_with('$') && spec::looks_secret(&name, value) {
-            return Some(if name.is_empty() { behind.to_owned() } else { format!("{name}=…") });
-        }
-        behind = word;
-    }
-    None
-}
-
 fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
@@ -389,14 +358,6 @@ mod tests {
         let found = launch("A=1 /usr/bin/mpirun -n 2 -x B=2 -x C -genv D 4 -- ./a.out -n 3");
         assert_eq!(found.env, [("A", "1"), ("B", "2"), ("D", "4")].map(|(k, v)| (k.to_owned(), v.to_owned())));
         assert_eq!(found.program, json!(["./a.out", "-n", "3"]));
-    }
-
-    #[test]
-    fn secrets_in_commands_are_found() {
-        let key = "0123456789abcdef0123456789abcdef01234567";
-        assert_eq!(secret(&format!("wandb login {key} && python a.py")).as_deref(), Some("login"));
-        assert_eq!(secret("python a.py --password hunter2secret").as_deref(), Some("--password"));
-        assert_eq!(secret(&format!("git checkout {key}; python a.py --token $TOKEN")), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use super::desk::{Desk, entries, items, text};
 use super::launch;
 use super::ledger::Verdict;
-use super::{BAD_VALUE, command};
+use super::{BAD_VALUE, program};
 use crate::problem::Problem;
 use crate::source::Node;
 use crate::spec::quantity::Quantity;
@@ -187,7 +187,7 @@ fn program(line: &str, node: Option<&Node>, desk: &mut Desk<'_>) {
         let numbered = format!("export LEARNER_ID=$((${{HOSTNAME##*-}} + 1)); {line}");
         desk.draft.put("spec.command", numbered, &format!("{from}; learners were numbered from 1"));
     } else {
-        desk.draft.put("spec.command", command::program(line), from);
+        desk.draft.put("spec.command", program::program(line), from);
     }
     if let Some(node) = node {
         desk.ledger.settle(node, Verdict::Kept, "spec.command", "");

@@ -29,10 +29,8 @@ impl Filled {
                 rest = more;
             } else if let Some((name, variable)) = name.and_then(|(name, _)| Some((name, variable(name, container)?))) {
                 match variable {
-                    Some(value) => plain += &value,
-                    None => {
-                        parts.extend([Part::Text(std::mem::take(&mut plain)), Part::Variable(name.to_owned())]);
-                    }
+                    Part::Text(value) => plain += &value,
+                    itself @ Part::Variable(_) => parts.extend([Part::Text(std::mem::take(&mut plain)), itself]),
                 }
                 rest = &behind[name.len() + 2..];
             } else {
@@ -77,15 +75,19 @@ impl Part {
     }
 }
 
-/// Whether the container has a variable, and its value where that stands in the file.
-fn variable(name: &str, container: Option<&Node>) -> Option<Option<String>> {
+/// A variable of the container, or its value where that stands in the file; none where there is none.
+fn variable(name: &str, container: Option<&Node>) -> Option<Part> {
     let get = |key: &str| container.and_then(|container| container.get(key));
     let named = |item: &&Node| item.get("name").and_then(text).as_deref() == Some(name);
+    let itself = || Part::Variable(name.to_owned());
     match get("env").map_or(&[][..], items).iter().find(named) {
-        // What is made of other variables is the kubelet's to make.
-        Some(entry) => Some(entry.get("value").and_then(text).filter(|value| !value.contains('$'))),
+        Some(entry) => {
+            // What is made of other variables is the kubelet's to make.
+            let value = entry.get("value").and_then(text).filter(|value| !value.contains('$'));
+            Some(value.map_or_else(itself, Part::Text))
+        }
         // Whole Secrets and ConfigMaps do not say what they have.
-        None => get("envFrom").filter(|_| is_name(name)).map(|_| None),
+        None => get("envFrom").filter(|_| is_name(name)).map(|_| itself()),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::BAD_VALUE;
 use super::command::{self, Launch, Line};
 use super::desk::Desk;
 use super::ledger::Verdict;
+use super::{BAD_VALUE, program};
 use crate::problem::{Problem, Span};
 
 /// The pods that ranks ran in.
@@ -38,6 +38,16 @@ struct Size {
 /// Puts a line that started ranks.
 pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
     let text = text.trim();
+    if program::waits(text) {
+        by_hand(desk, "its command only waited for somebody to type the launch; `--command LINE` puts it here", world);
+        let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
+        return desk.ledger.settle_row(
+            row,
+            Verdict::Changed,
+            "spec.launcher.interactive",
+            "the launcher waits by itself",
+        );
+    }
     match command::read(text) {
         Line::Launch(launch) => launched(desk, text, *launch, place, world),
         Line::Script(why) => script(desk, text, &why, place, world),
@@ -53,7 +63,7 @@ pub fn by_hand(desk: &mut Desk<'_>, why: &str, world: &World) {
 
 /// Refuses a line that a secret stands in: it would stand in the job.
 pub fn refuse_secret(desk: &mut Desk<'_>, text: &str, place: &Place) {
-    if let Some(word) = command::secret(text) {
+    if let Some(word) = program::secret(text) {
         let message = format!("`{}` holds what looks like a secret, at `{word}`", place.path);
         let hint = "say `$NAME` there, and give the value by the system's own environment: that becomes a Secret";
         desk.problems.push(Problem::new(&BAD_VALUE, place.span, message).hint(hint));
@@ -65,7 +75,7 @@ fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &Wor
     workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
     let how = format!("runs once, in the launcher, as it stands: {why}");
     desk.draft.put("spec.launcher.kind", "shell", &how);
-    desk.draft.put("spec.command", command::program(text), &place.path);
+    desk.draft.put("spec.command", program::program(text), &place.path);
     let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
     desk.ledger.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
 }

@@ -350,7 +350,9 @@ fn launch(job: &Node, launcher: &Replica<'_>, worker: &Replica<'_>, gpus: u32, s
         desk.draft.put("spec.launcher.runsRanks", true, "runLauncherAsWorker");
     }
     if desk.draft.get("spec.workers.slots").is_none() && slots != gpus.max(1) {
-        desk.draft.put("spec.workers.slots", slots, "slotsPerWorker");
+        let given = job.get("spec").and_then(|spec| spec.get("slotsPerWorker")).is_some();
+        let from = if given { "slotsPerWorker" } else { "the operator's default" };
+        desk.draft.put("spec.workers.slots", slots, from);
     }
 }
 

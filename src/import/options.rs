@@ -157,9 +157,9 @@ pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
         Some(text.rsplit('/').next().unwrap_or(text))
     };
     let kind = |name: &str| match name {
-        "mpirun" | "mpiexec" | "mpiexec.hydra" | "mpirun.hydra" | "orterun" | "prterun" => Some("mpirun"),
-        // As Debian names those of several MPIs.
-        "mpirun.openmpi" | "mpiexec.openmpi" | "mpirun.mpich" | "mpiexec.mpich" => Some("mpirun"),
+        "mpirun" | "mpiexec" | "mpiexec.hydra" | "mpirun.hydra" | "orterun" | "prterun"
+        // TACC's own is that of the MPI that is loaded; Debian has several MPIs beside each other.
+        | "ibrun" | "mpirun.openmpi" | "mpiexec.openmpi" | "mpirun.mpich" | "mpiexec.mpich" => Some("mpirun"),
         "horovodrun" => Some("horovodrun"),
         "torchrun" | "torch.distributed.run" | "torch.distributed.launch" => Some("torchrun"),
         "deepspeed" => Some("deepspeed"),

@@ -3,6 +3,7 @@
 //! Options of sbatch and srun say what the job asks for. Of the commands, one starts the ranks; what stands before it
 //! prepares the environment. A script that does more than that becomes the command of a `shell` launcher, whole.
 
+mod amounts;
 mod asked;
 mod close;
 mod commands;
@@ -11,8 +12,10 @@ mod lines;
 mod meeting;
 mod options;
 mod own;
+mod prepare;
 mod script;
 mod sound;
+mod started;
 mod text;
 
 use super::desk::Desk;
@@ -116,8 +119,10 @@ pub fn read(text: &str, span: Span, desk: &mut Desk<'_>) {
 fn changing<'t>(text: &'t str, parts: &[Part]) -> Vec<&'t str> {
     let texts = parts.iter().filter_map(|part| {
         let text = &text[part.place.clone()];
-        let plain =
-            matches!(lines::kind(text::without_comment(text)), Kind::Assign(_) | Kind::Launch(_) | Kind::Options(_));
+        let plain = matches!(
+            lines::kind(text::without_comment(text)),
+            Kind::Assign(_) | Kind::Export(_) | Kind::Launch(_) | Kind::Options(_)
+        );
         match part.kind {
             script::Kind::Block => Some(text),
             script::Kind::Command if !plain => Some(text),
@@ -130,6 +135,12 @@ fn changing<'t>(text: &'t str, parts: &[Part]) -> Vec<&'t str> {
 impl Script<'_, '_, '_> {
     fn at(&self, part: &Part) -> Span {
         Span { start: part.place.start, end: part.place.end, ..self.span }
+    }
+
+    /// Where a text first stands in the script.
+    fn place(&self, text: &str) -> Span {
+        let start = self.span.start + self.text.find(text).unwrap_or_default();
+        Span { start, end: start + text.len(), ..self.span }
     }
 
     /// A row for a line; its name is the beginning of it.

@@ -7,11 +7,12 @@ use super::meeting::MEETING;
 use super::script::{self, Part};
 use super::text;
 use super::{IMAGE, Script};
-use crate::import::BAD_VALUE;
+use super::{prepare, started};
 use crate::import::command::{self, Line};
 use crate::import::launch::{self, Place};
 use crate::import::ledger::Verdict;
 use crate::import::words::words;
+use crate::import::{BAD_VALUE, program};
 use crate::problem::{Problem, Span};
 
 /// What to say of a program that may not be MPI's.
@@ -38,6 +39,9 @@ impl Script<'_, '_, '_> {
             }
             (None, _, Some(why)) => self.as_it_stands(&why, parts),
             (None, Some((launch, span, row)), None) => self.launched(launch, span, row, parts),
+            (None, None, None) if self.setup.iter().any(|line| !prepare::prepares(&line.text)) => {
+                self.as_it_stands("no line in it is known to start ranks", parts);
+            }
             (None, None, None) => {
                 let world = self.asked.world();
                 self.asked.put(self.desk, 1);
@@ -47,7 +51,7 @@ impl Script<'_, '_, '_> {
         self.surroundings();
         self.tell_of_own();
         if let Some(image) = &self.image {
-            self.desk.image(image, "--container-image");
+            self.desk.image(image, "the container's");
         }
         if self.desk.draft.get("spec.image.name").is_none() {
             self.desk.image(IMAGE, "Slurm needs none and uses none; for Kubernetes name the one to run in");
@@ -73,12 +77,12 @@ impl Script<'_, '_, '_> {
             !block
                 && (self.env.iter().any(|(known, ..)| known == name) || self.setup.iter().any(|line| made(&line.text)))
         };
-        let mut names = text::names(uses);
-        // What is exported may be made of what is not.
-        for line in &self.setup {
-            names.extend(text::names(&line.text).into_iter().filter(|name| !text::sets(&line.text, name)));
-        }
-        let name = names.into_iter().find(|name| !exported(name) && said(name))?;
+        let prepared = |name: &str| self.setup.iter().any(|line| text::sets(&line.text, name));
+        let of_launch = text::names(uses).into_iter().filter(|name| !exported(name));
+        // What prepares the environment runs as one.
+        let of_setup = self.setup.iter().flat_map(|line| text::names(&line.text));
+        let of_setup = of_setup.filter(|name| !exported(name) && !prepared(name));
+        let name = of_launch.chain(of_setup).find(|name| said(name))?;
         Some(format!("the launch needs `{name}`, which only the script itself can make"))
     }
 
@@ -144,9 +148,15 @@ impl Script<'_, '_, '_> {
         if launch.program.is_some() {
             return self.program(launch, row);
         }
-        let inner = command::program(&launch.line);
-        if launch.srun && !lines::launches(&launch.line) && inner.as_str().is_some_and(command::starts_launcher) {
-            return self.as_it_stands("a shell starts the launcher", parts);
+        let mut launch = launch;
+        let inner = program::program(&launch.line);
+        if launch.srun && !lines::launches(&launch.line) && inner.as_str().is_some_and(lines::launches_plainly) {
+            let inner = self.filled(inner.as_str().unwrap_or_default());
+            match lines::launch(&inner).1 {
+                Line::Launch(read) if read.kind == "torchrun" => {}
+                _ => return self.as_it_stands("a shell starts the launcher", parts),
+            }
+            launch.line = inner;
         }
         let (line, read) = lines::launch(&launch.line);
         let needs = self.needs(&launch.line, &launch.line, parts);
@@ -167,12 +177,14 @@ impl Script<'_, '_, '_> {
                 self.asked.put(self.desk, u32::from(agents));
                 let world = self.asked.world();
                 launch::line(self.desk, &line, &Place { path, span }, &world);
-                if read.np.is_none() && read.per_host.is_none() && !agents {
+                // Both start a rank for each GPU, whatever tasks there are.
+                let counts = agents || read.kind == "deepspeed" && world.gpus > 0;
+                if read.np.is_none() && read.per_host.is_none() && !counts {
                     self.asked.put_slots(self.desk);
                 }
                 self.srun(launch.srun && agents);
-                let how = match agents && !launch.srun && self.asked.nodes() > 1 {
-                    true => "without srun it ran on the first node alone; here on every one",
+                let how = match !launch.srun && self.asked.nodes() > 1 && !read.finds_hosts() {
+                    true => "it ran on the first node alone, as nothing told it of others; here on every one",
                     false => "taken apart; khorovod writes the launch itself",
                 };
                 self.settle(row, Verdict::Changed, "spec.command spec.launcher", how);
@@ -180,6 +192,9 @@ impl Script<'_, '_, '_> {
             Line::Script(_) if launch.srun && !lines::launches(&launch.line) => self.program(launch, row),
             Line::Script(_) if launch.alone && self.asked.one_rank() && words(&launch.line).is_some() => {
                 self.program(launch, row);
+            }
+            Line::Script(_) if launch.line.split_whitespace().any(|word| word == "srun") => {
+                self.as_it_stands("an option of srun needs a shell", parts);
             }
             Line::Script(why) => self.as_it_stands(&why, parts),
         }
@@ -189,9 +204,15 @@ impl Script<'_, '_, '_> {
     fn program(&mut self, launch: Srun, row: usize) {
         self.asked.put(self.desk, 0);
         self.asked.put_workers(self.desk);
-        let (wrap, line) = lines::unwrapped(&launch.line);
-        let program = launch.program.unwrap_or_else(|| command::program(line));
-        if launch.srun && wrap.is_none() && self.meets() && !lines::launches_more(line) {
+        let (wrap, line) = started::unwrapped(&launch.line);
+        let program = launch.program.unwrap_or_else(|| program::program(line));
+        let contained = started::container(line);
+        if let Some(name) = contained.filter(|_| wrap.is_none()) {
+            let row = self.desk.ledger.add(format!("{name} before the program"), self.place(name));
+            let how = "there under Slurm alone: the image of a pod is its container. Import with `--command PROGRAM`";
+            self.settle(row, Verdict::Changed, "spec.command", how);
+        }
+        if launch.srun && contained.is_none() && self.meets() && !started::launches_more(line) {
             self.agents(program, row);
             return self.srun(true);
         }
@@ -205,7 +226,7 @@ impl Script<'_, '_, '_> {
             }
         }
         self.desk.draft.put("spec.command", program, "what each rank ran");
-        match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && lines::may_ask_slurm(line) {
+        match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && started::may_ask_slurm(line) {
             true => self.settle(row, Verdict::Changed, "spec.command", ASKS),
             false => self.settle(row, Verdict::Kept, "spec.command", ""),
         }
@@ -262,12 +283,36 @@ impl Script<'_, '_, '_> {
         self.desk.draft.put("spec.command", body, "the script");
     }
 
+    /// Which MPI the modules name.
+    fn implementation(&mut self) {
+        const NAMES: &[(&str, &str)] = &[
+            ("impi", "intelmpi"),
+            ("intelmpi", "intelmpi"),
+            ("intel-mpi", "intelmpi"),
+            ("intel-oneapi-mpi", "intelmpi"),
+            ("mpich", "mpich"),
+            ("mvapich", "mpich"),
+            ("cray-mpich", "mpich"),
+        ];
+        let loads = self.setup.iter().filter(|line| line.text.starts_with("module") || line.text.starts_with("ml "));
+        let loaded = loads.flat_map(|line| line.text.split_whitespace());
+        let all = self.modules.iter().map(String::as_str).chain(loaded).map(str::to_ascii_lowercase);
+        let named = |module: String| NAMES.iter().find(|(name, _)| module.starts_with(name)).map(|(_, mpi)| *mpi);
+        let kind = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str).unwrap_or("mpirun");
+        let takes = matches!(kind, "mpirun" | "deepspeed" | "horovodrun" | "shell");
+        if let (true, None, Some(mpi)) = (takes, self.desk.draft.get("spec.launcher.mpi"), { all }.find_map(named)) {
+            self.desk.draft.put("spec.launcher.mpi", mpi, "the module's");
+        }
+    }
+
     fn surroundings(&mut self) {
-        let torchrun = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str) == Some("torchrun");
+        let kind = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str);
+        let torchrun = kind == Some("torchrun");
+        let counts = torchrun || kind == Some("deepspeed");
         for row in std::mem::take(&mut self.tasks) {
             let (verdict, how) = match self.asked.shares() {
-                _ if torchrun && self.asked.one_a_node() => {
-                    (Verdict::Kept, "torchrun on each node starts the ranks".to_owned())
+                _ if counts && self.asked.one_a_node() => {
+                    (Verdict::Kept, "the launcher starts a rank for each GPU".to_owned())
                 }
                 true => (Verdict::Changed, "one rank a GPU: here no two share one".to_owned()),
                 false => self.asked.how_many(),
@@ -291,6 +336,7 @@ impl Script<'_, '_, '_> {
         for (_, row) in std::mem::take(&mut self.steps) {
             self.settle(row, Verdict::Lost, "", "srun does not start the ranks here; give it to sbatch by hand");
         }
+        self.implementation();
         if !self.modules.is_empty() {
             self.desk.draft.put("spec.slurm.modules", json!(self.modules), "");
         }

@@ -5,10 +5,13 @@ use serde_json::json;
 use super::lines::{self, Kind, Srun};
 use super::meeting::MEETING;
 use super::script::{self, Part};
-use super::{Script, Setup, text};
+use super::{Script, Setup, prepare, text};
 use crate::import::ledger::Verdict;
 use crate::problem::Span;
 use crate::spec::looks_secret;
+
+/// What to say of a variable that programs may read.
+const MADE: &str = "its value is made where the job starts; pods have it from spec.env, if at all";
 
 impl Script<'_, '_, '_> {
     /// Deals with a command; whether it opens a session of Python.
@@ -28,6 +31,10 @@ impl Script<'_, '_, '_> {
                 self.settle(row, Verdict::Kept, "spec.slurm.modules", "on Kubernetes the image has them");
             }
             Kind::Assign(pairs) if self.launch.is_none() => self.assign(text, pairs, row),
+            Kind::Export(names) if self.launch.is_none() => self.export(text, &names, row),
+            Kind::Assign(_) if self.launch.is_some() && !lines::names_launcher(text) => {
+                self.settle(row, Verdict::Lost, "", "nothing comes behind the ranks that could use it");
+            }
             Kind::Folder(folder) if self.launch.is_none() => self.folder(&folder, row),
             Kind::Start => self.settle(row, Verdict::Kept, "", "a job starts where sbatch is called"),
             Kind::Installs => self.settle(
@@ -85,6 +92,9 @@ impl Script<'_, '_, '_> {
             for (name, value) in pairs {
                 let value = value.unwrap_or_default();
                 self.variables.push((name.clone(), value.clone()));
+                if let Some(known) = self.env.iter_mut().find(|(known, ..)| *known == name) {
+                    known.1.clone_from(&value);
+                }
                 if text.trim_start().starts_with("export") {
                     self.again(&name, &value, row);
                     self.env.push((name, value, row));
@@ -101,26 +111,52 @@ impl Script<'_, '_, '_> {
         let made = pairs.first().map(|(name, _)| name.clone()).filter(|_| !text.starts_with("export"));
         // An array is no variable of the environment.
         let as_it_is = text.starts_with("export") || pairs.is_empty() || text.contains("=(");
+        // Programs may read it; an image has paths of its own.
+        let read = text.starts_with("export") && !text.contains("PATH=");
         let text = if as_it_is { text.to_owned() } else { format!("export {text}") };
         self.setup.push(Setup { text, name: made, row });
-        self.settle(row, Verdict::Kept, "spec.slurm.setup", "its value is made where the job starts");
+        let (verdict, how) = match read {
+            true => (Verdict::Changed, MADE),
+            false => (Verdict::Kept, "its value is made where the job starts"),
+        };
+        self.settle(row, verdict, "spec.slurm.setup", how);
+    }
+
+    /// `export A`: of what was given its value before.
+    fn export(&mut self, text: &str, names: &[String], row: usize) {
+        for name in names {
+            let known = self.variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+            if let Some(value) = known {
+                self.again(name, &value, row);
+                self.env.push((name.clone(), value, row));
+            }
+        }
+        if !names.iter().all(|name| self.env.iter().any(|(known, ..)| known == name)) {
+            // Any program may use it now.
+            self.setup
+                .iter_mut()
+                .filter(|line| line.name.as_ref().is_some_and(|name| names.contains(name)))
+                .for_each(|line| line.name = None);
+            self.setup.push(Setup { text: text.trim().to_owned(), name: None, row });
+            self.settle(row, Verdict::Changed, "spec.slurm.setup", MADE);
+        }
     }
 
     /// Under Slurm variables of the job come before `slurm.setup`: one that stood behind what may set it stands there, too.
     fn again(&mut self, name: &str, value: &str, row: usize) {
-        if self.setup.iter().any(|line| lines::may_set(&line.text)) && !looks_secret(name, value) {
+        if self.setup.iter().any(|line| prepare::may_set(&line.text)) && !looks_secret(name, value) {
             self.setup.push(Setup { text: format!("export {name}={}", lines::quoted(value)), name: None, row });
         }
     }
 
     /// A text with the variables that are known in their places.
-    fn filled(&self, text: &str) -> String {
+    pub fn filled(&self, text: &str) -> String {
         // Where ranks meet is for torchrun to say, if it comes to that.
         let fixed = |name: &str| !MEETING.contains(&name) && !self.blocks.iter().any(|block| text::sets(block, name));
         let slurm = self.asked.variables().map(|(name, value)| (name.to_owned(), value));
         let all: Vec<(String, String)> =
             self.variables.iter().rev().filter(|(name, _)| fixed(name)).cloned().chain(slurm).collect();
-        text::fill(text, &all)
+        text::fill(text, &all, !text::assigns_first(text))
     }
 
     /// `python` alone: what follows is typed into it.

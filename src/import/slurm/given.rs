@@ -1,7 +1,7 @@
 //! Options of sbatch and srun, one by one, as they are met in the script.
 
 use super::options::{self, Given, Meaning};
-use super::{Script, Setup, lines};
+use super::{Script, Setup, amounts, lines};
 use crate::import::BAD_VALUE;
 use crate::import::ledger::Verdict;
 use crate::import::words::is_name;
@@ -65,13 +65,16 @@ impl Script<'_, '_, '_> {
                 self.mpi = Some(value);
                 self.settle(row, Verdict::Kept, "spec.slurm.srun.mpi", "on Kubernetes mpirun starts the ranks");
             }
-            Meaning::Image => self.container(&value, row),
+            Meaning::Image => self.container(option, step, row),
             Meaning::Array => {
                 self.array = value.split(['-', ',', ':', '%']).next().map(str::to_owned);
                 let why = "a job here is one training: render one for each value, with `--set`";
                 self.settle(row, Verdict::Lost, "", why);
             }
             Meaning::Field(name) => {
+                if name == "nodelist" {
+                    self.asked.hosts = amounts::hosts(&value);
+                }
                 self.desk.draft.put(&format!("spec.slurm.{name}"), value, &option.said);
                 self.settle(row, Verdict::Kept, &format!("spec.slurm.{name}"), "");
             }
@@ -103,17 +106,23 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// An image for Pyxis: one of a registry, or a file that only nodes can read.
-    fn container(&mut self, value: &str, row: usize) {
-        self.steps.push((format!("--container-image={value}"), row));
-        let file = value.starts_with(['/', '.', '~']) || value.ends_with(".sqsh") || value.ends_with(".sif");
+    /// An image for Pyxis or Shifter: one of a registry, or a file that only nodes can read.
+    fn container(&mut self, option: &Given, step: bool, row: usize) {
+        let value = option.value.as_deref().unwrap_or_default();
+        let written = format!("--{}={value}", option.name);
+        match step {
+            true => self.steps.push((written, row)),
+            false => self.args.push(written),
+        }
+        let to = if step { "spec.slurm.srun.args" } else { "spec.slurm.args" };
+        let file = value.starts_with(['/', '.', '~']) || [".sqsh", ".sif"].iter().any(|end| value.ends_with(end));
         if file {
             let how = "a file of the nodes, which no registry has: name an image for Kubernetes, by `--image NAME`";
-            return self.settle(row, Verdict::Changed, "spec.slurm.srun.args", how);
+            return self.settle(row, Verdict::Changed, to, how);
         }
-        let name = value.strip_prefix("docker://").or(value.strip_prefix("dockerd://")).unwrap_or(value);
-        self.image = Some(name.replacen('#', "/", 1));
-        self.settle(row, Verdict::Kept, "spec.image spec.slurm.srun.args", "");
+        let scheme = ["docker://", "dockerd://", "docker:"].iter().find_map(|scheme| value.strip_prefix(scheme));
+        self.image = Some(scheme.unwrap_or(value).replacen('#', "/", 1));
+        self.settle(row, Verdict::Kept, &format!("spec.image {to}"), "");
     }
 
     pub fn folder(&mut self, value: &str, row: usize) {

@@ -42,7 +42,11 @@ impl Script<'_, '_, '_> {
         let numbers: Vec<String> = NUMBERS.iter().map(|(theirs, ours)| format!("{theirs}=${ours}")).collect();
         self.drop_meeting(&program);
         self.desk.draft.put("spec.launcher.kind", "torchrun", "ranks meet at MASTER_ADDR; it numbers them as srun did");
-        let command = format!("export {}\n{program}", numbers.join(" "));
+        // torchrun's own agents meet at its port; ranks meet as they did, where the program says or by these.
+        let port = self.env.iter().find(|(name, ..)| name == "MASTER_PORT").map(|(_, port, _)| port.as_str());
+        let port = port.filter(|port| port.parse::<u16>().is_ok()).unwrap_or("$((MASTER_PORT + 1))");
+        let command =
+            format!("export {} MASTER_PORT={port}\nunset TORCHELASTIC_USE_AGENT_STORE\n{program}", numbers.join(" "));
         self.desk.draft.put("spec.command", command, "what each rank ran, with its numbers by Slurm's names");
         self.unbind();
         let how = "srun numbered the ranks; torchrun does so in pods as well as under Slurm";
@@ -52,7 +56,8 @@ impl Script<'_, '_, '_> {
     /// torchrun says where ranks meet; `uses` is what is left of the launch.
     pub fn drop_meeting(&mut self, uses: &str) {
         let (dropped, kept): (Vec<Setup>, Vec<Setup>) = std::mem::take(&mut self.setup).into_iter().partition(|line| {
-            MEETING.iter().any(|name| text::sets(&line.text, name)) && text::is_assignment(&line.text)
+            let names = text::assigned(&line.text);
+            !names.is_empty() && names.iter().all(|name| MEETING.contains(&name.as_str()))
         });
         self.setup = kept;
         for line in dropped {

@@ -5,7 +5,6 @@ use serde_json::{Value as Json, json};
 use super::meeting::{MEETING, NUMBERS};
 use super::{Script, text};
 use crate::import::ledger::Verdict;
-use crate::problem::Span;
 
 /// What bash and pods have anyway.
 const EVERYWHERE: &[&str] = &["HOME", "HOSTNAME", "PATH", "PWD", "OLDPWD", "RANDOM", "SECONDS", "BASH", "IFS"];
@@ -16,7 +15,7 @@ const BY_MPI: &[(&str, &str)] = &[
     ("SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"),
 ];
 /// Slurm's programs, as a script names them.
-const PROGRAMS: &[&str] = &["srun", "scontrol", "sbcast", "squeue"];
+const PROGRAMS: &[&str] = &["srun", "scontrol", "sbcast", "squeue", "module"];
 
 impl Script<'_, '_, '_> {
     /// Looks at the command once it is put.
@@ -33,10 +32,11 @@ impl Script<'_, '_, '_> {
         if names.iter().any(|name| name == "SLURM_ARRAY_TASK_ID") {
             self.one_of_array(&mut names);
         }
+        self.tell_of_arguments(&command);
         match self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str) {
             Some("shell") => return self.tell_of_script(&command, &names),
             Some("torchrun") => {
-                names.retain(|name| !MEETING.contains(&name.as_str()) && !NUMBERS.iter().any(|(_, ours)| name == ours))
+                names.retain(|name| !MEETING.contains(&name.as_str()) && !NUMBERS.iter().any(|(_, ours)| name == ours));
             }
             _ => self.number_by_mpi(&command, &mut names),
         }
@@ -50,6 +50,19 @@ impl Script<'_, '_, '_> {
             let how = format!("{why}: in pods it is empty, unless spec.env or the image has it");
             let row = self.named(name);
             self.settle(row, Verdict::Changed, "spec.command", &how);
+        }
+    }
+
+    /// Words that stood behind the script's name when it was given to sbatch.
+    fn tell_of_arguments(&mut self, command: &str) {
+        let setup = self.desk.draft.get("spec.slurm.setup").and_then(Json::as_str).unwrap_or_default();
+        let texts = [command, setup];
+        let places = ["$1", "${1", "$2", "${2", "$3", "$@", "${@"];
+        if let Some(place) = places.into_iter().find(|place| texts.iter().any(|text| text.contains(place))) {
+            let row =
+                self.desk.ledger.add(place.to_owned() + if place.contains('{') { "}" } else { "" }, self.place(place));
+            let how = "a word behind the script's name: nobody gives one to a job. Put the value in its place";
+            self.settle(row, Verdict::Lost, "", how);
         }
     }
 
@@ -97,8 +110,7 @@ impl Script<'_, '_, '_> {
     /// A row for a variable, where the script first names it.
     fn named(&mut self, name: &str) -> usize {
         let places = [format!("${name}"), format!("${{{name}")];
-        let at = places.iter().filter_map(|place| self.text.find(place.as_str())).min();
-        let start = self.span.start + at.unwrap_or_default();
-        self.desk.ledger.add(format!("${name}"), Span { start, end: start + name.len() + 1, ..self.span })
+        let place = places.iter().find(|place| self.text.contains(place.as_str())).unwrap_or(&places[0]);
+        self.desk.ledger.add(format!("${name}"), self.place(place))
     }
 }
