@@ -58,14 +58,18 @@ sed "s|VERSION|$version|g; s|ARCHITECTURE|$debian|; s|DOWNLOAD|$download|; s|ARC
     dist/krew.yaml >"$out/khorovod.yaml"
 
 if [[ -d $(rustc --print target-libdir --target wasm32-wasip1) ]]; then
-    KHOROVOD=$binary HELM=none plugin/build.sh "$work/plugins" >&2
+    KHOROVOD=$binary HELM=false plugin/build.sh "$work/plugins" >&2
     for plugin in "$work"/plugins/*/; do
-        archive "$work/plugins" "$(basename "$plugin")" >"$out/khorovod-$version-$(basename "$plugin").tar.gz"
+        name=$(basename "$plugin")
+        # That of Helm 3 holds the binary; the others run anywhere.
+        file=khorovod-$version-$name.tar.gz
+        [[ $name != helm3 ]] || file=khorovod-$version-$name-$machine-linux.tar.gz
+        archive "$work/plugins" "$name" >"$out/$file"
     done
 else
     echo "without Helm's plugins: rustup target add wasm32-wasip1" >&2
 fi
 
-dist/sbom.py "$version" >"$out/khorovod-$version.spdx.json"
+dist/sbom.py "$version" >"$out/khorovod-$version-$machine.spdx.json"
 (cd "$out" && sha256sum -- * >"$work/SHA256SUMS" && mv "$work/SHA256SUMS" .)
 ls -l "$out" >&2

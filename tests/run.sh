@@ -29,6 +29,12 @@ shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run tests/blocks
 
 docs() { tests/docs.py; }
 
+# Workflows of GitHub, ours and those of docs/repository.
+workflows() {
+    local linter
+    need shellcheck shellcheck && linter=$(actionlint) && git ls-files '*.github/workflows/*.yaml' | xargs "$linter" -no-color
+}
+
 # The shell blocks of the docs that need no cluster.
 blocks() { cargo build --locked --quiet && tests/blocks/blocks.py "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
 

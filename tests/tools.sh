@@ -77,6 +77,9 @@ helm4() { built_helm v4.3.1; }
 # Later ones want a later Go.
 kustomize() { go_program kustomize v5.8.2 sigs.k8s.io/kustomize/kustomize/v5; }
 
+# Reads workflows of GitHub as GitHub does, and their scripts with shellcheck.
+actionlint() { go_program actionlint v1.7.7 github.com/rhysd/actionlint/cmd/actionlint; }
+
 # A registry of OCI artifacts.
 registry() { go_program registry v3.1.2 github.com/distribution/distribution/v3/cmd/registry; }
 

@@ -48,7 +48,7 @@ def main(folder, version, machine):
     short = re.search(r"shortDescription: (.*)", krew)[1]
     assert len(short) <= 50, f"krew refuses more than 50 letters: {short}"
 
-    bill = json.loads((folder / f"khorovod-{version}.spdx.json").read_text())
+    bill = json.loads((folder / f"khorovod-{version}-{machine}.spdx.json").read_text())
     parts = {package["name"] for package in bill["packages"]}
     assert {"khorovod", "clap", "handlebars", "ssh-key"} <= parts and not parts & {"insta", "k8s-openapi", "serde_derive"}, parts
     unhashed = [package["name"] for package in bill["packages"] if "checksums" not in package]
