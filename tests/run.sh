@@ -16,8 +16,13 @@ format() { cargo fmt --all --check; }
 
 lint() { cargo clippy --locked --all-targets -- -D warnings; }
 
-# What a user of the crate gets who needs no command line.
-library() { cargo clippy --locked --no-default-features -- -D warnings && cargo doc --locked --no-deps --no-default-features --quiet && tests/msrv.py; }
+# What a user of the crate gets who needs no command line; and nothing in it may panic but by an `expect` that says why it
+# cannot.
+library() {
+    cargo clippy --locked --no-default-features -- -D warnings -D clippy::unwrap_used -D clippy::panic -D clippy::todo \
+        -D clippy::unimplemented -D clippy::get_unwrap &&
+        cargo doc --locked --no-deps --no-default-features --quiet && tests/msrv.py
+}
 
 rust() {
     need shellcheck shellcheck && cargo test --locked &&
@@ -166,6 +171,31 @@ web() { tests/web/run.sh; }
 guard() { bench/run.sh guard; }
 
 deny() { cargo_tool cargo-deny 0.20.2 && cargo deny --locked check licenses bans sources; }
+
+# What is known against the versions we link and build with.
+advisories() {
+    cargo_tool cargo-deny 0.20.2 || return
+    if timeout 20 git ls-remote --quiet https://github.com/RustSec/advisory-db HEAD >/dev/null 2>&1; then
+        cargo deny --locked check advisories || return
+    else
+        echo "left out: the RustSec database on GitHub cannot be reached"
+    fi
+    local said
+    if said=$(cd web && npm audit --package-lock-only 2>&1); then
+        tail -n 1 <<<"$said"
+    elif [[ $said == *"audit endpoint returned an error"* ]]; then
+        echo "left out: the npm registry answers no audits"
+    else
+        echo "$said"
+        return 1
+    fi
+}
+
+# The fuzz targets, some seconds each: `cargo test` tries only what is known.
+fuzz() { need g++ g++ && FUZZ_SECONDS=${FUZZ_SECONDS:-5} && fuzz/run.sh "$FUZZ_SECONDS"; }
+
+# What is shipped, built twice in different folders.
+reproducible() { need /usr/bin/rustc rustc-web && tests/reproducible.sh; }
 
 passed=0 failed=() left=() report=""
 for stage in "$@"; do

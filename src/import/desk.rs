@@ -183,7 +183,8 @@ impl<'o> Desk<'o> {
     pub fn close(mut self, system: System, texts: &[Text]) -> (String, String, Vec<Row>) {
         self.draft.shorten_image();
         let files: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
-        let clean: String = files.join(", ").chars().filter(|c| !c.is_control()).collect();
+        let clean: String =
+            files.join(", ").chars().filter(|c| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}')).collect();
         let head = [format!("From {} ({clean}), by khorovod import.", system.name())];
         let secrets = self.secrets.iter().map(|(name, data)| self.document(name, data)).collect();
         (self.draft.text(&head), secrets, self.ledger.close(UNKNOWN))
