@@ -212,11 +212,11 @@ impl Script<'_, '_, '_> {
             let how = "there under Slurm alone: the image of a pod is its container. Import with `--command PROGRAM`";
             self.settle(row, Verdict::Changed, "spec.command", how);
         }
-        if launch.srun && contained.is_none() && self.meets() && !started::launches_more(line) {
+        if launch.srun && contained.is_none() && self.meets(line) && !started::launches_more(line) {
             self.agents(program, row);
             return self.srun(true);
         }
-        if launch.srun && self.mpi.is_none() && self.meets() {
+        if launch.srun && self.mpi.is_none() && self.meets(line) {
             self.mpi = Some("none".to_owned());
         }
         if let Some((wrap, image)) = wrap {
