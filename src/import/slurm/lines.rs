@@ -259,7 +259,7 @@ pub fn launches(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::{fill, masked, placeholder, without_comment};
+    use super::super::text::{fill, masked, placeholder, without_comment, without_quoted};
     use super::*;
 
     #[test]
@@ -308,6 +308,7 @@ mod tests {
         let text = "-np $N ${N}x '$N' \\$N $NN $S \"$N\"";
         assert_eq!(fill(text, &variables, false), "-np 4 4x '$N' \\$N $NN $S \"4\"");
         assert_eq!(fill("$S", &variables, true), "a b");
+        assert_eq!(without_quoted("a '$B' \"'$C'\" \\'$D"), "a ' \"'$C'\" \\'$D");
         assert_eq!(without_comment("a 'b # c' d#e # f"), "a 'b # c' d#e");
         assert_eq!(placeholder("source <your venv>/bin/activate"), Some(7..18));
         assert_eq!(placeholder("a <in >out"), None);

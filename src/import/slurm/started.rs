@@ -15,7 +15,7 @@ pub fn launches_more(line: &str) -> bool {
 
 /// Whether a program may find its place by what srun says rather than by MPI.
 pub fn may_ask_slurm(line: &str) -> bool {
-    line.contains("python") && !speaks_of_mpi(line)
+    (line.contains("python") || line.contains(".py")) && !speaks_of_mpi(line) && !launches_more(line)
 }
 
 /// Whether a text names a library whose ranks meet by MPI.
