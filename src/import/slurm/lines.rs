@@ -269,6 +269,7 @@ mod tests {
         assert_eq!(kind("ml A"), Kind::Module(Some(vec![text("A")])));
         assert_eq!(kind("ml av Horovod"), Kind::Shows);
         assert_eq!(kind("module purge"), Kind::Module(None));
+        assert_eq!(kind("ml reset"), Kind::Module(None));
         assert_eq!(
             kind("export A=1 B='x y'"),
             Kind::Assign(vec![(text("A"), Some(text("1"))), (text("B"), Some(text("x y")))])
