@@ -288,6 +288,7 @@ fn settle(store: &Node, connection: Option<&Node>, host: bool, desk: &mut Desk<'
     for entry in entries(store) {
         match entry.key.as_str() {
             "id" => desk.needless(&entry.value, "nothing refers to it"),
+            "type" if host => desk.needless(&entry.value, "folders of the nodes are mounted as they are"),
             "type" => desk.needless(&entry.value, "objects are copied in before and out after the training"),
             "training_data" | "training_results" => desk.lose(&entry.value, "spec.storage has no such setting"),
             _ => {}

@@ -212,11 +212,11 @@ impl Script<'_, '_, '_> {
             let how = "there under Slurm alone: the image of a pod is its container. Import with `--command PROGRAM`";
             self.settle(row, Verdict::Changed, "spec.command", how);
         }
-        if launch.srun && contained.is_none() && self.meets() && !started::launches_more(line) {
+        if launch.srun && contained.is_none() && self.meets(line) && !started::launches_more(line) {
             self.agents(program, row);
             return self.srun(true);
         }
-        if launch.srun && self.mpi.is_none() && self.meets() {
+        if launch.srun && self.mpi.is_none() && self.meets(line) {
             self.mpi = Some("none".to_owned());
         }
         if let Some((wrap, image)) = wrap {
@@ -305,6 +305,11 @@ impl Script<'_, '_, '_> {
         }
     }
 
+    /// Whether a row is that of the launch, which may begin with variables.
+    fn launches(&self, row: usize) -> bool {
+        self.said.iter().any(|(other, _, to, _)| *other == row && to.starts_with("spec.command"))
+    }
+
     fn surroundings(&mut self) {
         let kind = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str);
         let torchrun = kind == Some("torchrun");
@@ -328,9 +333,11 @@ impl Script<'_, '_, '_> {
                 true => "under Slurm again behind the lines that may set it",
                 false => "",
             };
+            let to = if self.launches(row) { "spec.env spec.command" } else { "spec.env" };
             match self.desk.env(&name, &value, "") {
-                true => self.settle(row, Verdict::Changed, "spec.env", "moved to a Secret"),
-                false => self.settle(row, Verdict::Kept, "spec.env", how),
+                true => self.settle(row, Verdict::Changed, to, "moved to a Secret"),
+                false if self.launches(row) => {}
+                false => self.settle(row, Verdict::Kept, to, how),
             }
         }
         for (_, row) in std::mem::take(&mut self.steps) {

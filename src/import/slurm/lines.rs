@@ -259,7 +259,7 @@ pub fn launches(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::{fill, masked, placeholder, without_comment};
+    use super::super::text::{fill, masked, placeholder, without_comment, without_quoted};
     use super::*;
 
     #[test]
@@ -269,6 +269,7 @@ mod tests {
         assert_eq!(kind("ml A"), Kind::Module(Some(vec![text("A")])));
         assert_eq!(kind("ml av Horovod"), Kind::Shows);
         assert_eq!(kind("module purge"), Kind::Module(None));
+        assert_eq!(kind("ml reset"), Kind::Module(None));
         assert_eq!(
             kind("export A=1 B='x y'"),
             Kind::Assign(vec![(text("A"), Some(text("1"))), (text("B"), Some(text("x y")))])
@@ -308,6 +309,7 @@ mod tests {
         let text = "-np $N ${N}x '$N' \\$N $NN $S \"$N\"";
         assert_eq!(fill(text, &variables, false), "-np 4 4x '$N' \\$N $NN $S \"4\"");
         assert_eq!(fill("$S", &variables, true), "a b");
+        assert_eq!(without_quoted("a '$B' \"'$C'\" \\'$D"), "a ' \"'$C'\" \\'$D");
         assert_eq!(without_comment("a 'b # c' d#e # f"), "a 'b # c' d#e");
         assert_eq!(placeholder("source <your venv>/bin/activate"), Some(7..18));
         assert_eq!(placeholder("a <in >out"), None);

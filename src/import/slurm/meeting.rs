@@ -4,7 +4,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Script, Setup, lines, text};
+use super::{Script, Setup, lines, started, text};
 use crate::import::ledger::Verdict;
 
 /// Variables by which torch's processes meet; torchrun sets them.
@@ -22,9 +22,12 @@ pub const NUMBERS: &[(&str, &str)] = &[
 const BINDING: &[&str] = &["--gpu-bind", "--accel-bind", "--cpu-bind", "--mem-bind", "--distribution"];
 
 impl Script<'_, '_, '_> {
-    /// Whether the script says where ranks meet, and none of MPI's ways.
-    pub fn meets(&self) -> bool {
-        let by_mpi = self.mpi.as_deref().is_some_and(|mpi| mpi != "none");
+    /// Whether the script says where the ranks of a line meet, and none of MPI's ways.
+    pub fn meets(&self, line: &str) -> bool {
+        let asked = self.mpi.as_deref().is_some_and(|mpi| mpi != "none");
+        let prepared = self.setup.iter().map(|line| line.text.as_str());
+        let mut said = self.modules.iter().map(String::as_str).chain(prepared).chain([line]);
+        let by_mpi = asked || said.any(started::speaks_of_mpi);
         let here = self.env.iter().any(|(name, ..)| name == "MASTER_ADDR")
             || self.setup.iter().any(|line| text::sets(&line.text, "MASTER_ADDR"));
         here && !by_mpi

@@ -23,7 +23,7 @@ impl Script<'_, '_, '_> {
         let Some(command) = self.desk.draft.get("spec.command").and_then(Json::as_str).map(str::to_owned) else {
             return;
         };
-        let mut names = text::names(&command);
+        let mut names = text::names(&text::without_quoted(&command));
         names.sort();
         names.dedup();
         names.retain(|name| !EVERYWHERE.contains(&name.as_str()) && !text::sets(&command, name));

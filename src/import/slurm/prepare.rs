@@ -45,7 +45,11 @@ pub fn module(words: &[Word]) -> Kind {
         | [] => return Kind::Shows,
         [first, ..]
             if words[0].text == "ml"
-                && !["purge", "swap", "switch", "unload", "rm", "use", "unuse", "restore", "save"].contains(first) =>
+                && ![
+                    "purge", "swap", "switch", "unload", "rm", "use", "unuse", "restore", "save", "reset", "update",
+                    "refresh", "del", "try-load",
+                ]
+                .contains(first) =>
         {
             &rest
         }

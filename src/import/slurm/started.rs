@@ -15,7 +15,13 @@ pub fn launches_more(line: &str) -> bool {
 
 /// Whether a program may find its place by what srun says rather than by MPI.
 pub fn may_ask_slurm(line: &str) -> bool {
-    line.contains("python") && !["horovod", "hvd", "mpi4py"].iter().any(|name| line.contains(name))
+    (line.contains("python") || line.contains(".py")) && !speaks_of_mpi(line) && !launches_more(line)
+}
+
+/// Whether a text names a library whose ranks meet by MPI.
+pub fn speaks_of_mpi(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["horovod", "hvd", "mpi4py"].iter().any(|name| text.contains(name))
 }
 
 /// A container's words before a program, and the image they name.

@@ -54,6 +54,21 @@ pub fn placeholder(line: &str) -> Option<Range<usize>> {
     None
 }
 
+/// A text without what stands in single quotes, where a dollar is a dollar.
+pub fn without_quoted(text: &str) -> String {
+    let (mut kept, mut double, mut single, mut escaped) = (String::new(), false, false, false);
+    for c in text.chars() {
+        match c {
+            '\'' if !double && !escaped => single = !single,
+            '"' if !single && !escaped => double = !double,
+            _ => {}
+        }
+        escaped = c == '\\' && !escaped && !single;
+        kept.extend((!single).then_some(c));
+    }
+    kept
+}
+
 /// The names of variables in a text.
 pub fn names(text: &str) -> Vec<String> {
     let mut names = Vec::new();

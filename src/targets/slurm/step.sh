@@ -18,5 +18,9 @@ shift 4
 trap 'wait; exit 1' TERM
 "$@" &
 wait $!
+code=$?
+# Slurm tells one process after another to end: the program may know before its shell does.
+((code != 143)) || sleep 1
+exit "$code"
 RANK
 )
