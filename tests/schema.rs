@@ -91,7 +91,8 @@ fn every_example_and_fixture_is_judged_alike() {
         }
         for document in serde_yaml::Deserializer::from_str(&text) {
             let value: Json = serde::Deserialize::deserialize(document).unwrap();
-            if value.is_null() {
+            // Other documents of a stream pass.
+            if value.is_null() || !value["apiVersion"].as_str().is_none_or(|group| group.starts_with("khorovod.dev/")) {
                 continue;
             }
             assert_eq!(judge.is_valid(&value), !is_misshapen(&codes), "{}: {codes:?}", path.display());
