@@ -155,11 +155,6 @@ fuzz() { need g++ g++ && FUZZ_SECONDS=${FUZZ_SECONDS:-5} && fuzz/run.sh "$FUZZ_S
 # What is shipped, built twice in different folders.
 reproducible() { need /usr/bin/rustc rustc-web && tests/reproducible.sh; }
 
-# A list of what the binary links, in CycloneDX: target/khorovod.cdx.json.
-sbom() {
-    cargo_tool cargo-cyclonedx 0.5.9 && cargo cyclonedx --format json --describe binaries --override-filename khorovod --quiet
-}
-
 passed=0 failed=() report=""
 for stage in "$@"; do
     printf '\n==> %s\n' "$stage"
