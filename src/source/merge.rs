@@ -2,6 +2,7 @@
 
 use super::node::{Entry, Kind, Node};
 use super::scalar::Scalar;
+use super::yaml::MAX_DEPTH;
 use crate::problem::Span;
 
 /// Lays `over` over `base`: maps merge key by key, `null` takes a key away, anything else replaces.
@@ -120,6 +121,9 @@ fn steps(path: &str) -> Result<Vec<Step>, String> {
         ("", _) => return Err("the path is empty".to_owned()),
         (_, true) => return Err("a key is missing at the end".to_owned()),
         _ => steps.extend((!after_index).then_some(Step::Key(key))),
+    }
+    if steps.len() > MAX_DEPTH {
+        return Err(format!("the path has more than {MAX_DEPTH} steps"));
     }
     Ok(steps)
 }

@@ -8,7 +8,7 @@ use super::scalar::{Scalar, Trap};
 use crate::problem::{Problem, Span, codes};
 
 /// Deeper than any spec; keeps the stack small.
-const MAX_DEPTH: usize = 48;
+pub const MAX_DEPTH: usize = 48;
 /// Values in one document, aliases counted as often as they are used.
 const MAX_NODES: usize = 100_000;
 

@@ -1,5 +1,6 @@
 //! Lines of shell as texts: what is quoted, commented, filled in, hidden.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::import::words::{Word, is_name, words};
@@ -179,12 +180,13 @@ fn variable<'v>(text: &str, variables: &'v [(String, String)], words: bool) -> O
 
 /// A line with what a shell would put in replaced by a word that says so.
 pub fn marked(text: &str) -> String {
+    let closed = closed(text);
     let (mut marked, mut rest) = (String::new(), text);
     while let Some(at) = rest.find('$') {
         marked.push_str(&rest[..at]);
         let behind = &rest[at + 1..];
         let length = match behind.chars().next() {
-            Some('(') => balanced(behind),
+            Some('(') => closed.get(&(text.len() - behind.len())).copied(),
             Some('{') => behind.find('}').map(|end| end + 1),
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
                 Some(behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(behind.len()))
@@ -200,16 +202,17 @@ pub fn marked(text: &str) -> String {
     marked + rest
 }
 
-/// How long the parentheses are that a text begins with.
-fn balanced(text: &str) -> Option<usize> {
-    let mut depth = 0;
-    for (at, c) in text.char_indices() {
-        depth += i32::from(c == '(') - i32::from(c == ')');
-        if depth == 0 {
-            return Some(at + 1);
+/// How long what is in parentheses is, with them, by where it begins; in one pass, however many are never closed.
+fn closed(text: &str) -> HashMap<usize, usize> {
+    let (mut open, mut closed) = (Vec::new(), HashMap::new());
+    for at in memchr::memchr2_iter(b'(', b')', text.as_bytes()) {
+        if text.as_bytes()[at] == b'(' {
+            open.push(at);
+        } else if let Some(start) = open.pop() {
+            closed.insert(start, at + 1 - start);
         }
     }
-    None
+    closed
 }
 
 /// A text without the values of what looks like secrets in it.
