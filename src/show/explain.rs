@@ -56,8 +56,8 @@ fn example(name: &str) -> String {
     let mut all = EXAMPLES.split("\n== ");
     let found = all.find_map(|part| part.strip_prefix(name)?.strip_prefix('\n')?.split_once("\n--\n"));
     let Some((wrong, right)) = found else { return String::new() };
-    let set_in = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
-    format!("\nWrong:\n\n{}\nRight:\n\n{}", set_in(wrong), set_in(right))
+    let set_in = |text: &str| text.trim_end().replace('\n', "\n    ");
+    format!("\nWrong:\n\n    {}\n\nRight:\n\n    {}\n", set_in(wrong), set_in(right))
 }
 
 /// Every problem code with its title.
