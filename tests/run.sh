@@ -11,7 +11,13 @@ format() { cargo fmt --all --check; }
 lint() { cargo clippy --locked --all-targets -- -D warnings; }
 
 # What a user of the crate gets who needs no command line.
-library() { cargo clippy --locked --no-default-features -- -D warnings && cargo doc --locked --no-deps --no-default-features --quiet && tests/msrv.py; }
+library() {
+    cargo clippy --locked --no-default-features -- -D warnings &&
+        RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --no-default-features --features show --quiet
+}
+
+# The oldest Rust that Cargo.toml promises.
+msrv() { tests/msrv.py; }
 
 rust() {
     need shellcheck shellcheck && cargo test --locked &&
