@@ -1,5 +1,7 @@
-"""What the bench feeds khorovod: the smallest example, streams of it, and a very large job."""
+"""What the bench feeds khorovod and the tools beside it: the smallest example, streams of it, a very large job, the same
+objects as a chart and as a kustomization, and manifests that only pass."""
 
+import subprocess
 from pathlib import Path
 
 from measure import Command
@@ -33,6 +35,49 @@ def workers(folder, count):
         raise RuntimeError(f"{SMALLEST} has no one `{replicas}`")
     path = Path(folder) / f"{count}-workers.yaml"
     path.write_text(job.replace(replicas, f"replicas: {count}"))
+    return path
+
+
+def objects(binary):
+    """The objects of the smallest example."""
+    return subprocess.run([str(word) for word in render(binary, "", SMALLEST).words], capture_output=True, text=True, check=True).stdout
+
+
+def chart(folder, binary):
+    """A chart whose release is the job of the smallest example: the same objects, their name and registry from values."""
+    text = objects(binary).replace("{{", '{{ "{{" }}').replace("mnist", "{{ .Release.Name }}")
+    text = text.replace("ghcr.io/acme/", "{{ .Values.registry }}/")
+    path = Path(folder) / "chart"
+    (path / "templates").mkdir(parents=True)
+    (path / "Chart.yaml").write_text("apiVersion: v2\nname: job\nversion: 0.1.0\n")
+    (path / "values.yaml").write_text("registry: ghcr.io/acme\n")
+    (path / "templates/job.yaml").write_text(text)
+    return path
+
+
+def kustomization(folder, binary):
+    """The same objects as a base, with a label and an image's tag set over them."""
+    path = Path(folder) / "kustomization"
+    path.mkdir()
+    (path / "objects.yaml").write_text(objects(binary))
+    (path / "kustomization.yaml").write_text(
+        "resources: [objects.yaml]\nlabels: [{pairs: {team: vision}}]\nimages: [{name: ghcr.io/acme/mnist, newTag: '2'}]\n"
+    )
+    return path
+
+
+def manifests(folder, size=100_000_000):
+    """A stream of other people's objects, none of them ours."""
+    path = Path(folder) / "manifests.yaml"
+    with path.open("w") as file:
+        number = 0
+        while file.tell() < size:
+            file.write("".join(
+                f"---\n# Source: app/templates/map-{one}.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: map-{one}\n"
+                "  labels: {app.kubernetes.io/name: app}\ndata:\n  settings: |\n    one line of a file in a chart\n    and one more\n"
+                for one in range(number, number + 1000)
+            ))
+            number += 1000
     return path
 
 

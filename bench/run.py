@@ -1,7 +1,7 @@
-"""Measures khorovod beside /bin/true and `helm template`, and holds it against its targets.
+"""Measures khorovod beside /bin/true, `helm template`, `kustomize build` and `cat`, and holds it against its targets.
 
-usage: run.py BINARY [HELM CHARTS]     CHARTS: a folder of Helm charts
-Writes results.md and results.json beside this file; ends with 1 when a target is missed.
+usage: run.py BINARY HELM KUSTOMIZE [CHARTS]     CHARTS: a folder of Helm charts to measure too
+Writes results.md, results.svg and results.json beside this file; ends with 1 when a target is missed.
 """
 
 import json
@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 import inputs
+import plot
 from inputs import ROOT, render
 from measure import Command, instructions, interleaved, peak
 
@@ -33,10 +34,10 @@ def machine():
 class Bench:
     """Figures by name, targets with their verdicts, and the rows of each table."""
 
-    def __init__(self, binary, helm, charts, folder):
-        self.binary, self.helm, self.folder = binary, helm, folder
+    def __init__(self, binary, helm, kustomize, charts, folder):
+        self.binary, self.helm, self.kustomize, self.folder = binary, helm, kustomize, folder
         self.charts = sorted(path.parent for path in Path(charts).glob("*/Chart.yaml")) if charts else []
-        self.figures, self.targets, self.text = {"machine": machine()}, [], []
+        self.figures, self.targets, self.text, self.plots = {"machine": machine()}, [], [], []
 
     def target(self, what, value, limit, unit, least=False):
         """Holds a figure against its target: at most `limit`, or at least."""
@@ -62,6 +63,7 @@ class Bench:
                 "max_ms": one.most,
                 "cpu_ms": cpu,
             }
+        self.plots.append((title, times))
         self.table(f"{title}, {rounds} rounds, ms", ("", "command", "min", "median", "max", "CPU", f"÷ {beside}"), rows)
         return times
 
@@ -80,39 +82,57 @@ class Bench:
         commands = [TRUE, render(self.binary, "smallest", inputs.SMALLEST)]
         times = self.times("Process start", commands, 200, TRUE.name)
         peaks = self.memory("Process start", commands)
-        self.target("smallest: time over /bin/true", times["smallest"].over(times[TRUE.name]), 3, "ms")
+        self.target("smallest: time over /bin/true", times["smallest"].over(times[TRUE.name]), 2, "ms")
         self.target("smallest: memory over /bin/true", (peaks["smallest"][0] - peaks[TRUE.name][0]) / 1024, 10, "MiB")
 
-    def beside_helm(self):
-        """The same job as the charts khorovod replaces."""
-        if not self.charts:
-            self.text.append(
-                "\n## Beside `helm template`\n\nNot measured: no folder of charts was given (`make bench CHARTS=DIR`)."
-            )
-            print("helm template: not measured, no folder of charts given (make bench CHARTS=DIR)")
-            return
-        charts = [Command(f"helm template {chart.name}", [self.helm, "template", "x", chart]) for chart in self.charts]
-        commands = [render(self.binary, "smallest", inputs.SMALLEST), *charts]
-        times = self.times("Beside `helm template`", commands, 25, "smallest")
-        self.memory("Beside `helm template`", commands)
-        self.figures["helm"] = subprocess.run(
-            [self.helm, "version", "--short"], capture_output=True, text=True
-        ).stdout.strip()
-        for chart in charts:
-            ratio = times[chart.name].median / times["smallest"].median
-            self.target(f"smallest: times faster than {chart.name}", ratio, 40, "×", least=True)
+    def beside_tools(self):
+        """The same objects by the tools people would use instead, and charts that khorovod replaces."""
+        chart, base = inputs.chart(self.folder, self.binary), inputs.kustomization(self.folder, self.binary)
+        equal = Command("helm template", [self.helm, "template", "mnist", chart])
+        others = [Command(f"helm template {path.name}", [self.helm, "template", "x", path]) for path in self.charts]
+        own = render(self.binary, "khorovod", inputs.SMALLEST)
+        commands = [own, equal, Command("kustomize build", [self.kustomize, "build", base]), *others]
+        times = self.times("Beside Helm and Kustomize", commands, 40, own.name)
+        peaks = self.memory("Beside Helm and Kustomize", commands)
+        version = subprocess.run([self.helm, "version", "--short"], capture_output=True, text=True).stdout.strip()
+        self.figures["helm"] = version
+        self.text.append(f"\nHelm is {version}; `helm template` and `kustomize build` make the same objects, from a chart and a base of them.")
+        for other in [equal, *others]:
+            ratio = times[other.name].median / times[own.name].median
+            self.target(f"times faster than {other.name}", ratio, 50, "×", least=True)
+        self.target("memory of that of helm template", peaks[own.name][0] / peaks[equal.name][0], 0.2, "×")
+
+    def passing(self):
+        """Manifests of others through the post-renderer. `sponge` also writes nothing before it has read all."""
+        path = inputs.manifests(self.folder)
+        size = path.stat().st_size / 1e6
+
+        def through(name, words):
+            return Command(name, ["/bin/sh", "-c", f"cat {path} | {words} | cat >/dev/null"])
+
+        own, cat = through("post-render", f"{self.binary} post-render"), through("cat", "cat")
+        sponge = through("sponge", "sponge")
+        times = self.times(f"{size:.0f} MB that pass, through pipes", [cat, sponge, own], 25, cat.name)
+        self.text.append(
+            "\nNothing may leave a post-renderer before all has been read and found right, so reading and writing cannot"
+            "\noverlap as `cat` lets them: the floor is what `sponge` does, that and no more."
+        )
+        self.target("pass-through: time of that of sponge", times[own.name].median / times[sponge.name].median, 1, "×")
 
     def streams(self):
         """Many jobs in one run."""
         files = [inputs.stream(self.folder, count) for count in STREAMS]
         commands = [render(self.binary, f"{count:,} jobs", path) for count, path in zip(STREAMS, files)]
+        one_core = Command("10,000 jobs, one core", ["/usr/bin/taskset", "-c", "0", *commands[-1].words])
         few, many = (command.name for command in commands)
-        times = self.times("Streams of jobs", commands, 7, few)
+        times = self.times("Streams of jobs", [*commands, one_core], 7, few)
         peaks = self.memory("Streams of jobs", commands)
         base = peak(render(self.binary, "smallest", inputs.SMALLEST))[0]
         text = {command.name: path.stat().st_size + peaks[command.name][1] for command, path in zip(commands, files)}
         growth = (peaks[many][0] - base) / max(peaks[few][0] - base, 1) / (text[many] / text[few])
         self.target("10,000 jobs: time", times[many].median / 1000, 2, "s")
+        rate = STREAMS[-1] / (median(times[one_core.name].cpu) / 1000)
+        self.target("10,000 jobs: a second of one core's time", rate, 8000, "jobs", least=True)
         self.target("10,000 jobs: growth of memory over growth of text", growth, 1.05, "×")
         speed = text[many] / 1e6 / (times[many].median / 1000)
         self.text.append(f"\n{many}: {text[many] / 1e6:.0f} MB of text in and out, {speed:.0f} MB/s.")
@@ -145,7 +165,7 @@ class Bench:
         self.target("release binary", size / 2**20, 6, "MiB")
 
     def write(self):
-        """results.md and results.json."""
+        """results.md, results.svg and results.json."""
         rows = [(what, value, limit, "met" if met else "**missed**") for what, value, limit, met in self.targets]
         details, self.text = self.text, []
         self.table("Targets", ("", "measured", "target", ""), rows)
@@ -155,7 +175,9 @@ class Bench:
             "interleaved, and min, median and max show the noise of the machine,",
             "and CPU is the median of user and system time.\n",
             self.figures["machine"],
+            "\n![Medians, with the least and the most of the runs](results.svg)",
         ]
+        (HERE / "results.svg").write_text(plot.page(self.plots))
         (HERE / "results.md").write_text("\n".join([*head, *self.text, *details]) + "\n")
         self.figures["targets"] = {
             what: {"value": value, "limit": limit, "met": met} for what, value, limit, met in self.targets
@@ -168,15 +190,16 @@ class Bench:
         return 1 if missed else 0
 
 
-def main(binary, helm=None, charts=None):
+def main(binary, helm, kustomize, charts=None):
     with tempfile.TemporaryDirectory(prefix="khorovod-bench-") as folder:
-        bench = Bench(str(Path(binary).resolve()), helm, charts, folder)
-        for part in (bench.smallest, bench.beside_helm, bench.streams, bench.workers, bench.examples, bench.counts):
+        bench = Bench(str(Path(binary).resolve()), helm, kustomize, charts, folder)
+        parts = (bench.smallest, bench.beside_tools, bench.passing, bench.streams, bench.workers, bench.examples, bench.counts)
+        for part in parts:
             part()
         return bench.write()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 4):
+    if len(sys.argv) not in (4, 5):
         sys.exit(__doc__)
     sys.exit(main(*sys.argv[1:]))

@@ -17,5 +17,6 @@ for stage in node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-
     echo ---
     published "$kwok_module" "kustomize/stage/$stage.yaml"
 done >"$STAGES"
-export KWOK STAGES NODES=1 QPS=500
+# Simulated nodes speak up every ten seconds at best.
+export KWOK STAGES NODES=1 QPS=500 GRACE=120s
 tests/cluster/up.sh python3 bench/scale.py "${1:-5000}"

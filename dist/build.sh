@@ -59,13 +59,12 @@ sed "s|VERSION|$version|g; s|ARCHITECTURE|$debian|; s|DOWNLOAD|$download|; s|ARC
 
 if [[ -d $(rustc --print target-libdir --target wasm32-wasip1) ]]; then
     KHOROVOD=$binary HELM=false plugin/build.sh "$work/plugins" >&2
-    for plugin in "$work"/plugins/*/; do
+    for plugin in "$work"/plugins/helm4-*/; do
         name=$(basename "$plugin")
-        # That of Helm 3 holds the binary; the others run anywhere.
-        file=khorovod-$version-$name.tar.gz
-        [[ $name != helm3 ]] || file=khorovod-$version-$name-$machine-linux.tar.gz
-        archive "$work/plugins" "$name" >"$out/$file"
+        archive "$work/plugins" "$name" >"$out/khorovod-$version-$name.tar.gz"
     done
+    # That of Helm 3 holds the binary; the others run anywhere.
+    mv "$work/plugins/packages/khorovod-helm3-$version.tgz" "$out/khorovod-helm3-$version-$machine-linux.tgz"
 else
     echo "without Helm's plugins: rustup target add wasm32-wasip1" >&2
 fi

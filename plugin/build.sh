@@ -3,7 +3,7 @@
 #
 #   plugin/build.sh OUT
 #
-# HELM       that Helm 4, else the `helm` in PATH; packages go to OUT/packages, those for Helm 3 to OUT/packages/helm3
+# HELM       that Helm 4, else the `helm` in PATH; packages go to OUT/packages
 # KHOROVOD   a binary to put into the folder for Helm 3, which else runs the khorovod in PATH
 # KEY        the name of a PGP key to sign with; KEYRING is the file it is in, PASSPHRASE one with its passphrase
 set -euo pipefail
@@ -17,9 +17,12 @@ out=${1:?where to}
 cargo build --quiet --locked --profile wasm --target wasm32-wasip1 -p khorovod-helm
 
 rm -rf "$out" && mkdir -p "$out"
-for name in helm4-command helm4-post-renderer helm4-post-renderer-wasm helm3; do
+for name in helm4-command helm4-post-renderer helm4-post-renderer-wasm; do
     cp -r "plugin/$name" "$out/$name"
 done
+# Helm 3 names what it installs after the folder or archive.
+three=$out/khorovod-helm3
+cp -r plugin/helm3 "$three"
 module=${CARGO_TARGET_DIR:-target}/wasm32-wasip1/wasm/khorovod_helm.wasm
 smaller=$out/helm4-command/plugin.wasm
 if command -v wasm-opt >/dev/null; then
@@ -31,12 +34,16 @@ else
 fi
 cp "$smaller" "$out/helm4-post-renderer-wasm/"
 if [[ -n ${KHOROVOD:-} ]]; then
-    mkdir "$out/helm3/bin" && cp "$KHOROVOD" "$out/helm3/bin/khorovod"
+    mkdir "$three/bin" && cp "$KHOROVOD" "$three/bin/khorovod"
 fi
+# It wants plugin.yaml at the archive's root, where Helm 4's packages have a folder, and looks at no signature.
+mkdir "$out/packages"
+version=$(sed -n 's/^version: //p' "$three/plugin.yaml")
+(cd "$three" && tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -c -- * | gzip -n9) >"$out/packages/khorovod-helm3-$version.tgz"
 
 helm=${HELM:-$(command -v helm || true)}
 if [[ -z $helm ]] || [[ $("$helm" version --short) != v4* ]]; then
-    echo "no Helm 4: nothing is packaged" >&2
+    echo "no Helm 4: nothing is packaged for it" >&2
     exit
 fi
 signed=(--sign=false)
@@ -47,5 +54,3 @@ fi
 for name in helm4-command helm4-post-renderer helm4-post-renderer-wasm; do
     "$helm" plugin package "${signed[@]}" --destination "$out/packages" "$out/$name"
 done
-# Of the same name as the first.
-"$helm" plugin package "${signed[@]}" --destination "$out/packages/helm3" "$out/helm3"

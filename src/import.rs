@@ -10,16 +10,21 @@ mod container;
 mod desk;
 mod draft;
 mod ffdl;
+mod filled;
 mod guess;
+mod jsonnet;
 mod launch;
 mod ledger;
 mod mpi_job;
 mod openmpi;
 mod options;
+mod origin;
 mod params;
 mod pod;
+mod program;
 mod rendered;
 mod slurm;
+mod volumes;
 mod words;
 
 use crate::problem::{Code, Problem, Problems, Severity, Sources, Span, codes};
@@ -180,7 +185,10 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
         return Err(found);
     }
     let (job, secrets, rows) = desk.close(system, texts);
-    let warnings = sound(&job)?;
+    let warnings = match sound(&job) {
+        Ok(warnings) => warnings,
+        Err(refused) => return Err(origin::told(refused, &job, &rows, found)),
+    };
     let fields = rows.into_iter().map(|row| field(row, &found.sources)).collect();
     Ok(Imported { job, secrets, fields, warnings })
 }
@@ -203,6 +211,7 @@ fn script(texts: &[Text], options: &Options, desk: &mut Desk<'_>) {
 /// The texts as one tree, later ones laid over earlier ones as Helm does, settings last.
 fn values(system: System, texts: &[Text], options: &Options, found: &mut Problems) -> Option<Node> {
     let mut whole: Option<Node> = None;
+    let empty = || Node { span: Span::default(), kind: Kind::Map(Vec::new()) };
     let sets = options.sets.iter().flat_map(|sets| settings(sets));
     let sets: Vec<Text> = sets.map(|set| Text { name: format!("--set {set}"), text: set.to_owned() }).collect();
     for (index, text) in texts.iter().enumerate() {
@@ -211,6 +220,8 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
         let read = match system {
             System::KubeflowOpenmpi => Ok(params::read(&text.text, span, &mut found.list)),
             System::MpiJob => Ok(mpi_job::stream(&text.text, span, &mut found.list)),
+            // What `helm get values` prints of a release that has none of its own.
+            System::StableHorovod | System::ElasticHorovod if no_values(&text.text) => Ok(Some(empty())),
             _ => source::parse(&text.text, span, &mut found.list),
         };
         match read {
@@ -227,13 +238,18 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
             Ok(None) | Err(()) => {}
         }
     }
-    let empty = || Node { span: Span::default(), kind: Kind::Map(Vec::new()) };
     let mut whole = whole.unwrap_or_else(empty);
     for set in sets {
         let source = found.sources.add(&set.name, set.text.clone());
         lay(&mut whole, &set.text, source, &mut found.list);
     }
     (!found.any_error()).then_some(whole)
+}
+
+/// Whether a text is `null` alone, maybe below its heading.
+fn no_values(text: &str) -> bool {
+    let said = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.ends_with("VALUES:"));
+    said.eq(["null"])
 }
 
 /// The settings of one `--set`, which Helm lets stand behind commas. A comma that begins none is of the value.
@@ -263,11 +279,23 @@ fn lay(whole: &mut Node, set: &str, source: u32, problems: &mut Vec<Problem>) {
     };
     let at = Span { source, start: 0, end: path.len() };
     let behind = Span { source, start: path.len() + 1, end: set.len() };
-    let Ok(node) = source::parse(value, behind, problems) else { return };
+    let node = match braced(value, behind) {
+        Some(list) => Ok(Some(list)),
+        None => source::parse(value, behind, problems),
+    };
+    let Ok(node) = node else { return };
     let node = node.unwrap_or(Node { span: behind, kind: Kind::Scalar { text: String::new(), plain: false } });
     if let Err(why) = source::set(whole, path, at, node) {
         problems.push(Problem::new(&BAD_VALUE, at, why).hint("write a path such as `worker.image.tag`"));
     }
+}
+
+/// `{a,b}`, which is a list to Helm.
+fn braced(value: &str, span: Span) -> Option<Node> {
+    let inner = value.trim().strip_prefix('{')?.strip_suffix('}')?;
+    let items = inner.split(',').filter(|_| !inner.is_empty());
+    let scalar = |text: &str| Node { span, kind: Kind::Scalar { text: text.trim().to_owned(), plain: true } };
+    Some(Node { span, kind: Kind::List(items.map(scalar).collect()) })
 }
 
 /// The new job is read as any other; what is wrong with it stops the import, for nobody wrote it by hand.

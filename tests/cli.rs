@@ -459,6 +459,19 @@ fn keygen_makes_new_keys_unless_told_otherwise() {
 }
 
 #[test]
+fn keys_of_another_name_start_another_run() {
+    let place = place();
+    let spec = |keys: &str| JOB.replace("  workers:", &format!("  ssh: {{secret: {keys}}}\n  workers:"));
+    fs::write(place.path().join("old.yaml"), spec("team-keys")).unwrap();
+    let plan = |keys: &str| piped(khorovod(place.path()).args(["plan", "-", "--against", "old.yaml"]), &spec(keys)).1;
+    assert!(plan("team-keys-2").contains("restarts the run"), "{}", plan("team-keys-2"));
+    assert!(!plan("team-keys").contains("restarts the run"), "{}", plan("team-keys"));
+    // What the Secret holds is no part of the run: it may be made again and again.
+    let rendered = piped(khorovod(place.path()).args(["render", "-"]), &spec("team-keys")).1;
+    assert!(rendered.contains("secretName: team-keys") && !rendered.contains("kind: Secret"), "{rendered}");
+}
+
+#[test]
 fn every_code_can_be_explained_and_every_lesson_renders() {
     let place = place();
     let (code, codes, _) = run(khorovod(place.path()).args(["explain", "--codes"]));

@@ -6,10 +6,14 @@
 this order; `<run>` stands for the run's name.
 `<!-- file: PATH -->` before a block: it is that file without its first comments.
 Each shell block is run by some test or says why not: tests/blocks/blocks.py.
+`PATH::NAME` in a page names a test, or what a test is made of: it must be in that file.
+docs/supply-chain.md gives a reason for each direct dependency, and for no other.
 """
 
+import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "blocks"))
@@ -19,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^<!-- (example|excerpt|file): (\S+) -->\n```\w+\n(.*?)^```$", re.M | re.S)
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+SHOWN_BY = re.compile(r"`((?:src|tests|fuzz|web|bench)/[\w./-]+)::(\w[^`]*)`")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
 
 
@@ -39,6 +44,33 @@ def broken_links(page):
             yield f"{link}: no such file"
         elif anchor and anchor not in anchors(target):
             yield f"{link}: no such heading"
+
+
+def missing_tests(page):
+    """Tests that a page names and that are not there."""
+    for path, name in SHOWN_BY.findall(FENCE.sub("", page.read_text())):
+        text = (ROOT / path).read_text() if (ROOT / path).is_file() else ""
+        defines = re.escape(name) + r"\(|test\([\"']" + re.escape(name) + r"[\"']"
+        if not re.search(rf"^\s*((async )?fn |def )?({defines})", text, re.M):
+            yield f"{path} has no {name}"
+
+
+def unexplained():
+    """What we depend on and the page of reasons does not have, and the other way round."""
+    page = (ROOT / "docs" / "supply-chain.md").read_text()
+    rows = re.findall(r"^\| (`[^|]+`) \|", page, re.M)
+    named = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    manifests = [tomllib.loads(path.read_text()) for path in sorted(ROOT.glob("**/Cargo.toml")) if "target" not in path.parts]
+    used = set()
+    for manifest in manifests:
+        for part in [manifest, *manifest.get("target", {}).values()]:
+            for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
+                used |= set(part.get(kind, {}))
+    web = json.loads((ROOT / "web" / "package.json").read_text())
+    used |= {*web["dependencies"], *web["devDependencies"]}
+    used.discard("khorovod")
+    yield from (f"docs/supply-chain.md: no reason for {name}" for name in sorted(used - named))
+    yield from (f"docs/supply-chain.md: {name} is no dependency" for name in sorted(named - used))
 
 
 def uncommented(path):
@@ -69,9 +101,12 @@ def stale_blocks(page):
 
 
 def main():
-    pages = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md"), *ROOT.glob("charts/**/*.md")])
-    wrong = [f"{page.relative_to(ROOT)}: {why}" for page in pages for why in [*broken_links(page), *stale_blocks(page)]]
+    globs = ("*.md", "docs/**/*.md", "bench/*.md", "fuzz/*.md", "charts/**/*.md")
+    pages = sorted(page for glob in globs for page in ROOT.glob(glob))
+    looks = (broken_links, stale_blocks, missing_tests)
+    wrong = [f"{page.relative_to(ROOT)}: {why}" for page in pages for look in looks for why in look(page)]
     wrong += [f"{page.relative_to(ROOT)}: {why}" for page in shell_pages() for why in unmarked(page)]
+    wrong += unexplained()
     marked = sum(len(BLOCK.findall(page.read_text())) for page in pages)
     if (ROOT / "README.md").read_text().count("<!-- ex") < 2 or not marked:
         wrong.append("README.md: its example and excerpt are not marked")

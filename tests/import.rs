@@ -268,6 +268,57 @@ fn scripts_become_scripts_again() {
     }
 }
 
+/// What is wrong with a job that nobody has seen yet is told at the old field.
+#[test]
+fn what_the_job_cannot_be_is_told_of_the_old_file() {
+    let job = |worker: &str| {
+        format!(
+            "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {{name: a}}\nspec:\n  slotsPerWorker: 4\n  \
+             mpiReplicaSpecs:\n    Launcher: {{template: {{spec: {{containers: [{{image: 'a:1', command: [mpirun, ./a]}}]}}}}}}\n    \
+             Worker: {{replicas: 2, template: {{spec: {{containers: [{{image: 'a:1', {worker}}}]}}}}}}\n"
+        )
+    };
+    let cases = [
+        (job("resources: {limits: {nvidia.com/gpu: 2}}"), "slots-above-gpus", "spec.slotsPerWorker"),
+        (job("workingDir: /a:b"), "invalid-value", "containers[0].workingDir"),
+    ];
+    for (file, code, field) in cases {
+        let problems = import(System::MpiJob, &[text(&file)], &Options::default()).expect_err(&file);
+        let problem = &problems.list[0];
+        let last = problem.labels.last().unwrap();
+        assert_eq!((problem.code.name, last.text.contains(field)), (code, true), "{file}: {problem:#?}");
+        assert_eq!(problems.sources.get(last.span.source).map(|source| source.name.as_str()), Some("old"));
+    }
+}
+
+/// Files that are another's, or half ones.
+#[test]
+fn files_that_cannot_be_read_say_why() {
+    let old = "apiVersion: kubeflow.org/v1alpha1\nkind: MPIJob\nspec: {gpus: 16}\n";
+    let command = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nspec: {mpiReplicaSpecs: {Launcher: {template: {spec: {containers: \
+                   [{image: 'a:1', command: [bash, -c, wandb login 0123456789abcdef0123456789abcdef01234567 && mpirun ./a]}]}}}}}\n";
+    let cases = [
+        (System::MpiJob, old, "v1alpha1"),
+        (System::MpiJob, "apiVersion: kubeflow.org/v3\nkind: MPIJob\n", "v3"),
+        (System::MpiJob, command, "looks like a secret"),
+        (
+            System::Ffdl,
+            "name: a\ngpus: 1\nframework: {name: x, version: y, command: z}\ndata_stores: {id: a}\n",
+            "`data_stores`",
+        ),
+        (System::Ffdl, "name: a\ngpus: 0.5\nframework: {name: x, version: y, command: z}\n", "`gpus`"),
+        (System::Slurm, "#SBATCH --ntasks=128 --gpus-per-task=1\nsrun ./a\n", "128 GPUs on one node"),
+        (System::StableHorovod, "a: &a {b: 1}\nworker: {<<: *a}\nmaster: {}\n", "`<<`"),
+    ];
+    for (system, file, wanted) in cases {
+        let problems = import(system, &[text(file)], &Options::default()).expect_err(file);
+        let said = problems.list.iter().any(|problem| problem.message.contains(wanted));
+        assert!(said, "{file}: {:#?}", problems.list);
+        let hints: Vec<&str> = problems.list.iter().filter_map(|problem| problem.hint.as_deref()).collect();
+        assert!(!hints.is_empty() && !hints.iter().any(|hint| hint.contains("`-f ")), "{hints:?}");
+    }
+}
+
 /// What is no script of Slurm, or not a whole one.
 #[test]
 fn scripts_that_cannot_be_read_say_why() {

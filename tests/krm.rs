@@ -14,7 +14,8 @@ fn krm(folder: &Path, list: &str, args: &[&str]) -> (i32, String, String) {
     let mut command = khorovod(folder);
     command.env("KHOROVOD_SSH_SEED", SEED).arg("krm").args(args);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(list.as_bytes()).unwrap();
+    // One that ends at once, over its options, reads nothing.
+    drop(child.stdin.take().unwrap().write_all(list.as_bytes()));
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().expect("it was not killed"), text(stdout), text(stderr))

@@ -6,13 +6,21 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tests/tools.sh
 
+# left_out REASON: what a stage says that cannot run here; the last lines count it.
+left_out() {
+    echo "left out: $1"
+    return 77
+}
+
 format() { cargo fmt --all --check; }
 
 lint() { cargo clippy --locked --all-targets -- -D warnings; }
 
-# What a user of the crate gets who needs no command line.
+# What a user of the crate gets who needs no command line; and nothing in it may panic but by an `expect` that says why it
+# cannot.
 library() {
-    cargo clippy --locked --no-default-features -- -D warnings &&
+    cargo clippy --locked --no-default-features -- -D warnings -D clippy::unwrap_used -D clippy::panic -D clippy::todo \
+        -D clippy::unimplemented -D clippy::get_unwrap &&
         RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --no-default-features --features show --quiet
 }
 
@@ -66,7 +74,7 @@ runtime() {
 # What check-image says of images that lack something; they are put together on the spot, which asks for root.
 image() {
     if [ "$(id -u)" != 0 ]; then
-        echo "skipped: root file systems to look into need root"
+        left_out "root file systems to look into need root"
         return
     fi
     need busybox busybox-static --help && need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd &&
@@ -100,15 +108,24 @@ slurm() {
 }
 
 # Every example on a Kubernetes of our own, how runs end there, and every spec strictly read by it.
-cluster() { tests/cluster/test.sh --quick && accepted 1.34.3; }
+# On a machine that has built none of it yet it takes half an hour more: WITHIN=40 leaves it out where that late.
+cluster() {
+    if [ "$(id -u)" != 0 ]; then
+        left_out "a cluster makes namespaces, mounts and bridges, which needs root"
+    elif ((SECONDS > 60 * ${WITHIN:-1440})); then
+        left_out "the stages before took more than $WITHIN minutes; tests/run.sh cluster runs it alone"
+    else
+        tests/cluster/test.sh --quick && accepted 1.34.3
+    fi
+}
 
-# What takes long there, faults above all, and a later Kubernetes.
-faults() { tests/cluster/test.sh --long && accepted 1.36.3; }
+# What takes long there, faults above all, a later Kubernetes, and a gibibyte of output.
+faults() { tests/cluster/test.sh --long && accepted 1.36.3 && MEGABYTES=1024 tests/runtime/run.sh prints_much; }
 
 # What examples become for operators: against their published custom resources, and through those whose sources are there.
 targets() {
     if [[ ! -d ${KHOROVOD_CORPUS:-/nowhere}/crds ]]; then
-        echo "skipped: KHOROVOD_CORPUS names no folder whose crds/ has the custom resources of JobSet, Trainer, Volcano and the MPI Operator"
+        left_out "KHOROVOD_CORPUS names no folder whose crds/ has the custom resources of JobSet, Trainer, Volcano and the MPI Operator"
         return
     fi
     KHOROVOD_CORPUS=$(realpath "$KHOROVOD_CORPUS")
@@ -158,18 +175,46 @@ guard() { bench/run.sh guard; }
 
 deny() { cargo_tool cargo-deny 0.20.2 && cargo deny --locked check licenses bans sources; }
 
-passed=0 failed=() report=""
+# What is known against the versions we link and build with.
+advisories() {
+    cargo_tool cargo-deny 0.20.2 || return
+    if timeout 20 git ls-remote --quiet https://github.com/RustSec/advisory-db HEAD >/dev/null 2>&1; then
+        cargo deny --locked check advisories || return
+    else
+        echo "left out: the RustSec database on GitHub cannot be reached"
+    fi
+    local said
+    if said=$(cd web && npm audit --package-lock-only 2>&1); then
+        tail -n 1 <<<"$said"
+    elif [[ $said == *"audit endpoint returned an error"* ]]; then
+        echo "left out: the npm registry answers no audits"
+    else
+        echo "$said"
+        return 1
+    fi
+}
+
+# The fuzz targets, some seconds each: `cargo test` tries only what is known.
+fuzz() { need g++ g++ && FUZZ_SECONDS=${FUZZ_SECONDS:-5} && fuzz/run.sh "$FUZZ_SECONDS"; }
+
+# What is shipped, built twice in different folders.
+reproducible() { need /usr/bin/rustc rustc-web && tests/reproducible.sh; }
+
+passed=0 failed=() left=() report=""
 for stage in "$@"; do
     printf '\n==> %s\n' "$stage"
     start=$(date +%s%N)
-    if "$stage" </dev/null; then
-        verdict=passed passed=$((passed + 1))
-    else
-        verdict=FAILED failed+=("$stage")
-    fi
+    code=0
+    "$stage" </dev/null || code=$?
+    case $code in
+    0) verdict=passed passed=$((passed + 1)) ;;
+    77) verdict='left out' left+=("$stage") ;;
+    *) verdict=FAILED failed+=("$stage") ;;
+    esac
     took=$((($(date +%s%N) - start) / 100000000))
-    report+=$(printf '%-10s %-7s %5d.%d s' "$stage" "$verdict" $((took / 10)) $((took % 10)))$'\n'
+    report+=$(printf '%-10s %-8s %5d.%d s' "$stage" "$verdict" $((took / 10)) $((took % 10)))$'\n'
 done
 
-printf '\n%s\nstages: %d passed, %d failed\n' "$report" "$passed" "${#failed[@]}"
+printf '\n%s\nstages: %d passed, %d failed, %d left out%s\n' \
+    "$report" "$passed" "${#failed[@]}" "${#left[@]}" "${left:+ (why stands above): ${left[*]}}"
 ((${#failed[@]} == 0))

@@ -49,12 +49,15 @@ wasm_cargo() {
     PATH=$PATH:$linker RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 cargo "$@" -Zbuild-std=std,panic_abort --target $target
 }
 
+# remapped: where crates lie on this machine shows in no binary.
+remapped() { echo "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"; }
+
 # shipped: builds the binary as people download it and prints its path. Static: it runs on any Linux, and a quarter
 # of its start-up was the dynamic loader. At a fixed address, as kubectl and helm are: relocating it was a tenth.
 shipped() {
     local host
     host=$(rustc -vV | sed -n 's/^host: //p')
-    RUSTFLAGS='-C target-feature=+crt-static -C relocation-model=static' cargo build --locked --release --target "$host" >&2 &&
+    RUSTFLAGS="-C target-feature=+crt-static -C relocation-model=static $(remapped)" cargo build --locked --release --target "$host" >&2 &&
         printf '%s' "${CARGO_TARGET_DIR:-$PWD/target}/$host/release/khorovod"
 }
 

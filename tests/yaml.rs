@@ -167,7 +167,7 @@ fn byte_order_marks_and_line_endings_change_nothing() {
     let plain = rendered(&spec);
     assert_eq!(rendered(format!("\u{feff}{spec}")).trim_start_matches('\u{feff}'), plain);
     assert_eq!(rendered(spec.replace('\n', "\r\n")), plain);
-    assert_eq!(rendered(spec.trim_end()), plain.trim_end_matches("never"));
+    assert_eq!(rendered(job("").trim_end()), rendered(job("")));
     // Places count in the text as it is.
     let found = found_with(format!("\u{feff}{}", job("  gpus: 8\n").replace('\n', "\r\n")), &Inputs::default());
     let problems =
@@ -202,6 +202,17 @@ fn alias_bombs_end_quickly() {
     // Somebody else's bomb is none of ours.
     let foreign = format!("{}---\n{}", bomb.replace("khorovod.dev/", "x/").replace("TrainingJob", "Job"), job(""));
     assert!(quick(|| codes(foreign)).is_empty());
+}
+
+#[test]
+fn long_words_end_quickly() {
+    let long = "x".repeat(3 << 20);
+    let ours = job("");
+    assert_eq!(quick(|| codes(format!("apiVersion: {long}\nkind: TrainingJob\n"))), ["no-training-job"]);
+    assert_eq!(quick(|| codes(format!("{ours}  ? {long}\n  : 1\n"))), ["spec-too-large", "unknown-field"]);
+    for field in ["launcher: {kind: LONG}", "env: {LONG: a}", "env: {NCCL_LONG: a}", "rerun: LONG", "workdir: /LONG"] {
+        let _ = quick(|| codes(job(&format!("  {}\n", field.replace("LONG", &long)))));
+    }
 }
 
 #[test]
@@ -333,6 +344,26 @@ fn texts_keep_their_form() {
                 .is_some_and(|env| env.iter().any(|entry| entry["name"] == "A" && entry["value"] == text))
         });
         assert!(seen, "{text:?} is lost:\n{out}");
+    }
+}
+
+#[test]
+fn a_block_that_breaks_off_has_no_line_end() {
+    let with = |end: &str| job(&format!("  env:\n    A: {end}"));
+    for (block, value) in [
+        ("|\n      a\n      b", "a\nb"),
+        ("|\n      a\n      b\n", "a\nb\n"),
+        ("|+\n      a\n      b", "a\nb"),
+        ("|-\n      a", "a"),
+        (">\n      a\n      b", "a b"),
+        (">\n      a\n      b\n", "a b\n"),
+        ("|\n      a\n      ", "a\n"),
+        ("|\n      a\n# b", "a\n"),
+        ("|\n      a\n    # b", "a\n"),
+        ("|\n      a\n\n\n# b", "a\n"),
+    ] {
+        let quoted = with(&format!("{}\n", serde_json::json!(value)));
+        assert_eq!(rendered(with(block)).trim_end(), rendered(quoted).trim_end(), "{block:?}");
     }
 }
 

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 need node nodejs && need npm npm && cargo_tool wasm-bindgen-cli 0.2.130 wasm-bindgen
 
 target=${CARGO_TARGET_DIR:-$PWD/target}
-wasm_cargo build --locked --profile web --package khorovod-web --package khorovod-web-import
+RUSTFLAGS=$(remapped) wasm_cargo build --locked --profile web --package khorovod-web --package khorovod-web-import
 cd web
 # Once for what the lock file says.
 if ! cmp -s package-lock.json node_modules/.installed; then

@@ -42,6 +42,13 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, screen: &Screen) -> ExitCode {
+    if let Some(file) = args.errors.as_ref().filter(|file| file.is_file() && !is_ours(file)) {
+        let message = format!(
+            "{} is there already and was not written by --errors, which would replace it; name another file",
+            file.display()
+        );
+        return exit_code(Err(Failure::Usage(message)), screen);
+    }
     let file = args.errors.clone().or_else(default_file);
     // What an earlier run said is no longer true, however this one ends.
     if let Some(file) = file.as_ref().filter(|file| file.is_file()) {
@@ -139,11 +146,18 @@ fn default_file() -> Option<PathBuf> {
     seed::state("post-render.txt")
 }
 
+/// The first line of a file of ours, so that no other is ever replaced.
+const HEAD: &str = "khorovod post-render said:\n\n";
+
+fn is_ours(file: &Path) -> bool {
+    fs::read(file).is_ok_and(|bytes| bytes.is_empty() || bytes.starts_with(HEAD.as_bytes()))
+}
+
 /// Keeps what was said, for its owner alone: lines of the stream stand in it.
 fn keep(file: &Path, said: &str) -> Outcome {
     let parent = output::parent(file);
     fs::create_dir_all(&parent).map_err(|error| output::cannot_write(file, &error))?;
-    output::file(file, said, true)
+    output::file(file, &format!("{HEAD}{said}"), true)
 }
 
 /// Tells of the file, where Helm 4 runs this: on the terminal too, as it swallows stderr.

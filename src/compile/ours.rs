@@ -113,7 +113,8 @@ fn is_ours(document: &Node, among: Among) -> bool {
 
 fn nearly_ours(version: &str) -> bool {
     let group = version.split('/').next().unwrap_or_default();
-    strsim::damerau_levenshtein(group, "khorovod.dev") <= 4 || group.contains("horovod")
+    // What is long is not near, and would take its time to find that out.
+    group.len() <= 64 && (strsim::damerau_levenshtein(group, "khorovod.dev") <= 4 || group.contains("horovod"))
 }
 
 /// Whether a broken document says that it is ours.
@@ -161,7 +162,9 @@ pub fn refuse_hook(document: &Node, problems: &mut Vec<Problem>) {
 /// The template Helm 3 has a document from: it says so in a comment before it.
 pub fn helm_source(text: &str) -> Option<&str> {
     let comments = text.lines().take_while(|line| line.is_empty() || line.starts_with('#'));
-    comments.filter_map(|line| line.strip_prefix("# Source: ")).map(str::trim_end).next()
+    // It is said again of each object: what some reader of YAML takes for the end of a line is no part of a path.
+    let odd = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    comments.filter_map(|line| line.strip_prefix("# Source: ")).map(str::trim_end).find(|path| !path.contains(odd))
 }
 
 /// The template Helm 4 has a document from: it says so in an annotation.

@@ -8,16 +8,13 @@ use serde_json::json;
 use super::desk::{Desk, entries, items, text};
 use super::launch::{self, Place, World};
 use super::ledger::Verdict;
-use super::{System, pod};
+use super::{System, container, pod, volumes};
 use crate::source::Node;
 
 /// Reads the values.
 pub fn read(system: System, values: &Node, desk: &mut Desk<'_>) {
-    let leader = if values.get("master").is_some() && values.get("driver").is_none() { "master" } else { "driver" };
-    let leader = match (system, values.get("driver")) {
-        (System::StableHorovod, None) => "master",
-        _ => leader,
-    };
+    let masters = system == System::StableHorovod || values.get("master").is_some();
+    let leader = if masters && values.get("driver").is_none() { "master" } else { "driver" };
     name(values, desk);
     images(system, values, leader, desk);
     // Older releases had them at the workers.
@@ -29,7 +26,7 @@ pub fn read(system: System, values: &Node, desk: &mut Desk<'_>) {
     command(values, leader, &world, desk);
     environment(values, leader, desk);
     ssh(values, desk);
-    pod::volumes(desk, values.get("volumes"), values.get("volumeMounts"));
+    volumes::read(desk, values.get("volumes"), values.get("volumeMounts"));
     data_set(values, desk);
     for entry in entries(values) {
         other(&entry.key, &entry.value, leader, desk);
@@ -71,6 +68,9 @@ fn images(system: System, values: &Node, leader: &str, desk: &mut Desk<'_>) {
         if let Some(policy) = node.get("pullPolicy") {
             pull_policy(policy, who == "worker", desk);
         }
+        if let Some(digest) = node.get("digest").filter(|_| desk.options.image.is_none()) {
+            self::digest(digest, who == "worker", desk);
+        }
         if desk.options.image.is_some() {
             desk.ledger.settle(node, Verdict::Changed, "spec.image", "another image was asked for");
         } else if same {
@@ -94,6 +94,18 @@ fn image(values: &Node, who: &str, (repository, tag): (&str, &str)) -> String {
     let get = |key: &str| node.and_then(|node| node.get(key)).and_then(text).filter(|text| !text.is_empty());
     let own = |own: &str| own.to_owned();
     format!("{}:{}", get("repository").unwrap_or_else(|| own(repository)), get("tag").unwrap_or_else(|| own(tag)))
+}
+
+/// Releases that people edited name images by their digests.
+fn digest(node: &Node, of_workers: bool, desk: &mut Desk<'_>) {
+    match text(node).filter(|digest| !digest.is_empty()) {
+        None => desk.needless(node, "nothing is given"),
+        Some(digest) if of_workers => desk.keep(node, "spec.image.digest", digest),
+        Some(digest) if desk.draft.get("spec.image.digest") == Some(&json!(digest)) => {
+            desk.ledger.settle(node, Verdict::Kept, "spec.image.digest", "");
+        }
+        Some(_) => desk.lose(node, "the workers' holds; spec.launcher.image may name another image with its digest"),
+    }
 }
 
 fn pull_policy(node: &Node, of_workers: bool, desk: &mut Desk<'_>) {
@@ -161,9 +173,15 @@ fn defaults(desk: &mut Desk<'_>) {
 /// The leader's variables reached the workers; theirs were documented and ignored.
 fn environment(values: &Node, leader: &str, desk: &mut Desk<'_>) {
     if let Some(env) = values.get(leader).and_then(|node| node.get("env")) {
-        pod::env_map(desk, env);
+        match items(env).is_empty() {
+            true => pod::env_map(desk, env),
+            false => container::env(desk, env, &format!("{leader}.env")),
+        }
     }
     let Some(env) = values.get("worker").and_then(|node| node.get("env")) else { return };
+    if !items(env).is_empty() {
+        return container::env(desk, env, "worker.env");
+    }
     for entry in entries(env) {
         let taken = desk.draft.get("spec.env").is_some_and(|env| env.get(&entry.key).is_some());
         if taken {
@@ -172,10 +190,9 @@ fn environment(values: &Node, leader: &str, desk: &mut Desk<'_>) {
         }
         let from = desk.ledger.path(&entry.value).to_owned();
         let Some(value) = desk.text(&entry.value) else { continue };
-        desk.env(&entry.key, &value, &from);
+        let from_secret = if desk.env(&entry.key, &value, &from) { ", from a Secret" } else { "" };
         let to = format!("spec.env.{}", entry.key);
-        let secret = if crate::spec::looks_secret(&entry.key, &value) { ", from a Secret" } else { "" };
-        let how = format!("the chart ignored it; here it takes effect{secret}");
+        let how = format!("the chart ignored it; here it takes effect{from_secret}");
         desk.ledger.settle(&entry.value, Verdict::Changed, &to, &how);
     }
     desk.needless(env, "there are none");
@@ -216,6 +233,7 @@ const DATA_SET: &[&str] = &[
     "storageClassName",
     "accessMode",
     "accessModes",
+    "readOnly",
 ];
 
 /// The claim of the elastic chart.
@@ -241,6 +259,9 @@ fn data_set(values: &Node, desk: &mut Desk<'_>) {
                 item["claim"]["accessModes"] = modes.to_json();
             }
         }
+    }
+    if node.get("readOnly").is_some_and(|node| desk.yes(node)) {
+        item["readOnly"] = true.into();
     }
     let comment = if mount.is_some() { "datasetPvc" } else { "datasetPvc; the chart's path is not in its values" };
     desk.draft.push("spec.storage", item, comment);
@@ -272,6 +293,7 @@ fn other(key: &str, node: &Node, leader: &str, desk: &mut Desk<'_>) {
                 }
             }
         }
+        _ if key == leader && entries(node).is_empty() => desk.needless(node, "nothing is given"),
         _ if key == leader => fields(node, &["privileged"]).for_each(|(_, value)| privileged(value, desk)),
         _ => {
             pod::placement(desk, key, node);

@@ -5,7 +5,8 @@ use serde_json::{Value as Json, json};
 
 use super::ledger::Verdict;
 use super::options::{self, Meaning};
-use super::words::{Word, words};
+use super::program::{masked, program_of};
+use super::words::{Word, is_name, words};
 use crate::spec;
 
 /// What a line turns out to be.
@@ -62,65 +63,68 @@ pub fn read(line: &str) -> Line {
     let Some(words) = words(line) else {
         return Line::Script("it takes a shell to run it".to_owned());
     };
-    let assignments = words.iter().take_while(|word| assignment(word).is_some()).count();
-    let (before, rest) = words.split_at(assignments);
+    let (before, rest) = words.split_at(prefix(&words));
     let Some((kind, skip)) = options::launcher(rest) else {
         return Line::Script("no launcher starts it: it ran once".to_owned());
     };
     let mut launch = Launch { kind, ..Launch::default() };
     for word in before {
-        let Some((name, value)) = assignment(word) else { continue };
+        let Some((name, value)) = assignment(word) else {
+            launch.note(&word.text, Verdict::Kept, "", "it is about how a shell runs the line");
+            continue;
+        };
         if word.expands {
             return Line::Script(format!("`{}` needs a shell", word.text));
         }
         launch.note(&word.text, Verdict::Kept, "spec.env", "");
         launch.env.push((name.to_owned(), value.to_owned()));
     }
-    match launch.take(line, &rest[skip..]) {
+    if ["mpirun.mpich", "mpiexec.mpich"].iter().any(|name| rest[0].text.ends_with(name)) {
+        launch.fields.push(("spec.launcher.mpi", json!("mpich")));
+    }
+    let gives_rank = rest[..skip].iter().any(|word| word.text.ends_with("torch.distributed.launch"));
+    let taken = launch.take(line, &rest[skip..]);
+    let by_env = launch.notes.iter().any(|note| note.option.replace('-', "_") == "__use_env");
+    if gives_rank && !by_env {
+        let why = "it gave each program `--local-rank`; where yours wants that, add `--local-rank $LOCAL_RANK` to it";
+        launch.note("torch.distributed.launch", Verdict::Changed, "spec.command", why);
+    }
+    match taken {
         Ok(()) => Line::Launch(Box::new(launch)),
         Err(why) => Line::Script(why),
     }
 }
 
+/// How many words stand before the program that is run: variables, `exec`, `time`, `env`.
+fn prefix(words: &[Word]) -> usize {
+    let said = |word: &&Word| assignment(word).is_some() || ["exec", "time", "nohup", "env"].contains(&&*word.text);
+    words.iter().take_while(said).count()
+}
+
 /// Whether a text begins with a launcher.
 pub fn starts_launcher(text: &str) -> bool {
-    words(text).is_some_and(|words| options::launcher(&words).is_some())
-}
-
-/// What a line that is a program alone runs: words, or a text for `bash -c`.
-pub fn program(line: &str) -> Json {
-    match words(line) {
-        Some(words) if !words.is_empty() => program_of(line, &words),
-        _ => Json::from(line.trim()),
-    }
-}
-
-fn program_of(line: &str, words: &[Word]) -> Json {
-    let shells = ["sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];
-    if let [shell, dash, script] = words
-        && shells.contains(&&*shell.text)
-        && dash.text == "-c"
-        && !script.expands
-    {
-        return Json::from(script.text.trim());
-    }
-    if words.iter().any(|word| word.expands) || words.iter().any(|word| assignment(word).is_some() && word == &words[0])
-    {
-        let (first, last) = (&words[0], &words[words.len() - 1]);
-        return Json::from(line[first.place.start..last.place.end].trim());
-    }
-    json!(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>())
+    words(text).is_some_and(|words| options::launcher(&words[prefix(&words)..]).is_some())
 }
 
 /// `NAME=value` at the head of a command.
-fn assignment(word: &Word) -> Option<(&str, &str)> {
-    let (name, value) = word.text.split_once('=')?;
-    let mut bytes = name.bytes();
-    let first = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-    (first && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')).then_some((name, value))
+pub fn assignment(word: &Word) -> Option<(&str, &str)> {
+    word.text.split_once('=').filter(|(name, _)| is_name(name))
 }
 
 impl Launch {
+    /// Whether it would run on other hosts than its own: by itself, or by what it was told.
+    pub fn finds_hosts(&self) -> bool {
+        let told = |note: &Note| {
+            let name = note.option.split(' ').next().unwrap_or_default().trim_start_matches('-');
+            ["H", "host", "hosts", "hostfile"].contains(&name)
+        };
+        match self.kind {
+            "mpirun" => true,
+            "torchrun" => false,
+            _ => self.discovers || self.notes.iter().any(told),
+        }
+    }
+
     fn note(&mut self, option: &str, verdict: Verdict, to: &'static str, why: &'static str) {
         self.notes.push(Note { option: masked(option), verdict, to, why });
     }
@@ -235,6 +239,7 @@ impl Launch {
                 (Verdict::Kept, "spec.command", "")
             }
             Meaning::Export => self.export(first),
+            Meaning::MapBy => self.map_by(first, said)?,
             Meaning::Mca => self.mca(values),
             Meaning::MpiArgs => return self.mpi_args(first, &option),
             Meaning::Ours(why) => (Verdict::Kept, "", why),
@@ -259,6 +264,22 @@ impl Launch {
             true => (Verdict::Changed, "spec.env", "moved to a Secret"),
             false => (Verdict::Kept, "spec.env", ""),
         }
+    }
+
+    /// `--map-by ppr:4:node`; what else it says is mpirun's.
+    fn map_by(&mut self, value: &str, said: &[&str]) -> Result<(Verdict, &'static str, &'static str), String> {
+        let each = value.strip_prefix("ppr:").and_then(|rest| rest.split_once(':'));
+        let Some((count, "node")) = each.map(|(count, rest)| (count, rest.split(':').next().unwrap_or_default()))
+        else {
+            self.args.extend(owned(said));
+            return Ok((Verdict::Kept, "spec.launcher.args", ""));
+        };
+        self.per_host = Some(count.parse().map_err(|_| format!("`{value}` says no number of ranks"))?);
+        if value.matches(':').count() > 2 {
+            self.args.extend(owned(said));
+            return Ok((Verdict::Kept, "spec.workers.slots spec.launcher.args", ""));
+        }
+        Ok((Verdict::Kept, "spec.workers.slots", ""))
     }
 
     /// `--mca NAME VALUE`.
@@ -299,33 +320,6 @@ impl Launch {
     }
 }
 
-/// A line without the values of what looks like secrets in it, for the report.
-fn masked(text: &str) -> String {
-    let word = |word: &str| match word.split_once('=') {
-        Some((name, value)) if spec::looks_secret(name, value) => format!("{name}=…"),
-        None if spec::looks_secret("", word) => "…".to_owned(),
-        _ => word.to_owned(),
-    };
-    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
-}
-
-/// The first word of a command that holds a secret, masked.
-pub fn secret(text: &str) -> Option<String> {
-    let mut behind = "";
-    for word in text.split(|c: char| c.is_whitespace() || "'\";".contains(c)).filter(|word| !word.is_empty()) {
-        let (name, value) = word.split_once('=').unwrap_or(("", word));
-        let name = name.trim_start_matches('-').replace('-', "_");
-        let flag =
-            behind.starts_with("--") && !behind.contains('=') && !word.starts_with('-') && !word.starts_with('$');
-        let flagged = flag && spec::looks_secret(&behind.trim_start_matches('-').replace('-', "_"), value);
-        if flagged || !value.starts_with('$') && spec::looks_secret(&name, value) {
-            return Some(if name.is_empty() { behind.to_owned() } else { format!("{name}=…") });
-        }
-        behind = word;
-    }
-    None
-}
-
 fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
@@ -357,6 +351,10 @@ mod tests {
         assert_eq!(found.program, json!("python -u train.py --lr $LR"));
         let found = launch("python -m torch.distributed.run --nproc_per_node=2 -m pkg.train");
         assert_eq!(found.program, json!(["python", "-u", "-m", "pkg.train"]));
+        let found = launch("exec env A=1 time mpirun.mpich -n 8 --map-by ppr:4:node -map-by ppr:2:socket:PE=2 ./a.out");
+        assert_eq!((found.np, found.per_host), (Some(8), Some(4)));
+        assert_eq!(found.args.join(" "), "-map-by ppr:2:socket:PE=2");
+        assert_eq!(found.fields, [("spec.launcher.mpi", json!("mpich"))]);
         let found = launch("A=1 /usr/bin/mpirun -n 2 -x B=2 -x C -genv D 4 -- ./a.out -n 3");
         assert_eq!(found.env, [("A", "1"), ("B", "2"), ("D", "4")].map(|(k, v)| (k.to_owned(), v.to_owned())));
         assert_eq!(found.program, json!(["./a.out", "-n", "3"]));

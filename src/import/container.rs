@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::desk::{Desk, entries, items, text};
 use super::ledger::Verdict;
-use super::pod;
+use super::{pod, volumes};
 use crate::source::Node;
 
 /// What to say of a field that one container a pod has no room for.
@@ -22,7 +22,7 @@ pub fn read(desk: &mut Desk<'_>, container: &Node, leads: bool) {
                 Some(path) if path.starts_with('/') => once(desk, node, "spec.workdir", path.into()),
                 _ => desk.lose(node, "it is no whole path"),
             },
-            "env" => env(desk, node, leads),
+            "env" => env(desk, node, if leads { "Launcher" } else { "Worker" }),
             "envFrom" => env_from(desk, node),
             "ports" => desk.needless(node, "ssh has its own port, and no other is needed among the pods"),
             "securityContext" => security(desk, node),
@@ -55,7 +55,8 @@ fn policy(desk: &mut Desk<'_>, node: &Node) {
     }
 }
 
-fn env(desk: &mut Desk<'_>, list: &Node, leads: bool) {
+/// Variables as containers list them.
+pub fn env(desk: &mut Desk<'_>, list: &Node, from: &str) {
     for item in items(list) {
         let Some(name) = item.get("name").and_then(text) else {
             desk.refuse(item, "a map with `name` and `value`");
@@ -76,16 +77,13 @@ fn env(desk: &mut Desk<'_>, list: &Node, leads: bool) {
         match taken {
             Some(other) if other == value => desk.ledger.settle(item, Verdict::Kept, &to, ""),
             Some(_) => desk.lose(item, "the workers have another value, and all pods have one here"),
-            None => {
-                let from = if leads { "Launcher" } else { "Worker" };
-                match &value {
-                    Json::String(value) => pod::variable(desk, item, &name, value, from),
-                    _ => {
-                        desk.draft.put_key("spec.env", &name, value, from);
-                        desk.ledger.settle(item, Verdict::Kept, &to, "");
-                    }
+            None => match &value {
+                Json::String(value) => pod::variable(desk, item, &name, value, from),
+                _ => {
+                    desk.draft.put_key("spec.env", &name, value, from);
+                    desk.ledger.settle(item, Verdict::Kept, &to, "");
                 }
-            }
+            },
         }
     }
     desk.needless(list, "there are none");
@@ -157,7 +155,7 @@ fn security(desk: &mut Desk<'_>, node: &Node) {
     desk.needless(node, "nothing is asked for");
 }
 
-fn user(desk: &mut Desk<'_>, node: &Node) {
+pub fn user(desk: &mut Desk<'_>, node: &Node) {
     let Some(user) = desk.count(node) else { return };
     once(desk, node, "spec.security.runAsUser", user.into());
     if user == 0 {
@@ -208,12 +206,12 @@ pub fn launcher_resources(desk: &mut Desk<'_>, node: &Node) {
 
 /// Volumes of the workers; the launcher's where workers have none, since storage is mounted in every pod here.
 pub fn volumes(desk: &mut Desk<'_>, pod: Option<&Node>, container: Option<&Node>, leads: bool) {
-    let volumes = pod.and_then(|pod| pod.get("volumes"));
+    let held = pod.and_then(|pod| pod.get("volumes"));
     let mounts = container.and_then(|container| container.get("volumeMounts"));
     if !leads || desk.draft.get("spec.storage").is_none() && desk.draft.get("spec.code").is_none() {
-        return pod::volumes(desk, volumes, mounts);
+        return volumes::read(desk, held, mounts);
     }
-    for node in [volumes, mounts].into_iter().flatten() {
+    for node in [held, mounts].into_iter().flatten() {
         for item in items(node) {
             let path = item.get("mountPath").and_then(text);
             let known = path.is_none_or(|path| mounted(desk, &path));

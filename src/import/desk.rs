@@ -119,14 +119,16 @@ impl<'o> Desk<'o> {
         }
     }
 
-    /// A variable for every rank; one that looks like a secret goes into a Secret.
-    pub fn env(&mut self, name: &str, value: &str, from: &str) {
+    /// A variable for every rank; one that looks like a secret moves to a Secret, and whether it did.
+    pub fn env(&mut self, name: &str, value: &str, from: &str) -> bool {
         if !spec::looks_secret(name, value) {
-            return self.draft.put_key("spec.env", name, value, from);
+            self.draft.put_key("spec.env", name, value, from);
+            return false;
         }
         let secret = format!("{}-env", self.job());
         self.secret(&secret, name, value);
         self.draft.put_key("spec.env", name, json!({"secret": secret, "key": name}), from);
+        true
     }
 
     /// A value that belongs in a Secret.
@@ -150,6 +152,20 @@ impl<'o> Desk<'o> {
         fitting == given
     }
 
+    /// Names the job by a field of the old file; `default` is for where there is none.
+    pub fn named(&mut self, node: Option<&Node>, default: &str) {
+        let given = node.and_then(text).unwrap_or_else(|| default.to_owned());
+        let kept = self.name(&given, "name");
+        if let Some(node) = node {
+            let (verdict, how) = if kept {
+                (Verdict::Kept, "")
+            } else {
+                (Verdict::Changed, "in the form Kubernetes takes, or as asked")
+            };
+            self.ledger.settle(node, verdict, "metadata.name", how);
+        }
+    }
+
     /// The job's name.
     pub fn job(&self) -> String {
         self.draft.get("metadata.name").and_then(Json::as_str).unwrap_or("job").to_owned()
@@ -167,7 +183,8 @@ impl<'o> Desk<'o> {
     pub fn close(mut self, system: System, texts: &[Text]) -> (String, String, Vec<Row>) {
         self.draft.shorten_image();
         let files: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
-        let clean: String = files.join(", ").chars().filter(|c| !c.is_control()).collect();
+        let clean: String =
+            files.join(", ").chars().filter(|c| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}')).collect();
         let head = [format!("From {} ({clean}), by khorovod import.", system.name())];
         let secrets = self.secrets.iter().map(|(name, data)| self.document(name, data)).collect();
         (self.draft.text(&head), secrets, self.ledger.close(UNKNOWN))

@@ -188,8 +188,9 @@ fn entry(key: &str, value: &Json) -> String {
 
 /// Writes some lines, the first with its comment behind it, or above it where there is no room.
 fn chunk(text: &str, comment: &str, column: usize, out: &mut String) {
-    // A line break would end the comment, and what follows it be read.
-    let comment: String = comment.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    // A line break would end the comment, and what follows it be read. YAML 1.1 has two more of them.
+    let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let comment: String = comment.chars().map(|c| if ends(c) { ' ' } else { c }).collect();
     let indent = " ".repeat(column);
     let first = text.lines().next().unwrap_or_default();
     let above = !comment.is_empty() && column + first.len() + comment.len() + 3 > WIDTH;

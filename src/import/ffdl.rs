@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::command;
 use super::desk::{Desk, entries, items, text};
 use super::launch;
 use super::ledger::Verdict;
+use super::{BAD_VALUE, program};
+use crate::problem::Problem;
 use crate::source::Node;
 use crate::spec::quantity::Quantity;
 
@@ -18,7 +19,7 @@ const MODEL: &str = "/workspace";
 /// Reads the manifest.
 pub fn read(manifest: &Node, desk: &mut Desk<'_>) {
     let get = |name: &str| manifest.get(name);
-    name(get("name"), desk);
+    desk.named(get("name"), "ffdl");
     for key in ["description", "version"] {
         if let Some((node, value)) = get(key).and_then(|node| Some((node, text(node)?))) {
             desk.draft.put_key("metadata.annotations", key, value, key);
@@ -44,16 +45,6 @@ pub fn read(manifest: &Node, desk: &mut Desk<'_>) {
     }
 }
 
-fn name(node: Option<&Node>, desk: &mut Desk<'_>) {
-    let given = node.and_then(text).unwrap_or_else(|| "ffdl".to_owned());
-    let kept = desk.name(&given, "name");
-    if let Some(node) = node {
-        let (verdict, how) =
-            if kept { (Verdict::Kept, "") } else { (Verdict::Changed, "in the form Kubernetes takes, or as asked") };
-        desk.ledger.settle(node, verdict, "metadata.name", how);
-    }
-}
-
 /// Learners, and what each has; how many GPUs.
 fn learners(manifest: &Node, desk: &mut Desk<'_>) -> u32 {
     let get = |name: &str| manifest.get(name);
@@ -62,7 +53,7 @@ fn learners(manifest: &Node, desk: &mut Desk<'_>) -> u32 {
         Some((_, None)) => {}
         None => desk.default("spec.workers.replicas", 1, "one learner by default"),
     }
-    let gpus = match get("gpus").map(|node| (node, desk.count(node))) {
+    let gpus = match get("gpus").map(|node| (node, whole(node, desk))) {
         Some((node, Some(0))) => {
             desk.needless(node, "the same here by default");
             0
@@ -93,6 +84,12 @@ fn learners(manifest: &Node, desk: &mut Desk<'_>) -> u32 {
         desk.lose(node, "name the label of your nodes in spec.placement.nodeSelector");
     }
     gpus
+}
+
+/// A whole number, which FfDL also took as `2.0`.
+fn whole(node: &Node, desk: &mut Desk<'_>) -> Option<u32> {
+    let written = text(node).and_then(|text| text.trim().trim_end_matches('0').strip_suffix('.')?.parse().ok());
+    written.or_else(|| desk.count(node))
 }
 
 /// `1Gb`, `16000MiB`, `2 GB`: decimal without the i, binary with it.
@@ -136,8 +133,15 @@ fn framework(node: Option<&Node>, desk: &mut Desk<'_>) {
             "pytorchmpi" => format!("tomcli/pytorch:{tag}"),
             other => format!("{other}/{other}:{tag}"),
         };
-        desk.image(&image, "of framework.name and .version");
+        let place = |key: &str| get("image_location").and_then(|node| node.get(key)).and_then(text);
+        match (place("registry"), place("namespace")) {
+            (Some(registry), Some(space)) => {
+                desk.image(&format!("{registry}/{space}/{name}:{tag}"), "of framework.image_location");
+            }
+            _ => desk.image(&image, "of framework.name and .version"),
+        }
     }
+    location(get("image_location"), desk);
     for key in ["name", "version", "image_tag"] {
         if let Some(node) = get(key) {
             desk.ledger.settle(node, Verdict::Changed, "spec.image", "an image's name and tag");
@@ -155,6 +159,23 @@ fn framework(node: Option<&Node>, desk: &mut Desk<'_>) {
     }
 }
 
+/// A registry of one's own.
+fn location(node: Option<&Node>, desk: &mut Desk<'_>) {
+    for entry in node.map_or(&[][..], entries) {
+        match entry.key.as_str() {
+            "registry" | "namespace" if desk.options.image.is_none() => {
+                desk.ledger.settle(&entry.value, Verdict::Changed, "spec.image", "parts of an image's name");
+            }
+            "registry" | "namespace" => desk.replaced(&entry.value, "another image was asked for"),
+            "access_token" => desk.lose(
+                &entry.value,
+                "make a Secret of it, `kubectl create secret docker-registry`, and name that in spec.image.pullSecrets",
+            ),
+            _ => desk.lose(&entry.value, "an image here is a name"),
+        }
+    }
+}
+
 /// What each learner ran.
 fn program(line: &str, node: Option<&Node>, desk: &mut Desk<'_>) {
     // FfDL put lines together.
@@ -166,7 +187,7 @@ fn program(line: &str, node: Option<&Node>, desk: &mut Desk<'_>) {
         let numbered = format!("export LEARNER_ID=$((${{HOSTNAME##*-}} + 1)); {line}");
         desk.draft.put("spec.command", numbered, &format!("{from}; learners were numbered from 1"));
     } else {
-        desk.draft.put("spec.command", command::program(line), from);
+        desk.draft.put("spec.command", program::program(line), from);
     }
     if let Some(node) = node {
         desk.ledger.settle(node, Verdict::Kept, "spec.command", "");
@@ -176,6 +197,10 @@ fn program(line: &str, node: Option<&Node>, desk: &mut Desk<'_>) {
 /// Only the first store counted.
 fn stores(node: Option<&Node>, desk: &mut Desk<'_>) {
     let Some(node) = node else { return };
+    if !entries(node).is_empty() {
+        let problem = Problem::new(&BAD_VALUE, node.span, "`data_stores` should be a list, and is a map");
+        return desk.problems.push(problem.hint("write `- ` before its first key, and indent the others"));
+    }
     let mut stores = items(node).iter();
     if let Some(store) = stores.next() {
         bucket(store, desk);

@@ -71,7 +71,9 @@ fn guess(text: &str) -> Option<Guess> {
     if text.lines().any(|line| line.trim_end() == "kind: MPIJob") {
         return Some(Guess::Theirs(System::MpiJob));
     }
-    let ks = |line: &str| ["ks generate openmpi", "ks param set"].iter().any(|command| line.contains(command));
+    let ks = |line: &str| {
+        ["ks generate openmpi", "ks prototype use openmpi", "ks param set"].iter().any(|command| line.contains(command))
+    };
     let theirs = if top("framework") && (top("learners") || top("data_stores") || top("gpus")) {
         System::Ffdl
     } else if text.lines().any(ks) || ["image", "secret", "workers"].iter().all(|key| within(key)) {

@@ -2,10 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::BAD_VALUE;
 use super::command::{self, Launch, Line};
 use super::desk::Desk;
 use super::ledger::Verdict;
+use super::{BAD_VALUE, program};
 use crate::problem::{Problem, Span};
 
 /// The pods that ranks ran in.
@@ -38,6 +38,16 @@ struct Size {
 /// Puts a line that started ranks.
 pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
     let text = text.trim();
+    if program::waits(text) {
+        by_hand(desk, "its command only waited for somebody to type the launch; `--command LINE` puts it here", world);
+        let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
+        return desk.ledger.settle_row(
+            row,
+            Verdict::Changed,
+            "spec.launcher.interactive",
+            "the launcher waits by itself",
+        );
+    }
     match command::read(text) {
         Line::Launch(launch) => launched(desk, text, *launch, place, world),
         Line::Script(why) => script(desk, text, &why, place, world),
@@ -53,7 +63,7 @@ pub fn by_hand(desk: &mut Desk<'_>, why: &str, world: &World) {
 
 /// Refuses a line that a secret stands in: it would stand in the job.
 pub fn refuse_secret(desk: &mut Desk<'_>, text: &str, place: &Place) {
-    if let Some(word) = command::secret(text) {
+    if let Some(word) = program::secret(text) {
         let message = format!("`{}` holds what looks like a secret, at `{word}`", place.path);
         let hint = "say `$NAME` there, and give the value by the system's own environment: that becomes a Secret";
         desk.problems.push(Problem::new(&BAD_VALUE, place.span, message).hint(hint));
@@ -65,7 +75,7 @@ fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &Wor
     workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
     let how = format!("runs once, in the launcher, as it stands: {why}");
     desk.draft.put("spec.launcher.kind", "shell", &how);
-    desk.draft.put("spec.command", command::program(text), &place.path);
+    desk.draft.put("spec.command", program::program(text), &place.path);
     let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
     desk.ledger.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
 }
@@ -83,13 +93,18 @@ fn launched(desk: &mut Desk<'_>, text: &str, launch: Launch, place: &Place, worl
         || launch.min_np.is_some()
         || launch.max_np.is_some()
         || launch.hosts.is_some_and(|(low, high)| low != high);
-    let size = size(&launch, world);
+    let size = if elastic && launch.hosts.is_none() { elastic_size(&launch, world) } else { size(&launch, world) };
     workers(desk, &size, world);
     if launch.kind != "mpirun" {
         desk.draft.put("spec.launcher.kind", launch.kind, &place.path);
     }
     if elastic {
         bounds(desk, &launch, &size, place, world);
+        if launch.kind == "horovodrun" && launch.max_np.is_none() {
+            let row = desk.ledger.add(format!("{}: no --max-np", place.path), place.span);
+            let how = "horovodrun took whatever came; here `maxWorkers` bounds it: raise it to scale up";
+            desk.ledger.settle_row(row, Verdict::Changed, "spec.elastic.maxWorkers", how);
+        }
     }
     for (name, value) in &launch.env {
         desk.env(name, value, &place.path);
@@ -132,6 +147,22 @@ fn bounds(desk: &mut Desk<'_>, launch: &Launch, size: &Size, place: &Place, worl
     let (low, high) = (low.min(size.replicas).max(1), high.max(size.replicas));
     desk.draft.put("spec.elastic.minWorkers", low, &place.path);
     desk.draft.put("spec.elastic.maxWorkers", high, &place.path);
+}
+
+/// Workers of an elastic line: `-np` is how many ranks it waits for, and it takes what is there up to its most.
+fn elastic_size(launch: &Launch, world: &World) -> Size {
+    let gpus = world.gpus.max(1);
+    let slots = launch.per_host.filter(|slots| *slots > 0).unwrap_or(gpus);
+    let workers = |ranks: u32| ranks.div_ceil(slots).max(1);
+    let least = launch.np.or(launch.min_np).map_or(1, workers);
+    let most = launch.max_np.map_or(world.pods, workers).max(least);
+    let replicas = world.pods.clamp(least, most);
+    let how = match replicas.cmp(&world.pods) {
+        std::cmp::Ordering::Equal => String::new(),
+        std::cmp::Ordering::Less => format!("no more than {replicas} took part"),
+        std::cmp::Ordering::Greater => format!("it waited for {replicas}"),
+    };
+    Size { replicas, slots: (slots != gpus).then_some(slots), how }
 }
 
 /// How many workers of how many ranks make what a line asked for.
@@ -190,6 +221,14 @@ mod tests {
             let size = size(&Launch { np: Some(np), ..Launch::default() }, &world);
             (size.replicas, size.slots)
         };
+        let elastic = |np, min_np, max_np| {
+            let world = World { pods: 5, from: String::new(), without_launcher: Some(4), gpus: 0 };
+            let size = elastic_size(&Launch { np: Some(np), min_np, max_np, ..Launch::default() }, &world);
+            (size.replicas, size.how)
+        };
+        assert_eq!(elastic(2, Some(1), Some(12)), (5, String::new()));
+        assert_eq!(elastic(4, Some(4), Some(4)), (4, "no more than 4 took part".to_owned()));
+        assert_eq!(elastic(8, Some(2), None), (8, "it waited for 8".to_owned()));
         // stable/horovod: three workers and the master, one slot each.
         assert_eq!(size(4, Some(3), 0, 4), (4, None));
         assert_eq!(size(4, Some(3), 1, 3), (3, None));

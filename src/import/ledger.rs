@@ -54,6 +54,9 @@ pub struct Ledger {
 impl Ledger {
     /// Enters every leaf of a tree: scalars, empty lists, empty maps.
     pub fn enter(&mut self, node: &Node) {
+        if matches!(&node.kind, Kind::Map(entries) if entries.is_empty()) {
+            return;
+        }
         self.leaves(node, node.span, String::new());
     }
 

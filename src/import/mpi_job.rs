@@ -6,11 +6,11 @@
 use serde_json::json;
 
 use super::desk::{Desk, entries, items, text};
+use super::filled::Filled;
 use super::launch::{self, Place, World};
 use super::ledger::Verdict;
 use super::{BAD_VALUE, container, pod, rendered};
 use crate::problem::{Problem, Span};
-use crate::runtime::word;
 use crate::source::{self, Entry, Kind, Node};
 
 /// What comments leave out of paths.
@@ -87,6 +87,13 @@ impl<'n> Replica<'n> {
 
 /// Reads the job.
 pub fn read(job: &Node, desk: &mut Desk<'_>) {
+    if let Some(node) = job.get("apiVersion").filter(|node| !text(node).is_some_and(|text| known(&text))) {
+        let message = format!("`apiVersion` is {}: its MPIJobs are not read", text(node).unwrap_or_default());
+        let problem = Problem::new(&BAD_VALUE, node.span, message);
+        return desk.problems.push(problem.hint(
+            "v1 and v2beta1 are. v1alpha1 had `gpus` and one `template`: write those as Launcher and Worker of v2beta1",
+        ));
+    }
     let (launcher, worker) = (Replica::of(job, "Launcher"), Replica::of(job, "Worker"));
     if launcher.container.is_none() {
         let span = job.get("spec").map_or(job.span, |spec| spec.span);
@@ -132,6 +139,12 @@ pub fn read(job: &Node, desk: &mut Desk<'_>) {
     }
     defaults(job, desk);
     desk.draft.shorten(LONG);
+}
+
+/// Versions whose jobs have a launcher and workers.
+fn known(version: &str) -> bool {
+    let ours = version.strip_prefix("kubeflow.org/");
+    ours.is_some_and(|version| ["v1alpha2", "v1", "v2beta1"].contains(&version))
 }
 
 /// What the operator did by default and khorovod would not.
@@ -337,18 +350,20 @@ fn launch(job: &Node, launcher: &Replica<'_>, worker: &Replica<'_>, gpus: u32, s
         desk.draft.put("spec.launcher.runsRanks", true, "runLauncherAsWorker");
     }
     if desk.draft.get("spec.workers.slots").is_none() && slots != gpus.max(1) {
-        desk.draft.put("spec.workers.slots", slots, "slotsPerWorker");
+        let given = job.get("spec").and_then(|spec| spec.get("slotsPerWorker")).is_some();
+        let from = if given { "slotsPerWorker" } else { "the operator's default" };
+        desk.draft.put("spec.workers.slots", slots, from);
     }
 }
 
 fn words(launcher: &Replica<'_>, world: &World, desk: &mut Desk<'_>) {
     let parts = ["command", "args"].map(|key| launcher.field(key));
-    let all: Vec<String> = parts
+    let all: Vec<Filled> = parts
         .iter()
         .flatten()
         .flat_map(|node| items(node))
         .filter_map(text)
-        .map(|word| word.replace("$$(", "$("))
+        .map(|word| Filled::new(&word, launcher.container))
         .collect();
     let place = |node: &Node| Place { path: "Launcher".to_owned(), span: node.span };
     if let Some((typed, span)) = desk.typed.clone() {
@@ -357,8 +372,8 @@ fn words(launcher: &Replica<'_>, world: &World, desk: &mut Desk<'_>) {
     } else if let Some(first) = parts.iter().flatten().next().filter(|_| !all.is_empty()) {
         let shells = ["sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];
         let line = match all.as_slice() {
-            [shell, dash, script] if shells.contains(&shell.as_str()) && dash == "-c" => script.clone(),
-            words => words.iter().map(|text| word(text)).collect::<Vec<_>>().join(" "),
+            [shell, dash, script] if shells.contains(&&*shell.text()) && dash.text() == "-c" => script.text(),
+            words => words.iter().map(Filled::word).collect::<Vec<_>>().join(" "),
         };
         launch::line(desk, &line, &place(first), world);
         let to = "spec.command spec.launcher";

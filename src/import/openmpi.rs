@@ -1,12 +1,13 @@
 //! Parameters of Kubeflow's openmpi component: a master that launches, and workers with one slot a GPU.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, json};
 
 use super::desk::{Desk, entries, items, text};
 use super::launch::{self, Place, World};
 use super::ledger::Verdict;
-use super::pod;
-use crate::problem::Span;
+use super::{container, pod, volumes};
 use crate::source::{self, Node};
 use crate::spec::quantity::Quantity;
 
@@ -36,7 +37,8 @@ pub fn read(params: &Node, desk: &mut Desk<'_>) {
     }
     command(get("exec"), &world, desk);
     storage(get, desk);
-    volumes(params.get("volumes"), params.get("volumeMounts"), desk);
+    let (held, mounted) = (list(params.get("volumes"), desk), list(params.get("volumeMounts"), desk));
+    volumes::read(desk, held.as_deref(), mounted.as_deref());
     for entry in entries(params) {
         if get(&entry.key).is_some() {
             parameter(&entry.key, &entry.value, gpus, desk);
@@ -47,39 +49,17 @@ pub fn read(params: &Node, desk: &mut Desk<'_>) {
     }
 }
 
-/// Lists, or texts that hold lists, as `ks param set` takes them.
-fn volumes(volumes: Option<&Node>, mounts: Option<&Node>, desk: &mut Desk<'_>) {
-    let written = |node: Option<&Node>, desk: &mut Desk<'_>| {
-        let (node, text) = node.and_then(|node| Some((node, text(node)?)))?;
-        let list = source::parse(&text, node.span, &mut desk.problems).ok()??;
-        Some((node.span, list))
-    };
-    let (held, mounted) = (written(volumes, desk), written(mounts, desk));
-    for (node, list) in [(volumes, &held), (mounts, &mounted)] {
-        if let (Some(node), Some(_)) = (node, list) {
-            desk.ledger.settle(node, Verdict::Kept, "spec.storage", "");
-        }
-    }
-    let list = |list: &'_ Option<(Span, Node)>| list.as_ref().map(|(_, node)| node.clone());
-    let (held, mounted) = (list(&held).or(volumes.cloned()), list(&mounted).or(mounts.cloned()));
-    let own = |node: Option<&Node>| node.is_some_and(|node| text(node).is_none());
-    let volumes = if own(volumes) { volumes } else { held.as_ref() };
-    let mounts = if own(mounts) { mounts } else { mounted.as_ref() };
-    pod::volumes(desk, volumes, mounts);
+/// A list, or a text that holds one, as `ks param set` takes it.
+fn list<'n>(node: Option<&'n Node>, desk: &mut Desk<'_>) -> Option<Cow<'n, Node>> {
+    let node = node?;
+    let Some(written) = text(node) else { return Some(Cow::Borrowed(node)) };
+    let list = source::parse(&written, node.span, &mut desk.problems).ok()??;
+    desk.ledger.settle(node, Verdict::Kept, "spec.storage", "");
+    Some(Cow::Owned(list))
 }
 
 fn name(name: Option<&Node>, namespace: Option<&Node>, desk: &mut Desk<'_>) {
-    let given = name.and_then(text).unwrap_or_else(|| "openmpi".to_owned());
-    let kept = desk.name(&given, "name");
-    if let Some(node) = name {
-        let verdict = if kept { Verdict::Kept } else { Verdict::Changed };
-        desk.ledger.settle(
-            node,
-            verdict,
-            "metadata.name",
-            if kept { "" } else { "in the form Kubernetes takes, or as asked" },
-        );
-    }
+    desk.named(name, "openmpi");
     match namespace {
         Some(node) if desk.options.namespace.is_none() => {
             let name = text(node).unwrap_or_default();
@@ -243,7 +223,7 @@ fn parameter(name: &str, node: &Node, gpus: u32, desk: &mut Desk<'_>) {
         "schedulerName" if value == "default-scheduler" => desk.needless(node, "the same here by default"),
         "nodeSelector" if !value.is_empty() => selector(node, &value, desk),
         "useHostNetwork" => pod::host_network(desk, node),
-        "runAsUser" => user(node, "spec.security.runAsUser", desk),
+        "runAsUser" => container::user(desk, node),
         "runAsGroup" => desk.lose(node, "the group is the user's; files of a volume belong to spec.security.fsGroup"),
         "supplementalGroups" => match value.split(',').next().and_then(|group| group.trim().parse::<u32>().ok()) {
             Some(group) => {
@@ -258,22 +238,20 @@ fn parameter(name: &str, node: &Node, gpus: u32, desk: &mut Desk<'_>) {
     }
 }
 
-fn user(node: &Node, to: &str, desk: &mut Desk<'_>) {
-    let Some(user) = desk.count(node) else { return };
-    desk.keep(node, to, user);
-    if user == 0 {
-        desk.profile("baseline", "root needs it");
-    }
-}
-
 /// `rdma/hca=1,example.com/fpga=2`.
 fn custom(node: &Node, value: &str, desk: &mut Desk<'_>) {
+    let mut others = Vec::new();
     for pair in value.split(',') {
         let (name, count) = pair.split_once('=').unwrap_or((pair, "1"));
         let Ok(count) = count.trim().parse::<u32>() else { return desk.refuse(node, "pairs such as rdma/hca=1") };
         if !pod::device(desk, name.trim(), count, "customResources") {
-            return desk.lose(node, "write it under spec.workers.resources, requests and limits in full");
+            others.push(name.trim());
         }
+    }
+    if !others.is_empty() {
+        let why =
+            format!("of {}: write it under spec.workers.resources, requests and limits in full", others.join(", "));
+        return desk.ledger.settle(node, Verdict::Lost, "", &why);
     }
     desk.ledger.settle(node, Verdict::Kept, "spec.workers", "");
 }

@@ -24,6 +24,8 @@ pub enum Meaning {
     Pair,
     /// `--mca NAME value`.
     Mca,
+    /// `--map-by`, which may say how many ranks a host has.
+    MapBy,
     /// horovodrun's options for mpirun.
     MpiArgs,
     /// khorovod does it by itself; why that is as good.
@@ -38,8 +40,8 @@ pub enum Meaning {
 }
 
 use Meaning::{
-    Discovery, Export, Field, Gone, Hosts, MaxRanks, Mca, MinRanks, Module, MpiArgs, Ours, Pair, PerHost, Ranks, Stays,
-    Whole,
+    Discovery, Export, Field, Gone, Hosts, MapBy, MaxRanks, Mca, MinRanks, Module, MpiArgs, Ours, Pair, PerHost, Ranks,
+    Stays, Whole,
 };
 
 /// Names, how many words follow where it is not written `--option=value`, and the meaning.
@@ -68,7 +70,8 @@ const MPIRUN: &[Known] = &[
     (&["bind-to-core", "bind-to-socket", "bind-to-none", "bycore", "bynode", "byslot", "bysocket"], 0, Stays),
     (&["nolocal", "merge-stderr-to-stdout", "quiet"], 0, Stays),
     (&["cpus-per-proc", "cpus-per-rank", "stdin"], 1, Stays),
-    (&["bind-to", "map-by", "rank-by", "output-filename", "output", "display", "iface", "report-uri"], 1, Stays),
+    (&["map-by"], 1, MapBy),
+    (&["bind-to", "rank-by", "output-filename", "output", "display", "iface", "report-uri"], 1, Stays),
     (&["tune", "am", "timeout", "pmixmca", "prtemca"], 1, Stays),
 ];
 
@@ -154,7 +157,9 @@ pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
         Some(text.rsplit('/').next().unwrap_or(text))
     };
     let kind = |name: &str| match name {
-        "mpirun" | "mpiexec" | "mpiexec.hydra" | "mpirun.hydra" | "orterun" | "prterun" => Some("mpirun"),
+        "mpirun" | "mpiexec" | "mpiexec.hydra" | "mpirun.hydra" | "orterun" | "prterun"
+        // TACC's own is that of the MPI that is loaded; Debian has several MPIs beside each other.
+        | "ibrun" | "mpirun.openmpi" | "mpiexec.openmpi" | "mpirun.mpich" | "mpiexec.mpich" => Some("mpirun"),
         "horovodrun" => Some("horovodrun"),
         "torchrun" | "torch.distributed.run" | "torch.distributed.launch" => Some("torchrun"),
         "deepspeed" => Some("deepspeed"),

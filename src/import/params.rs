@@ -1,23 +1,25 @@
 //! Parameters of a ksonnet component, in each form people have them: `components/params.libsonnet`, a list of
 //! `ks generate` and `ks param set` lines, or plain YAML or JSON.
 
+use super::desk::{items, text};
+use super::jsonnet::{COMPUTED, Jsonnet};
 use super::words::{Word, words};
 use crate::problem::{Problem, Span};
 use crate::source::{self, Entry, Kind, Node};
 
 use super::{BAD_VALUE, NOTHING, TEMPLATE};
 
-/// Deeper than any parameters.
-const DEEPEST: usize = 32;
-
 /// The parameters of the one component, as a map.
 pub fn read(text: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Node> {
     if text.lines().any(|line| ks(line).is_some()) {
         return Some(lines(text, span, problems));
     }
+    if let Some(table) = table(text, span) {
+        return component(table, problems);
+    }
     let start = text.trim_start();
     let tree = if start.starts_with(['{', '/']) || start.starts_with("local ") {
-        let mut reader = Jsonnet { text, at: 0, span, depth: 0 };
+        let mut reader = Jsonnet::new(text, span);
         match reader.document() {
             Ok(node) => node,
             Err(why) => {
@@ -30,7 +32,63 @@ pub fn read(text: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Node>
     } else {
         source::parse(text, span, problems).ok()??
     };
-    component(tree, problems)
+    component(listed(tree), problems)
+}
+
+/// What `ks param list` prints: rows of a component, a name, and a value as jsonnet writes it.
+fn table(text: &str, span: Span) -> Option<Node> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let heading: Vec<&str> = lines.next()?.split_whitespace().collect();
+    if heading.first() != Some(&"COMPONENT") || heading.last() != Some(&"VALUE") {
+        return None;
+    }
+    let mut components = Vec::new();
+    for line in lines.filter(|line| !line.starts_with('=')) {
+        let start = span.start + (line.as_ptr() as usize - text.as_ptr() as usize);
+        let span = Span { start, end: start + line.len(), ..span };
+        let mut rest = line;
+        let mut words = Vec::new();
+        for _ in 1..heading.len() {
+            let (word, behind) = rest.split_once(char::is_whitespace)?;
+            words.push(word);
+            rest = behind.trim_start();
+        }
+        place(&mut components, words[0], words[words.len() - 1], rest, span);
+    }
+    Some(of_components(components, span))
+}
+
+/// Puts a parameter into its component.
+fn place(components: &mut Vec<Entry>, component: &str, key: &str, text: &str, span: Span) {
+    let mut reader = Jsonnet::new(text, span);
+    let kind = reader.value().map_or(Kind::Scalar { text: text.to_owned(), plain: false }, |node| node.kind);
+    let at = components.iter().position(|entry| entry.key == component).unwrap_or_else(|| {
+        let value = Node { span, kind: Kind::Map(Vec::new()) };
+        components.push(Entry { key: component.to_owned(), key_span: span, value });
+        components.len() - 1
+    });
+    if let Kind::Map(entries) = &mut components[at].value.kind {
+        entries.push(Entry { key: key.to_owned(), key_span: span, value: Node { span, kind } });
+    }
+}
+
+fn of_components(components: Vec<Entry>, span: Span) -> Node {
+    let value = Node { span, kind: Kind::Map(components) };
+    Node { span, kind: Kind::Map(vec![Entry { key: "components".to_owned(), key_span: span, value }]) }
+}
+
+/// The same as `--output json` prints it.
+fn listed(tree: Node) -> Node {
+    let is_list = tree.get("kind").and_then(text).is_some_and(|kind| kind.eq_ignore_ascii_case("paramList"));
+    let Some(rows) = tree.get("data").filter(|_| is_list) else { return tree };
+    let mut components = Vec::new();
+    for row in items(rows) {
+        let get = |key: &str| row.get(key).and_then(text);
+        if let (Some(component), Some(key)) = (get("component"), get("param")) {
+            place(&mut components, &component, &key, &get("value").unwrap_or_default(), row.span);
+        }
+    }
+    of_components(components, tree.span)
 }
 
 /// A file may hold several components; the one with an image is meant.
@@ -115,6 +173,7 @@ impl Lines {
         }
         match (word(0), word(1), word(2)) {
             ("ks", "generate", "openmpi") => self.generate(&words[3..], start, problems),
+            ("ks", "prototype", "use") if word(3).ends_with("openmpi") => self.generate(&words[4..], start, problems),
             ("ks", "param", "set") => {
                 let rest: Vec<&Word> = words[3..].iter().filter(|word| !word.text.starts_with("--")).collect();
                 if let [_, name, value] = rest.as_slice() {
@@ -200,168 +259,6 @@ fn camel(name: &str) -> String {
     })
 }
 
-/// What a value that is computed is told.
-const COMPUTED: &str = "this is computed: only plain values are read here";
-
-/// The part of jsonnet that parameters are written in: objects, lists, strings, numbers, `true`, `false`, `null`,
-/// comments, and an object that is only named: `local params = {…}; params`.
-struct Jsonnet<'a> {
-    text: &'a str,
-    at: usize,
-    span: Span,
-    depth: usize,
-}
-
-impl<'a> Jsonnet<'a> {
-    fn document(&mut self) -> Result<Node, &'static str> {
-        self.blank();
-        let local = self.rest().starts_with("local ");
-        if local {
-            let Some(equals) = self.rest().find('=') else { return Err(COMPUTED) };
-            self.at += equals + 1;
-        }
-        let node = self.value()?;
-        self.blank();
-        // What follows may only name it.
-        let rest = self.rest().trim_start_matches(';').trim();
-        if rest.contains(['{', '[', '(']) || !local && !rest.is_empty() { Err(COMPUTED) } else { Ok(node) }
-    }
-
-    fn rest(&self) -> &'a str {
-        &self.text[self.at..]
-    }
-
-    fn blank(&mut self) {
-        loop {
-            let rest = self.rest();
-            let trimmed = rest.trim_start();
-            self.at += rest.len() - trimmed.len();
-            let comment = ["//", "#"].iter().any(|mark| trimmed.starts_with(mark));
-            let skip = if comment {
-                trimmed.find('\n').unwrap_or(trimmed.len())
-            } else if trimmed.starts_with("/*") {
-                trimmed.find("*/").map_or(trimmed.len(), |end| end + 2)
-            } else {
-                return;
-            };
-            self.at += skip;
-        }
-    }
-
-    fn take(&mut self, c: char) -> bool {
-        self.blank();
-        let there = self.rest().starts_with(c);
-        self.at += if there { c.len_utf8() } else { 0 };
-        there
-    }
-
-    fn value(&mut self) -> Result<Node, &'static str> {
-        self.blank();
-        let start = self.at;
-        let kind = match self.rest().chars().next() {
-            Some('{') => self.nested(Self::map)?,
-            Some('[') => self.nested(Self::list)?,
-            Some('"' | '\'' | '@') => Kind::Scalar { text: self.string()?, plain: false },
-            Some(_) => {
-                let word = self.word();
-                let number = word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit());
-                if !number && !matches!(word.as_str(), "true" | "false" | "null") {
-                    return Err(COMPUTED);
-                }
-                Kind::Scalar { text: word, plain: true }
-            }
-            None => return Err("the text ends where a value should stand"),
-        };
-        let span = Span { start, end: self.at, ..self.span };
-        self.blank();
-        if self.rest().starts_with(['+', '-', '*', '/', '%', '(', '.']) {
-            return Err(COMPUTED);
-        }
-        Ok(Node { span, kind })
-    }
-
-    fn nested(&mut self, read: fn(&mut Self) -> Result<Kind, &'static str>) -> Result<Kind, &'static str> {
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err("this is nested too deeply for parameters");
-        }
-        let kind = read(self)?;
-        self.depth -= 1;
-        Ok(kind)
-    }
-
-    fn map(&mut self) -> Result<Kind, &'static str> {
-        let mut entries = Vec::new();
-        self.take('{');
-        while !self.take('}') {
-            let start = self.at;
-            let quoted = self.rest().starts_with(['"', '\'']);
-            let key = if quoted { self.string()? } else { self.word() };
-            let key_span = Span { start, end: self.at, ..self.span };
-            if key.is_empty() || self.take('+') || !self.take(':') {
-                return Err(COMPUTED);
-            }
-            while self.take(':') {}
-            let value = self.value()?;
-            entries.retain(|entry: &Entry| entry.key != key);
-            entries.push(Entry { key, key_span, value });
-            if !self.take(',') && !self.rest().starts_with('}') {
-                return Err("a comma or `}` is missing here");
-            }
-        }
-        Ok(Kind::Map(entries))
-    }
-
-    fn list(&mut self) -> Result<Kind, &'static str> {
-        let mut items = Vec::new();
-        self.take('[');
-        while !self.take(']') {
-            items.push(self.value()?);
-            if !self.take(',') && !self.rest().starts_with(']') {
-                return Err("a comma or `]` is missing here");
-            }
-        }
-        Ok(Kind::List(items))
-    }
-
-    fn word(&mut self) -> String {
-        let end = self.rest().find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.' | '-'));
-        let word = self.rest()[..end.unwrap_or(self.rest().len())].to_owned();
-        self.at += word.len();
-        word
-    }
-
-    /// A string in either quotes; with `@` before it, without escapes.
-    fn string(&mut self) -> Result<String, &'static str> {
-        const OPEN: &str = "this string does not end";
-        let verbatim = self.take('@');
-        let mut chars = self.text[self.at..].char_indices();
-        let quote = chars.next().map(|(_, c)| c).ok_or(OPEN)?;
-        let mut text = String::new();
-        while let Some((at, c)) = chars.next() {
-            if c == quote {
-                self.at += at + c.len_utf8();
-                return Ok(text);
-            }
-            if c != '\\' || verbatim {
-                text.push(c);
-                continue;
-            }
-            match chars.next().ok_or(OPEN)?.1 {
-                'n' => text.push('\n'),
-                't' => text.push('\t'),
-                'r' => text.push('\r'),
-                'u' => {
-                    let digits: String = chars.by_ref().take(4).map(|(_, c)| c).collect();
-                    text.extend(u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32));
-                }
-                other => text.push(other),
-            }
-        }
-        Err(OPEN)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -386,6 +283,19 @@ mod tests {
                      ks param set ${COMPONENT} workers 3\n";
         let wanted = r#"{"name":"job","image":"a:1","exec":"mpiexec -n 3 sh -c 'x \"y\"'","workers":"3"}"#;
         assert_eq!(params(lines).as_deref(), Ok(wanted));
+    }
+
+    #[test]
+    fn parameters_as_ks_lists_them() {
+        let wanted = r#"{"exec":"mpiexec -n 6 python a.py","workers":3,"image":"a:1"}"#;
+        let table = "COMPONENT PARAM   VALUE\n========= =====   =====\njob       exec    'mpiexec -n 6 python a.py'\n\
+                     job       workers 3\njob       image   'a:1'\n";
+        assert_eq!(params(table).as_deref(), Ok(wanted));
+        let json = r#"{"kind": "paramList", "data": [
+            {"component": "job", "index": "0", "param": "exec", "value": "'mpiexec -n 6 python a.py'"},
+            {"component": "job", "param": "workers", "value": "3"},
+            {"component": "job", "param": "image", "value": "\"a:1\""}]}"#;
+        assert_eq!(params(json).as_deref(), Ok(wanted));
     }
 
     #[test]

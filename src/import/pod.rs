@@ -1,8 +1,8 @@
-//! What old files say in Kubernetes' own words: resources, variables, volumes, where pods may run.
+//! What old files say in Kubernetes' own words: resources, variables, where pods may run.
 
 use serde_json::{Map, Value as Json, json};
 
-use super::desk::{self, Desk, entries, items, text};
+use super::desk::{Desk, entries, items, text};
 use super::ledger::Verdict;
 use crate::source::Node;
 use crate::spec::quantity::Quantity;
@@ -108,140 +108,9 @@ pub fn env_map(desk: &mut Desk<'_>, node: &Node) {
 
 /// A variable with a value.
 pub fn variable(desk: &mut Desk<'_>, node: &Node, name: &str, value: &str, from: &str) {
-    desk.env(name, value, from);
-    let secret = crate::spec::looks_secret(name, value);
-    let (verdict, how) = if secret { (Verdict::Changed, "moved to a Secret") } else { (Verdict::Kept, "") };
+    let moved = desk.env(name, value, from);
+    let (verdict, how) = if moved { (Verdict::Changed, "moved to a Secret") } else { (Verdict::Kept, "") };
     desk.ledger.settle(node, verdict, &format!("spec.env.{name}"), how);
-}
-
-/// What each volume is, and where it is mounted.
-pub fn volumes(desk: &mut Desk<'_>, volumes: Option<&Node>, mounts: Option<&Node>) {
-    let volumes = volumes.map_or(&[][..], items);
-    for mount in mounts.map_or(&[][..], items) {
-        let name = mount.get("name").and_then(text).unwrap_or_default();
-        match volumes.iter().find(|volume| volume.get("name").and_then(text).as_ref() == Some(&name)) {
-            Some(volume) => mounted(desk, volume, mount, &name),
-            None => desk.lose(mount, "there is no volume of that name"),
-        }
-    }
-    for volume in volumes {
-        desk.lose(volume, "it was mounted nowhere");
-    }
-}
-
-fn mounted(desk: &mut Desk<'_>, volume: &Node, mount: &Node, name: &str) {
-    let Some(path) = mount.get("mountPath").and_then(text) else {
-        return desk.refuse(mount, "a map with `name` and `mountPath`");
-    };
-    let from = desk.ledger.path(volume).rsplit_once('.').map_or(String::new(), |(head, _)| head.to_owned());
-    let Some(kind) = entries(volume).iter().find(|entry| entry.key != "name") else {
-        desk.lose(volume, "it says no source");
-        return desk.lose(mount, "its volume says no source");
-    };
-    if kind.key == "emptyDir" && path == "/dev/shm" {
-        return memory(desk, volume, mount, &kind.value);
-    }
-    if kind.key == "configMap" && desk.draft.get("spec.code").is_none() {
-        let map = kind.value.get("name").and_then(text).unwrap_or_default();
-        desk.draft.put("spec.code", json!({"configMap": map, "mountPath": path}), &from);
-        desk.ledger.settle(volume, Verdict::Kept, "spec.code", "");
-        return desk.ledger.settle(mount, Verdict::Kept, "spec.code.mountPath", "");
-    }
-    let Some((source, mut how)) = source(&kind.key, &kind.value) else {
-        let why = "spec.storage has no such volume; make a claim of it, or give its values as spec.env from a Secret";
-        desk.lose(volume, why);
-        return desk.lose(mount, "its volume is lost");
-    };
-    match kind.key.as_str() {
-        "hostPath" => {
-            desk.profile("privileged", "a directory of the node needs it");
-            how = "needs the profile privileged";
-        }
-        "nfs" => {
-            desk.profile("baseline", "NFS without a claim needs it; `persistentVolume` makes one");
-            how = "needs the profile baseline";
-        }
-        _ => {}
-    }
-    let mut item = Map::from_iter([("name".to_owned(), free_name(desk, name)), ("mountPath".to_owned(), path.into())]);
-    item.extend(source);
-    if mount.get("readOnly").is_some_and(|node| desk.yes(node)) {
-        item.insert("readOnly".to_owned(), true.into());
-    }
-    if let Some(below) = mount.get("subPath").and_then(text).filter(|below| !below.is_empty()) {
-        item.insert("subPath".to_owned(), below.into());
-    }
-    desk.draft.push("spec.storage", item, &from);
-    let verdict = if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
-    desk.ledger.settle(volume, verdict, "spec.storage", how);
-    for entry in entries(mount) {
-        match entry.key.as_str() {
-            "name" | "mountPath" | "readOnly" | "subPath" => {
-                desk.ledger.settle(&entry.value, Verdict::Kept, "spec.storage", "");
-            }
-            _ => desk.lose(&entry.value, "spec.storage has no such setting; a patch over the StatefulSet reaches it"),
-        }
-    }
-}
-
-/// A name that no other entry of storage has.
-fn free_name(desk: &Desk<'_>, name: &str) -> Json {
-    let taken = |name: &str| {
-        let entries = desk.draft.get("spec.storage").and_then(Json::as_array);
-        entries.is_some_and(|entries| entries.iter().any(|entry| entry["name"] == name))
-    };
-    let name = desk::label(name);
-    let mut free = name.clone();
-    for number in 2.. {
-        if !taken(&free) {
-            break;
-        }
-        free = format!("{name}-{number}");
-    }
-    free.into()
-}
-
-/// A volume source of Kubernetes as an entry of storage, and how it changes.
-fn source(kind: &str, node: &Node) -> Option<(Map<String, Json>, &'static str)> {
-    let get = |key: &str| node.get(key).and_then(text);
-    let one = |key: &str, value: Json, how| Some((Map::from_iter([(key.to_owned(), value)]), how));
-    match kind {
-        "persistentVolumeClaim" => {
-            let claim = one("existingClaim", get("claimName")?.into(), "");
-            let read_only = node.get("readOnly").is_some_and(|node| text(node).as_deref() == Some("true"));
-            claim.map(|(mut map, how)| {
-                if read_only {
-                    map.insert("readOnly".to_owned(), true.into());
-                }
-                (map, how)
-            })
-        }
-        "nfs" => one("nfs", json!({"server": get("server")?, "path": get("path")?}), ""),
-        "hostPath" => one("hostPath", get("path")?.into(), ""),
-        "emptyDir" => match get("sizeLimit").filter(|size| Quantity::parse(size).is_some()) {
-            Some(size) => one("emptyDir", json!({"size": size}), ""),
-            None => one("emptyDir", json!({}), ""),
-        },
-        _ => None,
-    }
-}
-
-/// A volume in memory at `/dev/shm`.
-fn memory(desk: &mut Desk<'_>, volume: &Node, mount: &Node, node: &Node) {
-    match node.get("sizeLimit").and_then(text).filter(|size| Quantity::parse(size).is_some()) {
-        Some(size) => {
-            let from = node.get("sizeLimit").map_or(String::new(), |node| desk.ledger.path(node).to_owned());
-            desk.draft.put("spec.workers.shm", size, &from);
-            desk.ledger.settle(volume, Verdict::Kept, "spec.workers.shm", "");
-        }
-        None => desk.ledger.settle(
-            volume,
-            Verdict::Changed,
-            "spec.workers.shm",
-            "by default a quarter of the memory, else 8Gi",
-        ),
-    }
-    desk.ledger.settle(mount, Verdict::Kept, "spec.workers.shm", "");
 }
 
 /// Fields of a pod that say where it runs; whether `key` is one.

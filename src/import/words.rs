@@ -21,6 +21,12 @@ pub fn words(line: &str) -> Option<Vec<Word>> {
     Some(reader.words)
 }
 
+/// Whether a shell takes a text as the name of a variable.
+pub fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
 struct Reader<'a> {
     line: &'a str,
     chars: std::iter::Peekable<std::str::CharIndices<'a>>,

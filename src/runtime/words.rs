@@ -2,7 +2,7 @@
 
 /// `text` as exactly one word of bash, whatever it holds; bare where that is safe to read.
 pub fn word(text: &str) -> String {
-    let bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte);
+    let bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+".contains(&byte);
     if !text.is_empty() && text.bytes().all(bare) {
         return text.to_owned();
     }
@@ -29,6 +29,8 @@ mod tests {
         assert_eq!(word("a b"), "'a b'");
         assert_eq!(word("it's"), r"'it'\''s'");
         assert_eq!(word("~"), "'~'");
+        // In an array it looks like one of another language.
+        assert_eq!(word("lo,docker0"), "'lo,docker0'");
         assert_eq!(word("[0]=x"), "'[0]=x'");
     }
 }

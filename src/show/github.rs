@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::problem::{Problems, Severity};
 
+use super::clean::clean;
 use super::places::Places;
 
 /// One command a problem.
@@ -30,9 +31,10 @@ pub fn text(all: &[Problems]) -> String {
     text
 }
 
-/// A message: line ends and `%` are escaped, so no other command can hide in it.
+/// A message: line ends and `%` are escaped, so no other command can hide in it, and none to a terminal that shows the
+/// log.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    clean(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 /// A property: separators as well.

@@ -168,7 +168,11 @@ impl<'t> Tree<'t, '_> {
                 self.refuse_tag(tag.is_some(), span);
                 // What a tag was put on is not judged by its form as well.
                 let plain = style == ScalarStyle::Plain && tag.is_none();
-                let kind = Kind::Scalar { text: text.into_owned(), plain };
+                let mut text = text.into_owned();
+                if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) && self.breaks_off(span) {
+                    text.truncate(text.trim_end_matches('\n').len());
+                }
+                let kind = Kind::Scalar { text, plain };
                 (Node { span, kind }, anchor)
             }
             Event::SequenceStart(_, anchor, tag) => {
@@ -189,6 +193,13 @@ impl<'t> Tree<'t, '_> {
             self.anchors.push((anchor, node.clone()));
         }
         Ok(node)
+    }
+
+    /// Whether a block ends with the document, in the middle of a line: then its text has no line end, and the parser
+    /// gives it one.
+    fn breaks_off(&self, span: Span) -> bool {
+        let last = self.text.rsplit('\n').next().unwrap_or_default();
+        span.end >= self.base.start + self.text.len() && !last.trim().is_empty()
     }
 
     fn list(&mut self, span: Span, depth: usize) -> Result<Node, ()> {
@@ -277,7 +288,7 @@ impl<'t> Tree<'t, '_> {
         };
         if *plain && text == "<<" {
             let problem = Problem::new(&MERGE_KEY, node.span, "merge keys (`<<`) are not read");
-            self.problems.push(problem.hint("write the keys out, or put them into an overlay: `-f base.yaml`"));
+            self.problems.push(problem.hint("write the keys out"));
             return None;
         }
         if !plain || matches!(Scalar::plain(text), Scalar::Text(_)) {

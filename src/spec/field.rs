@@ -384,9 +384,12 @@ fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, wanted: &str) -> Pr
 pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_'], "");
     let wanted = plain(word);
+    let (length, far) = (wanted.chars().count(), |candidate: &str| 1 + candidate.len().min(word.len()) / 4);
     known
+        // A word may be of any length, and each distance takes as much time and memory.
+        .filter(|candidate| plain(candidate).len().abs_diff(length) <= far(candidate))
         .map(|candidate| (strsim::damerau_levenshtein(&wanted, &plain(candidate)), candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().min(word.len()) / 4)
+        .filter(|(distance, candidate)| *distance <= far(candidate))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }

@@ -201,6 +201,10 @@ fn settings(world: &World<'_>) -> Vec<(&'static str, String)> {
         settings.push(("mpi", mpi.to_owned()));
         settings.push(("slots", world.group.slots.to_string()));
     }
+    if world.way == Way::Step {
+        let mpi = spec.slurm.srun.as_ref().and_then(|srun| srun.mpi.as_deref());
+        settings.push(("mpi", word(mpi.unwrap_or_default())));
+    }
     if world.way != Way::Shell && world.way != Way::Agents {
         settings.push(("np", world.plan.np.to_string()));
     }
@@ -286,7 +290,7 @@ fn launch(world: &World<'_>, text: &mut String) {
     *text += match world.way {
         Way::Shell => "check=()\n",
         Way::Mpi => "check=(bash -c \"$rank\" rank \"$np\" \"$slots\" \"$PWD\")\n",
-        Way::Step => "check=(bash -c \"$rank\" rank \"$np\" \"$tasks\" \"$PWD\")\n",
+        Way::Step => "check=(bash -c \"$rank\" rank \"$np\" \"$tasks\" \"$PWD\" \"$mpi\")\n",
         Way::Agents => "check=(bash -c \"$rank\" agent \"$nodes\" \"$tasks\" \"$PWD\")\n",
     };
     let _ = writeln!(text, "command={}", array(&command));

@@ -99,7 +99,7 @@ if ((nodes)); then
     qps=("--kube-api-qps=${QPS:-}" "--kube-api-burst=${QPS:-}")
     start controllers "$BIN/kube-controller-manager" --kubeconfig="$KUBECONFIG" --leader-elect=false \
         --root-ca-file="$STATE/pki/apiserver.crt" --service-account-private-key-file="$STATE/pki/accounts.key" \
-        --node-monitor-grace-period=12s --node-monitor-period=2s --terminated-pod-gc-threshold=500 ${QPS:+"${qps[@]}"}
+        --node-monitor-grace-period="${GRACE:-12s}" --node-monitor-period=2s --terminated-pod-gc-threshold=500 ${QPS:+"${qps[@]}"}
     start scheduler "$BIN/kube-scheduler" --kubeconfig="$KUBECONFIG" --leader-elect=false ${QPS:+"${qps[@]}"}
     start dns "$COREDNS" -conf "$STATE/Corefile"
     start policy python3 "$HERE/policy.py"

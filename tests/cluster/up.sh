@@ -7,6 +7,7 @@
 #   IMAGES="ARCHIVE..."   images that the nodes have
 #   KUBERNETES=1.34.3     which version
 #   QPS=500               how many requests a second controllers and scheduler may make, else what they choose
+#   GRACE=12s             how long a node may be silent before its pods go elsewhere
 #
 # Nodes with kubelet and containerd each, a control plane, DNS; the fourth node takes only pods that tolerate its end.
 # All of it lives in mount, network and process namespaces of its own and on a memory disk. They go with the command,

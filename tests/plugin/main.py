@@ -1,9 +1,11 @@
-"""The plugins and the KRM function: main.py BINARY WORK HELM3 HELM4 KUSTOMIZE REGISTRY
+"""The plugins and the KRM function: main.py BINARY WORK HELM3 HELM4 OLDEST_HELM4 KUSTOMIZE REGISTRY
 
 WORK holds `plugins`, which plugin/build.sh made, and the keyrings they were signed with.
 """
 
+import contextlib
 import hashlib
+import http.server
 import json
 import os
 import re
@@ -11,6 +13,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from pathlib import Path
@@ -171,7 +174,6 @@ def installs(place, work, helm4, registry):
     name = {"helm4-command": "khorovod", "helm4-post-renderer": "khorovod-post-render"}
     name["helm4-post-renderer-wasm"] = "khorovod-post-render-wasm"
     check(sorted(path.name for path in archive.parent.glob("*.prov")) == sorted(f"{n}-0.1.0.tgz.prov" for n in name.values()), "all are signed")
-    check((archive.parent / "helm3/khorovod-0.1.0.tgz.prov").exists(), "that for Helm 3 too")
     works = lambda: place.run(helm4, "khorovod", "explain", "--codes").stdout == place.run("khorovod", "explain", "--codes").stdout
     gone = lambda: place.run(helm4, "plugin", "uninstall", "khorovod").returncode == 0
     done = place.run(helm4, "plugin", "install", archive, "--keyring", work / "public.gpg")
@@ -262,13 +264,38 @@ def push(address, archive):
     send("PUT", f"{base}/manifests/0.1.0", json.dumps(manifest).encode(), manifest["mediaType"])
 
 
+@contextlib.contextmanager
+def served(folder):
+    """A web server of a folder, which calls archives what Helm 3 wants them called."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        extensions_map = {".tgz": "application/gzip"}
+
+        def __init__(self, *args):
+            super().__init__(*args, directory=folder)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
 def helm3(place, plugins, helm, binary):
     """`helm khorovod …` and the post-renderer of Helm 3."""
-    bare = plugins / "helm3"
     done = place.run(helm, "plugin", "install", ROOT / "plugin/helm3")
     check(done.returncode != 0 and "khorovod is not in PATH" in done.stderr, "Helm 3: without khorovod it says so", done.stderr)
     place.run(helm, "plugin", "uninstall", "khorovod")
-    done = place.run(helm, "plugin", "install", bare)
+    with served(plugins / "packages") as url:
+        done = place.run(helm, "plugin", "install", f"{url}/khorovod-helm3-0.1.0.tgz")
+    check(done.returncode == 0, "Helm 3: the archive installs", done.stderr)
+    installed = Path(place.run(helm, "env", "HELM_PLUGINS").stdout.strip()) / "khorovod-helm3"
+    ran = place.run(helm, "khorovod", "--version")
+    check(installed.is_dir() and ran.stdout == place.run(binary, "--version").stdout, "Helm 3: and runs", ran.stderr)
+    place.run(helm, "plugin", "uninstall", "khorovod")
+    done = place.run(helm, "plugin", "install", plugins / "khorovod-helm3")
     check(done.returncode == 0, "Helm 3: the folder installs", done.stderr)
     expected = (ROOT / "examples/smallest/objects.yaml").read_text()
     for args in (["render", ROOT / "examples/smallest/job.yaml"], ["render", "-"]):
@@ -279,8 +306,7 @@ def helm3(place, plugins, helm, binary):
     ran = place.run(helm, "khorovod", "render", "--frob")
     check(ran.returncode == 2, "Helm 3: exit codes are khorovod's", ran.stderr)
     chart = ROOT / "tests/helm/chart"
-    renderer = place.run(helm, "env", "HELM_PLUGINS").stdout.strip() + "/helm3/post-render"
-    ours = place.run(helm, "template", "mnist", chart, "--post-renderer", renderer, "--post-renderer-args", "--no-keys")
+    ours = place.run(helm, "template", "mnist", chart, "--post-renderer", installed / "post-render", "--post-renderer-args", "--no-keys")
     other = ["--post-renderer", binary, "--post-renderer-args", "post-render", "--post-renderer-args", "--no-keys"]
     other = place.run(helm, "template", "mnist", chart, *other)
     check(ours.stdout == other.stdout != "", "Helm 3: the plugin's post-renderer", ours.stderr)
@@ -380,7 +406,21 @@ def cost(place, helm4, module):
     check(ratio <= SLOWEST, f"helm khorovod render takes {ratio:.2f} times helm version, {SLOWEST} are allowed")
 
 
-def main(binary, work, helm_3, helm4, kustomize, registry):
+def oldest(place, plugins, helm):
+    """The first Helm that takes such plugins takes ours."""
+    for name in ("helm4-command", "helm4-post-renderer"):
+        done = place.run(helm, "plugin", "install", plugins / name)
+        check(done.returncode == 0, f"the oldest Helm 4: {name} installs", done.stderr)
+    expected = (ROOT / "examples/smallest/objects.yaml").read_text()
+    ran = place.run(helm, "khorovod", "render", stdin=JOB)
+    check(ran.stdout == expected, "the oldest Helm 4: the command", ran.stderr)
+    ran = place.run(helm, "khorovod", "validate", stdin=JOB.replace("gpus", "gpu"))
+    check(ran.returncode == 1 and "unknown-field" in ran.stderr, "the oldest Helm 4: errors", ran.stderr)
+    ran = place.run(helm, "template", "mnist", ROOT / "tests/helm/chart", "--post-renderer", "khorovod-post-render", "--post-renderer-args", "--no-keys")
+    check("kind: StatefulSet" in ran.stdout, "the oldest Helm 4: the post-renderer", ran.stderr)
+
+
+def main(binary, work, helm_3, helm4, oldest_helm4, kustomize, registry):
     work = Path(work)
     module = work / "plugins/helm4-command/plugin.wasm"
     place = Place(work / "home", binary)
@@ -389,6 +429,7 @@ def main(binary, work, helm_3, helm4, kustomize, registry):
     same_everywhere(place, helm4, module)
     command(place, helm4, module)
     post_renderer(place, helm4, module)
+    oldest(Place(work / "home40", binary), work / "plugins", oldest_helm4)
     helm3(Place(work / "home3"), work / "plugins", helm_3, binary)
     kustomized(place, kustomize, work)
     argocd(place, work, helm4)

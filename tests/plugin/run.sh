@@ -8,6 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 need python3 python3-venv -m ensurepip --version && need gpg gnupg && need wasm-opt binaryen
 helm3=$(helm3)
 helm4=$(helm4)
+oldest=$(built_helm v4.0.0)
 kustomize=$(kustomize)
 registry=$(registry)
 
@@ -29,4 +30,4 @@ gpg --batch --quiet --export >"$work/public.gpg"
 gpgconf --kill all
 HELM=$helm4 KHOROVOD=$1 KEY='khorovod test' KEYRING=$work/secret.gpg "$here/../../plugin/build.sh" "$work/plugins" >/dev/null
 
-PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "$here/main.py" "$1" "$work" "$helm3" "$helm4" "$kustomize" "$registry"
+PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "$here/main.py" "$1" "$work" "$helm3" "$helm4" "$oldest" "$kustomize" "$registry"

@@ -279,6 +279,33 @@ case_imported() {
     expect 0 "3: a 7" "3: b 7" "trained"
 }
 
+# Ranks that srun numbers and that meet at MASTER_ADDR: the script itself, and what comes of it.
+case_imported_torch() {
+    local how rank place
+    # Debian's torch 1.13 fails under its own Python without the last two.
+    printf '%s\n' '#!/bin/bash' '#SBATCH -N 2 --ntasks-per-node=2 -J ddp --time=5' '#SBATCH -o job-%j.out' \
+        'nodes=( $( scontrol show hostnames $SLURM_JOB_NODELIST ) )' 'export MASTER_ADDR=${nodes[0]}' 'export MASTER_PORT=29611' \
+        'export PET_TEE=1 PET_REDIRECTS=7:1' 'srun /usr/bin/python3 /srv/programs/torch_slurm.py HOW' >script.sh
+    for place in 'tcp://$MASTER_ADDR:29611' 'env://'; do
+        sed "s,HOW,$place," script.sh >old.sh
+        job=$(as_alice sbatch --parsable old.sh) || fail "sbatch: $job"
+        for how in sbatch import; do
+            if [[ $how == import ]]; then
+                "$KHOROVOD" import slurm old.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
+                submit
+            fi
+            for rank in 0 1 2 3; do
+                expect 0 "rank $rank of 4 on node$((rank / 2 + 1)), $((rank % 2)) of node $((rank / 2)): sum 6"
+            done
+        done
+    done
+    # By hand, without MPI.
+    train 'export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID; exec /usr/bin/python3 /srv/programs/torch_sum.py' \
+        'env: {WANTED: "4", MASTER_PORT: "29612"}' 'slurm:' '  srun: {mpi: none}' \
+        '  setup: export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
+    expect 0 "rank 0 of 4 on node1: sum 6" "rank 3 of 4 on node2: sum 6" "trained"
+}
+
 case_torchrun() {
     spec 'exec /usr/bin/python3 /srv/programs/torch_sum.py' 'launcher: {kind: torchrun, retries: 0}' \
         'env: {WANTED: "4", PET_TEE: "1", PET_REDIRECTS: "7:1"}'

@@ -1,5 +1,6 @@
 //! What a script asks Slurm for → workers of the new spec.
 
+use super::amounts::{count, duration, mebibytes, of_one, quantity, seconds};
 use super::options::{Given, Meaning};
 use crate::import::desk::Desk;
 use crate::import::launch::World;
@@ -12,6 +13,7 @@ pub struct Asked {
     tasks: Option<u32>,
     tasks_per_node: Option<u32>,
     cpus_per_task: Option<u32>,
+    cpus_per_gpu: Option<u32>,
     /// Mebibytes.
     mem: Option<u64>,
     mem_per_cpu: Option<u64>,
@@ -22,6 +24,8 @@ pub struct Asked {
     gpus_per_task: Option<u32>,
     /// `gpu:a100`.
     gres: Option<String>,
+    /// How many hosts the nodelist has.
+    pub hosts: Option<u32>,
     /// Seconds.
     time: Option<u64>,
     pub requeue: Option<bool>,
@@ -29,8 +33,6 @@ pub struct Asked {
 
 /// What became of an option: verdict, field, how.
 type Became = (Verdict, &'static str, &'static str);
-
-const MOST: u32 = 100_000;
 
 impl Asked {
     /// Takes an option that counts something.
@@ -60,6 +62,10 @@ impl Asked {
             Meaning::CpusPerTask => {
                 self.cpus_per_task = Some(count(value)?);
                 Ok((Verdict::Changed, "spec.workers.cpu", "of all ranks of a worker"))
+            }
+            Meaning::CpusPerGpu => {
+                self.cpus_per_gpu = Some(count(value)?);
+                Ok((Verdict::Changed, "spec.workers.cpu", "of all GPUs of a worker"))
             }
             Meaning::Mem if value == "0" => {
                 Ok((Verdict::Lost, "", "all memory of a node: say how much in spec.workers.memory"))
@@ -142,19 +148,48 @@ impl Asked {
             (Some(tasks), Some(each)) => tasks.div_ceil(each),
             _ => 1,
         };
-        self.nodes.unwrap_or(by_tasks)
+        self.nodes.unwrap_or(by_tasks.max(self.hosts.unwrap_or(1)))
     }
 
     /// Tasks of a node.
     pub fn tasks(&self) -> u32 {
+        // Beside `--ntasks`, the other says only how many there may be.
         let shared = self.tasks.map(|tasks| tasks.div_ceil(self.nodes()).max(1));
-        self.tasks_per_node.or(shared).unwrap_or(1).min(1_024)
+        [self.tasks_per_node, shared].into_iter().flatten().min().unwrap_or(1)
     }
 
     fn gpus_of_node(&self) -> u32 {
         let shared = self.gpus.map(|gpus| gpus.div_ceil(self.nodes()));
         let by_tasks = self.gpus_per_task.map(|gpus| gpus.saturating_mul(self.tasks()));
-        self.gpus_per_node.or(by_tasks).or(shared).unwrap_or(0).min(64)
+        self.gpus_per_node.or(by_tasks).or(shared).unwrap_or(0)
+    }
+
+    /// Whether a node may have what is asked of each.
+    pub fn fits(&self) -> Result<(), String> {
+        match (self.gpus_of_node(), self.tasks()) {
+            (gpus @ 65.., _) => Err(format!("the script asks for {gpus} GPUs on one node")),
+            (_, tasks @ 1_025..) => Err(format!("the script asks for {tasks} tasks on one node")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the ranks are as many as Slurm starts, and where.
+    pub fn how_many(&self) -> (Verdict, String) {
+        let ranks = self.nodes().saturating_mul(self.tasks());
+        match self.tasks {
+            Some(tasks) if tasks != ranks => {
+                (Verdict::Changed, format!("{ranks} ranks: each worker has as many as the others"))
+            }
+            Some(2..) if self.nodes.is_none() && self.tasks_per_node.is_none() => {
+                (Verdict::Changed, "on one worker; without --nodes Slurm chose where".to_owned())
+            }
+            _ => (Verdict::Kept, String::new()),
+        }
+    }
+
+    /// Whether each node has one task.
+    pub fn one_a_node(&self) -> bool {
+        self.tasks() == 1
     }
 
     /// Whether Slurm would start one task in all.
@@ -187,14 +222,19 @@ impl Asked {
     pub fn put(&self, desk: &mut Desk<'_>, tasks: u32) {
         let tasks = if tasks == 0 { self.tasks() } else { tasks };
         let gpus = self.gpus_of_node();
-        let cpus = self.cpus_per_task.map(|cpus| cpus.saturating_mul(tasks));
+        let by_task = self.cpus_per_task.map(|cpus| cpus.saturating_mul(tasks));
+        let cpus = by_task.or(self.cpus_per_gpu.map(|cpus| cpus.saturating_mul(gpus.max(1))));
         let by_cpu = self.mem_per_cpu.map(|mem| mem * u64::from(cpus.unwrap_or(tasks)));
         let by_gpus = self.mem_per_gpu.map(|mem| mem * u64::from(gpus.max(1)));
         if gpus > 0 {
             desk.draft.put("spec.workers.gpus", gpus, "GPUs of a node");
         }
         if let Some(cpus) = cpus {
-            desk.draft.put("spec.workers.cpu", cpus.to_string(), "cpus-per-task of all tasks of a node");
+            desk.draft.put(
+                "spec.workers.cpu",
+                cpus.to_string(),
+                if by_task.is_some() { "cpus-per-task of all tasks of a node" } else { "cpus-per-gpu of all GPUs" },
+            );
         }
         if let Some(memory) = self.mem.or(by_cpu).or(by_gpus) {
             desk.draft.put("spec.workers.memory", quantity(memory), "memory of a node");
@@ -226,105 +266,5 @@ impl Asked {
     /// Whether tasks of a node share its GPUs.
     pub fn shares(&self) -> bool {
         (1..self.tasks()).contains(&self.gpus_of_node())
-    }
-}
-
-fn count(value: &str) -> Result<u32, String> {
-    match value.trim().parse() {
-        Ok(number) if (1..=MOST).contains(&number) => Ok(number),
-        _ => Err(format!("`{value}` is no number of 1 to {MOST}")),
-    }
-}
-
-/// `64G`, `500`: mebibytes, as Slurm counts.
-fn mebibytes(value: &str) -> Result<u64, String> {
-    let wrong = || format!("`{value}` is no amount of memory such as 64G");
-    let text = value.trim_end_matches(['B', 'b', 'n', 'c']);
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let number: u64 = digits.parse().map_err(|_| wrong())?;
-    let factor = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" | "M" => 1,
-        "K" => return Ok(number.div_ceil(1 << 10).max(1)),
-        "G" => 1 << 10,
-        "T" => 1 << 20,
-        _ => return Err(wrong()),
-    };
-    match number.checked_mul(factor) {
-        Some(amount) if (1..1 << 30).contains(&amount) => Ok(amount),
-        _ => Err(wrong()),
-    }
-}
-
-fn quantity(mebibytes: u64) -> String {
-    if mebibytes.is_multiple_of(1_024) { format!("{}Gi", mebibytes / 1_024) } else { format!("{mebibytes}Mi") }
-}
-
-/// Slurm's forms of a time: `90`, `90:30`, `8:00:00`, `2-12`, `2-12:30`, `2-12:30:00`. None: without a limit.
-fn seconds(value: &str) -> Result<Option<u64>, String> {
-    if ["UNLIMITED", "INFINITE", "0", "-1"].contains(&value.to_ascii_uppercase().as_str()) {
-        return Ok(None);
-    }
-    let wrong = || format!("`{value}` is no time such as 8:00:00 or 2-12:00");
-    let (days, rest) = value.split_once('-').map_or((None, value), |(days, rest)| (Some(days), rest));
-    let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number < 1_000_000).ok_or_else(wrong);
-    let parts = rest.split(':').map(number).collect::<Result<Vec<_>, _>>()?;
-    let seconds = match (days, parts.as_slice()) {
-        (None, [minutes]) => minutes * 60,
-        (None, [minutes, seconds]) => minutes * 60 + seconds,
-        (None, [hours, minutes, seconds]) => hours * 3_600 + minutes * 60 + seconds,
-        (Some(days), [hours, rest @ ..]) if rest.len() < 3 => {
-            let small: u64 = rest.iter().zip([60, 1]).map(|(number, unit)| number * unit).sum();
-            number(days)? * 86_400 + hours * 3_600 + small
-        }
-        _ => return Err(wrong()),
-    };
-    if seconds == 0 { Err(wrong()) } else { Ok(Some(seconds)) }
-}
-
-/// Seconds as a spec has them.
-fn duration(seconds: u64) -> String {
-    let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
-    let parts = parts.iter().filter(|(number, _)| *number > 0).map(|(number, unit)| format!("{number}{unit}"));
-    parts.collect::<Vec<_>>().concat()
-}
-
-/// As many GPUs as one node can have.
-fn of_one(gpus: u32) -> Result<u32, String> {
-    if gpus <= 64 { Ok(gpus) } else { Err(format!("{gpus} GPUs are more than any node has")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_and_amounts_as_slurm_reads_them() {
-        let cases = [
-            ("90", 5_400),
-            ("90:30", 5_430),
-            ("08:00:00", 28_800),
-            ("2-12", 216_000),
-            ("1-0:30", 88_200),
-            ("1-00:00:01", 86_401),
-        ];
-        for (text, wanted) in cases {
-            assert_eq!(seconds(text), Ok(Some(wanted)), "{text}");
-        }
-        assert_eq!(seconds("UNLIMITED"), Ok(None));
-        for text in ["", "a", "1:2:3:4", "1-", "-", "99999999999", "1-1:1:1:1"] {
-            assert!(seconds(text).is_err(), "{text}");
-        }
-        let amounts = [
-            ("500", "500Mi"),
-            ("64G", "64Gi"),
-            ("1536M", "1536Mi"),
-            ("2T", "2048Gi"),
-            ("1048576K", "1Gi"),
-            ("4Gn", "4Gi"),
-        ];
-        for (text, wanted) in amounts {
-            assert_eq!(quantity(mebibytes(text).unwrap()), wanted);
-        }
-        assert_eq!(duration(28_830), "8h30s");
     }
 }

@@ -3,29 +3,45 @@
 use serde_json::{Value as Json, json};
 
 use super::lines::{self, Kind, Srun};
+use super::meeting::MEETING;
 use super::script::{self, Part};
 use super::text;
-use super::{IMAGE, MEETING, Script};
-use crate::import::BAD_VALUE;
+use super::{IMAGE, Script};
+use super::{prepare, started};
 use crate::import::command::{self, Line};
 use crate::import::launch::{self, Place};
 use crate::import::ledger::Verdict;
 use crate::import::words::words;
+use crate::import::{BAD_VALUE, program};
 use crate::problem::{Problem, Span};
+
+/// What to say of a program that may not be MPI's.
+const ASKS: &str = "in pods mpirun starts it. If it finds the others by SLURM_PROCID or RANK, as Lightning does, \
+                    import with `--command \"torchrun PROGRAM\"`";
 
 impl Script<'_, '_, '_> {
     pub fn close(mut self, parts: &[Part]) {
         if self.desk.draft.get("metadata.name").is_none() {
             self.desk.name("slurm", "the script has no --job-name");
         }
-        if let Some(image) = &self.image {
-            self.desk.image(image, "--container-image");
+        if let Err(why) = self.asked.fits() {
+            let problem = Problem::new(&BAD_VALUE, self.span, why);
+            self.desk.problems.push(problem.hint("say on how many nodes: `#SBATCH --nodes=4`"));
         }
         let launch = self.launch.take();
         match (self.desk.typed.clone(), launch, self.whole.clone()) {
-            (Some((line, span)), ..) => self.typed(&line, span),
+            (Some((line, span)), launch, _) => {
+                if let Some((launch, span, row)) = launch {
+                    self.given(&launch.options, "srun ", span);
+                    self.settle(row, Verdict::Changed, "", "another command was given");
+                }
+                self.typed(&line, span);
+            }
             (None, _, Some(why)) => self.as_it_stands(&why, parts),
             (None, Some((launch, span, row)), None) => self.launched(launch, span, row, parts),
+            (None, None, None) if self.setup.iter().any(|line| !prepare::prepares(&line.text)) => {
+                self.as_it_stands("no line in it is known to start ranks", parts);
+            }
             (None, None, None) => {
                 let world = self.asked.world();
                 self.asked.put(self.desk, 1);
@@ -33,6 +49,10 @@ impl Script<'_, '_, '_> {
             }
         }
         self.surroundings();
+        self.tell_of_own();
+        if let Some(image) = &self.image {
+            self.desk.image(image, "the container's");
+        }
         if self.desk.draft.get("spec.image.name").is_none() {
             self.desk.image(IMAGE, "Slurm needs none and uses none; for Kubernetes name the one to run in");
         }
@@ -57,12 +77,12 @@ impl Script<'_, '_, '_> {
             !block
                 && (self.env.iter().any(|(known, ..)| known == name) || self.setup.iter().any(|line| made(&line.text)))
         };
-        let mut names = text::names(uses);
-        // What is exported may be made of what is not.
-        for line in &self.setup {
-            names.extend(text::names(&line.text).into_iter().filter(|name| !text::sets(&line.text, name)));
-        }
-        let name = names.into_iter().find(|name| !exported(name) && said(name))?;
+        let prepared = |name: &str| self.setup.iter().any(|line| text::sets(&line.text, name));
+        let of_launch = text::names(uses).into_iter().filter(|name| !exported(name));
+        // What prepares the environment runs as one.
+        let of_setup = self.setup.iter().flat_map(|line| text::names(&line.text));
+        let of_setup = of_setup.filter(|name| !exported(name) && !prepared(name));
+        let name = of_launch.chain(of_setup).find(|name| said(name))?;
         Some(format!("the launch needs `{name}`, which only the script itself can make"))
     }
 
@@ -75,7 +95,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Drops lines that make values only for options that khorovod sets itself; `uses` is what is left of the launch.
-    fn drop_unused(&mut self, uses: &str) {
+    pub fn drop_unused(&mut self, uses: &str) {
         for at in (0..self.setup.len()).rev() {
             let Some(name) = self.setup[at].name.clone() else { continue };
             let named = |text: &str| text.contains(&format!("${name}")) || text.contains(&format!("${{{name}"));
@@ -128,9 +148,15 @@ impl Script<'_, '_, '_> {
         if launch.program.is_some() {
             return self.program(launch, row);
         }
-        let inner = command::program(&launch.line);
-        if launch.srun && !lines::launches(&launch.line) && inner.as_str().is_some_and(command::starts_launcher) {
-            return self.as_it_stands("a shell starts the launcher", parts);
+        let mut launch = launch;
+        let inner = program::program(&launch.line);
+        if launch.srun && !lines::launches(&launch.line) && inner.as_str().is_some_and(lines::launches_plainly) {
+            let inner = self.filled(inner.as_str().unwrap_or_default());
+            match lines::launch(&inner).1 {
+                Line::Launch(read) if read.kind == "torchrun" => {}
+                _ => return self.as_it_stands("a shell starts the launcher", parts),
+            }
+            launch.line = inner;
         }
         let (line, read) = lines::launch(&launch.line);
         let needs = self.needs(&launch.line, &launch.line, parts);
@@ -140,7 +166,9 @@ impl Script<'_, '_, '_> {
                 let path = if launch.srun { "srun" } else { "the launch" }.to_owned();
                 let agents = read.kind == "torchrun";
                 let uses = format!("{} {}", read.program, read.args.join(" "));
-                if line != launch.line {
+                if agents {
+                    self.drop_meeting(&uses);
+                } else if line != launch.line {
                     self.drop_unused(&uses);
                 }
                 if let Some(why) = self.needs(&uses, &launch.line, parts) {
@@ -149,20 +177,24 @@ impl Script<'_, '_, '_> {
                 self.asked.put(self.desk, u32::from(agents));
                 let world = self.asked.world();
                 launch::line(self.desk, &line, &Place { path, span }, &world);
-                if read.np.is_none() && read.per_host.is_none() && !agents {
+                // Both start a rank for each GPU, whatever tasks there are.
+                let counts = agents || read.kind == "deepspeed" && world.gpus > 0;
+                if read.np.is_none() && read.per_host.is_none() && !counts {
                     self.asked.put_slots(self.desk);
                 }
                 self.srun(launch.srun && agents);
-                self.settle(
-                    row,
-                    Verdict::Changed,
-                    "spec.command spec.launcher",
-                    "taken apart; khorovod writes the launch itself",
-                );
+                let how = match !launch.srun && self.asked.nodes() > 1 && !read.finds_hosts() {
+                    true => "it ran on the first node alone, as nothing told it of others; here on every one",
+                    false => "taken apart; khorovod writes the launch itself",
+                };
+                self.settle(row, Verdict::Changed, "spec.command spec.launcher", how);
             }
             Line::Script(_) if launch.srun && !lines::launches(&launch.line) => self.program(launch, row),
             Line::Script(_) if launch.alone && self.asked.one_rank() && words(&launch.line).is_some() => {
                 self.program(launch, row);
+            }
+            Line::Script(_) if launch.line.split_whitespace().any(|word| word == "srun") => {
+                self.as_it_stands("an option of srun needs a shell", parts);
             }
             Line::Script(why) => self.as_it_stands(&why, parts),
         }
@@ -172,8 +204,21 @@ impl Script<'_, '_, '_> {
     fn program(&mut self, launch: Srun, row: usize) {
         self.asked.put(self.desk, 0);
         self.asked.put_workers(self.desk);
-        let (wrap, line) = lines::unwrapped(&launch.line);
-        let program = launch.program.unwrap_or_else(|| command::program(line));
+        let (wrap, line) = started::unwrapped(&launch.line);
+        let program = launch.program.unwrap_or_else(|| program::program(line));
+        let contained = started::container(line);
+        if let Some(name) = contained.filter(|_| wrap.is_none()) {
+            let row = self.desk.ledger.add(format!("{name} before the program"), self.place(name));
+            let how = "there under Slurm alone: the image of a pod is its container. Import with `--command PROGRAM`";
+            self.settle(row, Verdict::Changed, "spec.command", how);
+        }
+        if launch.srun && contained.is_none() && self.meets() && !started::launches_more(line) {
+            self.agents(program, row);
+            return self.srun(true);
+        }
+        if launch.srun && self.mpi.is_none() && self.meets() {
+            self.mpi = Some("none".to_owned());
+        }
         if let Some((wrap, image)) = wrap {
             self.desk.draft.put("spec.slurm.wrap", json!(wrap), "the container's own words, which pods need not");
             if let Some(image) = image {
@@ -181,8 +226,11 @@ impl Script<'_, '_, '_> {
             }
         }
         self.desk.draft.put("spec.command", program, "what each rank ran");
+        match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && started::may_ask_slurm(line) {
+            true => self.settle(row, Verdict::Changed, "spec.command", ASKS),
+            false => self.settle(row, Verdict::Kept, "spec.command", ""),
+        }
         self.srun(launch.srun);
-        self.settle(row, Verdict::Kept, "spec.command", "");
     }
 
     /// Whether srun starts the ranks under Slurm, and how.
@@ -194,8 +242,9 @@ impl Script<'_, '_, '_> {
         if kind == "mpirun" || kind == "torchrun" && (self.mpi.is_some() || !self.steps.is_empty()) {
             let mut srun = serde_json::Map::new();
             srun.extend(self.mpi.take().map(|mpi| ("mpi".to_owned(), mpi.into())));
-            if !self.steps.is_empty() {
-                srun.insert("args".to_owned(), json!(self.steps));
+            let steps: Vec<String> = std::mem::take(&mut self.steps).into_iter().map(|(option, _)| option).collect();
+            if !steps.is_empty() {
+                srun.insert("args".to_owned(), json!(steps));
             }
             self.desk.draft.put("spec.slurm.srun", Json::Object(srun), "under Slurm srun starts the ranks");
         }
@@ -222,6 +271,9 @@ impl Script<'_, '_, '_> {
             }
             self.settle(row, Verdict::Changed, "spec.command spec.launcher", &how);
         }
+        for (_, row) in std::mem::take(&mut self.steps) {
+            self.settle(row, Verdict::Changed, "spec.command", "stands in the script");
+        }
         let body = body.join("\n");
         self.setup.clear();
         self.modules.clear();
@@ -231,24 +283,60 @@ impl Script<'_, '_, '_> {
         self.desk.draft.put("spec.command", body, "the script");
     }
 
+    /// Which MPI the modules name.
+    fn implementation(&mut self) {
+        const NAMES: &[(&str, &str)] = &[
+            ("impi", "intelmpi"),
+            ("intelmpi", "intelmpi"),
+            ("intel-mpi", "intelmpi"),
+            ("intel-oneapi-mpi", "intelmpi"),
+            ("mpich", "mpich"),
+            ("mvapich", "mpich"),
+            ("cray-mpich", "mpich"),
+        ];
+        let loads = self.setup.iter().filter(|line| line.text.starts_with("module") || line.text.starts_with("ml "));
+        let loaded = loads.flat_map(|line| line.text.split_whitespace());
+        let all = self.modules.iter().map(String::as_str).chain(loaded).map(str::to_ascii_lowercase);
+        let named = |module: String| NAMES.iter().find(|(name, _)| module.starts_with(name)).map(|(_, mpi)| *mpi);
+        let kind = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str).unwrap_or("mpirun");
+        let takes = matches!(kind, "mpirun" | "deepspeed" | "horovodrun" | "shell");
+        if let (true, None, Some(mpi)) = (takes, self.desk.draft.get("spec.launcher.mpi"), { all }.find_map(named)) {
+            self.desk.draft.put("spec.launcher.mpi", mpi, "the module's");
+        }
+    }
+
     fn surroundings(&mut self) {
-        let torchrun = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str) == Some("torchrun");
+        let kind = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str);
+        let torchrun = kind == Some("torchrun");
+        let counts = torchrun || kind == Some("deepspeed");
         for row in std::mem::take(&mut self.tasks) {
             let (verdict, how) = match self.asked.shares() {
-                _ if torchrun => (Verdict::Kept, "torchrun on each node starts the ranks"),
-                true => (Verdict::Changed, "one rank a GPU: here no two share one"),
-                false => (Verdict::Kept, ""),
+                _ if counts && self.asked.one_a_node() => {
+                    (Verdict::Kept, "the launcher starts a rank for each GPU".to_owned())
+                }
+                true => (Verdict::Changed, "one rank a GPU: here no two share one".to_owned()),
+                false => self.asked.how_many(),
             };
-            self.settle(row, verdict, "spec.workers.slots", how);
+            self.settle(row, verdict, "spec.workers.slots", &how);
         }
         for (name, value, row) in std::mem::take(&mut self.env) {
             if torchrun && MEETING.contains(&name.as_str()) {
                 self.settle(row, Verdict::Kept, "", "khorovod sets up the rendezvous");
                 continue;
             }
-            self.desk.env(&name, &value, "");
-            self.settle(row, Verdict::Kept, "spec.env", "");
+            let how = match self.setup.iter().any(|line| line.row == row) {
+                true => "under Slurm again behind the lines that may set it",
+                false => "",
+            };
+            match self.desk.env(&name, &value, "") {
+                true => self.settle(row, Verdict::Changed, "spec.env", "moved to a Secret"),
+                false => self.settle(row, Verdict::Kept, "spec.env", how),
+            }
         }
+        for (_, row) in std::mem::take(&mut self.steps) {
+            self.settle(row, Verdict::Lost, "", "srun does not start the ranks here; give it to sbatch by hand");
+        }
+        self.implementation();
         if !self.modules.is_empty() {
             self.desk.draft.put("spec.slurm.modules", json!(self.modules), "");
         }

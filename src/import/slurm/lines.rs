@@ -3,10 +3,11 @@
 use serde_json::Value as Json;
 
 use super::options;
+use super::prepare::{INSTALLS, SHOWS, module};
 use super::text::{UNKNOWN, marked, outside};
 use crate::import::command::{self, Line};
 use crate::import::options as launchers;
-use crate::import::words::{Word, words};
+use crate::import::words::{Word, is_name, words};
 
 pub use crate::runtime::words::word as quoted;
 
@@ -17,6 +18,8 @@ pub enum Kind {
     Module(Option<Vec<String>>),
     /// Variables and their values; none where a shell makes the value.
     Assign(Vec<(String, Option<String>)>),
+    /// Variables that programs get from here on.
+    Export(Vec<String>),
     /// `cd` to a folder.
     Folder(String),
     /// `cd` to where sbatch was called.
@@ -54,47 +57,11 @@ pub struct Srun {
     pub program: Option<Json>,
 }
 
-const SHOWS: &[&str] = &[
-    "echo",
-    "printf",
-    "date",
-    "hostname",
-    "nvidia-smi",
-    "rocm-smi",
-    "env",
-    "printenv",
-    "which",
-    "pwd",
-    "squeue",
-    "sinfo",
-    "scontrol",
-    "whoami",
-    "uname",
-    "lscpu",
-    "free",
-    "wait",
-    "exit",
-    "set",
-    "true",
-    "ls",
-    "id",
-    "type",
-];
-const INSTALLS: &[&str] =
-    &["pip", "pip3", "virtualenv", "git", "wget", "curl", "make", "cmake", "apt", "apt-get", "yum", "dnf"];
-
 /// What a line is for; comments and variables are dealt with before.
 pub fn kind(text: &str) -> Kind {
     let text = text.trim();
     let text = text.strip_prefix("$ ").unwrap_or(text);
-    let Some(all) = words(text) else {
-        let launches =
-            text.contains("$(") && words(&marked(text)).is_some_and(|words| launchers::launcher(&words).is_some());
-        return match launches {
-            true => Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() })),
-            false => without_output(text),
-        };
-    };
+    let Some(all) = words(text) else { return of_shell(text) };
     let before = all.iter().take_while(|word| pair(word).is_some()).count();
     let (assigned, rest) = all.split_at(before);
     let Some(first) = rest.first() else {
@@ -103,6 +70,9 @@ pub fn kind(text: &str) -> Kind {
     let name = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
     let program = name(0).rsplit('/').next().unwrap_or_default();
     match (program, name(1)) {
+        ("export", _) if rest[1..].iter().all(|word| is_name(&word.text)) => {
+            Kind::Export(rest[1..].iter().map(|word| word.text.clone()).collect())
+        }
         ("export", _) => Kind::Assign(rest[1..].iter().filter_map(pair).collect()),
         ("module" | "ml", _) => module(rest),
         ("cd", folder) if rest.len() == 2 => match folder {
@@ -129,6 +99,20 @@ pub fn kind(text: &str) -> Kind {
     }
 }
 
+/// A line that only a shell can run; what `$(…)` makes in it is no matter for what it is for.
+fn of_shell(text: &str) -> Kind {
+    let other = if text.contains("$(") { words(&marked(text)) } else { None };
+    let other = other.unwrap_or_default();
+    let assigned = other.iter().take_while(|word| pair(word).is_some()).count();
+    let first = other.get(assigned).map_or("", |word| word.text.as_str());
+    match launchers::launcher(&other[assigned..]).is_some() || first == "srun" {
+        true => Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() })),
+        false if SHOWS.contains(&first) => Kind::Shows,
+        false if assigned > 0 && !first.is_empty() => Kind::Other,
+        false => without_output(text),
+    }
+}
+
 /// A line that is more than a simple command: one whose output goes somewhere, or a value that a shell makes.
 fn without_output(text: &str) -> Kind {
     let bare = text.strip_prefix("export ").unwrap_or(text).trim_start();
@@ -148,9 +132,13 @@ fn without_output(text: &str) -> Kind {
         && pipes.next().is_some()
         && pipes.all(|pipe| pipe.split_whitespace().next() == Some("tee"));
     match kind(&text[..start]) {
+        Kind::Launch(launch) if tail.trim() == "&" => Kind::Launch(launch),
         Kind::Launch(launch) if harmless => Kind::Launch(Box::new(Srun { lost: Some(tail.to_owned()), ..*launch })),
         Kind::Launch(launch) => Kind::Launch(Box::new(Srun { line: text.to_owned(), srun: false, ..*launch })),
-        Kind::Program => Kind::Launch(Box::new(Srun { line: text.to_owned(), alone: true, ..Srun::default() })),
+        Kind::Program => {
+            let (line, lost) = if harmless { (&text[..start], Some(tail.to_owned())) } else { (text, None) };
+            Kind::Launch(Box::new(Srun { line: line.trim_end().to_owned(), alone: true, lost, ..Srun::default() }))
+        }
         Kind::Shows => Kind::Shows,
         _ => Kind::Other,
     }
@@ -159,12 +147,10 @@ fn without_output(text: &str) -> Kind {
 /// `NAME=value`; without a value where a shell makes it.
 fn pair(word: &Word) -> Option<(String, Option<String>)> {
     let (name, value) = word.text.split_once('=').filter(|(name, _)| is_name(name))?;
-    Some((name.to_owned(), (!word.expands).then(|| value.to_owned())))
-}
-
-pub fn is_name(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    // `A=${A:-b}` is b, where nobody says otherwise.
+    let default = value.strip_prefix(&format!("${{{name}:-")).and_then(|rest| rest.strip_suffix('}'));
+    let plain = default.filter(|default| !default.contains(['$', '`', '*', '?']));
+    Some((name.to_owned(), if word.expands { plain.map(str::to_owned) } else { Some(value.to_owned()) }))
 }
 
 /// Whether a path may be the folder of a job.
@@ -174,29 +160,6 @@ pub fn is_folder(path: &str) -> bool {
         && !path.split('/').any(|part| part == "..")
         && !path.contains([':', '$', '*', '~', '%'])
         && !path.chars().any(|c| c.is_ascii_control())
-}
-
-fn module(words: &[Word]) -> Kind {
-    let rest: Vec<&str> = words[1..].iter().map(|word| word.text.as_str()).collect();
-    let names = match rest.as_slice() {
-        ["load" | "add", names @ ..] => names,
-        ["list" | "avail" | "av" | "spider" | "show" | "display" | "whatis" | "help" | "keyword" | "overview", ..]
-        | [] => return Kind::Shows,
-        [first, ..]
-            if words[0].text == "ml"
-                && !["purge", "swap", "switch", "unload", "rm", "use", "unuse", "restore", "save"].contains(first) =>
-        {
-            &rest
-        }
-        _ => return Kind::Module(None),
-    };
-    let plain = |name: &&str| {
-        !name.is_empty()
-            && !name.starts_with('-')
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./+@:~=,%".contains(&b))
-    };
-    let fits = !names.is_empty() && names.iter().all(plain) && !words.iter().any(|word| word.expands);
-    Kind::Module(fits.then(|| names.iter().map(|name| (*name).to_owned()).collect()))
 }
 
 /// srun: its options, and what it starts.
@@ -210,7 +173,9 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
             return Kind::Other;
         }
         let Ok((_, count)) = options::read(&plain[at..]) else { break };
-        if words[at..at + count].iter().any(|word| word.expands) {
+        // Of the job that it runs in anyway.
+        let own = plain[at].starts_with("--jobid");
+        if !own && words[at..at + count].iter().any(|word| word.expands) {
             return whole();
         }
         at += count;
@@ -238,7 +203,7 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
 pub fn names_launcher(text: &str) -> bool {
     let word = |word: &str| {
         let name = word.rsplit('/').next().unwrap_or(word);
-        matches!(name, "srun" | "mpirun" | "mpiexec" | "horovodrun" | "torchrun" | "deepspeed")
+        matches!(name, "srun" | "mpirun" | "mpiexec" | "ibrun" | "horovodrun" | "torchrun" | "deepspeed")
     };
     text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c)).any(word)
 }
@@ -261,8 +226,7 @@ pub fn starts_ranks(text: &str) -> bool {
 
 /// Whether a line speaks of Slurm.
 pub fn of_slurm(line: &str) -> bool {
-    let first = line.trim_start().trim_start_matches("$ ").split_whitespace().next().unwrap_or_default();
-    ["srun", "sbatch", "salloc"].contains(&first) || line.contains("SLURM_")
+    line.split_whitespace().any(|word| ["srun", "sbatch", "salloc"].contains(&word)) || line.contains("SLURM_")
 }
 
 /// A launch line taken apart. What a shell would put into options that khorovod sets itself is no matter.
@@ -283,47 +247,14 @@ pub fn launch(line: &str) -> (String, Line) {
     }
 }
 
+/// Whether a shell's text is a launcher's line and no more.
+pub fn launches_plainly(text: &str) -> bool {
+    words(&marked(text)).is_some_and(|words| launchers::launcher(&words).is_some())
+}
+
 /// Whether a line begins with a launcher.
 pub fn launches(line: &str) -> bool {
     words(&marked(line)).is_none_or(|words| launchers::launcher(&words).is_some())
-}
-
-/// A container's words before a program, and the image they name.
-type Wrap = (Vec<String>, Option<String>);
-
-/// A line without the container's words before its program.
-pub fn unwrapped(line: &str) -> (Option<Wrap>, &str) {
-    const VALUED: &[&str] = &[
-        "-B",
-        "--bind",
-        "--env",
-        "--env-file",
-        "-H",
-        "--home",
-        "--pwd",
-        "--overlay",
-        "--mount",
-        "-W",
-        "--workdir",
-        "-S",
-        "--scratch",
-        "--security",
-    ];
-    let Some(words) = words(line) else { return (None, line) };
-    let text = |at: usize| words.get(at).map(|word| word.text.as_str());
-    if !matches!((text(0), text(1)), (Some("apptainer" | "singularity"), Some("exec"))) {
-        return (None, line);
-    }
-    let mut at = 2;
-    while let Some(word) = text(at).filter(|word| word.starts_with('-')) {
-        at += if VALUED.contains(&word) { 2 } else { 1 };
-    }
-    let Some(program) = words.get(at + 1).filter(|_| !words[..=at].iter().any(|word| word.expands)) else {
-        return (None, line);
-    };
-    let wrap = words[..=at].iter().map(|word| word.text.clone()).collect();
-    let image = words[at].text.strip_prefix("docker://").map(str::to_owned);
-    (Some((wrap, image)), &line[program.place.start..])
 }
 
 #[cfg(test)]
@@ -344,6 +275,11 @@ mod tests {
         );
         assert_eq!(kind("export A=$(hostname)"), Kind::Assign(vec![(text("A"), None)]));
         assert_eq!(kind("PATH=/x:$PATH"), Kind::Assign(vec![(text("PATH"), None)]));
+        assert_eq!(kind("A=${A:-\"x y\"}"), Kind::Assign(vec![(text("A"), Some(text("x y")))]));
+        let found = kind("PYTHONPATH=\"$(dirname $0)\":$PYTHONPATH srun -n 4 python a.py");
+        assert!(matches!(found, Kind::Launch(launch) if !launch.srun));
+        assert_eq!(kind("A=${B:-x}"), Kind::Assign(vec![(text("A"), None)]));
+        assert_eq!(kind("echo \"took $(date)\""), Kind::Shows);
         assert_eq!(kind("cd $SLURM_SUBMIT_DIR"), Kind::Start);
         assert_eq!(kind("cd /work/x"), Kind::Folder(text("/work/x")));
         assert_eq!(kind("cd ../x"), Kind::Other);
@@ -363,25 +299,20 @@ mod tests {
         assert_eq!(launch("srun ./a | tee log").line.trim_end(), "./a");
         assert_eq!(launch("time srun ./a").line, "./a");
         assert!(!launch("srun ./a && ./b").srun);
+        assert_eq!(launch("srun ./a &").lost, None);
     }
 
     #[test]
     fn variables_and_comments() {
         let variables = [("N", "4"), ("S", "a b")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(fill("-np $N ${N}x '$N' \\$N $NN $S \"$N\"", &variables), "-np 4 4x '$N' \\$N $NN $S \"4\"");
+        let text = "-np $N ${N}x '$N' \\$N $NN $S \"$N\"";
+        assert_eq!(fill(text, &variables, false), "-np 4 4x '$N' \\$N $NN $S \"4\"");
+        assert_eq!(fill("$S", &variables, true), "a b");
         assert_eq!(without_comment("a 'b # c' d#e # f"), "a 'b # c' d#e");
         assert_eq!(placeholder("source <your venv>/bin/activate"), Some(7..18));
         assert_eq!(placeholder("a <in >out"), None);
         assert_eq!(placeholder("echo '<b>'"), None);
         assert_eq!(placeholder("cat <<E >f"), None);
-    }
-
-    #[test]
-    fn a_containers_words_come_off() {
-        let (wrap, program) = unwrapped("apptainer exec --nv -B /a:/b docker://acme/x:1 python t.py --out \"$USER\"");
-        assert_eq!(wrap.unwrap().1.as_deref(), Some("acme/x:1"));
-        assert_eq!(program, "python t.py --out \"$USER\"");
-        assert_eq!(unwrapped("apptainer exec x.sif"), (None, "apptainer exec x.sif"));
     }
 
     #[test]

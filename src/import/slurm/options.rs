@@ -7,6 +7,7 @@ pub enum Meaning {
     Tasks,
     TasksPerNode,
     CpusPerTask,
+    CpusPerGpu,
     Mem,
     MemPerCpu,
     MemPerGpu,
@@ -27,6 +28,8 @@ pub enum Meaning {
     Mpi,
     /// An image of a container runtime.
     Image,
+    /// As many jobs as values.
+    Array,
     /// A field of `spec.slurm`.
     Field(&'static str),
     /// It stays an option of sbatch, or of srun; what there is to say of it on Kubernetes.
@@ -40,8 +43,9 @@ pub enum Meaning {
 }
 
 use Meaning::{
-    CpusPerTask, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image, Interactive, Lost, Mem,
-    MemPerCpu, MemPerGpu, Mpi, Name, Needless, Nodes, Requeue, Stays, Tasks, TasksPerNode, Time, Tmp, Wrap,
+    Array, CpusPerGpu, CpusPerTask, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image,
+    Interactive, Lost, Mem, MemPerCpu, MemPerGpu, Mpi, Name, Needless, Nodes, Requeue, Stays, Tasks, TasksPerNode,
+    Time, Tmp, Wrap,
 };
 
 /// Long names, the short one, whether a value follows, the meaning.
@@ -65,6 +69,7 @@ const OPTIONS: &[Known] = &[
     (&["ntasks"], Some('n'), Value::Needed, Tasks),
     (&["ntasks-per-node", "tasks-per-node"], None, Value::Needed, TasksPerNode),
     (&["cpus-per-task"], Some('c'), Value::Needed, CpusPerTask),
+    (&["cpus-per-gpu"], None, Value::Needed, CpusPerGpu),
     (&["mem"], None, Value::Needed, Mem),
     (&["mem-per-cpu"], None, Value::Needed, MemPerCpu),
     (&["mem-per-gpu"], None, Value::Needed, MemPerGpu),
@@ -83,6 +88,7 @@ const OPTIONS: &[Known] = &[
     (&["wrap"], None, Value::Needed, Wrap),
     (&["mpi"], None, Value::Needed, Mpi),
     (&["container-image"], None, Value::Needed, Image),
+    (&["image"], None, Value::Needed, Image),
     (&["partition"], Some('p'), Value::Needed, Field("partition")),
     (&["account"], Some('A'), Value::Needed, Field("account")),
     (&["qos"], Some('q'), Value::Needed, Field("qos")),
@@ -148,7 +154,7 @@ const OPTIONS: &[Known] = &[
     (&["nice", "propagate", "get-user-env", "acctg-freq", "profile"], None, Value::Inline, Stays("")),
     (&["reboot", "use-min-nodes", "spread-job", "no-kill", "kill-on-invalid-dep"], None, Value::Inline, Stays("")),
     (
-        &["container-mounts", "container-workdir", "container-name", "container-env", "container"],
+        &["container-mounts", "container-name", "container-env", "container"],
         None,
         Value::Needed,
         Stays("on Kubernetes data comes by spec.storage"),
@@ -159,6 +165,7 @@ const OPTIONS: &[Known] = &[
         Value::None,
         Stays(""),
     ),
+    (&["container-workdir"], None, Value::Needed, Stays("on Kubernetes say `workdir`")),
     (&["label"], Some('l'), Value::None, Needless("every line of a rank begins with its number")),
     (&["kill-on-bad-exit"], Some('K'), Value::Inline, Needless("a rank that fails ends the attempt")),
     (&["unbuffered"], Some('u'), Value::None, Needless("lines come as they are written")),
@@ -166,7 +173,7 @@ const OPTIONS: &[Known] = &[
     (&["parsable", "quiet", "verbose", "ignore-pbs"], None, Value::Inline, Needless("it is about sbatch's own words")),
     (&["input"], Some('i'), Value::Needed, Needless("ranks read nothing")),
     (&["pty"], None, Value::Inline, Interactive),
-    (&["array"], Some('a'), Value::Needed, Lost("a job here is one training: render one for each value, with `--set`")),
+    (&["array"], Some('a'), Value::Needed, Array),
     (
         &["dependency"],
         Some('d'),
@@ -215,15 +222,10 @@ pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
     if let Some(long) = rest.strip_prefix('-') {
         let (name, inline) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
         let Some((names, _, takes, meaning)) = find(name) else {
-            return Ok((
-                vec![Given {
-                    name: name.to_owned(),
-                    value: inline.map(str::to_owned),
-                    meaning: Stays("khorovod does not know it"),
-                    said: word.to_owned(),
-                }],
-                1,
-            ));
+            // A word behind it that is no option can only be its value.
+            let takes =
+                if words.get(1).is_some_and(|next| !next.starts_with('-')) { Value::Needed } else { Value::None };
+            return value(name, inline, takes, Stays("khorovod does not know it"), words);
         };
         let name = names.iter().find(|known| **known == name || known.starts_with(name)).unwrap_or(&names[0]);
         return value(name, inline, *takes, *meaning, words);
@@ -330,6 +332,8 @@ mod tests {
         assert_eq!(one("--exclusive x"), ("exclusive".to_owned(), None, 1));
         assert_eq!(one("--pty bash"), ("pty".to_owned(), None, 1));
         assert_eq!(one("--brand-new=1"), ("brand-new".to_owned(), some("1"), 1));
+        assert_eq!(one("--brand-new 1"), ("brand-new".to_owned(), some("1"), 2));
+        assert_eq!(one("--brand-new --pty"), ("brand-new".to_owned(), None, 1));
         assert!(read(&["-y".to_owned()]).is_err());
         assert!(read(&["-N".to_owned()]).is_err());
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lines::is_name;
+use crate::import::words::{Word, is_name, words};
 use crate::spec::looks_secret;
 
 /// What stands in for a value that only the job can know.
@@ -84,6 +84,31 @@ pub fn sets(text: &str, name: &str) -> bool {
     })
 }
 
+/// Whether a line does nothing but give variables values.
+pub fn is_assignment(line: &str) -> bool {
+    let bare = line.trim_start().strip_prefix("export ").unwrap_or(line).trim_start();
+    bare.split_once('=').is_some_and(|(name, _)| is_name(name)) && !outside(bare).any(|(_, c)| matches!(c, ';' | '&'))
+}
+
+/// Whether a line begins with a variable's value, where a shell makes no words of it.
+pub fn assigns_first(line: &str) -> bool {
+    let bare = line.trim_start().strip_prefix("export ").unwrap_or(line).trim_start();
+    bare.split_once('=').is_some_and(|(name, _)| is_name(name))
+}
+
+/// The variables that a line gives values, where it does nothing else.
+pub fn assigned(line: &str) -> Vec<String> {
+    let bare = line.trim_start().strip_prefix("export ").unwrap_or(line).trim_start();
+    let words = if is_assignment(line) { words(&marked(bare)) } else { None };
+    let name = |word: &Word| word.text.split_once('=').map_or_else(String::new, |(name, _)| name.to_owned());
+    words.unwrap_or_default().iter().map(name).collect()
+}
+
+/// Whether what starts a rank sets a variable for it.
+pub fn by_launcher(name: &str) -> bool {
+    ["OMPI_", "PMI_", "PMIX_", "HOROVOD_", "MPI_", "PET_", "TORCHELASTIC_"].iter().any(|start| name.starts_with(start))
+}
+
 /// Whether a variable in a text is given what looks like a secret.
 pub fn hides(text: &str) -> bool {
     let words = text.split(|c: char| c.is_whitespace() || c == ';');
@@ -94,8 +119,8 @@ pub fn hides(text: &str) -> bool {
     login || pairs.any(|(name, value)| !value.starts_with('$') && looks_secret(name, value))
 }
 
-/// A text with the values of variables in their places, where those need no quotes.
-pub fn fill(text: &str, variables: &[(String, String)]) -> String {
+/// A text with the values of variables in their places, where those need no quotes; `words` where one may be several.
+pub fn fill(text: &str, variables: &[(String, String)], words: bool) -> String {
     let mut filled = String::with_capacity(text.len());
     let (mut rest, mut single) = (text, false);
     while let Some(c) = rest.chars().next() {
@@ -108,7 +133,7 @@ pub fn fill(text: &str, variables: &[(String, String)]) -> String {
                 continue;
             }
             '$' if !single => {
-                if let Some((value, length)) = variable(rest, variables) {
+                if let Some((value, length)) = variable(rest, variables, words) {
                     filled.push_str(value);
                     rest = &rest[length..];
                     continue;
@@ -123,7 +148,7 @@ pub fn fill(text: &str, variables: &[(String, String)]) -> String {
 }
 
 /// The value of the variable that a text begins with, and how long its name is there.
-fn variable<'v>(text: &str, variables: &'v [(String, String)]) -> Option<(&'v str, usize)> {
+fn variable<'v>(text: &str, variables: &'v [(String, String)], words: bool) -> Option<(&'v str, usize)> {
     let (name, length) = match text[1..].strip_prefix('{') {
         Some(inner) => (inner.split_once('}')?.0, 3),
         None => {
@@ -133,7 +158,7 @@ fn variable<'v>(text: &str, variables: &'v [(String, String)]) -> Option<(&'v st
         }
     };
     let value = &variables.iter().find(|(known, _)| known == name)?.1;
-    let bare = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
+    let bare = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,^".contains(c) || words && c == ' ';
     (!value.is_empty() && value.chars().all(bare)).then_some((value.as_str(), name.len() + length))
 }
 

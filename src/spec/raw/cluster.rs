@@ -260,7 +260,7 @@ shape! {
 shape! {
     /// How srun starts the ranks.
     Srun {
-        /// How MPI meets: one that `srun --mpi=list` shows. Default: the cluster's own.
+        /// How MPI meets: one that `srun --mpi=list` shows; `none` where ranks meet without MPI. Default: the cluster's own.
         "mpi" mpi: Directive, example "pmix";
         /// More options of srun.
         "args" args: Vec<At<Word>>, example json!(["--cpu-bind=cores"]);

@@ -137,7 +137,12 @@ impl<'a> Fields<'a> {
             // Another number would be wrong for the other groups.
             true => problem.hint("leave `slots` out: each group then runs one rank a GPU"),
             false => {
-                problem.hint(format!("write `slots: {}`, or leave it out", gpus.0)).fix(slots.span, gpus.0.to_string())
+                let more = match slots.0 < gpus.0 {
+                    true => "; right as it is where a rank uses several, as `accelerate launch` does",
+                    false => "",
+                };
+                let hint = format!("write `slots: {}`, or leave it out{more}", gpus.0);
+                problem.hint(hint).fix(slots.span, gpus.0.to_string())
             }
         });
     }

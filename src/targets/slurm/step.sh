@@ -2,7 +2,7 @@
 # What every rank is first: checks its place, then runs the training.
 rank=$(
   cat <<'RANK'
-np=$1 tasks=$2 folder=$3
+np=$1 tasks=$2 folder=$3 mpi=$4
 host=$(</proc/sys/kernel/hostname)
 wrong() {
   echo "khorovod: $*" >&2
@@ -10,10 +10,10 @@ wrong() {
 }
 [[ ${SLURM_STEP_NUM_TASKS:-?} == "$np" && ${SLURM_STEP_TASKS_PER_NODE:-?} == "$tasks" ]] ||
   wrong "wrong world: srun starts ${SLURM_STEP_NUM_TASKS:-?} ranks, ${SLURM_STEP_TASKS_PER_NODE:-?} on each node; the spec has $np and $tasks"
-[[ -n ${PMIX_RANK:-}${PMI_RANK:-}${PMI_FD:-} ]] ||
-  wrong "srun gave this rank nobody to ask for the others, so each would train alone: name one of 'srun --mpi=list' in slurm.srun.mpi"
+[[ $mpi == none || -n ${PMIX_RANK:-}${PMI_RANK:-}${PMI_FD:-} ]] ||
+  wrong "srun gave this rank nobody to ask for the others, so each would train alone: name one of 'srun --mpi=list' in slurm.srun.mpi; none, where they meet without MPI"
 [[ $PWD -ef $folder ]] || wrong "$host has no folder $folder: start from one that all nodes share"
-shift 3
+shift 4
 # srun ends with the highest code of all: what it ends itself, because another failed, must not outdo that.
 trap 'wait; exit 1' TERM
 "$@" &

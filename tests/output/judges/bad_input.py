@@ -10,6 +10,7 @@ from .corpus import ROOT, SEED, Verdict
 
 QUICK = 5.0  # seconds, on a busy machine
 MEMORY = 4 << 30  # bytes of address space; an input of 100 MB may not take more
+STACK = 256 << 10
 SMALLEST = ROOT / "examples" / "smallest" / "job.yaml"
 HEAD = b"apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: x}\n"
 
@@ -37,6 +38,7 @@ def texts():
     )
     yield "an alias to itself", HEAD + b"spec: &a [*a]\n", {1}
     yield "a merge key to itself", HEAD + b"spec: &a {<<: *a}\n", {1}
+    yield "3 MB in an apiVersion", b"apiVersion: " + b"x" * 3_000_000 + b"\nkind: TrainingJob\n", {1}
     yield "a tab as indent", HEAD + b"spec:\n\timage: x\n", {1}
     yield "an unclosed quote", HEAD + b"spec: {image: 'x}\n", {1}
     yield "a duplicate key", job + b"kind: TrainingJob\n", {1}
@@ -50,6 +52,7 @@ def texts():
 def limited():
     """In the child: an input may not make it take the machine."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_STACK, (STACK, STACK))
 
 
 def judge_texts(corpus, verdict):

@@ -122,3 +122,19 @@ EOP
   [[ $result == "sum 1" ]] || fail "the results are not what was written: $result"
   released
 }
+
+# Slurm: a plain srun whose ranks meet at MASTER_ADDR. In pods nobody runs srun.
+case_import_slurm_torch() {
+  local rank
+  /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
+  image prepare "install -m 0644 $PWD/tests/programs/torch_slurm.py usr/local/lib/torch_slurm.py"
+  printf '%s\n' '#!/bin/bash' '#SBATCH -N 2 --ntasks-per-node=2 -J ddp --time=1:00:00' \
+    'export MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)' 'export PET_TEE=1 PET_REDIRECTS=7:1' \
+    'srun --gpu-bind=closest python3 /usr/local/lib/torch_slurm.py tcp://$MASTER_ADDR:29611' >"$work/old.sh"
+  import_job slurm "$work/old.sh" -n team-a
+  start "$work/job.yaml"
+  expect 0 "trained"
+  for rank in 0 1 2 3; do
+    said $((rank / 2)) "rank $rank of 4 on $job-$run-$((rank / 2)), $((rank % 2)) of node $((rank / 2)): sum 6"
+  done
+}

@@ -1,0 +1,25 @@
+//! The KRM function: any list in, a list out in which what is not ours means what it meant.
+
+use serde_json::Value as Json;
+
+use super::{documents, inputs, say, text};
+
+pub fn run(input: &[u8]) {
+    let Ok(list) = std::str::from_utf8(input) else { return };
+    let (out, found) = khorovod::krm(&text(list), &inputs());
+    say(&found);
+    if out.is_empty() {
+        return assert!(found.any_error(), "nothing comes out, and nothing is said");
+    }
+    // What libyaml refuses, it cannot judge.
+    let Some([before]) = documents(list).as_deref().and_then(|all| <&[Json; 1]>::try_from(all).ok()).cloned() else {
+        return;
+    };
+    let after = documents(&out).unwrap_or_else(|| panic!("a list becomes what is none:\n{out}"));
+    let [after] = &after[..] else { panic!("one list becomes {}:\n{out}", after.len()) };
+    let theirs = |list: &Json| -> Vec<Json> {
+        let items = list["items"].as_array().into_iter().flatten();
+        items.filter(|item| !item.to_string().contains("khorovod")).cloned().collect()
+    };
+    assert_eq!(theirs(&before), theirs(after), "{out}");
+}

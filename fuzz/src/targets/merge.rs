@@ -1,0 +1,83 @@
+//! Overlays and settings, which stand behind bytes 0: `spec NUL overlay NUL setting NUL setting ...`. An overlay is the
+//! merge patch that it says it is, by an independent merge; a setting of one value at a path of plain keys is the overlay
+//! of that value.
+
+use khorovod::Inputs;
+use serde_json::Value as Json;
+
+use super::{documents, inputs, render, text};
+
+pub fn run(input: &[u8]) {
+    let Ok(input) = std::str::from_utf8(input) else { return };
+    let mut parts = input.split('\0');
+    let (spec, overlay) = (parts.next().unwrap_or_default(), parts.next());
+    let sets: Vec<String> = parts.take(4).map(str::to_owned).collect();
+    let overlays: Vec<_> = overlay.filter(|overlay| !overlay.is_empty()).map(text).into_iter().collect();
+    let rendered = render::agree(spec, &Inputs { overlays: overlays.clone(), sets: sets.clone(), ..inputs() });
+    let Some(rendered) = rendered else { return };
+    if let (Some([meant]), Some(overs)) = (documents(spec).as_deref(), overlays_of(overlay, &sets)) {
+        let mut meant = meant.clone();
+        overs.into_iter().for_each(|over| merge(&mut meant, over));
+        let again =
+            khorovod::render(&text(meant.to_string()), &inputs()).unwrap_or_else(|found| panic!("{:?}", found.list));
+        let objects = |rendered: &khorovod::Rendered| -> Vec<String> {
+            let ours = rendered.documents.iter().filter(|one| !one.kind.is_empty());
+            let text = |one: &khorovod::Document| rendered.text[one.range.clone()].to_owned();
+            // The template a document is from stands in a comment, which JSON has not.
+            let alone = |text: String| match text.split_once('\n') {
+                Some((head, rest)) if head.starts_with("# Source: ") => rest.to_owned(),
+                _ => text,
+            };
+            ours.map(text).map(alone).collect()
+        };
+        assert_eq!(objects(&rendered), objects(&again));
+    }
+}
+
+/// All that is laid over a spec as overlays, where it can be that.
+fn overlays_of(overlay: Option<&str>, sets: &[String]) -> Option<Vec<Json>> {
+    let mut overs = match overlay.filter(|overlay| !overlay.is_empty()) {
+        Some(overlay) => documents(overlay)?,
+        None => Vec::new(),
+    };
+    if overs.len() > 1 || !overs.iter().all(Json::is_object) {
+        return None;
+    }
+    for set in sets {
+        let (path, value) = set.split_once('=')?;
+        let plain = |key: &&str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let value = match &documents(value)?[..] {
+            // A map replaces what is there, where an overlay's would be merged with it.
+            [Json::Object(_)] => return None,
+            [value] => value.clone(),
+            _ => return None,
+        };
+        let mut keys: Vec<&str> = path.split('.').collect();
+        if !keys.iter().all(plain) {
+            return None;
+        }
+        if !matches!(keys[0], "spec" | "metadata" | "apiVersion" | "kind") {
+            keys.insert(0, "spec");
+        }
+        let nested = |value: Json, key: &&str| Json::Object([((*key).to_owned(), value)].into_iter().collect());
+        overs.push(keys.iter().rev().fold(value, nested));
+    }
+    Some(overs)
+}
+
+/// Maps merge, null removes, all else replaces.
+fn merge(base: &mut Json, over: Json) {
+    match (base, over) {
+        (Json::Object(base), Json::Object(over)) => {
+            for (key, value) in over {
+                match base.get_mut(&key) {
+                    Some(_) if value.is_null() => drop(base.shift_remove(&key)),
+                    Some(known) => merge(known, value),
+                    None if value.is_null() => {}
+                    None => drop(base.insert(key, value)),
+                }
+            }
+        }
+        (base, over) => *base = over,
+    }
+}

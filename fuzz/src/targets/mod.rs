@@ -1,0 +1,98 @@
+//! What is fuzzed, one file a target: how bytes become an input, and what must hold of what comes out. libFuzzer runs
+//! these by `main.rs`; `tests/fuzz.rs` runs them over the seeds and everything that was once found.
+//!
+//! A target uses the library as anybody does, and an independent reader of YAML judges what it prints.
+
+pub mod choices;
+mod import;
+mod krm;
+mod merge;
+mod reader;
+mod render;
+pub mod seeds;
+mod spec;
+mod stream;
+mod written;
+
+use khorovod::problem::Problems;
+use khorovod::{Inputs, Keys, Text, show};
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+/// Something to fuzz.
+#[derive(Clone, Copy)]
+pub struct Target {
+    pub name: &'static str,
+    /// Panics where something does not hold.
+    pub run: fn(&[u8]),
+}
+
+pub const ALL: &[Target] = &[
+    Target { name: "reader", run: reader::run },
+    Target { name: "written", run: written::run },
+    Target { name: "render", run: render::run },
+    Target { name: "spec", run: spec::run },
+    Target { name: "stream", run: stream::run },
+    Target { name: "merge", run: merge::run },
+    Target { name: "krm", run: krm::run },
+    Target { name: "import", run: import::run },
+];
+
+/// A valid job, of the kind with the fewest scripts; a line more of its spec may follow.
+pub const JOB: &str = "apiVersion: khorovod.dev/v1alpha1
+kind: TrainingJob
+metadata: {name: fuzz}
+spec:
+  image: a/b:1
+  command: [python, train.py]
+  launcher: {kind: torchrun}
+  workers: {replicas: 2, gpus: 1}
+";
+
+fn text(text: impl Into<String>) -> Text {
+    Text { name: "job.yaml".to_owned(), text: text.into() }
+}
+
+fn inputs() -> Inputs {
+    Inputs { keys: Keys::Masked, ..Inputs::default() }
+}
+
+/// The documents of a stream, as libyaml reads them. None where it does not.
+fn documents(yaml: &str) -> Option<Vec<Json>> {
+    serde_yaml::Deserializer::from_str(yaml).map(|one| Json::deserialize(one).ok()).collect()
+}
+
+/// As [`documents`], for what must be readable.
+#[track_caller]
+fn read(yaml: &str) -> Vec<Json> {
+    documents(yaml).unwrap_or_else(|| panic!("what came out is no YAML to others:\n{yaml}"))
+}
+
+/// Says what was found in one of the forms there are, by chance as it were. None may carry an order to a terminal or to
+/// GitHub.
+fn say(found: &Problems) {
+    let Some(last) = found.list.last() else { return };
+    let harmless = |c: char| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    match last.message.len() % 4 {
+        0 => {
+            let commands = show::github(std::slice::from_ref(found));
+            assert!(commands.chars().all(|c| matches!(c, '\n' | '\t') || harmless(c)), "{commands:?}");
+            assert_eq!(commands.lines().count(), found.list.len(), "{commands}");
+            assert!(
+                commands.lines().all(|line| line.starts_with("::error ") || line.starts_with("::warning ")),
+                "{commands}"
+            );
+        }
+        1 => {
+            let sarif: Json = serde_json::from_str(&show::sarif(std::slice::from_ref(found))).expect("SARIF is JSON");
+            assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(found.list.len()));
+        }
+        _ => {
+            let page = show::Style::default().problems([found]).concat();
+            assert!(
+                page.chars().all(|c| c == '\n' || c == '\t' || harmless(c)),
+                "a terminal would obey this: {page:?}"
+            );
+        }
+    }
+}

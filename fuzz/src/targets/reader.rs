@@ -1,0 +1,30 @@
+//! The reader and the emitter, end to end: any YAML as the value of a patch, which puts it into an object. libyaml must
+//! read from what comes out what it reads from what went in.
+
+use khorovod::Inputs;
+use serde_json::{Map, Value as Json};
+
+use super::{JOB, documents, inputs, read, say, text};
+
+pub fn run(input: &[u8]) {
+    let Ok(value) = std::str::from_utf8(input) else { return };
+    let job = format!("{JOB}  patches: [{{target: {{kind: Service}}, patch: {{}}}}]\n");
+    let inputs = Inputs { sets: vec![format!("patches[0].patch.fuzz={value}")], ..inputs() };
+    let rendered = match khorovod::render(&text(job), &inputs) {
+        Ok(rendered) => rendered,
+        Err(found) => return say(&found),
+    };
+    let document = rendered.documents.iter().find(|one| one.kind == "Service").expect("the job has a Service");
+    let service = read(&rendered.text[document.range.clone()]).remove(0);
+    // What libyaml refuses, or takes for two documents, it cannot judge; nor what YAML 1.2 has made a text, and only 1.1 a key.
+    if let (false, Some([meant])) = (value.contains('?'), documents(value).as_deref()) {
+        assert_eq!(service["fuzz"], merged(meant), "{value:?}");
+    }
+}
+
+/// What a merge patch makes of nothing.
+fn merged(patch: &Json) -> Json {
+    let Json::Object(patch) = patch else { return patch.clone() };
+    let kept = patch.iter().filter(|(_, value)| !value.is_null());
+    Json::Object(kept.map(|(key, value)| (key.clone(), merged(value))).collect::<Map<_, _>>())
+}

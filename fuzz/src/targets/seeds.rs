@@ -1,0 +1,66 @@
+//! What fuzzing starts from: the examples, the fixtures of problems and the files of other systems, each in the form its
+//! target takes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use khorovod::import::System;
+
+/// The folder of khorovod, whichever crate this is built into.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().find(|path| path.join("examples").is_dir()).expect("the examples are there").to_owned()
+}
+
+/// The first inputs of a target; none where it makes them of choices.
+pub fn of(target: &str) -> Vec<Vec<u8>> {
+    let jobs =
+        || files(&["examples", "tests/problems"], |path| path.ends_with(".yaml") && !path.ends_with("objects.yaml"));
+    match target {
+        "reader" => jobs().chain(olds().map(|(_, text)| text)).collect(),
+        "stream" => jobs().chain(files(&["examples"], |path| path.ends_with("objects.yaml")).take(4)).collect(),
+        "render" => jobs().flat_map(|job| [with(0, &job), with(1, &job)]).collect(),
+        "krm" => jobs().map(|job| listed(&job)).collect(),
+        "import" => olds().map(|(system, text)| with(system, &text)).collect(),
+        "merge" => {
+            let overlay = b"\0metadata: {labels: {a: b}}\nspec: {env: null, workers: {replicas: 3}}\0args=[x]\0env.A=b";
+            jobs().map(|job| [&job[..], overlay].concat()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The text of every file below some folders whose path is wanted, in order.
+fn files(folders: &[&str], wanted: fn(&str) -> bool) -> impl Iterator<Item = Vec<u8>> {
+    let mut folders: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
+    let mut paths = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder of seeds") {
+            let path = entry.expect("a folder of seeds").path();
+            let list = if path.is_dir() { &mut folders } else { &mut paths };
+            list.push(path);
+        }
+    }
+    paths.retain(|path| wanted(&path.to_string_lossy()));
+    paths.sort();
+    paths.into_iter().map(|path| fs::read(path).expect("a seed")).filter(|text| text.len() < 4000)
+}
+
+/// Other systems' files, each with its system's number.
+fn olds() -> impl Iterator<Item = (u8, Vec<u8>)> {
+    (0..).zip(System::ALL).flat_map(|(number, system)| {
+        let folder = format!("tests/import/{}", system.name());
+        let old = |path: &str| !path.ends_with(".txt") && !path.ends_with(".job.yaml");
+        files(&[&folder], old).map(move |text| (number, text)).collect::<Vec<_>>()
+    })
+}
+
+fn with(first: u8, text: &[u8]) -> Vec<u8> {
+    [&[first], text].concat()
+}
+
+/// A job as the items of a list.
+fn listed(job: &[u8]) -> Vec<u8> {
+    let job = String::from_utf8_lossy(job).trim_end().replace('\n', "\n  ");
+    format!("kind: ResourceList\nitems:\n- {{kind: Service, metadata: {{name: theirs}}}}\n-\n  {job}\n").into_bytes()
+}

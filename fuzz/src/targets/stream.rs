@@ -1,0 +1,74 @@
+//! The post-renderer: other people's documents come out as the bytes they are, and in their places. The input is any
+//! stream by itself; and what stands between its bytes 0 is put around jobs of ours.
+
+use std::sync::LazyLock;
+
+use khorovod::problem::Problems;
+use khorovod::{Inputs, Keys, expand};
+
+use super::{JOB, inputs, text};
+
+pub fn run(input: &[u8]) {
+    if input.contains(&0) { around(input) } else { alone(input) }
+}
+
+fn expanded(stream: &[u8], inputs: &Inputs) -> Result<Vec<u8>, Problems> {
+    let mut out = Vec::new();
+    expand("<stdin>", stream, inputs, &mut |part| out.extend_from_slice(part)).map(|_| out)
+}
+
+fn alone(stream: &[u8]) {
+    let ours = holds(stream, b"khorovod.dev");
+    match expanded(stream, &inputs()) {
+        Ok(out) if !ours => assert!(out == stream, "a stream without ours is changed"),
+        Ok(out) => {
+            // Where the whole of it can be rendered too, that is the same.
+            if let Ok(stream) = std::str::from_utf8(stream)
+                && let Ok(rendered) = khorovod::render(&text(stream), &inputs())
+            {
+                assert_eq!(String::from_utf8_lossy(&out), rendered.text);
+            }
+        }
+        Err(found) => assert!(ours, "a stream without ours is refused: {:?}", found.list),
+    }
+}
+
+fn around(input: &[u8]) {
+    // Whether a document claims to be ours is another matter, and whether a line says that one begins too.
+    if holds(input, b"khorovod") {
+        return;
+    }
+    static NAMES: [&str; 2] = ["a", "b"];
+    static OURS: LazyLock<[(String, String); 2]> = LazyLock::new(|| {
+        NAMES.map(|name| {
+            let job = JOB.replace("{name: fuzz}", &format!("{{name: {name}}}"));
+            let objects = khorovod::render(&text(job.clone()), &seeded()).expect("the job is valid").text;
+            (job, objects)
+        })
+    });
+    let (mut stream, mut expected) = (Vec::new(), Vec::new());
+    let mut parts = input.splitn(OURS.len() + 1, |byte| *byte == 0);
+    let first = parts.next().unwrap_or_default();
+    for part in [&mut stream, &mut expected] {
+        part.extend_from_slice(first);
+    }
+    for (part, (job, objects)) in parts.zip(OURS.iter()) {
+        for (stream, ours) in [(&mut stream, job), (&mut expected, objects)] {
+            stream.extend_from_slice(b"\n---\n");
+            stream.extend_from_slice(ours.as_bytes());
+            stream.extend_from_slice(b"---\n");
+            stream.extend_from_slice(part);
+        }
+    }
+    let out = expanded(&stream, &seeded()).unwrap_or_else(|found| panic!("{:?}", found.list));
+    assert!(out == expected, "{}\nis now\n{}", stream.escape_ascii(), out.escape_ascii());
+}
+
+fn seeded() -> Inputs {
+    Inputs { keys: Keys::Seed([7; 32]), ..Inputs::default() }
+}
+
+/// Whether bytes occur in others.
+fn holds(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}

@@ -1,0 +1,98 @@
+//! A line that is a program alone: what it runs, whether it only waits, whether a secret stands in it.
+
+use serde_json::{Value as Json, json};
+
+use super::command::assignment;
+use super::words::{Word, words};
+use crate::spec;
+
+/// What a line that is a program alone runs: words, or a text for `bash -c`.
+pub fn program(line: &str) -> Json {
+    match words(line) {
+        Some(words) if !words.is_empty() => program_of(line, &words),
+        _ => Json::from(line.trim()),
+    }
+}
+
+/// The same of words that were read before.
+pub fn program_of(line: &str, words: &[Word]) -> Json {
+    let shells = ["sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];
+    if let [shell, dash, script] = words
+        && shells.contains(&&*shell.text)
+        && dash.text == "-c"
+        && !script.expands
+    {
+        return Json::from(script.text.trim());
+    }
+    if words.iter().any(|word| word.expands) || assignment(&words[0]).is_some() {
+        let (first, last) = (&words[0], &words[words.len() - 1]);
+        return Json::from(line[first.place.start..last.place.end].trim());
+    }
+    json!(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>())
+}
+
+/// Whether a line does nothing but keep its pod: `sleep infinity`, `tail -f /dev/null`.
+pub fn waits(line: &str) -> bool {
+    let Some(words) = words(program(line).as_str().unwrap_or(line)) else { return false };
+    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    match words.as_slice() {
+        // `bash -c` may have lost its quotes on the way.
+        ["sleep", time] | ["bash" | "sh", "-c", "sleep", time] => {
+            time.starts_with("inf") || time.starts_with(|c: char| c.is_ascii_digit())
+        }
+        other => *other == ["tail", "-f", "/dev/null"],
+    }
+}
+
+/// A line without the values of what looks like secrets in it, for the report.
+pub fn masked(text: &str) -> String {
+    let word = |word: &str| match word.split_once('=') {
+        Some((name, value)) if spec::looks_secret(name, value) => format!("{name}=…"),
+        None if spec::looks_secret("", word) => "…".to_owned(),
+        _ => word.to_owned(),
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// The first word of a command that holds a secret, masked.
+pub fn secret(text: &str) -> Option<String> {
+    let mut behind = "";
+    for word in text.split(|c: char| c.is_whitespace() || "'\";".contains(c)).filter(|word| !word.is_empty()) {
+        let (name, value) = word.split_once('=').unwrap_or(("", word));
+        let name = name.trim_start_matches('-').replace('-', "_");
+        let flag =
+            behind.starts_with("--") && !behind.contains('=') && !word.starts_with('-') && !word.starts_with('$');
+        let flagged = flag && spec::looks_secret(&behind.trim_start_matches('-').replace('-', "_"), value);
+        let login = behind == "login" && word.len() == 40 && word.bytes().all(|b| b.is_ascii_hexdigit());
+        if login || flagged || !value.starts_with('$') && spec::looks_secret(&name, value) {
+            return Some(if name.is_empty() { behind.to_owned() } else { format!("{name}=…") });
+        }
+        behind = word;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_waits_is_no_launch() {
+        for line in
+            ["sleep infinity", "bash -c sleep infinity", "sh -c 'sleep inf'", "tail -f /dev/null", "sleep 1000d"]
+        {
+            assert!(waits(line), "{line}");
+        }
+        for line in ["sleep 10 && python a.py", "python sleep.py", "mpirun -np 2 sleep 10", ""] {
+            assert!(!waits(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn secrets_in_commands_are_found() {
+        let key = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(secret(&format!("wandb login {key} && python a.py")).as_deref(), Some("login"));
+        assert_eq!(secret("python a.py --password hunter2secret").as_deref(), Some("--password"));
+        assert_eq!(secret(&format!("git checkout {key}; python a.py --token $TOKEN")), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! Commands of a script, one by one: which of them starts the ranks, and what the others prepare for it.
+
+use serde_json::json;
+
+use super::lines::{self, Kind, Srun};
+use super::meeting::MEETING;
+use super::script::{self, Part};
+use super::{Script, Setup, prepare, text};
+use crate::import::ledger::Verdict;
+use crate::problem::Span;
+use crate::spec::looks_secret;
+
+/// What to say of a variable that programs may read.
+const MADE: &str = "its value is made where the job starts; pods have it from spec.env, if at all";
+
+impl Script<'_, '_, '_> {
+    /// Deals with a command; whether it opens a session of Python.
+    pub fn command(&mut self, text: &str, span: Span, simple: bool) -> bool {
+        let text = text::without_comment(text);
+        let filled = self.filled(text);
+        let kind = lines::kind(&filled);
+        if let Kind::Options(words) = kind {
+            self.given(&words, "srun ", span);
+            return false;
+        }
+        let row = self.row(text, span);
+        self.rows.push((span.start, row));
+        match kind {
+            Kind::Module(Some(names)) if simple && self.launch.is_none() && self.setup.is_empty() => {
+                self.modules.extend(names);
+                self.settle(row, Verdict::Kept, "spec.slurm.modules", "on Kubernetes the image has them");
+            }
+            Kind::Assign(pairs) if self.launch.is_none() => self.assign(text, pairs, row),
+            Kind::Export(names) if self.launch.is_none() => self.export(text, &names, row),
+            Kind::Assign(_) if self.launch.is_some() && !lines::names_launcher(text) => {
+                self.settle(row, Verdict::Lost, "", "nothing comes behind the ranks that could use it");
+            }
+            Kind::Folder(folder) if self.launch.is_none() => self.folder(&folder, row),
+            Kind::Start => self.settle(row, Verdict::Kept, "", "a job starts where sbatch is called"),
+            Kind::Installs => self.settle(
+                row,
+                Verdict::Lost,
+                "",
+                "it would install at every start: do it once by hand, and for Kubernetes in the image",
+            ),
+            Kind::Shows => self.settle(
+                row,
+                Verdict::Lost,
+                "",
+                "it only says something, or ends the script; khorovod's does that itself",
+            ),
+            Kind::Python => {
+                self.settle(row, Verdict::Kept, "spec.command", "what is typed into it below");
+                return self.launch.is_none();
+            }
+            Kind::Launch(launch) => match self.launch {
+                None => self.launch = Some((*launch, span, row)),
+                Some(_) => self.whole("it starts ranks more than once"),
+            },
+            Kind::Program if self.launch.is_none() && lines::starts_ranks(text) => {
+                self.launch = Some((Srun { line: filled, alone: true, ..Srun::default() }, span, row));
+            }
+            _ => {
+                if text::hides(text) && self.whole.is_none() {
+                    self.refuse_secret(&Part { place: span.start..span.end, kind: script::Kind::Command });
+                }
+                self.rest(text, row, lines::names_launcher(text));
+            }
+        }
+        false
+    }
+
+    /// What is none of ours: it prepares, or it makes the script more than a launch.
+    pub fn rest(&mut self, text: &str, row: usize, starts_ranks: bool) {
+        if starts_ranks {
+            return self.whole("ranks are started in a line that takes a shell to run");
+        }
+        if self.launch.is_some() {
+            return self.whole("it goes on after the ranks have ended");
+        }
+        self.setup.push(Setup { text: text.trim_end().to_owned(), name: None, row });
+        self.settle(row, Verdict::Kept, "spec.slurm.setup", "on Kubernetes the image has what this prepares");
+    }
+
+    pub fn whole(&mut self, why: &str) {
+        self.whole.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// `export A=b`, `A=b`: values that are plain text are variables of the job, others are made where it starts.
+    fn assign(&mut self, text: &str, pairs: Vec<(String, Option<String>)>, row: usize) {
+        if pairs.iter().all(|(_, value)| value.is_some()) {
+            for (name, value) in pairs {
+                let value = value.unwrap_or_default();
+                self.variables.push((name.clone(), value.clone()));
+                if let Some(known) = self.env.iter_mut().find(|(known, ..)| *known == name) {
+                    known.1.clone_from(&value);
+                }
+                if text.trim_start().starts_with("export") {
+                    self.again(&name, &value, row);
+                    self.env.push((name, value, row));
+                }
+            }
+            let how = "what it names is put in where it is used";
+            return match text.trim_start().starts_with("export") {
+                true => {}
+                false => self.settle(row, Verdict::Changed, "spec.command", how),
+            };
+        }
+        let text = text.trim();
+        // What was exported may be used by any program.
+        let made = pairs.first().map(|(name, _)| name.clone()).filter(|_| !text.starts_with("export"));
+        // An array is no variable of the environment.
+        let as_it_is = text.starts_with("export") || pairs.is_empty() || text.contains("=(");
+        // Programs may read it; an image has paths of its own.
+        let read = text.starts_with("export") && !text.contains("PATH=");
+        let text = if as_it_is { text.to_owned() } else { format!("export {text}") };
+        self.setup.push(Setup { text, name: made, row });
+        let (verdict, how) = match read {
+            true => (Verdict::Changed, MADE),
+            false => (Verdict::Kept, "its value is made where the job starts"),
+        };
+        self.settle(row, verdict, "spec.slurm.setup", how);
+    }
+
+    /// `export A`: of what was given its value before.
+    fn export(&mut self, text: &str, names: &[String], row: usize) {
+        for name in names {
+            let known = self.variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+            if let Some(value) = known {
+                self.again(name, &value, row);
+                self.env.push((name.clone(), value, row));
+            }
+        }
+        if !names.iter().all(|name| self.env.iter().any(|(known, ..)| known == name)) {
+            // Any program may use it now.
+            self.setup
+                .iter_mut()
+                .filter(|line| line.name.as_ref().is_some_and(|name| names.contains(name)))
+                .for_each(|line| line.name = None);
+            self.setup.push(Setup { text: text.trim().to_owned(), name: None, row });
+            self.settle(row, Verdict::Changed, "spec.slurm.setup", MADE);
+        }
+    }
+
+    /// Under Slurm variables of the job come before `slurm.setup`: one that stood behind what may set it stands there, too.
+    fn again(&mut self, name: &str, value: &str, row: usize) {
+        if self.setup.iter().any(|line| prepare::may_set(&line.text)) && !looks_secret(name, value) {
+            self.setup.push(Setup { text: format!("export {name}={}", lines::quoted(value)), name: None, row });
+        }
+    }
+
+    /// A text with the variables that are known in their places.
+    pub fn filled(&self, text: &str) -> String {
+        // Where ranks meet is for torchrun to say, if it comes to that.
+        let fixed = |name: &str| !MEETING.contains(&name) && !self.blocks.iter().any(|block| text::sets(block, name));
+        let slurm = self.asked.variables().map(|(name, value)| (name.to_owned(), value));
+        let all: Vec<(String, String)> =
+            self.variables.iter().rev().filter(|(name, _)| fixed(name)).cloned().chain(slurm).collect();
+        text::fill(text, &all, !text::assigns_first(text))
+    }
+
+    /// `python` alone: what follows is typed into it.
+    pub fn python<'p>(&mut self, rest: impl Iterator<Item = &'p Part>) {
+        let (mut lines, mut last) = (Vec::new(), None);
+        for part in rest {
+            let text = text::without_comment(&self.text[part.place.clone()]).trim_end().to_owned();
+            let span = self.at(part);
+            let row = self.row(&text, span);
+            self.settle(row, Verdict::Kept, "spec.command", "typed into Python");
+            lines.push(text);
+            last = Some((span, row));
+        }
+        if let Some((span, row)) = last {
+            let program = Some(json!(["python", "-c", lines.join("\n")]));
+            self.launch = Some((Srun { program, ..Srun::default() }, span, row));
+        }
+    }
+}

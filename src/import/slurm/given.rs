@@ -1,0 +1,161 @@
+//! Options of sbatch and srun, one by one, as they are met in the script.
+
+use super::options::{self, Given, Meaning};
+use super::{Script, Setup, amounts, lines};
+use crate::import::BAD_VALUE;
+use crate::import::ledger::Verdict;
+use crate::import::words::is_name;
+use crate::problem::{Problem, Span};
+
+impl Script<'_, '_, '_> {
+    /// Options in their order; `from` says whose.
+    pub fn given(&mut self, words: &[String], from: &str, span: Span) {
+        let mut rest = words;
+        while !rest.is_empty() {
+            match options::read(rest) {
+                Ok((given, count)) => {
+                    for option in given {
+                        let row = self.row(&format!("{from}{}", option.said), span);
+                        self.option(&option, row, from, span);
+                    }
+                    rest = &rest[count..];
+                }
+                Err(why) => {
+                    let problem = Problem::new(&BAD_VALUE, span, why);
+                    self.desk.problems.push(problem.hint("sbatch would refuse it, too"));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn option(&mut self, option: &Given, row: usize, from: &str, span: Span) {
+        let value = option.value.clone().unwrap_or_default();
+        let step = from.starts_with("srun");
+        match option.meaning {
+            Meaning::Name => {
+                let kept = self.desk.name(&value, &option.said);
+                let (verdict, how) = if kept {
+                    (Verdict::Kept, "")
+                } else {
+                    (Verdict::Changed, "in the form Kubernetes takes, or as asked")
+                };
+                self.settle(row, verdict, "metadata.name", how);
+            }
+            Meaning::Folder => self.folder(&value, row),
+            Meaning::Export => self.export_option(&value, row),
+            Meaning::Requeue(again) => {
+                self.asked.requeue = Some(again);
+                self.settle(
+                    row,
+                    Verdict::Kept,
+                    "spec.launcher.retries",
+                    if again { "and training that fails is tried again, three times" } else { "" },
+                );
+            }
+            Meaning::Hold => {
+                self.desk.draft.put("spec.scheduling.suspend", true, &option.said);
+                self.settle(row, Verdict::Kept, "spec.scheduling.suspend", "");
+            }
+            Meaning::Wrap => {
+                self.settle(row, Verdict::Kept, "spec.command", "");
+                self.command(&value, span, true);
+            }
+            Meaning::Mpi => {
+                self.mpi = Some(value);
+                self.settle(row, Verdict::Kept, "spec.slurm.srun.mpi", "on Kubernetes mpirun starts the ranks");
+            }
+            Meaning::Image => self.container(option, step, row),
+            Meaning::Array => {
+                self.array = value.split(['-', ',', ':', '%']).next().map(str::to_owned);
+                let why = "a job here is one training: render one for each value, with `--set`";
+                self.settle(row, Verdict::Lost, "", why);
+            }
+            Meaning::Field(name) => {
+                if name == "nodelist" {
+                    self.asked.hosts = amounts::hosts(&value);
+                }
+                self.desk.draft.put(&format!("spec.slurm.{name}"), value, &option.said);
+                self.settle(row, Verdict::Kept, &format!("spec.slurm.{name}"), "");
+            }
+            Meaning::Stays(how) => {
+                let written = option
+                    .value
+                    .as_ref()
+                    .map_or(format!("--{}", option.name), |value| format!("--{}={value}", option.name));
+                match step {
+                    true => self.steps.push((written, row)),
+                    false => self.args.push(written),
+                }
+                let to = if step { "spec.slurm.srun.args" } else { "spec.slurm.args" };
+                self.settle(row, Verdict::Kept, to, how);
+            }
+            Meaning::Needless(why) => self.settle(row, Verdict::Kept, "", why),
+            Meaning::Lost(why) => self.settle(row, Verdict::Lost, "", why),
+            Meaning::Interactive => {
+                self.settle(row, Verdict::Changed, "spec.command", "nobody types: the lines below it are the job");
+            }
+            _ => match self.asked.take(option) {
+                Ok(_) if matches!(option.meaning, Meaning::Tasks | Meaning::TasksPerNode) => self.tasks.push(row),
+                Ok((verdict, to, how)) => self.settle(row, verdict, to, how),
+                Err(why) => {
+                    let problem = Problem::new(&BAD_VALUE, span, format!("`{}`: {why}", option.said));
+                    self.desk.problems.push(problem.hint("`man sbatch` says what it takes"));
+                }
+            },
+        }
+    }
+
+    /// An image for Pyxis or Shifter: one of a registry, or a file that only nodes can read.
+    fn container(&mut self, option: &Given, step: bool, row: usize) {
+        let value = option.value.as_deref().unwrap_or_default();
+        let written = format!("--{}={value}", option.name);
+        match step {
+            true => self.steps.push((written, row)),
+            false => self.args.push(written),
+        }
+        let to = if step { "spec.slurm.srun.args" } else { "spec.slurm.args" };
+        let file = value.starts_with(['/', '.', '~']) || [".sqsh", ".sif"].iter().any(|end| value.ends_with(end));
+        if file {
+            let how = "a file of the nodes, which no registry has: name an image for Kubernetes, by `--image NAME`";
+            return self.settle(row, Verdict::Changed, to, how);
+        }
+        let scheme = ["docker://", "dockerd://", "docker:"].iter().find_map(|scheme| value.strip_prefix(scheme));
+        self.image = Some(scheme.unwrap_or(value).replacen('#', "/", 1));
+        self.settle(row, Verdict::Kept, &format!("spec.image {to}"), "");
+    }
+
+    pub fn folder(&mut self, value: &str, row: usize) {
+        if lines::is_folder(value) {
+            self.desk.draft.put("spec.workdir", value, "the folder it ran in");
+            self.settle(row, Verdict::Kept, "spec.workdir", "");
+        } else {
+            self.setup.push(Setup { text: format!("cd {}", lines::quoted(value)), name: None, row });
+            self.settle(
+                row,
+                Verdict::Changed,
+                "spec.slurm.setup",
+                "no folder of an image; on Kubernetes say `workdir`",
+            );
+        }
+    }
+
+    /// `ALL,A=b` or `NONE`.
+    fn export_option(&mut self, value: &str, row: usize) {
+        self.exported.push(row);
+        for part in value.split(',') {
+            match part.split_once('=') {
+                Some((name, value)) if is_name(name) => self.env.push((name.to_owned(), value.to_owned(), row)),
+                _ if part.eq_ignore_ascii_case("all") => {}
+                _ => return self.settle(
+                    row,
+                    Verdict::Lost,
+                    "",
+                    "ranks get what is set where sbatch is called; give `--export` to sbatch by hand to keep that away",
+                ),
+            }
+        }
+        let to = if value.contains('=') { "spec.env" } else { "" };
+        self.settle(row, Verdict::Kept, to, "ranks get what is set where sbatch is called");
+    }
+}

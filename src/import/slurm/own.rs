@@ -1,0 +1,116 @@
+//! Variables that Slurm or a site sets and pods lack: each that the ranks' command still names is told.
+
+use serde_json::{Value as Json, json};
+
+use super::meeting::{MEETING, NUMBERS};
+use super::{Script, text};
+use crate::import::ledger::Verdict;
+
+/// What bash and pods have anyway.
+const EVERYWHERE: &[&str] = &["HOME", "HOSTNAME", "PATH", "PWD", "OLDPWD", "RANDOM", "SECONDS", "BASH", "IFS"];
+/// Which variables of Open MPI say what srun's do.
+const BY_MPI: &[(&str, &str)] = &[
+    ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK"),
+    ("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"),
+    ("SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"),
+];
+/// Slurm's programs, as a script names them.
+const PROGRAMS: &[&str] = &["srun", "scontrol", "sbcast", "squeue", "module"];
+
+impl Script<'_, '_, '_> {
+    /// Looks at the command once it is put.
+    pub fn tell_of_own(&mut self) {
+        let Some(command) = self.desk.draft.get("spec.command").and_then(Json::as_str).map(str::to_owned) else {
+            return;
+        };
+        let mut names = text::names(&command);
+        names.sort();
+        names.dedup();
+        names.retain(|name| !EVERYWHERE.contains(&name.as_str()) && !text::sets(&command, name));
+        let env = self.desk.draft.get("spec.env");
+        names.retain(|name| env.is_none_or(|env| env.get(name).is_none()));
+        if names.iter().any(|name| name == "SLURM_ARRAY_TASK_ID") {
+            self.one_of_array(&mut names);
+        }
+        self.tell_of_arguments(&command);
+        match self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str) {
+            Some("shell") => return self.tell_of_script(&command, &names),
+            Some("torchrun") => {
+                names.retain(|name| !MEETING.contains(&name.as_str()) && !NUMBERS.iter().any(|(_, ours)| name == ours));
+            }
+            _ => self.number_by_mpi(&command, &mut names),
+        }
+        for name in names.iter().filter(|name| !text::by_launcher(name)) {
+            let made = self.setup.iter().any(|line| text::sets(&line.text, name));
+            let why = match (made, name.starts_with("SLURM_")) {
+                (true, _) => "only spec.slurm.setup sets it",
+                (false, true) => "only Slurm sets it",
+                (false, false) => "the script does not set it",
+            };
+            let how = format!("{why}: in pods it is empty, unless spec.env or the image has it");
+            let row = self.named(name);
+            self.settle(row, Verdict::Changed, "spec.command", &how);
+        }
+    }
+
+    /// Words that stood behind the script's name when it was given to sbatch.
+    fn tell_of_arguments(&mut self, command: &str) {
+        let setup = self.desk.draft.get("spec.slurm.setup").and_then(Json::as_str).unwrap_or_default();
+        let texts = [command, setup];
+        let places = ["$1", "${1", "$2", "${2", "$3", "$@", "${@"];
+        if let Some(place) = places.into_iter().find(|place| texts.iter().any(|text| text.contains(place))) {
+            let row =
+                self.desk.ledger.add(place.to_owned() + if place.contains('{') { "}" } else { "" }, self.place(place));
+            let how = "a word behind the script's name: nobody gives one to a job. Put the value in its place";
+            self.settle(row, Verdict::Lost, "", how);
+        }
+    }
+
+    /// An array is as many jobs; this one is its first.
+    fn one_of_array(&mut self, names: &mut Vec<String>) {
+        let Some(first) = self.array.clone() else { return };
+        names.retain(|name| name != "SLURM_ARRAY_TASK_ID");
+        let comment = "the first of --array; the others by `--set`";
+        self.desk.draft.put_key("spec.env", "SLURM_ARRAY_TASK_ID", first, comment);
+        let row = self.named("SLURM_ARRAY_TASK_ID");
+        self.settle(row, Verdict::Changed, "spec.env", comment);
+    }
+
+    /// mpirun numbers ranks, by other names.
+    fn number_by_mpi(&mut self, command: &str, names: &mut Vec<String>) {
+        let alone = self.desk.draft.get("spec.workers.slots") == Some(&json!(1)) || self.asked.one_a_node();
+        let by_mpi = |name: &str| match name {
+            "SLURM_NODEID" if alone => Some("OMPI_COMM_WORLD_RANK"),
+            _ => BY_MPI.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours),
+        };
+        let mut lines = Vec::new();
+        for (name, ours) in names.iter().filter_map(|name| Some((name, by_mpi(name)?))) {
+            lines.push(format!("{name}=${{{name}:-${ours}}}"));
+            let row = self.named(name);
+            self.settle(row, Verdict::Changed, "spec.command", "in pods, MPI's number of the rank");
+        }
+        names.retain(|name| by_mpi(name).is_none());
+        if !lines.is_empty() {
+            self.desk.draft.put("spec.command", format!("export {}\n{command}", lines.join(" ")), "");
+        }
+    }
+
+    /// A script that runs whole: one row for all that it asks of Slurm.
+    fn tell_of_script(&mut self, command: &str, names: &[String]) {
+        let mut own: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.starts_with("SLURM_")).collect();
+        let words = || command.split(|c: char| c.is_whitespace() || "();|&`\"'".contains(c));
+        own.extend(PROGRAMS.iter().filter(|program| words().any(|word| word == **program)));
+        if own.is_empty() {
+            return;
+        }
+        let row = self.desk.ledger.add(format!("the script: {}", own.join(", ")), self.span);
+        self.settle(row, Verdict::Changed, "spec.command", "there under Slurm alone; pods lack it");
+    }
+
+    /// A row for a variable, where the script first names it.
+    fn named(&mut self, name: &str) -> usize {
+        let places = [format!("${name}"), format!("${{{name}")];
+        let place = places.iter().find(|place| self.text.contains(place.as_str())).unwrap_or(&places[0]);
+        self.desk.ledger.add(format!("${name}"), self.place(place))
+    }
+}

@@ -1,0 +1,130 @@
+//! The fuzz targets without a fuzzer: over what fuzzing starts from, over everything it ever found
+//! (`fuzz/regressions/TARGET/`), and over some chance. `fuzz/run.sh` goes on from there.
+
+#[path = "../fuzz/src/targets/mod.rs"]
+mod targets;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+fn fuzz() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz")
+}
+
+#[test]
+fn what_fuzzing_starts_from_holds() {
+    for target in targets::ALL {
+        targets::seeds::of(target.name).iter().for_each(|seed| (target.run)(seed));
+    }
+}
+
+#[test]
+fn what_was_found_holds() {
+    let known: BTreeSet<&str> = targets::ALL.iter().map(|target| target.name).collect();
+    for entry in fs::read_dir(fuzz().join("regressions")).unwrap() {
+        let folder = entry.unwrap();
+        let name = folder.file_name().into_string().unwrap();
+        assert!(known.contains(&*name), "regressions/{name} is of no target");
+    }
+    for target in targets::ALL {
+        let Ok(found) = fs::read_dir(fuzz().join("regressions").join(target.name)) else { continue };
+        for entry in found {
+            let path = entry.unwrap().path();
+            println!("{}", path.display());
+            (target.run)(&fs::read(path).unwrap());
+        }
+    }
+}
+
+/// Reproducible chance (splitmix64).
+fn chance(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[test]
+fn chance_finds_nothing() {
+    for target in targets::ALL {
+        let mut state = 0;
+        for _ in 0..200 {
+            let length = chance(&mut state) % 200;
+            let input: Vec<u8> = (0..length).map(|_| chance(&mut state).to_le_bytes()[0]).collect();
+            println!("{} {}", target.name, input.escape_ascii());
+            (target.run)(&input);
+        }
+    }
+}
+
+/// Every key and word of the schema, and what means something to YAML.
+fn words(schema: &Json, into: &mut BTreeSet<String>) {
+    match schema {
+        Json::Object(map) => {
+            into.extend(
+                map.get("properties").and_then(Json::as_object).into_iter().flatten().map(|(key, _)| key.clone()),
+            );
+            let enums = map.get("enum").and_then(Json::as_array);
+            into.extend(enums.into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)));
+            map.values().for_each(|part| words(part, into));
+        }
+        Json::Array(list) => list.iter().for_each(|part| words(part, into)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_dictionary_has_every_word_of_the_schema() {
+    let mut all: BTreeSet<String> = BTreeSet::new();
+    words(&khorovod::schema(), &mut all);
+    all.extend(
+        [
+            "\n---\n",
+            "\n...\n",
+            "\0",
+            ": ",
+            "- ",
+            "\n  ",
+            " #",
+            "{",
+            "}",
+            "[",
+            "]",
+            "&a ",
+            "*a",
+            "|\n",
+            ">-\n",
+            "? ",
+            "!!str ",
+            "%YAML ",
+            "\u{feff}",
+            "\r\n",
+            "ResourceList",
+            "items:\n- ",
+            "functionConfig:\n",
+        ]
+        .map(str::to_owned),
+    );
+    all.extend(targets::choices::HOSTILE.iter().map(|text| (*text).to_owned()).filter(|text| !text.is_empty()));
+    let mut dictionary = "# Made by tests/fuzz.rs, `make bless`: what means something to the targets.\n".to_owned();
+    for word in all {
+        let escaped: String = word
+            .bytes()
+            .map(|byte| match byte {
+                b'"' | b'\\' => format!("\\{}", char::from(byte)),
+                b' '..=b'~' => char::from(byte).to_string(),
+                _ => format!("\\x{byte:02X}"),
+            })
+            .collect();
+        dictionary += &format!("\"{escaped}\"\n");
+    }
+    let path = fuzz().join("spec.dict");
+    if std::env::var_os("KHOROVOD_BLESS").is_some() {
+        return fs::write(path, dictionary).unwrap();
+    }
+    assert_eq!(fs::read_to_string(path).unwrap_or_default(), dictionary, "`make bless`");
+}
