@@ -22,6 +22,7 @@ mod validate;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 
 use self::show::Screen;
@@ -92,7 +93,7 @@ type Outcome = Result<(), Failure>;
 pub fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| {
         post_render::keep_usage(&error);
-        error.exit()
+        with_tip(error).exit()
     });
     let screen = Screen::new(cli.color, cli.quiet);
     let outcome = match cli.command {
@@ -110,6 +111,25 @@ pub fn main() -> ExitCode {
         Command::Man(args) => man::run(&args),
     };
     exit_code(outcome, &screen)
+}
+
+/// Who asks to run or delete a job looks for kubectl.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    let tip = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => match word.as_str() {
+            "run" | "apply" | "submit" | "start" | "create" | "train" | "deploy" => {
+                "khorovod render | kubectl apply -f -"
+            }
+            "delete" | "stop" | "cancel" | "kill" => "kubectl delete job -l khorovod.dev/job=NAME",
+            "logs" | "log" => "kubectl logs -f -l khorovod.dev/job=NAME",
+            "status" | "get" | "list" | "ls" | "ps" => "kubectl get job,pod -l khorovod.dev/job",
+            _ => return error,
+        },
+        _ => return error,
+    };
+    let tip = format!("khorovod talks to no cluster; kubectl does: {tip}");
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    error
 }
 
 /// Says what is not said yet, and what the process ends with.

@@ -1,8 +1,8 @@
 //! Another system's file → a TrainingJob that says the same, and what became of every field of that file.
 //!
 //! A second compiler beside the first: it ends where that begins, with the text of a spec. Each system is one file here;
-//! it takes the old file's values from the [ledger], where each must get its verdict, and puts fields into the
-//! [draft].
+//! it takes the old file's values from the ledger, where each must get its verdict, and puts fields into the
+//! draft.
 
 mod chart;
 mod command;

@@ -88,6 +88,22 @@ fn wrong_usage_is_2() {
 }
 
 #[test]
+fn who_looks_for_kubectl_is_told() {
+    let place = place();
+    for (word, tip) in
+        [("run", "khorovod render | kubectl apply -f -"), ("logs", "kubectl logs -f -l khorovod.dev/job=NAME")]
+    {
+        let (code, _, err) = run(khorovod(place.path()).args([word, "job.yaml"]));
+        assert!(
+            code == 2 && err.contains(&format!("tip: khorovod talks to no cluster; kubectl does: {tip}\n")),
+            "{err}"
+        );
+    }
+    let (code, _, err) = run(khorovod(place.path()).arg("rendr"));
+    assert!(code == 2 && err.contains("'render'") && !err.contains("kubectl"), "{err}");
+}
+
+#[test]
 fn what_cannot_be_read_is_3_and_named() {
     let place = place();
     let at = |name: &str| place.path().join(name);

@@ -82,6 +82,11 @@ fn exit_codes_are_those_of_the_docs() {
     let launcher: BTreeSet<u8> =
         ends("src/runtime", "finish ").into_iter().filter(|code| ![1, 143].contains(code)).collect();
     assert_eq!(table("docs/runtime.md", "## Exit codes of the launcher"), launcher);
+    for code in &launcher {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_khorovod")).env_clear().args(["explain", &code.to_string()]).output();
+        assert!(output.unwrap().stdout.starts_with(b"exit code "), "explain does not know the exit code {code}");
+    }
     assert_eq!(launcher, BTreeSet::from([0, 42, 43, 44]));
     let slurm: BTreeSet<u8> = ends("src/targets/slurm", "fail ").into_iter().chain([0, 143]).collect();
     assert_eq!(table("docs/targets.md", "| Code of the job | Meaning |"), slurm);

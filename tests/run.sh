@@ -21,8 +21,11 @@ lint() { cargo clippy --locked --all-targets -- -D warnings; }
 library() {
     cargo clippy --locked --no-default-features -- -D warnings -D clippy::unwrap_used -D clippy::panic -D clippy::todo \
         -D clippy::unimplemented -D clippy::get_unwrap &&
-        cargo doc --locked --no-deps --no-default-features --quiet && tests/msrv.py
+        RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --no-default-features --features show --quiet
 }
+
+# The oldest Rust that Cargo.toml promises.
+msrv() { tests/msrv.py; }
 
 rust() {
     need shellcheck shellcheck && cargo test --locked &&

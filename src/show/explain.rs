@@ -9,11 +9,28 @@ use crate::problem::{Code, Severity};
 /// What is wrong and what is right, for every code: `== CODE`, the one, `--`, the other.
 const EXAMPLES: &str = include_str!("examples.txt");
 
-/// What is known of a topic: a problem's code, or a field's path. An error names its neighbours.
+/// What the launcher of a job ends with; docs/runtime.md has the same.
+const ENDS: &[(&str, &str)] = &[
+    ("0", "The training succeeded; the GPUs are given back."),
+    (
+        "42",
+        "It failed for good: attempts used up, or something no retry mends. The GPUs are given back. Its last\n\
+         line says what it was; docs/debugging.md has each of them.",
+    ),
+    ("43", "A newer run of the job is current, so this one ended. The GPUs are given back."),
+    ("44", "`lifecycle.deadline` passed. The GPUs are given back."),
+    ("137", "It was killed: out of memory, or with its node. Kubernetes starts another, which goes on counting."),
+    ("143", "It was told to end: deleted, evicted or drained. Kubernetes starts another, if the Job is still there."),
+];
+
+/// What is known of a topic: a problem's code, a field's path, or a launcher's exit code. An error names its neighbours.
 pub fn explain(topic: &str) -> Result<String, String> {
     if let Some(code) = crate::codes().find(|code| code.name == topic) {
         let severity = if code.severity == Severity::Error { "error" } else { "warning" };
         return Ok(format!("{severity} {}\n\n{}\n{}", code.name, explanation(code), example(code.name)));
+    }
+    if let Some((code, meaning)) = ENDS.iter().find(|(code, _)| *code == topic) {
+        return Ok(format!("exit code {code} of a job's launcher\n\n{meaning}\n"));
     }
     let schema = crate::schema();
     let path = topic.replace("[]", "").replace(['[', ']'], ".");
@@ -39,8 +56,8 @@ fn example(name: &str) -> String {
     let mut all = EXAMPLES.split("\n== ");
     let found = all.find_map(|part| part.strip_prefix(name)?.strip_prefix('\n')?.split_once("\n--\n"));
     let Some((wrong, right)) = found else { return String::new() };
-    let set_in = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
-    format!("\nWrong:\n\n{}\nRight:\n\n{}", set_in(wrong), set_in(right))
+    let set_in = |text: &str| text.trim_end().replace('\n', "\n    ");
+    format!("\nWrong:\n\n    {}\n\nRight:\n\n    {}\n", set_in(wrong), set_in(right))
 }
 
 /// Every problem code with its title.
@@ -152,7 +169,9 @@ fn nearest(root: &Value, topic: &str) -> String {
     scored.dedup_by(|a, b| a.1 == b.1);
     let names: Vec<&str> = scored.iter().take(3).map(|(_, name)| name.as_str()).collect();
     if names.is_empty() {
-        "; `khorovod explain --codes` lists codes, `khorovod explain spec` fields".to_owned()
+        "; `khorovod explain --codes` lists codes, `khorovod explain spec` fields; what a running job shows is in \
+         docs/debugging.md"
+            .to_owned()
     } else {
         format!("; did you mean {}?", names.join(" or "))
     }

@@ -10,6 +10,8 @@ use super::clean::clean_line;
 const VALUE: usize = 60;
 /// The width of the left column.
 const LABEL: usize = 14;
+/// What is left of 80 columns.
+const REST: usize = 80 - 2 - LABEL;
 
 /// All jobs, or what a change does to them.
 pub fn page(jobs: &[Report], changes: Option<&[Change]>) -> String {
@@ -35,21 +37,26 @@ impl Table {
     fn row(&mut self, label: &str, value: impl Into<String>) {
         self.rows(label, [value.into()]);
     }
+
+    /// Rows of words, which go on below where they are long.
+    fn words(&mut self, label: &str, values: impl IntoIterator<Item = String>) {
+        self.rows(label, values.into_iter().flat_map(|value| folded(&value)));
+    }
 }
 
 fn job(report: &Report) -> String {
     let namespace = report.namespace.as_ref().map_or(String::new(), |name| format!(" in {name}"));
     let mut table = Table(format!("{}{namespace}, run {}\n", report.job, report.run));
     table.row("image", &report.image);
-    table.rows("workers", report.workers.iter().map(workers));
-    table.rows("hosts", report.workers.iter().map(hosts));
+    table.words("workers", report.workers.iter().map(workers));
+    table.words("hosts", report.workers.iter().map(hosts));
     if let Some((least, most)) = report.elastic {
         table.row("elastic", format!("{least} to {most} workers"));
     }
     table.row("ranks", report.ranks.to_string());
     let batch = report.objects.iter().any(|object| object.kind == "sbatch");
     let place = if batch { "node" } else { "pod" };
-    table.row("in all", format!("{}: {}", count(report.pods, place), amounts(&report.requests)));
+    table.words("in all", [format!("{}: {}", count(report.pods, place), amounts(&report.requests))]);
     table.row("shape", report.shape);
     table.row("launched by", &report.launcher);
     if !report.launch.is_empty() {
@@ -63,12 +70,12 @@ fn job(report: &Report) -> String {
             format!("{:<name$}  {}{stays}", volume.mount_path, volume.source)
         }),
     );
-    table.row("freed", &report.release);
+    table.words("freed", [report.release.clone()]);
     if !batch {
         table.row("Pod Security", report.pod_security.level);
-        table.rows("", report.pod_security.reasons.iter().map(|reason| format!("- {reason}")));
+        table.words("", report.pod_security.reasons.iter().map(|reason| format!("- {reason}")));
     }
-    table.rows("notes", report.notes.iter().cloned());
+    table.words("notes", report.notes.iter().cloned());
     let kind = report.objects.iter().map(|object| object.kind.len()).max().unwrap_or_default();
     table.rows("objects", report.objects.iter().map(|object| format!("{:<kind$}  {}", object.kind, object.name)));
     let path = report.defaults.iter().map(|default| default.path.len()).max().unwrap_or_default();
@@ -95,6 +102,22 @@ fn count(n: u32, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// A text in lines of no more than `REST`, those behind the first set in.
+fn folded(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= REST => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) => lines.push(format!("  {word}")),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// A command as a shell would take it, broken before options once it is long.
 fn wrapped(words: &[String]) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -106,7 +129,7 @@ fn wrapped(words: &[String]) -> Vec<String> {
         let line = lines.last_mut().expect("there is always one line");
         if line.is_empty() {
             line.push_str(word);
-        } else if line.chars().count() + word.chars().count() > 78 {
+        } else if line.chars().count() + 1 + word.chars().count() + 2 > REST {
             line.push_str(" \\");
             lines.push(format!("  {word}"));
         } else {

@@ -1,23 +1,21 @@
 #!/usr/bin/env python3
-"""Types what docs/start.md says, and looks at what comes back: start.py BINARY image|page.
+"""Types what pages say that need a cluster, docs/start.md above all, and looks at what comes back: start.py BINARY image|pages.
 
-`image` runs the block that builds the image, where there is a network; `page` all of them, in a cluster. khorovod, kubectl
-and the stand-ins of laptop/ for docker and kind are in PATH; the home is empty.
+`image` runs the block that builds the image, where there is a network; `pages` all of them, in a cluster, each page in a
+folder of its own. khorovod, kubectl and the stand-ins of laptop/ for docker and kind are in PATH; the home is empty.
 """
 
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from blocks import ROOT, blocks, run
+from blocks import ROOT, blocks, pages, run
 
 
-def main(binary, what):
-    page = [block for block in blocks(ROOT / "docs/start.md") if block.mark and block.mark["by"] == "start"]
-    assert len(page) >= 10, "docs/start.md has lost its blocks"
-    if what == "image":
-        page = [block for block in page if "docker build" in block.text]
+def play(page, binary, what):
+    """Runs the blocks of one page."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         programs = folder / ".bin"
@@ -25,6 +23,8 @@ def main(binary, what):
         (programs / "khorovod").symlink_to(Path(binary).resolve())
         for stand_in in (ROOT / "tests/blocks/laptop").iterdir():
             (programs / stand_in.name).symlink_to(stand_in)
+        if page[0].page.name != "start.md":
+            shutil.copy(ROOT / "examples/smallest/job.yaml", folder)
         kept = ("BUILT", "KUBECONFIG", "TMPDIR", "XDG_RUNTIME_DIR", "http_proxy", "https_proxy", "no_proxy")
         environment = {name: os.environ[name] for name in kept if name in os.environ}
         # buildah keeps its images in the home of who builds.
@@ -35,7 +35,18 @@ def main(binary, what):
             if wrong:
                 sys.exit(wrong)
             print(f"ok: {block}", flush=True)
-    print(f"docs/start.md: {len(page)} blocks, line by line")
+
+
+def main(binary, what):
+    ours = {page: [block for block in blocks(page) if block.mark and block.mark["by"] == "start"] for page in pages()}
+    ours = {page: found for page, found in ours.items() if found}
+    start = ours[ROOT / "docs/start.md"]
+    assert len(start) >= 10, "docs/start.md has lost its blocks"
+    if what == "image":
+        return play([block for block in start if "docker build" in block.text], binary, what)
+    for found in ours.values():
+        play(found, binary, what)
+    print(f"{len(ours)} pages, {sum(map(len, ours.values()))} blocks, line by line")
 
 
 if __name__ == "__main__":

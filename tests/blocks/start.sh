@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Does what docs/start.md says, line by line, on a cluster of one node: tests/blocks/start.sh BINARY
+# Does what docs/start.md and other pages say, line by line, on a cluster of one node: tests/blocks/start.sh BINARY
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/tools.sh
@@ -11,4 +11,4 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export BUILT=$work/hello.tar
 python3 tests/blocks/start.py "$1" image
-NODES=1 IMAGES=$BUILT tests/cluster/up.sh python3 tests/blocks/start.py "$1" page
+NODES=1 IMAGES=$BUILT tests/cluster/up.sh python3 tests/blocks/start.py "$1" pages
