@@ -469,7 +469,7 @@ fn mistakes_of_a_setting_stand_in_the_setting() {
         ("storage[-1].name=a", "bad-set", "storage[-1].name"),
         ("command[0.a]=b", "bad-set", "command[0.a]"),
         ("command[0=b", "bad-set", "command[0"),
-        (&format!("{}=1", deep), "bad-set", &deep),
+        (&format!("{deep}=1"), "bad-set", &deep),
         ("workers.gpu=8", "unknown-field", "workers.gpu"),
         ("workers.gpus=yes", "yaml-ambiguous", "yes"),
         ("workers.gpus=eight", "wrong-type", "eight"),

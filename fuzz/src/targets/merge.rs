@@ -17,7 +17,9 @@ pub fn run(input: &[u8]) {
     let Some(rendered) = rendered else { return };
     if let (Some([meant]), Some(overs)) = (documents(spec).as_deref(), overlays_of(overlay, &sets)) {
         let mut meant = meant.clone();
-        overs.into_iter().for_each(|over| merge(&mut meant, over));
+        for over in overs {
+            merge(&mut meant, over);
+        }
         let again =
             khorovod::render(&text(meant.to_string()), &inputs()).unwrap_or_else(|found| panic!("{:?}", found.list));
         let objects = |rendered: &khorovod::Rendered| -> Vec<String> {

@@ -12,10 +12,14 @@ pub fn root() -> PathBuf {
     here.ancestors().find(|path| path.join("examples").is_dir()).expect("the examples are there").to_owned()
 }
 
+/// Whether a file's name ends so.
+fn is(path: &str, extension: &str) -> bool {
+    std::path::Path::new(path).extension().is_some_and(|found| found == extension)
+}
+
 /// The first inputs of a target; none where it makes them of choices.
 pub fn of(target: &str) -> Vec<Vec<u8>> {
-    let jobs =
-        || files(&["examples", "tests/problems"], |path| path.ends_with(".yaml") && !path.ends_with("objects.yaml"));
+    let jobs = || files(&["examples", "tests/problems"], |path| is(path, "yaml") && !path.ends_with("objects.yaml"));
     match target {
         "reader" => jobs().chain(olds().map(|(_, text)| text)).collect(),
         "stream" => jobs().chain(files(&["examples"], |path| path.ends_with("objects.yaml")).take(4)).collect(),
@@ -50,7 +54,7 @@ fn files(folders: &[&str], wanted: fn(&str) -> bool) -> impl Iterator<Item = Vec
 fn olds() -> impl Iterator<Item = (u8, Vec<u8>)> {
     (0..).zip(System::ALL).flat_map(|(number, system)| {
         let folder = format!("tests/import/{}", system.name());
-        let old = |path: &str| !path.ends_with(".txt") && !path.ends_with(".job.yaml");
+        let old = |path: &str| !is(path, "txt") && !path.ends_with(".job.yaml");
         files(&[&folder], old).map(move |text| (number, text)).collect::<Vec<_>>()
     })
 }

@@ -28,7 +28,9 @@ pub fn run(input: &[u8]) {
 /// Every literal of `env` stands in some container, as it is.
 fn environment(job: &Json, objects: &[Json]) {
     let mut there = Vec::new();
-    objects.iter().for_each(|object| variables(object, &mut there));
+    for object in objects {
+        variables(object, &mut there);
+    }
     for (name, value) in job["spec"]["env"].as_object().into_iter().flatten() {
         if let Some(value) = value.as_str() {
             let escaped = value.replace("$(", "$$(");
@@ -64,7 +66,7 @@ static EXAMPLES: LazyLock<Vec<Json>> = LazyLock::new(|| {
 });
 
 /// What a part of the schema says, references followed.
-fn part<'a>(mut part: &'a Json) -> &'a Json {
+fn part(mut part: &Json) -> &Json {
     while let Some(path) = part["$ref"].as_str() {
         part = SCHEMA.pointer(&path[1..]).unwrap_or(&Json::Null);
     }

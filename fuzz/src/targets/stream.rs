@@ -33,19 +33,20 @@ fn alone(stream: &[u8]) {
     }
 }
 
+static NAMES: [&str; 2] = ["a", "b"];
+static OURS: LazyLock<[(String, String); 2]> = LazyLock::new(|| {
+    NAMES.map(|name| {
+        let job = JOB.replace("{name: fuzz}", &format!("{{name: {name}}}"));
+        let objects = khorovod::render(&text(job.clone()), &seeded()).expect("the job is valid").text;
+        (job, objects)
+    })
+});
+
 fn around(input: &[u8]) {
     // Whether a document claims to be ours is another matter, and whether a line says that one begins too.
     if holds(input, b"khorovod") {
         return;
     }
-    static NAMES: [&str; 2] = ["a", "b"];
-    static OURS: LazyLock<[(String, String); 2]> = LazyLock::new(|| {
-        NAMES.map(|name| {
-            let job = JOB.replace("{name: fuzz}", &format!("{{name: {name}}}"));
-            let objects = khorovod::render(&text(job.clone()), &seeded()).expect("the job is valid").text;
-            (job, objects)
-        })
-    });
     let (mut stream, mut expected) = (Vec::new(), Vec::new());
     let mut parts = input.splitn(OURS.len() + 1, |byte| *byte == 0);
     let first = parts.next().unwrap_or_default();
