@@ -12,5 +12,5 @@ mod yaml;
 pub use merge::{merge, set};
 pub use node::{Entry, Kind, Node};
 pub use scalar::{Scalar, Trap};
-pub use stream::{document_at, pieces};
+pub use stream::{document_at, ends_line, pieces};
 pub use yaml::{CODES, parse};

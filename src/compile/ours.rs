@@ -163,8 +163,8 @@ pub fn refuse_hook(document: &Node, problems: &mut Vec<Problem>) {
 pub fn helm_source(text: &str) -> Option<&str> {
     let comments = text.lines().take_while(|line| line.is_empty() || line.starts_with('#'));
     // It is said again of each object: what some reader of YAML takes for the end of a line is no part of a path.
-    let odd = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    comments.filter_map(|line| line.strip_prefix("# Source: ")).map(str::trim_end).find(|path| !path.contains(odd))
+    let mut paths = comments.filter_map(|line| line.strip_prefix("# Source: ")).map(str::trim_end);
+    paths.find(|path| !path.contains(source::ends_line))
 }
 
 /// The template Helm 4 has a document from: it says so in an annotation.

@@ -9,7 +9,7 @@ use super::{BAD_VALUE, Options, System};
 use crate::Text;
 use crate::emit::to_yaml;
 use crate::problem::{Problem, Span};
-use crate::source::{Kind, Node, Scalar, Trap};
+use crate::source::{self, Kind, Node, Scalar, Trap};
 use crate::spec;
 
 /// What a field is said to be that nobody knew what to do with.
@@ -152,16 +152,19 @@ impl<'o> Desk<'o> {
         fitting == given
     }
 
+    /// The same; what became of the name.
+    pub fn rename(&mut self, given: &str, from: &str) -> (Verdict, &'static str) {
+        match self.name(given, from) {
+            true => (Verdict::Kept, ""),
+            false => (Verdict::Changed, "in the form Kubernetes takes, or as asked"),
+        }
+    }
+
     /// Names the job by a field of the old file; `default` is for where there is none.
     pub fn named(&mut self, node: Option<&Node>, default: &str) {
         let given = node.and_then(text).unwrap_or_else(|| default.to_owned());
-        let kept = self.name(&given, "name");
+        let (verdict, how) = self.rename(&given, "name");
         if let Some(node) = node {
-            let (verdict, how) = if kept {
-                (Verdict::Kept, "")
-            } else {
-                (Verdict::Changed, "in the form Kubernetes takes, or as asked")
-            };
             self.ledger.settle(node, verdict, "metadata.name", how);
         }
     }
@@ -183,8 +186,7 @@ impl<'o> Desk<'o> {
     pub fn close(mut self, system: System, texts: &[Text]) -> (String, String, Vec<Row>) {
         self.draft.shorten_image();
         let files: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
-        let clean: String =
-            files.join(", ").chars().filter(|c| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}')).collect();
+        let clean: String = files.join(", ").chars().filter(|c| !source::ends_line(*c)).collect();
         let head = [format!("From {} ({clean}), by khorovod import.", system.name())];
         let secrets = self.secrets.iter().map(|(name, data)| self.document(name, data)).collect();
         (self.draft.text(&head), secrets, self.ledger.close(UNKNOWN))

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value as Json};
 
 use crate::emit::to_yaml;
-use crate::spec;
+use crate::{source, spec};
 
 /// A TrainingJob in the making.
 #[derive(Debug, Default)]
@@ -188,9 +188,8 @@ fn entry(key: &str, value: &Json) -> String {
 
 /// Writes some lines, the first with its comment behind it, or above it where there is no room.
 fn chunk(text: &str, comment: &str, column: usize, out: &mut String) {
-    // A line break would end the comment, and what follows it be read. YAML 1.1 has two more of them.
-    let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    let comment: String = comment.chars().map(|c| if ends(c) { ' ' } else { c }).collect();
+    // A line break would end the comment, and what follows it be read.
+    let comment: String = comment.chars().map(|c| if source::ends_line(c) { ' ' } else { c }).collect();
     let indent = " ".repeat(column);
     let first = text.lines().next().unwrap_or_default();
     let above = !comment.is_empty() && column + first.len() + comment.len() + 3 > WIDTH;

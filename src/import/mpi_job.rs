@@ -9,6 +9,7 @@ use super::desk::{Desk, entries, items, text};
 use super::filled::Filled;
 use super::launch::{self, Place, World};
 use super::ledger::Verdict;
+use super::program::is_shell;
 use super::{BAD_VALUE, container, pod, rendered};
 use crate::problem::{Problem, Span};
 use crate::source::{self, Entry, Kind, Node};
@@ -175,10 +176,8 @@ fn metadata(node: Option<&Node>, desk: &mut Desk<'_>) {
     let get = |key: &str| node.and_then(|node| node.get(key));
     let name = get("name").or(get("generateName"));
     let given = name.and_then(text).unwrap_or_else(|| "mpijob".to_owned());
-    let kept = desk.name(given.trim_end_matches('-'), "metadata.name");
+    let (verdict, how) = desk.rename(given.trim_end_matches('-'), "metadata.name");
     if let Some(name) = name {
-        let (verdict, how) =
-            if kept { (Verdict::Kept, "") } else { (Verdict::Changed, "in the form Kubernetes takes, or as asked") };
         desk.ledger.settle(name, verdict, "metadata.name", how);
     }
     if let Some((node, value)) = get("namespace").and_then(|node| Some((node, text(node)?))) {
@@ -370,9 +369,8 @@ fn words(launcher: &Replica<'_>, world: &World, desk: &mut Desk<'_>) {
         launch::line(desk, &typed, &Place { path: "--command".to_owned(), span }, world);
         parts.into_iter().flatten().for_each(|node| desk.replaced(node, "another command was given"));
     } else if let Some(first) = parts.iter().flatten().next().filter(|_| !all.is_empty()) {
-        let shells = ["sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];
         let line = match all.as_slice() {
-            [shell, dash, script] if shells.contains(&&*shell.text()) && dash.text() == "-c" => script.text(),
+            [shell, dash, script] if is_shell(&shell.text()) && dash.text() == "-c" => script.text(),
             words => words.iter().map(Filled::word).collect::<Vec<_>>().join(" "),
         };
         launch::line(desk, &line, &place(first), world);

@@ -16,9 +16,8 @@ pub fn program(line: &str) -> Json {
 
 /// The same of words that were read before.
 pub fn program_of(line: &str, words: &[Word]) -> Json {
-    let shells = ["sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash"];
     if let [shell, dash, script] = words
-        && shells.contains(&&*shell.text)
+        && is_shell(&shell.text)
         && dash.text == "-c"
         && !script.expands
     {
@@ -29,6 +28,11 @@ pub fn program_of(line: &str, words: &[Word]) -> Json {
         return Json::from(line[first.place.start..last.place.end].trim());
     }
     json!(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>())
+}
+
+/// Whether a program is a shell, which takes a script behind `-c`.
+pub fn is_shell(program: &str) -> bool {
+    ["sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash"].contains(&program)
 }
 
 /// Whether a line does nothing but keep its pod: `sleep infinity`, `tail -f /dev/null`.

@@ -177,7 +177,7 @@ impl Script<'_, '_, '_> {
                 let row = self.row(&text, span);
                 self.rows.push((span.start, row));
                 if text::hides(&text) {
-                    self.refuse_secret(part);
+                    self.refuse_secret(span);
                 }
                 self.rest(&text, row, lines::starts_ranks(&text));
             }

@@ -35,7 +35,7 @@ fn mounted(desk: &mut Desk<'_>, volume: &Node, mount: &Node, name: &str) {
         return memory(desk, volume, mount, kind);
     }
     if kind.key == "configMap" && desk.draft.get("spec.code").is_none() {
-        return code(desk, &kind.value, volume, mount, &path);
+        return code(desk, &kind.value, volume, mount, &path, &from);
     }
     details(desk, kind);
     let Some((source, mut how)) = source(&kind.key, &kind.value) else {
@@ -132,7 +132,7 @@ fn details(desk: &mut Desk<'_>, kind: &Entry) {
 }
 
 /// A ConfigMap: files of code, where its keys are their names.
-fn code(desk: &mut Desk<'_>, map: &Node, volume: &Node, mount: &Node, path: &str) {
+fn code(desk: &mut Desk<'_>, map: &Node, volume: &Node, mount: &Node, path: &str, from: &str) {
     let renamed = |item: &Node| item.get("key").and_then(text) != item.get("path").and_then(text);
     let why = if mount.get("subPath").is_some() {
         "spec.code mounts a folder, not one file of it: mount the ConfigMap as a folder of its own"
@@ -145,9 +145,8 @@ fn code(desk: &mut Desk<'_>, map: &Node, volume: &Node, mount: &Node, path: &str
         desk.lose(volume, why);
         return desk.lose(mount, "its volume is lost");
     }
-    let from = desk.ledger.path(volume).rsplit_once('.').map_or(String::new(), |(head, _)| head.to_owned());
     let name = map.get("name").and_then(text).unwrap_or_default();
-    desk.draft.put("spec.code", json!({"configMap": name, "mountPath": path}), &from);
+    desk.draft.put("spec.code", json!({"configMap": name, "mountPath": path}), from);
     if let Some(list) = map.get("items") {
         desk.ledger.settle(list, Verdict::Changed, "spec.code", "all keys become files");
     }

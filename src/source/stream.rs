@@ -6,6 +6,12 @@ use memchr::{memchr, memmem, memrchr};
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
+/// Whether a character may end a line to some reader of YAML, or cannot stand in one: YAML 1.1 has two more line breaks
+/// than are control characters.
+pub fn ends_line(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
 /// One document of a stream, by its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {

@@ -96,6 +96,16 @@ def unmarked(page):
             yield f"line {block.line}: there is no tests/blocks/holds/{block.mark['holds']}.sh"
 
 
+def path(folder, binary, stand_ins):
+    """A folder of programs: khorovod, and stand-ins for others."""
+    programs = folder / ".bin"
+    programs.mkdir()
+    (programs / "khorovod").symlink_to(Path(binary).resolve())
+    for stand_in in (ROOT / "tests/blocks" / stand_ins).iterdir():
+        (programs / stand_in.name).symlink_to(stand_in)
+    return programs
+
+
 def desk(folder, binary):
     """What a reader has before a page: this repository at hand, a job, programs in PATH. Answers with the environment."""
     for name in ("examples", "charts", "image", "docs"):
@@ -103,11 +113,7 @@ def desk(folder, binary):
     shutil.copy(ROOT / "examples/smallest/job.yaml", folder / "job.yaml")
     home = folder / ".home"
     home.mkdir()
-    programs = folder / ".bin"
-    programs.mkdir()
-    (programs / "khorovod").symlink_to(Path(binary).resolve())
-    for stand_in in (ROOT / "tests/blocks/bin").iterdir():
-        (programs / stand_in.name).symlink_to(stand_in)
+    programs = path(folder, binary, "bin")
     return {"HOME": str(home), "PATH": f"{programs}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
 
 

@@ -11,18 +11,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from blocks import ROOT, blocks, pages, run
+from blocks import ROOT, blocks, pages, path, run
 
 
 def play(page, binary, what):
     """Runs the blocks of one page."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        programs = folder / ".bin"
-        programs.mkdir()
-        (programs / "khorovod").symlink_to(Path(binary).resolve())
-        for stand_in in (ROOT / "tests/blocks/laptop").iterdir():
-            (programs / stand_in.name).symlink_to(stand_in)
+        programs = path(folder, binary, "laptop")
         if page[0].page.name != "start.md":
             shutil.copy(ROOT / "examples/smallest/job.yaml", folder)
         kept = ("BUILT", "KUBECONFIG", "TMPDIR", "XDG_RUNTIME_DIR", "http_proxy", "https_proxy", "no_proxy")

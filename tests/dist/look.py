@@ -56,10 +56,12 @@ def main(folder, version, machine):
     known = {package["SPDXID"] for package in bill["packages"]} | {"SPDXRef-DOCUMENT"}
     assert all({link["spdxElementId"], link["relatedSpdxElement"]} <= known for link in bill["relationships"])
 
-    plugins = sorted(file.name for file in folder.glob("khorovod-*-helm*.tar.gz"))
-    for file in plugins:
-        with gzip.open(folder / file) as text, tarfile.open(fileobj=text) as archive:
-            assert any(held.endswith("/plugin.yaml") for held in names(archive)), file
+    plugins = {file: f"{file.name.split('-', 2)[2].removesuffix('.tar.gz')}/plugin.yaml" for file in folder.glob("khorovod-*-helm*.tar.gz")}
+    # Helm 3 looks for it at the root.
+    plugins[folder / f"khorovod-helm3-{version}-{machine}-linux.tgz"] = "plugin.yaml"
+    for file, wanted in plugins.items():
+        with gzip.open(file) as text, tarfile.open(fileobj=text) as archive:
+            assert wanted in names(archive), f"{file.name} has no {wanted}"
     print(f"{len(bill['packages'])} crates in the bill of materials, {len(plugins)} plugins of Helm")
 
 

@@ -87,8 +87,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Refuses a line that a secret stands in.
-    pub fn refuse_secret(&mut self, part: &Part) {
-        let span = Span { start: part.place.start, end: part.place.end, ..self.span };
+    pub fn refuse_secret(&mut self, span: Span) {
         let problem = Problem::new(&BAD_VALUE, span, "this looks like a secret, and would stand in the spec");
         let hint = "write `export TOKEN=…` in a line of its own above it: of that variable a Secret is made";
         self.desk.problems.push(problem.hint(hint));
@@ -267,7 +266,7 @@ impl Script<'_, '_, '_> {
                 _ => body.push(text.trim_end()),
             }
             if text::hides(text) {
-                self.refuse_secret(part);
+                self.refuse_secret(self.at(part));
             }
             self.settle(row, Verdict::Changed, "spec.command spec.launcher", &how);
         }

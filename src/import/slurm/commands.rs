@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::lines::{self, Kind, Srun};
 use super::meeting::MEETING;
-use super::script::{self, Part};
+use super::script::Part;
 use super::{Script, Setup, prepare, text};
 use crate::import::ledger::Verdict;
 use crate::problem::Span;
@@ -62,7 +62,7 @@ impl Script<'_, '_, '_> {
             }
             _ => {
                 if text::hides(text) && self.whole.is_none() {
-                    self.refuse_secret(&Part { place: span.start..span.end, kind: script::Kind::Command });
+                    self.refuse_secret(span);
                 }
                 self.rest(text, row, lines::names_launcher(text));
             }

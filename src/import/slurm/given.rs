@@ -34,12 +34,7 @@ impl Script<'_, '_, '_> {
         let step = from.starts_with("srun");
         match option.meaning {
             Meaning::Name => {
-                let kept = self.desk.name(&value, &option.said);
-                let (verdict, how) = if kept {
-                    (Verdict::Kept, "")
-                } else {
-                    (Verdict::Changed, "in the form Kubernetes takes, or as asked")
-                };
+                let (verdict, how) = self.desk.rename(&value, &option.said);
                 self.settle(row, verdict, "metadata.name", how);
             }
             Meaning::Folder => self.folder(&value, row),
@@ -79,15 +74,7 @@ impl Script<'_, '_, '_> {
                 self.settle(row, Verdict::Kept, &format!("spec.slurm.{name}"), "");
             }
             Meaning::Stays(how) => {
-                let written = option
-                    .value
-                    .as_ref()
-                    .map_or(format!("--{}", option.name), |value| format!("--{}={value}", option.name));
-                match step {
-                    true => self.steps.push((written, row)),
-                    false => self.args.push(written),
-                }
-                let to = if step { "spec.slurm.srun.args" } else { "spec.slurm.args" };
+                let to = self.stays(option, step, row);
                 self.settle(row, Verdict::Kept, to, how);
             }
             Meaning::Needless(why) => self.settle(row, Verdict::Kept, "", why),
@@ -106,15 +93,26 @@ impl Script<'_, '_, '_> {
         }
     }
 
+    /// Hands an option on as it is, to srun or to sbatch; the field that has it.
+    fn stays(&mut self, option: &Given, step: bool, row: usize) -> &'static str {
+        let value = option.value.as_ref().map_or(String::new(), |value| format!("={value}"));
+        let written = format!("--{}{value}", option.name);
+        match step {
+            true => {
+                self.steps.push((written, row));
+                "spec.slurm.srun.args"
+            }
+            false => {
+                self.args.push(written);
+                "spec.slurm.args"
+            }
+        }
+    }
+
     /// An image for Pyxis or Shifter: one of a registry, or a file that only nodes can read.
     fn container(&mut self, option: &Given, step: bool, row: usize) {
         let value = option.value.as_deref().unwrap_or_default();
-        let written = format!("--{}={value}", option.name);
-        match step {
-            true => self.steps.push((written, row)),
-            false => self.args.push(written),
-        }
-        let to = if step { "spec.slurm.srun.args" } else { "spec.slurm.args" };
+        let to = self.stays(option, step, row);
         let file = value.starts_with(['/', '.', '~']) || [".sqsh", ".sif"].iter().any(|end| value.ends_with(end));
         if file {
             let how = "a file of the nodes, which no registry has: name an image for Kubernetes, by `--image NAME`";

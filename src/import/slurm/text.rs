@@ -100,22 +100,24 @@ pub fn sets(text: &str, name: &str) -> bool {
     })
 }
 
+/// A line without the `export` before it.
+fn unexported(line: &str) -> &str {
+    line.trim_start().strip_prefix("export ").unwrap_or(line).trim_start()
+}
+
 /// Whether a line does nothing but give variables values.
 pub fn is_assignment(line: &str) -> bool {
-    let bare = line.trim_start().strip_prefix("export ").unwrap_or(line).trim_start();
-    bare.split_once('=').is_some_and(|(name, _)| is_name(name)) && !outside(bare).any(|(_, c)| matches!(c, ';' | '&'))
+    assigns_first(line) && !outside(unexported(line)).any(|(_, c)| matches!(c, ';' | '&'))
 }
 
 /// Whether a line begins with a variable's value, where a shell makes no words of it.
 pub fn assigns_first(line: &str) -> bool {
-    let bare = line.trim_start().strip_prefix("export ").unwrap_or(line).trim_start();
-    bare.split_once('=').is_some_and(|(name, _)| is_name(name))
+    unexported(line).split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
 /// The variables that a line gives values, where it does nothing else.
 pub fn assigned(line: &str) -> Vec<String> {
-    let bare = line.trim_start().strip_prefix("export ").unwrap_or(line).trim_start();
-    let words = if is_assignment(line) { words(&marked(bare)) } else { None };
+    let words = if is_assignment(line) { words(&marked(unexported(line))) } else { None };
     let name = |word: &Word| word.text.split_once('=').map_or_else(String::new, |(name, _)| name.to_owned());
     words.unwrap_or_default().iter().map(name).collect()
 }
