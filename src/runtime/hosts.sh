@@ -26,9 +26,9 @@ write_hostfile() {
   chmod 0644 "$generated/hostfile"
 }
 
-# From hosts on standard input, those that answer, and their MPI: 256 at a time, each given `patience` seconds.
+# From hosts on standard input, those that answer, and their MPI: 128 at a time, each given `patience` seconds.
 patience=3
-answering() { xargs -r -n 32 -P 8 timeout "$patience" /bin/bash "$scripts/probe.sh" "$port"; }
+answering() { xargs -r -n 16 -P 8 timeout "$patience" /bin/bash "$scripts/probe.sh" "$port"; }
 
 # find_missing HOST...: fills `missing` with those that do not answer, `answers` with the MPI of those that do.
 declare -A answers=()
