@@ -24,14 +24,15 @@ case ${1:-} in
 *)
     seconds=${1:-10}
     shift || true
-    targets=("$@")
+    targets=("$@") failed=()
     [ $# -gt 0 ] || mapfile -t targets < <(sed -n 's/.*Target { name: "\([a-z]*\)".*/\1/p' src/targets/mod.rs)
     for target in "${targets[@]}"; do
-        mkdir -p "corpus/$target"
+        mkdir -p "corpus/$target" "regressions/$target"
         echo "==> $target"
         # shellcheck disable=SC2086 # several options
         FUZZ_SEEDS=corpus/$target run "$target" -max_total_time="$seconds" -dict=spec.dict -max_len=4096 -rss_limit_mb=1024 -timeout=20 \
-            -print_final_stats=1 -verbosity=0 ${FUZZ_OPTIONS:-} "corpus/$target" "regressions/$target"
+            -print_final_stats=1 -verbosity=0 ${FUZZ_OPTIONS:-} "corpus/$target" "regressions/$target" || failed+=("$target")
     done
+    ((${#failed[@]} == 0)) || { echo "something does not hold in: ${failed[*]}" >&2 && exit 1; }
     ;;
 esac

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 import threading
 import time
 
@@ -137,7 +136,7 @@ class Case:
         self.world, self.cluster, self.namespace = world, world.cluster, name
         self.held, self.most, self.changes = {}, 0, [(time.time(), 0)]
         self.starts, self.most_ready = [], 0
-        self.folder = tempfile.mkdtemp(prefix=f"{name}-")
+        self.overlay = os.path.join(os.environ["STATE"], f"overlay-{name}.json")
         self.notes = []
         world.cases[name] = self
         self.cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": {
@@ -184,10 +183,9 @@ class Case:
         command = [KHOROVOD, "render", "-q", "-n", self.namespace, *words]
         overlay = {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
         if overlay:
-            path = os.path.join(self.folder, "overlay.json")
-            with open(path, "w") as file:
+            with open(self.overlay, "w") as file:
                 json.dump(overlay, file)
-            command += ["-f", path]
+            command += ["-f", self.overlay]
         for item in sets:
             command += ["--set", item]
         environment = dict(os.environ, KHOROVOD_SSH_SEED="5" * 64)
