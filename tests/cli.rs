@@ -253,10 +253,14 @@ fn other_documents_pass_as_they_are() {
 #[test]
 fn empty_input_is_a_problem() {
     let place = place();
+    fs::write(place.path().join("job.yaml"), JOB).unwrap();
     for command in ["render", "plan", "validate"] {
         let (code, out, err) = run(khorovod(place.path()).arg(command));
         assert_eq!((code, out.as_str()), (1, ""));
         assert!(err.contains("no-training-job"), "{err}");
+        // As kubectl's `-f` would be.
+        let (code, _, err) = run(khorovod(place.path()).args([command, "-f", "job.yaml"]));
+        assert!(code == 1 && err.contains("the spec goes without it"), "{err}");
     }
 }
 

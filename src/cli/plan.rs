@@ -69,10 +69,12 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         let [new] = texts.as_slice() else {
             return Err(Failure::Usage("--against compares with one new file; name one FILE".to_owned()));
         };
-        if !(inputs.overlays.is_empty() && inputs.sets.is_empty()) {
+        let old = input::read(&old, screen)?;
+        let is_spec = old.text.contains("kind: TrainingJob");
+        if is_spec && !(inputs.overlays.is_empty() && inputs.sets.is_empty()) {
             screen.notice("-f and --set go over the new spec alone; the old one is taken as it is");
         }
-        match khorovod::changes(&input::read(&old, screen)?, new, &inputs) {
+        match khorovod::changes(&old, new, &inputs) {
             Ok(found) => changes = Some(found),
             Err(found) => problems.push(found),
         }

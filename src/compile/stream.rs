@@ -186,10 +186,14 @@ impl<'a> Stream<'a> {
             true => "the input is empty",
             false => "there is no TrainingJob in the input",
         };
-        let hint = if text.is_empty() && name == "<stdin>" && !self.inputs.overlays.is_empty() {
+        let awaited = text.is_empty() && name == "<stdin>";
+        let says = |key: &str| text.lines().any(|line| line.starts_with(key));
+        let hint = if awaited && !self.inputs.overlays.is_empty() {
             "`-f` names what is laid over a spec; the spec goes without it: `khorovod plan job.yaml -f prod.yaml`"
-        } else if text.is_empty() && name == "<stdin>" {
+        } else if awaited {
             "name a file, as in `khorovod plan job.yaml`; without one, standard input is read unless it is a terminal"
+        } else if says("spec:") && !says("kind:") {
+            "start it with `apiVersion: khorovod.dev/v1alpha1` and `kind: TrainingJob`; values of a chart go through Helm: `helm template CHART -f values.yaml | khorovod post-render`"
         } else {
             "start a document with `apiVersion: khorovod.dev/v1alpha1` and `kind: TrainingJob`, or let `khorovod init` write one"
         };
