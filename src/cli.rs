@@ -117,6 +117,11 @@ pub fn main() -> ExitCode {
 fn with_tip(mut error: clap::Error) -> clap::Error {
     let tip = match (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::InvalidArg)) {
         (Some(ContextValue::String(word)), _) => subcommand_tip(word),
+        (_, Some(ContextValue::String(arg)))
+            if arg == "<SYSTEM>" && error.get(ContextKind::SuggestedValue).is_none() =>
+        {
+            Some("for YAML of your own start with `khorovod init`; docs/faq.md says what carries over".to_owned())
+        }
         // Clap would have it passed behind `--`, as if it were a file.
         (_, Some(ContextValue::String(option)))
             if option.starts_with("--") && error.get(ContextKind::SuggestedArg).is_none() =>

@@ -101,6 +101,7 @@ fn who_looks_for_kubectl_is_told() {
     }
     for (words, tip) in [
         (&["diff"][..], "tip: here it is `khorovod plan --against OLD job.yaml`"),
+        (&["import", "yaml", "pods.yaml"], "tip: for YAML of your own start with `khorovod init`"),
         (&["render", "--gpus", "4"], "tip: a field of the spec is set as in `--set workers.gpus=4`"),
     ] {
         let (code, _, err) = run(khorovod(place.path()).args(words));

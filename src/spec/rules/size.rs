@@ -64,8 +64,10 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
             for entry in entries {
                 few_bytes(&entry.value, problems);
                 let (name, Kind::Scalar { text, .. }) = (entry.key.as_str(), &entry.value.kind) else { continue };
-                let is_size = matches!(name, "memory" | "shm" | "ephemeralStorage" | "size");
-                let Some(size) = Quantity::parse(text).filter(|size| is_size && size.milli() > 0) else { continue };
+                if !matches!(name, "memory" | "shm" | "ephemeralStorage" | "size") {
+                    continue;
+                }
+                let Some(size) = Quantity::parse(text).filter(|size| size.milli() > 0) else { continue };
                 if size.value() < 1 << 20 {
                     let bytes = if size.value() == 1 { "byte" } else { "bytes" };
                     let message = format!("`{name}: {text}` is {} {bytes}", size.value());
