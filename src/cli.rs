@@ -113,23 +113,52 @@ pub fn main() -> ExitCode {
     exit_code(outcome, &screen)
 }
 
-/// Who asks to run or delete a job looks for kubectl.
+/// Who asks for a word of another program is told ours, and who asks to run or delete a job looks for kubectl.
 fn with_tip(mut error: clap::Error) -> clap::Error {
-    let tip = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(word)) => match word.as_str() {
-            "run" | "apply" | "submit" | "start" | "create" | "train" | "deploy" => {
-                "khorovod render | kubectl apply -f -"
+    let tip = match (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::InvalidArg)) {
+        (Some(ContextValue::String(word)), _) => subcommand_tip(word),
+        // Clap would have it passed behind `--`, as if it were a file.
+        (_, Some(ContextValue::String(option)))
+            if option.starts_with("--") && error.get(ContextKind::SuggestedArg).is_none() =>
+        {
+            match std::env::args().nth(1).as_deref() {
+                Some("render" | "plan" | "validate" | "post-render" | "krm") => {
+                    Some("a field of the spec is set as in `--set workers.gpus=4`".to_owned())
+                }
+                _ => None,
             }
-            "delete" | "stop" | "cancel" | "kill" => "kubectl delete job -l khorovod.dev/job=NAME",
-            "logs" | "log" => "kubectl logs -f -l khorovod.dev/job=NAME",
-            "status" | "get" | "list" | "ls" | "ps" => "kubectl get job,pod -l khorovod.dev/job",
-            _ => return error,
-        },
-        _ => return error,
+        }
+        _ => None,
     };
-    let tip = format!("khorovod talks to no cluster; kubectl does: {tip}");
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    if let Some(tip) = tip {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
     error
+}
+
+fn subcommand_tip(word: &str) -> Option<String> {
+    let kubectl = |line: &str| Some(format!("khorovod talks to no cluster; kubectl does: {line}"));
+    let ours = |line: &str| Some(format!("here it is `khorovod {line}`"));
+    match word {
+        "run" | "apply" | "submit" | "start" | "create" | "train" | "deploy" | "install" | "upgrade" => {
+            kubectl("khorovod render | kubectl apply -f -")
+        }
+        "stop" | "cancel" | "kill" => kubectl("kubectl delete job -l khorovod.dev/job=NAME"),
+        "delete" | "uninstall" => kubectl(
+            "kubectl delete -l khorovod.dev/job=NAME statefulset,job,service,configmap,secret,networkpolicy,\
+             serviceaccount,role,rolebinding",
+        ),
+        "logs" | "log" => kubectl("kubectl logs -f -l khorovod.dev/job=NAME"),
+        "status" | "get" | "list" | "ls" | "ps" => kubectl("kubectl get job,pod -l khorovod.dev/job"),
+        "diff" | "compare" => ours("plan --against OLD job.yaml"),
+        "lint" | "check" | "test" | "verify" => ours("validate job.yaml"),
+        "template" | "build" | "generate" | "compile" => ours("render job.yaml"),
+        "convert" | "migrate" => ours("import SYSTEM FILE"),
+        "new" => ours("init NAME"),
+        "version" => ours("--version"),
+        _ if std::path::Path::new(word).is_file() => ours(&format!("plan {word}`, or `khorovod render {word}")),
+        _ => None,
+    }
 }
 
 /// Says what is not said yet, and what the process ends with.

@@ -31,7 +31,7 @@ pub use preview::preview;
 
 /// Every problem code of the streams.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
-    stream::CODES.iter().chain(ours::CODES).chain(expand::CODES).chain(krm::CODES).copied()
+    stream::codes().chain([ours::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied())
 }
 
 /// The plan of a valid spec, its run named.

@@ -373,7 +373,8 @@ pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Pro
 }
 
 /// What would happen to running jobs if `new` took the place of `old`, which is an earlier spec
-/// or what was rendered from one. Overlays and settings go over both.
+/// or what was rendered from one. Overlays and settings go over `new` alone: `old` is as it was applied. A namespace goes
+/// over `old` too where it names none.
 ///
 /// ```
 /// # use khorovod::{Inputs, Keys, Text, changes};
@@ -394,7 +395,11 @@ pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Pro
 pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Change>, Problems> {
     let earlier = report::earlier(&old.text);
     if earlier.is_empty() {
-        return Ok(report::between(&plans(old, inputs)?, &plans(new, inputs)?));
+        let as_it_is = Inputs { overlays: Vec::new(), sets: Vec::new(), namespace: None, ..inputs.clone() };
+        let moved = Inputs { namespace: inputs.namespace.clone(), ..as_it_is.clone() };
+        let old = plans(old, &as_it_is)?.into_iter().zip(plans(old, &moved)?);
+        let old = old.map(|(named, moved)| if named.spec.namespace.is_some() { named } else { moved });
+        return Ok(report::between(&old.collect::<Vec<_>>(), &plans(new, inputs)?));
     }
     let rendered = render(new, inputs)?;
     Ok(report::against_rendered(&earlier, &report::earlier(&rendered.text)))

@@ -10,10 +10,23 @@ pub use places::{Position, Source, SourceId, Sources, Span};
 /// How bad a problem is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
+    /// Worth knowing, and nothing to mend.
+    Note,
     /// Worth knowing; an error under `--strict`.
     Warning,
     /// Nothing is rendered.
     Error,
+}
+
+impl Severity {
+    /// The word for it in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
 }
 
 /// A kind of problem: declared once, beside the rule that finds it.

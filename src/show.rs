@@ -92,7 +92,7 @@ fn secrets(all: &[(&Sources, &Problem)], sources: &Sources) -> Vec<Span> {
 
 /// One problem with its places.
 fn problem_text(renderer: &Renderer, sources: &Sources, problem: &Problem, secrets: &[Span]) -> String {
-    let level = if problem.severity == Severity::Error { Level::ERROR } else { Level::WARNING };
+    let level = level(problem.severity);
     let title = level.primary_title(clean_line(&problem.message)).id(problem.code.name);
     let mut group = Group::with_title(title);
     for excerpt in excerpt::of(sources, &problem.labels, secrets) {
@@ -117,8 +117,8 @@ fn problem_text(renderer: &Renderer, sources: &Sources, problem: &Problem, secre
 
 /// `2 errors, 1 warning`, and where to read more.
 fn summary<'a>(all: &[(&Sources, &'a Problem)], hidden: usize) -> annotate_snippets::Title<'a> {
-    let errors = all.iter().filter(|(_, problem)| problem.severity == Severity::Error).count();
-    let counts: Vec<String> = [(errors, "error"), (all.len() - errors, "warning")]
+    let counts: Vec<String> = [Severity::Error, Severity::Warning, Severity::Note]
+        .map(|severity| (all.iter().filter(|(_, problem)| problem.severity == severity).count(), severity.word()))
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}{}", if count == 1 { "" } else { "s" }))
@@ -128,10 +128,18 @@ fn summary<'a>(all: &[(&Sources, &'a Problem)], hidden: usize) -> annotate_snipp
     } else {
         String::new()
     };
-    let worst = all.iter().find(|(_, problem)| problem.severity == Severity::Error).or(all.first());
-    let worst = worst.map_or("", |(_, problem)| problem.code.name);
-    let level = if errors > 0 { Level::ERROR } else { Level::WARNING };
-    level.primary_title(format!("{}{more}; `khorovod explain {worst}` says more", counts.join(", ")))
+    // The first of the worst.
+    let worst = all.iter().map(|(_, problem)| problem).rev().max_by_key(|problem| problem.severity);
+    let (severity, code) = worst.map_or((Severity::Note, ""), |problem| (problem.severity, problem.code.name));
+    level(severity).primary_title(format!("{}{more}; `khorovod explain {code}` says more", counts.join(", ")))
+}
+
+fn level(severity: Severity) -> Level<'static> {
+    match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    }
 }
 
 #[cfg(test)]

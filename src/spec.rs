@@ -36,7 +36,7 @@ pub fn read(document: &Node, kube_version: (u32, u32), target: Target, problems:
     let top = document.entry("kind").map_or(document.span, |entry| entry.key_span);
     let case = rules::Case { document, misshapen: &misshapen, job: &job, body, spec: &spec, kube_version, top };
     rules::check(&case, problems);
-    let sound = problems[before..].iter().all(|problem| problem.severity == Severity::Warning);
+    let sound = problems[before..].iter().all(|problem| problem.severity < Severity::Error);
     sound.then_some(spec)
 }
 

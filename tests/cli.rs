@@ -99,6 +99,13 @@ fn who_looks_for_kubectl_is_told() {
             "{err}"
         );
     }
+    for (words, tip) in [
+        (&["diff"][..], "tip: here it is `khorovod plan --against OLD job.yaml`"),
+        (&["render", "--gpus", "4"], "tip: a field of the spec is set as in `--set workers.gpus=4`"),
+    ] {
+        let (code, _, err) = run(khorovod(place.path()).args(words));
+        assert!(code == 2 && err.contains(tip), "{err}");
+    }
     let (code, _, err) = run(khorovod(place.path()).arg("rendr"));
     assert!(code == 2 && err.contains("'render'") && !err.contains("kubectl"), "{err}");
 }
@@ -441,6 +448,92 @@ fn plan_compares_with_specs_and_with_what_was_rendered() {
 }
 
 #[test]
+fn what_was_applied_is_compared_as_it_was() {
+    let place = place();
+    let at = |name: &str| place.path().join(name);
+    fs::write(at("job.yaml"), JOB).unwrap();
+    fs::write(at("less.yaml"), "spec: {workers: {replicas: 2}}\n").unwrap();
+    let (_, before, _) = run(khorovod(place.path()).args(["render", "--no-keys", "-f", "less.yaml", "job.yaml"]));
+    fs::write(at("before.yaml"), before).unwrap();
+    let effects = |args: &[&str]| {
+        let (code, out, err) = run(khorovod(place.path()).args(["plan", "--format", "json", "--no-keys"]).args(args));
+        assert_eq!(code, 0, "{err}");
+        let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let all =
+            value["changes"].as_array().unwrap().iter().map(|change| change["effect"].as_str().unwrap().to_owned());
+        (all.collect::<Vec<_>>().join(" "), err)
+    };
+    let (effect, err) = effects(&["--against", "job.yaml", "job.yaml", "--set", "workers.replicas=2"]);
+    assert!(effect == "restarts" && err.contains("the old one is taken as it is"), "{effect}: {err}");
+    assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "-f", "less.yaml"]).0, "restarts");
+    assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "-f", "less.yaml"]).0, "nothing");
+    // Where the old one names no namespace, it went where the new one goes; what was rendered went where it says.
+    assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "-n", "team"]), ("nothing".to_owned(), String::new()));
+    assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "-n", "team", "-f", "less.yaml"]).0, "new gone");
+}
+
+#[test]
+fn an_overlay_reaches_into_a_short_image() {
+    let place = place();
+    fs::write(place.path().join("registry.yaml"), "spec: {image: {pullSecrets: [registry]}}\n").unwrap();
+    for args in [["-f", "registry.yaml"], ["--set", "image.pullSecrets=[registry]"]] {
+        let (code, out, err) = piped(khorovod(place.path()).args(["render", "--no-keys", "-"]).args(args), JOB);
+        assert_eq!(code, 0, "{err}");
+        assert_eq!(out.matches("image: ghcr.io/acme/mnist:1.4").count(), 2, "{out}");
+        assert_eq!(out.matches("- name: registry\n").count(), 2, "{out}");
+    }
+}
+
+#[test]
+fn what_is_read_is_not_written_over() {
+    let place = place();
+    let job = place.path().join("job.yaml");
+    fs::write(&job, JOB).unwrap();
+    for args in [
+        &["render", "--no-keys", "job.yaml"][..],
+        &["render", "--no-keys", "-", "-f", "job.yaml"],
+        &["validate", "--format", "json", "job.yaml"],
+        &["plan", "job.yaml"],
+        &["plan", "-", "--against", "job.yaml"],
+        &["import", "slurm", "job.yaml"],
+    ] {
+        let (code, _, err) = run(khorovod(place.path()).args(args).args(["-o", "./job.yaml"]));
+        assert!(code == 2 && err.contains("is not written over"), "{args:?}: {err}");
+        assert_eq!(fs::read_to_string(&job).unwrap(), JOB);
+    }
+}
+
+#[test]
+fn who_types_is_told_what_is_awaited() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let place = place();
+    fs::write(place.path().join("job.yaml"), JOB).unwrap();
+    fs::write(place.path().join("less.yaml"), "spec: {workers: {replicas: 2}}\n").unwrap();
+    for (args, said) in [
+        (&["validate", "-"][..], "note: reading what you type; Ctrl-D"),
+        (&["validate", "-q", "-"], ""),
+        (&["validate"], "note: no problems"),
+        (&["validate", "-f", "less.yaml"], "note: no FILE given: less.yaml is laid over job.yaml"),
+    ] {
+        let mut keyboard = fs::File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());
+        grantpt(&keyboard).unwrap();
+        unlockpt(&keyboard).unwrap();
+        let screen = ptsname(&keyboard, Vec::new()).unwrap().into_string().unwrap();
+        let screen = fs::File::options().read(true).write(true).open(screen).unwrap();
+        let mut command = khorovod(place.path());
+        let child = command.args(args).stdin(screen).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        keyboard.write_all(JOB.as_bytes()).unwrap();
+        keyboard.write_all(b"\x04").unwrap();
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(stderr).unwrap();
+        assert!(
+            status.success() && stderr.starts_with(said) && stderr.is_empty() == said.is_empty(),
+            "{args:?}: {stderr}"
+        );
+    }
+}
+
+#[test]
 fn keygen_makes_new_keys_unless_told_otherwise() {
     let place = place();
     let args = ["keygen", "keys", "-n", "a"];
@@ -508,5 +601,7 @@ fn a_field_is_explained_by_any_of_its_names() {
     }
     assert!(explain("storage[0].mountPath").0 == 0 && explain("metadata.name").0 == 0);
     assert!(explain("workers.gpsu").2.contains("did you mean workers.gpus"));
+    assert!(explain("torchrun").1.starts_with("spec.launcher.kind\n"));
+    assert!(explain("139").1.contains("signal 11") && explain("42").1.contains("launcher"));
     assert!(explain("slot-above-gpus").2.contains("slots-above-gpus"));
 }

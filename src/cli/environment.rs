@@ -10,9 +10,9 @@ pub const HELM_PLUGIN: &str = "HELM_PLUGIN_NAME";
 
 /// A section of a help page. What is said of colour is anstream's.
 pub const HELP: &str = "Environment:
-  KHOROVOD_SSH_SEED           32 bytes, hex or base64, that ssh keys derive from; --ssh-seed goes first
-  CI                          where it is set, no seed is made
-  XDG_STATE_HOME, HOME        where a person's seed is kept: khorovod/, or .local/state/khorovod/
-  HELM_PLUGIN_NAME            set by Helm 4, which hides errors: post-render says where they are kept
-  NO_COLOR, CLICOLOR          set; 0: no colour
-  CLICOLOR_FORCE              1: colour also where there is no terminal";
+  KHOROVOD_SSH_SEED     the seed of ssh keys, where no --ssh-seed names one
+  CI                    where it is set, no seed is made
+  XDG_STATE_HOME, HOME  hold a person's seed: khorovod/, .local/state/khorovod/
+  HELM_PLUGIN_NAME      set by Helm 4: post-render says where errors are kept
+  NO_COLOR, CLICOLOR    set; 0: no colour
+  CLICOLOR_FORCE        1: colour also where there is no terminal";

@@ -1,4 +1,4 @@
-//! `khorovod explain`: what a problem code, a field or a launcher's exit code means, offline.
+//! `khorovod explain`: what a problem code, a field, a word it takes or an exit code means, offline.
 
 use khorovod::show;
 

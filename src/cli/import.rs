@@ -76,7 +76,8 @@ fn systems() -> impl TypedValueParser<Value = System> {
 }
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
-    let (texts, code) = texts(&args)?;
+    input::keep(&args.files, args.output.as_deref())?;
+    let (texts, code) = texts(&args, screen)?;
     let options = Options {
         code,
         name: args.name,
@@ -108,28 +109,28 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
 type Code = Vec<(String, String)>;
 
 /// The files, and those of a folder of code.
-fn texts(args: &Args) -> Result<(Vec<Text>, Code), Failure> {
+fn texts(args: &Args, screen: &Screen) -> Result<(Vec<Text>, Code), Failure> {
     if args.files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::Usage("standard input (`-`) can be read only once".to_owned()));
     }
     let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| path.is_dir());
     let code = match folders.as_slice() {
         [] => Vec::new(),
-        [folder] if args.system == System::Ffdl => code(folder, &files)?,
+        [folder] if args.system == System::Ffdl => code(folder, &files, screen)?,
         [folder, ..] => return Err(Failure::Usage(format!("{} is a folder; name files", folder.display()))),
     };
     if !files.is_empty() {
-        let texts: Result<Vec<Text>, Failure> = files.iter().map(|path| input::read(path)).collect();
+        let texts: Result<Vec<Text>, Failure> = files.iter().map(|path| input::read(path, screen)).collect();
         return Ok((texts?, code));
     }
     if io::stdin().is_terminal() {
         return Err(Failure::Usage(format!("name the file: {}", args.system.about())));
     }
-    Ok((vec![input::read(Path::new("-"))?], code))
+    Ok((vec![input::read(Path::new("-"), screen)?], code))
 }
 
 /// The files of a folder of code but the manifest itself. What the spec cannot hold is told, not left out.
-fn code(folder: &Path, manifests: &[&PathBuf]) -> Result<Code, Failure> {
+fn code(folder: &Path, manifests: &[&PathBuf], screen: &Screen) -> Result<Code, Failure> {
     let failed =
         |error: &io::Error| Failure::File(format!("cannot read {}: {}", folder.display(), output::reason(error)));
     let entries: Result<Vec<_>, _> = fs::read_dir(folder).map_err(|error| failed(&error))?.collect();
@@ -147,7 +148,7 @@ fn code(folder: &Path, manifests: &[&PathBuf]) -> Result<Code, Failure> {
             let message = "a spec holds files, no folders: build the code into the image and leave the folder away";
             return Err(Failure::Usage(format!("{} is a folder in the code; {message}", path.display())));
         }
-        code.push((name(&path), input::read(&path)?.text));
+        code.push((name(&path), input::read(&path, screen)?.text));
     }
     Ok(code)
 }

@@ -9,6 +9,7 @@ use khorovod::{Inputs, Target, Text};
 
 use super::Failure;
 use super::output::reason;
+use super::show::Screen;
 
 /// What is read, and what is merged over it.
 #[derive(Debug, clap::Args)]
@@ -59,33 +60,58 @@ fn targets() -> impl TypedValueParser<Value = Target> {
 
 impl Args {
     /// The specs, read.
-    pub fn texts(&self) -> Result<Vec<Text>, Failure> {
+    pub fn texts(&self, screen: &Screen) -> Result<Vec<Text>, Failure> {
         let overlays = &self.settings.overlays;
         let named = self.files.iter().chain(overlays);
         if named.filter(|path| path.as_os_str() == "-").count() > 1 {
             return Err(Failure::Usage("standard input (`-`) can be read only once".to_owned()));
         }
         if !self.files.is_empty() {
-            return self.files.iter().map(|path| read(path)).collect();
+            return self.files.iter().map(|path| read(path, screen)).collect();
         }
         if !io::stdin().is_terminal() && !overlays.iter().any(|path| path.as_os_str() == "-") {
-            return Ok(vec![read(Path::new("-"))?]);
+            return Ok(vec![read(Path::new("-"), screen)?]);
         }
-        let default = Path::new("job.yaml");
+        let default = Path::new(DEFAULT);
         if !default.exists() {
-            return Err(Failure::Usage(
-                "no FILE given and there is no job.yaml here; name one, or write one with `khorovod init`".to_owned(),
-            ));
+            let way_out = match overlays.first() {
+                Some(path) => format!(", over which `-f` lays {}", path.display()),
+                None => ", or write one with `khorovod init`".to_owned(),
+            };
+            return Err(Failure::Usage(format!("no FILE given and there is no {DEFAULT} here; name one{way_out}")));
         }
-        Ok(vec![read(default)?])
+        if let Some(path) = overlays.first() {
+            screen.notice(&format!("no FILE given: {} is laid over {DEFAULT}", path.display()));
+        }
+        Ok(vec![read(default, screen)?])
+    }
+
+    /// Refuses to write over what is read.
+    pub fn keep_from(&self, output: Option<&Path>) -> Result<(), Failure> {
+        let default = (self.files.is_empty() && io::stdin().is_terminal()).then(|| PathBuf::from(DEFAULT));
+        keep(self.files.iter().chain(&self.settings.overlays).chain(&default), output)
+    }
+}
+
+/// The spec where none is named.
+const DEFAULT: &str = "job.yaml";
+
+/// Refuses an output that is one of the inputs.
+pub fn keep<'a>(inputs: impl IntoIterator<Item = &'a PathBuf>, output: Option<&Path>) -> Result<(), Failure> {
+    let same = |path: &Path| fs::canonicalize(path).ok().filter(|path| path.is_file());
+    match output.and_then(same) {
+        Some(output) if inputs.into_iter().any(|path| same(path).as_ref() == Some(&output)) => Err(Failure::Usage(
+            format!("{} is read here, so it is not written over; name another file", output.display()),
+        )),
+        _ => Ok(()),
     }
 }
 
 impl Settings {
     /// Everything beside the specs but the keys.
-    pub fn inputs(&self) -> Result<Inputs, Failure> {
+    pub fn inputs(&self, screen: &Screen) -> Result<Inputs, Failure> {
         Ok(Inputs {
-            overlays: self.overlays.iter().map(|path| read(path)).collect::<Result<_, _>>()?,
+            overlays: self.overlays.iter().map(|path| read(path, screen)).collect::<Result<_, _>>()?,
             sets: self.sets.clone(),
             namespace: self.namespace.clone(),
             kube_version: self.kube_version,
@@ -97,8 +123,11 @@ impl Settings {
 }
 
 /// A file, or standard input for `-`, as text.
-pub fn read(path: &Path) -> Result<Text, Failure> {
+pub fn read(path: &Path, screen: &Screen) -> Result<Text, Failure> {
     let (name, bytes) = if path.as_os_str() == "-" {
+        if io::stdin().is_terminal() {
+            screen.notice("reading what you type; Ctrl-D on a line of its own ends it");
+        }
         let mut bytes = Vec::new();
         let read = io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
         ("<stdin>".to_owned(), read)
@@ -107,10 +136,10 @@ pub fn read(path: &Path) -> Result<Text, Failure> {
     };
     let bytes = bytes.map_err(|error| {
         let hint = match error.kind() {
-            io::ErrorKind::IsADirectory => "; name the files in it, as in khorovod render DIR/*.yaml",
-            io::ErrorKind::NotFound => "; `khorovod init` writes a first one",
-            io::ErrorKind::PermissionDenied => "; its owner can allow it: chmod u+r",
-            _ => "",
+            io::ErrorKind::IsADirectory => format!("; name the files in it: {}/*.yaml", name.trim_end_matches('/')),
+            io::ErrorKind::NotFound if name == DEFAULT => "; `khorovod init` writes a first one".to_owned(),
+            io::ErrorKind::PermissionDenied => "; its owner can allow it: chmod u+r".to_owned(),
+            _ => String::new(),
         };
         Failure::File(format!("cannot read {name}: {}{hint}", reason(&error)))
     })?;

@@ -36,8 +36,8 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         return Err(Failure::Usage("standard input is the ResourceList, so an overlay cannot be `-`".to_owned()));
     }
     let seed = Seed::of(&args.settings, screen)?.unless_new();
-    let inputs = Inputs { keys: seed.keys(), ..args.settings.inputs()? };
-    let (list, found) = khorovod::krm(&input::read(Path::new("-"))?, &inputs);
+    let inputs = Inputs { keys: seed.keys(), ..args.settings.inputs(screen)? };
+    let (list, found) = khorovod::krm(&input::read(Path::new("-"), screen)?, &inputs);
     screen.problems([&found]);
     // The results are for the one who called, also of a failure.
     output::stdout(&list)?;

@@ -15,7 +15,9 @@ use super::{Failure, Outcome, input, output, seed};
     git show main:job.yaml | khorovod plan --against - job.yaml\n  \
     khorovod plan --against deployed.yaml job.yaml     # OLD may be what was rendered\n  \
     khorovod plan --format json job.yaml | jq '.jobs[].ranks'\n\n\
-    Overlays and --set go over OLD as well, unless it is rendered.")]
+    OLD is taken as it was applied: -f and --set go over the new spec alone. Where OLD had some too, render it first:\n  \
+    khorovod render --no-keys -f old/prod.yaml old/job.yaml >/tmp/old.yaml\n  \
+    khorovod plan --against /tmp/old.yaml -f prod.yaml job.yaml")]
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
@@ -44,8 +46,10 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     {
         return Err(Failure::Usage("--against - reads standard input, so name the new spec's file".to_owned()));
     }
-    let texts = args.input.texts()?;
-    let mut inputs = args.input.settings.inputs()?;
+    args.input.keep_from(args.output.as_deref())?;
+    input::keep(&args.against, args.output.as_deref())?;
+    let texts = args.input.texts(screen)?;
+    let mut inputs = args.input.settings.inputs(screen)?;
     // A seed that was named must be one, though no key is shown here.
     seed::given(args.input.settings.ssh_seed.as_deref())?;
     inputs.keys = if args.input.settings.no_keys { Keys::LeftOut } else { Keys::Masked };
@@ -65,7 +69,10 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         let [new] = texts.as_slice() else {
             return Err(Failure::Usage("--against compares with one new file; name one FILE".to_owned()));
         };
-        match khorovod::changes(&input::read(&old)?, new, &inputs) {
+        if !(inputs.overlays.is_empty() && inputs.sets.is_empty()) {
+            screen.notice("-f and --set go over the new spec alone; the old one is taken as it is");
+        }
+        match khorovod::changes(&input::read(&old, screen)?, new, &inputs) {
             Ok(found) => changes = Some(found),
             Err(found) => problems.push(found),
         }

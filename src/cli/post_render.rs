@@ -81,7 +81,7 @@ fn replace(args: &Args, screen: &Screen) -> Outcome {
     }
     let seed = Seed::of(&args.settings, screen)?.unless_new();
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX).saturating_mul(1 << 20);
-    let inputs = Inputs { keys: seed.keys(), limit, ..args.settings.inputs()? };
+    let inputs = Inputs { keys: seed.keys(), limit, ..args.settings.inputs(screen)? };
     widen_pipes();
     let stream = Held::read(io::stdin().lock(), limit)?;
     output::stream(screen, |write| khorovod::expand("<stdin>", stream.bytes(), &inputs, write))

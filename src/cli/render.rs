@@ -29,17 +29,18 @@ pub struct Args {
 }
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
-    let texts = args.input.texts()?;
+    args.input.keep_from(args.output.as_deref())?;
+    let texts = args.input.texts(screen)?;
     let settings = &args.input.settings;
     let seed = Seed::of(settings, screen)?;
     let to_stdout = args.output.as_ref().is_none_or(|path| path.as_os_str() == "-");
     if let ([text], true, false) = (texts.as_slice(), to_stdout, seed.is_new()) {
-        let inputs = Inputs { keys: seed.keys(), ..settings.inputs()? };
+        let inputs = Inputs { keys: seed.keys(), ..settings.inputs(screen)? };
         // While it is rendered, so that 10,000 jobs need no more room than one. The library hands
         // nothing over before all of it has been checked.
         return output::stream(screen, |write| khorovod::render_to(text, &inputs, write));
     }
-    let rendered = with_seed(&texts, settings.inputs()?, &seed, screen)?;
+    let rendered = with_seed(&texts, settings.inputs(screen)?, &seed, screen)?;
     screen.problems(rendered.iter().map(|rendered| &rendered.warnings));
     match args.output {
         Some(path) if path.as_os_str() == "-" => output::stdout(&joined(rendered)),

@@ -41,8 +41,9 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     if args.output.is_some() && args.format == Format::Human {
         return Err(Failure::Usage("--output needs --format json, github or sarif; human goes to stderr".to_owned()));
     }
-    let texts = args.input.texts()?;
-    let mut inputs = args.input.settings.inputs()?;
+    args.input.keep_from(args.output.as_deref())?;
+    let texts = args.input.texts(screen)?;
+    let mut inputs = args.input.settings.inputs(screen)?;
     // A seed that was named must be one; whether there is one is no matter of the spec.
     seed::given(args.input.settings.ssh_seed.as_deref())?;
     inputs.keys = if args.input.settings.no_keys { Keys::LeftOut } else { Keys::Masked };

@@ -290,7 +290,7 @@ fn result(problems: &Problems, problem: &Problem) -> Json {
     let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
     let mut result = json!({
         "message": format!("{}{hint}", problem.message),
-        "severity": if problem.severity == Severity::Error { "error" } else { "warning" },
+        "severity": if problem.severity == Severity::Note { "info" } else { problem.severity.word() },
     });
     let span = problem.labels.first().map(|label| label.span).unwrap_or_default();
     let text = problems.sources.get(span.source).map_or("", |source| source.text.as_str());

@@ -1,13 +1,16 @@
 //! Finds the jobs of a stream: lays overlays and settings over our documents and reads each into a valid spec. Problems
 //! gather here.
 
+mod changes;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
+use self::changes::Changes;
 use super::ours::{self, Among, Found};
 use super::{keys, plan};
 use crate::objects;
-use crate::problem::{Problem, Problems, Severity, SourceId, Span, codes};
+use crate::problem::{Code, Problem, Problems, Severity, SourceId, Span, codes};
 use crate::source::{self, Kind, Node};
 use crate::spec::valid::{LauncherKind, Target};
 use crate::spec::{self, Spec};
@@ -40,18 +43,6 @@ codes! {
     /// `spec.ssh.secret`.
     Error NO_KEYS = "no-ssh-keys";
 
-    /// A setting of `--set` that cannot be placed
-    ///
-    /// `--set PATH=VALUE` takes a path such as `workers.gpus` or `storage[0].mountPath` and a value
-    /// in YAML.
-    Error BAD_SET = "bad-set";
-
-    /// An overlay that is not one map
-    ///
-    /// An overlay holds the part of a TrainingJob that differs: maps merge, lists and values replace,
-    /// `null` removes.
-    Error BAD_OVERLAY = "bad-overlay";
-
     /// A patch that no object takes
     ///
     /// Its target names a kind or a name that this job does not render. `khorovod plan` lists the
@@ -83,11 +74,9 @@ pub struct Part<'a> {
     pub first_line: usize,
 }
 
-/// What is laid over each of our documents.
-pub struct Changes {
-    overlays: Vec<Node>,
-    /// Path, place and value.
-    settings: Vec<(String, Span, Node)>,
+/// Every code of a stream and of what is laid over its documents.
+pub fn codes() -> impl Iterator<Item = &'static Code> {
+    CODES.iter().chain(changes::CODES).copied()
 }
 
 /// A stream as it is being compiled. The texts are borrowed until a problem needs them.
@@ -178,24 +167,14 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// What is laid over each of our documents.
-    pub fn changes(&mut self) -> Changes {
-        Changes { overlays: self.overlays(), settings: self.settings() }
-    }
-
     /// The job of one of our documents, if it holds.
     pub fn job(&mut self, mut document: Node, body: &str, piece: Range<usize>, changes: &Changes) -> Option<Job> {
-        for overlay in &changes.overlays {
-            source::merge(&mut document, overlay.clone());
-        }
-        for (path, span, value) in &changes.settings {
-            if let Err(wrong) = source::set(&mut document, path, *span, value.clone()) {
-                let problem = Problem::new(&BAD_SET, *span, format!("`--set {path}`: {wrong}"));
-                self.problems.push(problem.hint("a path is such as `workers.gpus` or `storage[0].mountPath`"));
-            }
-        }
+        changes.lay(&mut document, &mut self.problems);
         ours::refuse_hook(&document, &mut self.problems);
-        let spec = spec::read(&document, self.inputs.kube_version, self.inputs.target, &mut self.problems)?;
+        let before = self.problems.len();
+        let spec = spec::read(&document, self.inputs.kube_version, self.inputs.target, &mut self.problems);
+        self.quote_for_shells(before, changes);
+        let spec = spec?;
         let head = ours::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
         let (name, targets) = (name(&document), targets(&document));
         Some(Job { piece, name, targets, head, document: self.keeps.then_some(document), spec })
@@ -207,7 +186,9 @@ impl<'a> Stream<'a> {
             true => "the input is empty",
             false => "there is no TrainingJob in the input",
         };
-        let hint = if text.is_empty() && name == "<stdin>" {
+        let hint = if text.is_empty() && name == "<stdin>" && !self.inputs.overlays.is_empty() {
+            "`-f` names what is laid over a spec; the spec goes without it: `khorovod plan job.yaml -f prod.yaml`"
+        } else if text.is_empty() && name == "<stdin>" {
             "name a file, as in `khorovod plan job.yaml`; without one, standard input is read unless it is a terminal"
         } else {
             "start a document with `apiVersion: khorovod.dev/v1alpha1` and `kind: TrainingJob`, or let `khorovod init` write one"
@@ -268,74 +249,14 @@ impl<'a> Stream<'a> {
         }
     }
 
-    fn overlays(&mut self) -> Vec<Node> {
-        let mut overlays = Vec::new();
-        for overlay in &self.inputs.overlays {
-            let source = self.add_text(&overlay.name, &overlay.text);
-            let mut bodies = source::pieces(&overlay.text)
-                .into_iter()
-                .filter(|piece| !overlay.text[piece.body.clone()].trim().is_empty());
-            let (Some(piece), None) = (bodies.next(), bodies.next()) else {
-                let whole = Span { source, start: 0, end: overlay.text.len() };
-                let message = format!("the overlay {} does not hold one document", overlay.name);
-                let problem = Problem::new(&BAD_OVERLAY, first_line(&overlay.text, whole), message);
-                self.problems.push(problem.hint("put each document into a file of its own: `-f one.yaml -f two.yaml`"));
-                continue;
-            };
-            let span = Span { source, start: piece.body.start, end: piece.body.end };
-            match source::parse(&overlay.text[piece.body], span, &mut self.problems) {
-                Ok(Some(node)) if matches!(node.kind, Kind::Map(_)) => overlays.push(node),
-                Ok(_) => {
-                    let place = first_line(&overlay.text, span);
-                    let message = format!("the overlay {} is not a map", overlay.name);
-                    let problem = Problem::new(&BAD_OVERLAY, place, message);
-                    self.problems
-                        .push(problem.hint("write the part that differs, such as `spec: {workers: {replicas: 8}}`"));
-                }
-                Err(()) => {}
-            }
-        }
-        overlays
-    }
-
-    /// Path, place and value of every `--set`, and of `--namespace` behind them.
-    fn settings(&mut self) -> Vec<(String, Span, Node)> {
-        let mut settings = Vec::new();
-        for set in &self.inputs.sets {
-            let source = self.add_text("--set", set);
-            let whole = Span { source, start: 0, end: set.len() };
-            let Some((path, value)) = set.split_once('=') else {
-                let problem = Problem::new(&BAD_SET, whole, format!("`--set {set}` has no `=`"));
-                self.problems.push(problem.hint("write `--set PATH=VALUE`, such as `--set workers.gpus=8`"));
-                continue;
-            };
-            let span = Span { start: path.len() + 1, ..whole };
-            match source::parse(value, span, &mut self.problems) {
-                Ok(Some(node)) => settings.push((rooted(path), Span { end: path.len(), ..whole }, node)),
-                Ok(None) => {
-                    let problem = Problem::new(&BAD_SET, whole, format!("`--set {set}` has no value"));
-                    let hint = format!("`{path}=null` takes the field away, `{path}=\"\"` is an empty text");
-                    self.problems.push(problem.hint(hint));
-                }
-                Err(()) => {}
-            }
-        }
-        if let Some(namespace) = &self.inputs.namespace {
-            let source = self.add_text("--namespace", namespace);
-            let span = Span { source, start: 0, end: namespace.len() };
-            let kind = Kind::Scalar { text: namespace.clone(), plain: false };
-            settings.push(("metadata.namespace".to_owned(), span, Node { span, kind }));
-        }
-        settings
-    }
-
     /// Everything found, with the texts it was found in; `--strict` makes warnings errors.
     pub fn finish(mut self) -> Problems {
         if self.problems.is_empty() {
             return Problems::default();
         }
         if self.inputs.strict {
-            self.problems.iter_mut().for_each(|problem| problem.severity = Severity::Error);
+            let warnings = self.problems.iter_mut().filter(|problem| problem.severity == Severity::Warning);
+            warnings.for_each(|problem| problem.severity = Severity::Error);
         }
         self.problems.sort_by_key(|problem| problem.labels.first().map(|label| label.span));
         let mut problems = Problems { list: self.problems, ..Problems::default() };
@@ -346,17 +267,8 @@ impl<'a> Stream<'a> {
     }
 
     pub fn fails(&self) -> bool {
-        let fatal = |problem: &Problem| self.inputs.strict || problem.severity == Severity::Error;
-        self.problems.iter().any(fatal)
-    }
-}
-
-/// `workers.gpus` → `spec.workers.gpus`; a full path stays.
-fn rooted(path: &str) -> String {
-    let first = path.split(['.', '[']).next().unwrap_or_default();
-    match first {
-        "" | "apiVersion" | "kind" | "metadata" | "spec" => path.to_owned(),
-        _ => format!("spec.{path}"),
+        let worst = if self.inputs.strict { Severity::Warning } else { Severity::Error };
+        self.problems.iter().any(|problem| problem.severity >= worst)
     }
 }
 

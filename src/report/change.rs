@@ -13,6 +13,9 @@ use crate::spec::valid::{Volume, VolumeSource};
 pub struct Change {
     /// The job's name.
     pub job: String,
+    /// Its namespace, where one is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
     /// What happens.
     pub effect: Effect,
     /// Why the run starts again; empty unless it does.
@@ -64,13 +67,20 @@ pub(crate) fn between(old: &[Plan], new: &[Plan]) -> Vec<Change> {
 }
 
 fn bare(plan: &Plan, effect: Effect) -> Change {
-    Change {
-        job: plan.spec.name.clone(),
-        effect,
-        because: Vec::new(),
-        in_place: Vec::new(),
-        refused: Vec::new(),
-        notes: Vec::new(),
+    Change::bare(&plan.spec.name, plan.spec.namespace.as_deref(), effect)
+}
+
+impl Change {
+    pub(super) fn bare(job: &str, namespace: Option<&str>, effect: Effect) -> Self {
+        Self {
+            job: job.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            effect,
+            because: Vec::new(),
+            in_place: Vec::new(),
+            refused: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 }
 

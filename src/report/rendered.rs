@@ -10,6 +10,7 @@ const LINES: usize = 6;
 #[derive(Debug)]
 pub(crate) struct Earlier<'a> {
     job: &'a str,
+    namespace: Option<&'a str>,
     run: Option<&'a str>,
     kind: &'a str,
     name: &'a str,
@@ -24,7 +25,11 @@ pub(crate) fn earlier(text: &str) -> Vec<Earlier<'_>> {
 fn object(text: &str) -> Option<Earlier<'_>> {
     let field = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(unquoted);
     let run = field("    khorovod.dev/run: ");
-    Some(Earlier { job: field("    khorovod.dev/job: ")?, run, kind: field("kind: ")?, name: field("  name: ")?, text })
+    // A RoleBinding names one more in its subjects.
+    let mut metadata = text.split_once("metadata:\n")?.1.lines().take_while(|line| line.starts_with(' '));
+    let namespace = metadata.find_map(|line| line.strip_prefix("  namespace: ")).map(unquoted);
+    let job = field("    khorovod.dev/job: ")?;
+    Some(Earlier { job, namespace, run, kind: field("kind: ")?, name: field("  name: ")?, text })
 }
 
 fn unquoted(value: &str) -> &str {
@@ -33,30 +38,23 @@ fn unquoted(value: &str) -> &str {
 
 /// What happens to each job when the new objects take the place of the old.
 pub(crate) fn against_rendered(old: &[Earlier<'_>], new: &[Earlier<'_>]) -> Vec<Change> {
-    let mut jobs: Vec<&str> = Vec::new();
+    let mut jobs: Vec<(&str, Option<&str>)> = Vec::new();
     for object in new.iter().chain(old) {
-        if !jobs.contains(&object.job) {
-            jobs.push(object.job);
+        if !jobs.contains(&(object.job, object.namespace)) {
+            jobs.push((object.job, object.namespace));
         }
     }
     jobs.into_iter().map(|job| change(job, &of(old, job), &of(new, job))).collect()
 }
 
-fn of<'a, 'b>(all: &'b [Earlier<'a>], job: &str) -> Vec<&'b Earlier<'a>> {
-    all.iter().filter(|object| object.job == job).collect()
+fn of<'a, 'b>(all: &'b [Earlier<'a>], job: (&str, Option<&str>)) -> Vec<&'b Earlier<'a>> {
+    all.iter().filter(|object| (object.job, object.namespace) == job).collect()
 }
 
-fn change(job: &str, old: &[&Earlier<'_>], new: &[&Earlier<'_>]) -> Change {
+fn change((job, namespace): (&str, Option<&str>), old: &[&Earlier<'_>], new: &[&Earlier<'_>]) -> Change {
     let run = |objects: &[&Earlier<'_>]| objects.iter().find_map(|object| object.run).unwrap_or_default().to_owned();
     let (old_run, new_run) = (run(old), run(new));
-    let mut change = Change {
-        job: job.to_owned(),
-        effect: Effect::Nothing,
-        because: vec![],
-        in_place: vec![],
-        refused: vec![],
-        notes: vec![],
-    };
+    let mut change = Change::bare(job, namespace, Effect::Nothing);
     if old.is_empty() || new.is_empty() {
         change.effect = if old.is_empty() { Effect::New } else { Effect::Gone };
         return change;
@@ -92,6 +90,8 @@ fn change(job: &str, old: &[&Earlier<'_>], new: &[&Earlier<'_>]) -> Change {
             }
         }
     }
+    change.because.dedup();
+    change.in_place.dedup();
     if old_run != new_run {
         change.effect = Effect::Restarts;
     } else if !change.in_place.is_empty() || !change.refused.is_empty() {
@@ -154,6 +154,16 @@ mod tests {
         let moved = judged(&old, &objects("bcdfgh", "a:1", "1Ti", "slow"));
         assert_eq!((moved.refused.len(), moved.in_place.len()), (1, 0));
         assert_eq!(judged(&old, &old).effect, Effect::Nothing);
+    }
+
+    #[test]
+    fn another_namespace_is_another_job() {
+        let old =
+            objects("bcdfgh", "a:1", "1Ti", "fast").replace("---\n", "subjects:\n- kind: A\n  namespace: b\n---\n");
+        let new = old.replace("metadata:\n", "metadata:\n  namespace: team\n");
+        let all = against_rendered(&earlier(&old), &earlier(&new));
+        let told: Vec<_> = all.iter().map(|change| (change.namespace.as_deref(), change.effect)).collect();
+        assert_eq!(told, [(Some("team"), Effect::New), (None, Effect::Gone)]);
     }
 
     #[test]

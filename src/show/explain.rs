@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::problem::{Code, Severity};
+use crate::problem::Code;
 
 /// What is wrong and what is right, for every code: `== CODE`, the one, `--`, the other.
 const EXAMPLES: &str = include_str!("examples.txt");
@@ -23,14 +23,27 @@ const ENDS: &[(&str, &str)] = &[
     ("143", "It was told to end: deleted, evicted or drained. Kubernetes starts another, if the Job is still there."),
 ];
 
-/// What is known of a topic: a problem's code, a field's path, or a launcher's exit code. An error names its neighbours.
+/// What programs end with by custom; a launcher says `training ended with code N` of them.
+const PROGRAM_ENDS: &[(&str, &str)] = &[
+    ("1", "An error the program found itself; of Python an exception, which stands above in the log."),
+    ("126", "The command was found and could not be run: `chmod +x`, or name its interpreter."),
+    ("127", "The command was not found: it is not in the image, or not on its PATH."),
+    ("134", "An assertion failed, or memory was spoilt: signal 6."),
+    ("139", "A library crashed: signal 11."),
+];
+
+/// What is known of a topic: a problem's code, a field's path, a word that a field takes, or an exit code. An error names
+/// its neighbours.
 pub fn explain(topic: &str) -> Result<String, String> {
     if let Some(code) = crate::codes().find(|code| code.name == topic) {
-        let severity = if code.severity == Severity::Error { "error" } else { "warning" };
+        let severity = code.severity.word();
         return Ok(format!("{severity} {}\n\n{}\n{}", code.name, explanation(code), example(code.name)));
     }
     if let Some((code, meaning)) = ENDS.iter().find(|(code, _)| *code == topic) {
         return Ok(format!("exit code {code} of a job's launcher\n\n{meaning}\n"));
+    }
+    if let Some((code, meaning)) = PROGRAM_ENDS.iter().find(|(code, _)| *code == topic) {
+        return Ok(format!("exit code {code} of a program, and never of a job's launcher\n\n{meaning}\n"));
     }
     let schema = crate::schema();
     let path = topic.replace("[]", "").replace(['[', ']'], ".");
@@ -39,7 +52,8 @@ pub fn explain(topic: &str) -> Result<String, String> {
     let found = find(&schema, &schema, &words).map(|field| (field, words.join("."))).or_else(|| {
         Some((find(&schema, &schema, &[&["spec"], &words[..]].concat())?, format!("spec.{}", words.join("."))))
     });
-    match found.filter(|_| !words.is_empty()) {
+    let found = found.filter(|_| !words.is_empty()).or_else(|| taking(&schema, topic));
+    match found {
         Some((field, path)) => Ok(page(&schema, field, &path)),
         None => Err(format!("there is no problem code and no field {topic}{}", nearest(&schema, topic))),
     }
@@ -95,6 +109,19 @@ fn find<'a>(root: &'a Value, schema: &'a Value, words: &[&str]) -> Option<&'a Va
     properties(root, schema).filter(|(name, _)| name == first).find_map(|(_, field)| find(root, field, rest))
 }
 
+/// The field that takes this word, and its path.
+fn taking<'a>(root: &'a Value, word: &str) -> Option<(&'a Value, String)> {
+    let mut paths = Vec::new();
+    fields(root, find(root, root, &["spec"])?, "spec", 4, &mut paths);
+    let known = paths.into_iter().filter_map(|path| {
+        let field = find(root, root, &path.split('.').collect::<Vec<_>>())?;
+        let takes =
+            |part: &&Value| part["enum"].as_array().is_some_and(|words| words.iter().any(|other| other == word));
+        parts(root, field).iter().any(takes).then_some((field, path))
+    });
+    known.min_by_key(|(_, path)| path.len())
+}
+
 /// What a field is, takes and holds.
 fn page(root: &Value, field: &Value, path: &str) -> String {
     let all = parts(root, field);
@@ -109,7 +136,13 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
     let bound = |key: &str| all.iter().find_map(|part| part.get(key)).filter(|_| kinds.len() == 1).map(plain);
     let rows = [
         ("type", (!kinds.is_empty()).then(|| kinds.join(" or "))),
-        ("values", all.iter().find_map(|part| part["enum"].as_array()).map(|values| list(values))),
+        (
+            "values",
+            all.iter()
+                .filter(|part| part["markdownEnumDescriptions"].is_null())
+                .find_map(|part| part["enum"].as_array())
+                .map(|values| list(values)),
+        ),
         ("default", all.iter().find_map(|part| part.get("default")).map(plain)),
         ("least", bound("minimum")),
         ("most", bound("maximum")),
@@ -118,6 +151,14 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
     let mut gap = "\n";
     for (label, value) in rows.into_iter().filter_map(|(label, value)| Some((label, value?))) {
         let _ = writeln!(text, "{gap}  {label:<9} {value}");
+        gap = "";
+    }
+    let choice = all.iter().find(|part| part["markdownEnumDescriptions"].is_array());
+    let column = |key: &str| choice.and_then(|part| part[key].as_array()).into_iter().flatten().map(plain);
+    let width = column("enum").map(|word| word.len()).max().unwrap_or_default();
+    let mut gap = "\n";
+    for (word, about) in column("enum").zip(column("markdownEnumDescriptions")) {
+        let _ = writeln!(text, "{gap}  {word:<width$}  {about}");
         gap = "";
     }
     let fields: Vec<_> = properties(root, field).collect();

@@ -13,7 +13,7 @@ pub fn text(all: &[Problems]) -> String {
     for problems in all {
         let places = Places::new(problems);
         for problem in &problems.list {
-            let level = if problem.severity == Severity::Error { "error" } else { "warning" };
+            let level = if problem.severity == Severity::Note { "notice" } else { problem.severity.word() };
             let _ = write!(text, "::{level} ");
             if let Some(label) = problem.labels.first() {
                 let [line, column, end_line, end_column] = places.region(label.span);

@@ -9,14 +9,15 @@ use super::places::Places;
 pub fn text(all: &[Problems]) -> String {
     let all: Vec<Places> = all.iter().map(Places::new).collect();
     let list = || all.iter().flat_map(|places| places.problems.list.iter().map(move |problem| (places, problem)));
-    let errors = list().filter(|(_, problem)| problem.severity == Severity::Error).count();
+    let count = |severity| list().filter(|(_, problem)| problem.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let found: Vec<Value> = list()
         .map(|(places, problem)| {
             let labels: Vec<Value> =
                 problem.labels.iter().map(|label| place(places, label.span, &label.text)).collect();
             json!({
                 "code": problem.code.name,
-                "severity": if problem.severity == Severity::Error { "error" } else { "warning" },
+                "severity": problem.severity.word(),
                 "message": problem.message,
                 "labels": labels,
                 "hint": problem.hint,
@@ -24,7 +25,7 @@ pub fn text(all: &[Problems]) -> String {
             })
         })
         .collect();
-    let value = json!({ "errors": errors, "warnings": found.len() - errors, "problems": found });
+    let value = json!({ "errors": errors, "warnings": warnings, "problems": found });
     format!("{value:#}\n")
 }
 

@@ -160,7 +160,8 @@ fn change(change: &Change) -> String {
         Effect::InPlace => "in place: the run goes on",
         Effect::Nothing => "nothing; where this run has ended it does not start again (change spec.rerun for that)",
     };
-    let mut text = format!("{}: {}\n", clean_line(&change.job), verdict.replace('…', &clean_line(&change.job)));
+    let namespace = change.namespace.as_ref().map_or(String::new(), |name| format!(" in {name}"));
+    let mut text = format!("{}: {verdict}\n", clean_line(&format!("{}{namespace}", change.job)));
     if !change.because.is_empty() {
         text.push_str("  because\n");
         change.because.iter().for_each(|found| line(&mut text, found));
@@ -283,6 +284,7 @@ mod tests {
         };
         let text = change(&Change {
             job: "mnist".to_owned(),
+            namespace: None,
             effect: Effect::Restarts,
             because: vec![
                 found("image", "a:1", "a:2"),

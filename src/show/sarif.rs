@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::problem::{Code, Problems, Severity, Span};
+use crate::problem::{Code, Problems, Span};
 use serde_json::{Value, json};
 
 use super::explain::explanation;
@@ -32,7 +32,7 @@ pub fn text(all: &[Problems]) -> String {
             let mut result = json!({
                 "ruleId": problem.code.name,
                 "ruleIndex": rule,
-                "level": level(problem.severity),
+                "level": problem.severity.word(),
                 "message": { "text": format!("{}{hint}", problem.message) },
                 "locations": problem.labels.iter().take(1).map(|label| place(label.span, &label.text)).collect::<Vec<_>>(),
             });
@@ -58,7 +58,7 @@ pub fn text(all: &[Problems]) -> String {
                 "id": code.name,
                 "shortDescription": { "text": code.title() },
                 "help": { "text": explanation(code), "markdown": explanation(code) },
-                "defaultConfiguration": { "level": level(code.severity) },
+                "defaultConfiguration": { "level": code.severity.word() },
             })
         })
         .collect();
@@ -69,10 +69,6 @@ pub fn text(all: &[Problems]) -> String {
         "runs": [{ "tool": { "driver": driver }, "columnKind": "unicodeCodePoints", "results": results }],
     });
     format!("{log:#}\n")
-}
-
-fn level(severity: Severity) -> &'static str {
-    if severity == Severity::Error { "error" } else { "warning" }
 }
 
 fn area(places: &Places, span: Span) -> Value {

@@ -47,6 +47,14 @@ impl Node {
         self.entry(key).map(|entry| &entry.value)
     }
 
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        match &mut self.kind {
+            Kind::Map(entries) => entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value),
+            _ => None,
+        }
+    }
+
     /// The entry under `key`, where this is a map that has it.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         match &self.kind {

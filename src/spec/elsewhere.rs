@@ -14,6 +14,9 @@ const FOREIGN: &[(&str, &str)] = &[
     ("cleanPodPolicy", "spec.lifecycle.release"),
     ("containers", "spec.patches"),
     ("dnsPolicy", "spec.patches"),
+    ("entrypoint", "spec.command"),
+    ("gpu", "spec.workers.gpus"),
+    ("gpuType", "spec.placement.nodeSelector"),
     ("hostAliases", "spec.patches"),
     ("hostIPC", "spec.patches"),
     ("imagePullPolicy", "spec.image.pullPolicy"),
@@ -21,13 +24,16 @@ const FOREIGN: &[(&str, &str)] = &[
     ("imagePullSecrets", "spec.image.pullSecrets"),
     ("initContainers", "spec.patches"),
     ("mpiReplicaSpecs", "spec.workers"),
-    ("nprocPerNode", "spec.workers.slots"),
+    ("nnodes", "spec.workers.replicas"),
     ("nodes", "spec.workers.replicas"),
     ("np", "spec.workers.replicas"),
+    ("nprocPerNode", "spec.workers.slots"),
+    ("nproc_per_node", "spec.workers.slots"),
     ("persistentVolumeClaim", "spec.storage.existingClaim"),
     ("priorityClassName", "spec.placement.priorityClass"),
     ("privileged", "spec.security.profile"),
     ("pvc", "spec.storage.existingClaim"),
+    ("repository", "spec.image.name"),
     ("restartPolicy", "spec.launcher.retries"),
     ("runtimeClassName", "spec.placement.runtimeClass"),
     ("schedulerName", "spec.scheduling.scheduler"),
@@ -35,11 +41,13 @@ const FOREIGN: &[(&str, &str)] = &[
     ("serviceAccountName", "spec.security.serviceAccount"),
     ("shmSize", "spec.workers.shm"),
     ("slotsPerWorker", "spec.workers.slots"),
+    ("tag", "spec.image.name"),
     ("template", "spec.patches"),
     ("topologySpreadConstraints", "spec.placement.spread"),
     ("ttlSecondsAfterFinished", "spec.lifecycle.ttlAfterFinished"),
     ("volumeMounts", "spec.storage"),
     ("volumes", "spec.storage"),
+    ("walltime", "spec.lifecycle.deadline"),
     ("workingDir", "spec.workdir"),
 ];
 
@@ -49,6 +57,9 @@ const SYNONYMS: &[(&str, &str)] =
 
 /// What `name`, unknown beside the fields `known`, may have been meant to be.
 pub fn hint(name: &str, known: &[&str]) -> Option<String> {
+    if ["mpirun", "horovodrun", "torchrun", "deepspeed"].contains(&name) {
+        return Some(format!("write `launcher: {{kind: {name}}}`"));
+    }
     let of = |list: &[(&str, &'static str)]| list.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
     if let Some(ours) = of(SYNONYMS).filter(|ours| known.contains(ours)) {
         return Some(format!("did you mean `{ours}`?"));
@@ -56,8 +67,27 @@ pub fn hint(name: &str, known: &[&str]) -> Option<String> {
     if let Some(ours) = of(FOREIGN) {
         return Some(format!("here it is `{ours}`; `khorovod explain {ours}` says more"));
     }
-    let homes: Vec<&str> = HOMES.get(name)?.iter().map(String::as_str).collect();
-    (!homes.is_empty()).then(|| format!("it belongs in {}", words(&homes)))
+    let belongs = |name: &str| {
+        let homes: Vec<&str> = HOMES.get(name)?.iter().map(String::as_str).collect();
+        (!homes.is_empty()).then(|| words(&homes))
+    };
+    belongs(name).map(|homes| format!("it belongs in {homes}")).or_else(|| {
+        let near = HOMES.keys().filter_map(|ours| Some((letters_off(ours, name)?, *ours))).min()?.1;
+        Some(format!("did you mean `{near}`? It belongs in {}", belongs(near)?))
+    })
+}
+
+/// Whether the name is known from elsewhere, as that of something that stands not beside the fields `known`.
+pub fn is_foreign(name: &str, known: &[&str]) -> bool {
+    let ours = FOREIGN.iter().find(|(other, _)| *other == name).and_then(|(_, ours)| ours.rsplit('.').next());
+    ours.is_some_and(|ours| !known.contains(&ours))
+}
+
+/// By how many letters two names differ, case aside: one at most, and short names are not guessed at.
+fn letters_off(ours: &str, name: &str) -> Option<usize> {
+    let alike = name.len() > 2 && ours.len().abs_diff(name.len()) < 2;
+    let distance = alike.then(|| strsim::damerau_levenshtein(&ours.to_lowercase(), &name.to_lowercase()))?;
+    (distance < 2).then_some(distance)
 }
 
 /// The map that a single value was meant to stand for.
@@ -98,9 +128,10 @@ mod tests {
 
     #[test]
     fn what_it_sends_people_to_is_there() {
+        let mut paths = Vec::new();
+        TrainingJob::fields("", 0, &mut |_, path, key| paths.push(format!("{path}.{key}")));
         for (name, ours) in FOREIGN {
-            let (home, field) = ours.rsplit_once('.').unwrap();
-            assert!(HOMES[field].iter().any(|found| found == home), "{name}: there is no {ours}");
+            assert!(paths.iter().any(|path| path == ours), "{name}: there is no {ours}");
             assert!(!HOMES.contains_key(*name), "{name} is a field of ours");
         }
     }
@@ -134,6 +165,9 @@ mod tests {
         assert_eq!(hint("image"), "it belongs in `spec`");
         assert_eq!(hint("memory"), "it belongs in `spec.workers` or `spec.launcher`");
         assert_eq!(hint("namespace"), "it belongs in `metadata`");
+        assert_eq!(hint("worker"), "did you mean `workers`? It belongs in `spec`");
+        assert_eq!(hint("Replicas"), "did you mean `replicas`? It belongs in `spec.workers`");
         assert_eq!(super::hint("qwertz", &[]), None);
+        assert!(is_foreign("nodes", &["code"]) && !is_foreign("serviceAccountName", &["serviceAccount"]));
     }
 }

@@ -263,7 +263,7 @@ impl<'n, 'p> Reader<'n, 'p> {
             _ => format!("`{path}` has no field `{}`", entry.key),
         };
         let problem = Problem::new(&UNKNOWN_FIELD, entry.key_span, message);
-        let near = nearest(&entry.key, known.iter().copied());
+        let near = nearest(&entry.key, known.iter().copied()).filter(|_| !elsewhere::is_foreign(&entry.key, known));
         self.guessed.extend(near.map(|near| format!("{path}.{near}")));
         self.push(match near {
             Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(entry.key_span, near),
@@ -295,8 +295,10 @@ impl<'n, 'p> Reader<'n, 'p> {
     pub fn exactly_one(&mut self, node: &'n Node, keys: &[&str]) {
         let given: Vec<&Entry> = keys.iter().filter_map(|key| node.entry(key)).collect();
         let path = self.path();
+        let misspelt = keys.iter().any(|key| self.guessed.contains(&format!("{path}.{key}")));
         match given.as_slice() {
             [_] => {}
+            [] if misspelt => {}
             [] => {
                 let message = format!("`{path}` needs one of {}", words(keys));
                 self.push(
@@ -338,6 +340,13 @@ fn first_line(node: &Node) -> Span {
 /// The way out of a wrong type, where the value itself says none.
 fn general(problem: Problem, path: &str, node: &Node, wanted: &str) -> Problem {
     match &node.kind {
+        // `{python, train.py}`, as other tools write a list.
+        Kind::Map(entries)
+            if wanted.contains("text") && entries.iter().all(|entry| entry.value.scalar() == Some(Scalar::Null)) =>
+        {
+            let words: Vec<String> = entries.iter().map(|entry| quoted(&entry.key)).collect();
+            problem.hint(format!("a list stands in brackets: `[{}]`", words.join(", ")))
+        }
         Kind::Map(_) if wanted.contains("a list") => problem.hint("put `- ` before each item"),
         Kind::List(_) if wanted.contains("a map") => problem.hint("write `key: value` lines instead of `- ` items"),
         Kind::Scalar { text, .. } if elsewhere::in_full(path, text).is_some() => {
@@ -345,6 +354,7 @@ fn general(problem: Problem, path: &str, node: &Node, wanted: &str) -> Problem {
         }
         _ if wanted.contains("a map of fields") => problem.hint(format!("`khorovod explain {path}` lists the fields")),
         _ if wanted.contains("true") => problem.hint("write `true` or `false`"),
+        _ if wanted.contains("number") => problem.hint("write it in digits, such as `4`"),
         _ => problem,
     }
 }

@@ -270,7 +270,7 @@ fn advice(text: &str, valid: fn(&str) -> bool) -> Option<String> {
         lower,
         dash.clone(),
         text.replace(['-', '.', ' '], "_"),
-        format!("/{text}"),
+        format!("/{}", text.trim_start_matches("./")),
         text.trim_start_matches('/').to_owned(),
         dash.trim_matches('-').to_owned(),
         // Some names must not start with a digit.

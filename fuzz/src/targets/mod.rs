@@ -79,7 +79,9 @@ fn say(found: &Problems) {
             assert!(commands.chars().all(|c| matches!(c, '\n' | '\t') || harmless(c)), "{commands:?}");
             assert_eq!(commands.lines().count(), found.list.len(), "{commands}");
             assert!(
-                commands.lines().all(|line| line.starts_with("::error ") || line.starts_with("::warning ")),
+                commands
+                    .lines()
+                    .all(|line| ["::error ", "::warning ", "::notice "].iter().any(|start| line.starts_with(start))),
                 "{commands}"
             );
         }

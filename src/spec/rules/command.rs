@@ -67,12 +67,13 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         problems.push(problem.hint("write `kind: shell`, or remove `interactive`"));
     }
     // Where `spec` itself is wrong, or `command` misspelt, the reader has said so.
-    let lacking = case.document.get("spec").is_some_and(|body| match &body.kind {
-        Kind::Map(entries) => entries.iter().all(|entry| nearest(&entry.key, ["command"].into_iter()).is_none()),
-        _ => false,
-    });
-    if lacking && !launcher.interactive {
-        let span = key(case.body.image.as_ref()).unwrap_or(case.top);
+    let entries = match case.document.get("spec").map(|body| &body.kind) {
+        Some(Kind::Map(entries)) => entries.as_slice(),
+        _ => &[],
+    };
+    let lacking = entries.iter().all(|entry| nearest(&entry.key, ["command"].into_iter()).is_none());
+    if let (Some(first), true, false) = (entries.first(), lacking, launcher.interactive) {
+        let span = key(case.body.image.as_ref()).unwrap_or(first.key_span);
         let problem = Problem::new(&MISSING_COMMAND, span, "`spec` lacks `command`: the ranks have nothing to run");
         problems.push(problem.here("`command` belongs beside this").hint("add `command: [python, train.py]`"));
     }

@@ -2,7 +2,7 @@
 
 use super::{Case, key, storage};
 use crate::problem::{Problem, Span, codes};
-use crate::spec::valid::{LauncherKind, Profile};
+use crate::spec::valid::{LauncherKind, Profile, Target};
 
 codes! {
     /// The spec needs more than its security profile allows
@@ -38,10 +38,13 @@ codes! {
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    profile(case, problems);
-    ports(case, problems);
     interface(case, problems);
-    openshift(case, problems);
+    // The rest is about pods, and Slurm has none.
+    if case.spec.target != Target::Slurm {
+        profile(case, problems);
+        ports(case, problems);
+        openshift(case, problems);
+    }
 }
 
 fn profile(case: &Case<'_>, problems: &mut Vec<Problem>) {

@@ -4,6 +4,7 @@ use super::Case;
 use crate::problem::{Problem, codes};
 use crate::source::{Kind, Node};
 use crate::spec::limits::{MAX_CONFIG_MAP, json_size};
+use crate::spec::quantity::Quantity;
 
 codes! {
     /// A file too large for a ConfigMap
@@ -18,6 +19,12 @@ codes! {
     /// Command, environment, labels and the rest stand in pod templates, which `kubectl apply`
     /// copies into an annotation of at most 256 KiB. Without `code.files` a spec may have 96 KiB.
     Error SPEC_TOO_LARGE = "spec-too-large";
+
+    /// A size of a few bytes
+    ///
+    /// Sizes count bytes unless a unit follows: `64` is 64 bytes, and `m` is a thousandth of one, as everywhere in
+    /// Kubernetes. No pod lives in less than `1Mi`.
+    Error FEW_BYTES = "few-bytes";
 }
 
 /// What a spec may have without its code, as JSON. It also keeps every argument and variable below the
@@ -25,6 +32,9 @@ codes! {
 pub const MAX_SPEC: usize = 96 << 10;
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    for part in ["workers", "launcher", "storage"] {
+        case.document.get("spec").and_then(|body| body.get(part)).iter().for_each(|part| few_bytes(part, problems));
+    }
     let code = case.document.get("spec").and_then(|body| body.get("code")).map_or(0, size);
     let rest = size(case.document).saturating_sub(code);
     if rest > MAX_SPEC {
@@ -41,6 +51,30 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
             problems.push(
                 Problem::new(&CODE_TOO_LARGE, name.span, message).hint("put it into the image, a claim or a bucket"),
             );
+        }
+    }
+}
+
+/// Sizes below a node that lack their unit.
+fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
+    match &node.kind {
+        Kind::Scalar { .. } => {}
+        Kind::List(items) => items.iter().for_each(|item| few_bytes(item, problems)),
+        Kind::Map(entries) => {
+            for entry in entries {
+                few_bytes(&entry.value, problems);
+                let (name, Kind::Scalar { text, .. }) = (entry.key.as_str(), &entry.value.kind) else { continue };
+                let is_size = matches!(name, "memory" | "shm" | "ephemeralStorage" | "size");
+                let Some(size) = Quantity::parse(text).filter(|size| is_size && size.milli() > 0) else { continue };
+                if size.value() < 1 << 20 {
+                    let bytes = if size.value() == 1 { "byte" } else { "bytes" };
+                    let message = format!("`{name}: {text}` is {} {bytes}", size.value());
+                    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+                    let unit = if number == text { "Gi" } else { "Mi" };
+                    let problem = Problem::new(&FEW_BYTES, entry.value.span, message);
+                    problems.push(problem.hint(format!("name the unit, as in `{number}{unit}`")));
+                }
+            }
         }
     }
 }

@@ -11,13 +11,13 @@ codes! {
     ///
     /// They are about pods: who may reach them, as whom they run, how Kubernetes places them. The script is
     /// whole without them. The same spec may go to Kubernetes, where they count.
-    Warning SLURM_IGNORES = "slurm-ignores";
+    Note SLURM_IGNORES = "slurm-ignores";
 
     /// Variables that are asked for when the job is submitted
     ///
     /// A Slurm cluster has no Secrets and ConfigMaps. The script takes such a variable from where sbatch is
     /// called, and ends at once, with its name, where it is not set.
-    Warning SLURM_ASKS = "slurm-asks";
+    Note SLURM_ASKS = "slurm-asks";
 
     /// An option that the script sets itself
     ///
