@@ -1,7 +1,7 @@
 //! `Plan` → what pods run: hostfile, scripts, ssh and sshd configuration, and keys.
 //!
-//! Scripts are static text, one task a file. What differs between jobs is in one template
-//! and reaches the scripts through `job.sh`, where [`words::word`] has quoted every value.
+//! Scripts are static text, one task a file. What differs between jobs reaches them through `job.sh`, where
+//! [`words::word`] has quoted every value.
 //! The objects phase puts all files into the run's ConfigMap, which pods mount at
 //! `/etc/khorovod/scripts`.
 

@@ -1,8 +1,10 @@
 //! `khorovod init`: a commented spec to start from, taken from the lessons under `examples/`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, FromArgMatches};
+use handlebars::Handlebars;
 
 use super::show::Screen;
 use super::{Failure, Outcome, output};
@@ -32,18 +34,6 @@ const LESSONS: &[Lesson] = &[
     lesson!("s3", "s3", "Data from and to S3"),
     lesson!("kueue", "kueue", "Wait for quota with Kueue"),
 ];
-
-/// What may follow, whatever the lesson.
-const MORE: &str = "
-# More of what a spec can say; `khorovod explain spec` lists all of it, `khorovod plan` shows
-# every default.
-#
-#   env: {LR: \"0.1\", TOKEN: {secret: hugging-face, key: token}}
-#   storage:
-#     - {name: data, mountPath: /data, existingClaim: team-data, readOnly: true}
-#   lifecycle: {deadline: 24h}
-#   placement: {nodeSelector: {gpu: a100}}
-";
 
 /// Write a commented spec to start from
 #[derive(Debug, clap::Args)]
@@ -127,10 +117,17 @@ fn job_name(text: &str) -> Result<String, String> {
 
 /// A lesson as a starting point: an editor's first line, the lesson, and what else there is.
 fn spec((_, _, lesson): &Lesson, name: Option<&str>) -> String {
-    let mut text = String::from(
-        "# yaml-language-server: $schema=training-job.schema.json\n\
-         # (`khorovod schema > training-job.schema.json` gives your editor completion and hover.)\n#\n",
-    );
+    let mut templates = Handlebars::new();
+    templates.set_strict_mode(true);
+    templates.register_escape_fn(handlebars::no_escape);
+    templates
+        .render_template(include_str!("init.yaml.hbs"), &BTreeMap::from([("lesson", named(lesson, name))]))
+        .expect("the template asks for nothing else")
+}
+
+/// A lesson under a name of the user's.
+fn named(lesson: &str, name: Option<&str>) -> String {
+    let mut text = String::new();
     let mut in_metadata = false;
     for line in lesson.lines() {
         in_metadata = line == "metadata:" || (in_metadata && line.starts_with(' '));
@@ -140,7 +137,7 @@ fn spec((_, _, lesson): &Lesson, name: Option<&str>) -> String {
         }
         text.push('\n');
     }
-    text + MORE
+    text
 }
 
 #[cfg(test)]

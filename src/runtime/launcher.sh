@@ -66,7 +66,6 @@ for ((age = 0; age < 150; age++)); do
 done
 check_limits
 
-[[ $kind != mpirun ]] || check_mpi
 retries=$(limit retries 3)
 if [[ -n $scales ]]; then
   read_job
@@ -75,6 +74,7 @@ if [[ -n $scales ]]; then
   scale_up
 fi
 # While the workers start.
+[[ $kind != mpirun ]] || check_mpi
 prepare
 if [[ -n $launcher_host ]]; then
   { download && start_sshd; } || finish 42 "this pod cannot serve as a worker; see the lines above"

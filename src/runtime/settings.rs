@@ -1,28 +1,9 @@
-//! The files of a job that are not the same for every job: `job.sh`, a handlebars template whose
-//! words are quoted before it sees them, and `passwd`.
-
-use std::sync::LazyLock;
-
-use handlebars::Handlebars;
-use serde::Serialize;
+//! The files of a job that are not the same for every job: `job.sh`, whose every value is quoted, and
+//! `passwd`.
 
 use super::words::word;
 use crate::plan::{Plan, Shape};
 use crate::spec::valid::{LauncherKind, Mpi, Target};
-
-static TEMPLATES: LazyLock<Handlebars<'static>> = LazyLock::new(|| {
-    let mut templates = Handlebars::new();
-    templates.set_strict_mode(true);
-    templates.register_escape_fn(handlebars::no_escape);
-    templates.register_template_string("job.sh", include_str!("job.sh.hbs")).expect("a template of ours parses");
-    templates
-});
-
-/// `name=value` lines: compiling a template of as many expressions took a third of the start-up.
-#[derive(Serialize)]
-struct Job {
-    settings: String,
-}
 
 /// A bash array of words that are quoted already.
 fn array(words: impl Iterator<Item = String>) -> String {
@@ -100,11 +81,11 @@ pub fn job(plan: &Plan) -> String {
     // Volcano ends a job with the first pod that ends well: it must be index 0.
     let stays = spec.target == Target::Volcano && plan.shape == Shape::Torchrun;
     let settings = settings.into_iter().chain(stays.then(|| ("stays", "yes".to_owned())));
-    let mut lines = String::new();
+    let mut lines = "# What is this job's own.\n".to_owned();
     for (name, value) in settings {
         lines.extend([name, "=", &value, "\n"]);
     }
-    TEMPLATES.render("job.sh", &Job { settings: lines }).expect("the view has what its template asks for")
+    lines
 }
 
 /// Gives the pod's user id a name; none where the platform chooses the id.

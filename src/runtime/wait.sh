@@ -22,7 +22,7 @@ wait_workers() {
       log "$up of $all answer; waiting for $(some "${missing[@]}")"
       told=$SECONDS absent=${#missing[@]}
     fi
-    pause "0.$((SECONDS - since < 10 ? 1 : 5))"
+    pause "0.$((SECONDS - since < 10 ? 2 : 5))"
   done
   log "$up of $all answer after $((SECONDS - since)) s"
 }

@@ -1,7 +1,7 @@
 # Asserts the world before anything trains: the MPI asked for, and one version of it everywhere.
 # Whether ranks are where they belong, each checks for itself (rank.sh).
 
-# Sets `found`. Before any worker is asked for.
+# Sets `found`.
 check_mpi() {
   found=$(mpi_found)
   if [[ $found == none ]]; then finish 42 "the image has no mpirun on PATH; the spec says $mpi"; fi

@@ -1,6 +1,6 @@
 // The way out: what to copy, download and type.
 import { strToU8, zipSync } from "fflate";
-import type { Core } from "./core";
+import { type Core, decode } from "./core";
 import { h, words } from "./dom";
 import { link, LONG } from "./share";
 import type { Files, Report, Sound } from "./types";
@@ -31,7 +31,7 @@ export class Apply {
         { class: "buttons" },
         this.button("Download objects", () => this.file(`${name(jobs)}.objects.yaml`)),
         this.button("Download zip, a file an object", () => this.zip(`${name(jobs)}.zip`)),
-        this.button("Copy objects", async () => this.copy((await this.rendered()).text, "The objects are copied.")),
+        this.button("Copy objects", async () => this.copy(decode((await this.rendered()).made), "The objects are copied.")),
         this.button("Download spec", () => this.save("job.yaml", strToU8(this.text()), "text/yaml")),
       ),
       this.said,
@@ -119,19 +119,19 @@ export class Apply {
   }
 
   private async rendered(): Promise<Files> {
-    const files = JSON.parse(await this.core().ask("render", this.text(), this.seed ?? new Uint8Array())) as Files;
-    if (!files.text) throw new Error("The spec has errors, so there is nothing to take.");
+    const files = await this.core().make<Files>("render", this.text(), this.seed ?? new Uint8Array());
+    if (!files.made.length) throw new Error("The spec has errors, so there is nothing to take.");
     return files;
   }
 
   private async file(name: string) {
-    this.save(name, strToU8((await this.rendered()).text), "text/yaml");
+    this.save(name, (await this.rendered()).made, "text/yaml");
   }
 
   private async zip(name: string) {
-    const { text, files } = await this.rendered();
+    const { made, files } = await this.rendered();
     const parts = files.map(({ path, from, to }) => {
-      const part = text.slice(from, to);
+      const part = decode(made, from, to);
       return [path, strToU8(part.endsWith("\n") ? part : `${part}\n`)] as const;
     });
     const spec = ["job.yaml.txt", strToU8(this.text())] as const;

@@ -2,7 +2,7 @@
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { insertCompletionText, pickedCompletion, startCompletion } from "@codemirror/autocomplete";
 import type { EditorView, Tooltip } from "@codemirror/view";
-import { h, words } from "./dom";
+import { h, number, words } from "./dom";
 import { Fields, type Field, flow, type Schema } from "./schema";
 import { keyAt, spot, type Spot } from "./yaml";
 
@@ -23,7 +23,7 @@ export function page(name: string, parts: Schema[]): HTMLElement {
     h("p", {}, ...words(Fields.first(parts, "description") ?? Fields.first(parts, "title") ?? "")),
     row("takes", values ? values.map(flow).join(", ") : kinds.join(" or ") || undefined),
     row("default", fallback === undefined ? undefined : flow(fallback)),
-    row("from", one && least !== undefined ? `${least}${most === undefined ? "" : ` to ${most.toLocaleString("en")}`}` : undefined),
+    row("from", one && least !== undefined ? `${least}${most === undefined ? "" : ` to ${number(most)}`}` : undefined),
     row("example", examples?.length ? flow(examples[0]) : undefined),
   );
 }

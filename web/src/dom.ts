@@ -40,7 +40,23 @@ export function byId<E extends HTMLElement>(id: string): E {
   return document.getElementById(id) as E;
 }
 
+/** Says something else, if it is something else: the same text again would be laid out, and read out, again. */
+export function say(element: Element, text: string) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Sets attributes that are not yet so: the same value again would be styled and laid out again. */
+export function set(element: Element, attributes: Record<string, string | number>) {
+  for (const [name, value] of Object.entries(attributes))
+    if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
+}
+
+const numbers = new Intl.NumberFormat("en");
+
+/** `1,000`. */
+export const number = (n: number) => numbers.format(n);
+
 /** `1 worker`, `4 workers`, `1,000 workers`. */
 export function count(n: number, what: string): string {
-  return `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
+  return `${number(n)} ${what}${n === 1 ? "" : "s"}`;
 }

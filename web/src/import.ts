@@ -57,11 +57,11 @@ export class Import {
   async open(text = "", system = "") {
     this.dialog.showModal();
     this.old.focus();
+    this.said.replaceChildren();
     await this.teach();
     this.byHand = !!system;
     if (text) this.old.value = text;
     this.systems.value = system;
-    this.said.replaceChildren();
     this.chosen(this.byHand);
     if (text && system) void this.run();
   }

@@ -3,7 +3,7 @@ import fields from "../../schema/training-job.v1alpha1.schema.json?url";
 import wasm from "../pkg/khorovod_web_bg.wasm?url";
 import { Apply } from "./apply";
 import { Core } from "./core";
-import { byId, count, h, words } from "./dom";
+import { byId, count, h, say, words } from "./dom";
 import { Editor, named } from "./editor";
 import { examples, lesson } from "./examples";
 import { Objects } from "./objects";
@@ -12,7 +12,7 @@ import { Import } from "./import";
 import { changes, cost, plan } from "./plan";
 import { Fields, type Schema } from "./schema";
 import { shared } from "./share";
-import type { Change, Codes, Preview, Problem, Sound } from "./types";
+import { type Change, type Codes, isSound, type Preview, type Problem, type Sound } from "./types";
 
 const VIEWS = ["picture", "plan", "objects", "apply"] as const;
 type View = (typeof VIEWS)[number];
@@ -110,8 +110,8 @@ function shown(text: string, preview: Preview) {
   editor.show(preview.problems);
   problems(preview);
   if (preview.problems.some((problem) => problem.code === "no-training-job")) void offer(text);
-  if (preview.text !== undefined) {
-    sound = preview as Sound;
+  if (isSound(preview)) {
+    sound = preview;
     soundText = text;
     if (rebase) {
       base = { text, preview: sound };
@@ -119,10 +119,10 @@ function shown(text: string, preview: Preview) {
       rebase = false;
     }
     VIEWS.forEach((one) => stale.add(one));
-    byId("sum").textContent = summary(sound);
+    say(byId("sum"), summary(sound));
   }
-  byId("result").classList.toggle("old", preview.text === undefined);
-  byId("stale").hidden = preview.text !== undefined || !sound;
+  byId("result").classList.toggle("old", !isSound(preview));
+  byId("stale").hidden = isSound(preview) || !sound;
   draw();
   const warnings = preview.problems.length - errors;
   const found = [errors && count(errors, "error"), warnings && count(warnings, "warning")].filter(Boolean).join(", ");
@@ -227,7 +227,7 @@ function problemRow(problem: Problem): HTMLElement {
 }
 
 function status(text: string) {
-  byId("status").textContent = text;
+  say(byId("status"), text);
 }
 
 function open(next: View, focus = false) {
@@ -328,6 +328,7 @@ async function start() {
     const [schema, known] = await Promise.all([fetch(fields).then((response) => response.json()), core.ask("codes")]);
     editor.teach(new Fields(schema as Schema));
     codes = JSON.parse(known) as Codes;
+    core.comeNear();
     document.documentElement.dataset.ready = "";
   } catch (error) {
     broken("The preview could not start: ", (error as Error).message, ". `khorovod plan job.yaml` shows the same in a terminal.");

@@ -1,4 +1,5 @@
 // The objects, folded, each with what changed since the base and with the lines of the spec it comes from.
+import { decode } from "./core";
 import { diff, type Line } from "./diff";
 import { count, h } from "./dom";
 import { Viewer } from "./editor";
@@ -28,7 +29,7 @@ interface Row {
 function ones(preview: Sound): One[] {
   const seen = new Map<string, number>();
   return preview.documents.slice(0, LISTED).map((doc) => {
-    const text = preview.text.slice(doc.from, doc.to);
+    const text = decode(preview.made, doc.from, doc.to);
     const run = doc.job === null ? undefined : preview.jobs[doc.job]?.run;
     const plain = (of: string) => (run ? of.replaceAll(run, "<run>") : of);
     const name = `${doc.kind || "other"} ${doc.namespace ?? ""} ${plain(doc.name)}`;

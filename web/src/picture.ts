@@ -1,6 +1,6 @@
 // The job as a picture: who runs where, who talks to whom, what is mounted. Drawn from the report alone. What is on it
 // keeps its element as long as its key stays, so that it moves to its new place instead of jumping there.
-import { count, s } from "./dom";
+import { count, number, s, say, set } from "./dom";
 import type { Report, Workers } from "./types";
 
 /** A group of up to so many workers is drawn worker by worker, … */
@@ -20,6 +20,8 @@ interface Item {
   /** What it looks like; drawn anew only when this changes. */
   look: string;
   draw: () => (SVGElement | null)[];
+  /** What is told of it to who points at it: names with the run in them, which every change changes. */
+  tip?: string;
   /** The field of the spec it stands for. */
   field?: string;
 }
@@ -56,39 +58,36 @@ function ranks(group: Workers, index: number): string {
 export class Picture {
   private svg: SVGSVGElement;
   private fence: SVGRectElement;
-  private items = new Map<string, { group: SVGGElement; look: string }>();
+  private items = new Map<string, { group: SVGGElement; tip?: SVGTitleElement; at: string; look: string }>();
   private shown = "";
   private report?: Report;
+  /** Its width; none while it is not seen. */
+  private room = 0;
 
   constructor(
-    private parent: HTMLElement,
+    parent: HTMLElement,
     private go: (field: string) => void,
   ) {
     this.fence = s("rect", { rx: 12, x: 1, y: 25 });
     this.svg = s("svg", { class: "picture", role: "group" }, this.fence);
     parent.append(this.svg);
-    new ResizeObserver(() => this.report && this.draw(this.report)).observe(parent);
+    new ResizeObserver(([entry]) => {
+      this.room = entry!.contentRect.width;
+      if (this.report) this.draw(this.report);
+    }).observe(parent);
   }
 
   draw(report: Report) {
     this.report = report;
-    // Nothing is drawn where nothing is seen.
-    if (this.parent.clientWidth === 0) return;
-    const style = getComputedStyle(this.parent);
-    const room = this.parent.clientWidth - Number.parseFloat(style.paddingLeft) - Number.parseFloat(style.paddingRight);
-    const width = Math.max(280, Math.floor(room));
+    if (this.room === 0) return;
+    const width = Math.max(280, Math.floor(this.room));
     const shown = `${width}${JSON.stringify({ ...report, defaults: 0, notes: 0, objects: 0 })}`;
     if (shown === this.shown) return;
     this.shown = shown;
 
     const { items, height } = layout(report, width);
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    this.svg.setAttribute("width", String(width));
-    this.svg.setAttribute("height", String(height));
-    this.svg.setAttribute("aria-label", about(report));
-    this.fence.setAttribute("class", report.guarded ? "fence" : "fence open");
-    this.fence.setAttribute("width", String(width - 2));
-    this.fence.setAttribute("height", String(height - 26));
+    set(this.svg, { viewBox: `0 0 ${width} ${height}`, width, height, "aria-label": about(report) });
+    set(this.fence, { class: report.guarded ? "fence" : "fence open", width: width - 2, height: height - 26 });
 
     const keys = new Set(items.map((item) => item.key));
     for (const [key, { group }] of this.items)
@@ -99,7 +98,7 @@ export class Picture {
     for (const item of items) this.place(item);
   }
 
-  private place({ key, x, y, look, draw, field }: Item) {
+  private place({ key, x, y, look, draw, tip, field }: Item) {
     let known = this.items.get(key);
     if (!known) {
       const group = s("g", { class: field ? "item link" : "item", "data-key": key });
@@ -113,16 +112,18 @@ export class Picture {
           this.go(group.dataset.field!);
         });
       }
-      known = { group, look: "" };
+      known = { group, tip: tip === undefined ? undefined : s("title"), at: "", look: "" };
       this.items.set(key, known);
       this.svg.append(group);
     }
     const { group } = known;
-    if (field) group.dataset.field = field;
-    group.style.transform = `translate(${x}px, ${y}px)`;
+    if (field) set(group, { "data-field": field });
+    const at = `translate(${x}px, ${y}px)`;
+    if (known.at !== at) group.style.transform = known.at = at;
+    if (known.tip) say(known.tip, tip!);
     if (known.look === look) return;
     known.look = look;
-    group.replaceChildren(...draw().filter((child) => child !== null));
+    group.replaceChildren(...[...draw(), known.tip].filter((child) => !!child));
   }
 }
 
@@ -177,8 +178,8 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
         label(ranksOfHead, card - 12, 21, "small", { "text-anchor": "end" }),
         label(fit(report.launcher, card - 24), 12, 38),
         label(middle(report.head.host, card - 24, 11), 12, 54, "small mono"),
-        s("title", {}, report.head.host),
       ],
+      tip: report.head.host,
       field: "spec.launcher",
     });
     if (api) {
@@ -250,8 +251,8 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
           s("ellipse", { cx: each / 2, cy: 8, rx: each / 2, ry: 8, class: "volume" }),
           label(fit(volume.mountPath, each - 20), 10, 31, "strong mono"),
           label(fit(volume.source, each - 20, 11), 10, 47, "small"),
-          s("title", {}, `${volume.source}${volume.outlivesJob ? "" : " (gone with its pod)"}`),
         ],
+        tip: `${volume.source}${volume.outlivesJob ? "" : " (gone with its pod)"}`,
         field: `spec.storage[${index}]`,
       });
     });
@@ -280,7 +281,7 @@ function arrow(x: number, y: number, turn: number) {
 /** A group of workers in its frame; answers where the frame ends. */
 function workers(report: Report, group: Workers, index: number, inner: number, items: Item[], y: number): number {
   const what = group.gpus ? count(group.replicas * group.gpus, "GPU") : "no GPUs";
-  const title = `${group.group ?? "workers"}: ${group.replicas.toLocaleString("en")} × ${group.gpus ? count(group.gpus, "GPU") : count(group.slots, "rank")}`;
+  const title = `${group.group ?? "workers"}: ${number(group.replicas)} × ${group.gpus ? count(group.gpus, "GPU") : count(group.slots, "rank")}`;
   const sum = `${what}, ${count(group.replicas * group.slots, "rank")}`;
   const room = inner - 2 * GAP;
   const top = y + 34;
@@ -295,13 +296,13 @@ function workers(report: Report, group: Workers, index: number, inner: number, i
     key: `team ${index}`,
     x: GAP,
     y,
-    look: JSON.stringify([title, sum, inner, height, group.workload]),
+    look: JSON.stringify([title, sum, inner, height]),
     draw: () => [
       s("rect", { width: inner, height, rx: 10, class: "team" }),
       label(fit(title, inner * 0.55), GAP, 22, "strong"),
       label(fit(sum, inner * 0.42, 11), inner - GAP, 22, "small", { "text-anchor": "end" }),
-      s("title", {}, group.workload),
     ],
+    tip: group.workload,
     field: group.origin,
   });
   // The frame lies below what is in it.
@@ -327,33 +328,35 @@ function cards(report: Report, group: Workers, team: number, room: number, top: 
       key: `worker ${team} ${index}`,
       x: 2 * GAP + column * (width + GAP),
       y: top + row * pitch,
-      look: JSON.stringify([width, height, group, leads, report.apart]),
+      look: JSON.stringify([width, height, group.gpus, group.slots, group.firstRank, leads, report.apart]),
       draw: () => [
         box(width, height, report.apart ? "node apart" : "node"),
         s("g", { transform: "translate(4 4)" }, box(width - 8, height - 8, leads ? "pod head" : "pod", 6)),
         label(fit(leads ? `worker ${index}, launches` : `worker ${index}`, width - 20), 12, 23, "strong"),
-        ...(single
-          ? Array.from({ length: cells }, (_, cell) => square(group, index, cell, across, own))
-          : [label(`${count(group.gpus, "GPU")}`, 12, 46)]),
+        ...(single ? cellsOf(group, index, cells, across, own) : [label(`${count(group.gpus, "GPU")}`, 12, 46)]),
         own && single ? null : label(fit(ranks(group, index), width - 24, 11), 12, height - 13, "small"),
-        s("title", {}, `${host(group, index)}: ${ranks(group, index)}`),
       ],
+      tip: `${host(group, index)}: ${ranks(group, index)}`,
     });
   }
   return top + Math.ceil(group.replicas / columns) * pitch - GAP;
 }
 
-/** A GPU, or a rank where there are none; with its rank where it has one of its own. */
-function square(group: Workers, index: number, cell: number, across: number, own: boolean) {
-  const [x, y] = [12 + (cell % across) * 24, 33 + Math.floor(cell / across) * 24];
-  const rank = own && group.firstRank !== undefined ? String(group.firstRank + index * group.slots + cell) : "";
-  const text = rank.length > 3 ? "" : rank;
-  return s(
-    "g",
-    { transform: `translate(${x} ${y})` },
-    s("rect", { width: 20, height: 20, rx: group.gpus ? 4 : 10, class: group.gpus ? "gpu" : "rank" }),
-    label(text, 10, 14, group.gpus ? "in" : "in dark", { "text-anchor": "middle" }),
-  );
+/** A worker's GPUs, or ranks where there are none, in one path; each with its rank where it has one of its own. */
+function cellsOf(group: Workers, index: number, cells: number, across: number, own: boolean) {
+  const r = group.gpus ? 4 : 10;
+  const side = 20 - 2 * r;
+  const corner = (x: number, y: number) => `a${r} ${r} 0 0 1 ${x} ${y}`;
+  const square = `h${side}${corner(r, r)}v${side}${corner(-r, r)}h${-side}${corner(-r, -r)}v${-side}${corner(r, -r)}z`;
+  let d = "";
+  const labels = [];
+  for (let cell = 0; cell < cells; cell++) {
+    const [x, y] = [12 + (cell % across) * 24, 33 + Math.floor(cell / across) * 24];
+    d += `M${x + r} ${y}${square}`;
+    const rank = own && group.firstRank !== undefined ? String(group.firstRank + index * group.slots + cell) : "";
+    if (rank && rank.length <= 3) labels.push(label(rank, x + 10, y + 14, group.gpus ? "in" : "in dark", { "text-anchor": "middle" }));
+  }
+  return [s("path", { d, class: group.gpus ? "gpu" : "rank" }), ...labels];
 }
 
 /** The host name of a worker: the first one's with another number. */
@@ -375,8 +378,8 @@ function tiles(group: Workers, team: number, room: number, top: number, items: I
         s("rect", { width, height: 40, rx: 6, class: group.gpus ? "gpu" : "rank" }),
         label(String(index), 8, 17, group.gpus ? "in left strong" : "in dark left strong"),
         label(fit(ranks(group, index), width - 10, 10), 8, 32, group.gpus ? "in left" : "in dark left"),
-        s("title", {}, `${host(group, index)}: ${ranks(group, index)}`),
       ],
+      tip: `${host(group, index)}: ${ranks(group, index)}`,
     });
   }
   return top + Math.ceil(group.replicas / columns) * 46 - 6;
@@ -391,7 +394,7 @@ function squares(group: Workers, team: number, room: number, top: number, items:
   const rows = Math.ceil(all / columns);
   const size = pitch - (pitch > 8 ? 3 : 1);
   const last = group.replicas - 1;
-  const legend = `each square ${each === 1 ? "a worker" : `${each.toLocaleString("en")} workers`}; worker 0: ${ranks(group, 0)}, worker ${last}: ${ranks(group, last)}`;
+  const legend = `each square ${each === 1 ? "a worker" : `${number(each)} workers`}; worker 0: ${ranks(group, 0)}, worker ${last}: ${ranks(group, last)}`;
   const lines = wrap(legend, room, 11, 3);
   items.push({
     key: `grid ${team}`,
@@ -405,9 +408,9 @@ function squares(group: Workers, team: number, room: number, top: number, items:
       return [
         s("path", { d, class: group.gpus ? "gpu" : "rank" }),
         ...lines.map((line, index) => label(line, 0, rows * pitch + 13 + index * 15, "small")),
-        s("title", {}, `${group.hosts[0]} … ${group.hosts[1]}`),
       ];
     },
+    tip: `${group.hosts[0]} … ${group.hosts[1]}`,
   });
   return top + rows * pitch + 3 + lines.length * 15;
 }

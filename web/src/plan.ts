@@ -1,5 +1,5 @@
 // The plan as tables.
-import { count, h, words } from "./dom";
+import { count, h, number, words } from "./dom";
 import type { Amount, Change, Difference, Peer, Report } from "./types";
 
 const amounts = (list: Amount[]) => list.map(({ resource, quantity }) => `${resource} ${quantity}`).join(", ");
@@ -12,7 +12,7 @@ export const command = (report: Report) => report.launch.map(quoted).join(" ");
 /** GPUs, in a few words. */
 export function cost(report: Report): string {
   const [least, most] = report.cost.bounds;
-  return least === most ? count(most, "GPU") : `${least.toLocaleString("en")} to ${count(most, "GPU")}`;
+  return least === most ? count(most, "GPU") : `${number(least)} to ${count(most, "GPU")}`;
 }
 
 const PEERS: Record<Peer, string> = { head: "launcher", workers: "workers", api: "Kubernetes' API", others: "other pods" };
@@ -21,10 +21,10 @@ export function plan(report: Report): HTMLElement {
   const { cost: costs, head } = report;
   const rows: [string, string | (string | Node)[] | undefined][] = [
     ["image", [h("code", {}, report.image)]],
-    ["workers", report.workers.map((group) => item(`${group.group ? `${group.group}: ` : ""}${group.replicas.toLocaleString("en")} × ${count(group.slots, "rank")} (${amounts(group.requests) || "nothing asked for"}; /dev/shm ${group.shm})`))],
+    ["workers", report.workers.map((group) => item(`${group.group ? `${group.group}: ` : ""}${number(group.replicas)} × ${count(group.slots, "rank")} (${amounts(group.requests) || "nothing asked for"}; /dev/shm ${group.shm})`))],
     ["hosts", report.workers.map(({ hosts: [first, last] }) => item(first === last ? first : `${first} … ${last}`, "code"))],
     ["elastic", report.elastic && `${report.elastic[0]} to ${count(report.elastic[1], "worker")}`],
-    ["ranks", report.ranks.toLocaleString("en")],
+    ["ranks", number(report.ranks)],
     ["in all", `${count(report.pods, "pod")}${report.requests.length ? `: ${amounts(report.requests)}` : ""}`],
     ["cost", costs.gpus || costs.bounds[1] ? `${cost(report)} while it runs; ${costs.mostHours === undefined ? "no deadline ends it" : `${count(costs.mostHours, "GPU hour")} at most, as it has a deadline`}` : "no GPUs"],
     ["shape", report.shape],

@@ -1,4 +1,4 @@
-// What the core answers, as JSON. Offsets are JavaScript's.
+// What the core answers, as JSON. Offsets are JavaScript's; those in what was made are of bytes.
 
 export interface Place {
   from: number;
@@ -61,6 +61,7 @@ export interface Report {
   defaults: { path: string; value: string }[];
 }
 
+/** Where it stands in what was made. */
 export interface Doc extends Place {
   kind: string;
   name: string;
@@ -77,11 +78,16 @@ export interface Preview {
   places?: Record<string, [number, number]>[];
   documents?: Doc[];
   leftOut?: number;
-  text?: string;
+  /** What was made, in UTF-8. */
+  made: Uint8Array;
 }
 
 /** A preview without errors. */
 export type Sound = Required<Preview>;
+
+export function isSound(preview: Preview): preview is Sound {
+  return preview.jobs !== undefined;
+}
 
 export interface Change {
   job: string;
@@ -99,8 +105,8 @@ export interface Difference {
 }
 
 export interface Files {
-  text: string;
   files: (Place & { path: string })[];
+  made: Uint8Array;
 }
 
 export type Codes = Record<string, { title: string; details: string }>;

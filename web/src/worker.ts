@@ -12,7 +12,7 @@ const over = async () => {
 let loaded: ReturnType<typeof over> | undefined;
 export type Call = keyof typeof calls | "come_over" | "guess" | "systems";
 export type Ask = { id: number; call: Call; args: unknown[] };
-export type Answer = { id: number; result?: string; error?: string; memory: number };
+export type Answer = { id: number; result?: string | Uint8Array; error?: string; memory: number; took: number };
 
 let memory: WebAssembly.Memory;
 
@@ -21,14 +21,16 @@ self.onmessage = async ({ data }: MessageEvent<WebAssembly.Module | Ask>) => {
     memory = initSync({ module: data }).memory;
     return;
   }
-  const answer: Answer = { id: data.id, memory: 0 };
+  const answer: Answer = { id: data.id, memory: 0, took: 0 };
   try {
     const { call } = data;
     const known = call in calls ? calls : await (loaded ??= over());
-    answer.result = (known as unknown as Record<Call, (...args: unknown[]) => string>)[call](...data.args);
+    const start = performance.now();
+    answer.result = (known as unknown as Record<Call, (...args: unknown[]) => string | Uint8Array>)[call](...data.args);
+    answer.took = performance.now() - start;
   } catch (error) {
     answer.error = String(error);
   }
   answer.memory = memory.buffer.byteLength;
-  self.postMessage(answer);
+  self.postMessage(answer, { transfer: answer.result instanceof Uint8Array ? [answer.result.buffer] : [] });
 };

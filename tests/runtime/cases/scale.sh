@@ -18,9 +18,10 @@ busy() {
   ((${load%.*} > 3 * $(nproc))) && echo "a load of $load: times are not judged"
 }
 
-# held: the most that the launcher's processes hold, until there is enough of it.
+# held: the most that the launcher's processes hold, from when they are in namespaces of their own until there is enough.
 held() {
   local now most=0
+  until [[ -e $work/pods/launcher/pid && ! /proc/$(<"$work/pods/launcher/pid")/root -ef / ]]; do sleep 0.02; done
   until [[ -e $work/enough ]]; do
     now=$(memory launcher)
     ((${now:-0} <= most)) || most=$now

@@ -1,6 +1,8 @@
 //! The core as a browser calls it: texts in, JSON out.
 //!
-//! An adapter: it turns byte offsets into those of JavaScript and cuts off what nobody could look at.
+//! An adapter: it turns byte offsets into those of JavaScript and cuts off what nobody could look at. What was made is
+//! many times longer than what is said of it, and most of it is not looked at: it stands as bytes behind the JSON, and
+//! offsets in it are of bytes.
 
 mod offsets;
 
@@ -24,32 +26,35 @@ fn inputs(keys: Keys) -> Inputs {
     Inputs { keys, ..Inputs::default() }
 }
 
+/// A line of JSON, and behind it the text it is about.
+fn packed(said: &Value, made: &str) -> Vec<u8> {
+    let mut bytes = said.to_string().into_bytes();
+    bytes.push(b'\n');
+    bytes.extend_from_slice(made.as_bytes());
+    bytes
+}
+
 /// Everything there is to show of a stream of specs, keys masked: `problems`, and where none of them is an error also
-/// `jobs`, `documents` and the `text` they stand in.
+/// `jobs`, and `documents` in the text behind.
 #[wasm_bindgen]
-pub fn preview(spec: String) -> String {
+pub fn preview(spec: String) -> Vec<u8> {
     let spec = text(spec);
     let offsets = Offsets::new(&spec.text);
     match khorovod::preview(&spec, &inputs(Keys::Masked), JOBS) {
-        Ok(preview) => shown(preview, &offsets),
-        Err(found) => json!({ "problems": problems(&found, &offsets), "more": more(&found) }),
+        Ok(preview) => packed(&shown(&preview, &offsets), &preview.rendered.text),
+        Err(found) => packed(&json!({ "problems": problems(&found, &offsets), "more": more(&found) }), ""),
     }
-    .to_string()
 }
 
-/// The objects to apply, as one `text` and as `files` in it: with ssh keys that derive from the seed, or without the
-/// Secret where there is none. Empty where the stream has errors.
+/// The objects to apply, as `files` in the text behind: with ssh keys that derive from the seed, or without the Secret
+/// where there is none. Empty where the stream has errors.
 #[wasm_bindgen]
-pub fn render(spec: String, seed: &[u8]) -> String {
+pub fn render(spec: String, seed: &[u8]) -> Vec<u8> {
     let keys = seed.try_into().map_or(Keys::LeftOut, Keys::Seed);
     let rendered = khorovod::render(&text(spec), &inputs(keys)).unwrap_or_default();
-    let out = Offsets::new(&rendered.text);
-    let files = khorovod::files(std::slice::from_ref(&rendered)).into_iter().map(|(path, one, _)| {
-        let [from, to] = [one.range.start, one.range.end].map(|at| out.utf16(at));
-        json!({ "path": path, "from": from, "to": to })
-    });
-    let files: Vec<Value> = files.collect();
-    json!({ "text": rendered.text, "files": files }).to_string()
+    let files = khorovod::files(std::slice::from_ref(&rendered)).into_iter();
+    let files = files.map(|(path, one, _)| json!({ "path": path, "from": one.range.start, "to": one.range.end }));
+    packed(&json!({ "files": files.collect::<Vec<_>>() }), &rendered.text)
 }
 
 /// What happens to running jobs when one spec takes the place of another; empty where either has errors.
@@ -70,35 +75,32 @@ pub fn codes() -> String {
     Value::Object(codes).to_string()
 }
 
-fn shown(preview: Preview, offsets: &Offsets) -> Value {
+fn shown(preview: &Preview, offsets: &Offsets) -> Value {
     let Preview { rendered, origins, jobs, places, left_out } = preview;
-    let out = Offsets::new(&rendered.text);
-    let documents: Vec<Value> =
-        rendered.documents.iter().zip(&origins).map(|(one, origin)| document(one, origin.as_ref(), &out)).collect();
-    let places = places.into_iter().map(|fields| {
-        let place = |(path, range): (String, std::ops::Range<usize>)| {
-            (path, json!([offsets.utf16(range.start), offsets.utf16(range.end)]))
+    let documents = rendered.documents.iter().zip(origins).map(|(one, origin)| document(one, origin.as_ref()));
+    let places = places.iter().map(|fields| {
+        let place = |(path, range): &(String, std::ops::Range<usize>)| {
+            (path.clone(), json!([offsets.utf16(range.start), offsets.utf16(range.end)]))
         };
-        fields.into_iter().map(place).collect::<Map<_, _>>()
+        fields.iter().map(place).collect::<Map<_, _>>()
     });
     json!({
         "problems": problems(&rendered.warnings, offsets),
         "more": more(&rendered.warnings),
         "jobs": jobs,
         "places": places.collect::<Vec<_>>(),
-        "documents": documents,
+        "documents": documents.collect::<Vec<_>>(),
         "leftOut": left_out,
-        "text": rendered.text,
     })
 }
 
-fn document(document: &Document, origin: Option<&Origin>, out: &Offsets) -> Value {
+fn document(document: &Document, origin: Option<&Origin>) -> Value {
     json!({
         "kind": document.kind,
         "name": document.name,
         "namespace": document.namespace,
-        "from": out.utf16(document.range.start),
-        "to": out.utf16(document.range.end),
+        "from": document.range.start,
+        "to": document.range.end,
         "job": origin.map(|origin| origin.job),
         "fields": origin.map_or(&[][..], |origin| &origin.fields),
     })
@@ -141,8 +143,15 @@ mod tests {
     const JOB: &str = "# ä𝄞\napiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: mnist}\n\
         spec: {image: 'a:1', command: [python, train.py], workers: {replicas: 4, gpus: 8}}\n";
 
-    fn parsed(text: &str) -> Value {
-        serde_json::from_str(&preview(text.to_owned())).unwrap()
+    /// What is said, and the text behind it.
+    fn unpacked(bytes: Vec<u8>) -> (Value, String) {
+        let all = String::from_utf8(bytes).unwrap();
+        let (said, made) = all.split_once('\n').unwrap();
+        (serde_json::from_str(said).unwrap(), made.to_owned())
+    }
+
+    fn parsed(text: &str) -> (Value, String) {
+        unpacked(preview(text.to_owned()))
     }
 
     /// What JavaScript's `slice` would give.
@@ -154,39 +163,40 @@ mod tests {
 
     #[test]
     fn places_are_those_of_javascript() {
-        let preview = parsed(JOB);
+        let (preview, made) = parsed(JOB);
         let place = &preview["places"][0]["spec.workers"];
         assert_eq!(slice(JOB, [&place[0], &place[1]]), "workers: {replicas: 4, gpus: 8}");
-        let text = preview["text"].as_str().unwrap();
         let set = preview["documents"].as_array().unwrap().iter().find(|one| one["kind"] == "StatefulSet").unwrap();
-        assert!(slice(text, [&set["from"], &set["to"]]).starts_with("apiVersion: apps/v1\nkind: StatefulSet\n"));
+        let [from, to] = ["from", "to"].map(|end| usize::try_from(set[end].as_u64().unwrap()).unwrap());
+        assert!(made[from..to].starts_with("apiVersion: apps/v1\nkind: StatefulSet\n"));
         assert_eq!(set["fields"][0], "spec.workers");
     }
 
     #[test]
     fn a_fix_is_an_edit_of_the_text() {
         let wrong = JOB.replace("gpus", "gpu");
-        let preview = parsed(&wrong);
+        let (preview, made) = parsed(&wrong);
         let problem = &preview["problems"][0];
         assert_eq!(slice(&wrong, [&problem["fix"]["from"], &problem["fix"]["to"]]), "gpu");
         assert_eq!((&problem["code"], &problem["fix"]["text"]), (&"unknown-field".into(), &"gpus".into()));
-        assert!(preview["text"].is_null());
+        assert_eq!((&preview["jobs"], made.as_str()), (&Value::Null, ""));
     }
 
     #[test]
     fn keys_are_made_only_from_a_seed() {
-        let kinds = |text: String| text.matches("-secret-mnist-ssh.yaml").count();
-        assert_eq!(kinds(render(JOB.to_owned(), &[])), 0);
-        assert_eq!(kinds(render(JOB.to_owned(), &[7; 32])), 1);
-        assert!(parsed(JOB)["text"].as_str().unwrap().contains("bWFza2Vk"));
+        let kinds = |seed: &[u8]| {
+            unpacked(render(JOB.to_owned(), seed)).0.to_string().matches("-secret-mnist-ssh.yaml").count()
+        };
+        assert_eq!((kinds(&[]), kinds(&[7; 32])), (0, 1));
+        assert!(parsed(JOB).1.contains("bWFza2Vk"));
     }
 
     #[test]
     fn no_more_is_shown_than_anybody_looks_at() {
         let jobs: Vec<String> = (0..60).map(|at| JOB.replace("mnist", &format!("job-{at}"))).collect();
-        let preview = parsed(&jobs.join("---\n"));
+        let (preview, _) = parsed(&jobs.join("---\n"));
         assert_eq!((preview["jobs"].as_array().unwrap().len(), &preview["leftOut"]), (50, &10.into()));
-        let wrong = parsed(&vec![JOB.replace("gpus", "gpu"); 300].join("---\n"));
+        let (wrong, _) = parsed(&vec![JOB.replace("gpus", "gpu"); 300].join("---\n"));
         assert_eq!(wrong["problems"].as_array().unwrap().len(), 200);
         assert!(wrong["more"].as_u64().unwrap() >= 100);
     }
