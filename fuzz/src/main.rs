@@ -16,9 +16,9 @@ static TARGET: LazyLock<targets::Target> = LazyLock::new(|| {
     *named.unwrap_or_else(|| panic!("FUZZ_TARGET={name:?} is none of the targets"))
 });
 
-/// What an input may take: a second for 100 KB, and a quarter for what is filled once.
+/// What an input may take: a second for 100 KB, and a half for what is filled once and for aliases, up to their limit.
 fn allowed(input: &[u8]) -> Duration {
-    Duration::from_micros(10 * input.len() as u64).max(Duration::from_millis(250))
+    Duration::from_micros(10 * input.len() as u64).max(Duration::from_millis(500))
 }
 
 /// The time this thread has had a processor: a busy machine is no hang.

@@ -330,7 +330,7 @@ impl<'t> Tree<'t, '_> {
         // The parser's place is the value's: the tag stands before it, perhaps with an anchor between.
         let before = self.text.get(..span.start - self.base.start).unwrap_or_default();
         let word = before.rfind('!').and_then(|at| {
-            let start = before[..at].rfind(char::is_whitespace).map_or(0, |space| space + 1);
+            let start = at - before[..at].rsplit(char::is_whitespace).next().map_or(0, str::len);
             before[start..].find('!').map(|first| start + first)
         });
         let tag = word.and_then(|at| Some((at, before[at..].split_whitespace().next()?)));

@@ -44,7 +44,9 @@ fn environment(job: &Json, objects: &[Json]) {
 fn variables<'a>(value: &'a Json, into: &mut Vec<(&'a str, &'a str)>) {
     match value {
         Json::Object(map) => {
-            if let (Some(Json::String(name)), Some(Json::String(value))) = (map.get("name"), map.get("value")) {
+            // An empty value is left out: it is what Kubernetes takes then.
+            let value = map.get("value").map_or(Some(""), Json::as_str);
+            if let (Some(Json::String(name)), Some(value)) = (map.get("name"), value) {
                 into.push((name, value));
             }
             map.values().for_each(|value| variables(value, into));
