@@ -10,6 +10,7 @@ mod commands;
 mod given;
 mod lines;
 mod meeting;
+mod needs;
 mod options;
 mod own;
 mod prepare;
@@ -133,7 +134,7 @@ fn changing<'t>(text: &'t str, parts: &[Part]) -> Vec<&'t str> {
     let texts = parts.iter().filter_map(|part| {
         let text = &text[part.place.clone()];
         let plain = matches!(
-            lines::kind(text::without_comment(text)),
+            lines::kind(text::unrestricted(text::without_comment(text))),
             Kind::Assign(_) | Kind::Export(_) | Kind::Launch(_) | Kind::Options(_)
         );
         match part.kind {

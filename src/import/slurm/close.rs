@@ -2,11 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::commands::PUT_IN;
 use super::lines::{self, Kind, Srun};
 use super::meeting::MEETING;
 use super::script::{self, Part};
-use super::{IMAGE, Script, Setup};
+use super::{IMAGE, Script};
 use super::{prepare, started};
 use super::{text, texts};
 use crate::import::command::{self, Line};
@@ -62,71 +61,11 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Why a launch cannot stand alone: what it uses of variables is neither exported nor known to everybody.
-    fn needs(&self, uses: &str, line: &str, parts: &[Part]) -> Option<String> {
-        let said = |name: &str| {
-            parts.iter().any(|part| {
-                let text = &self.text[part.place.clone()];
-                !matches!(part.kind, script::Kind::Directive(_)) && !text.contains(line) && text::sets(text, name)
-            })
-        };
-        let exported = |name: &str| {
-            let list = parts.iter().any(|part| self.text[part.place.clone()].contains(&format!("{name}=(")));
-            let made = |text: &str| text::sets(text, name);
-            !list
-                && (self.env.iter().any(|(known, ..)| known == name) || self.setup.iter().any(|line| made(&line.text)))
-        };
-        let prepared = |name: &str| self.setup.iter().any(|line| text::sets(&line.text, name));
-        let of_launch = text::names(uses).into_iter().filter(|name| !exported(name));
-        // What prepares the environment runs as one.
-        let of_setup = self.setup.iter().flat_map(|line| text::names(&line.text));
-        let of_setup = of_setup.filter(|name| !exported(name) && !prepared(name));
-        let name = of_launch.chain(of_setup).find(|name| said(name))?;
-        Some(format!("the launch needs `{name}`, which only the script itself can make"))
-    }
-
-    /// Hands what only blocks set on to programs, and plain values that a launch names to all of its ranks.
-    fn hand_on(&mut self, uses: &str) {
-        let mut names = text::names(uses);
-        names.sort();
-        names.dedup();
-        for name in names {
-            let sets = |line: &Setup| text::sets(&line.text, &name);
-            let plain = self.setup.iter().rposition(|line| sets(line) && line.value.is_some());
-            if let Some(at) = plain.filter(|_| self.setup.iter().filter(|line| sets(line)).count() == 1) {
-                let Setup { value, row, .. } = self.setup.remove(at);
-                self.env.push((name, value.unwrap_or_default(), row));
-            } else if let Some(row) = self.setup.iter().rfind(|line| sets(line)).map(|line| line.row)
-                && !self.setup.iter().any(|line| line.text.starts_with("export") && sets(line))
-            {
-                self.setup.push(Setup { text: format!("export {name}"), row, ..Setup::default() });
-            }
-        }
-    }
-
     /// Refuses a line that a secret stands in.
     pub fn refuse_secret(&mut self, span: Span) {
         let problem = Problem::new(&BAD_VALUE, span, "this looks like a secret, and would stand in the spec");
         let hint = "write `export TOKEN=…` in a line of its own above it: of that variable a Secret is made";
         self.desk.problems.push(problem.hint(hint));
-    }
-
-    /// Drops lines that make values only for options that khorovod sets itself; `uses` is what is left of the launch.
-    pub fn drop_unused(&mut self, uses: &str) {
-        for at in (0..self.setup.len()).rev() {
-            let Some(name) = self.setup[at].name.clone() else { continue };
-            let needed =
-                self.setup[at + 1..].iter().any(|line| text::uses(&line.text, &name)) || text::uses(uses, &name);
-            if !needed {
-                let line = self.setup.remove(at);
-                match line.value.is_some() || self.texts.iter().any(|(known, _)| *known == name) {
-                    true => self.settle(line.row, Verdict::Changed, "spec.command", PUT_IN),
-                    false => {
-                        self.settle(line.row, Verdict::Kept, "", "it served the launch, which khorovod writes itself");
-                    }
-                }
-            }
-        }
     }
 
     /// A line that was given beside the script.
@@ -138,7 +77,7 @@ impl Script<'_, '_, '_> {
         };
         let mut launch = launch;
         if let (Some(wrap), line) = started::unwrapped(&launch.line) {
-            launch.line = line.to_owned();
+            launch.line = line;
             self.wrapped(wrap, span);
         }
         let row = self.desk.ledger.add("--command", span);
@@ -184,7 +123,7 @@ impl Script<'_, '_, '_> {
         if let (Some(wrap), line) = started::unwrapped(&launch.line)
             && launch.srun
         {
-            launch.line = line.to_owned();
+            launch.line = line;
             self.wrapped(wrap, span);
         }
         let inner = self.inner(&launch.line).filter(|_| launch.srun);
@@ -204,7 +143,7 @@ impl Script<'_, '_, '_> {
                 let words = read.program.as_array().into_iter().flatten().filter_map(Json::as_str);
                 let words = words.map(lines::quoted).collect::<Vec<_>>().join(" ");
                 if let (Some(wrap), line) = started::unwrapped(read.program.as_str().unwrap_or(&words)) {
-                    read.program = program::program(line);
+                    read.program = program::program(&line);
                     self.wrapped(wrap, span);
                 }
                 let path = if launch.srun { "srun" } else { "the launch" }.to_owned();

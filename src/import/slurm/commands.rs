@@ -1,5 +1,7 @@
 //! Commands of a script, one by one: which of them starts the ranks, and what the others prepare for it.
 
+use std::collections::HashSet;
+
 use serde_json::json;
 
 use super::lines::{self, Kind, Srun};
@@ -21,7 +23,7 @@ impl Script<'_, '_, '_> {
     pub fn command(&mut self, text: &str, span: Span, simple: bool) -> bool {
         let text = text::without_comment(text);
         let whole = text;
-        let text = text.strip_prefix("readonly ").filter(|rest| text::assigns_first(rest)).unwrap_or(text);
+        let text = text::unrestricted(text);
         let filled = self.filled(text);
         let kind = match lines::kind(&filled) {
             kind @ (Kind::Launch(_) | Kind::Program | Kind::Other) => self.put_together(&filled).unwrap_or(kind),
@@ -101,14 +103,14 @@ impl Script<'_, '_, '_> {
 
     /// Nothing but the launch needs the variables that hold its pieces.
     fn pieces(&mut self, launch: &str) {
-        let mut uses = launch.to_owned();
+        let mut uses: HashSet<String> = text::named(launch).collect();
         for line in self.setup.iter_mut().rev() {
             if let Some(name) = text::first_assigned(&line.text)
-                && text::uses(&uses, name)
+                && uses.contains(name)
                 && self.texts.iter().any(|(known, _)| known == name)
             {
-                uses.push_str(&line.text);
                 line.name = Some(name.to_owned());
+                uses.extend(text::named(&line.text));
             }
         }
     }

@@ -103,15 +103,16 @@ fn each(text: &str, line: Range<usize>) -> Vec<Part> {
 fn command(text: &str, start: usize) -> (usize, Kind) {
     let mut end = line(text, start);
     let heredoc = marks(&text[start..end]);
-    let opens = |text: &str| depth(text) > 0;
-    if heredoc.is_empty() && !opens(&text[start..end]) {
+    let mut open = depth(&text[start..end]);
+    if heredoc.is_empty() && open <= 0 {
         return (end, Kind::Command);
     }
     for mark in heredoc {
         end = behind(text, end, &mark);
     }
-    while opens(&text[start..end]) && end < text.len() {
+    while open > 0 && end < text.len() {
         let next = line(text, end + 1);
+        open += depth(&text[(end + 1).min(next)..next]);
         let marks = marks(&text[end + 1..next]);
         end = marks.iter().fold(next, |end, mark| behind(text, end, mark));
     }

@@ -87,11 +87,15 @@ pub fn names(text: &str) -> Vec<String> {
     names
 }
 
-/// Whether a text names a variable.
-pub fn uses(text: &str, name: &str) -> bool {
-    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    let named = |sign: &str| text.match_indices(sign).any(|(at, _)| ends(&text[at + sign.len()..]));
-    named(&format!("${name}")) || named(&format!("${{{name}"))
+/// The names that a text may mean by variables; in sums they stand without a dollar.
+pub fn named(text: &str) -> impl Iterator<Item = String> {
+    let sums = text.contains("((").then(|| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+    names(text).into_iter().chain(sums.into_iter().flatten().map(str::to_owned))
+}
+
+/// A line that gives a variable its value, without the word that keeps it.
+pub fn unrestricted(line: &str) -> &str {
+    line.strip_prefix("readonly ").filter(|rest| assigns_first(rest)).unwrap_or(line)
 }
 
 /// Whether a text gives a variable its value.
