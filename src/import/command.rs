@@ -137,7 +137,7 @@ impl Launch {
         while let Some((word, rest)) = words.split_first() {
             if !word.text.starts_with('-') || word.text == "--" {
                 // Where no program comes behind it, it is the program.
-                if word.expands && rest.iter().any(|word| word.text.ends_with(".py") || word.text == "-m") {
+                if word.expands && rest.iter().any(|word| word.text.contains(".py") || word.text == "-m") {
                     return Err(format!("`{}` needs a shell", word.text));
                 }
                 break;

@@ -220,7 +220,7 @@ fn bare(text: &str) -> String {
         match c {
             '\n' => made.push(' '),
             '\'' | '|' | '&' | ';' | '<' | '>' | '(' | ')' | '*' | '?' | '[' | '{' | '#' | '~' => {
-                made.extend(['\\', c])
+                made.extend(['\\', c]);
             }
             _ => made.push_str(&text[at..at + length]),
         }
