@@ -189,7 +189,7 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
         Ok(warnings) => warnings,
         Err(refused) => return Err(origin::told(refused, &job, &rows, found)),
     };
-    let fields = rows.into_iter().map(|row| field(row, &found.sources)).collect();
+    let fields = fields(rows, &found.sources);
     Ok(Imported { job, secrets, fields, warnings })
 }
 
@@ -305,10 +305,23 @@ fn sound(job: &str) -> Result<Problems, Problems> {
     if found.list.iter().any(|problem| problem.severity == Severity::Error) { Err(found) } else { Ok(found) }
 }
 
-fn field(row: ledger::Row, sources: &Sources) -> Field {
-    let file = sources.get(row.span.source).map_or_else(String::new, |source| source.name.clone());
-    let verdict = row.verdict.unwrap_or(Verdict::Lost).word();
-    Field { path: row.path, file, line: sources.position(row.span).line, verdict, to: row.to, note: row.note }
+/// Rows come in the order of the texts, so each line of those is counted once.
+fn fields(rows: Vec<ledger::Row>, sources: &Sources) -> Vec<Field> {
+    let (mut of, mut at, mut line) = (None, 0, 0);
+    let field = |row: ledger::Row| {
+        let source = sources.get(row.span.source);
+        let text = source.map_or("", |source| source.text.as_str()).as_bytes();
+        if of != Some(row.span.source) {
+            (of, at, line) = (Some(row.span.source), 0, source.map_or(1, |source| source.first_line));
+        }
+        let start = row.span.start.min(text.len());
+        line += memchr::memchr_iter(b'\n', &text[at..start]).count();
+        at = start;
+        let file = source.map_or_else(String::new, |source| source.name.clone());
+        let verdict = row.verdict.unwrap_or(Verdict::Lost).word();
+        Field { path: row.path, file, line, verdict, to: row.to, note: row.note }
+    };
+    rows.into_iter().map(field).collect()
 }
 
 /// Every problem code of the importers.

@@ -18,7 +18,7 @@ use crate::problem::{Code, Problem, Severity, Span};
 use crate::source::Node;
 use field::{Field, Reader};
 
-pub use rules::looks_secret;
+pub use rules::{looks_secret, reserved};
 pub use valid::{Spec, Target};
 
 /// The kind of our documents.

@@ -170,7 +170,7 @@ fn every_line_of_a_script_is_in_the_report() {
         for (index, line) in case.text.lines().enumerate() {
             let says = line.starts_with("#SBATCH") || !line.starts_with('#') && !line.trim().is_empty();
             assert!(goes_on || !says || found.contains(&(index + 1)), "{}: {line}", case.path.display());
-            goes_on = line.ends_with('\\');
+            goes_on = line.ends_with('\\') || line.ends_with("=(") || goes_on && line.starts_with("    ");
             tried += usize::from(says);
         }
     }

@@ -89,6 +89,9 @@ pub fn read(line: &str) -> Line {
         let why = "it gave each program `--local-rank`; where yours wants that, add `--local-rank $LOCAL_RANK` to it";
         launch.note("torch.distributed.launch", Verdict::Changed, "spec.command", why);
     }
+    if kind == "accelerate" {
+        launch.kind = "torchrun";
+    }
     match taken {
         Ok(()) => Line::Launch(Box::new(launch)),
         Err(why) => Line::Script(why),
@@ -132,10 +135,11 @@ impl Launch {
     /// Takes the options before the program, and the program.
     fn take(&mut self, line: &str, mut words: &[Word]) -> Result<(), String> {
         while let Some((word, rest)) = words.split_first() {
-            if word.expands {
-                return Err(format!("`{}` needs a shell", word.text));
-            }
             if !word.text.starts_with('-') || word.text == "--" {
+                // Where no program comes behind it, it is the program.
+                if word.expands && rest.iter().any(|word| word.text.contains(".py") || word.text == "-m") {
+                    return Err(format!("`{}` needs a shell", word.text));
+                }
                 break;
             }
             words = self.option(word, rest)?;
@@ -155,7 +159,7 @@ impl Launch {
 
     /// torchrun and deepspeed put python before a script; with ours the program is whole.
     fn python(&self, program: Json) -> Json {
-        if self.whole || !matches!(self.kind, "torchrun" | "deepspeed") {
+        if self.whole || !matches!(self.kind, "torchrun" | "deepspeed" | "accelerate") {
             return program;
         }
         let before: &[&str] = if self.module { &["python", "-u", "-m"] } else { &["python", "-u"] };
@@ -180,7 +184,9 @@ impl Launch {
             return Err(format!("`{}` lacks its value", word.text));
         }
         let (values, rest) = rest.split_at(count);
-        if let Some(value) = values.iter().find(|value| value.expands) {
+        let ours = matches!(meaning, Meaning::Ours(_) | Meaning::Gone(_));
+        let inline_expands = inline.is_some().then_some(word);
+        if let Some(value) = values.iter().chain(inline_expands).find(|value| value.expands && !ours) {
             return Err(format!("`{}` needs a shell", value.text));
         }
         let values: Vec<&str> = inline.into_iter().chain(values.iter().map(|value| value.text.as_str())).collect();
@@ -224,6 +230,10 @@ impl Launch {
             Meaning::Pair => {
                 let value = values.get(1).copied().unwrap_or_default();
                 self.env.push((first.to_owned(), value.to_owned()));
+                (Verdict::Kept, "spec.env", "")
+            }
+            Meaning::Env(name) => {
+                self.env.push((name.to_owned(), first.to_owned()));
                 (Verdict::Kept, "spec.env", "")
             }
             Meaning::Discovery => {

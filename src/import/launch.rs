@@ -80,7 +80,8 @@ fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &Wor
     desk.ledger.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
 }
 
-fn launched(desk: &mut Desk<'_>, text: &str, launch: Launch, place: &Place, world: &World) {
+/// Puts a line that was taken apart before.
+pub fn launched(desk: &mut Desk<'_>, text: &str, launch: Launch, place: &Place, world: &World) {
     let program = match &launch.program {
         Json::String(text) => text.clone(),
         other => other.as_array().into_iter().flatten().filter_map(Json::as_str).collect::<Vec<_>>().join(" "),
@@ -172,6 +173,7 @@ fn size(launch: &Launch, world: &World) -> Size {
     let own = |slots: u32| (slots != gpus).then_some(slots);
     if let Some((_, hosts)) = launch.hosts {
         let how = if hosts == world.pods { String::new() } else { format!("the line asked for {hosts} hosts") };
+        let slots = slots.or(launch.np.and_then(|np| np.checked_div(hosts)).filter(|slots| *slots > 0));
         return Size { replicas: hosts.max(1), slots: slots.and_then(own), how };
     }
     let Some(np) = launch.np.filter(|np| *np > 0) else {

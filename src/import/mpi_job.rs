@@ -3,7 +3,7 @@
 //! Its pods ran what the image and the file made of them; khorovod's run our scripts. What an image of the operator did
 //! for ssh is needless here. A job that khorovod itself rendered is read by [`rendered`](super::rendered).
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::desk::{Desk, entries, items, text};
 use super::filled::Filled;
@@ -355,6 +355,27 @@ fn launch(job: &Node, launcher: &Replica<'_>, worker: &Replica<'_>, gpus: u32, s
     }
 }
 
+/// What a script of the launcher's own finds elsewhere here: the hostfile, and the workers' sshd.
+fn script(desk: &mut Desk<'_>, place: &Place) {
+    const THEIRS: &str = "/etc/mpi/hostfile";
+    let Some(text) = desk.draft.get("spec.command").and_then(Json::as_str).map(str::to_owned) else { return };
+    let mut tell = |what: &str, how: &str| {
+        let row = desk.ledger.add(format!("{}: {what}", place.path), place.span);
+        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", how);
+    };
+    if text.contains(THEIRS) {
+        tell(THEIRS, "it is /horovod/generated/hostfile here");
+    }
+    if text.contains("ssh -") || text.contains("plm_rsh_args") {
+        let how =
+            "ssh and mpirun find workers and their port by themselves here: take `-p` out, or it waits for nobody";
+        tell("ssh with options", how);
+    }
+    if text.contains(THEIRS) {
+        desk.draft.put("spec.command", text.replace(THEIRS, "/horovod/generated/hostfile"), "Launcher");
+    }
+}
+
 fn words(launcher: &Replica<'_>, world: &World, desk: &mut Desk<'_>) {
     let parts = ["command", "args"].map(|key| launcher.field(key));
     let all: Vec<Filled> = parts
@@ -374,6 +395,7 @@ fn words(launcher: &Replica<'_>, world: &World, desk: &mut Desk<'_>) {
             words => words.iter().map(Filled::word).collect::<Vec<_>>().join(" "),
         };
         launch::line(desk, &line, &place(first), world);
+        script(desk, &place(first));
         let to = "spec.command spec.launcher";
         for node in parts.into_iter().flatten() {
             desk.ledger.settle(node, Verdict::Changed, to, "taken apart; khorovod writes the launch itself");

@@ -15,6 +15,8 @@ pub enum Meaning {
     PerHost,
     /// Hosts, or fewest and most: `2`, `1:4`.
     Hosts,
+    /// A variable of every rank's.
+    Env(&'static str),
     /// A field of the spec.
     Field(&'static str, fn(&[&str]) -> Option<Json>),
     /// A script that finds hosts: the launch is elastic.
@@ -40,8 +42,8 @@ pub enum Meaning {
 }
 
 use Meaning::{
-    Discovery, Export, Field, Gone, Hosts, MapBy, MaxRanks, Mca, MinRanks, Module, MpiArgs, Ours, Pair, PerHost, Ranks,
-    Stays, Whole,
+    Discovery, Env, Export, Field, Gone, Hosts, MapBy, MaxRanks, Mca, MinRanks, Module, MpiArgs, Ours, Pair, PerHost,
+    Ranks, Stays, Whole,
 };
 
 /// Names, how many words follow where it is not written `--option=value`, and the meaning.
@@ -132,9 +134,29 @@ const TORCHRUN: &[Known] = &[
         1,
         Stays,
     ),
-    (&["-r", "--redirects", "-t", "--tee", "--local-addr", "--local_addr", "--role"], 1, Stays),
+    (&["-r", "--redirects", "-t", "--tee", "--local-addr", "--local_addr"], 1, Stays),
+    (&["--role"], 1, ROLE),
+    (&["--numa-binding", "--numa_binding"], 1, Stays),
 ];
 const RENDEZVOUS: Meaning = Ours("khorovod sets up the rendezvous");
+
+/// accelerate's own launcher over torchrun: what it hands to the program, it hands on by variables.
+const ACCELERATE: &[Known] = &[
+    (&["--num_processes"], 1, Ranks),
+    (&["--num_machines"], 1, Hosts),
+    (&["--machine_rank", "--main_process_ip", "--main_process_port"], 1, RENDEZVOUS),
+    (&["--rdzv_backend", "--rdzv_conf"], 1, RENDEZVOUS),
+    (&["--same_network"], 0, RENDEZVOUS),
+    (&["--multi_gpu"], 0, Ours("a rank for each GPU, as spec.workers says")),
+    (&["--mixed_precision"], 1, Env("ACCELERATE_MIXED_PRECISION")),
+    (&["--num_cpu_threads_per_process"], 1, Env("OMP_NUM_THREADS")),
+    (&["--max_restarts"], 1, Field("spec.launcher.retries", number)),
+    (&["--role"], 1, ROLE),
+    (&["--monitor_interval", "--tee", "--log_dir"], 1, Stays),
+    (&["-m", "--module"], 0, Module),
+    (&["--no_python"], 0, Whole),
+];
+const ROLE: Meaning = Ours("it only stands in torchrun's own log lines");
 
 const DEEPSPEED: &[Known] = &[
     (&["-H", "--hostfile"], 1, HOSTFILE),
@@ -163,9 +185,13 @@ pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
         "horovodrun" => Some("horovodrun"),
         "torchrun" | "torch.distributed.run" | "torch.distributed.launch" => Some("torchrun"),
         "deepspeed" => Some("deepspeed"),
+        "accelerate.commands.launch" | "accelerate-launch" => Some("accelerate"),
         _ => None,
     };
     let first = name(0)?;
+    if (first, name(1)) == ("accelerate", Some("launch")) {
+        return Some(("accelerate", 2));
+    }
     if let Some(kind) = kind(first) {
         return Some((kind, 1));
     }
@@ -184,6 +210,7 @@ pub fn find(kind: &str, name: &str) -> Option<(usize, Meaning)> {
         "mpirun" => (MPIRUN, name.trim_start_matches('-')),
         "horovodrun" => (HOROVODRUN, name),
         "torchrun" => (TORCHRUN, name),
+        "accelerate" => (ACCELERATE, name),
         _ => (DEEPSPEED, name),
     };
     let (_, count, meaning) = table.iter().find(|(names, ..)| names.contains(&bare))?;

@@ -10,6 +10,7 @@ mod commands;
 mod given;
 mod lines;
 mod meeting;
+mod needs;
 mod options;
 mod own;
 mod prepare;
@@ -17,6 +18,7 @@ mod script;
 mod sound;
 mod started;
 mod text;
+mod texts;
 
 use super::desk::Desk;
 use super::ledger::Verdict;
@@ -29,10 +31,13 @@ use script::Part;
 const IMAGE: &str = "example.org/name-your-image:1";
 
 /// Lines that prepare the environment.
+#[derive(Default)]
 struct Setup {
     text: String,
     /// The variable they set.
     name: Option<String>,
+    /// What it holds, where that is plain text.
+    value: Option<String>,
     row: usize,
 }
 
@@ -51,10 +56,14 @@ struct Script<'t, 'd, 'o> {
     env: Vec<(String, String, usize)>,
     /// What assignments say, for `$NAME` behind them.
     variables: Vec<(String, String)>,
+    /// What they hold that is pieces of a launch.
+    texts: texts::Known,
     args: Vec<String>,
     image: Option<String>,
     /// The line that starts the ranks, and its row.
     launch: Option<(Srun, Span, usize)>,
+    /// Whether a line does that which is more than a program by itself.
+    starts: bool,
     /// What stands in its way of being the one line that does.
     whole: Option<String>,
     /// The first of an array.
@@ -93,9 +102,14 @@ pub fn read(text: &str, span: Span, desk: &mut Desk<'_>) {
         setup: Vec::new(),
         env: Vec::new(),
         variables: Vec::new(),
+        texts: texts::Known::new(),
         args: Vec::new(),
         image: None,
         launch: None,
+        starts: parts.iter().any(|part| {
+            let kind = if plain(part) { lines::kind(&text[part.place.clone()]) } else { Kind::Other };
+            matches!(kind, Kind::Launch(launch) if !launch.alone)
+        }),
         whole: None,
         array: None,
         steps: Vec::new(),
@@ -120,7 +134,7 @@ fn changing<'t>(text: &'t str, parts: &[Part]) -> Vec<&'t str> {
     let texts = parts.iter().filter_map(|part| {
         let text = &text[part.place.clone()];
         let plain = matches!(
-            lines::kind(text::without_comment(text)),
+            lines::kind(text::unrestricted(text::without_comment(text))),
             Kind::Assign(_) | Kind::Export(_) | Kind::Launch(_) | Kind::Options(_)
         );
         match part.kind {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use super::desk::{self, Desk, entries, items, text};
 use super::ledger::Verdict;
 use crate::source::{Entry, Node};
+use crate::spec;
 use crate::spec::quantity::Quantity;
 
 /// What each volume is, and where it is mounted.
@@ -33,6 +34,16 @@ fn mounted(desk: &mut Desk<'_>, volume: &Node, mount: &Node, name: &str) {
     };
     if path == "/dev/shm" {
         return memory(desk, volume, mount, kind);
+    }
+    if let Some(reserved) = spec::reserved(path.trim_end_matches('/')) {
+        let why = match reserved {
+            "/dev" => {
+                "devices come by a device plugin: `spec.workers.rdma` asks one for those of InfiniBand".to_owned()
+            }
+            _ => format!("pods need `{reserved}` as it is: name another mountPath, and that to the program"),
+        };
+        desk.lose(volume, &why);
+        return desk.lose(mount, &why);
     }
     if kind.key == "configMap" && desk.draft.get("spec.code").is_none() {
         return code(desk, &kind.value, volume, mount, &path, &from);

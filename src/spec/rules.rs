@@ -24,6 +24,7 @@ use crate::problem::{Code, Problem, Span};
 use crate::source::Node;
 
 pub use environment::looks_secret;
+pub use storage::reserved;
 
 /// What a rule looks at: what was written, where, and what it means.
 pub struct Case<'a> {

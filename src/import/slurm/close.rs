@@ -5,9 +5,9 @@ use serde_json::{Value as Json, json};
 use super::lines::{self, Kind, Srun};
 use super::meeting::MEETING;
 use super::script::{self, Part};
-use super::text;
 use super::{IMAGE, Script};
 use super::{prepare, started};
+use super::{text, texts};
 use crate::import::command::{self, Line};
 use crate::import::launch::{self, Place};
 use crate::import::ledger::Verdict;
@@ -61,49 +61,11 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Why a launch cannot stand alone: what it uses of variables is neither exported nor known to everybody.
-    fn needs(&self, uses: &str, line: &str, parts: &[Part]) -> Option<String> {
-        let said = |name: &str| {
-            parts.iter().any(|part| {
-                let text = &self.text[part.place.clone()];
-                !matches!(part.kind, script::Kind::Directive(_)) && !text.contains(line) && text::sets(text, name)
-            })
-        };
-        let exported = |name: &str| {
-            let block = parts.iter().any(|part| {
-                matches!(part.kind, script::Kind::Block) && text::sets(&self.text[part.place.clone()], name)
-            });
-            let made = |text: &str| text.starts_with("export") && text::sets(text, name);
-            !block
-                && (self.env.iter().any(|(known, ..)| known == name) || self.setup.iter().any(|line| made(&line.text)))
-        };
-        let prepared = |name: &str| self.setup.iter().any(|line| text::sets(&line.text, name));
-        let of_launch = text::names(uses).into_iter().filter(|name| !exported(name));
-        // What prepares the environment runs as one.
-        let of_setup = self.setup.iter().flat_map(|line| text::names(&line.text));
-        let of_setup = of_setup.filter(|name| !exported(name) && !prepared(name));
-        let name = of_launch.chain(of_setup).find(|name| said(name))?;
-        Some(format!("the launch needs `{name}`, which only the script itself can make"))
-    }
-
     /// Refuses a line that a secret stands in.
     pub fn refuse_secret(&mut self, span: Span) {
         let problem = Problem::new(&BAD_VALUE, span, "this looks like a secret, and would stand in the spec");
         let hint = "write `export TOKEN=…` in a line of its own above it: of that variable a Secret is made";
         self.desk.problems.push(problem.hint(hint));
-    }
-
-    /// Drops lines that make values only for options that khorovod sets itself; `uses` is what is left of the launch.
-    pub fn drop_unused(&mut self, uses: &str) {
-        for at in (0..self.setup.len()).rev() {
-            let Some(name) = self.setup[at].name.clone() else { continue };
-            let named = |text: &str| text.contains(&format!("${name}")) || text.contains(&format!("${{{name}"));
-            let needed = self.setup[at + 1..].iter().any(|line| named(&line.text)) || named(uses);
-            if !needed {
-                let row = self.setup.remove(at).row;
-                self.settle(row, Verdict::Kept, "", "it served the launch, which khorovod writes itself");
-            }
-        }
     }
 
     /// A line that was given beside the script.
@@ -113,6 +75,11 @@ impl Script<'_, '_, '_> {
             Kind::Launch(launch) => *launch,
             _ => Srun { line: line.to_owned(), ..Srun::default() },
         };
+        let mut launch = launch;
+        if let (Some(wrap), line) = started::unwrapped(&launch.line) {
+            launch.line = line;
+            self.wrapped(wrap, span);
+        }
         let row = self.desk.ledger.add("--command", span);
         match command::read(&launch.line) {
             Line::Launch(_) => {
@@ -135,6 +102,11 @@ impl Script<'_, '_, '_> {
         for (name, value) in &launch.env {
             self.env.push((name.clone(), value.clone(), row));
         }
+        for option in &launch.unknown {
+            let row = self.desk.ledger.add(format!("srun {option}"), span);
+            let how = "only the script can make it: say it, with its value, in spec.slurm.srun.args";
+            self.settle(row, Verdict::Lost, "", how);
+        }
         if let Some(why) = &launch.lost {
             let row = self.desk.ledger.add(why.clone(), span);
             self.settle(
@@ -148,11 +120,17 @@ impl Script<'_, '_, '_> {
             return self.program(launch, row);
         }
         let mut launch = launch;
-        let inner = program::program(&launch.line);
-        if launch.srun && !lines::launches(&launch.line) && inner.as_str().is_some_and(lines::launches_plainly) {
-            let inner = self.filled(inner.as_str().unwrap_or_default());
+        if let (Some(wrap), line) = started::unwrapped(&launch.line)
+            && launch.srun
+        {
+            launch.line = line;
+            self.wrapped(wrap, span);
+        }
+        let inner = self.inner(&launch.line).filter(|_| launch.srun);
+        if let Some(inner) = inner.map(|inner| self.filled(&inner)).filter(|inner| lines::launches_plainly(inner)) {
             match lines::launch(&inner).1 {
                 Line::Launch(read) if read.kind == "torchrun" => {}
+                Line::Script(_) if started::launches_more(&inner) => {}
                 _ => return self.as_it_stands("a shell starts the launcher", parts),
             }
             launch.line = inner;
@@ -161,7 +139,13 @@ impl Script<'_, '_, '_> {
         let needs = self.needs(&launch.line, &launch.line, parts);
         match read {
             Line::Script(_) if needs.is_some() => self.as_it_stands(&needs.unwrap_or_default(), parts),
-            Line::Launch(read) => {
+            Line::Launch(mut read) => {
+                let words = read.program.as_array().into_iter().flatten().filter_map(Json::as_str);
+                let words = words.map(lines::quoted).collect::<Vec<_>>().join(" ");
+                if let (Some(wrap), line) = started::unwrapped(read.program.as_str().unwrap_or(&words)) {
+                    read.program = program::program(&line);
+                    self.wrapped(wrap, span);
+                }
                 let path = if launch.srun { "srun" } else { "the launch" }.to_owned();
                 let agents = read.kind == "torchrun";
                 let uses = format!("{} {}", read.program, read.args.join(" "));
@@ -175,20 +159,26 @@ impl Script<'_, '_, '_> {
                 }
                 self.asked.put(self.desk, u32::from(agents));
                 let world = self.asked.world();
-                launch::line(self.desk, &line, &Place { path, span }, &world);
                 // Both start a rank for each GPU, whatever tasks there are.
                 let counts = agents || read.kind == "deepspeed" && world.gpus > 0;
-                if read.np.is_none() && read.per_host.is_none() && !counts {
+                let by_tasks = read.np.is_none() && read.per_host.is_none() && !counts;
+                let finds_hosts = read.finds_hosts();
+                launch::launched(self.desk, &line, *read, &Place { path, span }, &world);
+                if by_tasks {
                     self.asked.put_slots(self.desk);
                 }
                 self.srun(launch.srun && agents);
-                let how = match !launch.srun && self.asked.nodes() > 1 && !read.finds_hosts() {
+                let how = match !launch.srun && self.asked.nodes() > 1 && !finds_hosts {
                     true => "it ran on the first node alone, as nothing told it of others; here on every one",
                     false => "taken apart; khorovod writes the launch itself",
                 };
                 self.settle(row, Verdict::Changed, "spec.command spec.launcher", how);
             }
-            Line::Script(_) if launch.srun && !lines::launches(&launch.line) => self.program(launch, row),
+            Line::Script(_)
+                if launch.srun && (!lines::launches(&launch.line) || started::launches_more(&launch.line)) =>
+            {
+                self.program(launch, row);
+            }
             Line::Script(_) if launch.alone && self.asked.one_rank() && words(&launch.line).is_some() => {
                 self.program(launch, row);
             }
@@ -199,14 +189,48 @@ impl Script<'_, '_, '_> {
         }
     }
 
+    /// A container that the program ran in.
+    fn wrapped(&mut self, wrap: started::Wrap, span: Span) {
+        let row = self.desk.ledger.add("the container before the program", span);
+        match wrap.words {
+            Some(words) => {
+                self.desk.draft.put("spec.slurm.wrap", json!(words), "the container's own words, which pods need not");
+                let how = "before each rank; a launcher such as torchrun starts outside of it. In pods it is the image";
+                self.settle(row, Verdict::Changed, "spec.slurm.wrap", how);
+            }
+            None => {
+                let how = "only the script can make its words: say them, with their values, in spec.slurm.wrap";
+                self.settle(row, Verdict::Lost, "", how);
+            }
+        }
+        if let Some(image) = wrap.image {
+            self.desk.image(&image, "the container's");
+        }
+    }
+
+    /// The lines that a shell runs, where a line is that and no more.
+    fn inner(&self, line: &str) -> Option<String> {
+        let hidden = text::Hidden::of(line);
+        let line = &hidden.text;
+        let words = words(line)?;
+        let (script, before) = words.split_last()?;
+        let shell = before.first().is_some_and(|word| program::is_shell(&word.text));
+        if !shell || before.last()?.text != "-c" || before[1..].iter().any(|word| !word.text.starts_with('-')) {
+            return None;
+        }
+        let inner = texts::lines(&texts::inner(&hidden.shown(&line[script.place.clone()]))?);
+        Some(texts::spliced(&inner, &self.texts).trim().to_owned())
+    }
+
     /// A program that each rank runs.
     fn program(&mut self, launch: Srun, row: usize) {
         self.asked.put(self.desk, 0);
         self.asked.put_workers(self.desk);
-        let (wrap, line) = started::unwrapped(&launch.line);
-        let program = launch.program.unwrap_or_else(|| program::program(line));
+        let line = launch.line.as_str();
+        let program = launch.program.or_else(|| self.inner(line).map(Json::from));
+        let program = program.unwrap_or_else(|| program::program(line));
         let contained = started::container(line);
-        if let Some(name) = contained.filter(|_| wrap.is_none()) {
+        if let Some(name) = contained {
             let row = self.desk.ledger.add(format!("{name} before the program"), self.place(name));
             let how = "there under Slurm alone: the image of a pod is its container. Import with `--command PROGRAM`";
             self.settle(row, Verdict::Changed, "spec.command", how);
@@ -218,18 +242,21 @@ impl Script<'_, '_, '_> {
         if launch.srun && self.mpi.is_none() && self.meets(line) {
             self.mpi = Some("none".to_owned());
         }
-        if let Some((wrap, image)) = wrap {
-            self.desk.draft.put("spec.slurm.wrap", json!(wrap), "the container's own words, which pods need not");
-            if let Some(image) = image {
-                self.desk.image(&image, "the container's");
-            }
-        }
         self.desk.draft.put("spec.command", program, "what each rank ran");
-        match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && started::may_ask_slurm(line) {
-            true => self.settle(row, Verdict::Changed, "spec.command", ASKS),
-            false => self.settle(row, Verdict::Kept, "spec.command", ""),
+        if started::launches_more(line) {
+            let how = "once on each worker, where it starts the ranks itself; what its own config says is not read";
+            return self.settle_program(launch.srun, row, how);
         }
-        self.srun(launch.srun);
+        match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && started::may_ask_slurm(line) {
+            true => self.settle_program(launch.srun, row, ASKS),
+            false => self.settle_program(launch.srun, row, ""),
+        }
+    }
+
+    fn settle_program(&mut self, srun: bool, row: usize, how: &str) {
+        let verdict = if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
+        self.settle(row, verdict, "spec.command", how);
+        self.srun(srun);
     }
 
     /// Whether srun starts the ranks under Slurm, and how.
@@ -310,9 +337,22 @@ impl Script<'_, '_, '_> {
     }
 
     fn surroundings(&mut self) {
+        let command = self.desk.draft.get("spec.command").map(Json::to_string).unwrap_or_default();
+        self.drop_unused(&command);
+        self.hand_on(&command);
+        for at in 0..self.setup.len() {
+            if self.setup[at].value.is_some() {
+                self.settle(self.setup[at].row, Verdict::Kept, "spec.slurm.setup", "lines below it name it");
+            }
+        }
         let kind = self.desk.draft.get("spec.launcher.kind").and_then(Json::as_str);
         let torchrun = kind == Some("torchrun");
         let counts = torchrun || kind == Some("deepspeed");
+        if torchrun && self.desk.draft.get("spec.workers.gpus").is_none() {
+            let row = self.desk.ledger.add("no --gres=gpu", self.span);
+            let how = "where nodes have GPUs that nobody asks for, say how many: pods get none else";
+            self.settle(row, Verdict::Changed, "spec.workers.gpus", how);
+        }
         for row in std::mem::take(&mut self.tasks) {
             let (verdict, how) = match self.asked.shares() {
                 _ if counts && self.asked.one_a_node() => {

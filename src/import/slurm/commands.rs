@@ -1,11 +1,13 @@
 //! Commands of a script, one by one: which of them starts the ranks, and what the others prepare for it.
 
+use std::collections::HashSet;
+
 use serde_json::json;
 
 use super::lines::{self, Kind, Srun};
 use super::meeting::MEETING;
 use super::script::Part;
-use super::{Script, Setup, prepare, text};
+use super::{Script, Setup, prepare, text, texts};
 use crate::import::ledger::Verdict;
 use crate::problem::Span;
 use crate::spec::looks_secret;
@@ -13,24 +15,35 @@ use crate::spec::looks_secret;
 /// What to say of a variable that programs may read.
 const MADE: &str = "its value is made where the job starts; pods have it from spec.env, if at all";
 
+/// What to say of a variable that is not needed any more.
+pub const PUT_IN: &str = "what it names is put in where it is used";
+
 impl Script<'_, '_, '_> {
     /// Deals with a command; whether it opens a session of Python.
     pub fn command(&mut self, text: &str, span: Span, simple: bool) -> bool {
         let text = text::without_comment(text);
+        let whole = text;
+        let text = text::unrestricted(text);
         let filled = self.filled(text);
-        let kind = lines::kind(&filled);
+        let kind = match lines::kind(&filled) {
+            kind @ (Kind::Launch(_) | Kind::Program | Kind::Other) => self.put_together(&filled).unwrap_or(kind),
+            kind => kind,
+        };
         if let Kind::Options(words) = kind {
             self.given(&words, "srun ", span);
             return false;
         }
-        let row = self.row(text, span);
+        let row = self.row(whole, span);
         self.rows.push((span.start, row));
         match kind {
-            Kind::Module(Some(names)) if simple && self.launch.is_none() && self.setup.is_empty() => {
+            Kind::Module(Some(names)) if simple && self.launch.is_none() && !self.prepares() => {
                 self.modules.extend(names);
                 self.settle(row, Verdict::Kept, "spec.slurm.modules", "on Kubernetes the image has them");
             }
-            Kind::Assign(pairs) if self.launch.is_none() => self.assign(text, pairs, row),
+            Kind::Assign(pairs) if self.launch.is_none() => {
+                texts::learn(&filled, &mut self.texts);
+                self.assign(text, pairs, row);
+            }
             Kind::Export(names) if self.launch.is_none() => self.export(text, &names, row),
             Kind::Assign(_) if self.launch.is_some() && !lines::names_launcher(text) => {
                 self.settle(row, Verdict::Lost, "", "nothing comes behind the ranks that could use it");
@@ -53,8 +66,14 @@ impl Script<'_, '_, '_> {
                 self.settle(row, Verdict::Kept, "spec.command", "what is typed into it below");
                 return self.launch.is_none();
             }
+            // Another line starts the ranks.
+            Kind::Launch(srun) if srun.alone && self.starts && self.launch.is_none() => self.before(text, row),
+            Kind::Program if self.starts && self.launch.is_none() => self.before(text, row),
             Kind::Launch(launch) => match self.launch {
-                None => self.launch = Some((*launch, span, row)),
+                None => {
+                    self.pieces(&filled);
+                    self.launch = Some((*launch, span, row));
+                }
                 Some(_) => self.whole("it starts ranks more than once"),
             },
             Kind::Program if self.launch.is_none() && lines::starts_ranks(text) => {
@@ -70,6 +89,32 @@ impl Script<'_, '_, '_> {
         false
     }
 
+    /// Whether a line was met that does more than give a variable a plain value.
+    fn prepares(&self) -> bool {
+        self.setup.iter().any(|line| line.value.is_none())
+    }
+
+    /// A launch whose pieces variables hold.
+    fn put_together(&self, line: &str) -> Option<Kind> {
+        let whole = texts::spliced(line, &self.texts);
+        let kind = lines::kind(&self.filled(&whole));
+        (whole != line && matches!(kind, Kind::Launch(_) | Kind::Program)).then_some(kind)
+    }
+
+    /// Nothing but the launch needs the variables that hold its pieces.
+    fn pieces(&mut self, launch: &str) {
+        let mut uses: HashSet<String> = text::named(launch).collect();
+        for line in self.setup.iter_mut().rev() {
+            if let Some(name) = text::first_assigned(&line.text)
+                && uses.contains(name)
+                && self.texts.iter().any(|(known, _)| known == name)
+            {
+                line.name = Some(name.to_owned());
+                uses.extend(text::named(&line.text));
+            }
+        }
+    }
+
     /// What is none of ours: it prepares, or it makes the script more than a launch.
     pub fn rest(&mut self, text: &str, row: usize, starts_ranks: bool) {
         if starts_ranks {
@@ -78,8 +123,15 @@ impl Script<'_, '_, '_> {
         if self.launch.is_some() {
             return self.whole("it goes on after the ranks have ended");
         }
-        self.setup.push(Setup { text: text.trim_end().to_owned(), name: None, row });
+        self.setup.push(Setup { text: text.trim_end().to_owned(), row, ..Setup::default() });
         self.settle(row, Verdict::Kept, "spec.slurm.setup", "on Kubernetes the image has what this prepares");
+    }
+
+    /// A program that runs once, before the ranks.
+    fn before(&mut self, text: &str, row: usize) {
+        self.setup.push(Setup { text: text.trim_end().to_owned(), row, ..Setup::default() });
+        let how = "before the ranks, under Slurm; for Kubernetes run it once by hand, where its results stay";
+        self.settle(row, Verdict::Changed, "spec.slurm.setup", how);
     }
 
     pub fn whole(&mut self, why: &str) {
@@ -92,29 +144,35 @@ impl Script<'_, '_, '_> {
             for (name, value) in pairs {
                 let value = value.unwrap_or_default();
                 self.variables.push((name.clone(), value.clone()));
+                let exported = text.trim_start().starts_with("export");
+                if !exported && !looks_secret(&name, &value) {
+                    let text = format!("export {name}={}", lines::quoted(&value));
+                    let (name, value) = (Some(name.clone()), Some(value.clone()));
+                    self.setup.push(Setup { text, name, value, row });
+                }
                 if let Some(known) = self.env.iter_mut().find(|(known, ..)| *known == name) {
                     known.1.clone_from(&value);
                 }
-                if text.trim_start().starts_with("export") {
+                if exported {
                     self.again(&name, &value, row);
                     self.env.push((name, value, row));
                 }
             }
-            let how = "what it names is put in where it is used";
             return match text.trim_start().starts_with("export") {
                 true => {}
-                false => self.settle(row, Verdict::Changed, "spec.command", how),
+                false => self.settle(row, Verdict::Changed, "spec.command", PUT_IN),
             };
         }
+        self.variables.retain(|(known, _)| !pairs.iter().any(|(name, _)| name == known));
         let text = text.trim();
         // What was exported may be used by any program.
         let made = pairs.first().map(|(name, _)| name.clone()).filter(|_| !text.starts_with("export"));
         // An array is no variable of the environment.
-        let as_it_is = text.starts_with("export") || pairs.is_empty() || text.contains("=(");
+        let as_it_is = text.starts_with("export") || text.starts_with(':') || pairs.is_empty() || text.contains("=(");
         // Programs may read it; an image has paths of its own.
         let read = text.starts_with("export") && !text.contains("PATH=");
         let text = if as_it_is { text.to_owned() } else { format!("export {text}") };
-        self.setup.push(Setup { text, name: made, row });
+        self.setup.push(Setup { text, name: made, value: None, row });
         let (verdict, how) = match read {
             true => (Verdict::Changed, MADE),
             false => (Verdict::Kept, "its value is made where the job starts"),
@@ -137,7 +195,7 @@ impl Script<'_, '_, '_> {
                 .iter_mut()
                 .filter(|line| line.name.as_ref().is_some_and(|name| names.contains(name)))
                 .for_each(|line| line.name = None);
-            self.setup.push(Setup { text: text.trim().to_owned(), name: None, row });
+            self.setup.push(Setup { text: text.trim().to_owned(), row, ..Setup::default() });
             self.settle(row, Verdict::Changed, "spec.slurm.setup", MADE);
         }
     }
@@ -145,7 +203,8 @@ impl Script<'_, '_, '_> {
     /// Under Slurm variables of the job come before `slurm.setup`: one that stood behind what may set it stands there, too.
     fn again(&mut self, name: &str, value: &str, row: usize) {
         if self.setup.iter().any(|line| prepare::may_set(&line.text)) && !looks_secret(name, value) {
-            self.setup.push(Setup { text: format!("export {name}={}", lines::quoted(value)), name: None, row });
+            let text = format!("export {name}={}", lines::quoted(value));
+            self.setup.push(Setup { text, row, ..Setup::default() });
         }
     }
 
@@ -156,7 +215,8 @@ impl Script<'_, '_, '_> {
         let slurm = self.asked.variables().map(|(name, value)| (name.to_owned(), value));
         let all: Vec<(String, String)> =
             self.variables.iter().rev().filter(|(name, _)| fixed(name)).cloned().chain(slurm).collect();
-        text::fill(text, &all, !text::assigns_first(text))
+        let filled = text::fill(text, &all, !text::assigns_first(text));
+        texts::reckoned(&filled, |name| all.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
     }
 
     /// `python` alone: what follows is typed into it.

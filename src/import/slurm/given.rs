@@ -128,7 +128,8 @@ impl Script<'_, '_, '_> {
             self.desk.draft.put("spec.workdir", value, "the folder it ran in");
             self.settle(row, Verdict::Kept, "spec.workdir", "");
         } else {
-            self.setup.push(Setup { text: format!("cd {}", lines::quoted(value)), name: None, row });
+            let text = format!("cd {}", lines::quoted(value));
+            self.setup.push(Setup { text, row, ..Setup::default() });
             self.settle(
                 row,
                 Verdict::Changed,

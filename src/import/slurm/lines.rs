@@ -2,9 +2,9 @@
 
 use serde_json::Value as Json;
 
-use super::options;
 use super::prepare::{INSTALLS, SHOWS, module};
-use super::text::{UNKNOWN, marked, outside};
+use super::text::{Hidden, marked, outside};
+use super::{options, started};
 use crate::import::command::{self, Line};
 use crate::import::options as launchers;
 use crate::import::words::{Word, is_name, words};
@@ -47,6 +47,8 @@ pub struct Srun {
     /// Whether srun starts it, and with which options.
     pub srun: bool,
     pub options: Vec<String>,
+    /// Options of it that only the script can make.
+    pub unknown: Vec<String>,
     /// A program by itself, once on the first node.
     pub alone: bool,
     /// Variables before it.
@@ -74,6 +76,8 @@ pub fn kind(text: &str) -> Kind {
             Kind::Export(rest[1..].iter().map(|word| word.text.clone()).collect())
         }
         ("export", _) => Kind::Assign(rest[1..].iter().filter_map(pair).collect()),
+        // `: ${A:=b}` gives what has no value one.
+        (":", _) => Kind::Assign(rest[1..].iter().filter_map(fallback).collect()),
         ("module" | "ml", _) => module(rest),
         ("cd", folder) if rest.len() == 2 => match folder {
             "$SLURM_SUBMIT_DIR" | "${SLURM_SUBMIT_DIR}" => Kind::Start,
@@ -101,6 +105,15 @@ pub fn kind(text: &str) -> Kind {
 
 /// A line that only a shell can run; what `$(…)` makes in it is no matter for what it is for.
 fn of_shell(text: &str) -> Kind {
+    // What `$(…)` makes in it is no matter for what it is for.
+    let hidden = Hidden::of(text);
+    if hidden.fits()
+        && let Kind::Launch(srun) = kind(&hidden.text)
+        && srun.srun
+    {
+        let unknown = srun.unknown.iter().map(|option| hidden.short(option)).collect();
+        return Kind::Launch(Box::new(Srun { line: hidden.shown(&srun.line), unknown, ..*srun }));
+    }
     let other = if text.contains("$(") { words(&marked(text)) } else { None };
     let other = other.unwrap_or_default();
     let assigned = other.iter().take_while(|word| pair(word).is_some()).count();
@@ -115,8 +128,9 @@ fn of_shell(text: &str) -> Kind {
 
 /// A line that is more than a simple command: one whose output goes somewhere, or a value that a shell makes.
 fn without_output(text: &str) -> Kind {
-    let bare = text.strip_prefix("export ").unwrap_or(text).trim_start();
-    if let Some((name, _)) = bare.split_once('=').filter(|(name, _)| is_name(name)) {
+    let bare = ["export ", "declare -a "].iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text).trim_start();
+    let name = bare.split_once('=').map(|(name, _)| name.strip_suffix('+').unwrap_or(name));
+    if let Some(name) = name.filter(|name| is_name(name)) {
         return Kind::Assign(vec![(name.to_owned(), None)]);
     }
     let Some(at) = outside(text).find(|(_, c)| ['|', '>', '&'].contains(c)).map(|(at, _)| at) else {
@@ -146,11 +160,23 @@ fn without_output(text: &str) -> Kind {
 
 /// `NAME=value`; without a value where a shell makes it.
 fn pair(word: &Word) -> Option<(String, Option<String>)> {
-    let (name, value) = word.text.split_once('=').filter(|(name, _)| is_name(name))?;
+    let (name, value) = word.text.split_once('=')?;
+    if let Some(name) = name.strip_suffix('+').filter(|name| is_name(name)) {
+        return Some((name.to_owned(), None));
+    }
+    if !is_name(name) {
+        return None;
+    }
     // `A=${A:-b}` is b, where nobody says otherwise.
     let default = value.strip_prefix(&format!("${{{name}:-")).and_then(|rest| rest.strip_suffix('}'));
     let plain = default.filter(|default| !default.contains(['$', '`', '*', '?']));
     Some((name.to_owned(), if word.expands { plain.map(str::to_owned) } else { Some(value.to_owned()) }))
+}
+
+/// `${NAME:=value}`.
+fn fallback(word: &Word) -> Option<(String, Option<String>)> {
+    let (name, value) = word.text.strip_prefix("${")?.strip_suffix('}')?.split_once(":=")?;
+    Some((name.to_owned(), (!value.contains(['$', '`'])).then(|| value.to_owned())))
 }
 
 /// Whether a path may be the folder of a job.
@@ -166,21 +192,31 @@ pub fn is_folder(path: &str) -> bool {
 fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
     let whole = || Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() }));
     let plain: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
-    let mut at = 1;
-    while at < words.len() && plain[at].starts_with('-') && plain[at] != "--" {
+    let (mut at, mut options, mut unknown) = (1, Vec::new(), Vec::new());
+    while at < words.len() && plain[at] != "--" {
+        if !plain[at].starts_with('-') {
+            match options_only(&words[at..]) {
+                Some(true) => unknown.push(plain[at].clone()),
+                Some(false) => break,
+                None => return whole(),
+            }
+            at += 1;
+            continue;
+        }
         // Whether a value follows what is not known, nobody can tell.
         if !options::known(&plain[at]) && !plain[at].contains('=') {
             return Kind::Other;
         }
-        let Ok((_, count)) = options::read(&plain[at..]) else { break };
+        let Ok((given, count)) = options::read(&plain[at..]) else { break };
         // Of the job that it runs in anyway.
         let own = plain[at].starts_with("--jobid");
-        if !own && words[at..at + count].iter().any(|word| word.expands) {
-            return whole();
+        match !own && words[at..at + count].iter().any(|word| word.expands) {
+            true if !given.iter().all(options::Given::goes_beside) => return whole(),
+            true => unknown.push(plain[at..at + count].join(" ")),
+            false => options.extend_from_slice(&plain[at..at + count]),
         }
         at += count;
     }
-    let options = plain[1..at].to_vec();
     let terminal = options.iter().any(|option| option.starts_with("--pty"));
     let at = at + usize::from(plain.get(at).is_some_and(|word| word == "--"));
     let Some(first) = words.get(at).filter(|_| !terminal && words[0].text != "salloc") else {
@@ -192,11 +228,33 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
             line: text[first.place.start..].to_owned(),
             srun: true,
             options,
+            unknown,
             env,
             ..Srun::default()
         })),
         None => whole(),
     }
+}
+
+/// Whether a variable where options may stand holds options and no program; none where nobody can tell.
+fn options_only(words: &[Word]) -> Option<bool> {
+    let variable = |word: &Word| word.expands && word.text.starts_with('$');
+    let (first, rest) = words.split_first()?;
+    let option = |word: &Word| word.text.starts_with('-') || variable(word);
+    if !variable(first) || rest.first().is_none_or(|word| !option(word) && !starts(word)) {
+        return Some(false);
+    }
+    // A program behind it that is known for one.
+    rest.iter().find(|word| !option(word)).filter(|word| starts(word)).map(|_| true)
+}
+
+/// Whether a word is a program that is known to start others.
+fn starts(word: &Word) -> bool {
+    let name = word.text.rsplit('/').next().unwrap_or_default();
+    launchers::launcher(std::slice::from_ref(word)).is_some()
+        || name.starts_with("python")
+        || started::container(name).is_some()
+        || ["bash", "sh", "accelerate", "numactl", "nsys"].contains(&name)
 }
 
 /// Whether a line that could not be taken apart names what starts ranks.
@@ -235,15 +293,17 @@ pub fn launch(line: &str) -> (String, Line) {
         Line::Script(why) => why,
         read @ Line::Launch(_) => return (line.to_owned(), read),
     };
-    let other = marked(line);
-    match command::read(&other) {
-        Line::Launch(launch) => {
-            let texts = launch.args.iter().chain(launch.env.iter().map(|(_, value)| value)).map(String::as_str);
-            let fields = launch.fields.iter().map(|(_, value)| value.to_string()).chain([launch.program.to_string()]);
-            let matters = texts.map(str::to_owned).chain(fields).any(|text| text.contains(UNKNOWN));
-            if matters { (line.to_owned(), Line::Script(why)) } else { (other, Line::Launch(launch)) }
+    let hidden = Hidden::of(line);
+    match command::read(&hidden.text) {
+        Line::Launch(mut launch) if hidden.fits() => {
+            launch.program = match launch.program {
+                Json::String(text) => hidden.shown(&text).into(),
+                program => program,
+            };
+            launch.notes.iter_mut().for_each(|note| note.option = hidden.short(&note.option));
+            (hidden.text, Line::Launch(launch))
         }
-        Line::Script(_) => (line.to_owned(), Line::Script(why)),
+        _ => (line.to_owned(), Line::Script(why)),
     }
 }
 

@@ -172,6 +172,7 @@ const OPTIONS: &[Known] = &[
     (&["wait"], Some('W'), Value::Needed, Needless("a rank that fails ends the attempt")),
     (&["parsable", "quiet", "verbose", "ignore-pbs"], None, Value::Inline, Needless("it is about sbatch's own words")),
     (&["input"], Some('i'), Value::Needed, Needless("ranks read nothing")),
+    (&["jobid"], None, Value::Needed, Needless("it is the job's own")),
     (&["pty"], None, Value::Inline, Interactive),
     (&["array"], Some('a'), Value::Needed, Array),
     (
@@ -182,7 +183,7 @@ const OPTIONS: &[Known] = &[
     ),
     (&["gpus-per-socket"], None, Value::Needed, Lost("say how many a node has: `--gpus-per-node`")),
     (
-        &["uid", "gid", "jobid", "export-file", "het-group"],
+        &["uid", "gid", "export-file", "het-group"],
         None,
         Value::Needed,
         Lost("it has no place in a job's description; give it to sbatch by hand"),
@@ -206,6 +207,13 @@ pub struct Given {
     pub meaning: Meaning,
     /// As it stood: `-N 2`.
     pub said: String,
+}
+
+impl Given {
+    /// Whether a launch is the same without it.
+    pub fn goes_beside(&self) -> bool {
+        matches!(self.meaning, Stays(_) | Image | Needless(_) | Lost(_) | Folder | Field(_))
+    }
 }
 
 /// Whether an option is one that is known.

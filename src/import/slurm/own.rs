@@ -57,7 +57,7 @@ impl Script<'_, '_, '_> {
     fn tell_of_arguments(&mut self, command: &str) {
         let setup = self.desk.draft.get("spec.slurm.setup").and_then(Json::as_str).unwrap_or_default();
         let texts = [command, setup];
-        let places = ["$1", "${1", "$2", "${2", "$3", "$@", "${@"];
+        let places = ["$1", "${1", "$2", "${2", "$3", "$@", "${@", "$*"];
         if let Some(place) = places.into_iter().find(|place| texts.iter().any(|text| text.contains(place))) {
             let row =
                 self.desk.ledger.add(place.to_owned() + if place.contains('{') { "}" } else { "" }, self.place(place));

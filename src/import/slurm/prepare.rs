@@ -31,6 +31,7 @@ pub const SHOWS: &[&str] = &[
     "ls",
     "id",
     "type",
+    "clear",
 ];
 /// They build or install something.
 pub const INSTALLS: &[&str] =

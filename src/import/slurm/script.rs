@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::text::{outside, without_comment};
+
 /// One part of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
@@ -38,7 +40,10 @@ pub fn parts(text: &str) -> Vec<Part> {
             let start = at + (line.len() - line.trim_start().len());
             let (end, kind) = command(text, start);
             commands = true;
-            parts.push(Part { place: start..end, kind });
+            match kind {
+                Kind::Command => parts.extend(each(text, start..end)),
+                kind => parts.push(Part { place: start..end, kind }),
+            }
             at = end.max(start + 1) + 1;
         }
     }
@@ -71,33 +76,60 @@ pub fn words(line: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
+/// The commands of a line, `a; b`.
+fn each(text: &str, line: Range<usize>) -> Vec<Part> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0, line.start);
+    let whole = &text[line.clone()];
+    let ends = outside(whole).filter(|(at, c)| {
+        depth += i32::from(*c == '(') - i32::from(*c == ')');
+        *c == ';' && depth == 0 && *at < without_comment(whole).len()
+    });
+    let ends: Vec<usize> = ends.map(|(at, _)| line.start + at).collect();
+    // `for a in b; do c; done` is one.
+    let compound = whole.split(';').any(|command| self::depth(command) != 0);
+    let ends = if compound { Vec::new() } else { ends };
+    for end in ends.into_iter().chain([line.end]) {
+        let command = &text[start..end];
+        let from = start + command.len() - command.trim_start().len();
+        if !command.trim().is_empty() {
+            parts.push(Part { place: from..end, kind: Kind::Command });
+        }
+        start = end + 1;
+    }
+    parts
+}
+
 /// Where a command ends that starts here, and what it is.
 fn command(text: &str, start: usize) -> (usize, Kind) {
     let mut end = line(text, start);
     let heredoc = marks(&text[start..end]);
-    let opens = |text: &str| depth(text) > 0;
-    if heredoc.is_empty() && !opens(&text[start..end]) {
+    let mut open = depth(&text[start..end]);
+    if heredoc.is_empty() && open <= 0 {
         return (end, Kind::Command);
     }
     for mark in heredoc {
         end = behind(text, end, &mark);
     }
-    while opens(&text[start..end]) && end < text.len() {
+    while open > 0 && end < text.len() {
         let next = line(text, end + 1);
+        open += depth(&text[(end + 1).min(next)..next]);
         let marks = marks(&text[end + 1..next]);
         end = marks.iter().fold(next, |end, mark| behind(text, end, mark));
     }
     (end, Kind::Block)
 }
 
-/// The end of a line of commands: one that is neither escaped nor in quotes.
+/// The end of a line of commands: one that is neither escaped nor in quotes nor in a list, `A=(…)`.
 fn line(text: &str, from: usize) -> usize {
     let (mut quote, mut escaped, mut before) = (None, false, ' ');
-    let mut comment = false;
+    let (mut comment, mut lists) = (false, 0);
     for (at, c) in text[from.min(text.len())..].char_indices() {
         match (c, quote) {
+            ('\n', None) if lists > 0 && !escaped => comment = false,
             ('\n', _) if comment => return from + at,
             _ if comment => {}
+            ('(', None) if !escaped && (lists > 0 || before == '=') => lists += 1,
+            (')', None) if !escaped && lists > 0 => lists -= 1,
             _ if escaped => escaped = false,
             ('\\', None | Some('"')) => escaped = true,
             ('\n', None) => return from + at,
@@ -156,6 +188,8 @@ fn depth(text: &str) -> i32 {
         match first {
             "if" | "for" | "while" | "until" | "case" | "select" | "{" | "(" => depth += 1,
             "fi" | "done" | "esac" | "}" | ")" => depth -= 1,
+            // A list that goes on.
+            _ if command.trim_end().ends_with("=(") => depth += 1,
             _ if first == "function" || first.ends_with("()") || words.next() == Some("()") => {
                 depth += i32::from(command.contains('{'));
             }

@@ -6,8 +6,18 @@ use crate::import::desk::Desk;
 use crate::import::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
 use crate::problem::{Problem, Span};
 
+/// How many options and commands a script may have.
+const MOST: usize = 5_000;
+
 /// Says what is in the way of reading it; whether nothing is.
 pub fn check(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bool {
+    if let Some(part) = parts.get(MOST) {
+        let span = Span { start: part.place.start, end: part.place.end, ..whole };
+        let message = format!("the script has {} lines of options and commands, and {MOST} are read", parts.len());
+        let hint = "put what is no launch into a script of its own, and call that";
+        desk.problems.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
+        return false;
+    }
     let at = |place: std::ops::Range<usize>| Span { start: place.start, end: place.end, ..whole };
     let first = at(parts.first().map_or(0..0, |part| part.place.clone()));
     for part in parts {

@@ -87,12 +87,23 @@ pub fn names(text: &str) -> Vec<String> {
     names
 }
 
+/// The names that a text may mean by variables; in sums they stand without a dollar.
+pub fn named(text: &str) -> impl Iterator<Item = String> {
+    let sums = text.contains("((").then(|| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+    names(text).into_iter().chain(sums.into_iter().flatten().map(str::to_owned))
+}
+
+/// A line that gives a variable its value, without the word that keeps it.
+pub fn unrestricted(line: &str) -> &str {
+    line.strip_prefix("readonly ").filter(|rest| assigns_first(rest)).unwrap_or(line)
+}
+
 /// Whether a text gives a variable its value.
 pub fn sets(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let behind = &text[at + name.len()..];
-        let starts = before.is_none_or(|c| !c.is_ascii_alphanumeric() && !"_$-".contains(c));
+        let starts = before.is_none_or(|c| !c.is_ascii_alphanumeric() && !"_$-{".contains(c));
         let given = ["=", "+=", ":=", ":-"].iter().any(|sign| behind.starts_with(sign)) && !behind.starts_with("==");
         let read = ["read ", "for ", "declare ", "mapfile ", "local "].iter().any(|word| text[..at].contains(word));
         let ends = !behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -113,6 +124,12 @@ pub fn is_assignment(line: &str) -> bool {
 /// Whether a line begins with a variable's value, where a shell makes no words of it.
 pub fn assigns_first(line: &str) -> bool {
     unexported(line).split_once('=').is_some_and(|(name, _)| is_name(name))
+}
+
+/// The variable that a line begins with, where it gives that a value.
+pub fn first_assigned(line: &str) -> Option<&str> {
+    let name = unexported(line).split_once('=')?.0;
+    Some(name.strip_suffix('+').unwrap_or(name)).filter(|name| is_name(name))
 }
 
 /// The variables that a line gives values, where it does nothing else.
@@ -180,6 +197,47 @@ fn variable<'v>(text: &str, variables: &'v [(String, String)], words: bool) -> O
     (!value.is_empty() && value.chars().all(bare)).then_some((value.as_str(), name.len() + length))
 }
 
+/// A text with a variable in the place of each `$(…)`, so that it can be read as words.
+pub struct Hidden {
+    pub text: String,
+    commands: Vec<String>,
+}
+
+impl Hidden {
+    pub fn of(text: &str) -> Self {
+        let (closed, mut at) = (closed(text), 0);
+        let mut hidden = Self { text: String::new(), commands: Vec::new() };
+        while let Some(start) = text[at..].find("$(").map(|start| at + start) {
+            hidden.text.push_str(&text[at..start]);
+            at = start + 1 + closed.get(&(start + 1)).copied().unwrap_or(1);
+            hidden.text.push_str(&Self::name(hidden.commands.len()));
+            hidden.commands.push(text[start..at].to_owned());
+        }
+        hidden.text.push_str(&text[at..]);
+        hidden
+    }
+
+    fn name(number: usize) -> String {
+        format!("${{__{number}}}")
+    }
+
+    /// A part of the text with the commands in it again.
+    pub fn shown(&self, text: &str) -> String {
+        let commands = self.commands.iter().enumerate();
+        commands.fold(text.to_owned(), |text, (number, command)| text.replace(&Self::name(number), command))
+    }
+
+    /// The same for a person to read.
+    pub fn short(&self, text: &str) -> String {
+        (0..self.commands.len()).fold(text.to_owned(), |text, number| text.replace(&Self::name(number), UNKNOWN))
+    }
+
+    /// Whether there are so many that a text is none to be read.
+    pub fn fits(&self) -> bool {
+        (1..100).contains(&self.commands.len())
+    }
+}
+
 /// A line with what a shell would put in replaced by a word that says so.
 pub fn marked(text: &str) -> String {
     let closed = closed(text);
@@ -205,7 +263,7 @@ pub fn marked(text: &str) -> String {
 }
 
 /// How long what is in parentheses is, with them, by where it begins; in one pass, however many are never closed.
-fn closed(text: &str) -> HashMap<usize, usize> {
+pub fn closed(text: &str) -> HashMap<usize, usize> {
     let (mut open, mut closed) = (Vec::new(), HashMap::new());
     for at in memchr::memchr2_iter(b'(', b')', text.as_bytes()) {
         if text.as_bytes()[at] == b'(' {

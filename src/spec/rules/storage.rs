@@ -75,6 +75,13 @@ const RESERVED: &[(&str, bool)] = &[
     ("/boot", true),
 ];
 
+/// The directory that keeps a path from being mounted at.
+pub fn reserved(path: &str) -> Option<&'static str> {
+    let within = |reserved: &str| path.strip_prefix(reserved).is_some_and(|rest| rest.starts_with('/'));
+    let found = RESERVED.iter().find(|(reserved, below)| path == *reserved || *below && within(reserved));
+    found.map(|(reserved, _)| *reserved)
+}
+
 fn mounts(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let storage = case.body.storage.iter().flat_map(|at| &at.value).filter_map(|at| at.mount_path.as_ref());
     let mut seen: Vec<(String, Span)> = Vec::new();
@@ -91,10 +98,7 @@ fn mounts(case: &Case<'_>, problems: &mut Vec<Problem>) {
                 Problem::new(&DUPLICATE_MOUNT, span, format!("two volumes are mounted at `{path}`")).here("again here");
             problems.push(problem.and(*first, "first here").hint("give each a path of its own"));
         }
-        if let Some((reserved, _)) = RESERVED
-            .iter()
-            .find(|(reserved, below)| path == *reserved || *below && path.starts_with(&format!("{reserved}/")))
-        {
+        if let Some(reserved) = reserved(&path) {
             let message = format!("`{path}` cannot be mounted over: the pods need `{reserved}`");
             problems.push(
                 Problem::new(&RESERVED_MOUNT, span, message).hint("mount it below `/data`, `/mnt` or `/workspace`"),
