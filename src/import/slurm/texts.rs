@@ -306,7 +306,9 @@ mod tests {
 
     fn after(script: &[&str], line: &str) -> String {
         let mut known = Known::new();
-        script.iter().for_each(|line| learn(line, &mut known));
+        for line in script {
+            learn(line, &mut known);
+        }
         spliced(line, &known)
     }
 
