@@ -22,6 +22,8 @@ impl Script<'_, '_, '_> {
     /// Deals with a command; whether it opens a session of Python.
     pub fn command(&mut self, text: &str, span: Span, simple: bool) -> bool {
         let text = text::without_comment(text);
+        // The last line may promise another that never comes.
+        let text = text.strip_suffix(" \\").unwrap_or(text);
         let whole = text;
         let text = text::unrestricted(text);
         let filled = self.filled(text);
