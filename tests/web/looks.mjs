@@ -96,6 +96,19 @@ test("the theme can be chosen and stays", async () => {
   await server.close();
 });
 
+test("on paper the spec and the open view are whole", async () => {
+  const server = await serve();
+  const page = await open(server, { viewport: { width: 800, height: 500 } });
+  await page.click("#tab-plan");
+  await page.emulateMedia({ media: "print" });
+  const whole = await page.evaluate(() => ["#editor", "#view-plan"].map((one) => document.querySelector(one).getBoundingClientRect().height > 200));
+  same(whole, [true, true], "the editor and the plan have their height");
+  const [plan, page_] = await page.evaluate(() => ["#view-plan", "html"].map((one) => document.querySelector(one).scrollHeight));
+  check(page_ > plan && plan > 500, `the plan's ${plan} px are all in the page's ${page_}`);
+  await page.screenshot({ path: join(out, "paper.png"), fullPage: true });
+  await server.close();
+});
+
 test("the picture moves instead of jumping, and keeps what stays", async () => {
   const server = await serve();
   const page = await open(server, { spec: smallest });

@@ -74,13 +74,33 @@ test("a link carries the spec to another browser", async () => {
     same(await text(other), spec, "the text on the other side");
     await other.context().close();
   }
-  // What is no link of ours, or was cut, is left alone.
-  for (const hash of ["#spec=%%%", "#spec=AAAA", "#other", `#spec=${"A".repeat(5000)}`]) {
+  // One that was cut is told of; what is no link of ours is left alone.
+  const cut = (await page.evaluate(() => location.hash)).slice(0, -40);
+  for (const hash of [cut, "#spec=%%%", `#spec=${"A".repeat(5000)}`, "#other"]) {
     const other = await open(server, { hash });
     check((await text(other)).includes("kind: TrainingJob"), `${hash}: the first example`);
+    same(await other.locator("#notice").isVisible(), hash !== "#other", `${hash}: whether it is told of`);
     same(other.complaints, [], hash);
     await other.context().close();
   }
+  await server.close();
+});
+
+test("a link that cannot be copied, or should not be sent, says so", async () => {
+  const server = await serve();
+  const page = await open(server, { permissions: ["clipboard-write"] });
+  const said = async (spec) => {
+    await write(page, spec);
+    await page.click("#share");
+    await page.waitForFunction(() => /link/i.test(document.querySelector("#status").textContent));
+    return page.innerText("#status");
+  };
+  const [, smallest] = examples.find(([name]) => name === "smallest");
+  check(/Secret stands in it/.test(await said(`${smallest}---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n`)), "a Secret");
+  check(/too long/.test(await said(`${smallest}${"# long\n".repeat(700_000)}`)), "4 MiB and more");
+  await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+  check(/in the address bar/.test(await said(smallest)), "no clipboard");
+  check(page.url().includes("#spec="), page.url());
   await server.close();
 });
 

@@ -58,6 +58,16 @@ test("a job is written from nothing by keyboard with completion", async () => {
   return (await text(page)).split("\n").length + " lines";
 });
 
+test("who has nothing yet is led to a first job", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: "x" });
+  await editor(page).focus();
+  await page.keyboard.press("Backspace");
+  await after(page, () => page.getByRole("button", { name: "Start from the smallest job" }).click());
+  same(await listed(page), [], await text(page));
+  await server.close();
+});
+
 test("completion offers what belongs there and is not there yet", async () => {
   const server = await serve();
   const head = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\n";

@@ -102,19 +102,23 @@ export class Apply {
 
   async share(): Promise<string> {
     const address = link(this.text());
+    if (!address) return "The spec is too long for a link: download it under Apply.";
     history.replaceState(null, "", address);
-    await this.copy(address, "");
+    if (!(await this.copy(address, ""))) return "The link is in the address bar: the browser did not let this page copy it.";
+    if (/^kind: *["']?Secret\b/m.test(this.text())) return "Link copied. A Secret stands in it: send it to nobody who may not know that.";
     return address.length > LONG
       ? `Link copied; it is ${Math.round(address.length / 1_000)} kB long, which mail and chat may cut.`
       : "Link copied: the spec is in it, and nowhere else.";
   }
 
-  private async copy(text: string, said: string) {
+  private async copy(text: string, said: string): Promise<boolean> {
     try {
       await navigator.clipboard.writeText(text);
       this.say(said);
+      return true;
     } catch {
       this.say("The browser did not let this page copy; select the text and copy it yourself.");
+      return false;
     }
   }
 

@@ -79,7 +79,10 @@ function pointBack() {
 function changed(text: string, byHand: boolean) {
   if (byHand) {
     keep(text);
-    if (location.hash) history.replaceState(null, "", location.pathname + location.search);
+    if (location.hash) {
+      history.replaceState(null, "", location.pathname + location.search);
+      byId("notice").hidden = true;
+    }
   }
   core?.preview(text);
 }
@@ -196,12 +199,20 @@ function problems({ problems: list, more }: Preview) {
   );
 }
 
-/** A text that is no job may be another system's file. */
+/** A text that is no job may be another system's file; where there is none, somebody may want one to begin with. */
 async function offer(text: string) {
+  if (!text.trim()) {
+    suggest("Nothing is written yet.", "Start from the smallest job", () => load(examples[0]![1]));
+    return;
+  }
   const system = await core.ask("guess", text);
-  if (!system || text !== editor.text) return;
-  const button = h("button", { type: "button", class: "fix", onclick: () => void over.open(text, system) }, "Import it");
-  byId("problems").prepend(h("div", { class: "problem" }, h("p", {}, ...words(`This looks like a file of \`${system}\`.`)), button));
+  if (system && text === editor.text) suggest(`This looks like a file of \`${system}\`.`, "Import it", () => void over.open(text, system));
+}
+
+/** Says something above the problems, with a button for the way on. */
+function suggest(said: string, name: string, act: () => void) {
+  const button = h("button", { type: "button", class: "fix", onclick: act }, name);
+  byId("problems").prepend(h("div", { class: "offer" }, h("p", {}, ...words(said)), button));
 }
 
 function problemRow(problem: Problem): HTMLElement {
@@ -279,14 +290,27 @@ function wire() {
   byId("import-open").addEventListener("click", () => void over.open());
   byId("share").addEventListener("click", async () => status(await apply.share()));
   addEventListener("hashchange", () => {
-    const text = shared();
+    const text = linked();
     if (text !== null && text !== editor.text) load(text);
   });
 }
 
+/** The link's spec; one that cannot be read is told of, lest what stands here be taken for it. */
+function linked(): string | null {
+  const notice = byId("notice");
+  notice.hidden = true;
+  try {
+    return shared();
+  } catch {
+    notice.textContent = "The spec of this link cannot be read: the link was cut or changed on its way. What stands here is another; ask for the link again.";
+    notice.hidden = false;
+    return null;
+  }
+}
+
 /** The text to begin with: the link's, the one left here, or the smallest example. */
 function first(): string {
-  const fromLink = shared();
+  const fromLink = linked();
   if (fromLink !== null) return fromLink;
   try {
     const draft = localStorage.getItem(DRAFT);

@@ -20,7 +20,8 @@ function set(theme: Theme) {
   const button = document.getElementById("theme");
   if (!button) return;
   button.textContent = SIGNS[theme];
-  button.setAttribute("aria-label", `Theme: ${theme === "system" ? "as the system" : theme}`);
+  button.title = `Theme: ${theme === "system" ? "as the system" : theme}`;
+  button.setAttribute("aria-label", button.title);
 }
 
 set(stored());
