@@ -179,6 +179,11 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             System::MpiJob => mpi_job::read(&values, &mut desk),
             System::Slurm => {}
         }
+        if desk.ledger.is_foreign() && desk.problems.is_empty() && !only_headings(&values) {
+            let hint = format!("it should hold {}", system.about());
+            let message = "not one field of this file is known here";
+            desk.problems.push(Problem::new(&NOTHING, desk.whole, message).hint(hint));
+        }
     }
     found.list.append(&mut desk.problems);
     if found.any_error() {
@@ -244,6 +249,12 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
         lay(&mut whole, &set.text, source, &mut found.list);
     }
     (!found.any_error()).then_some(whole)
+}
+
+/// Whether there is nothing below any key, as in `worker: {}`.
+fn only_headings(values: &Node) -> bool {
+    let Kind::Map(entries) = &values.kind else { return false };
+    entries.iter().all(|entry| matches!(&entry.value.kind, Kind::Map(below) if below.is_empty()))
 }
 
 /// Whether a text is `null` alone, maybe below its heading.

@@ -107,6 +107,11 @@ impl Ledger {
         how.clone_into(&mut row.note);
     }
 
+    /// Whether the file has fields, and none of them was asked for.
+    pub fn is_foreign(&self) -> bool {
+        !self.rows.is_empty() && self.rows.iter().all(|row| row.verdict.is_none())
+    }
+
     /// Everything, in the order of the file; `rest` is said of what nobody dealt with.
     pub fn close(mut self, rest: &str) -> Vec<Row> {
         for row in 0..self.rows.len() {
