@@ -278,7 +278,7 @@ fn reckon(sum: &str, value: impl Fn(&str) -> Option<String>) -> Option<i64> {
         match c {
             '\\' | '\'' | '"' | '$' | '{' | '}' => {}
             '+' | '-' => {
-                total = total.checked_add(sign * term.take()?)?;
+                total = total.checked_add(term.take()?.checked_mul(sign)?)?;
                 sign = if c == '+' { 1 } else { -1 };
             }
             '*' | '/' | '%' if term.is_some() && sign_of_term == ' ' => sign_of_term = c,
@@ -297,7 +297,7 @@ fn reckon(sum: &str, value: impl Fn(&str) -> Option<String>) -> Option<i64> {
         }
         rest = rest[length..].trim_start();
     }
-    total.checked_add(sign * term?).filter(|_| sign_of_term == ' ')
+    total.checked_add(term?.checked_mul(sign)?).filter(|_| sign_of_term == ' ')
 }
 
 #[cfg(test)]
@@ -336,11 +336,16 @@ mod tests {
 
     #[test]
     fn sums_are_reckoned() {
-        let value = |name: &str| (name == "N").then(|| "4".to_owned());
+        let value = |name: &str| match name {
+            "N" => Some("4".to_owned()),
+            "LEAST" => Some(i64::MIN.to_string()),
+            _ => None,
+        };
         let cases = [
             ("$((N * 2)) $(( $N-1+2*3 ))", "8 9"),
             ("$(expr 2 \\* ${N})", "8"),
             ("$((X*2)) $((RANDOM % 5)) $((2/0)) $(date)", "$((X*2)) $((RANDOM % 5)) $((2/0)) $(date)"),
+            ("$((1 - LEAST))", "$((1 - LEAST))"),
             ("$((1", "$((1"),
         ];
         for (text, wanted) in cases {
