@@ -115,9 +115,10 @@ class Bench:
         times = self.times(f"{size:.0f} MB that pass, through pipes", [cat, sponge, own], 25, cat.name)
         self.text.append(
             "\nNothing may leave a post-renderer before all has been read and found right, so reading and writing cannot"
-            "\noverlap as `cat` lets them: the floor is what `sponge` does, that and no more."
+            "\noverlap as `cat` lets them. Pipes of a mebibyte, and the pages of what was read lent to the one behind instead of"
+            "\ncopied, make up for it."
         )
-        self.target("pass-through: time of that of sponge", times[own.name].median / times[sponge.name].median, 1, "×")
+        self.target("pass-through: time of that of cat", times[own.name].median / times[cat.name].median, 1.2, "×")
 
     def streams(self):
         """Many jobs in one run."""

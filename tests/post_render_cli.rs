@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use common::{JOB, SEED, khorovod, place};
 
@@ -135,6 +136,27 @@ fn a_stream_that_never_ends_is_stopped() {
     assert!(code == 2 && out.is_empty() && err.contains("--limit"), "{err}");
     let (code, _, err) = piped(post_render(place.path(), &["--limit", "4294967295"]), b"");
     assert!(code == 3 && err.contains("a lower `--limit MIB`"), "{err}");
+}
+
+/// A pipe may be lent pages of what was read, and must not see them change, not even when khorovod has ended.
+#[test]
+fn a_late_reader_gets_what_was_sent() {
+    let place = place();
+    let foreign = |letter: &str| format!("a: {}\n---\n", letter.repeat(300_000));
+    let (before, after) = (foreign("x"), foreign("y"));
+    let input = [&before, JOB, "---\n", &after].concat();
+    let mut command = post_render(place.path(), &["--ssh-seed", "seed"]);
+    fs::write(place.path().join("seed"), SEED).unwrap();
+    fs::write(place.path().join("stream"), input).unwrap();
+    let mut child = command.stdin(fs::File::open(place.path().join("stream")).unwrap()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while child.try_wait().unwrap().is_none() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let Output { status, stdout, .. } = child.wait_with_output().unwrap();
+    assert!(status.success() && stdout.starts_with(before.as_bytes()) && stdout.ends_with(after.as_bytes()));
+    let ours = &stdout[before.len()..stdout.len() - after.len()];
+    assert!(ours.len() > 10_000 && std::str::from_utf8(ours).is_ok_and(|text| text.contains("kind: StatefulSet")));
 }
 
 #[test]

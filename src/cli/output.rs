@@ -2,13 +2,15 @@
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::ptr;
 
 use khorovod::problem::Problems;
 use khorovod::show::clean;
 
 use super::show::Screen;
-use super::{Failure, Outcome, mode};
+use super::{Failure, Outcome, mode, pipe};
 
 /// Writes the whole text to stdout.
 pub fn stdout(text: &str) -> Outcome {
@@ -17,7 +19,17 @@ pub fn stdout(text: &str) -> Outcome {
 
 /// Writes a stream to stdout while `render` hands it over in parts, and shows what that found.
 pub fn stream(screen: &Screen, render: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<Problems, Problems>) -> Outcome {
-    let (mut outcome, mut stdout) = (Ok(()), Stdout::new());
+    lend(&[], screen, render)
+}
+
+/// Like [`stream`], where parts may be of `lasting` bytes, which nobody changes until this process ends.
+pub fn lend(
+    lasting: &[u8],
+    screen: &Screen,
+    render: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<Problems, Problems>,
+) -> Outcome {
+    let (mut outcome, mut stdout) = (Ok(()), Stdout { lasting: lasting.as_ptr_range(), ..Stdout::new() });
+    pipe::widen(&stdout.stdout);
     let found = render(&mut |part| {
         if outcome.is_ok() {
             outcome = stdout.write(part);
@@ -32,6 +44,8 @@ pub fn stream(screen: &Screen, render: impl FnOnce(&mut dyn FnMut(&[u8])) -> Res
 /// Standard output. A reader that went away is no error.
 struct Stdout {
     stdout: io::StdoutLock<'static>,
+    /// What a pipe may have without a copy.
+    lasting: Range<*const u8>,
     terminal: bool,
     gone: bool,
 }
@@ -39,7 +53,8 @@ struct Stdout {
 impl Stdout {
     fn new() -> Self {
         let stdout = io::stdout().lock();
-        Self { terminal: stdout.is_terminal(), stdout, gone: false }
+        let lasting = ptr::null()..ptr::null();
+        Self { terminal: stdout.is_terminal(), stdout, lasting, gone: false }
     }
 
     /// Writes a part, whole lines at a time. It need not be text.
@@ -51,7 +66,7 @@ impl Stdout {
         if self.gone || bytes.is_empty() {
             return Ok(());
         }
-        match self.stdout.write_all(bytes).and_then(|()| self.stdout.flush()) {
+        match self.pass(bytes) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.gone = true,
             Err(error) => {
                 return Err(Failure::File(format!("cannot write to standard output: {}", reason(&error))));
@@ -59,6 +74,16 @@ impl Stdout {
             Ok(()) => {}
         }
         Ok(())
+    }
+
+    fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
+        // What is short is copied sooner than lent.
+        let lent = match bytes.len() >= 1 << 16 && self.lasting.contains(&bytes.as_ptr()) {
+            true => pipe::lend(&self.stdout, bytes)?,
+            false => 0,
+        };
+        self.stdout.write_all(&bytes[lent..])?;
+        self.stdout.flush()
     }
 }
 

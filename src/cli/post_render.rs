@@ -5,15 +5,15 @@
 //! post-renderer says on stderr, so that is kept in a file as well.
 
 use std::fs;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use khorovod::Inputs;
 use khorovod::show::clean_line;
-use memmap2::MmapMut;
 
-use super::output::{self, reason};
+use super::held::Held;
+use super::output;
 use super::seed::{self, Seed};
 use super::show::Screen;
 use super::{Failure, Outcome, environment, exit_code, input};
@@ -82,63 +82,8 @@ fn replace(args: &Args, screen: &Screen) -> Outcome {
     let seed = Seed::of(&args.settings, screen)?.unless_new();
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX).saturating_mul(1 << 20);
     let inputs = Inputs { keys: seed.keys(), limit, ..args.settings.inputs(screen)? };
-    widen_pipes();
     let stream = Held::read(io::stdin().lock(), limit)?;
-    output::stream(screen, |write| khorovod::expand("<stdin>", stream.bytes(), &inputs, write))
-}
-
-/// Pipes of a mebibyte, not of 64 KiB: their two ends wait for each other less often. Where that is refused, or they are
-/// no pipes, all is as it was.
-fn widen_pipes() {
-    #[cfg(target_os = "linux")]
-    {
-        let _ = rustix::pipe::fcntl_setpipe_size(io::stdin(), STEP);
-        let _ = rustix::pipe::fcntl_setpipe_size(io::stdout(), STEP);
-    }
-}
-
-/// A stream that was read to its end, or one byte beyond the limit.
-struct Held {
-    /// As large as the limit; only what is written to takes room. So nothing is ever moved or held twice.
-    room: MmapMut,
-    length: usize,
-}
-
-/// What one call reads at most.
-const STEP: usize = 1 << 20;
-/// A large page.
-const PAGE: usize = 2 << 20;
-
-impl Held {
-    fn read(mut stream: impl Read, limit: usize) -> Result<Self, Failure> {
-        let room = MmapMut::map_anon(limit.saturating_add(1)).map_err(|error| {
-            let why = reason(&error);
-            Failure::File(format!("cannot reserve memory for a stream: {why}; a lower `--limit MIB` needs less"))
-        })?;
-        // Large pages take a third of the time; where there are none, small ones do.
-        #[cfg(target_os = "linux")]
-        let _ = room.advise(memmap2::Advice::HugePage);
-        let mut held = Self { room, length: 0 };
-        let mut touched = 0;
-        loop {
-            let end = (held.length + STEP).min(held.room.len());
-            // The system clears a page when it is first touched. While it reads it would keep the writer waiting meanwhile.
-            while touched < end {
-                held.room[touched] = 0;
-                touched += PAGE;
-            }
-            match stream.read(&mut held.room[held.length..end]) {
-                Ok(0) => return Ok(held),
-                Ok(count) => held.length += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Failure::File(format!("cannot read <stdin>: {}", reason(&error)))),
-            }
-        }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.room[..self.length]
-    }
+    output::lend(stream.bytes(), screen, |write| khorovod::expand("<stdin>", stream.bytes(), &inputs, write))
 }
 
 /// Where what was said is kept unless another place is named.
