@@ -1,5 +1,5 @@
-//! `ServiceAccount`, Role and `RoleBinding`: the launcher may scale its own `StatefulSets` and read its
-//! own Job, nothing else. Made only where the launcher scales under no account of the user.
+//! `ServiceAccount`, Role and `RoleBinding`: the launcher may scale its own `StatefulSets`, read its own
+//! Job, and see which workers have an address, nothing else. Made only where the launcher scales under no account of the user.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub struct ServiceAccount {
 
 #[derive(Debug, Serialize)]
 pub struct Role<'a> {
-    rules: [Rule<'a>; 2],
+    rules: [Rule<'a>; 3],
 }
 
 #[derive(Debug, Serialize)]
@@ -83,6 +83,13 @@ pub fn role(plan: &Plan) -> Object<'_> {
                     api_groups: ["batch"],
                     resources: ["jobs"],
                     resource_names: vec![super::launcher_name(plan)],
+                    verbs: &["get"],
+                },
+                // Who has an address, before DNS is asked.
+                Rule {
+                    api_groups: [""],
+                    resources: ["endpoints"],
+                    resource_names: vec![plan.service()],
                     verbs: &["get"],
                 },
             ],

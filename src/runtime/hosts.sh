@@ -28,15 +28,14 @@ write_hostfile() {
 
 # From hosts on standard input, those that answer, and their MPI: 128 at a time, each given `patience` seconds.
 patience=3
-answering() { xargs -r -n 16 -P 8 timeout "$patience" /bin/bash "$scripts/probe.sh" "$port" "$(domain)"; }
+answering() { xargs -r -n 16 -P 8 timeout "$patience" /bin/bash "$scripts/probe.sh" "$port" "$domain"; }
 
 # What makes a host's name a whole one: asked for that, DNS is not asked for each of the pod's other domains too.
-domain() {
-  local key first rest
-  while read -r key first rest; do
+domain=$(
+  while read -r key first _; do
     [[ $key != search || $first != *.svc.* ]] || echo ".${first%.}."
   done </etc/resolv.conf
-}
+)
 
 # find_missing HOST...: fills `missing` with those that do not answer, `answers` with the MPI of those that do.
 declare -A answers=()

@@ -60,6 +60,26 @@ scale_up() {
   done
 }
 
+# Leaves in `present` those of `missing` that have an address, and puts the others into `unborn`: the DNS of many a cluster
+# says for half a minute that a host is not there, once it was asked too soon. All are present where nobody can tell.
+locate() {
+  local words index host
+  local -A known=()
+  [[ ${tells:-yes} == yes ]] || return 0
+  call GET "/api/v1/namespaces/$namespace/endpoints/$service"
+  # Of more than a thousand it names some.
+  if [[ $status != 200 || $answer == *over-capacity* ]]; then
+    tells=no
+    return
+  fi
+  IFS='"' read -r -d '' -a words <<<"$answer"
+  for index in "${!words[@]}"; do [[ ${words[index]} != hostname ]] || known[${words[index + 2]}]=1; done
+  present=()
+  for host in "${missing[@]}"; do
+    if [[ -n ${known[${host%%.*}]:-} ]]; then present+=("$host"); else unborn+=("$host"); fi
+  done
+}
+
 # What a refusal most likely means.
 explain() {
   [[ $status == 403 ]] || return 0

@@ -1,7 +1,7 @@
 # Waits until the workers answer: all of them, or the smallest number an elastic job runs with.
 wait_workers() {
   local allowed since=$SECONDS told=-10 absent=${#hosts[@]} needed=${min_workers:-${#hosts[@]}} up=0
-  local round=0 quick=$((5 + ${#hosts[@]} / 8)) patience
+  local round=0 quick=$((5 + ${#hosts[@]} / 8)) patience asked=$SECONDS waited present unborn
   local all="$needed workers"
   [[ -z $min_workers ]] || all="at least $needed workers"
   allowed=$(limit wait-timeout 1800)
@@ -10,19 +10,24 @@ wait_workers() {
   while
     patience=3
     ((++round % 5 == 0 || quick > 30)) || patience=$((quick / 10)).$((quick % 10))
-    find_missing "${missing[@]}"
+    present=("${missing[@]}") unborn=()
+    # Once a minute all are asked, whatever the API server knows of them.
+    if [[ -n $scales ]] && ((SECONDS - asked < 60)); then locate; else asked=$SECONDS; fi
+    find_missing "${present[@]}"
+    missing+=("${unborn[@]}")
     up=$((${#hosts[@]} - ${#missing[@]}))
     ((up < needed))
   do
     check_limits
-    if ((SECONDS - since >= allowed)); then
+    waited=$((SECONDS - since))
+    if ((waited >= allowed)); then
       finish 42 "only $up of $all answered on port $port within $allowed s; missing: $(some "${missing[@]}")"
     fi
     if ((${#missing[@]} < absent || SECONDS - told >= 10)); then
       log "$up of $all answer; waiting for $(some "${missing[@]}")"
       told=$SECONDS absent=${#missing[@]}
     fi
-    pause "0.$((SECONDS - since < 10 ? 2 : 5))"
+    pause "$((waited / 60 ? 2 : 0)).$((waited < 10 ? 2 : 5))"
   done
   log "$up of $all answer after $((SECONDS - since)) s"
 }

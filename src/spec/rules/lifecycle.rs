@@ -21,7 +21,8 @@ codes! {
     /// A ServiceAccount of your own must be allowed to scale the workers
     ///
     /// khorovod then makes no Role. The account needs `get` and `patch` on `statefulsets/scale` in
-    /// the job's namespace; without it the launcher fails when it starts, and says so.
+    /// the job's namespace; without it the launcher fails when it starts, and says so. With `get` on
+    /// `endpoints` too, DNS is asked for no worker that has no address yet.
     Warning OWN_ACCOUNT = "own-account";
 }
 

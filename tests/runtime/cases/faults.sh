@@ -11,6 +11,17 @@ case_names_the_missing() {
   released
 }
 
+# The cluster's DNS keeps for half a minute that a name was not there: nobody may be asked for too soon.
+case_dns_remembers() {
+  cluster
+  echo 30 >"$work/denial"
+  echo 1 >"$work/late"
+  train true
+  wait_for launcher "2 of 2 workers answer" 20
+  expect 0
+  released
+}
+
 # The Secret has changed since the launcher took its copy: the second worker has another key.
 case_wrong_key() {
   image prepare '[[ $POD != worker-1 ]] || { mv usr/sbin/sshd usr/sbin/sshd.real; cat >usr/sbin/sshd; chmod +x usr/sbin/sshd; } <<END' \

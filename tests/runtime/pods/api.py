@@ -55,6 +55,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def act(self, verb, resource, name, sub, body):
         if resource == "pods" and verb == "delete":
             return self.delete_pods(name, body)
+        if resource == "endpoints":
+            return self.endpoints(name)
         kind = KINDS.get(resource)
         obj = self.cluster.find(kind, name)
         if not obj:
@@ -79,6 +81,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             status = {"startTime": owner.started, "active": len(owner.pods)}
             return {**obj, "status": {**status, **({"failed": owner.failed} if owner.failed else {})}}
         return obj
+
+    def endpoints(self, name):
+        service = self.cluster.find("Service", name)
+        if not service:
+            raise Refused(404, f'endpoints "{name}" not found')
+        pods = self.cluster.behind(service)
+        addresses = [{"ip": pod.address, "hostname": pod.hostname} for pod in pods if pod.spec.get("subdomain") == name]
+        return {"kind": "Endpoints", "metadata": {"name": name}, "subsets": [{"addresses": addresses}] if addresses else []}
 
     def delete_pods(self, name, body):
         """By the name that logs and cases have for it."""

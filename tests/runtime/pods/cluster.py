@@ -39,6 +39,14 @@ class Cluster:
         with open(f"{self.work}/ca.crt", encoding="utf-8") as file:
             return file.read()
 
+    def seconds(self, name):
+        """What WORK/name says, or 0."""
+        try:
+            with open(f"{self.work}/{name}", encoding="utf-8") as file:
+                return float(file.read())
+        except FileNotFoundError:
+            return 0
+
     # What all images of a case are made of; see README.md.
 
     def setting(self, name):
@@ -111,6 +119,13 @@ class Cluster:
         with open(f"{self.work}/names", encoding="utf-8") as file:
             return dict(line.split() for line in file)
 
+    def behind(self, service):
+        """The pods that a headless Service shows."""
+        wanted = service["spec"].get("selector", {}).items()
+        early = service["spec"].get("publishNotReadyAddresses")
+        there = [pod for pod in self.pods() if pod.connected and wanted <= pod.meta.get("labels", {}).items()]
+        return [pod for pod in there if early or pod.ready]
+
     def resolve(self, name):
         """The addresses of a name, as cluster DNS has them for headless Services; None where there is no such name."""
         end = f".{self.namespace}.svc.cluster.local"
@@ -121,9 +136,7 @@ class Cluster:
             found = self.find("Service", service)
             if not found:
                 return None
-            wanted = found["spec"].get("selector", {}).items()
-            early = found["spec"].get("publishNotReadyAddresses")
-            shown = [pod for pod in self.pods() if wanted <= pod.meta.get("labels", {}).items() and (early or pod.ready)]
+            shown = self.behind(found)
             if host:
                 if host[0] in self.records():
                     return [self.records()[host[0]]]

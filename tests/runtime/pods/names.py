@@ -2,6 +2,19 @@
 import socket
 import struct
 import threading
+import time
+
+DENIED = {}
+
+
+def resolve(cluster, name):
+    """What a cluster's DNS says. One with a cache of WORK/denial seconds says for so long that a name is not there."""
+    if time.monotonic() < DENIED.get(name, 0):
+        return None
+    found = cluster.resolve(name)
+    if not found:
+        DENIED[name] = time.monotonic() + cluster.seconds("denial")
+    return found
 
 
 def answer(cluster, query):
@@ -12,7 +25,7 @@ def answer(cluster, query):
         at += 1 + length
     question = query[12 : at + 5]
     (kind,) = struct.unpack("!H", query[at + 1 : at + 3])
-    found = cluster.resolve(".".join(labels).lower())
+    found = resolve(cluster, ".".join(labels).lower())
     addresses = found if found and kind == 1 else []
     # A name that is there without such a record is no error.
     flags = 0x8580 | (0 if found else 3)

@@ -34,7 +34,7 @@ class Pod:
         self.security = self.spec.get("securityContext", {})
         chosen = "runAsUser" in self.security
         self.group = self.security.get("fsGroup", None if chosen else PLATFORM_USER)
-        self.deleted = self.disrupted = self.ready = False
+        self.deleted = self.disrupted = self.ready = self.connected = False
         self.process = None
         os.makedirs(self.folder)
         threading.Thread(target=self.live, daemon=True).start()
@@ -96,7 +96,10 @@ class Pod:
     def live(self):
         code = 128
         try:
+            # As long as a network may take elsewhere.
+            time.sleep(self.cluster.seconds("late"))
             self.connect()
+            self.connected = True
             self.prepare()
             containers = self.spec["containers"]
             if len(containers) != 1:
