@@ -16,7 +16,7 @@ from case import Case, World, job, ready, run  # noqa: E402
 
 A_NODE = 100
 # The launcher gives up then; until then a small machine must have made all pods.
-WAIT = max(300, int(sys.argv[1]) // 5)
+WAIT = max(300, int(sys.argv[1]) // 15)
 LIMIT = 1 << 20
 
 

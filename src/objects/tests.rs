@@ -449,11 +449,16 @@ fn scale_belongs_to_the_launcher_unless_kept() {
     let set = find(&objects_, "StatefulSet");
     assert!(set["spec"].get("replicas").is_none());
     assert_eq!(set["metadata"]["annotations"]["khorovod.dev/replicas"], "4");
-    let rule = &find(&objects_, "Role")["rules"][0];
+    let launcher = find(&objects_, "Job")["metadata"]["name"].clone();
     assert_eq!(
-        *rule,
-        json!({"apiGroups": ["apps"], "resources": ["statefulsets/scale"],
-        "resourceNames": [set["metadata"]["name"]], "verbs": ["get", "patch"]})
+        find(&objects_, "Role")["rules"],
+        json!([
+            {"apiGroups": ["apps"], "resources": ["statefulsets/scale"],
+            "resourceNames": [set["metadata"]["name"]], "verbs": ["get", "patch"]},
+            {"apiGroups": ["batch"], "resources": ["jobs"], "resourceNames": [launcher], "verbs": ["get"]},
+            {"apiGroups": [""], "resources": ["endpoints"],
+            "resourceNames": [find(&objects_, "Service")["metadata"]["name"]], "verbs": ["get"]},
+        ])
     );
     let pod = |objects: &[Json], kind| find(objects, kind)["spec"]["template"]["spec"].clone();
     assert_eq!(pod(&objects_, "Job")["automountServiceAccountToken"], true);

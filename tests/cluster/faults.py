@@ -179,6 +179,38 @@ def names_down(case):
 
 
 @play(alone=True)
+def names_denied(case):
+    """DNS keeps for half a minute that a name was not there, as CoreDNS does with a plain `cache 30`."""
+    path = f"{STATE}/Corefile"
+    with open(path) as file:
+        before = file.read()
+    names(path, re.sub(r"cache 30 \{[^}]*\}", "cache 30", before))
+    try:
+        running(case, seconds=1)
+        case.check("the wait", re.search(r"2 of 2 workers answer after \d s", case.log()))
+        trained(case)
+    finally:
+        names(path, before)
+
+
+def names(path, text):
+    """CoreDNS anew, with this Corefile."""
+    with open(path, "w") as file:
+        file.write(text)
+    os.kill(pid("dns.pid"), signal.SIGKILL)
+    again("dns", os.environ["COREDNS"], "-conf", path)
+    time.sleep(2)
+
+
+def again(part, *command):
+    """Starts a part of the cluster once more."""
+    with open(f"{STATE}/log/{part}", "a") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+    with open(f"{STATE}/{part}.pid", "w") as file:
+        file.write(str(process.pid))
+
+
+@play(alone=True)
 def server_restarted(case):
     """The API server is away for three seconds while ranks run, and again when the launcher wants to give back."""
     running(case, seconds=10)
@@ -191,10 +223,7 @@ def server_restarted(case):
 def restart(away):
     os.kill(pid("apiserver.pid"), signal.SIGKILL)
     time.sleep(away)
-    with open(f"{STATE}/log/apiserver", "a") as log:
-        again = subprocess.Popen(["bash", f"{STATE}/apiserver"], stdout=log, stderr=log, start_new_session=True)
-    with open(f"{STATE}/apiserver.pid", "w") as file:
-        file.write(str(again.pid))
+    again("apiserver", "bash", f"{STATE}/apiserver")
 
 
 def on_the_doomed_node(case, seconds):
