@@ -2,12 +2,13 @@
 //!
 //! The one place in the core that knows threads. Where there are none, as in a browser, it is a plain loop.
 
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Fewer items than this are not worth a thread.
 const FEW: usize = 16;
-/// How many results a lane may be ahead, so that memory does not grow with the stream.
+/// How many results may wait for each lane, so that memory does not grow with the stream.
 const AHEAD: usize = 8;
 
 /// `make` of every item, handed to `take` in the order of the items.
@@ -19,24 +20,29 @@ pub fn in_order<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync, m
         }
         return;
     }
-    let mut lanes: Vec<Vec<T>> = (0..count).map(|_| Vec::new()).collect();
-    let total = items.len();
-    for (index, item) in items.into_iter().enumerate() {
-        lanes[index % count].push(item);
-    }
+    let items = Mutex::new(items.into_iter());
+    let (promise, promised) = sync_channel(AHEAD * count);
+    // Whoever takes an item promises its result before anybody takes the next, so that promises stand in their order.
+    let take_one = |promise: &SyncSender<Receiver<R>>| {
+        let mut items = items.lock().unwrap_or_else(PoisonError::into_inner);
+        let item = items.next()?;
+        let (send, result) = sync_channel(1);
+        // Fails where the taker has panicked: nobody wants the rest.
+        promise.send(result).ok().map(|()| (item, send))
+    };
     thread::scope(|scope| {
-        let make = &make;
-        let lanes: Vec<_> = lanes
-            .into_iter()
-            .map(|lane| {
-                let (send, results) = sync_channel(AHEAD);
-                // Sending fails where the taker has panicked: nobody wants the rest.
-                scope.spawn(move || lane.into_iter().all(|item| send.send(make(item)).is_ok()));
-                results
-            })
-            .collect();
-        for index in 0..total {
-            take(lanes[index % count].recv().expect("a lane makes one result for each of its items"));
+        let (make, take_one) = (&make, &take_one);
+        for _ in 0..count {
+            let promise = promise.clone();
+            scope.spawn(move || {
+                while let Some((item, send)) = take_one(&promise) {
+                    let _ = send.send(make(item));
+                }
+            });
+        }
+        drop(promise);
+        for result in promised {
+            take(result.recv().expect("a lane makes one result for each of its items"));
         }
     });
 }
