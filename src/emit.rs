@@ -9,8 +9,8 @@ mod scalar;
 mod tests;
 
 use std::collections::HashMap;
-use std::fmt::{self, Display, Write as _};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::fmt::{self, Display};
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 use serde::ser::{self, Error as _, Impossible, Serialize};
 
@@ -38,7 +38,7 @@ impl Serialize for Fixed {
 }
 
 /// Laid-out texts by address, length and column. A static text never moves.
-static LAID_OUT: LazyLock<Mutex<HashMap<[usize; 3], String>>> = LazyLock::new(Mutex::default);
+static LAID_OUT: LazyLock<RwLock<HashMap<[usize; 3], String>>> = LazyLock::new(RwLock::default);
 
 /// A value that YAML cannot take; no object holds one.
 #[derive(Debug)]
@@ -80,10 +80,12 @@ struct Node<'a> {
 
 impl<'a> Node<'a> {
     /// Writes a number or word as it is.
-    fn bare(mut self, text: impl Display) -> Result<(), Error> {
+    fn bare(mut self, write: impl FnOnce(&mut String)) -> Result<(), Error> {
         self.no_key()?;
         self.space();
-        writeln!(self.out, "{text}").map_err(Error::custom)
+        write(self.out);
+        self.out.push('\n');
+        Ok(())
     }
 
     /// Only strings are keys.
@@ -186,10 +188,10 @@ fn line_at(out: &mut String, column: usize) {
     }
 }
 
-macro_rules! bare {
+macro_rules! integers {
     ($($method:ident($type:ty))+) => {
         $(fn $method(self, v: $type) -> Result<(), Error> {
-            self.bare(v)
+            self.serialize_i64(v.into())
         })+
     };
 }
@@ -205,15 +207,28 @@ impl<'a> ser::Serializer for Node<'a> {
     type SerializeStruct = Block<'a>;
     type SerializeStructVariant = Block<'a>;
 
-    bare! {
-        serialize_bool(bool) serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
-        serialize_u8(u8) serialize_u16(u16) serialize_u32(u32) serialize_u64(u64)
+    integers! {
+        serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_u8(u8) serialize_u16(u16) serialize_u32(u32)
+    }
+    fn serialize_bool(self, v: bool) -> Result<(), Error> {
+        self.bare(|out| out.push_str(if v { "true" } else { "false" }))
+    }
+    fn serialize_i64(self, v: i64) -> Result<(), Error> {
+        self.bare(|out| {
+            if v < 0 {
+                out.push('-');
+            }
+            scalar::digits(v.unsigned_abs(), out);
+        })
+    }
+    fn serialize_u64(self, v: u64) -> Result<(), Error> {
+        self.bare(|out| scalar::digits(v, out))
     }
     fn serialize_f32(self, v: f32) -> Result<(), Error> {
         self.serialize_f64(f64::from(v))
     }
     fn serialize_f64(self, v: f64) -> Result<(), Error> {
-        self.bare(scalar::Float(v))
+        self.bare(|out| scalar::float(v, out))
     }
     fn serialize_char(self, v: char) -> Result<(), Error> {
         self.serialize_str(v.encode_utf8(&mut [0; 4]))
@@ -242,7 +257,7 @@ impl<'a> ser::Serializer for Node<'a> {
         value.serialize(self)
     }
     fn serialize_unit(self) -> Result<(), Error> {
-        self.bare("null")
+        self.bare(|out| out.push_str("null"))
     }
     fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
         self.serialize_unit()
@@ -255,14 +270,13 @@ impl<'a> ser::Serializer for Node<'a> {
             return value.serialize(self);
         }
         let key = [std::ptr::from_ref(value).addr(), size_of_val(value), self.column];
-        let mut laid_out = LAID_OUT.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(text) = laid_out.get(&key) {
+        if let Some(text) = LAID_OUT.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             self.out.push_str(text);
             return Ok(());
         }
         let start = self.out.len();
         value.serialize(Node { out: self.out, column: self.column, place: self.place })?;
-        laid_out.insert(key, self.out[start..].to_owned());
+        LAID_OUT.write().unwrap_or_else(PoisonError::into_inner).insert(key, self.out[start..].to_owned());
         Ok(())
     }
     fn serialize_newtype_variant<T: Serialize + ?Sized>(

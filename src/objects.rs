@@ -167,7 +167,7 @@ pub fn json(value: &impl Serialize) -> Json {
 /// anyone change in place. `plan` and `files` are made with a stand-in for the name.
 pub fn run_name(plan: &Plan, files: &[File], workloads: Vec<Object>) -> String {
     let mut fingerprint = Fingerprint::new();
-    let mut text = String::with_capacity(8 << 10);
+    let mut text = String::with_capacity(16 << 10);
     for mut object in workloads {
         patch(plan, &mut object);
         fixed(&mut object, &mut text);

@@ -64,7 +64,7 @@ impl Team {
 }
 
 /// A value a pod gets beside the user's own environment.
-pub type EnvPair = (String, String);
+pub type EnvPair = (Cow<'static, str>, Cow<'static, str>);
 
 /// Everything the later phases need, derived once.
 #[derive(Debug, Clone)]
@@ -114,7 +114,7 @@ impl Plan {
         };
         let mut plan = Self {
             shape,
-            run: String::new(),
+            run: STAND_IN.to_owned(),
             teams: Vec::new(),
             workers,
             np,
@@ -126,22 +126,35 @@ impl Plan {
             level: level::level(&spec),
             spec,
         };
-        plan.name_run(STAND_IN.to_owned());
+        plan.teams = hosts::teams(&plan);
+        plan.hostfile = hosts::hostfile(&plan);
+        plan.env = environment::environment(&plan);
+        plan.launch = launch::launch(&plan);
         plan
     }
 
-    /// Gives the run its name, and what is named after it.
+    /// Gives the run its name, wherever the stand-in for it stands. They are of one length, so nothing that was
+    /// measured changes.
     pub fn name_run(&mut self, run: String) {
+        let name = |text: &mut String| {
+            if text.contains('\0') {
+                *text = text.replace(STAND_IN, &run);
+            }
+        };
+        self.teams.iter_mut().for_each(|team| name(&mut team.workload));
+        self.hostfile.iter_mut().for_each(name);
+        self.launch.iter_mut().for_each(name);
+        for (_, value) in &mut self.env {
+            if let Cow::Owned(value) = value {
+                name(value);
+            }
+        }
         self.run = run;
-        self.teams = hosts::teams(self);
-        self.hostfile = hosts::hostfile(self);
-        self.env = environment::environment(self);
-        self.launch = launch::launch(self);
     }
 
     /// `<job>-<run>`: the stem of everything that belongs to the run.
     pub fn stem(&self) -> String {
-        format!("{}-{}", self.spec.name, self.run)
+        [&self.spec.name, "-", &self.run].concat()
     }
 
     /// The rank each team's first worker starts with, in the hostfile's order; none where ranks get their numbers as

@@ -24,7 +24,7 @@ impl Built {
             }
         };
         // The scripts alone are most of it.
-        let mut text = String::with_capacity(64 << 10);
+        let mut text = String::with_capacity(48 << 10);
         let document = |(index, object): (usize, &Object<'_>)| {
             if index > 0 {
                 text.push_str("---\n");

@@ -3,8 +3,6 @@
 //! Plain only where no reader of YAML 1.1 or 1.2 could take it for anything but that string, and
 //! a block only where every reader agrees on its lines; quotes are never wrong.
 
-use std::fmt;
-
 /// Spaces, `:` and `#`: what they do depends on their neighbours.
 const NEIGHBOURS: u8 = 1;
 /// Past ASCII: nearly all of it is text.
@@ -164,7 +162,12 @@ fn split(bytes: &[u8]) -> bool {
 /// Words that some reader takes for a boolean, a null or a float.
 fn word(bytes: &[u8]) -> bool {
     const WORDS: [&str; 12] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
-    bytes.len() <= 8 && WORDS.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(bytes))
+    // Most texts are known by their first letter to be none.
+    let may_be = matches!(
+        bytes.first(),
+        Some(b'f' | b'F' | b'i' | b'I' | b'n' | b'N' | b'o' | b'O' | b't' | b'T' | b'y' | b'Y')
+    );
+    may_be && bytes.len() <= 8 && WORDS.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(bytes))
 }
 
 /// Whether a text that starts like a number holds nothing but what numbers, times and dates of
@@ -188,7 +191,6 @@ fn single(text: &str, out: &mut String) {
 }
 
 fn double(text: &str, out: &mut String) {
-    use fmt::Write as _;
     out.push('"');
     let mut done = 0;
     for (at, c) in text.char_indices() {
@@ -204,8 +206,9 @@ fn double(text: &str, out: &mut String) {
         out.push_str(&text[done..at]);
         out.push_str(escape);
         if escape.is_empty() {
-            // Writing to a string never fails.
-            let _ = write!(out, "\\u{:04X}", u32::from(c));
+            let hex = |shift: u32| char::from(b"0123456789ABCDEF"[(u32::from(c) >> shift & 0xf) as usize]);
+            out.push_str("\\u");
+            out.extend([12, 8, 4, 0].map(hex));
         }
         done = at + c.len_utf8();
     }
@@ -213,22 +216,26 @@ fn double(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// A float that every reader takes for one: with a point, and a sign in its exponent.
-pub struct Float(pub f64);
-
-impl fmt::Display for Float {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(float) = *self;
-        if float.is_nan() {
-            return f.write_str(".nan");
-        }
-        if float.is_infinite() {
-            return f.write_str(if float > 0.0 { ".inf" } else { "-.inf" });
-        }
-        let text = format!("{float:?}");
-        let Some((mantissa, exponent)) = text.split_once('e') else { return f.write_str(&text) };
-        let point = if mantissa.contains('.') { "" } else { ".0" };
-        let sign = if exponent.starts_with('-') { "" } else { "+" };
-        write!(f, "{mantissa}{point}e{sign}{exponent}")
+/// Writes a number's digits; the formatting of the standard library takes five times as long.
+pub fn digits(number: u64, out: &mut String) {
+    if number >= 10 {
+        digits(number / 10, out);
     }
+    out.push(char::from(b'0' + (number % 10) as u8));
+}
+
+/// Writes a float that every reader takes for one: with a point, and a sign in its exponent.
+pub fn float(float: f64, out: &mut String) {
+    if float.is_nan() {
+        return out.push_str(".nan");
+    }
+    if float.is_infinite() {
+        return out.push_str(if float > 0.0 { ".inf" } else { "-.inf" });
+    }
+    let text = format!("{float:?}");
+    let Some((mantissa, exponent)) = text.split_once('e') else { return out.push_str(&text) };
+    out.push_str(mantissa);
+    out.push_str(if mantissa.contains('.') { "e" } else { ".0e" });
+    out.push_str(if exponent.starts_with('-') { "" } else { "+" });
+    out.push_str(exponent);
 }

@@ -377,7 +377,7 @@ fn launch(parts: &Parts, desk: &mut Desk<'_>) {
     let Some((plan, _)) = plans.pop() else { return };
     for variable in list(&parts.worker["env"]) {
         let name = variable["name"].as_str().unwrap_or_default();
-        if plan.env.iter().any(|(known, value)| known == name && variable["value"] == value.as_str()) {
+        if plan.env.iter().any(|(known, value)| known == name && variable["value"] == **value) {
             continue;
         }
         let value = match variable.get("valueFrom") {

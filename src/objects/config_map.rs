@@ -40,7 +40,7 @@ fn scripts_data<S: Serializer>(files: &&[File], serializer: S) -> Result<S::Ok, 
 }
 
 pub fn current_name(plan: &Plan) -> String {
-    format!("{}-current", plan.spec.name)
+    [&plan.spec.name, "-current"].concat()
 }
 
 /// Read by launchers as long as they live, so a limit that changes here reaches a run that

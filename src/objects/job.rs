@@ -182,5 +182,5 @@ pub fn indexed<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
 
 /// The launcher's Job of a plan's run, `<job>-<run>-launcher`.
 pub fn launcher_name<'a>(plan: &Plan) -> Text<'a> {
-    format!("{}-{}-launcher", plan.spec.name, plan.run).into()
+    [&plan.spec.name, "-", &plan.run, "-launcher"].concat().into()
 }

@@ -21,6 +21,10 @@ const COMPONENT: &str = "app.kubernetes.io/component";
 pub struct Map<'a>(Vec<(Text<'a>, Text<'a>)>);
 
 impl<'a> Map<'a> {
+    fn with_room(entries: usize) -> Self {
+        Self(Vec::with_capacity(entries))
+    }
+
     /// Later entries win, in the place of the earlier ones.
     pub fn set(&mut self, key: impl Into<Text<'a>>, value: impl Into<Text<'a>>) {
         let (key, value) = (key.into(), value.into());
@@ -76,7 +80,8 @@ impl<'a> Metadata<'a> {
     /// Of an object that lives as long as the job.
     pub fn of_job(plan: &'a Plan, name: impl Into<Text<'a>>) -> Self {
         let spec = &plan.spec;
-        let mut labels: Map = spec.labels.iter().map(|(key, value)| (key, value)).collect();
+        let mut labels = Map::with_room(spec.labels.len() + 6);
+        labels.0.extend(spec.labels.iter().map(|(key, value)| (key.into(), value.into())));
         labels.set(NAME, &spec.name);
         labels.set("app.kubernetes.io/managed-by", "khorovod");
         labels.set(JOB, &spec.name);
@@ -115,7 +120,7 @@ pub fn job_pods(plan: &Plan) -> Selector<'_> {
 
 /// Pods of one kind of this run, of one group where it has a name.
 pub fn run_pods<'a>(plan: &'a Plan, component: &'a str, group: Option<&'a str>) -> Selector<'a> {
-    let mut labels = Map::default().with(JOB, &plan.spec.name).with(RUN, &plan.run).with(COMPONENT, component);
+    let mut labels = Map::with_room(4).with(JOB, &plan.spec.name).with(RUN, &plan.run).with(COMPONENT, component);
     if let Some(group) = group {
         labels.set(GROUP, group);
     }
@@ -124,7 +129,7 @@ pub fn run_pods<'a>(plan: &'a Plan, component: &'a str, group: Option<&'a str>) 
 
 /// Labels of a pod. No label of the user: one that changes must not restart a run.
 pub fn pod_labels<'a>(plan: &'a Plan, component: &'static str, group: Option<&'a str>) -> Map<'a> {
-    let mut labels = Map::default().with(NAME, &plan.spec.name);
+    let mut labels = Map::with_room(8).with(NAME, &plan.spec.name);
     for (key, value) in run_pods(plan, component, group).match_labels.0 {
         labels.set(key, value);
     }

@@ -18,7 +18,7 @@ pub fn name(plan: &Plan) -> Option<String> {
     match &plan.spec.ssh.secret {
         _ if !plan.brings_keys() => None,
         Some(theirs) => Some(theirs.clone()),
-        None => Some(format!("{}-ssh", plan.spec.name)),
+        None => Some([&plan.spec.name, "-ssh"].concat()),
     }
 }
 

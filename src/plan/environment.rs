@@ -1,13 +1,15 @@
 //! What khorovod sets for every process: MPI's, NCCL's and Horovod's knobs. What the user's `env`
 //! sets is left out: it wins.
 
+use std::borrow::Cow;
+
 use super::{EnvPair, GENERATED, Plan, RENDEZVOUS_PORT, Shape};
 use crate::spec::Target;
 use crate::spec::valid::{Collective, LauncherKind, Mpi};
 
 /// Names and values, in the order they are written.
 pub fn environment(plan: &Plan) -> Vec<EnvPair> {
-    let mut env = Vec::new();
+    let mut env = Vec::with_capacity(32);
     match plan.shape {
         Shape::Torchrun => torchrun(plan, &mut env),
         // Its MPIs know it, and who binds whom.
@@ -22,8 +24,8 @@ pub fn environment(plan: &Plan) -> Vec<EnvPair> {
     env
 }
 
-fn set(env: &mut Vec<EnvPair>, name: &str, value: impl Into<String>) {
-    env.push((name.to_owned(), value.into()));
+fn set(env: &mut Vec<EnvPair>, name: &'static str, value: impl Into<Cow<'static, str>>) {
+    env.push((name.into(), value.into()));
 }
 
 fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
@@ -33,30 +35,31 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
         // Open MPI ignores names it does not know, so both generations' names are set.
         Mpi::OpenMpi => {
             let parallel = plan.workers.clamp(1, 256).to_string();
-            set(env, "OMPI_MCA_orte_default_hostfile", &*hostfile);
-            set(env, "PRTE_MCA_prte_default_hostfile", &*hostfile);
+            set(env, "OMPI_MCA_orte_default_hostfile", hostfile.clone());
+            set(env, "PRTE_MCA_prte_default_hostfile", hostfile.clone());
             set(env, "OMPI_MCA_orte_keep_fqdn_hostnames", "true");
             set(env, "PRTE_MCA_prte_keep_fqdn_hostnames", "false");
-            set(env, "OMPI_MCA_plm_rsh_agent", &*ssh);
-            set(env, "PRTE_MCA_plm_ssh_agent", &*ssh);
+            set(env, "OMPI_MCA_plm_rsh_agent", ssh.clone());
+            set(env, "PRTE_MCA_plm_ssh_agent", ssh.clone());
             set(env, "OMPI_MCA_plm_rsh_no_tree_spawn", "1");
             set(env, "PRTE_MCA_plm_ssh_no_tree_spawn", "1");
-            set(env, "OMPI_MCA_plm_rsh_num_concurrent", &*parallel);
-            set(env, "PRTE_MCA_plm_ssh_num_concurrent", &*parallel);
+            set(env, "OMPI_MCA_plm_rsh_num_concurrent", parallel.clone());
+            set(env, "PRTE_MCA_plm_ssh_num_concurrent", parallel.clone());
             // A rank is a whole training process with threads of its own: one core would starve it. And each pod would
             // bind to the node's first cores, as its neighbours do.
             set(env, "OMPI_MCA_hwloc_base_binding_policy", "none");
             set(env, "PRTE_MCA_hwloc_default_binding_policy", "none");
             // Where daemons cannot reach the launcher, it would wait for ever.
             let startup = (120 + plan.np / 50).to_string();
-            set(env, "OMPI_MCA_orte_startup_timeout", &*startup);
-            set(env, "PRTE_MCA_prte_startup_timeout", &*startup);
+            set(env, "OMPI_MCA_orte_startup_timeout", startup.clone());
+            set(env, "PRTE_MCA_prte_startup_timeout", startup.clone());
             // It gives a node that falls silent eight minutes.
-            for (name, value) in [("time", "4"), ("intvl", "2"), ("probes", "2")] {
-                for generation in ["OMPI", "PRTE"] {
-                    set(env, &format!("{generation}_MCA_oob_tcp_keepalive_{name}"), value);
-                }
-            }
+            set(env, "OMPI_MCA_oob_tcp_keepalive_time", "4");
+            set(env, "PRTE_MCA_oob_tcp_keepalive_time", "4");
+            set(env, "OMPI_MCA_oob_tcp_keepalive_intvl", "2");
+            set(env, "PRTE_MCA_oob_tcp_keepalive_intvl", "2");
+            set(env, "OMPI_MCA_oob_tcp_keepalive_probes", "2");
+            set(env, "PRTE_MCA_oob_tcp_keepalive_probes", "2");
             if plan.spec.security.run_as_user == Some(0) {
                 set(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");
                 set(env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -65,21 +68,21 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             }
         }
         Mpi::IntelMpi => {
-            set(env, "I_MPI_HYDRA_HOST_FILE", &*hostfile);
+            set(env, "I_MPI_HYDRA_HOST_FILE", hostfile.clone());
             // A host file names hosts only; without this each gets as many ranks as it has cores.
             let slots = plan.teams[0].slots;
             if plan.teams.iter().all(|team| team.slots == slots) {
                 set(env, "I_MPI_PERHOST", slots.to_string());
             }
             set(env, "I_MPI_HYDRA_BOOTSTRAP", "ssh");
-            set(env, "I_MPI_HYDRA_BOOTSTRAP_EXEC", &*ssh);
+            set(env, "I_MPI_HYDRA_BOOTSTRAP_EXEC", ssh.clone());
             // Else it starts the 17th host's ranks by way of the first, which has no key.
             set(env, "I_MPI_HYDRA_BRANCH_COUNT", plan.workers.max(16).to_string());
         }
         Mpi::Mpich => {
-            set(env, "HYDRA_HOST_FILE", &*hostfile);
+            set(env, "HYDRA_HOST_FILE", hostfile.clone());
             set(env, "HYDRA_LAUNCHER", "ssh");
-            set(env, "HYDRA_LAUNCHER_EXEC", &*ssh);
+            set(env, "HYDRA_LAUNCHER_EXEC", ssh.clone());
         }
     }
 }
@@ -122,14 +125,14 @@ fn collective(knobs: &Collective, env: &mut Vec<EnvPair>) {
         set(env, "NCCL_DEBUG", level);
     }
     if let Some(interface) = &knobs.interface {
-        set(env, "NCCL_SOCKET_IFNAME", &**interface);
+        set(env, "NCCL_SOCKET_IFNAME", interface.clone());
         match interface.strip_prefix('^') {
-            Some(excluded) => set(env, "OMPI_MCA_btl_tcp_if_exclude", excluded),
+            Some(excluded) => set(env, "OMPI_MCA_btl_tcp_if_exclude", excluded.to_owned()),
             None => {
                 let plain = interface.trim_start_matches('=');
-                set(env, "OMPI_MCA_btl_tcp_if_include", plain);
-                set(env, "GLOO_SOCKET_IFNAME", plain);
-                set(env, "HOROVOD_GLOO_IFACE", plain.split(',').next().unwrap_or_default());
+                set(env, "OMPI_MCA_btl_tcp_if_include", plain.to_owned());
+                set(env, "GLOO_SOCKET_IFNAME", plain.to_owned());
+                set(env, "HOROVOD_GLOO_IFACE", plain.split(',').next().unwrap_or_default().to_owned());
             }
         }
     }
@@ -149,6 +152,6 @@ fn collective(knobs: &Collective, env: &mut Vec<EnvPair>) {
         set(env, "HOROVOD_HIERARCHICAL_ALLREDUCE", flag(on));
     }
     if let Some(path) = &knobs.timeline {
-        set(env, "HOROVOD_TIMELINE", &**path);
+        set(env, "HOROVOD_TIMELINE", path.clone());
     }
 }

@@ -232,7 +232,7 @@ fn environment(world: &World<'_>, text: &mut String) {
         EnvValue::Text(value) => Some((variable.name.as_str(), value.as_str())),
         _ => None,
     });
-    let mut all = env.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain(own).peekable();
+    let mut all = env.iter().map(|(name, value)| (&**name, &**value)).chain(own).peekable();
     if all.peek().is_some() {
         *text += "\n# For every rank.\n";
     }

@@ -188,16 +188,16 @@ fn env<'a>(plan: &'a Plan, part: Part) -> Vec<Env<'a>> {
     });
     // CUDA images ask for all GPUs where nothing says otherwise.
     let blind: &[_] = if runs_ranks { &[] } else { &[("NVIDIA_VISIBLE_DEVICES", "void")] };
-    let planned = plan.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    blind
+    let planned = plan.env.iter().map(|(name, value)| (&**name, &**value));
+    let ours = blind
         .iter()
         .copied()
         .chain(planned)
         .filter(|(name, _)| theirs.iter().all(|var| var.name != *name))
-        .map(|(name, value)| Env { name, value: Some(value), value_from: None })
-        .chain(index)
-        .chain(theirs.iter().map(their_env))
-        .collect()
+        .map(|(name, value)| Env { name, value: Some(value), value_from: None });
+    let mut env = Vec::with_capacity(plan.env.len() + theirs.len() + 2);
+    env.extend(ours.chain(index).chain(theirs.iter().map(their_env)));
+    env
 }
 
 fn their_env(var: &EnvVar) -> Env<'_> {

@@ -17,48 +17,73 @@ pub struct Volume<'a> {
     source: Source<'a>,
 }
 
+/// Each in a struct of its own, which is written as it is; fields of a variant would be gathered first.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Source<'a> {
-    #[serde(rename_all = "camelCase")]
-    ConfigMap {
-        name: Text<'a>,
-        default_mode: u16,
-    },
-    #[serde(rename_all = "camelCase")]
-    Secret {
-        secret_name: Text<'a>,
-        default_mode: u16,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        items: Vec<Item>,
-    },
-    #[serde(rename_all = "camelCase")]
-    Projected {
-        default_mode: u16,
-        sources: Vec<Projection<'a>>,
-    },
-    #[serde(rename_all = "camelCase")]
-    EmptyDir {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        medium: Option<&'static str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        size_limit: Option<&'a str>,
-    },
-    #[serde(rename_all = "camelCase")]
-    PersistentVolumeClaim {
-        claim_name: Text<'a>,
-    },
-    #[serde(rename_all = "camelCase")]
-    Ephemeral {
-        volume_claim_template: claim::Ephemeral<'a>,
-    },
-    Nfs {
-        server: &'a str,
-        path: &'a str,
-    },
-    HostPath {
-        path: &'a str,
-    },
+    ConfigMap(ConfigMap<'a>),
+    Secret(Secret<'a>),
+    Projected(Projected<'a>),
+    EmptyDir(EmptyDir<'a>),
+    PersistentVolumeClaim(Claim<'a>),
+    Ephemeral(Ephemeral<'a>),
+    Nfs(Nfs<'a>),
+    HostPath(HostPath<'a>),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ConfigMap<'a> {
+    name: Text<'a>,
+    default_mode: u16,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Secret<'a> {
+    secret_name: Text<'a>,
+    default_mode: u16,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    items: Vec<Item>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Projected<'a> {
+    default_mode: u16,
+    sources: Vec<Projection<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EmptyDir<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    medium: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size_limit: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Claim<'a> {
+    claim_name: Text<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ephemeral<'a> {
+    volume_claim_template: claim::Ephemeral<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Nfs<'a> {
+    server: &'a str,
+    path: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct HostPath<'a> {
+    path: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -100,7 +125,7 @@ struct Shelf<'a> {
 impl<'a> Shelf<'a> {
     fn add(&mut self, name: impl Into<Text<'a>>, path: impl Into<Text<'a>>, source: Source<'a>) -> &mut Mount<'a> {
         let name = name.into();
-        let read_only = matches!(source, Source::ConfigMap { .. } | Source::Secret { .. } | Source::Projected { .. });
+        let read_only = matches!(source, Source::ConfigMap(_) | Source::Secret(_) | Source::Projected(_));
         self.volumes.push(Volume { name: name.clone(), source });
         self.mount(name, path, read_only)
     }
@@ -114,7 +139,7 @@ impl<'a> Shelf<'a> {
     /// A place of ours to write to, unless the user puts something of their own there.
     fn scratch(&mut self, name: &'static str, path: &'static str, medium: Option<&'static str>, size: Option<&'a str>) {
         if self.plan.spec.storage.iter().all(|volume| volume.mount_path.trim_end_matches('/') != path) {
-            self.add(name, path, Source::EmptyDir { medium, size_limit: size });
+            self.add(name, path, Source::EmptyDir(EmptyDir { medium, size_limit: size }));
         }
     }
 }
@@ -122,18 +147,19 @@ impl<'a> Shelf<'a> {
 /// The pod's volumes and its container's mounts.
 pub fn build<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> (Vec<Volume<'a>>, Vec<Mount<'a>>) {
     let spec = &plan.spec;
-    let mut shelf = Shelf { plan, volumes: Vec::new(), mounts: Vec::new() };
-    let scripts = Source::ConfigMap { name: plan.stem().into(), default_mode: PROGRAMS };
+    let mut shelf = Shelf { plan, volumes: Vec::with_capacity(8), mounts: Vec::with_capacity(8) };
+    let scripts = Source::ConfigMap(ConfigMap { name: plan.stem().into(), default_mode: PROGRAMS });
     shelf.add("khorovod-scripts", "/etc/khorovod/scripts", scripts);
     if files.iter().any(|file| file.name == "passwd") {
         shelf.mount("khorovod-scripts", "/etc/passwd", true).sub_path = Some("passwd");
     }
     if let Some(secret) = secret::name(plan) {
-        let source = Source::Secret { secret_name: secret.into(), default_mode: SECRETS, items: keys(plan, part) };
+        let source =
+            Source::Secret(Secret { secret_name: secret.into(), default_mode: SECRETS, items: keys(plan, part) });
         shelf.add("khorovod-keys", "/etc/khorovod/keys", source);
     }
     if part.launches() {
-        let current = Source::ConfigMap { name: config_map::current_name(plan).into(), default_mode: 0o444 };
+        let current = Source::ConfigMap(ConfigMap { name: config_map::current_name(plan).into(), default_mode: 0o444 });
         shelf.add("khorovod-current", "/etc/khorovod/current", current);
     }
     shelf.scratch("khorovod-generated", GENERATED, Some("Memory"), Some("64Mi"));
@@ -186,20 +212,20 @@ fn code(shelf: &mut Shelf) {
     let plan = shelf.plan;
     let Some(code) = &plan.spec.code else { return };
     let source = match &code.source {
-        CodeSource::ConfigMap(name) => Source::ConfigMap { name: name.into(), default_mode: PROGRAMS },
-        CodeSource::Files(_) => Source::Projected {
+        CodeSource::ConfigMap(name) => Source::ConfigMap(ConfigMap { name: name.into(), default_mode: PROGRAMS }),
+        CodeSource::Files(_) => Source::Projected(Projected {
             default_mode: PROGRAMS,
             sources: (0..plan.code.len())
                 .map(|index| Projection { config_map: Named { name: config_map::code_name(plan, index).into() } })
                 .collect(),
-        },
+        }),
     };
     shelf.add("khorovod-code", &code.mount_path, source);
 }
 
 fn storage<'a>(shelf: &mut Shelf<'a>, part: Part<'a>, index: usize, volume: &'a UserVolume) {
     let plan = shelf.plan;
-    let claim = |name: Text<'a>| Source::PersistentVolumeClaim { claim_name: name };
+    let claim = |name: Text<'a>| Source::PersistentVolumeClaim(Claim { claim_name: name });
     let source = match &volume.source {
         VolumeSource::Claim(_) | VolumeSource::PersistentVolume { .. } => claim(claim::name(plan, volume).into()),
         VolumeSource::ExistingClaim(name) => claim(name.into()),
@@ -212,14 +238,14 @@ fn storage<'a>(shelf: &mut Shelf<'a>, part: Part<'a>, index: usize, volume: &'a 
             }
             Part::Launcher if part.ranks(plan).is_none() => return,
             Part::Launcher => claim(claim::launcher_name(plan, volume).into()),
-            Part::Index(_) => Source::Ephemeral {
+            Part::Index(_) => Source::Ephemeral(Ephemeral {
                 volume_claim_template: claim::ephemeral(size, super::pod_labels(plan, part.name(), None)),
-            },
+            }),
         },
-        VolumeSource::Nfs { server, path } => Source::Nfs { server, path },
-        VolumeSource::HostPath(path) => Source::HostPath { path },
+        VolumeSource::Nfs { server, path } => Source::Nfs(Nfs { server, path }),
+        VolumeSource::HostPath(path) => Source::HostPath(HostPath { path }),
         VolumeSource::EmptyDir { size } => {
-            Source::EmptyDir { medium: None, size_limit: size.as_ref().map(Quantity::as_str) }
+            Source::EmptyDir(EmptyDir { medium: None, size_limit: size.as_ref().map(Quantity::as_str) })
         }
         VolumeSource::S3(s3) => {
             // Copied to and from where ranks run.
@@ -227,10 +253,11 @@ fn storage<'a>(shelf: &mut Shelf<'a>, part: Part<'a>, index: usize, volume: &'a 
                 return;
             }
             if let Some(secret) = &s3.secret {
-                let source = Source::Secret { secret_name: secret.into(), default_mode: SECRETS, items: Vec::new() };
+                let source =
+                    Source::Secret(Secret { secret_name: secret.into(), default_mode: SECRETS, items: Vec::new() });
                 shelf.add(format!("khorovod-s3-{index}"), format!("/etc/khorovod/s3/{}", volume.name), source);
             }
-            Source::EmptyDir { medium: None, size_limit: s3.size.as_ref().map(Quantity::as_str) }
+            Source::EmptyDir(EmptyDir { medium: None, size_limit: s3.size.as_ref().map(Quantity::as_str) })
         }
     };
     let mount = shelf.add(&volume.name, &volume.mount_path, source);
