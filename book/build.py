@@ -7,30 +7,21 @@ Where the preview page is built, it is in the book, and docs/preview.md shows it
 """
 
 import html
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from links import LINK, links
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "target/book/src"
 SUMMARY = ROOT / "docs/SUMMARY.md"
 PREVIEW = ROOT / "web/dist"
-FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
-LINK = re.compile(r"\]\(([^)\s]+)\)")
 LIVE = """
 <p><a href="../web/dist/index.html">Open it in a window of its own.</a></p>
 <iframe src="../web/dist/index.html" title="The preview" style="width: 100%; height: 80vh; border: 1px solid"></iframe>
 """
-
-
-def links(page):
-    """The files and folders a page leads to."""
-    for link in LINK.findall(FENCE.sub("", page.read_text())):
-        path = link.partition("#")[0]
-        if path and not re.match(r"[a-z]+:", link):
-            yield (page.parent / path).resolve()
 
 
 def tracked(folder):
@@ -61,9 +52,14 @@ def put_folder(folder):
     put(folder / "index.html", f"{page}<h1>{name}</h1>\n<ul>\n{items}</ul>\n</html>\n")
 
 
+def targets(page):
+    """The files and folders a page leads to."""
+    return [target for _, target, _ in links(page)]
+
+
 def pages():
     """What SUMMARY lists, in its order."""
-    return list(dict.fromkeys(links(SUMMARY)))
+    return list(dict.fromkeys(targets(SUMMARY)))
 
 
 def stage():
@@ -79,7 +75,7 @@ def stage():
     for page in chapters:
         text = page.read_text()
         put(page, text.replace("<!-- live -->\n", LIVE if live else ""))
-        for target in set(links(page)) - {*chapters}:
+        for target in set(targets(page)) - {page, *chapters}:
             if target.suffix == ".md":
                 wrong.append(f"{page.relative_to(ROOT)} leads to {target.relative_to(ROOT)}, which is not in docs/SUMMARY.md")
             elif target.is_dir():

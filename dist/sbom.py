@@ -13,36 +13,23 @@ import sys
 import time
 from pathlib import Path
 
+from crates import reached
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def metadata():
+def linked():
+    """The id of the binary's package, the ids of all it links, what links what, and every package."""
     host = re.search(r"^host: (.*)$", subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout, re.M)[1]
-    command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", host]
-    return json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
-
-
-def linked(data):
-    """The ids of the binary's package and of all it links, and what links what."""
-    nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
-    packages = {package["id"]: package for package in data["packages"]}
-    root = next(id for id, package in packages.items() if package["name"] == "khorovod")
     # Macros run in the compiler and are not linked.
-    macro = lambda id: any("proc-macro" in target["kind"] for target in packages[id]["targets"])  # noqa: E731
-    found, edges, todo = {root}, [], [root]
-    while todo:
-        here = todo.pop()
-        for dependency in nodes[here]["deps"]:
-            if any(kind["kind"] is None for kind in dependency["dep_kinds"]) and not macro(dependency["pkg"]):
-                edges.append((here, dependency["pkg"]))
-                if dependency["pkg"] not in found:
-                    found.add(dependency["pkg"])
-                    todo.append(dependency["pkg"])
-    return root, sorted(found, key=lambda id: (packages[id]["name"], packages[id]["version"])), edges, packages
+    macro = lambda package: any("proc-macro" in target["kind"] for target in package["targets"])  # noqa: E731
+    root, edges, packages = reached(["--filter-platform", host], lambda package, kinds: None in kinds and not macro(package))
+    found = sorted({root, *(there for _, there in edges)}, key=lambda id: (packages[id]["name"], packages[id]["version"]))
+    return root, found, edges, packages
 
 
 def main(version):
-    root, found, edges, packages = linked(metadata())
+    root, found, edges, packages = linked()
     lock = (ROOT / "Cargo.lock").read_text()
     stanzas = re.findall(r'name = "(.*)"\nversion = "(.*)"\nsource = .*\nchecksum = "(.*)"', lock)
     sums = {(name, number): digest for name, number, digest in stanzas}
@@ -71,7 +58,7 @@ def main(version):
     entries = [entry(id) for id in found]
     digest = hashlib.sha256(json.dumps(entries, sort_keys=True).encode()).hexdigest()
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"])))
-    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", ref(root))] + [(ref(a), "DEPENDS_ON", ref(b)) for a, b in sorted(set(edges))]
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", ref(root))] + [(ref(a), "DEPENDS_ON", ref(b)) for a, b in sorted(edges)]
     print(json.dumps({
         "spdxVersion": "SPDX-2.3",
         "SPDXID": "SPDXRef-DOCUMENT",

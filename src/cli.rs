@@ -24,7 +24,7 @@ mod validate;
 
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 
 use self::show::Screen;
@@ -33,7 +33,7 @@ const START: &str = "Start here:\n  \
     khorovod init mnist --gpu                    # writes a commented job.yaml\n  \
     khorovod plan                                # what it would run\n  \
     khorovod render | kubectl apply -f -         # run it\n\n\
-    Exit codes: 0 done, 1 the input has problems, 2 wrong usage, 3 a file or stream failed.";
+    Exit codes: 0 done, 1 problems in the input, 2 wrong usage, 3 a file failed.";
 
 /// One training spec in, plain Kubernetes objects out.
 #[derive(Debug, Parser)]
@@ -64,16 +64,16 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Render(render::Args),
+    Init(init::Args),
+    Validate(validate::Args),
     Plan(plan::Args),
+    Render(render::Args),
+    Import(import::Args),
+    Explain(explain::Args),
+    Keygen(keygen::Args),
     PostRender(post_render::Args),
     Krm(krm::Args),
-    Validate(validate::Args),
-    Import(import::Args),
-    Init(init::Args),
-    Explain(explain::Args),
     Schema(schema::Args),
-    Keygen(keygen::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -126,7 +126,9 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
         }
         // Clap would have it passed behind `--`, as if it were a file.
         (_, Some(ContextValue::String(option)))
-            if option.starts_with("--") && error.get(ContextKind::SuggestedArg).is_none() =>
+            if error.kind() == ErrorKind::UnknownArgument
+                && option.starts_with("--")
+                && error.get(ContextKind::SuggestedArg).is_none() =>
         {
             match std::env::args().nth(1).as_deref() {
                 Some("render" | "plan" | "validate" | "post-render" | "krm") => {
@@ -183,4 +185,27 @@ fn exit_code(outcome: Outcome, screen: &Screen) -> ExitCode {
 /// The whole command tree, for completions and manual pages.
 fn command() -> clap::Command {
     Cli::command()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command;
+
+    /// What stands behind the options is set by hand, and clap breaks what is wider than the terminal anywhere.
+    #[test]
+    fn help_fits_80_columns() {
+        let all = command();
+        let texts = std::iter::once(&all).chain(all.get_subcommands()).filter_map(|one| {
+            let text = one.get_after_help()?.to_string();
+            Some((one.get_name().to_owned(), text))
+        });
+        let mut seen = 0;
+        for (name, text) in texts {
+            for line in text.lines() {
+                assert!(line.chars().count() <= 80, "{name}: {line}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 60, "{seen}");
+    }
 }

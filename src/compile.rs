@@ -3,6 +3,7 @@
 //!
 //! Only this phase knows every other.
 
+mod absent;
 mod expand;
 mod krm;
 mod lanes;
@@ -25,13 +26,14 @@ use crate::{Inputs, Keys, Rendered, Text, runtime, targets};
 use output::{Built, Output};
 use stream::{Job, Stream};
 
+pub use absent::NO_JOB;
 pub use expand::expand;
 pub use krm::krm;
 pub use preview::preview;
 
 /// Every problem code of the streams.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
-    stream::codes().chain([ours::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied())
+    stream::codes().chain([absent::CODES, ours::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied())
 }
 
 /// The plan of a valid spec, its run named.

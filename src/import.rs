@@ -32,6 +32,7 @@ use crate::source::{self, Kind, Node};
 use crate::{Inputs, Keys, Text, compile};
 use desk::Desk;
 
+pub(crate) use guess::advised;
 pub use guess::system as guess;
 pub use ledger::Verdict;
 

@@ -218,13 +218,13 @@ pub fn files(rendered: &[Rendered]) -> Vec<(String, &Document, &str)> {
 /// assert_eq!(problems.sources.position(unknown.labels[0].span).line, 2);
 /// ```
 pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
-    compile::render(text, inputs)
+    compile::render(text, inputs).map_err(|problems| import::advised(problems, text))
 }
 
 /// As [`render`], but hands the stream over in parts, so that it is never held as a whole. Nothing
 /// is handed over before everything has been checked. Answers with the warnings.
 pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> Result<Problems, Problems> {
-    compile::render_to(text, inputs, write)
+    compile::render_to(text, inputs, write).map_err(|problems| import::advised(problems, text))
 }
 
 /// As [`render_to`] for a stream that is mostly other people's, such as all of a Helm chart: whatever is not ours is
@@ -283,7 +283,7 @@ pub fn krm(list: &Text, inputs: &Inputs) -> (String, Problems) {
 /// assert!(problems.any_error());
 /// ```
 pub fn check(text: &Text, inputs: &Inputs) -> Problems {
-    compile::check(text, inputs)
+    import::advised(compile::check(text, inputs), text)
 }
 
 /// The JSON Schema (2020-12) of the spec.
@@ -319,7 +319,7 @@ pub struct Reports {
 /// assert_eq!(reports.jobs[0].ranks, 32);
 /// ```
 pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
-    let (plans, warnings) = compile::plans(text, inputs)?;
+    let (plans, warnings) = compile::plans(text, inputs).map_err(|problems| import::advised(problems, text))?;
     let object = |(kind, name): (&str, String)| report::Object { kind: kind.to_owned(), name };
     let jobs =
         plans.into_iter().map(|(plan, names)| report::Report::new(&plan, names.into_iter().map(object).collect()));
@@ -403,6 +403,11 @@ pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Ch
     }
     let rendered = render(new, inputs)?;
     Ok(report::against_rendered(&earlier, &report::earlier(&rendered.text)))
+}
+
+/// Whether a text is what was rendered from a spec, and no spec: [`changes`] takes either for the earlier one.
+pub fn is_rendered(text: &Text) -> bool {
+    !report::earlier(&text.text).is_empty()
 }
 
 /// The plans of every job of a stream.

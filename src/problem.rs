@@ -29,6 +29,12 @@ impl Severity {
     }
 }
 
+/// `1 rank`, `2 ranks`.
+pub(crate) fn count(number: impl Into<u64>, what: &str) -> String {
+    let number = number.into();
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A kind of problem: declared once, beside the rule that finds it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {

@@ -11,11 +11,12 @@ mod json;
 mod places;
 mod plan;
 mod sarif;
+mod table;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use self::excerpt::Excerpt;
-use crate::problem::{Problem, Problems, Severity, Sources, Span};
+use crate::problem::{Problem, Problems, Severity, Sources, Span, count};
 
 pub use clean::{clean, clean_line};
 pub use explain::{codes, explain};
@@ -120,8 +121,8 @@ fn summary<'a>(all: &[(&Sources, &'a Problem)], hidden: usize) -> annotate_snipp
     let counts: Vec<String> = [Severity::Error, Severity::Warning, Severity::Note]
         .map(|severity| (all.iter().filter(|(_, problem)| problem.severity == severity).count(), severity.word()))
         .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}{}", if count == 1 { "" } else { "s" }))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| count(number as u64, what))
         .collect();
     let more = if hidden > 0 {
         format!(" ({hidden} not shown; `khorovod validate --format json` has all)")

@@ -256,13 +256,63 @@ fn empty_input_is_a_problem() {
     let place = place();
     fs::write(place.path().join("job.yaml"), JOB).unwrap();
     for command in ["render", "plan", "validate"] {
-        let (code, out, err) = run(khorovod(place.path()).arg(command));
+        let (code, out, err) = piped(khorovod(place.path()).arg(command), "");
         assert_eq!((code, out.as_str()), (1, ""));
         assert!(err.contains("no-training-job"), "{err}");
         // As kubectl's `-f` would be.
-        let (code, _, err) = run(khorovod(place.path()).args([command, "-f", "job.yaml"]));
+        let (code, _, err) = piped(khorovod(place.path()).args([command, "-f", "job.yaml"]), "");
         assert!(code == 1 && err.contains("the spec goes without it"), "{err}");
     }
+}
+
+#[test]
+fn who_is_handed_nothing_reads_the_default() {
+    let place = place();
+    let validate = || run(khorovod(place.path()).arg("validate").stdin(Stdio::null()));
+    let (code, _, err) = validate();
+    assert!(code == 2 && err.contains("there is no job.yaml here"), "{err}");
+    fs::write(place.path().join("job.yaml"), JOB).unwrap();
+    assert_eq!((validate().0, validate().1.as_str()), (0, ""));
+}
+
+#[test]
+fn what_is_no_job_is_told_what_it_is() {
+    let place = place();
+    for (text, message, hint) in [
+        ("kind: Deployment\n", "this is `kind: Deployment`", "`kubectl apply` takes it"),
+        ("kind: 'RayJob' # theirs\n", "this is `kind: RayJob`", "carry over image"),
+        ("kind: Service\n---\nkind: Secret\n", "2 documents from `kind: Service` on", "`kubectl apply`"),
+        ("kind: Job\nmetadata: {labels: {khorovod.dev/job: a}}\n", "kind: Job", "name the spec they came from"),
+        ("kind: MPIJob\n", "kind: MPIJob", "`khorovod import mpijob job.yaml`"),
+        ("#SBATCH -N 2\nsrun a\n", "no TrainingJob", "`khorovod import slurm job.yaml`"),
+        ("worker: {number: 2}\nmaster: {}\n", "no TrainingJob", "`khorovod import stable-horovod job.yaml`"),
+        ("image: a:1\nworkers: {replicas: 2}\n", "fields of a spec alone", "write them below `spec:`"),
+        ("train.py on 2 nodes\n", "no TrainingJob", "`khorovod init`"),
+    ] {
+        fs::write(place.path().join("job.yaml"), text).unwrap();
+        for command in ["validate", "plan", "render"] {
+            let (code, out, err) = run(khorovod(place.path()).args([command, "job.yaml", "--no-keys"]));
+            assert_eq!((code, out.as_str()), (1, ""), "{text}");
+            assert!(err.contains(message) && err.contains(hint), "{text}\n{err}");
+        }
+    }
+}
+
+#[test]
+fn explain_fits_80_columns() {
+    let place = place();
+    let (_, codes, _) = run(khorovod(place.path()).args(["explain", "--codes"]));
+    let codes: Vec<&str> = codes.lines().filter_map(|line| line.split_once("  ").map(|(code, _)| code)).collect();
+    let topics = codes.iter().chain(&["spec", "workers", "launcher.kind", "42", "139"]);
+    let mut seen = 0;
+    for topic in topics {
+        let (_, page, err) = run(khorovod(place.path()).args(["explain", topic]));
+        // Examples stand as they are.
+        let said = page.split("\nWrong:\n").next().unwrap_or_default();
+        assert!(!said.is_empty() && said.lines().all(|line| line.chars().count() <= 80), "{topic}: {err}{said}");
+        seen += 1;
+    }
+    assert!(seen > 60, "{seen}");
 }
 
 #[test]

@@ -92,9 +92,7 @@ fn exit_codes_are_those_of_the_docs() {
     assert_eq!(table("docs/targets.md", "| Code of the job | Meaning |"), slurm);
     // What `cli.rs` turns failures into; tests/cli.rs makes each happen.
     assert_eq!(table("docs/index.md", "| Exit code | Meaning |"), BTreeSet::from([0, 1, 2, 3]));
-    assert!(
-        help(&[]).contains("Exit codes: 0 done, 1 the input has problems, 2 wrong usage, 3 a file or stream failed.")
-    );
+    assert!(help(&[]).contains("Exit codes: 0 done, 1 problems in the input, 2 wrong usage, 3 a file failed."));
 }
 
 /// What stays the same in a message of a script, the longest part: what is between its variables.

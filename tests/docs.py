@@ -16,30 +16,24 @@ import sys
 import tomllib
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "blocks"))
-from blocks import pages as shell_pages, unmarked  # noqa: E402
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests/blocks"), str(ROOT / "book")]
+from blocks import pages as shell_pages, unmarked  # noqa: E402
+from links import links, prose  # noqa: E402
+
 BLOCK = re.compile(r"^<!-- (example|excerpt|file): (\S+) -->\n```\w+\n(.*?)^```$", re.M | re.S)
-FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
-LINK = re.compile(r"\]\(([^)\s]+)\)")
 SHOWN_BY = re.compile(r"`((?:src|tests|fuzz|web|bench)/[\w./-]+)::(\w[^`]*)`")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
 
 
 def anchors(page):
     """The names GitHub gives a page's headings."""
-    text = FENCE.sub("", page.read_text())
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(prose(page))}
 
 
 def broken_links(page):
     """What is wrong with each link that leads to a file or a heading."""
-    for link in LINK.findall(FENCE.sub("", page.read_text())):
-        if re.match(r"[a-z]+:", link):
-            continue
-        path, _, anchor = link.partition("#")
-        target = (page.parent / path).resolve() if path else page
+    for link, target, anchor in links(page):
         if not target.exists():
             yield f"{link}: no such file"
         elif anchor and anchor not in anchors(target):
@@ -48,7 +42,7 @@ def broken_links(page):
 
 def missing_tests(page):
     """Tests that a page names and that are not there."""
-    for path, name in SHOWN_BY.findall(FENCE.sub("", page.read_text())):
+    for path, name in SHOWN_BY.findall(prose(page)):
         text = (ROOT / path).read_text() if (ROOT / path).is_file() else ""
         defines = re.escape(name) + r"\(|test\([\"']" + re.escape(name) + r"[\"']"
         if not re.search(rf"^\s*((async )?fn |def )?({defines})", text, re.M):

@@ -5,12 +5,13 @@ That our own code asks for none, clippy says (`incompatible_msrv`, in the stage 
 Where rustup has that very toolchain, everything is compiled with it.
 """
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "dist"))
+from crates import reached  # noqa: E402
 
 
 def number(version):
@@ -18,19 +19,10 @@ def number(version):
 
 
 def main():
-    command = ["cargo", "metadata", "--locked", "--format-version", "1", "--all-features"]
-    data = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
-    packages = {package["id"]: package for package in data["packages"]}
-    nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
-    root = next(id for id, package in packages.items() if package["name"] == "khorovod")
+    # What tests need may ask for more.
+    root, edges, packages = reached(["--all-features"], lambda _, kinds: kinds != {"dev"})
     ours = packages[root]["rust_version"]
-    found, todo = {root}, [root]
-    while todo:
-        for dependency in nodes[todo.pop()]["deps"]:
-            # What tests need may ask for more.
-            if any(kind["kind"] != "dev" for kind in dependency["dep_kinds"]) and dependency["pkg"] not in found:
-                found.add(dependency["pkg"])
-                todo.append(dependency["pkg"])
+    found = {root, *(there for _, there in edges)}
     asked = [packages[id] for id in found if packages[id]["rust_version"]]
     wrong = [f"{one['name']} {one['version']} asks for Rust {one['rust_version']}" for one in asked if number(one["rust_version"]) > number(ours)]
     print("\n".join([*wrong, f"Rust {ours}: {len(found)} crates, {len(asked)} say what they ask for, {len(wrong)} for more"]))

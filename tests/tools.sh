@@ -27,7 +27,8 @@ cargo_tool() {
     local install=(cargo install --debug --quiet --no-default-features --features "${FEATURES:-}" --root "$root" --version "$version" "$name")
     if [ ! -x "$root/bin/$program" ]; then
         echo "installing $name $version: once, two minutes" >&2
-        "${install[@]}" --locked || "${install[@]}" || {
+        # What the first says of a version that is not to be had, nobody need see where the second does.
+        "${install[@]}" --locked 2>/dev/null || "${install[@]}" || {
             echo "$name $version could not be installed; try: cargo install --locked $name --version $version" >&2
             return 1
         }

@@ -7,9 +7,9 @@ use super::{Outcome, command, output};
 /// Print completions for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    khorovod completions bash > ~/.local/share/bash-completion/completions/khorovod\n  \
-    khorovod completions zsh > \"${fpath[1]}/_khorovod\"\n  \
-    khorovod completions fish > ~/.config/fish/completions/khorovod.fish")]
+    khorovod completions bash >~/.local/share/bash-completion/completions/khorovod\n  \
+    khorovod completions zsh >\"${fpath[1]}/_khorovod\"\n  \
+    khorovod completions fish >~/.config/fish/completions/khorovod.fish")]
 pub struct Args {
     /// The shell
     shell: Shell,

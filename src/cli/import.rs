@@ -16,13 +16,14 @@ use super::{Failure, Outcome, input, output};
 #[command(after_help = "Examples:\n  \
     helm get values mnist | khorovod import stable-horovod --name mnist > job.yaml\n  \
     khorovod import stable-horovod --set worker.number=8 values.yaml\n  \
-    khorovod import elastic-horovod --command \"horovodrun -np 4 --min-np 2 --max-np 8 …\" values.yaml\n  \
+    khorovod import elastic-horovod --command \"horovodrun -np 4 …\" values.yaml\n  \
     khorovod import ffdl manifest.yml code/ > job.yaml\n  \
     khorovod import slurm --image ghcr.io/acme/mnist:1.4 job.sh > job.yaml\n  \
     kubectl get mpijob mnist -o yaml | khorovod import mpijob > job.yaml\n  \
-    khorovod import stable-horovod --format json values.yaml 2> report.json > job.yaml\n\n\
-    The job goes to standard output; what became of every field (kept, changed, lost) to standard error. Secrets that\n\
-    were written in the old file are documents of their own behind the job, or in the file of --secrets.")]
+    khorovod import ffdl --format json manifest.yml 2> report.json > job.yaml\n\n\
+    The job goes to standard output; what became of every field (kept, changed,\n\
+    lost) to standard error. Secrets that were written in the old file are documents\n\
+    of their own behind the job, or in the file of --secrets.")]
 pub struct Args {
     /// The system to come from
     #[arg(value_name = "SYSTEM", value_parser = systems())]
@@ -102,7 +103,11 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         screen.error(&format!("{lost} fields are lost, and --strict takes none"));
         return Err(Failure::Problems);
     }
-    write(&imported, args.output.as_deref(), args.secrets.as_deref())
+    write(&imported, args.output.as_deref(), args.secrets.as_deref())?;
+    if let Some(path) = args.output.filter(|path| path.as_os_str() != "-") {
+        screen.notice(&format!("wrote {0}; next: `khorovod plan {0}`", path.display()));
+    }
+    Ok(())
 }
 
 /// Names of files and what is in them.

@@ -94,8 +94,18 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     }
     output::file(&args.output, &text, false)?;
     let file = if args.output == Path::new("job.yaml") { String::new() } else { format!(" {path}") };
-    screen.notice(&format!("wrote {path}; next: edit it, then `khorovod plan{file}`"));
+    screen.notice(&format!("wrote {path}; next: make {} yours, then `khorovod plan{file}`", placeholders(&text)));
     Ok(())
+}
+
+/// The fields of a lesson that hold for nobody but its author: `image, command and namespace`.
+fn placeholders(text: &str) -> String {
+    let written = |field: &&str| text.contains(&format!("\n  {field}:"));
+    let fields: Vec<&str> = ["image", "command", "namespace"].into_iter().filter(written).collect();
+    match fields.as_slice() {
+        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
+        _ => fields.concat(),
+    }
 }
 
 /// A name that always leaves room for those of the pods, and is a text to every reader of YAML.
@@ -162,6 +172,7 @@ mod tests {
             let parsed: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
             assert_eq!(parsed["metadata"]["name"], "mine", "{}", lesson.0);
             assert_eq!(parsed["kind"], "TrainingJob", "{}", lesson.0);
+            assert!(placeholders(&text).starts_with("image"), "{}", lesson.0);
         }
     }
 }

@@ -15,8 +15,7 @@ use super::show::Screen;
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Args {
-    /// Specs to read; `-` is standard input. Without one: standard input when it is no terminal,
-    /// else job.yaml
+    /// Specs to read; `-` is standard input. Without one: what is piped in, else job.yaml
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -69,7 +68,7 @@ impl Args {
         if !self.files.is_empty() {
             return self.files.iter().map(|path| read(path, screen)).collect();
         }
-        if !io::stdin().is_terminal() && !overlays.iter().any(|path| path.as_os_str() == "-") {
+        if piped() && !overlays.iter().any(|path| path.as_os_str() == "-") {
             return Ok(vec![read(Path::new("-"), screen)?]);
         }
         let default = Path::new(DEFAULT);
@@ -88,9 +87,23 @@ impl Args {
 
     /// Refuses to write over what is read.
     pub fn keep_from(&self, output: Option<&Path>) -> Result<(), Failure> {
-        let default = (self.files.is_empty() && io::stdin().is_terminal()).then(|| PathBuf::from(DEFAULT));
+        let default = (self.files.is_empty() && !piped()).then(|| PathBuf::from(DEFAULT));
         keep(self.files.iter().chain(&self.settings.overlays).chain(&default), output)
     }
+}
+
+/// Whether standard input is handed over: a pipe or a file, and neither a terminal nor `/dev/null`, which programs have
+/// that nobody gives anything to.
+fn piped() -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        use std::os::unix::fs::FileTypeExt;
+        let file = io::stdin().as_fd().try_clone_to_owned().map(fs::File::from);
+        file.and_then(|file| file.metadata()).is_ok_and(|meta| !meta.file_type().is_char_device())
+    }
+    #[cfg(not(unix))]
+    !io::stdin().is_terminal()
 }
 
 /// The spec where none is named.

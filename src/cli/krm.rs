@@ -11,15 +11,15 @@ use super::{Failure, Outcome, input, output};
 
 /// Replace the TrainingJobs of a ResourceList by their objects, as a KRM function
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Kustomize runs it, where a TrainingJob or another configuration asks for it by this annotation:\n  \
+#[command(after_help = "Kustomize runs it, where a TrainingJob or another configuration asks for it by\n\
+    this annotation:\n  \
     config.kubernetes.io/function: |\n    \
     exec: {path: /usr/local/bin/khorovod, args: [krm]}\n\n  \
     kustomize build --enable-alpha-plugins --enable-exec .\n\n\
-    A TrainingJob that is the functionConfig adds its objects to the items; one among the items gives\n\
-    them its place. Every other item stays byte for byte. What is wrong is in the results as well.\n\n\
-    No ssh seed is made here: give one, or name a Secret in spec.ssh.secret."
-)]
+    A TrainingJob that is the functionConfig adds its objects to the items; one\n\
+    among the items gives them its place. Every other item stays byte for byte. What\n\
+    is wrong is in the results as well.\n\n\
+    No ssh seed is made here: give one, or name a Secret in spec.ssh.secret.")]
 pub struct Args {
     #[command(flatten)]
     settings: input::Settings,

@@ -13,9 +13,10 @@ use super::{Failure, Outcome, input, output, seed};
 #[command(after_help = "Examples:\n  \
     khorovod plan job.yaml\n  \
     git show main:job.yaml | khorovod plan --against - job.yaml\n  \
-    khorovod plan --against deployed.yaml job.yaml     # OLD may be what was rendered\n  \
+    khorovod plan --against deployed.yaml job.yaml   # OLD may be objects\n  \
     khorovod plan --format json job.yaml | jq '.jobs[].ranks'\n\n\
-    OLD is taken as it was applied: -f and --set go over the new spec alone. Where OLD had some too, render it first:\n  \
+    OLD is taken as it was applied: -f and --set go over the new spec alone. Where\n\
+    OLD had some too, render it first:\n  \
     khorovod render --no-keys -f old/prod.yaml old/job.yaml >/tmp/old.yaml\n  \
     khorovod plan --against /tmp/old.yaml -f prod.yaml job.yaml")]
 pub struct Args {
@@ -70,8 +71,8 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
             return Err(Failure::Usage("--against compares with one new file; name one FILE".to_owned()));
         };
         let old = input::read(&old, screen)?;
-        let is_spec = old.text.contains("kind: TrainingJob");
-        if is_spec && !(inputs.overlays.is_empty() && inputs.sets.is_empty()) {
+        let laid_over = !(inputs.overlays.is_empty() && inputs.sets.is_empty());
+        if laid_over && !khorovod::is_rendered(&old) {
             screen.notice("-f and --set go over the new spec alone; the old one is taken as it is");
         }
         match khorovod::changes(&old, new, &inputs) {

@@ -20,16 +20,19 @@ use super::{Failure, Outcome, environment, exit_code, input};
 
 /// Replace the TrainingJobs among Helm's manifests by their objects
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Helm 3 runs it as it is; Helm 4 wants the plugin in plugin/helm4-post-renderer first:\n  \
-    helm install mnist ./chart --post-renderer khorovod --post-renderer-args post-render  # Helm 3\n  \
-    helm install mnist ./chart --post-renderer khorovod-post-render                       # Helm 4\n\
-    Options follow as further `--post-renderer-args`, such as `--post-renderer-args --strict`.\n\n\
-    Everything but TrainingJobs passes byte for byte: comments, order, separators, line ends. On any\n\
-    error nothing is printed. Where Helm says no more than `exited with error`, as Helm 4 does, read\n\
-    the file of --errors, or do it by hand:\n  \
+#[command(after_help = "Helm 3 runs it as it is:\n  \
+    helm install mnist ./chart \\\n    \
+    --post-renderer khorovod --post-renderer-args post-render\n\
+    Helm 4 wants the plugin in plugin/helm4-post-renderer first:\n  \
+    helm install mnist ./chart --post-renderer khorovod-post-render\n\
+    Options follow as further `--post-renderer-args`, such as\n\
+    `--post-renderer-args --strict`.\n\n\
+    Everything but TrainingJobs passes byte for byte: comments, order, separators,\n\
+    line ends. On any error nothing is printed. Where Helm says no more than `exited\n\
+    with error`, as Helm 4 does, read the file of --errors, or do it by hand:\n  \
     helm template mnist ./chart | khorovod post-render\n\n\
-    No ssh seed is made here, as nobody would see it being made: give one, or name a Secret in\n\
-    spec.ssh.secret.")]
+    No ssh seed is made here, as nobody would see it being made: give one, or name a\n\
+    Secret in spec.ssh.secret.")]
 pub struct Args {
     #[command(flatten)]
     settings: input::Settings,

@@ -17,9 +17,10 @@ use super::{Failure, Outcome, folder, input, output};
     khorovod render -f prod.yaml --set workers.replicas=8 job.yaml\n  \
     khorovod render -o out/ job.yaml        # a file an object\n    \
     kubectl apply -R -f out/              #   all of it\n    \
-    kubectl delete -f out/                #   all but the storage claims, which are in out/claims/\n  \
+    kubectl delete -f out/                #   all but storage (out/claims/)\n  \
     helm template chart | khorovod render - | kubectl apply -f -\n\n\
-    Documents that are no TrainingJob pass through byte for byte. On any error nothing is written.")]
+    Documents that are no TrainingJob pass through byte for byte. On any error\n\
+    nothing is written.")]
 pub struct Args {
     #[command(flatten)]
     input: input::Args,

@@ -12,8 +12,8 @@ use super::{Failure, Outcome, input, output, seed};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     khorovod validate jobs/*.yaml\n  \
-    khorovod validate --strict --format github job.yaml           # marks lines in a pull request\n  \
-    khorovod validate --format sarif -o khorovod.sarif job.yaml   # for code scanning")]
+    khorovod validate --strict --format github job.yaml   # marks lines on GitHub\n  \
+    khorovod validate --format sarif -o khorovod.sarif job.yaml")]
 pub struct Args {
     #[command(flatten)]
     input: input::Args,

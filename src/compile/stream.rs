@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use self::changes::Changes;
 use super::ours::{self, Among, Found};
-use super::{keys, plan};
+use super::{absent, keys, plan};
 use crate::objects;
 use crate::problem::{Code, Problem, Problems, Severity, SourceId, Span, codes};
 use crate::source::{self, Kind, Node};
@@ -17,12 +17,6 @@ use crate::spec::{self, Spec};
 use crate::{Inputs, Keys, Text, targets};
 
 codes! {
-    /// There is no TrainingJob in the input
-    ///
-    /// khorovod looks for documents with `apiVersion: khorovod.dev/v1alpha1` and
-    /// `kind: TrainingJob`. `khorovod init` writes one to start from.
-    Error NO_JOB = "no-training-job";
-
     /// Two jobs of one name in one namespace
     ///
     /// Their objects would overwrite each other. Rename one.
@@ -152,7 +146,7 @@ impl<'a> Stream<'a> {
             let span = Span { source, start: second.body.start, end: second.body.end };
             let problem = Problem::new(
                 &SLURM_ALONE,
-                first_line(&text.text, span),
+                absent::first_line(&text.text, span),
                 "a batch script stands alone, and this is another document",
             );
             self.problems.push(problem.hint("render each job by itself, and leave Kubernetes objects out; Secrets of an import have a file of their own with `--secrets FILE`"));
@@ -181,23 +175,9 @@ impl<'a> Stream<'a> {
     }
 
     fn no_job(&mut self, Text { name, text }: &Text, source: SourceId) {
-        let span = first_line(text, Span { source, start: 0, end: text.len() });
-        let message = match text.trim().is_empty() {
-            true => "the input is empty",
-            false => "there is no TrainingJob in the input",
-        };
-        let awaited = text.is_empty() && name == "<stdin>";
-        let says = |key: &str| text.lines().any(|line| line.starts_with(key));
-        let hint = if awaited && !self.inputs.overlays.is_empty() {
-            "`-f` names what is laid over a spec; the spec goes without it: `khorovod plan job.yaml -f prod.yaml`"
-        } else if awaited {
-            "name a file, as in `khorovod plan job.yaml`; without one, standard input is read unless it is a terminal"
-        } else if says("spec:") && !says("kind:") {
-            "start it with `apiVersion: khorovod.dev/v1alpha1` and `kind: TrainingJob`; values of a chart go through Helm: `helm template CHART -f values.yaml | khorovod post-render`"
-        } else {
-            "start a document with `apiVersion: khorovod.dev/v1alpha1` and `kind: TrainingJob`, or let `khorovod init` write one"
-        };
-        self.problems.push(Problem::new(&NO_JOB, span, message).hint(hint));
+        let whole = Span { source, start: 0, end: text.len() };
+        let awaited = (text.is_empty() && name == "<stdin>").then_some(!self.inputs.overlays.is_empty());
+        self.problems.push(absent::problem(text, whole, awaited));
     }
 
     pub fn duplicates(&mut self, jobs: &[Job]) {
@@ -279,12 +259,6 @@ impl<'a> Stream<'a> {
 fn name(document: &Node) -> Span {
     let name = document.get("metadata").and_then(|metadata| metadata.get("name"));
     name.map_or(document.span, |name| name.span)
-}
-
-/// The first line of a part of a text.
-fn first_line(text: &str, part: Span) -> Span {
-    let line = text[part.start..part.end].lines().next().map_or(0, str::len);
-    Span { end: part.start + line, ..part }
 }
 
 fn targets(document: &Node) -> Vec<Span> {

@@ -2,7 +2,22 @@
 
 use super::{NOTHING, OTHER_SYSTEM, System, TEMPLATE};
 use crate::Text;
-use crate::problem::{Problem, Span};
+use crate::compile::NO_JOB;
+use crate::problem::{Problem, Problems, Span};
+
+/// Problems of a text meant for a spec: where it is another system's file, the way out is to import it.
+pub fn advised(mut problems: Problems, text: &Text) -> Problems {
+    // What can be mended in its place needs no import.
+    let astray = |problem: &&mut Problem| problem.code == &NO_JOB && problem.fix.is_none();
+    if let Some(problem) = problems.list.iter_mut().find(astray)
+        && let Some(system) = system(&text.text)
+    {
+        let file = if text.name == "<stdin>" { "FILE" } else { &text.name };
+        let name = system.name();
+        problem.hint = Some(format!("it looks like {}: `khorovod import {name} {file}`", system.about()));
+    }
+    problems
+}
 
 /// Pushes a problem where a text is plainly not of `system`.
 pub fn check(system: System, text: &Text, whole: Span, problems: &mut Vec<Problem>) {

@@ -286,5 +286,5 @@ fn settings(list: &mut List, spec: &Spec) {
 }
 
 fn seconds(seconds: u64) -> String {
-    super::duration(seconds)
+    super::made::duration(seconds)
 }

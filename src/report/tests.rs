@@ -1,6 +1,8 @@
 //! Reports and changes of specs as people write them.
 
+use super::made::{duration, quantity};
 use super::*;
+use crate::plan::Plan;
 use crate::problem::Span;
 use crate::source;
 

@@ -4,7 +4,11 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::table::{columns, paragraphs};
 use crate::problem::Code;
+
+/// As wide as the widest of what is said of every field: `examples`.
+const LABEL: usize = 8;
 
 /// What is wrong and what is right, for every code: `== CODE`, the one, `--`, the other.
 const EXAMPLES: &str = include_str!("examples.txt");
@@ -14,8 +18,8 @@ const ENDS: &[(&str, &str)] = &[
     ("0", "The training succeeded; the GPUs are given back."),
     (
         "42",
-        "It failed for good: attempts used up, or something no retry mends. The GPUs are given back. Its last\n\
-         line says what it was; docs/debugging.md has each of them.",
+        "It failed for good: attempts used up, or something no retry mends. The GPUs are given back. Its last line says \
+         what it was; docs/debugging.md has each of them.",
     ),
     ("43", "A newer run of the job is current, so this one ended. The GPUs are given back."),
     ("44", "`lifecycle.deadline` passed. The GPUs are given back."),
@@ -37,13 +41,15 @@ const PROGRAM_ENDS: &[(&str, &str)] = &[
 pub fn explain(topic: &str) -> Result<String, String> {
     if let Some(code) = crate::codes().find(|code| code.name == topic) {
         let severity = code.severity.word();
-        return Ok(format!("{severity} {}\n\n{}\n{}", code.name, explanation(code), example(code.name)));
+        let about = paragraphs(&explanation(code));
+        return Ok(format!("{severity} {}\n\n{about}\n{}", code.name, example(code.name)));
     }
     if let Some((code, meaning)) = ENDS.iter().find(|(code, _)| *code == topic) {
-        return Ok(format!("exit code {code} of a job's launcher\n\n{meaning}\n"));
+        return Ok(format!("exit code {code} of a job's launcher\n\n{}\n", paragraphs(meaning)));
     }
     if let Some((code, meaning)) = PROGRAM_ENDS.iter().find(|(code, _)| *code == topic) {
-        return Ok(format!("exit code {code} of a program, and never of a job's launcher\n\n{meaning}\n"));
+        let about = paragraphs(meaning);
+        return Ok(format!("exit code {code} of a program, and never of a job's launcher\n\n{about}\n"));
     }
     let schema = crate::schema();
     let path = topic.replace("[]", "").replace(['[', ']'], ".");
@@ -79,6 +85,7 @@ pub fn codes() -> String {
     let mut all: Vec<_> = crate::codes().collect();
     all.sort_by_key(|code| code.name);
     let width = all.iter().map(|code| code.name.len()).max().unwrap_or_default();
+    // One line each, for grep.
     all.iter().map(|code| format!("{:<width$}  {}\n", code.name, code.title())).collect::<Vec<_>>().concat()
 }
 
@@ -129,12 +136,12 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
     let mut text = format!("{path}\n");
     // A description begins with the title's words.
     if let Some(about) = words("description").or_else(|| words("title")) {
-        let _ = write!(text, "\n{}\n", about.trim());
+        let _ = write!(text, "\n{}\n", paragraphs(about));
     }
     let kinds = dedup(all.iter().filter_map(|part| part["type"].as_str()).collect());
     // The bounds of one alternative say nothing about the others.
     let bound = |key: &str| all.iter().find_map(|part| part.get(key)).filter(|_| kinds.len() == 1).map(plain);
-    let rows = [
+    let takes = [
         ("type", (!kinds.is_empty()).then(|| kinds.join(" or "))),
         (
             "values",
@@ -148,27 +155,18 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
         ("most", bound("maximum")),
         ("examples", all.iter().find_map(|part| part["examples"].as_array()).map(|values| list(values))),
     ];
-    let mut gap = "\n";
-    for (label, value) in rows.into_iter().filter_map(|(label, value)| Some((label, value?))) {
-        let _ = writeln!(text, "{gap}  {label:<9} {value}");
-        gap = "";
-    }
+    let takes = takes.into_iter().filter_map(|(label, value)| Some((label.to_owned(), value?))).collect();
     let choice = all.iter().find(|part| part["markdownEnumDescriptions"].is_array());
     let column = |key: &str| choice.and_then(|part| part[key].as_array()).into_iter().flatten().map(plain);
-    let width = column("enum").map(|word| word.len()).max().unwrap_or_default();
-    let mut gap = "\n";
-    for (word, about) in column("enum").zip(column("markdownEnumDescriptions")) {
-        let _ = writeln!(text, "{gap}  {word:<width$}  {about}");
-        gap = "";
-    }
-    let fields: Vec<_> = properties(root, field).collect();
-    let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    let mut gap = "\n";
-    for (name, field) in fields {
+    let choices = column("enum").zip(column("markdownEnumDescriptions")).collect();
+    let fields = properties(root, field).map(|(name, field)| {
         let about = parts(root, field).iter().find_map(|part| part["title"].as_str().or(part["description"].as_str()));
-        let line = format!("{gap}  {name:<width$}  {}", about.unwrap_or_default().lines().next().unwrap_or_default());
-        let _ = writeln!(text, "{}", line.trim_end_matches(' '));
-        gap = "";
+        (name.clone(), about.unwrap_or_default().lines().next().unwrap_or_default().to_owned())
+    });
+    for (rows, least) in [(takes, LABEL), (choices, 0), (fields.collect::<Vec<_>>(), 0)] {
+        if !rows.is_empty() {
+            let _ = write!(text, "\n{}", columns(&rows, 2, least));
+        }
     }
     text
 }

@@ -2,16 +2,18 @@
 
 use std::fmt::Write as _;
 
+use crate::problem::count;
 use crate::report::{Amount, Change, Difference, Effect, Report, Workers};
 
 use super::clean::clean_line;
+use super::table::{WIDTH, folded};
 
 /// Values longer than this are cut.
 const VALUE: usize = 60;
 /// The width of the left column.
 const LABEL: usize = 14;
-/// What is left of 80 columns.
-const REST: usize = 80 - 2 - LABEL;
+/// What is left of a line.
+const REST: usize = WIDTH - 2 - LABEL;
 
 /// All jobs, or what a change does to them.
 pub fn page(jobs: &[Report], changes: Option<&[Change]>) -> String {
@@ -40,7 +42,7 @@ impl Table {
 
     /// Rows of words, which go on below where they are long.
     fn words(&mut self, label: &str, values: impl IntoIterator<Item = String>) {
-        self.rows(label, values.into_iter().flat_map(|value| folded(&value)));
+        self.rows(label, values.into_iter().flat_map(|value| folded(&value, REST, "  ")));
     }
 }
 
@@ -96,26 +98,6 @@ fn hosts(group: &Workers) -> String {
 
 fn amounts(amounts: &[Amount]) -> String {
     amounts.iter().map(|amount| format!("{} {}", amount.resource, amount.quantity)).collect::<Vec<_>>().join(", ")
-}
-
-fn count(n: u32, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
-/// A text in lines of no more than `REST`, those behind the first set in.
-fn folded(text: &str) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= REST => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            Some(_) => lines.push(format!("  {word}")),
-            None => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 /// A command as a shell would take it, broken before options once it is long.

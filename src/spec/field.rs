@@ -243,8 +243,10 @@ impl<'n, 'p> Reader<'n, 'p> {
     }
 
     /// Pushes that a text lacks the form the field needs.
-    pub fn invalid<T>(&mut self, node: &Node, wanted: &str, hint: Option<String>) -> Option<T> {
-        self.refuse(&INVALID_VALUE, node, format!("`{}` is not {wanted}", self.path()), hint)
+    pub fn invalid<T>(&mut self, node: &Node, wanted: &str, way_out: Option<WayOut>) -> Option<T> {
+        let message = format!("`{}` is not {wanted}", self.path());
+        self.push(invalid(node.span, message, way_out));
+        None
     }
 
     /// Pushes a problem at a value.
@@ -390,6 +392,25 @@ fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, wanted: &str) -> Pr
     if fix.is_empty() { problem } else { problem.fix(span, fix) }
 }
 
+/// How a value may be mended.
+#[derive(Debug)]
+pub enum WayOut {
+    /// By another in its place.
+    Write(String),
+    /// By the person.
+    Say(String),
+}
+
+/// A problem of a text that lacks its form, with the way out.
+pub fn invalid(span: Span, message: String, way_out: Option<WayOut>) -> Problem {
+    let problem = Problem::new(&INVALID_VALUE, span, message);
+    match way_out {
+        Some(WayOut::Write(text)) => problem.hint(format!("write `{text}`")).fix(span, quoted(&text)),
+        Some(WayOut::Say(hint)) => problem.hint(hint),
+        None => problem,
+    }
+}
+
 /// The known word nearest to one that may be misspelt.
 pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_'], "");
@@ -402,6 +423,14 @@ pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&
         .filter(|(distance, candidate)| *distance <= far(candidate))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
+}
+
+/// The one of a few words that somebody means: misspelt, or the only one that begins so.
+pub fn nearest_word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    nearest(word, known.iter().copied()).or_else(|| {
+        let mut begun = known.iter().filter(|known| word.len() > 3 && known.starts_with(word));
+        begun.next().filter(|_| begun.next().is_none()).copied()
+    })
 }
 
 /// `a`, `b` or `c`.

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 
 use serde_json::{Value as Json, json};
 
-use super::field::{At, Defs, Field, INVALID_VALUE, OUT_OF_RANGE, Reader};
+use super::field::{At, Defs, Field, OUT_OF_RANGE, Reader, WayOut, invalid};
 use super::quantity::Quantity;
-use crate::problem::Problem;
 use crate::source::{Kind, Node, Scalar};
 
 /// Declares a text with a form: a predicate for the reader, the same as a pattern for the schema.
@@ -69,15 +68,19 @@ pub trait Form: Field {
 }
 
 /// The value of a text that fits; else what is wrong, behind `is not`, and what might mend it.
-fn fit<T: Form>(text: &str) -> Result<T, (String, Option<String>)> {
+fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
     if text.len() > T::MAX && text.chars().count() > T::MAX {
         let (length, most) = (text.chars().count(), T::MAX);
         return Err((
             format!("{} (it has {length} characters, at most {most} fit)", T::WANTED),
-            Some("shorten it".to_owned()),
+            Some(WayOut::Say("shorten it".to_owned())),
         ));
     }
-    if T::fits(text) { Ok(T::wrap(text)) } else { Err((T::WANTED.to_owned(), advice(text, T::fits))) }
+    if T::fits(text) {
+        Ok(T::wrap(text))
+    } else {
+        Err((T::WANTED.to_owned(), meant_text(text, T::fits).map(WayOut::Write)))
+    }
 }
 
 texts! {
@@ -260,8 +263,8 @@ fn pod_field(text: &str) -> bool {
     }
 }
 
-/// A simple change that makes a text fit.
-fn advice(text: &str, valid: fn(&str) -> bool) -> Option<String> {
+/// The text that was meant: a simple change makes it fit.
+fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
     let lower = text.to_lowercase();
     // The points of a path are no separators.
     let dash = if text.contains('/') { lower.clone() } else { lower.replace(['_', '.', ' '], "-") };
@@ -280,7 +283,6 @@ fn advice(text: &str, valid: fn(&str) -> bool) -> Option<String> {
     .into_iter()
     .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 9 } else { 7 })
     .find(|candidate| candidate != text && valid(candidate))
-    .map(|candidate| format!("write `{candidate}`"))
 }
 
 /// A whole number with limits.
@@ -338,7 +340,11 @@ impl Field for Quantity {
         };
         match Quantity::parse(&text) {
             Some(quantity) => Some(quantity),
-            None => reader.invalid(node, "a quantity such as `32`, `500m` or `64Gi`", quantity_hint(&text)),
+            None => reader.invalid(
+                node,
+                "a quantity such as `32`, `500m` or `64Gi`",
+                meant_quantity(&text).map(WayOut::Write),
+            ),
         }
     }
 
@@ -365,7 +371,7 @@ fn decimal(value: f64) -> String {
 }
 
 /// What a person meant by `64GB`, `64 Gi` or `64gi`.
-fn quantity_hint(text: &str) -> Option<String> {
+fn meant_quantity(text: &str) -> Option<String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let unit = match unit.trim().to_ascii_lowercase().trim_end_matches('b') {
@@ -381,7 +387,7 @@ fn quantity_hint(text: &str) -> Option<String> {
         _ => return None,
     };
     let fixed = format!("{number}{unit}");
-    Quantity::parse(&fixed).map(|_| format!("write `{fixed}`"))
+    Quantity::parse(&fixed).map(|_| fixed)
 }
 
 /// A span of time, in seconds: `30m`, `1h30m`, `90s`, `7d`.
@@ -406,7 +412,7 @@ impl Duration {
 }
 
 /// What a person meant by `2 days`, `30min` or `12 H`.
-fn duration_hint(text: &str) -> Option<String> {
+fn meant_duration(text: &str) -> Option<String> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
     let unit = match unit.trim().to_ascii_lowercase().as_str() {
         "d" | "day" | "days" => "d",
@@ -416,19 +422,23 @@ fn duration_hint(text: &str) -> Option<String> {
         _ => return None,
     };
     let fixed = format!("{number}{unit}");
-    Duration::parse(&fixed).map(|_| format!("write `{fixed}`"))
+    Duration::parse(&fixed).map(|_| fixed)
 }
 
 impl Field for Duration {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         const WANTED: &str = "a duration such as `30m`, `1h30m` or `90s`";
         if let Some(Scalar::Int(value)) = node.scalar() {
-            return reader.invalid(node, WANTED, Some(format!("name the unit: `{value}s`, `{value}m` or `{value}h`")));
+            return reader.invalid(
+                node,
+                WANTED,
+                Some(WayOut::Say(format!("name the unit: `{value}s`, `{value}m` or `{value}h`"))),
+            );
         }
         let text = reader.text(node, "a duration such as `30m`, `1h30m` or `90s`")?;
         match Self::parse(text) {
             Some(seconds) => Some(Self(seconds)),
-            None => reader.invalid(node, WANTED, duration_hint(text)),
+            None => reader.invalid(node, WANTED, meant_duration(text).map(WayOut::Write)),
         }
     }
 
@@ -444,7 +454,11 @@ pub struct Period(pub u64);
 impl Field for Period {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         match Duration::read(node, reader)?.0 {
-            0 => reader.invalid(node, "a duration of at least one second", Some("write `1s` or more".to_owned())),
+            0 => reader.invalid(
+                node,
+                "a duration of at least one second",
+                Some(WayOut::Say("write `1s` or more".to_owned())),
+            ),
             seconds => Some(Self(seconds)),
         }
     }
@@ -487,11 +501,9 @@ impl<K: Form, V: Field> Field for Table<K, V> {
                     let key = At { value: key, span: entry.key_span, key: entry.key_span };
                     read.extend(value.map(|value| (key, value)));
                 }
-                Err((wanted, hint)) => {
+                Err((wanted, way_out)) => {
                     let message = format!("`{}` in `{}` is not {wanted}", entry.key, reader.path());
-                    let mut problem = Problem::new(&INVALID_VALUE, entry.key_span, message);
-                    problem.hint = hint;
-                    reader.push(problem);
+                    reader.push(invalid(entry.key_span, message, way_out));
                 }
             }
         }

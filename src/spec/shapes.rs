@@ -112,6 +112,14 @@ macro_rules! shape {
 }
 pub(crate) use shape;
 
+/// The first of some words.
+macro_rules! first {
+    ($first:literal $(, $rest:literal)*) => {
+        $first
+    };
+}
+pub(crate) use first;
+
 /// Declares a field that takes one of a few words, and the value each stands for.
 macro_rules! choice {
     ($(#[doc = $about:literal])+ $name:ident -> $type:ty { $($word:literal => $value:expr, $doc:literal;)+ }) => {
@@ -125,14 +133,14 @@ macro_rules! choice {
                 reader: &mut $crate::spec::field::Reader<'n, '_>,
             ) -> Option<Self> {
                 const WORDS: &[&str] = &[$($word),+];
-                match reader.text(node, concat!("a text that names the ", stringify!($name)))? {
+                match reader.text(node, concat!("a text such as `", $crate::spec::shapes::first!($($word),+), "`"))? {
                     $($word => Some(Self($value)),)+
                     other => {
                         let message = format!("`{}` does not know `{other}`", reader.path());
                         let mut problem = $crate::problem::Problem::new(
                             &$crate::spec::field::UNKNOWN_VALUE, node.span, message,
                         );
-                        problem = match $crate::spec::field::nearest(other, WORDS.iter().copied()) {
+                        problem = match $crate::spec::field::nearest_word(other, WORDS) {
                             Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(node.span, near),
                             None => problem.hint(format!("it takes {}", $crate::spec::field::words(WORDS))),
                         };

@@ -114,8 +114,8 @@ export const listed = (page) =>
   page.evaluate(() =>
     [...document.querySelectorAll(".problem")].map((row) => ({
       line: Number(row.querySelector(".go").textContent.replace("line ", "")),
-      error: row.classList.contains("error"),
-      message: row.querySelector("p").textContent.replace(/^(error|warning): /, ""),
+      severity: row.className.replace("problem ", ""),
+      message: row.querySelector("p").textContent.replace(/^\w+: /, ""),
       code: row.querySelector("summary, .help:last-child").textContent,
       fix: row.querySelector(".fix")?.textContent,
     })),

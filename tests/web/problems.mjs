@@ -24,9 +24,8 @@ function expected(spec) {
     said = error.stdout;
   }
   const problems = JSON.parse(said).problems;
-  const errors = problems.filter((one) => one.severity === "error");
-  const plain = (one) => ({ line: one.labels[0]?.line ?? 1, error: one.severity === "error", message: one.message.replaceAll("`", ""), code: one.code });
-  return [...errors, ...problems.filter((one) => one.severity !== "error")].map(plain);
+  const plain = (one) => ({ line: one.labels[0]?.line ?? 1, severity: one.severity, message: one.message.replaceAll("`", ""), code: one.code });
+  return ["error", "warning", "note"].flatMap((severity) => problems.filter((one) => one.severity === severity)).map(plain);
 }
 
 const underlined = (page) => page.evaluate(() => document.querySelector("#editor").shadowRoot.querySelectorAll(".cm-lintRange, .cm-lintPoint").length);

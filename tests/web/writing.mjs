@@ -63,8 +63,33 @@ test("who has nothing yet is led to a first job", async () => {
   const page = await open(server, { spec: "x" });
   await editor(page).focus();
   await page.keyboard.press("Backspace");
+  // Another job's picture is no state of an empty text.
+  await page.getByText("What the job becomes appears here.").waitFor();
+  same([await page.locator("#view-picture").isVisible(), await page.textContent("#sum")], [false, ""], "what is left of the last job");
   await after(page, () => page.getByRole("button", { name: "Start from the smallest job" }).click());
   same(await listed(page), [], await text(page));
+  check(await page.locator("#view-picture").isVisible(), "the picture is back");
+  await server.close();
+});
+
+test("the fields of a spec alone become a job by one fix", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: "image: ghcr.io/acme/train:1.0\ncommand: python train.py\n\nworkers:\n  replicas: 2\n  gpus: 8\n" });
+  same((await listed(page)).map(({ code, fix }) => [code, fix]), [["no-training-job", "Fix"]], "what is said");
+  await editor(page).focus();
+  await after(page, () => page.keyboard.press("Control+."));
+  same(await listed(page), [], await text(page));
+  same(await page.textContent("#sum"), "16 GPUs · 16 ranks · 3 pods", "the sum");
+  await after(page, () => page.keyboard.press("Control+z"));
+  check((await text(page)).startsWith("image:"), await text(page));
+  await server.close();
+});
+
+test("each example in the list says what it teaches", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const said = await page.$$eval("#examples option", (all) => all.map((one) => one.textContent).filter((name) => / – /.test(name)));
+  check(said.length > 30 && said.every((one) => /^[\w-]+ – \S.{3,}/.test(one)), said.join("\n"));
   await server.close();
 });
 

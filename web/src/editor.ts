@@ -72,6 +72,7 @@ const theme = EditorView.theme({
   ".cm-diagnostic": { padding: "8px 12px", fontFamily: "var(--sans)", fontSize: "13px", lineHeight: "1.45" },
   ".cm-diagnostic-error": { borderLeft: "4px solid var(--error)" },
   ".cm-diagnostic-warning": { borderLeft: "4px solid var(--warning)" },
+  ".cm-diagnostic-info": { borderLeft: "4px solid var(--accent)" },
   ".cm-diagnosticAction": {
     backgroundColor: "var(--accent)",
     color: "var(--on-accent)",
@@ -84,6 +85,7 @@ const theme = EditorView.theme({
   },
   ".cm-lintRange-error": { backgroundImage: "none", borderBottom: "2px solid var(--error)" },
   ".cm-lintRange-warning": { backgroundImage: "none", borderBottom: "2px solid var(--warning)" },
+  ".cm-lintRange-info": { backgroundImage: "none", borderBottom: "2px solid var(--accent)" },
   ".cm-panels": { backgroundColor: "var(--panel)", color: "var(--text)" },
   ".cm-textfield": { backgroundColor: "var(--paper)", color: "var(--text)", border: "1px solid var(--edge)" },
   ".cm-button": { backgroundImage: "none", backgroundColor: "var(--line)", color: "var(--text)", border: "1px solid var(--edge)" },
@@ -203,7 +205,7 @@ export class Editor {
         {
           from: within(main.from),
           to: within(main.to),
-          severity: problem.error ? "error" : "warning",
+          severity: problem.severity === "note" ? "info" : problem.severity,
           message: problem.message,
           source: problem.code,
           renderMessage: () =>
@@ -268,6 +270,7 @@ export class Editor {
 /** What a fix does, in a word or two. */
 export function named(problem: Problem): string {
   const text = problem.fix!.text.trim();
+  if (text.includes("\n")) return "Fix";
   return text === "" ? "Remove" : `Fix: ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`;
 }
 

@@ -4,7 +4,7 @@ import { count, h, words } from "./dom";
 import type { ComeOver, Fate, System } from "./types";
 
 export class Import {
-  private systems = h("select", { id: "import-system", onchange: () => this.chosen() });
+  private systems = h("select", { id: "import-system", onchange: () => this.chosen() }, h("option", { value: "" }, "not known yet"));
   private old = h("textarea", { id: "import-old", rows: 12, spellcheck: "false", autocomplete: "off", oninput: () => this.guess() });
   private about = h("p", { class: "help" });
   private fields = [
@@ -27,10 +27,10 @@ export class Import {
       "dialog",
       { id: "import", "aria-labelledby": "import-title" },
       h("h2", { id: "import-title" }, "Import"),
-      h("p", {}, "Paste a file of another system. It stays in this page."),
+      h("p", {}, "Paste what you have: Helm values, an MPIJob, an FfDL manifest, a Slurm script. It stays in this page."),
       h("label", { for: "import-old" }, "The old file"),
       this.old,
-      h("label", { for: "import-system" }, "It is of"),
+      h("label", { for: "import-system" }, "It comes from"),
       this.systems,
       this.about,
       h("details", {}, h("summary", {}, "What the file does not say"), ...this.fields.flatMap(({ name, label, input }) => [h("label", { for: `import-${name}` }, label), input])),
@@ -47,9 +47,9 @@ export class Import {
 
   /** Learns what can be imported, the first time somebody wants to know. */
   private async teach() {
-    if (this.systems.length) return;
+    if (this.systems.length > 1) return;
     const all = JSON.parse(await this.core().ask("systems")) as System[];
-    this.systems.replaceChildren(h("option", { value: "" }, "not known yet"), ...all.map(({ name, about }) => h("option", { value: name, title: about }, name)));
+    this.systems.append(...all.map(({ name, about }) => h("option", { value: name, title: about }, name)));
     this.chosen(false);
   }
 

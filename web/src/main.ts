@@ -109,10 +109,10 @@ function load(text: string) {
 function shown(text: string, preview: Preview) {
   // What was found in a text that has changed since is of no use; the newer one is under way.
   if (text !== editor.text) return;
-  const errors = preview.problems.filter((problem) => problem.error).length;
   editor.show(preview.problems);
   problems(preview);
-  if (preview.problems.some((problem) => problem.code === "no-training-job")) void offer(text);
+  const astray = preview.problems.find((problem) => problem.code === "no-training-job");
+  if (astray && !astray.fix) void offer(text);
   if (isSound(preview)) {
     sound = preview;
     soundText = text;
@@ -122,14 +122,18 @@ function shown(text: string, preview: Preview) {
       rebase = false;
     }
     VIEWS.forEach((one) => stale.add(one));
-    say(byId("sum"), summary(sound));
   }
+  // The last job is no state of an empty text.
+  const blank = !sound || !text.trim();
+  byId("result").classList.toggle("blank", blank);
   byId("result").classList.toggle("old", !isSound(preview));
-  byId("stale").hidden = isSound(preview) || !sound;
+  byId("nothing").hidden = !blank;
+  byId("stale").hidden = isSound(preview) || blank;
+  say(byId("sum"), blank ? "" : summary(sound!));
   draw();
-  const warnings = preview.problems.length - errors;
-  const found = [errors && count(errors, "error"), warnings && count(warnings, "warning")].filter(Boolean).join(", ");
-  status(found || "no problems");
+  const of = (severity: Problem["severity"]) => preview.problems.filter((problem) => problem.severity === severity).length;
+  const found = (["error", "warning", "note"] as const).filter(of).map((severity) => count(of(severity), severity));
+  status(found.join(", ") || "no problems");
   const { dataset } = document.documentElement;
   dataset.memory = String(core.memory);
   dataset.shown = String(++seen);
@@ -222,12 +226,12 @@ function problemRow(problem: Problem): HTMLElement {
   const details = codes[problem.code]?.details;
   return h(
     "div",
-    { class: `problem ${problem.error ? "error" : "warning"}` },
+    { class: `problem ${problem.severity}` },
     h("button", { type: "button", class: "go", onclick: () => at && editor.go(at.from) }, `line ${line}`),
     h(
       "div",
       {},
-      h("p", {}, h("span", { class: "sr" }, problem.error ? "error: " : "warning: "), ...words(problem.message)),
+      h("p", {}, h("span", { class: "sr" }, `${problem.severity}: `), ...words(problem.message)),
       problem.hint ? h("p", { class: "help" }, ...words(problem.hint)) : null,
       details
         ? h("details", {}, h("summary", {}, problem.code), ...details.split("\n\n").map((part) => h("p", {}, ...words(part))))
@@ -278,7 +282,7 @@ function wire() {
   select.append(
     h("option", { value: "" }, "Start from…"),
     h("option", { value: "empty" }, "an empty spec"),
-    ...examples.map(([name, text]) => h("option", { value: name, title: lesson(text) }, name)),
+    ...examples.map(([name, text]) => h("option", { value: name }, `${name} – ${lesson(text)}`)),
   );
   select.addEventListener("change", () => {
     const found = examples.find(([name]) => name === select.value);

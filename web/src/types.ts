@@ -7,7 +7,7 @@ export interface Place {
 
 export interface Problem {
   code: string;
-  error: boolean;
+  severity: "error" | "warning" | "note";
   message: string;
   hint: string | null;
   labels: (Place & { text: string })[];

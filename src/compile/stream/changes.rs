@@ -1,6 +1,7 @@
 //! What is laid over each of our documents before it is read: overlays, and what `--set` and `--namespace` say.
 
-use super::{Stream, first_line};
+use super::Stream;
+use crate::compile::absent::first_line;
 use crate::problem::{Problem, Span, codes};
 use crate::source::{self, Entry, Kind, Node};
 use crate::spec;

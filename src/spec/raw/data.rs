@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::source::Node;
-use crate::spec::field::{At, Defs, Field, Reader};
+use crate::spec::field::{At, Defs, Field, Reader, WayOut};
 use crate::spec::quantity::Quantity;
 use crate::spec::scalars::*;
 use crate::spec::shapes::{choice, shape};
@@ -154,7 +154,7 @@ impl Field for VolumeSource {
         }
         let sources: Vec<_> = entries.iter().filter_map(|entry| reader.entry::<Fragment>(entry)).collect();
         if entries.len() != 1 && unknown.is_empty() {
-            let hint = Some("give one, such as `nfs: {server: 10.0.0.1, path: /data}`".to_owned());
+            let hint = Some(WayOut::Say("give one, such as `nfs: {server: 10.0.0.1, path: /data}`".to_owned()));
             return reader.invalid(node, "one volume source", hint);
         }
         (unknown.is_empty() && sources.len() == 1).then(|| Self(node.to_json()))

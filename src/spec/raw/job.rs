@@ -7,7 +7,7 @@ use super::{
     Storage, Workers,
 };
 use crate::source::{Kind, Node};
-use crate::spec::field::{At, Defs, Field, Reader};
+use crate::spec::field::{At, Defs, Field, Reader, WayOut};
 use crate::spec::scalars::*;
 use crate::spec::shapes::{choice, shape};
 
@@ -116,7 +116,7 @@ impl Field for CommandLine {
             Kind::List(items) if items.is_empty() => reader.invalid(
                 node,
                 "a command: it has no words",
-                Some("name the program: `[python, train.py]`".to_owned()),
+                Some(WayOut::Say("name the program: `[python, train.py]`".to_owned())),
             ),
             Kind::List(_) => {
                 let words = Vec::<At<Text>>::read(node, reader)?;

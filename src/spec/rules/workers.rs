@@ -1,7 +1,7 @@
 //! Workers: slots, resources, groups, and the shape they take.
 
 use super::{Case, key};
-use crate::problem::{Problem, Span, codes};
+use crate::problem::{Problem, Span, codes, count};
 use crate::spec::field::At;
 use crate::spec::quantity::Quantity;
 use crate::spec::raw::{Group, MAX_WORKERS, Resources};
@@ -128,9 +128,10 @@ impl<'a> Fields<'a> {
         if gpus.0 == 0 || slots.0 == gpus.0 {
             return;
         }
+        let ranks = count(slots.0, "rank");
         let (code, message) = match slots.0 > gpus.0 {
-            true => (&SLOTS_ABOVE_GPUS, format!("{} ranks would share {} GPUs on each worker", slots.0, gpus.0)),
-            false => (&IDLE_GPUS, format!("{} ranks on {} GPUs a worker leave GPUs without a rank", slots.0, gpus.0)),
+            true => (&SLOTS_ABOVE_GPUS, format!("{ranks} would share {} on each worker", count(gpus.0, "GPU"))),
+            false => (&IDLE_GPUS, format!("{ranks} on {} GPUs a worker: some GPUs have none", gpus.0)),
         };
         let problem = Problem::new(code, slots.span, message).here("ranks a worker").and(gpus.span, "GPUs a worker");
         problems.push(match self.slots_are_shared {

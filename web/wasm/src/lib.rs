@@ -108,11 +108,10 @@ fn document(document: &Document, origin: Option<&Origin>) -> Value {
 
 /// The first of them, as the page shows them.
 fn problems(found: &Problems, offsets: &Offsets) -> Vec<Value> {
-    // Where not all can be shown, errors go first.
-    let severe = |problem: &&Problem| problem.severity == Severity::Error;
-    let errors = found.list.iter().filter(severe);
-    let warnings = found.list.iter().filter(|problem| !severe(problem));
-    errors.chain(warnings).take(PROBLEMS).map(|one| problem(one, offsets)).collect()
+    // Where not all can be shown, the worst go first.
+    let of = |severity| found.list.iter().filter(move |problem| problem.severity == severity);
+    let all = [Severity::Error, Severity::Warning, Severity::Note].into_iter().flat_map(of);
+    all.take(PROBLEMS).map(|one| problem(one, offsets)).collect()
 }
 
 fn more(found: &Problems) -> usize {
@@ -128,7 +127,7 @@ fn problem(problem: &Problem, offsets: &Offsets) -> Value {
     );
     json!({
         "code": problem.code.name,
-        "error": problem.severity == Severity::Error,
+        "severity": problem.severity.word(),
         "message": problem.message,
         "hint": problem.hint,
         "labels": labels.collect::<Vec<_>>(),
@@ -180,6 +179,16 @@ mod tests {
         assert_eq!(slice(&wrong, [&problem["fix"]["from"], &problem["fix"]["to"]]), "gpu");
         assert_eq!((&problem["code"], &problem["fix"]["text"]), (&"unknown-field".into(), &"gpus".into()));
         assert_eq!((&preview["jobs"], made.as_str()), (&Value::Null, ""));
+    }
+
+    /// The page asks for nothing of which a note is said today; `--target slurm` has some.
+    #[test]
+    fn a_note_is_no_warning_and_stands_last() {
+        let spec = text(JOB.replace("'a:1'", "a").replace("spec: {", "spec: {placement: {pack: rack}, "));
+        let inputs = Inputs { target: khorovod::target("slurm").unwrap(), ..inputs(Keys::Masked) };
+        let shown = problems(&khorovod::check(&spec, &inputs), &Offsets::new(&spec.text));
+        let words: Vec<&str> = shown.iter().filter_map(|one| one["severity"].as_str()).collect();
+        assert_eq!((words.first(), words.last()), (Some(&"warning"), Some(&"note")), "{shown:?}");
     }
 
     #[test]
