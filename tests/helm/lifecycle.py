@@ -64,7 +64,7 @@ class Release:
         del given["image"]
         name, tag = IMAGE.rsplit(":", 1)
         image = {"repository": name, "tag": tag, "pullPolicy": "Never"}
-        file = Path(self.case.folder) / f"values-{time.monotonic_ns()}.json"
+        file = Path(os.environ["STATE"]) / f"values-{time.monotonic_ns()}.json"
         file.write_text(json.dumps({"spec": given, "image": image, **more}))
         return file
 
