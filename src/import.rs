@@ -12,6 +12,7 @@ mod draft;
 mod ffdl;
 mod filled;
 mod guess;
+mod holes;
 mod jsonnet;
 mod launch;
 mod ledger;
@@ -248,6 +249,9 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
     for set in sets {
         let source = found.sources.add(&set.name, set.text.clone());
         lay(&mut whole, &set.text, source, &mut found.list);
+    }
+    if !found.any_error() {
+        holes::check(&whole, options, &mut found.list);
     }
     (!found.any_error()).then_some(whole)
 }

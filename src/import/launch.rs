@@ -38,7 +38,8 @@ struct Size {
 /// Puts a line that started ranks.
 pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
     let text = text.trim();
-    if program::waits(text) {
+    let bare = program::without_flags(text);
+    if program::waits(bare) {
         by_hand(desk, "its command only waited for somebody to type the launch; `--command LINE` puts it here", world);
         let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
         return desk.ledger.settle_row(
@@ -48,8 +49,8 @@ pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
             "the launcher waits by itself",
         );
     }
-    match command::read(text) {
-        Line::Launch(launch) => launched(desk, text, *launch, place, world),
+    match command::read(bare) {
+        Line::Launch(launch) => launched(desk, bare, *launch, place, world),
         Line::Script(why) => script(desk, text, &why, place, world),
     }
 }

@@ -130,7 +130,7 @@ pub fn read(job: &Node, desk: &mut Desk<'_>) {
         if let Some(pod) = replica.pod {
             container::pod(desk, pod, leads);
         }
-        around(replica.spec, desk);
+        around(replica.spec, desk, leads);
     }
     if let Some(node) = job.get(BESIDE) {
         desk.lose(node, "it stands beside the MPIJob; apply it as before");
@@ -206,11 +206,19 @@ fn metadata(node: Option<&Node>, desk: &mut Desk<'_>) {
     }
 }
 
+/// Why a label of the old file has no place.
+const OWN: &str = "khorovod writes this key itself";
+
+/// Whether khorovod writes a label or annotation of this name.
+fn owned(key: &str) -> bool {
+    let own = ["app.kubernetes.io/name", "app.kubernetes.io/component", "app.kubernetes.io/managed-by"];
+    own.contains(&key) || key.starts_with("khorovod.dev/")
+}
+
 /// A label or annotation of the user's, unless khorovod writes that key itself.
 fn own_key(desk: &mut Desk<'_>, entry: &Entry, to: &str, value: String) {
-    let own = ["app.kubernetes.io/name", "app.kubernetes.io/component", "app.kubernetes.io/managed-by"];
-    if own.contains(&entry.key.as_str()) || entry.key.starts_with("khorovod.dev/") {
-        return desk.lose(&entry.value, "khorovod writes this key itself");
+    if owned(&entry.key) {
+        return desk.lose(&entry.value, OWN);
     }
     desk.draft.put_key(to, &entry.key, value, "");
     desk.ledger.settle(&entry.value, Verdict::Kept, to, "");
@@ -284,6 +292,14 @@ fn seconds(desk: &mut Desk<'_>, node: &Node, to: &str) {
 }
 
 fn scheduling(desk: &mut Desk<'_>, node: &Node) {
+    if desk.draft.get("spec.scheduling.kueue").is_some() {
+        if let Some((node, class)) = node.get("priorityClass").and_then(|node| Some((node, text(node)?)))
+            && !class.is_empty()
+        {
+            desk.keep(node, "spec.placement.priorityClass", class);
+        }
+        return desk.needless(node, "the job waits in Kueue's queue, which admits all pods or none");
+    }
     let how = "the operator's own flag said which gang scheduler; Volcano is taken";
     desk.draft.put("spec.scheduling.gang", "volcano", how);
     for entry in entries(node) {
@@ -406,7 +422,7 @@ fn words(launcher: &Replica<'_>, world: &World, desk: &mut Desk<'_>) {
 }
 
 /// What stands around a template.
-fn around(spec: Option<&Node>, desk: &mut Desk<'_>) {
+fn around(spec: Option<&Node>, desk: &mut Desk<'_>, leads: bool) {
     let get = |key: &str| spec.and_then(|spec| spec.get(key));
     if let Some(node) = get("replicas") {
         desk.needless(node, "there is one launcher");
@@ -415,12 +431,29 @@ fn around(spec: Option<&Node>, desk: &mut Desk<'_>) {
         desk.ledger.settle(node, Verdict::Changed, "spec.launcher.retries", "the launcher starts the training again");
     }
     if let Some(node) = get("template").and_then(|template| template.get("metadata")) {
-        for entry in ["labels", "annotations"].iter().filter_map(|key| node.get(key)).flat_map(entries) {
-            match entry.key.as_str() {
-                "sidecar.istio.io/inject" => desk.needless(&entry.value, "khorovod keeps sidecars away"),
-                _ => desk.lose(&entry.value, "a patch over spec.template.metadata of the workload puts it on the pods"),
+        for key in ["labels", "annotations"] {
+            for entry in node.get(key).map_or(&[][..], entries) {
+                match entry.key.as_str() {
+                    "sidecar.istio.io/inject" => desk.needless(&entry.value, "khorovod keeps sidecars away"),
+                    _ if leads && queued(desk) => desk.lose(&entry.value, FIRST),
+                    name if owned(name) => desk.lose(&entry.value, OWN),
+                    _ => on_pods(desk, key, entry, leads),
+                }
             }
         }
         desk.needless(node, "nothing is given");
     }
+}
+
+/// A label or annotation of pods, for which the spec has no word: a patch over what makes them puts it there.
+fn on_pods(desk: &mut Desk<'_>, field: &str, entry: &Entry, leads: bool) {
+    let Some(value) = desk.text(&entry.value) else { return };
+    let target = match (leads, queued(desk)) {
+        (true, _) => json!({"kind": "Job", "name": "*-launcher"}),
+        (false, true) => json!({"kind": "Job"}),
+        (false, false) => json!({"kind": "StatefulSet"}),
+    };
+    let path = format!("/spec/template/metadata/{field}");
+    desk.draft.patch(&target, &path, &entry.key, value);
+    desk.ledger.settle(&entry.value, Verdict::Kept, "spec.patches", "");
 }
