@@ -181,6 +181,7 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             System::MpiJob => mpi_job::read(&values, &mut desk),
             System::Slurm => {}
         }
+        launch::unset(&mut desk);
         if desk.ledger.is_foreign() && desk.problems.is_empty() && !only_headings(&values) {
             let hint = format!("it should hold {}", system.about());
             let message = "not one field of this file is known here";

@@ -306,6 +306,11 @@ fn files_that_cannot_be_read_say_why() {
             "name: a\ngpus: 1\nframework: {name: x, version: y, command: z}\ndata_stores: {id: a}\n",
             "`data_stores`",
         ),
+        (
+            System::Ffdl,
+            "name: a\ngpus: 1\nframework: {name: x, version: y, command: z}\ndata_stores:\n- {connection: {auth_url: test}}\n",
+            "`data_stores[0].connection.auth_url` should be a URL",
+        ),
         (System::Ffdl, "name: a\ngpus: 0.5\nframework: {name: x, version: y, command: z}\n", "`gpus`"),
         (
             System::Ffdl,

@@ -6,8 +6,6 @@ use super::meeting::{MEETING, NUMBERS};
 use super::{Script, text};
 use crate::import::ledger::Verdict;
 
-/// What bash and pods have anyway.
-const EVERYWHERE: &[&str] = &["HOME", "HOSTNAME", "PATH", "PWD", "OLDPWD", "RANDOM", "SECONDS", "BASH", "IFS"];
 /// Which variables of Open MPI say what srun's do.
 const BY_MPI: &[(&str, &str)] = &[
     ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK"),
@@ -39,7 +37,7 @@ impl Script<'_, '_, '_> {
         let mut names = text::names(&text::without_quoted(&command));
         names.sort();
         names.dedup();
-        names.retain(|name| !EVERYWHERE.contains(&name.as_str()) && !text::sets(&command, name));
+        names.retain(|name| !text::anywhere(name) && !text::sets(&command, name));
         let env = self.desk.draft.get("spec.env");
         names.retain(|name| env.is_none_or(|env| env.get(name).is_none()));
         if names.iter().any(|name| name == "SLURM_ARRAY_TASK_ID") {

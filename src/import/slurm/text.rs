@@ -50,6 +50,11 @@ pub fn without_quoted(text: &str) -> String {
     kept
 }
 
+/// Whether bash and pods have a variable anyway.
+pub fn anywhere(name: &str) -> bool {
+    ["HOME", "HOSTNAME", "PATH", "PWD", "OLDPWD", "RANDOM", "SECONDS", "BASH", "IFS"].contains(&name)
+}
+
 /// The names of variables in a text.
 pub fn names(text: &str) -> Vec<String> {
     let mut names = Vec::new();
