@@ -12,6 +12,7 @@ mod draft;
 mod ffdl;
 mod filled;
 mod guess;
+mod holes;
 mod jsonnet;
 mod launch;
 mod ledger;
@@ -180,6 +181,7 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             System::MpiJob => mpi_job::read(&values, &mut desk),
             System::Slurm => {}
         }
+        launch::unset(&mut desk);
         if desk.ledger.is_foreign() && desk.problems.is_empty() && !only_headings(&values) {
             let hint = format!("it should hold {}", system.about());
             let message = "not one field of this file is known here";
@@ -248,6 +250,9 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
     for set in sets {
         let source = found.sources.add(&set.name, set.text.clone());
         lay(&mut whole, &set.text, source, &mut found.list);
+    }
+    if !found.any_error() {
+        holes::check(&whole, options, &mut found.list);
     }
     (!found.any_error()).then_some(whole)
 }

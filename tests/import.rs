@@ -306,7 +306,23 @@ fn files_that_cannot_be_read_say_why() {
             "name: a\ngpus: 1\nframework: {name: x, version: y, command: z}\ndata_stores: {id: a}\n",
             "`data_stores`",
         ),
+        (
+            System::Ffdl,
+            "name: a\ngpus: 1\nframework: {name: x, version: y, command: z}\ndata_stores:\n- {connection: {auth_url: test}}\n",
+            "`data_stores[0].connection.auth_url` should be a URL",
+        ),
         (System::Ffdl, "name: a\ngpus: 0.5\nframework: {name: x, version: y, command: z}\n", "`gpus`"),
+        (
+            System::Ffdl,
+            "name: a\ngpus: 1\nframework: {name: x, version: y, command: z}\ndata_stores:\n- {id: a, connection: {auth_url: \"<store's url>\"}}\n",
+            "`<store's url>`, a place to be filled in",
+        ),
+        (System::KubeflowOpenmpi, "IMAGE=<registry>/x:1\nks generate openmpi a --image ${IMAGE}\n", "`<registry>`"),
+        (
+            System::StableHorovod,
+            "worker: {image: {repository: <repo>}}\nmaster: {args: [mpirun -np 2 ./a]}\n",
+            "`<repo>`",
+        ),
         (System::Slurm, "#SBATCH --ntasks=128 --gpus-per-task=1\nsrun ./a\n", "128 GPUs on one node"),
         (System::StableHorovod, "a: &a {b: 1}\nworker: {<<: *a}\nmaster: {}\n", "`<<`"),
     ];
@@ -325,7 +341,12 @@ fn scripts_that_cannot_be_read_say_why() {
     let import = |script: &str| import(System::Slurm, &[text(script)], &Options::default());
     let cases = [
         ("#!/bin/bash\n#SBATCH --nodes=<nodes>\nsrun ./a\n", "import-template"),
+        (
+            &format!("#SBATCH -N 2\n{}srun ./a\n{}", "if true; then\n".repeat(100_000), "fi\n".repeat(100_000)),
+            "import-bad-value",
+        ),
         ("#SBATCH -N {{ nodes }}\nsrun ./a\n", "import-template"),
+        ("#SBATCH -A <account>\n#SBATCH -N 2\nsrun ./a --data <your data>/x\n", "import-template"),
         ("#!/bin/bash\n#PBS -l nodes=2\nmpirun ./a\n", "import-other-system"),
         ("#!/bin/bash\npython train.py\n", "import-nothing"),
         ("", "import-nothing"),
@@ -347,6 +368,8 @@ fn scripts_that_cannot_be_read_say_why() {
         );
         assert!(problems.list.iter().all(|problem| problem.hint.is_some()), "{script}");
     }
+    let places = import("#SBATCH -A <account>\n#SBATCH -N 2\nsrun ./a --data <your data>/x\n").expect_err("places");
+    assert_eq!(places.list.len(), 2, "every place is told at once: {:#?}", places.list);
     let imported = import("#SBATCH -N 2\nexport HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz012345\nsrun ./a\n").unwrap();
     assert!(!imported.job.contains("hf_abc") && imported.secrets.contains("hf_abc"), "{}", imported.job);
     assert!(imported.fields.iter().all(|field| !field.path.contains("hf_abc")), "{:#?}", imported.fields);

@@ -10,6 +10,9 @@ use crate::source::Node;
 /// What to say of a field that one container a pod has no room for.
 const PATCH: &str = "spec.patches reaches it";
 
+/// The same of a container's: a merge patch would have to write all of the container anew.
+const CONTAINER: &str = "the spec has no word for it: a patch of Kustomize's over the rendered objects reaches it";
+
 /// Fields of a container but its image, words, resources and mounts. `leads`: it is the launcher's.
 pub fn read(desk: &mut Desk<'_>, container: &Node, leads: bool) {
     for entry in entries(container) {
@@ -32,7 +35,7 @@ pub fn read(desk: &mut Desk<'_>, container: &Node, leads: bool) {
                 desk.replaced(node, "khorovod probes sshd, and the launcher each worker");
             }
             "image" | "command" | "args" | "resources" | "volumeMounts" => {}
-            _ => desk.lose(node, PATCH),
+            _ => desk.lose(node, CONTAINER),
         }
     }
 }

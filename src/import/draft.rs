@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::emit::to_yaml;
 use crate::{source, spec};
@@ -59,6 +59,21 @@ impl Draft {
         items.push(item.into());
         let at = items.len() - 1;
         self.comment(&format!("{path}[{at}]"), comment);
+    }
+
+    /// Lays an entry of a map, at a path such as `/metadata/labels`, over the objects of a target.
+    pub fn patch(&mut self, target: &Json, path: &str, key: &str, value: impl Into<Json>) {
+        let entries = self.map(&["spec"]).entry("patches").or_insert_with(|| Json::Array(Vec::new()));
+        let Some(patches) = entries.as_array_mut() else { return };
+        let at = patches.iter().position(|patch| patch["target"] == *target).unwrap_or_else(|| {
+            patches.push(json!({"target": target, "patch": {}}));
+            patches.len() - 1
+        });
+        let mut here = &mut patches[at]["patch"];
+        for step in path.split('/').skip(1) {
+            here = &mut here[step];
+        }
+        here[key] = value.into();
     }
 
     /// Writes the image as its name alone, with the comment that stood at the name.

@@ -217,6 +217,11 @@ fn bucket(store: &Node, desk: &mut Desk<'_>) {
     let read = |name: &str| said(name).and_then(text).filter(|text| !text.is_empty());
     let host = read("type").as_deref() == Some("host_mount")
         || store.get("type").and_then(text).as_deref() == Some("mount_volume");
+    if let (false, Some(url), Some(node)) = (host, read("auth_url"), said("auth_url"))
+        && !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
+    {
+        desk.refuse(node, "a URL such as http://s3.default.svc.cluster.local");
+    }
     let secret = keys(read("user_name"), read("password"), desk);
     for (key, name, path, direction, variables) in [
         ("training_data", "data", DATA, "in", &["DATA_DIR"][..]),

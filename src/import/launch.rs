@@ -5,8 +5,13 @@ use serde_json::{Value as Json, json};
 use super::command::{self, Launch, Line};
 use super::desk::Desk;
 use super::ledger::Verdict;
+use super::slurm::text as shell;
 use super::{BAD_VALUE, program};
 use crate::problem::{Problem, Span};
+
+/// Where the MPI Operator had its hostfile, and where it is here; that of the openmpi component is at its old place, too.
+const THEIRS: &str = "/etc/mpi/hostfile";
+const HOSTFILE: &str = "/horovod/generated/hostfile";
 
 /// The pods that ranks ran in.
 #[derive(Debug, Clone)]
@@ -38,7 +43,8 @@ struct Size {
 /// Puts a line that started ranks.
 pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
     let text = text.trim();
-    if program::waits(text) {
+    let bare = program::without_flags(text);
+    if program::waits(bare) {
         by_hand(desk, "its command only waited for somebody to type the launch; `--command LINE` puts it here", world);
         let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
         return desk.ledger.settle_row(
@@ -48,8 +54,8 @@ pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
             "the launcher waits by itself",
         );
     }
-    match command::read(text) {
-        Line::Launch(launch) => launched(desk, text, *launch, place, world),
+    match command::read(bare) {
+        Line::Launch(launch) => launched(desk, bare, *launch, place, world),
         Line::Script(why) => script(desk, text, &why, place, world),
     }
 }
@@ -70,12 +76,37 @@ pub fn refuse_secret(desk: &mut Desk<'_>, text: &str, place: &Place) {
     }
 }
 
+/// Tells of variables of a script that nothing in the new job sets: they are empty there, unless the image has them.
+pub fn unset(desk: &mut Desk<'_>) {
+    let is_script = desk.draft.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
+    let Some(script) = desk.draft.get("spec.command").filter(|_| is_script).and_then(Json::as_str) else { return };
+    let mut names = shell::names(&shell::without_quoted(script));
+    names.sort();
+    names.dedup();
+    let env = desk.draft.get("spec.env");
+    names.retain(|name| {
+        let set = env.is_some_and(|env| env.get(name).is_some());
+        let known = set || shell::anywhere(name) || shell::by_launcher(name);
+        !known && !shell::sets(script, name)
+    });
+    for name in names {
+        let row = desk.ledger.add(format!("${name}"), desk.whole);
+        let how =
+            "nothing here sets it: it is empty, unless the image has it. Say it in spec.env, or its value in its place";
+        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", how);
+    }
+}
+
 fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &World) {
     refuse_secret(desk, text, place);
     workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
     let how = format!("runs once, in the launcher, as it stands: {why}");
     desk.draft.put("spec.launcher.kind", "shell", &how);
-    desk.draft.put("spec.command", program::program(text), &place.path);
+    if text.contains(THEIRS) {
+        let row = desk.ledger.add(format!("{}: {THEIRS}", place.path), place.span);
+        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", &format!("it is {HOSTFILE} here"));
+    }
+    desk.draft.put("spec.command", program::program(&text.replace(THEIRS, HOSTFILE)), &place.path);
     let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
     desk.ledger.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
 }

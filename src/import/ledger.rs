@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::problem::Span;
-use crate::source::{Kind, Node};
+use crate::source::{Kind, Node, Scalar};
 
 /// What became of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,6 +47,8 @@ pub struct Row {
 #[derive(Debug, Default)]
 pub struct Ledger {
     rows: Vec<Row>,
+    /// Those of values that are `null`.
+    nulls: Vec<usize>,
     /// The rows of each value and of all below it.
     at: HashMap<*const Node, Range<usize>>,
 }
@@ -75,7 +77,10 @@ impl Ledger {
                 }
             }
             _ => {
-                self.add(path, span);
+                let row = self.add(path, span);
+                if matches!(node.scalar(), Some(Scalar::Null)) {
+                    self.nulls.push(row);
+                }
             }
         }
         self.at.insert(std::ptr::from_ref(node), start..self.rows.len());
@@ -114,6 +119,9 @@ impl Ledger {
 
     /// Everything, in the order of the file; `rest` is said of what nobody dealt with.
     pub fn close(mut self, rest: &str) -> Vec<Row> {
+        for row in std::mem::take(&mut self.nulls) {
+            self.settle_row(row, Verdict::Kept, "", "nothing is given");
+        }
         for row in 0..self.rows.len() {
             self.settle_row(row, Verdict::Lost, "", rest);
         }

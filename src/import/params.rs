@@ -2,8 +2,10 @@
 //! `ks generate` and `ks param set` lines, or plain YAML or JSON.
 
 use super::desk::{items, text};
+use super::holes::hole;
 use super::jsonnet::{COMPUTED, Jsonnet};
-use super::words::{Word, words};
+use super::slurm::texts;
+use super::words::{Word, is_name, words};
 use crate::problem::{Problem, Span};
 use crate::source::{self, Entry, Kind, Node};
 
@@ -163,7 +165,9 @@ impl Lines {
         let indent = line.len() - line.trim_start().len();
         let (line, start) = (line.trim_start(), start + indent);
         let line = line.strip_prefix("export ").unwrap_or(line);
-        let Some(words) = words(line.trim_start().strip_prefix("$ ").unwrap_or(line.trim_start())) else { return };
+        let Some(words) = words(line.trim_start().strip_prefix("$ ").unwrap_or(line.trim_start())) else {
+            return self.odd(line);
+        };
         let start = start + (line.len() - line.trim_start().len());
         let word = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
         if let ([_], Some((name, value))) = (words.as_slice(), word(0).split_once('=')) {
@@ -187,6 +191,20 @@ impl Lines {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// An assignment that is no plain word: a sum of what was set before, or a place to be filled in, which is told where
+    /// the variable is used.
+    fn odd(&mut self, line: &str) {
+        let Some((name, value)) = line.split_once('=').filter(|(name, _)| is_name(name)) else { return };
+        let value = value.trim().trim_matches('"');
+        let known = self.filled(value);
+        let set =
+            |name: &str| self.variables.iter().rev().find(|(other, _)| other == name).map(|(_, text)| text.clone());
+        let reckoned = texts::reckoned(&known, set);
+        if value.contains("$((") && !reckoned.contains("$(") || hole(value).is_some() {
+            self.variables.push((name.to_owned(), reckoned));
         }
     }
 

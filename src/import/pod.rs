@@ -32,6 +32,9 @@ pub fn resources(desk: &mut Desk<'_>, node: &Node) -> u32 {
         }
     }
     amounts(desk, node, plain);
+    if let Some(claims) = node.get("claims") {
+        desk.lose(claims, "the spec asks for devices by name, as in `gpus`; a patch of Kustomize's reaches claims");
+    }
     if text(node).is_some() || !items(node).is_empty() {
         desk.refuse(node, "a map of requests and limits");
     }
@@ -129,6 +132,10 @@ pub fn placement(desk: &mut Desk<'_>, key: &str, node: &Node) -> bool {
         Some(text) if text.is_empty() => desk.needless(node, "nothing is asked for, as here by default"),
         Some(text) => desk.keep(node, to, text),
         None if empty => desk.needless(node, "nothing is asked for, as here by default"),
+        None if key == "affinity" && node.to_json().to_string().contains("\"training.kubeflow.org/") => {
+            let how = "it goes by labels that the operator wrote; pods of this job have `khorovod.dev/job`";
+            desk.lose(node, how);
+        }
         None => {
             let from = desk.head(node);
             desk.draft.put(to, node.to_json(), &from);

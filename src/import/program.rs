@@ -30,6 +30,22 @@ pub fn program_of(line: &str, words: &[Word]) -> Json {
     json!(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>())
 }
 
+/// A script without the lines before its first command that say how a shell runs it: `set -ex`, comments.
+pub fn without_flags(text: &str) -> &str {
+    let mut rest = text;
+    while let Some((line, behind)) = rest.split_once('\n') {
+        let line = line.trim();
+        let flags = line
+            .strip_prefix("set -")
+            .is_some_and(|flags| flags.chars().all(|c| c.is_ascii_alphabetic() || c == ' ' || c == '-'));
+        if !(line.is_empty() || line.starts_with('#') || flags) {
+            return rest;
+        }
+        rest = behind;
+    }
+    rest.trim()
+}
+
 /// Whether a program is a shell, which takes a script behind `-c`.
 pub fn is_shell(program: &str) -> bool {
     ["sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash"].contains(&program)

@@ -17,8 +17,8 @@ mod prepare;
 mod script;
 mod sound;
 mod started;
-mod text;
-mod texts;
+pub mod text;
+pub mod texts;
 
 use super::desk::Desk;
 use super::ledger::Verdict;

@@ -105,7 +105,8 @@ impl Script<'_, '_, '_> {
         for option in &launch.unknown {
             let row = self.desk.ledger.add(format!("srun {option}"), span);
             let how = "only the script can make it: say it, with its value, in spec.slurm.srun.args";
-            self.settle(row, Verdict::Lost, "", how);
+            let data = if option.contains("mounts") { "; in pods spec.storage mounts what it did" } else { "" };
+            self.settle(row, Verdict::Lost, "", &format!("{how}{data}"));
         }
         if let Some(why) = &launch.lost {
             let row = self.desk.ledger.add(why.clone(), span);

@@ -6,8 +6,6 @@ use super::meeting::{MEETING, NUMBERS};
 use super::{Script, text};
 use crate::import::ledger::Verdict;
 
-/// What bash and pods have anyway.
-const EVERYWHERE: &[&str] = &["HOME", "HOSTNAME", "PATH", "PWD", "OLDPWD", "RANDOM", "SECONDS", "BASH", "IFS"];
 /// Which variables of Open MPI say what srun's do.
 const BY_MPI: &[(&str, &str)] = &[
     ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK"),
@@ -16,6 +14,19 @@ const BY_MPI: &[(&str, &str)] = &[
 ];
 /// Slurm's programs, as a script names them.
 const PROGRAMS: &[&str] = &["srun", "scontrol", "sbcast", "squeue", "module"];
+
+/// How a worker names the first of them: as itself, but for the number.
+const FIRST_WORKER: &str = r"$(hostname -f | sed 's/-[0-9]*\./-0./')";
+
+/// Whether a line asks Slurm for its first node's name and nothing more, as `MASTER_ADDR=$(scontrol show hostnames … |
+/// head -n 1)` does.
+fn of_first_node(line: &str, name: &str) -> bool {
+    let asked = line.trim().strip_prefix("export ").unwrap_or(line.trim());
+    let asked = asked.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')).unwrap_or_default();
+    let first = ["head -n 1)", "head -n1)", "head -1)"].iter().any(|end| asked.trim_end_matches('"').ends_with(end));
+    let asked = asked.trim_start_matches('"');
+    first && asked.starts_with("$(scontrol show hostname") && asked.matches('|').count() == 1
+}
 
 impl Script<'_, '_, '_> {
     /// Looks at the command once it is put.
@@ -26,7 +37,7 @@ impl Script<'_, '_, '_> {
         let mut names = text::names(&text::without_quoted(&command));
         names.sort();
         names.dedup();
-        names.retain(|name| !EVERYWHERE.contains(&name.as_str()) && !text::sets(&command, name));
+        names.retain(|name| !text::anywhere(name) && !text::sets(&command, name));
         let env = self.desk.draft.get("spec.env");
         names.retain(|name| env.is_none_or(|env| env.get(name).is_none()));
         if names.iter().any(|name| name == "SLURM_ARRAY_TASK_ID") {
@@ -90,6 +101,14 @@ impl Script<'_, '_, '_> {
             self.settle(row, Verdict::Changed, "spec.command", "in pods, MPI's number of the rank");
         }
         names.retain(|name| by_mpi(name).is_none());
+        let first = |name: &String| self.setup.iter().any(|line| of_first_node(&line.text, name));
+        let (firsts, others): (Vec<String>, Vec<String>) = std::mem::take(names).into_iter().partition(first);
+        *names = others;
+        for name in firsts {
+            lines.push(format!("{name}=${{{name}:-{FIRST_WORKER}}}"));
+            let row = self.named(&name);
+            self.settle(row, Verdict::Changed, "spec.command", "in pods, the first worker's name");
+        }
         if !lines.is_empty() {
             self.desk.draft.put("spec.command", format!("export {}\n{command}", lines.join(" ")), "");
         }
@@ -112,5 +131,25 @@ impl Script<'_, '_, '_> {
         let places = [format!("${name}"), format!("${{{name}")];
         let place = places.iter().find(|place| self.text.contains(place.as_str())).unwrap_or(&places[0]);
         self.desk.ledger.add(format!("${name}"), self.place(place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_first_node;
+
+    #[test]
+    fn lines_that_name_the_first_node_and_nothing_more() {
+        let said = |line: &str| of_first_node(line, "MASTER_ADDR");
+        assert!(said("export MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)"));
+        assert!(said("MASTER_ADDR=\"$(scontrol show hostname $SLURM_NODELIST | head -1)\""));
+        for line in [
+            "export MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 2)",
+            "export MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | tail -n 1 | head -n 1)",
+            "export MASTER_ADDR=$(hostname)",
+            "export MAIN=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)",
+        ] {
+            assert!(!said(line), "{line}");
+        }
     }
 }

@@ -3,9 +3,12 @@
 use super::script::{self, Part};
 use super::{lines, text};
 use crate::import::desk::Desk;
+use crate::import::holes::hole;
 use crate::import::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
 use crate::problem::{Problem, Span};
 
+/// Blocks deeper than this are no person's.
+const DEEPEST: usize = 100;
 /// How many options and commands a script may have.
 const MOST: usize = 5_000;
 
@@ -19,19 +22,21 @@ pub fn check(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bo
         return false;
     }
     let at = |place: std::ops::Range<usize>| Span { start: place.start, end: place.end, ..whole };
+    if let Some(part) = parts.iter().find(|part| depth(&text[part.place.clone()]) > DEEPEST) {
+        let span = at(part.place.start..part.place.start + text[part.place.clone()].lines().next().map_or(0, str::len));
+        let problem =
+            Problem::new(&BAD_VALUE, span, format!("blocks stand in one another here, more than {DEEPEST} deep"));
+        desk.problems.push(
+            problem.hint("a program wrote this: import what it was made from, or put it into a script of its own"),
+        );
+        return false;
+    }
     let first = at(parts.first().map_or(0..0, |part| part.place.clone()));
+    if holes(text, whole, parts, desk) {
+        return false;
+    }
     for part in parts {
         let line = &text[part.place.clone()];
-        // A directive is no comment.
-        let skip = if matches!(part.kind, script::Kind::Directive(_)) { "#SBATCH".len() } else { 0 };
-        if let Some(place) = text::placeholder(&line[skip..]) {
-            let start = part.place.start + skip;
-            let place = start + place.start..start + place.end;
-            let name = text[place.clone()].to_owned();
-            let problem = Problem::new(&TEMPLATE, at(place), format!("`{name}` is a place to be filled in"));
-            desk.problems.push(problem.hint("write what belongs there into the script"));
-            return false;
-        }
         if let Some(place) = text::secret(line) {
             let place = part.place.start + place.start..part.place.start + place.end;
             let problem = Problem::new(&BAD_VALUE, at(place), "this looks like a secret, and would stand in the spec");
@@ -76,4 +81,40 @@ pub fn check(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bo
     };
     desk.problems.push(Problem::new(code, first, message).hint(hint));
     false
+}
+
+/// Says all places that are to be filled in, one a line; whether there are any.
+fn holes(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bool {
+    let before = desk.problems.len();
+    for part in parts {
+        // A directive is no comment.
+        let skip = if matches!(part.kind, script::Kind::Directive(_)) { "#SBATCH".len() } else { 0 };
+        let start = part.place.start + skip;
+        if let Some(place) = hole(&text[start..part.place.end]) {
+            let (start, end) = (start + place.start, start + place.end);
+            let message = format!("`{}` is a place to be filled in", &text[start..end]);
+            let problem = Problem::new(&TEMPLATE, Span { start, end, ..whole }, message);
+            desk.problems.push(problem.hint("write what belongs there into the script"));
+        }
+    }
+    desk.problems.len() > before
+}
+
+/// How many loops and conditions of a part stand in one another, by the words that begin and end lines.
+fn depth(part: &str) -> usize {
+    let (mut now, mut most) = (0_usize, 0);
+    for line in part.lines().map(str::trim_start) {
+        let first = line.split(|c: char| c.is_whitespace() || c == ';').next().unwrap_or_default();
+        match first {
+            "if" | "for" | "while" | "until" | "case" => now += 1,
+            "fi" | "done" | "esac" => now = now.saturating_sub(1),
+            _ => {}
+        }
+        // One that ends in its own line.
+        if ["; fi", "; done", "; esac"].iter().any(|end| line.contains(end)) {
+            now = now.saturating_sub(1);
+        }
+        most = most.max(now);
+    }
+    most
 }

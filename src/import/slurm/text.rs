@@ -35,26 +35,6 @@ pub fn without_comment(text: &str) -> &str {
     if text[end..].contains('\n') { text } else { text[..end].trim_end() }
 }
 
-/// Where a place to be filled in stands: `<location>`.
-pub fn placeholder(line: &str) -> Option<Range<usize>> {
-    for (start, c) in outside(without_comment(line)) {
-        if c != '<' || line[..start].ends_with('<') {
-            continue;
-        }
-        let length = line[start + 1..].find('>')?;
-        let name = &line[start + 1..start + 1 + length];
-        let inner = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
-        if name.len() > 1
-            && name.starts_with(|c: char| c.is_ascii_alphabetic())
-            && name.chars().all(inner)
-            && !name.ends_with(' ')
-        {
-            return Some(start..start + length + 2);
-        }
-    }
-    None
-}
-
 /// A text without what stands in single quotes, where a dollar is a dollar.
 pub fn without_quoted(text: &str) -> String {
     let (mut kept, mut double, mut single, mut escaped) = (String::new(), false, false, false);
@@ -68,6 +48,11 @@ pub fn without_quoted(text: &str) -> String {
         kept.extend((!single).then_some(c));
     }
     kept
+}
+
+/// Whether bash and pods have a variable anyway.
+pub fn anywhere(name: &str) -> bool {
+    ["HOME", "HOSTNAME", "PATH", "PWD", "OLDPWD", "RANDOM", "SECONDS", "BASH", "IFS"].contains(&name)
 }
 
 /// The names of variables in a text.

@@ -1,0 +1,91 @@
+//! Places to be filled in, `<your-account>`, which a manual's file has and a job must not.
+
+use std::ops::Range;
+
+use super::slurm::text::{outside, without_comment};
+use super::{Options, TEMPLATE};
+use crate::problem::{Problem, Span};
+use crate::source::{Kind, Node};
+
+/// Where such a place stands in a line of shell, or in a value that is none.
+pub fn hole(line: &str) -> Option<Range<usize>> {
+    for (start, c) in outside(without_comment(line)) {
+        if c != '<' || line[..start].ends_with('<') {
+            continue;
+        }
+        let length = line[start + 1..].find('>')?;
+        let name = &line[start + 1..start + 1 + length];
+        let inner = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
+        if name.len() > 1
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(inner)
+            && !name.ends_with(' ')
+        {
+            return Some(start..start + length + 2);
+        }
+    }
+    None
+}
+
+/// Pushes a problem for each value with one, but what an option of the command line stands in for.
+pub fn check(values: &Node, options: &Options, problems: &mut Vec<Problem>) {
+    below(values, "", options, problems);
+}
+
+fn below(node: &Node, path: &str, options: &Options, problems: &mut Vec<Problem>) {
+    match &node.kind {
+        Kind::Map(entries) => {
+            for entry in entries {
+                let given = match entry.key.as_str() {
+                    "image" => options.image.is_some(),
+                    "command" | "args" | "exec" => options.command.is_some(),
+                    _ => false,
+                };
+                if !given {
+                    let dot = if path.is_empty() { "" } else { "." };
+                    below(&entry.value, &format!("{path}{dot}{}", entry.key), options, problems);
+                }
+            }
+        }
+        Kind::List(items) => {
+            let each = items.iter().enumerate();
+            each.for_each(|(index, item)| below(item, &format!("{path}[{index}]"), options, problems));
+        }
+        Kind::Scalar { text, .. } => {
+            if let Some(name) = named(text) {
+                problems.push(problem(node.span, format!("`{path}` has `{name}`, a place to be filled in")));
+            }
+        }
+    }
+}
+
+/// The place in a value: all of it, or a part.
+fn named(text: &str) -> Option<&str> {
+    let whole = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    match whole {
+        Some(name) if !name.is_empty() && !name.contains(['<', '>', '\n']) => Some(text),
+        _ => text.lines().find_map(|line| hole(line).map(|place| &line[place])),
+    }
+}
+
+fn problem(span: Span, message: String) -> Problem {
+    Problem::new(&TEMPLATE, span, message).hint("write what belongs there into the file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_to_be_filled_in_are_told_from_redirections() {
+        assert_eq!(hole("source <your venv>/bin/activate"), Some(7..18));
+        for line in ["a <in >out", "echo '<b>'", "cat <<E >f"] {
+            assert_eq!(hole(line), None, "{line}");
+        }
+        assert_eq!(named("<store's url>"), Some("<store's url>"));
+        assert_eq!(named("1.dkr.<region>.example.org/x"), Some("<region>"));
+        for text in ["<>", "a < b", "python a.py <in >out", "<a> to <b>\n<c"] {
+            assert!(named(text).is_none() || text.starts_with("<a>"), "{text}");
+        }
+    }
+}
