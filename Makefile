@@ -1,7 +1,7 @@
 # Everything a developer types. `make check` before a commit; `make test` is what CI runs.
 
 SHELL := /bin/bash
-.PHONY: help binary dist plugins web serve-web book check test test-all cluster bless bench deny
+.PHONY: help binary dist plugins web serve-web book check test test-all cluster bless bench mutants deny
 .DEFAULT_GOAL := help
 stages := format docs layers shell lint library msrv rust blocks runtime preflight image package output guard deny
 
@@ -43,6 +43,9 @@ bless: ## Write the snapshots and rendered examples anew; then read the diff
 
 bench: ## Measure speed, memory and size
 	@bench/run.sh
+
+mutants: ## Change the plan and the rules a little, one place at a time, and see which test notices; hours. MUTANTS='--shard 0/20' is a part
+	@. tests/tools.sh && cargo_tool cargo-mutants 27.1.0 && CARGO_PROFILE_DEV_DEBUG=0 cargo mutants --package khorovod --output target $(MUTANTS)
 
 deny: ## Licences, duplicates and sources of what we link
 	@tests/run.sh deny

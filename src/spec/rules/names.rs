@@ -59,11 +59,10 @@ fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
         .unwrap_or(1);
     let (worker, launcher) = (RUN + "-worker".len() + group, RUN + "-launcher".len());
     let tail = match (spec.target, spec.controller) {
-        (Target::Plain | Target::Slurm, Controller::StatefulSet) => {
-            (worker + REVISION.max(1 + digits)).max(launcher + JOBS)
-        }
-        (Target::Plain | Target::Slurm, Controller::Job) => RUN + 1 + digits.max(5),
-        (Target::MpiJob, _) => (worker + 1 + digits).max(launcher + JOBS),
+        (Target::Plain | Target::Slurm, Controller::StatefulSet) => worker + REVISION,
+        (Target::Plain | Target::Slurm, Controller::Job) => RUN + JOBS,
+        // No worker's number is as long as what a Job puts behind the launcher's name.
+        (Target::MpiJob, _) => launcher + JOBS,
         (Target::JobSet | Target::TrainJob, _) => {
             (worker + "-0-".len() + digits + JOBS).max(launcher + "-0-0".len() + JOBS)
         }

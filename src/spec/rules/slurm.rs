@@ -243,7 +243,7 @@ fn options(case: &Case<'_>, problems: &mut Vec<Problem>) {
         // Both take the beginning of a long name for it, and a value right behind a short one.
         let same = |option: &str| match dashes {
             1 => option.len() == 1 && name.starts_with(option),
-            _ => option == name || name.len() > 2 && option.len() > 1 && option.starts_with(name),
+            _ => option == name || name.len() > 2 && option.starts_with(name),
         };
         let Some((option, field)) = own.iter().find(|(option, _)| same(option)) else { continue };
         let problem = Problem::new(

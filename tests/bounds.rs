@@ -1,0 +1,212 @@
+//! Where each rule begins: what just holds, and what just does not. The fixtures of tests/problems/ show a mistake in full;
+//! these stand a step beside each bound. Found by `make mutants`.
+
+use khorovod::{Inputs, Text};
+
+/// Checks a job of which only what is given differs, and returns the names of what is found. `args` are as in
+/// tests/problems/.
+fn found(args: &str, metadata: &str, spec: &str) -> Vec<&'static str> {
+    said(args, metadata, spec).into_iter().map(|(code, _)| code).collect()
+}
+
+/// As [`found`], each with what is said of it.
+fn said(args: &str, metadata: &str, spec: &str) -> Vec<(&'static str, String)> {
+    let mut inputs = Inputs::default();
+    match args.split_once(' ') {
+        Some(("--target", name)) => inputs.target = khorovod::target(name).unwrap(),
+        Some(("--kube-version", version)) => inputs.kube_version = khorovod::kube_version(version).unwrap(),
+        _ => assert_eq!(args, ""),
+    }
+    let given = |field: &str| spec.lines().any(|line| line.starts_with(field));
+    let usual = [("image", "a:1"), ("command", "[train]"), ("workers", "{replicas: 2}")];
+    let usual = usual.iter().filter(|(field, _)| !given(field)).map(|(field, value)| format!("  {field}: {value}\n"));
+    let lines: Vec<String> = usual.chain(spec.lines().map(|line| format!("  {line}\n"))).collect();
+    let head = format!("apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {{{metadata}}}\nspec:\n");
+    let text = head + &lines.concat();
+    let problems = khorovod::check(&Text { name: "job.yaml".to_owned(), text }, &inputs);
+    problems.list.into_iter().map(|problem| (problem.code.name, problem.message)).collect()
+}
+
+/// Arguments, spec, and the one code that is found; none where it is empty.
+const BESIDE: &[(&str, &str, &str)] = &[
+    ("", "elastic: {minWorkers: 2, maxWorkers: 2}\nlauncher: {kind: horovodrun}", ""),
+    ("", "elastic: {minWorkers: 1, maxWorkers: 3}\nlauncher: {kind: horovodrun}", ""),
+    ("", "elastic: {minWorkers: 3, maxWorkers: 4}\nlauncher: {kind: horovodrun}", "elastic-bounds"),
+    ("", "elastic: {minWorkers: 1, maxWorkers: 2, cooldown: [60, 60]}\nlauncher: {kind: horovodrun}", ""),
+    ("", "ssh: {port: 1024}", ""),
+    ("", "ssh: {port: 1023}", "privileged-port"),
+    ("", "storage: [{name: a, mountPath: /, emptyDir: {}}]", "reserved-mount"),
+    (
+        "",
+        "storage: [{name: a, mountPath: /data, claim: {accessModes: [ReadWriteOnce], size: 1Gi}}]\nworkers: {replicas: 1}",
+        "",
+    ),
+    (
+        "",
+        "storage: [{name: a, mountPath: /data, claim: {accessModes: [ReadWriteOnce], size: 1Gi}}]",
+        "shared-read-write-once",
+    ),
+    ("", "workers: {groups: [{name: a, replicas: 60000}, {name: b, replicas: 40000}]}", ""),
+    ("", "workers: {groups: [{name: a, replicas: 60000}, {name: b, replicas: 40001}]}", "too-many-workers"),
+    ("", "workers: {replicas: 4000, slots: 1000}", ""),
+    ("", "workers: {replicas: 4000, slots: 1001}", "too-many-workers"),
+    ("--kube-version 1.26", "", ""),
+    ("--kube-version 1.25", "", "kube-version"),
+    ("--kube-version 1.31", "workers: {replicas: 2, controller: Job}", ""),
+    ("--kube-version 1.30", "workers: {replicas: 2, controller: Job}", "kube-version"),
+    ("", "image: {name: a}", "image-unpinned"),
+    ("", "image: {name: a, digest: 'sha256:0123456789012345678901234567890123456789012345678901234567890123'}", ""),
+    ("", "command: [watch, -m, mpirun]", ""),
+    ("", "command: [python3, -m, torch.distributed.run]", "launcher-twice"),
+    // An account of one's own must be allowed to scale only where the launcher scales.
+    ("", "security: {serviceAccount: own}", "own-account"),
+    ("", "security: {serviceAccount: own}\nworkers: {replicas: 2, controller: Job}", ""),
+    ("", "security: {serviceAccount: own}\nlifecycle: {release: keep}", ""),
+    ("--target jobset", "security: {serviceAccount: own}", ""),
+    ("", "workers: {replicas: 2, memory: 1Mi}", ""),
+    ("", "workers: {replicas: 2, memory: 1Gi, shm: 1Gi}", ""),
+    ("", "workers: {replicas: 2, shm: 2Gi, resources: {limits: {memory: 1Gi}}}", "shm-above-memory"),
+    ("", "workers: {replicas: 2, shm: 2Gi, resources: {limits: {cpu: 1, memory: 4Gi}}}", ""),
+    ("--target jobset", "lifecycle: {release: keep}", "target-cannot"),
+    ("--target jobset", "elastic: {minWorkers: 1, maxWorkers: 2}\nlauncher: {kind: horovodrun}", ""),
+    ("--target jobset", "elastic: {minWorkers: 1, maxWorkers: 3}\nlauncher: {kind: horovodrun}", "target-cannot"),
+    ("--target jobset", "elastic: {minWorkers: 1, maxWorkers: 3}\nlauncher: {kind: torchrun}", ""),
+    // Torchrun's own names are free elsewhere, and its jobs may set others.
+    ("", "env: {MASTER_ADDR: a}", ""),
+    ("", "env: {MASTER_ADDR: a}\nlauncher: {kind: torchrun}", "reserved-variable"),
+    ("", "env: {LR: '1'}\nlauncher: {kind: torchrun}", ""),
+    ("", "env: {HOROVOD_NOTHING_LIKE_IT: '1'}", "unknown-variable"),
+    // What cannot be read is not judged by what stands in its place.
+    ("", "launcher: 3\nelastic: {minWorkers: 1, maxWorkers: 2}", "wrong-type"),
+    // Slurm.
+    ("--target slurm", "slurm: {args: [--ti=5]}", ""),
+    ("--target slurm", "slurm: {args: [--tim=5]}", "slurm-option"),
+    ("--target slurm", "slurm: {srun: {args: [-n4]}}", "slurm-option"),
+    ("--target slurm", "workers: {groups: [{name: a, replicas: 2}]}", ""),
+    ("--target slurm", "workers: {groups: [{name: a, replicas: 2}, {name: b, replicas: 2}]}", "target-cannot"),
+    ("--target slurm", "workers: {replicas: 2, gpuResource: acme.com/npu}", "no-effect"),
+    ("--target slurm", "workers: {replicas: 2, gpus: 1, gpuResource: acme.com/npu}", "target-cannot"),
+    ("--target slurm", "storage: [{name: a, mountPath: /data, hostPath: /data}]", ""),
+    ("--target slurm", "storage: [{name: a, mountPath: /data, hostPath: /else}]", "target-cannot"),
+    ("--target slurm", "storage: [{name: a, mountPath: /data, hostPath: /data, subPath: b}]", "target-cannot"),
+    ("--target slurm", "placement: {nodeSelector: {a: b}}", "target-cannot"),
+    ("--target slurm", "placement: {nodeSelector: {a: b}}\nslurm: {partition: a}", "slurm-ignores"),
+    ("--target slurm", "placement: {nodeSelector: {a: b}}\nslurm: {constraint: a}", "slurm-ignores"),
+    ("--target slurm", "placement: {nodeSelector: {a: b}}\nslurm: {nodelist: a}", "slurm-ignores"),
+];
+
+#[test]
+fn a_step_beside_each_bound() {
+    let mut wrong = Vec::new();
+    for (args, spec, code) in BESIDE {
+        let found = found(args, "name: mnist", spec);
+        if found != [*code] && !(code.is_empty() && found.is_empty()) {
+            wrong.push(format!("{args} {spec}: {found:?}, not {code:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn beside_what_cannot_be_read_the_rest_is_judged() {
+    let found =
+        found("", "name: mnist", "launcher: {kind: shell, retries: x}\nelastic: {minWorkers: 1, maxWorkers: 2}");
+    assert_eq!(found, ["wrong-type", "elastic-launcher"]);
+}
+
+#[test]
+fn slurm_tells_labels_of_nodes_apart() {
+    for (field, value) in [("nodeSelector", "{a: b}"), ("affinity", "{nodeAffinity: {}}")] {
+        let spec = format!("placement: {{{field}: {value}}}\nslurm: {{partition: a}}");
+        let message = format!("`placement.{field}` means nothing to Slurm");
+        assert_eq!(said("--target slurm", "name: mnist", &spec), [("slurm-ignores", message)]);
+    }
+}
+
+#[test]
+fn only_gitops_marks_warn_of_a_time_to_live() {
+    for (label, code) in [
+        ("argocd.argoproj.io/instance", &["ttl-under-gitops"][..]),
+        ("kustomize.toolkit.fluxcd.io/name", &["ttl-under-gitops"]),
+        ("acme.com/team", &[]),
+    ] {
+        let found = found("", &format!("name: mnist, labels: {{{label}: a}}"), "lifecycle: {ttlAfterFinished: 1h}");
+        assert_eq!(found, code, "{label}");
+    }
+}
+
+/// The longest name that is made of the job's stands in a label, which takes 63 characters.
+#[test]
+fn a_name_has_the_room_that_the_longest_made_of_it_leaves() {
+    for (target, spec, made) in [
+        // With the hash that Kubernetes puts behind a StatefulSet's name.
+        ("plain", "", "-run123-worker-0123456789"),
+        (
+            "plain",
+            "workers: {groups: [{name: big, replicas: 1}, {name: b, replicas: 1}]}",
+            "-run123-worker-big-0123456789",
+        ),
+        ("plain", "workers: {replicas: 2, controller: Job}", "-run123-01234"),
+        ("plain", "workers: {replicas: 100000, controller: Job}", "-run123-99999"),
+        (
+            "plain",
+            "storage: [{name: a-claim-with-a-long-name-of-its-own, mountPath: /data, emptyDir: {}}]",
+            "-a-claim-with-a-long-name-of-its-own",
+        ),
+        ("slurm", "", "-run123-worker-0123456789"),
+        ("mpijob", "", "-run123-launcher-01234"),
+        ("jobset", "", "-run123-launcher-0-0-01234"),
+        ("jobset", "workers: {replicas: 100000}", "-run123-worker-0-99999-01234"),
+        (
+            "trainjob",
+            "workers: {groups: [{name: big, replicas: 1}, {name: b, replicas: 1}]}",
+            "-run123-worker-big-0-0-01234",
+        ),
+        ("volcano", "", "-run123-launcher-0"),
+        (
+            "jobset",
+            "launcher: {kind: torchrun}\nelastic: {minWorkers: 1, maxWorkers: 100000}",
+            "-run123-worker-0-99999-01234",
+        ),
+        ("volcano", "workers: {replicas: 10001}", "-run123-worker-10000"),
+        ("volcano", "workers: {groups: [{name: big, replicas: 1}, {name: b, replicas: 11}]}", "-run123-worker-big-10"),
+    ] {
+        let too_long = |length: usize| {
+            let name = format!("name: {}", "a".repeat(length));
+            found(&format!("--target {target}"), &name, spec).contains(&"name-too-long")
+        };
+        let room = 63 - made.len();
+        assert_eq!((too_long(room), too_long(room + 1)), (false, true), "{target} {spec}: room for {room}");
+    }
+}
+
+/// Sizes are refused from the first byte past the limit.
+#[test]
+fn sizes_end_where_they_say() {
+    for (code, limit, spec) in
+        [("spec-too-large", 96 << 10, "env: {A: FILL}"), ("code-too-large", 200 << 10, "code: {files: {a.py: FILL}}")]
+    {
+        let with = |count: usize| said("", "name: mnist", &spec.replace("FILL", &"x".repeat(count)));
+        let refused = with(limit);
+        let [(found, message)] = &refused[..] else { panic!("{code}: {refused:?}") };
+        let bytes = message.split(" has ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        let room = 2 * limit - bytes.parse::<usize>().unwrap();
+        assert_eq!(*found, code);
+        assert_eq!((with(room).len(), with(room + 1).len()), (0, 1), "{code}: {message}");
+    }
+}
+
+/// Controllers that list all hosts in one ConfigMap say for how many there is room, and take so many.
+#[test]
+fn targets_take_as_many_workers_as_they_say() {
+    for target in ["mpijob", "volcano"] {
+        let with = |count: usize| {
+            said(&format!("--target {target}"), "name: mnist", &format!("workers: {{replicas: {count}}}"))
+        };
+        let refused = with(100_000);
+        let [("target-cannot", message)] = &refused[..] else { panic!("{target}: {refused:?}") };
+        let room: usize =
+            message.split("about ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
+        assert_eq!((with(room).len(), with(room + 1).len()), (0, 1), "{target}: {message}");
+    }
+}

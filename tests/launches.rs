@@ -1,0 +1,139 @@
+//! What options and sizes change in the plan: the command that starts the ranks, and what fits into a ConfigMap. The
+//! examples show each launcher as it comes.
+//! Found by `make mutants`.
+
+use khorovod::{Inputs, Keys, Rendered, Text};
+
+/// What a job becomes of which only `spec` differs.
+fn rendered(target: &str, spec: &str) -> Rendered {
+    let workers = if spec.contains("workers:") { "" } else { "  workers: {replicas: 2, slots: 2}\n" };
+    let own: Vec<_> = spec.lines().map(|line| format!("  {line}\n")).collect();
+    let text = format!(
+        "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {{name: mnist}}\nspec:\n  image: a:1\n  command: [train]\n{workers}{}",
+        own.concat()
+    );
+    let inputs = Inputs { keys: Keys::Masked, target: khorovod::target(target).unwrap(), ..Inputs::default() };
+    let rendered = khorovod::render(&Text { name: "job.yaml".to_owned(), text }, &inputs);
+    rendered.unwrap_or_else(|problems| panic!("{spec}: {:?}", problems.list))
+}
+
+/// The words of a job's launch, as they stand in its script.
+fn launch(spec: &str) -> String {
+    let text = rendered("plain", spec).text;
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("launch=( ")?.strip_suffix(" )"));
+    line.unwrap_or_else(|| panic!("{spec}: no launch"))
+        .replace("/horovod/generated/", "")
+        .replace(" /bin/bash /etc/khorovod/scripts/rank.sh", "")
+}
+
+#[test]
+fn options_of_ones_own_take_the_place_of_ours() {
+    for (spec, words) in [
+        ("launcher: {args: [--bind-to, core]}", "mpirun -np 4 --hostfile hostfile --tag-output --bind-to core train"),
+        ("launcher: {args: [-tag-output]}", "mpirun -np 4 --hostfile hostfile --bind-to none -tag-output train"),
+        ("launcher: {mpi: mpich, args: [-prepend-rank]}", "mpirun -np 4 -f hostfile -prepend-rank train"),
+        (
+            "launcher: {kind: horovodrun, args: [--verbose]}",
+            "horovodrun -np 4 --hostfile hostfile -p 2222 --start-timeout 300 --verbose train",
+        ),
+        (
+            "launcher: {kind: horovodrun, args: [--start-timeout, '60']}",
+            "horovodrun -np 4 --hostfile hostfile -p 2222 --start-timeout 60 train",
+        ),
+        (
+            "launcher: {kind: horovodrun}\ncollective: {interface: eth1}",
+            "horovodrun -np 4 --hostfile hostfile -p 2222 --start-timeout 300 --network-interfaces eth1 train",
+        ),
+        (
+            "launcher: {kind: horovodrun}\ncollective: {interface: ^lo}",
+            "horovodrun -np 4 --hostfile hostfile -p 2222 --start-timeout 300 train",
+        ),
+    ] {
+        assert_eq!(launch(spec), words, "{spec}");
+    }
+}
+
+/// DeepSpeed hands them to the mpirun below it.
+#[test]
+fn options_for_deepspeeds_mpirun_come_together() {
+    for (spec, given, others) in [
+        ("launcher: {kind: deepspeed}", "--bind-to none --tag-output", ""),
+        ("launcher: {kind: deepspeed, args: [--launcher_args, -x A]}", "--bind-to none --tag-output -x A", ""),
+        (
+            "launcher: {kind: deepspeed, args: [--launcher_args=-x A, --verbose]}",
+            "--bind-to none --tag-output -x A",
+            " --verbose",
+        ),
+        (
+            "launcher: {kind: deepspeed, args: [--launcher_args_of_another]}",
+            "--bind-to none --tag-output",
+            " --launcher_args_of_another",
+        ),
+        (
+            "launcher: {kind: deepspeed}\ncollective: {interface: eth1}",
+            "--bind-to none --tag-output --mca btl_tcp_if_include eth1",
+            "",
+        ),
+        (
+            "launcher: {kind: deepspeed, args: [--launcher_args=-x A]}\ncollective: {interface: eth1}",
+            "--bind-to none --tag-output --mca btl_tcp_if_include eth1 -x A",
+            "",
+        ),
+        ("launcher: {kind: deepspeed}\ncollective: {interface: ^lo}", "--bind-to none --tag-output", ""),
+        ("launcher: {kind: deepspeed, mpi: mpich}\ncollective: {interface: eth1}", "-prepend-rank", ""),
+        (
+            "launcher: {kind: deepspeed, args: [--launcher_args=--mca btl_tcp_if_include eth2]}\ncollective: {interface: eth1}",
+            "--bind-to none --tag-output --mca btl_tcp_if_include eth2",
+            "",
+        ),
+    ] {
+        let launcher = if spec.contains("mpich") { "impi" } else { "openmpi" };
+        let given = format!("--launcher_args={given}");
+        let given = if given.contains(' ') { format!("'{given}'") } else { given };
+        let words = format!(
+            "deepspeed --hostfile hostfile --launcher {launcher} --force_multi {given}{others} --no_python train"
+        );
+        assert_eq!(launch(spec), words, "{spec}");
+    }
+}
+
+#[test]
+fn a_slurm_job_names_no_file_of_a_pod() {
+    for kind in ["mpirun", "horovodrun"] {
+        let text = rendered("slurm", &format!("launcher: {{kind: {kind}}}")).text;
+        let run: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+        assert!(!run.iter().any(|line| line.contains("/horovod/generated/hostfile")), "{kind}: {text}");
+    }
+}
+
+#[test]
+fn a_host_path_is_told_as_privileged() {
+    let text = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: mnist}\nspec:\n  image: a:1\n  command: [train]\n  workers: {replicas: 2}\n  security: {profile: privileged}\n  storage: [{name: data, mountPath: /data, hostPath: /srv}]\n";
+    let text = Text { name: "job.yaml".to_owned(), text: text.to_owned() };
+    let reports = khorovod::reports(&text, &Inputs { keys: Keys::Masked, ..Inputs::default() });
+    let security = &reports.expect("it holds").jobs[0].pod_security;
+    assert_eq!(
+        (security.level, &security.reasons[..]),
+        ("privileged", &["storage data is the host path /srv".to_owned()][..])
+    );
+}
+
+/// `kubectl apply` keeps a copy of each object in an annotation of 256 KiB.
+#[test]
+fn no_object_outgrows_what_kubectl_applies() {
+    let file = |name: &str, kib: usize| format!("{name}: {}", "x".repeat(kib << 10));
+    let few = format!("code: {{files: {{{}}}}}", file("a.py", 150));
+    let more = format!("code: {{files: {{{}, {}, {}}}}}", file("a.py", 150), file("b.py", 100), file("c.py", 90));
+    let maps = |spec: &str| rendered("plain", spec).documents.iter().filter(|one| one.kind == "ConfigMap").count();
+    assert_eq!(maps(&more), maps(&few) + 1, "the second and the third share one");
+    let workers = [1_000, 2_000, 4_000, 8_000, 16_000].map(|count| format!("workers: {{replicas: {count}}}"));
+    for spec in workers.iter().chain([&few, &more]) {
+        for one in rendered("plain", spec).documents {
+            assert!(one.range.len() < 256 << 10, "{} {} has {} bytes", one.kind, one.name, one.range.len());
+        }
+    }
+    assert!(
+        rendered("plain", &workers[0]).text.contains("-worker-999.mnist slots=1\n"),
+        "a hostfile that fits is there"
+    );
+}
