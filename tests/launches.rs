@@ -2,19 +2,30 @@
 //! examples show each launcher as it comes.
 //! Found by `make mutants`.
 
+use khorovod::report::Report;
 use khorovod::{Inputs, Keys, Rendered, Text};
 
-/// What a job becomes of which only `spec` differs.
-fn rendered(target: &str, spec: &str) -> Rendered {
+/// A job of which only `spec` differs.
+fn job(spec: &str) -> Text {
     let workers = if spec.contains("workers:") { "" } else { "  workers: {replicas: 2, slots: 2}\n" };
     let own: Vec<_> = spec.lines().map(|line| format!("  {line}\n")).collect();
     let text = format!(
         "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {{name: mnist}}\nspec:\n  image: a:1\n  command: [train]\n{workers}{}",
         own.concat()
     );
+    Text { name: "job.yaml".to_owned(), text }
+}
+
+fn rendered(target: &str, spec: &str) -> Rendered {
     let inputs = Inputs { keys: Keys::Masked, target: khorovod::target(target).unwrap(), ..Inputs::default() };
-    let rendered = khorovod::render(&Text { name: "job.yaml".to_owned(), text }, &inputs);
-    rendered.unwrap_or_else(|problems| panic!("{spec}: {:?}", problems.list))
+    khorovod::render(&job(spec), &inputs).unwrap_or_else(|problems| panic!("{spec}: {:?}", problems.list))
+}
+
+fn reported(spec: &str) -> Report {
+    let inputs = Inputs { keys: Keys::Masked, ..Inputs::default() };
+    let reports =
+        khorovod::reports(&job(spec), &inputs).unwrap_or_else(|problems| panic!("{spec}: {:?}", problems.list));
+    reports.jobs.into_iter().next().expect("one job")
 }
 
 /// The words of a job's launch, as they stand in its script.
@@ -106,16 +117,36 @@ fn a_slurm_job_names_no_file_of_a_pod() {
     }
 }
 
+/// Where ranks are counted host by host, the report says which is the first of each group, and which field made them.
+#[test]
+fn a_report_knows_first_ranks_and_fields() {
+    let groups = "workers: {groups: [{name: a, replicas: 2, slots: 2}, {name: b, replicas: 1}]}";
+    for (spec, told) in [
+        (String::new(), vec![("spec.workers", Some(0))]),
+        ("launcher: {runsRanks: true}".to_owned(), vec![("spec.workers", Some(2))]),
+        (groups.to_owned(), vec![("spec.workers.groups[0]", Some(0)), ("spec.workers.groups[1]", Some(4))]),
+        ("launcher: {args: [-x, maps]}".to_owned(), vec![("spec.workers", Some(0))]),
+        ("launcher: {args: [--map-by, slot]}".to_owned(), vec![("spec.workers", None)]),
+        ("launcher: {kind: shell}".to_owned(), vec![("spec.workers", None)]),
+        ("launcher: {kind: torchrun}".to_owned(), vec![("spec.workers", None)]),
+        (
+            "launcher: {kind: horovodrun}\nelastic: {minWorkers: 1, maxWorkers: 2}".to_owned(),
+            vec![("spec.workers", None)],
+        ),
+    ] {
+        let workers = reported(&spec).workers;
+        let found: Vec<_> = workers.iter().map(|team| (team.origin.as_str(), team.first_rank)).collect();
+        assert_eq!(found, told, "{spec}");
+    }
+}
+
 #[test]
 fn a_host_path_is_told_as_privileged() {
-    let text = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: mnist}\nspec:\n  image: a:1\n  command: [train]\n  workers: {replicas: 2}\n  security: {profile: privileged}\n  storage: [{name: data, mountPath: /data, hostPath: /srv}]\n";
-    let text = Text { name: "job.yaml".to_owned(), text: text.to_owned() };
-    let reports = khorovod::reports(&text, &Inputs { keys: Keys::Masked, ..Inputs::default() });
-    let security = &reports.expect("it holds").jobs[0].pod_security;
-    assert_eq!(
-        (security.level, &security.reasons[..]),
-        ("privileged", &["storage data is the host path /srv".to_owned()][..])
-    );
+    let security =
+        reported("security: {profile: privileged}\nstorage: [{name: data, mountPath: /data, hostPath: /srv}]")
+            .pod_security;
+    assert_eq!(security.level, "privileged");
+    assert_eq!(security.reasons, ["storage data is the host path /srv"]);
 }
 
 /// `kubectl apply` keeps a copy of each object in an annotation of 256 KiB.
