@@ -155,6 +155,15 @@ output() {
 # Every package, built, installed and run in a root of its own.
 dist() { binary=$(shipped) && tests/dist/run.sh "$binary"; }
 
+# What is rendered, through Flux's controller on a Kubernetes of our own.
+gitops() {
+    if [ "$(id -u)" != 0 ]; then
+        left_out "a cluster makes namespaces, mounts and bridges, which needs root"
+        return
+    fi
+    tests/gitops/run.sh
+}
+
 # The post-renderer under Helm 3 and Helm 4.
 helm() { need go golang version && binary=$(shipped) && tests/helm/run.sh "$binary"; }
 

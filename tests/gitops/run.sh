@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# What khorovod renders, through Flux's own controller on a Kubernetes of our own.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=tests/tools.sh
+. tests/tools.sh
+here=tests/cluster
+# shellcheck source=tests/cluster/parts.sh
+. "$here/parts.sh"
+# shellcheck source=tests/gitops/parts.sh
+. tests/gitops/parts.sh
+under_test
+need go golang version
+folder=$(flux)
+NODES=3 tests/cluster/up.sh python3 tests/gitops/flux.py "$folder"
