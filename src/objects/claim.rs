@@ -125,6 +125,7 @@ fn kept(plan: &Plan, name: String) -> Metadata<'_> {
     Metadata::of_job(plan, name)
         .annotate("helm.sh/resource-policy", "keep")
         .annotate("argocd.argoproj.io/sync-options", "Prune=false,Delete=false")
+        .annotate("kustomize.toolkit.fluxcd.io/prune", "disabled")
 }
 
 pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {

@@ -591,6 +591,7 @@ fn claims_outlive_the_job() {
         let annotations = &object["metadata"]["annotations"];
         assert_eq!(annotations["helm.sh/resource-policy"], "keep");
         assert_eq!(annotations["argocd.argoproj.io/sync-options"], "Prune=false,Delete=false");
+        assert_eq!(annotations["kustomize.toolkit.fluxcd.io/prune"], "disabled");
     }
     let volume = find(&objects, "PersistentVolume");
     let claim =

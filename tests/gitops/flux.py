@@ -31,12 +31,9 @@ SOURCE = "/apis/source.toolkit.fluxcd.io/v1"
 # So often Flux compares and applies.
 INTERVAL = 5
 KEPT = {"size": "1Gi", "class": "shared-fast", "mode": "ReadWriteMany"}
-# With what docs/gitops.md says of claims under Flux: without that patch it is deleted in the end.
 STORAGE = {
     "storage": [{"name": "results", "mountPath": "/results",
-                 "claim": {"size": KEPT["size"], "storageClass": KEPT["class"], "accessModes": [KEPT["mode"]]}}],
-    "patches": [{"target": {"kind": "PersistentVolumeClaim"},
-                 "patch": {"metadata": {"annotations": {"kustomize.toolkit.fluxcd.io/prune": "disabled"}}}}]}
+                 "claim": {"size": KEPT["size"], "storageClass": KEPT["class"], "accessModes": [KEPT["mode"]]}}]}
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
