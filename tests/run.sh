@@ -152,6 +152,9 @@ output() {
         binary=$(shipped) && tests/output/run.sh "$binary"
 }
 
+# Other people's manifests, as the stages before have brought them in Go's modules, through the post-renderer.
+identity() { need go golang version && binary=$(shipped) && python3 tests/identity.py "$binary" "$(go env GOMODCACHE)"; }
+
 # Every package, built, installed and run in a root of its own.
 dist() { binary=$(shipped) && tests/dist/run.sh "$binary"; }
 

@@ -1,0 +1,52 @@
+"""Other people's manifests through `khorovod post-render`, byte for byte: identity.py BINARY FOLDER.
+
+FOLDER is Go's module cache, which the stages with a Kubernetes have filled: what each module has of YAML, manifests, values,
+templates and broken fixtures alike, is one stream, alone and with a job of ours before, within and behind it.
+"""
+import collections
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+JOB = (ROOT / "examples/smallest/job.yaml").read_bytes()
+# Of each module; what follows is more of the same.
+FILES = 400
+
+
+def rendered(binary, stream):
+    words = [binary, "post-render", "-q", "--ssh-seed", ROOT / "examples/ssh.seed"]
+    done = subprocess.run(words, input=stream, capture_output=True)
+    return done.stdout if done.returncode == 0 else done.stderr
+
+
+def modules(folder):
+    """{module: the texts of its files}, each of which ends its last line."""
+    found = collections.defaultdict(list)
+    for path in sorted(folder.rglob("*.yaml")):
+        module = str(path.relative_to(folder)).split("@")[0]
+        if "@" in str(path) and path.is_file() and len(found[module]) < FILES:
+            text = path.read_bytes()
+            found[module].append(text if text.endswith(b"\n") else text + b"\n")
+    return found
+
+
+def main(binary, folder):
+    ours, bytes_, wrong = rendered(binary, JOB), 0, []
+    found = modules(folder)
+    for module, texts in found.items():
+        stream = b"---\n".join(texts)
+        bytes_ += len(stream)
+        if rendered(binary, stream) != stream:
+            wrong.append(f"{module} is changed")
+        for at in (0, len(texts) // 2, len(texts)):
+            around = [*texts[:at], None, *texts[at:]]
+            put = lambda text: b"---\n".join(text if one is None else one for one in around)  # noqa: E731
+            if rendered(binary, put(JOB)) != put(ours):
+                wrong.append(f"{module} is changed around a job of ours behind its file {at}")
+    print(f"{len(found)} modules' manifests, {bytes_ / 1e6:.0f} MB: {len(found) - len(wrong)} pass as they are")
+    print(*wrong, sep="\n")
+    return bool(wrong) or len(found) < 10
+
+
+sys.exit(main(sys.argv[1], Path(sys.argv[2])))
