@@ -31,21 +31,27 @@ def modules(folder):
     return found
 
 
+def stream(texts):
+    return b"---\n".join(texts)
+
+
+def changes(binary, ours, texts):
+    """Where these texts do not pass as they are."""
+    if rendered(binary, stream(texts)) != stream(texts):
+        yield "alone"
+    for at in (0, len(texts) // 2, len(texts)):
+        before, after = texts[:at], texts[at:]
+        if rendered(binary, stream([*before, JOB, *after])) != stream([*before, ours, *after]):
+            yield f"around a job of ours behind {at} files"
+
+
 def main(binary, folder):
-    ours, bytes_, wrong = rendered(binary, JOB), 0, []
-    found = modules(folder)
-    for module, texts in found.items():
-        stream = b"---\n".join(texts)
-        bytes_ += len(stream)
-        if rendered(binary, stream) != stream:
-            wrong.append(f"{module} is changed")
-        for at in (0, len(texts) // 2, len(texts)):
-            around = [*texts[:at], None, *texts[at:]]
-            put = lambda text: b"---\n".join(text if one is None else one for one in around)  # noqa: E731
-            if rendered(binary, put(JOB)) != put(ours):
-                wrong.append(f"{module} is changed around a job of ours behind its file {at}")
-    print(f"{len(found)} modules' manifests, {bytes_ / 1e6:.0f} MB: {len(found) - len(wrong)} pass as they are")
-    print(*wrong, sep="\n")
+    ours, found = rendered(binary, JOB), modules(folder)
+    wrong = {module: places for module, texts in found.items() if (places := list(changes(binary, ours, texts)))}
+    size = sum(len(stream(texts)) for texts in found.values())
+    print(f"{len(found)} modules' manifests, {size / 1e6:.0f} MB: {len(found) - len(wrong)} pass as they are")
+    for module, places in wrong.items():
+        print(f"{module} is changed: {', '.join(places)}")
     return bool(wrong) or len(found) < 10
 
 
