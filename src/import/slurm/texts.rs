@@ -273,7 +273,7 @@ fn reckon(sum: &str, value: impl Fn(&str) -> Option<String>) -> Option<i64> {
     let (mut total, mut sign, mut term, mut sign_of_term) = (0_i64, 1, None::<i64>, ' ');
     let mut rest = sum.trim_start();
     while let Some(c) = rest.chars().next() {
-        let length = name_length(rest).max(1);
+        let length = name_length(rest).max(c.len_utf8());
         let word = &rest[..length];
         match c {
             '\\' | '\'' | '"' | '$' | '{' | '}' => {}
@@ -347,6 +347,7 @@ mod tests {
             ("$((X*2)) $((RANDOM % 5)) $((2/0)) $(date)", "$((X*2)) $((RANDOM % 5)) $((2/0)) $(date)"),
             ("$((1 - LEAST))", "$((1 - LEAST))"),
             ("$((1", "$((1"),
+            ("$((2 * ұ))", "$((2 * ұ))"),
         ];
         for (text, wanted) in cases {
             assert_eq!(reckoned(text, value), wanted);
