@@ -9,6 +9,7 @@ mod krm;
 mod lanes;
 mod ours;
 mod output;
+mod patches;
 mod preview;
 mod stream;
 
@@ -33,7 +34,8 @@ pub use preview::preview;
 
 /// Every problem code of the streams.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
-    stream::codes().chain([absent::CODES, ours::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied())
+    stream::codes()
+        .chain([absent::CODES, ours::CODES, patches::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied())
 }
 
 /// The plan of a valid spec, its run named.

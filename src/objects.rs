@@ -30,7 +30,7 @@ use fingerprint::Fingerprint;
 use job::launcher_name;
 use meta::Metadata;
 
-pub use patch::concerns;
+pub use patch::{concerns, merge};
 
 /// One Kubernetes object.
 #[derive(Debug)]
@@ -147,13 +147,10 @@ fn patch(plan: &Plan, object: &mut Object) {
     for patch in &plan.spec.patches {
         if concerns(patch, object.kind, &object.metadata.name) {
             let whole = whole.get_or_insert_with(|| json(object));
-            patch::merge(whole, &patch.patch);
+            merge(whole, &patch.patch);
         }
     }
     if let Some(whole) = whole {
-        if let Some(name) = whole["metadata"]["name"].as_str() {
-            object.metadata.name = name.to_owned().into();
-        }
         object.body = Body::Patched(whole);
     }
 }

@@ -8,13 +8,12 @@ use std::ops::Range;
 
 use self::changes::Changes;
 use super::ours::{self, Among, Found};
-use super::{absent, keys, plan};
-use crate::objects;
+use super::{absent, patches};
 use crate::problem::{Code, Problem, Problems, Severity, SourceId, Span, codes};
-use crate::source::{self, Kind, Node};
+use crate::source::{self, Node};
 use crate::spec::valid::{LauncherKind, Target};
 use crate::spec::{self, Spec};
-use crate::{Inputs, Keys, Text, targets};
+use crate::{Inputs, Keys, Text};
 
 codes! {
     /// Two jobs of one name in one namespace
@@ -36,12 +35,6 @@ codes! {
     /// or make a Secret once with `khorovod keygen NAME | kubectl apply -f -` and name it in
     /// `spec.ssh.secret`.
     Error NO_KEYS = "no-ssh-keys";
-
-    /// A patch that no object takes
-    ///
-    /// Its target names a kind or a name that this job does not render. `khorovod plan` lists the
-    /// objects.
-    Error UNUSED_PATCH = "unused-patch";
 }
 
 /// A job of the stream.
@@ -51,8 +44,8 @@ pub struct Job {
     pub piece: Range<usize>,
     /// Where its name stands.
     pub name: Span,
-    /// Where its patches' targets stand.
-    pub targets: Vec<Span>,
+    /// Its patches, as they stand.
+    pub patches: Vec<Node>,
     /// The comment that says where Helm 3 has it from, for each of its objects: `helm template --show-only` goes by it.
     pub head: String,
     /// As it was read, changes and all; only where the stream keeps documents.
@@ -170,8 +163,8 @@ impl<'a> Stream<'a> {
         self.quote_for_shells(before, changes);
         let spec = spec?;
         let head = ours::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
-        let (name, targets) = (name(&document), targets(&document));
-        Some(Job { piece, name, targets, head, document: self.keeps.then_some(document), spec })
+        let (name, patches) = (name(&document), patches::of(&document));
+        Some(Job { piece, name, patches, head, document: self.keeps.then_some(document), spec })
     }
 
     fn no_job(&mut self, Text { name, text }: &Text, source: SourceId) {
@@ -213,24 +206,7 @@ impl<'a> Stream<'a> {
     }
 
     pub fn check_patches(&mut self, job: &Job) {
-        if job.spec.patches.is_empty() {
-            return;
-        }
-        let (plan, files) = plan(job.spec.clone());
-        let keys = keys(&plan, &self.inputs.keys);
-        let made = targets::build(&plan, &files, &keys);
-        for (patch, target) in plan.spec.patches.iter().zip(&job.targets) {
-            if !made.objects().iter().any(|object| objects::concerns(patch, object.kind, &object.metadata.name)) {
-                let problem = Problem::new(&UNUSED_PATCH, *target, "no object of this job takes the patch");
-                let is_plain = plan.spec.target == Target::Plain;
-                let hint = "names carry the run's, for which a pattern writes `*`: `mnist-*-worker`; `khorovod plan` lists the objects";
-                let elsewhere = format!(
-                    "with `--target {0}` other kinds are rendered: `khorovod plan --target {0}` lists them",
-                    plan.spec.target.name()
-                );
-                self.problems.push(problem.hint(if is_plain { hint.to_owned() } else { elsewhere }));
-            }
-        }
+        patches::check(job, self.inputs, &mut self.problems);
     }
 
     /// Everything found, with the texts it was found in; `--strict` makes warnings errors.
@@ -259,13 +235,4 @@ impl<'a> Stream<'a> {
 fn name(document: &Node) -> Span {
     let name = document.get("metadata").and_then(|metadata| metadata.get("name"));
     name.map_or(document.span, |name| name.span)
-}
-
-fn targets(document: &Node) -> Vec<Span> {
-    match document.get("spec").and_then(|spec| spec.get("patches")).map(|node| &node.kind) {
-        Some(Kind::List(patches)) => {
-            patches.iter().map(|patch| patch.get("target").map_or(patch.span, |target| target.span)).collect()
-        }
-        _ => Vec::new(),
-    }
 }

@@ -3,7 +3,7 @@
 //! of that value.
 
 use khorovod::Inputs;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use super::{documents, inputs, render, text};
 
@@ -80,7 +80,12 @@ fn merge(base: &mut Json, over: Json) {
                     Some(_) if value.is_null() => drop(base.shift_remove(&key)),
                     Some(known) => merge(known, value),
                     None if value.is_null() => {}
-                    None => drop(base.insert(key, value)),
+                    // What is null is nothing there too.
+                    None => {
+                        let mut new = Json::Object(Map::new());
+                        merge(&mut new, value);
+                        base.insert(key, new);
+                    }
                 }
             }
         }

@@ -18,11 +18,12 @@ pub fn run(input: &[u8]) {
     let service = read(&rendered.text[document.range.clone()]).remove(0);
     // What libyaml refuses, or takes for two documents, it cannot judge; nor what YAML 1.2 has made a text, and only 1.1 a key
     // or the end of a line, nor the colon in an anchor's name, which only 1.2 allows,
-    // nor a `#` that begins a line of a block which is the whole text, for which only 1.1 takes a comment.
+    // nor a `#` that begins a line of a block which is the whole text, for which only 1.1 takes a comment, nor a byte order
+    // mark in the middle, which libyaml skips where a line begins.
     let anchors =
         || value.split(|c: char| c.is_whitespace() || "[]{},".contains(c)).filter(|word| word.starts_with(['&', '*']));
     let in_block = || value.contains(['|', '>']) && value.contains("\n#");
-    let of_both = !value.contains(['?', '\u{85}', '\u{2028}', '\u{2029}'])
+    let of_both = !value.contains(['?', '\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'])
         && !anchors().any(|word| word.contains(':'))
         && !in_block();
     if let (true, Some([meant])) = (of_both, documents(value).as_deref()) {
