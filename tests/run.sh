@@ -95,10 +95,12 @@ preflight() {
     python3 tests/preflight/checks.py && CASES=tests/preflight tests/runtime/run.sh
 }
 
-# Horovod under Open MPI 4 too; `runtime` has it in the worker image, under 5.
+# Horovod under Open MPI 4 too, and with TensorFlow and MXNet; `runtime` has it in the worker image, under 5 with PyTorch.
 horovod() {
     sed -n 's/^prepare_\(.*\)() { make_horovod; }$/\1/p' tests/runtime/cases/launchers.sh |
-        HOROVOD=debian xargs tests/runtime/run.sh
+        HOROVOD=debian xargs tests/runtime/run.sh &&
+        HOROVOD=tensorflow tests/runtime/run.sh horovodrun_by_mpi horovodrun_by_gloo horovodrun_elastic &&
+        HOROVOD=mxnet tests/runtime/run.sh horovodrun_by_mpi horovodrun_by_gloo
 }
 
 # Batch scripts under a Slurm of our own, Horovod's among them.
@@ -117,6 +119,14 @@ cluster() {
     else
         tests/cluster/test.sh --quick && accepted 1.34.3
     fi
+}
+
+# The oldest Kubernetes that either shape of jobs is promised to run on.
+oldest() {
+    local version
+    for version in 1.26.13 1.31.4; do
+        KUBERNETES=$version tests/cluster/test.sh --quick && accepted "$version" || return
+    done
 }
 
 # What takes long there, faults above all, a later Kubernetes, and a gibibyte of output.

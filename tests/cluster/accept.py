@@ -14,10 +14,13 @@ def main():
     files = sorted(glob.glob(f"{ROOT}/examples/*/job.yaml") + glob.glob(f"{ROOT}/tests/problems/*.yaml"))
     subprocess.run(["kubectl", "create", "namespace", "accept"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["kubectl", "-n", "accept", "create", "serviceaccount", "default"], capture_output=True)
-    objects = failures = texts = 0
+    objects = failures = texts = old = 0
     for file in files:
         rendered = subprocess.run([os.environ["KHOROVOD"], "render", "-q", "-n", "accept", "--kube-version", minor, file],
                                   capture_output=True, text=True, env=dict(os.environ, KHOROVOD_SSH_SEED="5" * 64))
+        if minor < "1.31" and "error[kube-version]: the Job shape needs" in rendered.stderr:
+            old += 1
+            continue
         if rendered.returncode:
             # A spec of tests/problems that is there to be refused.
             if "/examples/" in file:
@@ -31,7 +34,8 @@ def main():
         if said.returncode or "Warning" in said.stderr:
             failures += 1
             print(f"FAIL  {os.path.relpath(file, ROOT)}: {said.stderr.strip()}")
-    print(f"Kubernetes {minor}: {objects} objects of {texts} specs accepted, {failures} specs failed")
+    print(f"Kubernetes {minor}: {objects} objects of {texts} specs accepted, {failures} specs failed" +
+          (f", {old} refused by khorovod as it is too old for the Job shape" if old else ""))
     return bool(failures or objects < 300)
 
 

@@ -81,10 +81,12 @@ done
 [[ ! -e /sys/fs/cgroup/cgroup.controllers ]] || mkdir -p "/sys/fs/cgroup/$CLUSTER/node-$n"
 "$HERE/images.sh" node
 containerd --config /run/containerd.toml >"$STATE/log/containerd-$n" 2>&1 &
+# Before 1.27 the configuration had no field for it.
+[[ $KUBERNETES != 1.26.* ]] || endpoint=--container-runtime-endpoint=unix:///run/containerd/containerd.sock
 # Where it dies it starts again, as under any supervisor; a fault stops it for as long as the file is there.
 while :; do
     [[ -e $STATE/nodes/$n.stop ]] || "$BIN/kubelet" --config=/run/kubelet.yaml --hostname-override="node-$n" \
         --node-ip="10.100.0.$((10 + n))" --kubeconfig="$STATE/nodes/$n.kubeconfig" --root-dir=/run/kubelet \
-        --cert-dir=/run/kubelet/pki || true
+        --cert-dir=/run/kubelet/pki ${endpoint:+"$endpoint"} || true
     sleep 0.5
 done

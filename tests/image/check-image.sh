@@ -142,5 +142,16 @@ if [[ -x /usr/bin/mpirun && -x /usr/bin/python3 ]]; then
   fi
 fi
 
+# A Horovod built without PyTorch that says it has it, as it does wherever PyTorch is.
+mkdir -p "$work"/modules/{torch,horovod/torch,horovod/runner}
+touch "$work"/modules/{torch,horovod,horovod/torch,horovod/runner}/__init__.py
+printf '%s\n' 'print("    [X] PyTorch")' 'print("    [X] MPI")' >"$work/modules/horovod/runner/launch.py"
+said=$(PYTHONPATH=$work/modules sh -s -- --launcher horovodrun <image/check-image 2>&1)
+if [[ $said == *'LACKS  Horovod for PyTorch'* && $said == *'built with MPI'* ]]; then
+  passed=$((passed + 1)) && echo 'ok     Horovod without PyTorch'
+else
+  failed=$((failed + 1)) && echo "FAILED Horovod without PyTorch:"$'\n'"$said"
+fi
+
 echo "$passed passed, $failed failed"
 ((failed == 0))

@@ -2,7 +2,8 @@
 # asks for: an MPI of PyPI, or (openmpi4) what goes with Debian's PyTorch and Open MPI; and for Horovod the worker image
 # of image/. Made once. Sourced.
 #
-#   HOROVOD=debian   builds Horovod for this machine's PyTorch and Open MPI 4 instead, which takes eight minutes once
+#   HOROVOD=debian       builds Horovod for this machine's PyTorch and Open MPI 4 instead, which takes eight minutes once
+#   HOROVOD=tensorflow   or mxnet: for that framework of PyPI, as docs/images.md has it; three minutes once
 # shellcheck shell=bash disable=SC2154 # `tools_cache` comes from tests/tools.sh
 launchers=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -32,7 +33,14 @@ make_images() {
             export DS_ACCELERATOR=cpu
             pip="/srv/$2/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation"
             for pins in "$1/pins/$2"*; do $pip --require-hashes -r "$pins"; done
-            ${4:+$pip "$4"}
+            wheel=${4:-}
+            case $2 in
+            tensorflow | mxnet)
+                PYTHON=/srv/$2/bin/python "$1/../../image/horovod.sh" /srv/wheel "HOROVOD_WITH_${2^^}=1" HOROVOD_WITHOUT_PYTORCH=1
+                wheel=$(echo /srv/wheel/*)
+                ;;
+            esac
+            ${wheel:+$pip "$wheel"}
         ' - "$launchers" "$part" "$folder.new" ${wheel:+"$wheel"} && mv "$folder.new" "$folder" || return
     done
 }
@@ -40,7 +48,10 @@ make_images() {
 # make_horovod, use_horovod: images with Horovod.
 make_horovod() {
     local archive root container
-    if [[ ${HOROVOD:-} == debian ]]; then make_images openmpi4; return; fi
+    case ${HOROVOD:-} in
+    debian) make_images openmpi4 && return ;;
+    ?*) make_images "$HOROVOD" && return ;;
+    esac
     archive=$(worker_image) && root=${archive%.tar} || return
     [[ ! -d $root ]] || return 0
     echo "unpacking the worker image: once"
@@ -49,7 +60,10 @@ make_horovod() {
     buildah rm "$container" >/dev/null
 }
 use_horovod() {
-    if [[ ${HOROVOD:-} == debian ]]; then use_image openmpi4; return; fi
+    case ${HOROVOD:-} in
+    debian) use_image openmpi4 && return ;;
+    ?*) use_image "$HOROVOD" && return ;;
+    esac
     image root "$(worker_archive | sed 's/\.tar$//')"
     image mount "$launchers/../programs:/programs"
 }

@@ -1,8 +1,9 @@
 // What the tests of the page share: a server for the built folder, a real Chromium, and a list of cases.
+import { mkdtempSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
-import { loadavg } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -17,6 +18,12 @@ export const fflate = require("fflate");
 export const native = process.env.KHOROVOD;
 /** Where screenshots and figures go. */
 export const out = process.env.OUT;
+
+const places = mkdtempSync(join(tmpdir(), "khorovod-web-"));
+process.once("exit", () => rmSync(places, { recursive: true, force: true }));
+
+/** A folder for one use, gone once the tests end. */
+export const place = () => mkdtempSync(join(places, "p-"));
 
 const dist = fileURLToPath(new URL("dist/", web));
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".json": "application/json", ".wasm": "application/wasm" };

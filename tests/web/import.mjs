@@ -1,17 +1,16 @@
 // Files of other systems, pasted.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, check, native, open, out, root, same, serve, test, text, write } from "./browser.mjs";
+import { after, check, native, open, out, place, root, same, serve, test, text, write } from "./browser.mjs";
 
 const old = (path) => readFileSync(join(root, "tests/import", path), "utf8");
 
 /** What the command makes of it: the job alone. */
 function imported(system, file, ...options) {
-  const place = join(mkdtempSync(join(tmpdir(), "khorovod-")), "the old file");
-  writeFileSync(place, file);
-  return execFileSync(native, ["import", "-q", system, "--secrets", join(place, "../secrets.yaml"), ...options, "the old file"], { cwd: join(place, "..") }).toString();
+  const folder = place();
+  writeFileSync(join(folder, "the old file"), file);
+  return execFileSync(native, ["import", "-q", system, "--secrets", join(folder, "secrets.yaml"), ...options, "the old file"], { cwd: folder }).toString();
 }
 
 async function paste(page, file) {

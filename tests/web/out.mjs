@@ -1,10 +1,9 @@
 // What is taken away: downloads, links, keys.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { examples, masked, render, shown } from "./examples.mjs";
-import { after, check, fflate, native, open, root, same, serve, settled, test, text, write } from "./browser.mjs";
+import { after, check, fflate, native, open, place, root, same, serve, settled, test, text, write } from "./browser.mjs";
 
 async function download(page, button) {
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button, exact: true }).click()]);
@@ -21,13 +20,13 @@ test("what is downloaded is what the command writes without keys", async () => {
     same(objects.bytes.toString(), render(name, "--no-keys"), name);
     const zip = await download(page, "Download zip, a file an object");
     const files = fflate.unzipSync(zip.bytes);
-    const place = join(mkdtempSync(join(tmpdir(), "khorovod-")), "out/");
-    execFileSync(native, ["render", "--no-keys", "-o", place, join(root, "examples", name, "job.yaml")]);
-    const list = readFileSync(join(place, ".khorovod"), "utf8").split("\n").filter((line) => line && !line.startsWith("#"));
+    const folder = join(place(), "out/");
+    execFileSync(native, ["render", "--no-keys", "-o", folder, join(root, "examples", name, "job.yaml")]);
+    const list = readFileSync(join(folder, ".khorovod"), "utf8").split("\n").filter((line) => line && !line.startsWith("#"));
     same(Object.keys(files).sort(), [...list, "job.yaml.txt"].sort(), `${name}: files`);
-    for (const file of list) same(Buffer.from(files[file]).toString(), readFileSync(join(place, file), "utf8"), `${name}: ${file}`);
+    for (const file of list) same(Buffer.from(files[file]).toString(), readFileSync(join(folder, file), "utf8"), `${name}: ${file}`);
     // Another program reads it too.
-    const saved = join(place, "..", "all.zip");
+    const saved = join(folder, "..", "all.zip");
     writeFileSync(saved, zip.bytes);
     execFileSync("python3", ["-m", "zipfile", "-t", saved]);
   }

@@ -1,9 +1,8 @@
 // Every problem as the page shows it, beside what the command says, and every fix clicked.
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, check, editor, listed, native, open, root, same, serve, test, text, write } from "./browser.mjs";
+import { after, check, editor, listed, native, open, place, root, same, serve, test, text, write } from "./browser.mjs";
 
 const folder = join(root, "tests/problems");
 const fixtures = readdirSync(folder)
@@ -15,7 +14,7 @@ const fixtures = readdirSync(folder)
 
 /** What `khorovod validate` finds. */
 function expected(spec) {
-  const file = join(mkdtempSync(join(tmpdir(), "khorovod-")), "job.yaml");
+  const file = join(place(), "job.yaml");
   writeFileSync(file, spec);
   let said;
   try {

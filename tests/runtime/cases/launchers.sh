@@ -95,15 +95,22 @@ case_without_orted() {
 
 prepare_horovodrun_by_mpi() { make_horovod; }
 prepare_horovodrun_by_gloo() { make_horovod; }
+# of_framework PROGRAM: in that of tests/programs which HOROVOD asks for.
+of_framework() {
+  case ${HOROVOD:-} in
+  tensorflow | mxnet) printf '/programs/%s_%s.py' "$1" "$HOROVOD" ;;
+  *) printf '/programs/%s.py' "$1" ;;
+  esac
+}
 horovod_job() {
   use_horovod
-  from_example horovod-gpu --set 'spec.command=[python3, /programs/horovod_sum.py]' "$@"
+  from_example horovod-gpu --set "spec.command=[python3, $(of_framework horovod_sum)]" "$@"
   expect 0 "trained"
   released
 }
 case_horovodrun_by_mpi() {
   horovod_job
-  if [[ ${HOROVOD:-} == debian ]]; then sums "$open_mpi_4" " by MPI"; else sums "$open_mpi_5" " by MPI"; fi
+  if [[ -n ${HOROVOD:-} ]]; then sums "$open_mpi_4" " by MPI"; else sums "$open_mpi_5" " by MPI"; fi
 }
 case_horovodrun_by_gloo() {
   horovod_job --set 'spec.launcher.args=[--gloo]'
@@ -124,7 +131,7 @@ case_impostor_under_horovodrun() {
 prepare_horovodrun_elastic() { make_horovod; }
 case_horovodrun_elastic() {
   use_horovod
-  from_example elastic --set 'spec.command=[python3, /programs/elastic.py]' --set 'spec.env.STEPS="100"' \
+  from_example elastic --set "spec.command=[python3, $(of_framework elastic)]" --set 'spec.env.STEPS="100"' \
     --set 'spec.elastic={minWorkers: 1, maxWorkers: 2, cooldown: [2, 10]}'
   wait_for launcher "from step 0: rank 3 of 4" 120 || return
   sleep 3
