@@ -207,7 +207,7 @@ class Case:
         return run("kubectl", "-n", self.namespace, *words, text=text, check=check)
 
     def apply(self, text, *words):
-        before = self.specs() if MINOR < 28 else None
+        before = self.specs() if MINOR < 34 else None
         said = self.kubectl("apply", "--validate=strict", "-f", "-", *words, text=text).stdout
         if before is not None and before == self.specs():
             # Such a Kubernetes gives out what nobody set, which kubectl takes for a change: docs/faq.md.
