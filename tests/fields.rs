@@ -111,6 +111,10 @@ fn flow(value: &Json) -> String {
         Json::String(text) if text.starts_with(|c: char| c.is_ascii_alphabetic()) && !text.contains(['(', '*']) => {
             text.clone()
         }
+        // A size or a time, with its unit.
+        Json::String(text) if text.starts_with(|c: char| c.is_ascii_digit()) && text.ends_with(char::is_alphabetic) => {
+            text.clone()
+        }
         other => other.to_string(),
     }
 }

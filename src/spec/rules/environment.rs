@@ -3,9 +3,9 @@
 use super::variables::{HOROVOD, NCCL};
 use super::{Case, key};
 use crate::problem::{Problem, Span, codes};
-use crate::spec::field::nearest;
 use crate::spec::raw::EnvValue;
 use crate::spec::valid::LauncherKind;
+use crate::spec::wording::nearest;
 
 codes! {
     /// A variable that khorovod sets itself
@@ -42,7 +42,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         reserved(case, &name.0, name.span, problems);
         unknown(&name.0, name.span, problems);
         if let EnvValue::Literal(text) = &value.value {
-            secret(&name.0, text, value.span, problems);
+            problems.extend(secret(&name.0, text, value.span));
         }
     }
     knobs(case, problems);
@@ -172,16 +172,16 @@ fn gives(name: &str, value: &str) -> Option<Gives> {
     maybe.then_some(Gives::Maybe)
 }
 
-fn secret(name: &str, value: &str, span: Span, problems: &mut Vec<Problem>) {
-    let (code, message) = match gives(name, value) {
-        None => return,
-        Some(Gives::Key) => (&SECRET_IN_ENV, format!("the value of `{name}` looks like a private key")),
-        Some(Gives::Token) => (&SECRET_IN_ENV, format!("the value of `{name}` looks like an access token")),
-        Some(Gives::Maybe) => (&PASSWORD_IN_ENV, format!("`{name}` sounds like a secret, and its value stands here")),
+/// A value that should not stand in the spec.
+pub fn secret(name: &str, value: &str, span: Span) -> Option<Problem> {
+    let (code, message) = match gives(name, value)? {
+        Gives::Key => (&SECRET_IN_ENV, format!("the value of `{name}` looks like a private key")),
+        Gives::Token => (&SECRET_IN_ENV, format!("the value of `{name}` looks like an access token")),
+        Gives::Maybe => (&PASSWORD_IN_ENV, format!("`{name}` sounds like a secret, and its value stands here")),
     };
     let key = name.to_lowercase().replace('_', "-");
     let hint = format!("make a Secret and write `{name}: {{secret: my-secret, key: {key}}}`");
-    problems.push(Problem::new(code, span, message).hint(hint));
+    Some(Problem::new(code, span, message).hint(hint))
 }
 
 fn knobs(case: &Case<'_>, problems: &mut Vec<Problem>) {
