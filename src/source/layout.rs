@@ -103,7 +103,9 @@ pub fn usual(kind: &ErrorKind) -> Option<&'static str> {
             "remove it, or write it as an escape in double quotes: `\"\\u007f\"`"
         }
         ErrorKind::UnexpectedCharacter { .. } => "put the value in quotes",
-        ErrorKind::UnknownAnchor => "name it with `&` before this, in the same document",
+        ErrorKind::UnknownAnchor => {
+            "put a text that begins with `*` in quotes; else name it with `&` before this, in the same document"
+        }
         _ => return None,
     })
 }

@@ -18,12 +18,14 @@ codes! {
     ///
     /// Nothing can be read before this is mended. Frequent causes: a tab in the indentation (YAML
     /// allows spaces alone), a value with `: ` or ` #` in it that needs quotes, an indentation
-    /// that fits no line above, an unclosed quote or bracket.
+    /// that fits no line above, an unclosed quote or bracket. The first place shown is where reading
+    /// ended; where another is marked, the mistake stands there.
     Error SYNTAX = "yaml-syntax";
 
     /// A key stands twice in one map
     ///
-    /// Most readers of YAML keep the last one and say nothing. Remove one of them.
+    /// Most readers of YAML keep the last one and say nothing. Remove one of them. Two documents without a line
+    /// `---` between them look so too.
     Error DUPLICATE_KEY = "yaml-duplicate-key";
 
     /// A merge key (`<<`)

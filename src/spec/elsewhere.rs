@@ -171,7 +171,7 @@ fn assigned(text: &str) -> Option<String> {
 
 /// A field whose colon has no space behind it, with one.
 pub fn no_space(text: &str) -> Option<String> {
-    let (key, value) = text.split_once(':')?;
+    let (key, value) = text.split_once([':', '='])?;
     let word = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let one = !value.is_empty() && !value.starts_with('/') && !text.contains(char::is_whitespace);
     (word && one && HOMES.contains_key(key)).then(|| format!("{key}: {value}"))

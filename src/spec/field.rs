@@ -35,7 +35,7 @@ codes! {
 
     /// A key without a value
     ///
-    /// `gpus:` with nothing behind it is null. Give it a value, or remove the key to take the default.
+    /// `gpus:` with nothing behind it is null. Give it a value; where the field has a default, removing the key takes it.
     Error EMPTY_VALUE = "empty-value";
 
     /// A word the field does not know

@@ -39,7 +39,7 @@ impl<'n> Reader<'n, '_> {
                     Scalar::Bool(_) if wanted.contains("true") => {
                         problem.hint(format!("write it without quotes: `{text}`")).fix(span, text)
                     }
-                    _ if wanted.contains("a list") => {
+                    _ if wanted.contains("a list") && !text.starts_with('[') => {
                         let words: Vec<String> = text.split_whitespace().map(quoted).collect();
                         let list = format!("[{}]", words.join(", "));
                         problem.hint(format!("put it in brackets: `{list}`")).fix(span, list)
@@ -102,6 +102,11 @@ impl<'n> Reader<'n, '_> {
         };
         let takes_map = wanted.starts_with("a map");
         match &node.kind {
+            Kind::Scalar { text, plain: false }
+                if takes_map && text.starts_with('{') || wanted.contains("a list") && text.starts_with('[') =>
+            {
+                problem.hint("remove the quotes: they make a text of it").fix(node.span, text)
+            }
             // `{python, train.py}`, as other tools write a list.
             Kind::Map(entries)
                 if wanted.contains("text")
@@ -142,7 +147,7 @@ impl<'n> Reader<'n, '_> {
             }
             Kind::Scalar { text, plain } if takes_map && *plain && elsewhere::no_space(text).is_some() => {
                 let fixed = elsewhere::no_space(text).unwrap_or_default();
-                problem.hint(format!("put a space behind the colon: `{fixed}`")).fix(node.span, fixed)
+                problem.hint(format!("put a colon and a space between the two: `{fixed}`")).fix(node.span, fixed)
             }
             Kind::Scalar { text, .. } if elsewhere::in_full(&path, text).is_some() => {
                 let (hint, whole) = elsewhere::in_full(&path, text).unwrap_or_default();
@@ -222,6 +227,13 @@ impl<'n> Reader<'n, '_> {
             _ => format!("`{path}` has no field `{}`", entry.key),
         };
         let problem = Problem::new(&UNKNOWN_FIELD, entry.key_span, message);
+        if entry.value.scalar() == Some(Scalar::Null)
+            && let Some(fixed) = elsewhere::no_space(&entry.key)
+        {
+            self.guessed.extend(fixed.split_once(':').map(|(key, _)| format!("{path}.{key}")));
+            let problem = problem.hint(format!("put a colon and a space between the two: `{fixed}`"));
+            return self.push(problem.fix(entry.key_span, fixed));
+        }
         if let Some((key, written)) = elsewhere::rewritten(entry, known) {
             self.guessed.push(format!("{path}.{key}"));
             let problem = problem.hint(format!("write `{written}`"));

@@ -23,12 +23,19 @@ const SHELLS: &[&str] = &["bash", "sh", "dash", "zsh", "ksh", "ash"];
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
     match &command.kind {
-        Kind::Scalar { text, .. } => problems.extend(typeset(command.span, text, None)),
+        Kind::Scalar { text, plain } => problems.extend(
+            typeset(command.span, text, None)
+                .or_else(|| list_in_quotes(command.span, text).filter(|_| !plain))
+                .or_else(|| cut_off(case, command, *plain))
+                .or_else(|| own_line(command.span, text)),
+        ),
         Kind::List(items) => {
             let words: Vec<(&Node, &str)> = items.iter().filter_map(|item| Some((item, item.text()?))).collect();
             let Some((_, program)) = words.first() else { return };
             let python = program.rsplit('/').next().is_some_and(|name| name.starts_with("python"));
-            let shell = SHELLS.contains(&program.rsplit('/').next().unwrap_or(program));
+            // Whatever stands before it: `env`, `numactl`, a container.
+            let shell = words.iter().any(|(_, word)| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word)));
+            problems.extend(alone(&words));
             for (index, (item, word)) in words.iter().enumerate() {
                 let found = typeset(item.span, word, Some(word))
                     .or_else(|| joined(item.span, word, index == 0 || index == 1 && python && !word.starts_with('-')))
@@ -42,12 +49,19 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 
 /// A dash or quotes that a word processor made of what was typed. `whole` is the word, where it is one.
 fn typeset(span: Span, text: &str, whole: Option<&str>) -> Option<Problem> {
+    let quote = |c: char| matches!(c, '“' | '”' | '‘' | '’');
+    // Within a word they may be meant: `it’s`.
     let typed = |word: &str| {
-        let dashes = word.strip_prefix(['–', '—']).map(|rest| format!("--{}", rest.trim_start_matches('-')));
-        dashes.unwrap_or_else(|| word.to_owned()).replace(['“', '”'], "\"").replace(['‘', '’'], "'")
+        let inner = word.trim_matches(quote);
+        match inner.strip_prefix(['–', '—']) {
+            Some(option) => format!("--{}", option.trim_start_matches('-')),
+            None if inner.len() < word.len() => format!("\"{inner}\""),
+            None => word.to_owned(),
+        }
     };
-    let word =
-        text.split_whitespace().find(|word| typed(word) != *word && !word.chars().all(|c| c == '–' || c == '—'))?;
+    let code = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let mut words = code.flat_map(str::split_whitespace).filter(|word| word.chars().any(char::is_alphanumeric));
+    let word = words.find(|word| typed(word) != *word)?;
     let message = format!("`{word}` has dashes or quotes that a word processor made");
     let problem = Problem::new(&LITERAL_WORD, span, message).hint(format!("type them: `{}`", typed(word)));
     // Quotes were meant for a shell, and a list has none.
@@ -57,13 +71,55 @@ fn typeset(span: Span, text: &str, whole: Option<&str>) -> Option<Problem> {
     })
 }
 
+/// `'[python, train.py]'`
+fn list_in_quotes(span: Span, text: &str) -> Option<Problem> {
+    let list = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    // `[ -f x ]` is a test.
+    let message = "the quotes make a text of this list, which bash would run as it stands";
+    let is_list = !list.starts_with(' ') && list.contains(',');
+    is_list.then(|| Problem::new(&LITERAL_WORD, span, message).hint("remove the quotes").fix(span, text.trim()))
+}
+
+/// `python train.py --tag #1`: YAML ends the text before the `#`.
+fn cut_off(case: &Case<'_>, command: &Node, plain: bool) -> Option<Problem> {
+    let behind = case.texts.around(command.span).get(command.span.end..)?.lines().next()?;
+    let comment = behind.trim_start().strip_prefix('#')?;
+    let word = comment.split_whitespace().next().filter(|word| comment.starts_with(word))?;
+    let message = format!("`#{word}` is a comment to YAML: the command ends before it");
+    let hint = "put the command in quotes; or a space behind the `#`, where it is a comment";
+    plain.then(|| Problem::new(&LITERAL_WORD, command.span, message).hint(hint))
+}
+
+/// An option that begins a line of a script is no option of the line above.
+fn own_line(span: Span, text: &str) -> Option<Problem> {
+    let lines: Vec<&str> = text.lines().collect();
+    let ends = |line: &str| !line.trim_end().ends_with(['\\', '|', '&', '(']);
+    let option = |line: &str| line.trim_start().starts_with("--") && line.trim_start().len() > 2;
+    let (_, line) = lines.iter().zip(&lines[1.min(lines.len())..]).find(|(above, line)| ends(above) && option(line))?;
+    let message = format!("`{}` begins a line: to bash it is a command of its own", line.trim());
+    let hint = "end the line above with ` \\`; under `>`, begin all lines in one column";
+    // Within quotes or a here document it may be meant.
+    (!text.contains("<<") && text.matches(['"', '\'']).count() == 0)
+        .then(|| Problem::new(&LITERAL_WORD, span, message).hint(hint))
+}
+
+/// `[bash, -c, python, train.py]`
+fn alone(words: &[(&Node, &str)]) -> Option<Problem> {
+    let at = words.iter().position(|(_, word)| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word)))?;
+    let [(_, flag), (script, first), (_, more), ..] = words.get(at + 1..)? else { return None };
+    let cut = ["-c", "-lc", "-ec"].contains(flag) && !first.contains(char::is_whitespace) && !first.contains('$');
+    let message = format!("the shell runs `{first}` alone: `{more}` is no part of its script");
+    let hint = "write the command as a text, without the shell: it runs under `bash -c`";
+    cut.then(|| Problem::new(&LITERAL_WORD, script.span, message).hint(hint))
+}
+
 /// Several words in the place of one.
 fn joined(span: Span, word: &str, first: bool) -> Option<Problem> {
     let (option, rest) = word.split_once(char::is_whitespace)?;
     if first && word.starts_with(['/', '.']) && !rest.trim_start().starts_with('-') {
         return None;
     }
-    let is_option = option.len() > 3 && option.starts_with("--") && !option.contains('=');
+    let is_option = option == "-m" || option.len() > 3 && option.starts_with("--") && !option.contains('=');
     if !first && !is_option {
         return None;
     }

@@ -19,7 +19,7 @@ codes! {
     /// Fewer ranks than GPUs on a worker
     ///
     /// GPUs without a rank stand idle. That is right when each rank drives several GPUs; otherwise
-    /// leave `slots` out.
+    /// leave `slots` out. Ranks follow from `gpus`: those that only `resources` asks for have none.
     Warning IDLE_GPUS = "idle-gpus";
 
     /// `/dev/shm` is larger than the memory it is taken from
