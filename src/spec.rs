@@ -3,6 +3,7 @@
 
 mod elsewhere;
 pub mod field;
+mod insert;
 pub mod limits;
 mod lower;
 pub mod quantity;
@@ -10,7 +11,9 @@ mod raw;
 mod rules;
 mod scalars;
 mod shapes;
+mod texts;
 pub mod valid;
+pub mod wording;
 
 use serde_json::{Value as Json, json};
 
@@ -18,6 +21,7 @@ use crate::problem::{Code, Problem, Severity, Span};
 use crate::source::Node;
 use field::{Field, Reader};
 
+pub use insert::Texts;
 pub use rules::{looks_secret, reserved};
 pub use valid::{Spec, Target};
 
@@ -25,16 +29,22 @@ pub use valid::{Spec, Target};
 pub const KIND: &str = "TrainingJob";
 
 /// Reads a document, pushing everything wrong with it. None where something is.
-pub fn read(document: &Node, kube_version: (u32, u32), target: Target, problems: &mut Vec<Problem>) -> Option<Spec> {
+pub fn read(
+    document: &Node,
+    texts: &dyn Texts,
+    kube_version: (u32, u32),
+    target: Target,
+    problems: &mut Vec<Problem>,
+) -> Option<Spec> {
     let before = problems.len();
-    let job = raw::TrainingJob::read(document, &mut Reader::new(problems))?;
+    let job = raw::TrainingJob::read(document, &mut Reader::new(texts, problems))?;
     let misshapen: Vec<Span> =
         problems[before..].iter().filter_map(|problem| Some(problem.labels.first()?.span)).collect();
     let spec = lower::lower(&job, target);
     let none = raw::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);
     let top = document.entry("kind").map_or(document.span, |entry| entry.key_span);
-    let case = rules::Case { document, misshapen: &misshapen, job: &job, body, spec: &spec, kube_version, top };
+    let case = rules::Case { document, texts, misshapen: &misshapen, job: &job, body, spec: &spec, kube_version, top };
     rules::check(&case, problems);
     let sound = problems[before..].iter().all(|problem| problem.severity < Severity::Error);
     sound.then_some(spec)

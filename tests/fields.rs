@@ -78,7 +78,12 @@ impl Page<'_> {
                 let _ = write!(meaning, "<br>{}: {}", code(word), text.as_str().unwrap());
             }
         }
-        let examples: Vec<String> = field["examples"].as_array().into_iter().flatten().map(code).collect();
+        // A text that without quotes would be none.
+        let quoted = |value: &Json| match value {
+            Json::String(text) if field["type"] == "string" && text.parse::<f64>().is_ok() => format!("`{value}`"),
+            other => code(other),
+        };
+        let examples: Vec<String> = field["examples"].as_array().into_iter().flatten().map(quoted).collect();
         if !examples.is_empty() {
             let _ = write!(meaning, "<br>Example: {}", examples.join(" or "));
         }
@@ -109,6 +114,10 @@ fn flow(value: &Json) -> String {
         }
         Json::Array(items) => format!("[{}]", list(items.iter().map(flow).collect())),
         Json::String(text) if text.starts_with(|c: char| c.is_ascii_alphabetic()) && !text.contains(['(', '*']) => {
+            text.clone()
+        }
+        // A size or a time, with its unit.
+        Json::String(text) if text.starts_with(|c: char| c.is_ascii_digit()) && text.ends_with(char::is_alphabetic) => {
             text.clone()
         }
         other => other.to_string(),

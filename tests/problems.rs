@@ -246,7 +246,9 @@ fn every_fix_mends_its_problem() {
             tried.insert(problem.code.name);
         }
     }
-    for code in ["unknown-field", "unknown-value", "wrong-type", "yaml-key", "yaml-ambiguous", "slots-above-gpus"] {
+    let mended = "unknown-field unknown-value wrong-type yaml-key yaml-ambiguous slots-above-gpus missing-field \
+        missing-command needs-field empty-value literal-word";
+    for code in mended.split_whitespace() {
         assert!(tried.contains(code), "no fixture has a fix for {code}");
     }
 }

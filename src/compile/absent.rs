@@ -71,7 +71,11 @@ pub fn problem(text: &str, whole: Span, awaited: Option<bool>) -> Problem {
         ),
         [] => says(none, first, start),
         // Of another group: what is missing is not the kind.
-        [(kind, _), ..] if *kind == spec::KIND => says(none, first, start),
+        [(kind, place), ..] if *kind == spec::KIND => says(
+            "a TrainingJob, but not one of khorovod's",
+            *place,
+            "beside it write `apiVersion: khorovod.dev/v1alpha1`",
+        ),
         [(kind, place), rest @ ..] => {
             let message = match rest.len() {
                 0 => format!("this is `kind: {kind}`, and khorovod takes `kind: TrainingJob`"),

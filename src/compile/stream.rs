@@ -12,7 +12,7 @@ use super::{absent, patches};
 use crate::problem::{Code, Problem, Problems, Severity, SourceId, Span, codes};
 use crate::source::{self, Node};
 use crate::spec::valid::{LauncherKind, Target};
-use crate::spec::{self, Spec};
+use crate::spec::{self, Spec, Texts};
 use crate::{Inputs, Keys, Text};
 
 codes! {
@@ -59,6 +59,12 @@ pub struct Part<'a> {
     pub text: Cow<'a, str>,
     /// The number of its first line.
     pub first_line: usize,
+}
+
+impl Texts for Vec<Part<'_>> {
+    fn around(&self, place: Span) -> &str {
+        self.get(place.source as usize).map_or("", |part| &part.text)
+    }
 }
 
 /// Every code of a stream and of what is laid over its documents.
@@ -159,7 +165,8 @@ impl<'a> Stream<'a> {
         changes.lay(&mut document, &mut self.problems);
         ours::refuse_hook(&document, &mut self.problems);
         let before = self.problems.len();
-        let spec = spec::read(&document, self.inputs.kube_version, self.inputs.target, &mut self.problems);
+        let Inputs { kube_version, target, .. } = *self.inputs;
+        let spec = spec::read(&document, &self.parts, kube_version, target, &mut self.problems);
         self.quote_for_shells(before, changes);
         let spec = spec?;
         let head = ours::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();

@@ -28,7 +28,7 @@ fn plan(text: &str, run: &str) -> Plan {
     let mut problems = Vec::new();
     let span = Span { source: 0, start: 0, end: text.len() };
     let document = source::parse(text, span, &mut problems).ok().flatten().expect("it is YAML");
-    let spec = crate::spec::read(&document, (1, 34), crate::Target::Plain, &mut problems);
+    let spec = crate::spec::read(&document, &"", (1, 34), crate::Target::Plain, &mut problems);
     let mut plan = Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}")));
     plan.name_run(run.to_owned());
     plan

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::table::{columns, paragraphs};
 use crate::problem::Code;
+use crate::spec::wording::flow;
 
 /// As wide as the widest of what is said of every field: `examples`.
 const LABEL: usize = 8;
@@ -153,7 +154,7 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
         ("default", all.iter().find_map(|part| part.get("default")).map(plain)),
         ("least", bound("minimum")),
         ("most", bound("maximum")),
-        ("examples", all.iter().find_map(|part| part["examples"].as_array()).map(|values| list(values))),
+        ("examples", all.iter().find_map(|part| part["examples"].as_array()).map(|values| examples(values))),
     ];
     let takes = takes.into_iter().filter_map(|(label, value)| Some((label.to_owned(), value?))).collect();
     let choice = all.iter().find(|part| part["markdownEnumDescriptions"].is_array());
@@ -183,11 +184,16 @@ fn dedup(mut words: Vec<&str>) -> Vec<&str> {
 }
 
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| flow(value), str::to_owned)
 }
 
 fn list(values: &[Value]) -> String {
     values.iter().map(plain).collect::<Vec<_>>().join(", ")
+}
+
+/// Each as it may be written.
+fn examples(values: &[Value]) -> String {
+    values.iter().map(plain).collect::<Vec<_>>().join(" or ")
 }
 
 /// `; did you mean …?` with the nearest codes and fields.

@@ -3,6 +3,7 @@
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StrInput};
 
+use super::layout;
 use super::node::{Entry, Kind, Node};
 use super::scalar::{Scalar, Trap};
 use crate::problem::{Problem, Span, codes};
@@ -17,12 +18,14 @@ codes! {
     ///
     /// Nothing can be read before this is mended. Frequent causes: a tab in the indentation (YAML
     /// allows spaces alone), a value with `: ` or ` #` in it that needs quotes, an indentation
-    /// that fits no line above, an unclosed quote or bracket.
+    /// that fits no line above, an unclosed quote or bracket. The first place shown is where reading
+    /// ended; where another is marked, the mistake stands there.
     Error SYNTAX = "yaml-syntax";
 
     /// A key stands twice in one map
     ///
-    /// Most readers of YAML keep the last one and say nothing. Remove one of them.
+    /// Most readers of YAML keep the last one and say nothing. Remove one of them. Two documents without a line
+    /// `---` between them look so too.
     Error DUPLICATE_KEY = "yaml-duplicate-key";
 
     /// A merge key (`<<`)
@@ -110,11 +113,17 @@ impl<'t> Tree<'t, '_> {
         if matches!(error.kind(), ErrorKind::RecursionLimitExceeded) {
             return self.too_deep(span);
         }
-        let problem = Problem::new(&SYNTAX, span, format!("this is not YAML: {what}"));
-        self.problems.push(match syntax_hint(error.kind()) {
-            Some(hint) => problem.hint(hint),
-            None => problem,
-        });
+        let mut problem = Problem::new(&SYNTAX, span, format!("this is not YAML: {what}"));
+        let before = self.text.get(..start - self.base.start).unwrap_or_default();
+        problem.hint = match layout::cause(self.text, before, error.kind()) {
+            Some(layout::Cause { at, label, hint }) => {
+                let place = Span { start: self.base.start + at.start, end: self.base.start + at.end, ..self.base };
+                problem = if place.start == span.start { problem.here(label) } else { problem.and(place, label) };
+                Some(hint)
+            }
+            None => layout::usual(error.kind()).map(str::to_owned),
+        };
+        self.problems.push(problem);
     }
 
     /// Where lines end with CR alone, YAML sees a `---` that nobody else who cuts streams does.
@@ -226,7 +235,7 @@ impl<'t> Tree<'t, '_> {
         loop {
             let (key, key_span) = match self.next()? {
                 (Event::MappingEnd, last) => {
-                    self.refuse_duplicates(&mut entries);
+                    self.refuse_duplicates(&mut entries, depth);
                     end = end.max(flow_end(span, last));
                     return Ok(Node { span: Span { end, ..span }, kind: Kind::Map(entries) });
                 }
@@ -250,10 +259,13 @@ impl<'t> Tree<'t, '_> {
     }
 
     /// Keeps the first of each key. By order, so that a map of many keys costs little more than a sort.
-    fn refuse_duplicates(&mut self, entries: &mut Vec<Entry>) {
+    fn refuse_duplicates(&mut self, entries: &mut Vec<Entry>, depth: usize) {
         let mut order: Vec<&Entry> = entries.iter().collect();
         order.sort_by(|a, b| a.key.cmp(&b.key));
         let mut again = Vec::new();
+        // Two jobs that nothing divides.
+        let second = depth == 0 && order.chunk_by(|a, b| a.key == b.key).filter(|same| same.len() > 1).count() > 1;
+        let hint = if second { "put a line `---` before the second document" } else { "remove one of the two" };
         for same in order.chunk_by(|a, b| a.key == b.key) {
             for entry in &same[1..] {
                 let message = format!("the key `{}` stands twice", entry.key);
@@ -261,7 +273,7 @@ impl<'t> Tree<'t, '_> {
                     Problem::new(&DUPLICATE_KEY, entry.key_span, message)
                         .here("again here")
                         .and(same[0].key_span, "first here")
-                        .hint("remove one of the two"),
+                        .hint(hint),
                 );
                 again.push(entry.key_span);
             }
@@ -341,34 +353,6 @@ impl<'t> Tree<'t, '_> {
         let problem = Problem::new(&TAG, place, format!("tags are not read, and `{tag}` is one"));
         self.problems.push(problem.hint("remove it; quotes around the value make it a text"));
     }
-}
-
-/// What most often lies behind a mistake.
-fn syntax_hint(kind: &ErrorKind) -> Option<&'static str> {
-    Some(match kind {
-        ErrorKind::TabNotAllowed
-        | ErrorKind::TabInBlockIndentation
-        | ErrorKind::TabInIndentation
-        | ErrorKind::TabAtBlockScalarStart
-        | ErrorKind::TabInPlainScalar => "YAML allows no tabs in the indentation; use spaces",
-        ErrorKind::MappingValueNotAllowed => "a value with `: ` in it needs quotes; else look at the indentation",
-        ErrorKind::ExpectedBlockMappingKey | ErrorKind::InvalidIndentation => {
-            "begin this line in the same column as the keys or items it belongs to"
-        }
-        ErrorKind::ExpectedFlowMappingSeparator
-        | ErrorKind::ExpectedFlowSequenceSeparator
-        | ErrorKind::UnexpectedEofFlowMapping
-        | ErrorKind::UnexpectedEofFlowSequence
-        | ErrorKind::UnclosedFlowCollection { .. } => "a `{` or `[` before this is not closed, or a comma is missing",
-        ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => "a quote before this is not closed",
-        ErrorKind::UnknownQuotedScalarEscape => "in double quotes `\\` begins an escape; use single quotes",
-        ErrorKind::UnexpectedCharacter { character } if character.is_control() || *character > '\u{fff0}' => {
-            "remove it, or write it as an escape in double quotes: `\"\\u007f\"`"
-        }
-        ErrorKind::UnexpectedCharacter { .. } => "put the value in quotes",
-        ErrorKind::UnknownAnchor => "name it with `&` before this, in the same document",
-        _ => return None,
-    })
 }
 
 /// Where a flow collection ends; a block collection ends with its last value instead.

@@ -15,20 +15,23 @@ mod slurm;
 mod storage;
 mod target;
 mod variables;
+mod words;
 mod workers;
 
 use super::field::At;
+use super::insert::Texts;
 use super::raw::{Body, TrainingJob};
 use super::valid::Spec;
 use crate::problem::{Code, Problem, Span};
 use crate::source::Node;
 
-pub use environment::looks_secret;
+pub use environment::{looks_secret, secret};
 pub use storage::reserved;
 
 /// What a rule looks at: what was written, where, and what it means.
 pub struct Case<'a> {
     pub document: &'a Node,
+    pub texts: &'a dyn Texts,
     /// What could not be read.
     pub misshapen: &'a [Span],
     pub job: &'a TrainingJob,
@@ -71,6 +74,7 @@ const RULES: &[Rule] = &[
     names::check,
     workers::check,
     command::check,
+    words::check,
     elastic::check,
     environment::check,
     storage::check,
@@ -94,6 +98,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         names::CODES,
         workers::CODES,
         command::CODES,
+        words::CODES,
         elastic::CODES,
         environment::CODES,
         storage::CODES,

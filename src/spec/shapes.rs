@@ -35,6 +35,19 @@ macro_rules! shape {
             $($(#[doc = $doc])+ pub $field: Option<$crate::spec::field::At<$type>>,)+
         }
 
+        impl $crate::spec::field::Shape for $name {
+            const KEYS: &'static [&'static str] = &[$($key),+];
+            const NEEDED: &'static [&'static str] = &[$($($crate::spec::shapes::shape!(@key $required $key),)?)+ $($($one),+)?];
+
+            fn example(key: &str) -> Option<serde_json::Value> {
+                let examples: Vec<serde_json::Value> = match key {
+                    $($key => vec![$(serde_json::json!($example)),*],)+
+                    _ => Vec::new(),
+                };
+                examples.into_iter().next()
+            }
+        }
+
         impl $crate::spec::field::Field for $name {
             fn read<'n>(
                 node: &'n $crate::source::Node,
@@ -43,13 +56,13 @@ macro_rules! shape {
                 let mut read = Self::default();
                 for entry in reader.map(node, "a map of fields")? {
                     match entry.key.as_str() {
-                        $($key => read.$field = reader.entry(entry),)+
-                        _ => reader.unknown(entry, &[$($key),+]),
+                        $($key => read.$field = reader.field::<Self, _>(entry),)+
+                        _ => reader.unknown(entry, <Self as $crate::spec::field::Shape>::KEYS),
                     }
                 }
-                $($crate::spec::shapes::shape!(@require reader node $key ($($required)?) $(, $example)*);)+
-                $(reader.exactly_one(node, &[$($one),+]);)?
-                $(reader.needs(node, $need, $other);)*
+                $($crate::spec::shapes::shape!(@require reader node $key $($required)?);)+
+                $(reader.exactly_one::<Self>(node, &[$($one),+]);)?
+                $(reader.needs::<Self>(node, $need, $other);)*
                 Some(read)
             }
 
@@ -102,12 +115,12 @@ macro_rules! shape {
             }
         }
     };
-    (@require $reader:ident $node:ident $key:literal ()  $(, $example:expr)*) => {};
-    (@require $reader:ident $node:ident $key:literal (required) $(, $example:expr)*) => {
-        if $node.get($key).is_none() {
-            let examples: Vec<serde_json::Value> = vec![$(serde_json::json!($example)),*];
-            $reader.missing($node, $key, examples.first());
-        }
+    (@key required $key:literal) => {
+        $key
+    };
+    (@require $reader:ident $node:ident $key:literal) => {};
+    (@require $reader:ident $node:ident $key:literal required) => {
+        $reader.required::<Self>($node, $key);
     };
 }
 pub(crate) use shape;
@@ -140,9 +153,9 @@ macro_rules! choice {
                         let mut problem = $crate::problem::Problem::new(
                             &$crate::spec::field::UNKNOWN_VALUE, node.span, message,
                         );
-                        problem = match $crate::spec::field::nearest_word(other, WORDS) {
+                        problem = match $crate::spec::elsewhere::word(other, WORDS) {
                             Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(node.span, near),
-                            None => problem.hint(format!("it takes {}", $crate::spec::field::words(WORDS))),
+                            None => problem.hint(format!("it takes {}", $crate::spec::wording::words(WORDS))),
                         };
                         reader.push(problem);
                         None

@@ -82,6 +82,25 @@ for (const [theme, colours] of Object.entries(THEMES)) {
   }
 }
 
+test("long lines are whole, and what is left of one hangs", async () => {
+  const server = await serve();
+  const page = await open(server, { viewport: SIZES.phone, spec: example("s3") });
+  const [wide, first, second] = await page.evaluate(() => {
+    const root = document.querySelector("#editor").shadowRoot;
+    const scroller = root.querySelector(".cm-scroller");
+    const line = [...root.querySelectorAll(".cm-line")].find((one) => one.textContent.includes("command:"));
+    const range = document.createRange();
+    range.selectNodeContents(line);
+    const lefts = [...range.getClientRects()].map(({ left, top }) => ({ left, top: Math.round(top) }));
+    const top = Math.min(...lefts.map((one) => one.top));
+    const left = (below) => Math.min(...lefts.filter((one) => one.top > top + 8 === below).map((one) => one.left));
+    return [scroller.scrollWidth - scroller.clientWidth, left(false), left(true)];
+  });
+  same(wide, 0, "nothing to scroll sideways");
+  check(second > first && second < first + 100, `the second row begins at ${second}, the first at ${first}`);
+  await server.close();
+});
+
 test("the theme can be chosen and stays", async () => {
   const server = await serve();
   const page = await open(server);

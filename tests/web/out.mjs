@@ -113,6 +113,7 @@ test("lines are copied as they stand, and name what is rendered", async () => {
   const job = /^ {2}name: (\S+-launcher)$/m.exec(objects)[1];
   check(lines.includes(`kubectl logs -f job/${job}`), lines.join("\n"));
   check(lines.includes("khorovod keygen mnist-ssh | kubectl apply -f -"), lines.join("\n"));
+  check(lines.includes("cargo install --locked --path ."), lines.join("\n"));
   await page.locator(".line button").first().click();
   same(await page.evaluate(() => navigator.clipboard.readText()), lines[0], "the clipboard");
   await page.getByRole("button", { name: "Copy objects" }).click();

@@ -38,6 +38,8 @@ test("each kind of problem is shown where the command shows it, and fixed by its
     await write(page, spec);
     const shown = await listed(page);
     same(shown.map(({ fix: _, ...rest }) => rest), wanted, name);
+    // Only what is in sight is drawn, and a long line has many rows.
+    await page.locator(".problem .go").first().click();
     check(wanted.length > 0 && (await underlined(page)) > 0, `${name}: nothing is underlined`);
     wanted.forEach((one) => codes.add(one.code));
     for (let at = 0; at < shown.length; at++) {
@@ -72,6 +74,30 @@ test("a fix is there by keyboard, and in the hint beside the text", async () => 
   await after(page, () => action.click());
   same(await listed(page), [], "after the hint's button");
   check((await text(page)).includes("gpus: 8"), "the text is mended");
+  await server.close();
+});
+
+test("what is missing is put in where it belongs, its value marked to be typed over", async () => {
+  const server = await serve();
+  const head = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\n";
+  const page = await open(server, { spec: `${head}metadata:\n  # ours\n  namespace: ml\n` });
+  const marked = () =>
+    page.evaluate(() => {
+      const { state } = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      return state.sliceDoc(state.selection.main.from, state.selection.main.to);
+    });
+  const first = (await listed(page)).map((one) => one.fix);
+  same(first, ["Add: spec", "Add: name: mnist"], "the buttons");
+  await after(page, () => page.locator(".problem .fix").nth(1).click());
+  same(await marked(), "mnist", "the name is marked");
+  await after(page, () => page.keyboard.type("resnet"));
+  await after(page, () => page.keyboard.press("Control+."));
+  same(await listed(page), [], "a whole job");
+  const lines = "metadata:\n  # ours\n  name: resnet\n  namespace: ml\nspec:\n  image: ghcr.io/acme/mnist:1.4\n  command: [python, train.py]\n  workers: {replicas: 4, gpus: 8}\n";
+  same(await text(page), head + lines, "the text");
+  await write(page, head + lines.replace("metadata:\n  # ours\n  name: resnet\n  namespace: ml\n", ""));
+  await after(page, () => page.keyboard.press("Control+."));
+  same(await marked(), "mnist", "of a map with one field its value");
   await server.close();
 });
 

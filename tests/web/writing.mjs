@@ -130,6 +130,21 @@ test("completion offers what belongs there and is not there yet", async () => {
   return `${cases.length} places`;
 });
 
+test("a name of one's own is left alone, and a size needs no quotes", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const list = async (spec, typed) => {
+    await write(page, spec);
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type(typed);
+    await page.waitForTimeout(400);
+    return options(page);
+  };
+  same(await list("kind: TrainingJob\nspec:\n  env:\n    ", "LR"), [], "no example in the place of a variable");
+  same(await list("kind: TrainingJob\nspec:\n  workers:\n    ", "memory: "), ["256Gi"], "as people write it");
+  await server.close();
+});
+
 test("hovering a key says what it is", async () => {
   const server = await serve();
   const page = await open(server);

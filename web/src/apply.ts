@@ -46,7 +46,7 @@ export class Apply {
       return `khorovod keygen ${secret}${place} | kubectl apply${place} -f -`;
     });
     const none = [
-      h("p", {}, ...words("The ssh keys are not in what you take: make the Secret once, on your machine.")),
+      h("p", {}, ...words("The ssh keys are not in what you take: make the Secret once, on your machine, with the command (at the end it says how to install it).")),
       ...keygen.map((line) => this.line(line)),
       h("p", {}, "Or let this page make keys. They come from this browser's random numbers, stay in this tab until it is closed, are shown nowhere, and are in every download and copy of the objects until you take them out."),
       this.button("Make keys in this page", () => this.setSeed(crypto.getRandomValues(new Uint8Array(32)))),
@@ -75,12 +75,22 @@ export class Apply {
     const group = (title: string, ...lines: string[]) => [h("h3", {}, title), ...lines.map((line) => this.line(line))];
     return [
       h("h2", {}, "Run it"),
+      h("p", {}, ...words("It goes to the cluster that `kubectl` is set to, and asks for nothing to be installed there.")),
       ...group("With what you downloaded", `kubectl apply${place} -f ${jobs > 1 ? "jobs.objects.yaml" : file}`),
       ...group("With the command, from the spec", `khorovod render job.yaml${secret ? " --no-keys" : ""} | kubectl apply${place} -f -`),
       ...group("See it train", `kubectl logs${place} -f job/${job}`),
       ...group("From a chart, Helm 3", `helm upgrade --install ${report.job} ./chart${place} --post-renderer khorovod --post-renderer-args post-render`),
       ...group("From a chart, Helm 4", "helm plugin install plugin/helm4-post-renderer", `helm upgrade --install ${report.job} ./chart${place} --post-renderer khorovod-post-render`),
+      h("h2", {}, "Install the command"),
+      h("p", {}, ...words("One program, which checks, plans and renders what this page shows. From a checkout of khorovod, with Rust:"), ...this.others()),
+      this.line("cargo install --locked --path ."),
     ];
+  }
+
+  /** The book's page, where this page lies in the book: it knows of no other place. */
+  private others(): (Node | string)[] {
+    const book = /^(.*\/)web\/dist\/(index\.html)?$/.exec(location.pathname);
+    return book ? [" ", h("a", { href: `${book[1]}docs/install.html`, target: "_top" }, "packages, images and other ways")] : [];
   }
 
   private line(text: string): HTMLElement {

@@ -66,7 +66,8 @@ export function completions(fields: Fields) {
         });
       }
     }
-    if (!at.key || !options.length) {
+    // A name that is being typed is the person's own: an example of the whole map would take its place.
+    if (!at.key || (!options.length && typed === "")) {
       fields.values(at.path).forEach(({ text, detail, about }, index) => {
         options.push({
           label: text,

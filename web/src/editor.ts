@@ -42,6 +42,8 @@ const theme = EditorView.theme({
   ".cm-content": { caretColor: "var(--text)", padding: "8px 0" },
   // The browser's own: one drawn by CodeMirror costs each key a quarter more.
   ".cm-line::selection, .cm-line ::selection": { backgroundColor: "var(--select)" },
+  // What is left of a long line hangs, lest it look like a key.
+  ".cm-line": { padding: "0 2px 0 calc(4ch + 6px)", textIndent: "-4ch" },
   ".cm-gutters": { backgroundColor: "var(--paper)", color: "var(--muted)", border: "none" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--line)" },
   ".cm-selectionMatch": { backgroundColor: "var(--select)" },
@@ -147,6 +149,7 @@ export class Editor {
       highlightActiveLine(),
       highlightActiveLineGutter(),
       highlightSelectionMatches(),
+      EditorView.lineWrapping,
       pointed,
       yaml(),
       this.language.of([]),
@@ -226,10 +229,13 @@ export class Editor {
     this.view.dispatch(setDiagnostics(this.view.state, diagnostics));
   }
 
+  /** Makes an edit. The value of a field that it adds is an example: it is marked, to be typed over. */
   replace(fix: { from: number; to: number; text: string }) {
+    const added = fix.from === fix.to ? /^([\s,]*[\w"]+: (?:\{\w+: (?=[^,]*\}))?)([^\n]*[^\n,\s}]|\S+)/.exec(fix.text) : null;
+    const from = fix.from + (added?.[1] ?? fix.text).length;
     this.view.dispatch({
       changes: { from: fix.from, to: fix.to, insert: fix.text },
-      selection: { anchor: fix.from + fix.text.length },
+      selection: { anchor: from, head: from + (added?.[2] ?? "").length },
       annotations: isolateHistory.of("full"),
       scrollIntoView: true,
     });
@@ -269,9 +275,12 @@ export class Editor {
 
 /** What a fix does, in a word or two. */
 export function named(problem: Problem): string {
-  const text = problem.fix!.text.trim();
-  if (text.includes("\n")) return "Fix";
-  return text === "" ? "Remove" : `Fix: ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`;
+  const { from, to, text: whole } = problem.fix!;
+  const text = whole.replace(/^[\s,]+|[\s,]+$/g, "");
+  if (text === "") return "Remove";
+  const act = from === to ? "Add" : "Fix";
+  if (text.includes("\n")) return act === "Add" ? `Add: ${/^\w*/.exec(text)![0]}` : "Fix";
+  return `${act}: ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`;
 }
 
 class Removed extends WidgetType {

@@ -116,6 +116,6 @@ export function flow(value: unknown): string {
       .map(([key, item]) => `${flow(key)}: ${flow(item)}`)
       .join(", ")}}`;
   if (typeof value !== "string") return String(value);
-  const plain = /^[A-Za-z/][\w./=@-]*(:[\w./=@-]+)*$/.test(value);
+  const plain = /^([A-Za-z/][\w./=@-]*(:[\w./=@-]+)*|\d+([KMGTP]i?|[kmhsd]))$/.test(value);
   return plain && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(value) ? value : JSON.stringify(value);
 }

@@ -6,8 +6,8 @@ use super::{
     Collective, Elastic, Launcher, Lifecycle, Observability, Patch, Placement, Scheduling, Security, Slurm, Ssh,
     Storage, Workers,
 };
-use crate::source::{Kind, Node};
-use crate::spec::field::{At, Defs, Field, Reader, WayOut};
+use crate::source::{Kind, Node, Scalar};
+use crate::spec::field::{AMBIGUOUS, At, Defs, Field, Reader, Shape, WRONG_TYPE, WayOut};
 use crate::spec::scalars::*;
 use crate::spec::shapes::{choice, shape};
 
@@ -35,7 +35,7 @@ shape! {
         /// The job's name, where it lives, and what is written on its objects.
         "metadata" (required) metadata: Metadata, example json!({"name": "mnist"});
         /// What to run, on what, and how.
-        "spec" (required) spec: Body;
+        "spec" (required) spec: Body, example json!({"image": "ghcr.io/acme/mnist:1.4", "command": ["python", "train.py"], "workers": {"replicas": 4, "gpus": 8}});
     }
 }
 
@@ -182,6 +182,15 @@ impl Field for Image {
     }
 }
 
+/// Whether a key says where a value comes from, here or in Kubernetes.
+fn is_source(key: &str) -> bool {
+    EnvSource::KEYS.contains(&key) || key == "valueFrom" || key.ends_with("Ref")
+}
+
+fn lacks_quotes(node: &Node) -> bool {
+    matches!(node.scalar(), Some(Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_) | Scalar::Trap(_)))
+}
+
 /// A variable's value: a text, or a place to take it from.
 #[derive(Debug, Clone)]
 pub enum EnvValue {
@@ -211,8 +220,25 @@ shape! {
 impl Field for EnvValue {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         match &node.kind {
+            // No source, but something to be kept as a text.
+            Kind::Map(entries) if entries.iter().all(|entry| !is_source(&entry.key)) && !entries.is_empty() => {
+                let message = format!("`{}` takes a text, not a map", reader.path());
+                let hint = format!("write it as a text: `'{}'`", node.to_json());
+                reader.refuse(&WRONG_TYPE, node, message, Some(hint))
+            }
             Kind::Map(_) => EnvSource::read(node, reader).map(|from| Self::From(Box::new(from))),
-            _ => Text::read(node, reader).map(|text| Self::Literal(text.0)),
+            Kind::List(_) => {
+                let message = format!("`{}` takes a text, not a list", reader.path());
+                let hint = format!("write it as a text, such as `'{}'`", node.to_json());
+                reader.refuse(&WRONG_TYPE, node, message, Some(hint))
+            }
+            _ if lacks_quotes(node) && reader.secret(node) => {
+                let message = format!("`{}` takes a text, and without quotes this is none", reader.path());
+                let hint = "take it from a Secret, or put it in quotes".to_owned();
+                let trap = matches!(node.scalar(), Some(Scalar::Trap(_)));
+                reader.refuse(if trap { &AMBIGUOUS } else { &WRONG_TYPE }, node, message, Some(hint))
+            }
+            Kind::Scalar { .. } => Text::read(node, reader).map(|text| Self::Literal(text.0)),
         }
     }
 

@@ -1,10 +1,15 @@
 //! The command, the launcher's words, and options that have no effect.
 
+use serde_json::json;
+
 use super::{Case, key};
 use crate::problem::{Problem, Span, codes};
 use crate::source::{Kind, Node};
-use crate::spec::field::nearest;
+use crate::spec::field::Shape;
+use crate::spec::insert;
+use crate::spec::raw::Body;
 use crate::spec::valid::{Gang, LauncherKind, Mpi, Target};
+use crate::spec::wording::nearest;
 
 codes! {
     /// Nothing to run
@@ -75,7 +80,11 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let (Some(first), true, false) = (entries.first(), lacking, launcher.interactive) {
         let span = key(case.body.image.as_ref()).unwrap_or(first.key_span);
         let problem = Problem::new(&MISSING_COMMAND, span, "`spec` lacks `command`: the ranks have nothing to run");
-        problems.push(problem.here("`command` belongs beside this").hint("add `command: [python, train.py]`"));
+        let example = json!(["python", "train.py"]);
+        let body = case.document.get("spec");
+        let fix = body.and_then(|body| insert::field(case.texts, body, Body::KEYS, "command", &example));
+        let problem = problem.here("`command` belongs beside this").hint("add `command: [python, train.py]`");
+        problems.push(Problem { fix, ..problem });
     }
     if let (Some(args), None) = (&case.body.args, &case.body.command) {
         let problem = Problem::new(&NO_EFFECT, args.key, "`args` without a `command` reach nothing");
@@ -95,6 +104,7 @@ const LAUNCHERS: &[(&str, &str)] = &[
     ("torch.distributed.run", "torchrun"),
     ("torch.distributed.launch", "torchrun"),
     ("deepspeed", "deepspeed"),
+    ("srun", "mpirun"),
 ];
 
 fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {

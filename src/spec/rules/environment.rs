@@ -1,11 +1,12 @@
 //! Environment variables: what khorovod owns, what is misspelt, what should be a Secret.
 
 use super::variables::{HOROVOD, NCCL};
+use super::workers::IDLE_GPUS;
 use super::{Case, key};
 use crate::problem::{Problem, Span, codes};
-use crate::spec::field::nearest;
 use crate::spec::raw::EnvValue;
 use crate::spec::valid::LauncherKind;
+use crate::spec::wording::nearest;
 
 codes! {
     /// A variable that khorovod sets itself
@@ -42,7 +43,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         reserved(case, &name.0, name.span, problems);
         unknown(&name.0, name.span, problems);
         if let EnvValue::Literal(text) = &value.value {
-            secret(&name.0, text, value.span, problems);
+            problems.extend(hidden_gpus(case, &name.0, text, value.span));
+            problems.extend(secret(&name.0, text, value.span));
         }
     }
     knobs(case, problems);
@@ -76,7 +78,15 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
         "MASTER_ADDR",
         "MASTER_PORT",
     ];
-    let torchrun = case.spec.launcher.kind == LauncherKind::Torchrun;
+    let kind = case.spec.launcher.kind;
+    let torchrun = kind == LauncherKind::Torchrun;
+    let ranks: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
+    if ["RANK", "LOCAL_RANK"].contains(&name) && ranks > 1 && !torchrun && kind != LauncherKind::Shell {
+        let message = format!("`{name}` would be the same for all {ranks} ranks");
+        let hint = "remove it; with `launcher: {kind: torchrun}` each rank gets its own";
+        problems.push(Problem::new(&RESERVED_VARIABLE, span, message).hint(hint));
+        return;
+    }
     if name.starts_with("KHOROVOD_") || OWN.contains(&name) || torchrun && TORCHRUN.contains(&name) {
         let problem = Problem::new(&RESERVED_VARIABLE, span, format!("khorovod or the launcher sets `{name}` itself"));
         problems.push(problem.hint("remove it; the spec's own fields say the same"));
@@ -172,16 +182,27 @@ fn gives(name: &str, value: &str) -> Option<Gives> {
     maybe.then_some(Gives::Maybe)
 }
 
-fn secret(name: &str, value: &str, span: Span, problems: &mut Vec<Problem>) {
-    let (code, message) = match gives(name, value) {
-        None => return,
-        Some(Gives::Key) => (&SECRET_IN_ENV, format!("the value of `{name}` looks like a private key")),
-        Some(Gives::Token) => (&SECRET_IN_ENV, format!("the value of `{name}` looks like an access token")),
-        Some(Gives::Maybe) => (&PASSWORD_IN_ENV, format!("`{name}` sounds like a secret, and its value stands here")),
+/// Devices that no rank sees.
+fn hidden_gpus(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Problem> {
+    let most = case.spec.groups.iter().map(|group| group.gpus).max()?;
+    let seen = value.split(',').filter(|device| !device.trim().is_empty()).count();
+    let hides = name == "CUDA_VISIBLE_DEVICES" && usize::try_from(most).is_ok_and(|most| seen < most);
+    let message = format!("`{name}` shows every rank {seen} of the {most} GPUs of its worker");
+    hides.then(|| {
+        Problem::new(&IDLE_GPUS, span, message).hint("remove it: each worker sees its own GPUs, and no others")
+    })
+}
+
+/// A value that should not stand in the spec.
+pub fn secret(name: &str, value: &str, span: Span) -> Option<Problem> {
+    let (code, message) = match gives(name, value)? {
+        Gives::Key => (&SECRET_IN_ENV, format!("the value of `{name}` looks like a private key")),
+        Gives::Token => (&SECRET_IN_ENV, format!("the value of `{name}` looks like an access token")),
+        Gives::Maybe => (&PASSWORD_IN_ENV, format!("`{name}` sounds like a secret, and its value stands here")),
     };
     let key = name.to_lowercase().replace('_', "-");
     let hint = format!("make a Secret and write `{name}: {{secret: my-secret, key: {key}}}`");
-    problems.push(Problem::new(code, span, message).hint(hint));
+    Some(Problem::new(code, span, message).hint(hint))
 }
 
 fn knobs(case: &Case<'_>, problems: &mut Vec<Problem>) {

@@ -111,10 +111,10 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         && port.0 == 22
     {
         let problem = Problem::new(&PORT_CLASH, port.span, "port 22 on the host's network is the node's own sshd");
-        problems.push(problem.and(host, "the host's network").hint("leave `port` out: 2222"));
+        problems.push(problem.and(host, "the host's network").hint("remove `port`: without it, it is 2222"));
     } else if let Some(port) = ssh.filter(|port| port.0 < 1024 && spec.security.run_as_user != Some(0)) {
         let problem = Problem::new(&PRIVILEGED_PORT, port.span, format!("only root may listen on port {}", port.0));
-        problems.push(problem.hint("leave `port` out: 2222").fix(port.span, "2222"));
+        problems.push(problem.hint("write `2222`, or remove `port`").fix(port.span, "2222"));
     }
     if let (Some(host), Some("kubernetes.io/hostname")) = (host_network, spec.placement.pack.as_deref()) {
         let span = case.body.placement.as_ref().and_then(|at| at.pack.as_ref()).map_or(host, |at| at.span);

@@ -19,7 +19,7 @@ codes! {
     /// Fewer ranks than GPUs on a worker
     ///
     /// GPUs without a rank stand idle. That is right when each rank drives several GPUs; otherwise
-    /// leave `slots` out.
+    /// leave `slots` out. Ranks follow from `gpus`: those that only `resources` asks for have none.
     Warning IDLE_GPUS = "idle-gpus";
 
     /// `/dev/shm` is larger than the memory it is taken from
@@ -119,8 +119,29 @@ impl<'a> Fields<'a> {
 
     fn check(&self, problems: &mut Vec<Problem>) {
         self.slots(problems);
+        self.devices(problems);
         self.shm(problems);
         self.resources(problems);
+    }
+
+    /// Ranks follow from `gpus`, so what only `resources` asks for has none.
+    fn devices(&self, problems: &mut Vec<Problem>) {
+        let (None, Some(resources)) = (self.slots, self.resources) else { return };
+        if self.gpus.is_some_and(|gpus| gpus.0 > 0) {
+            return;
+        }
+        let limits = resources.limits.iter().chain(&resources.requests).flat_map(|list| &list.0);
+        let mut gpus = limits.filter(|(name, count)| name.0.ends_with("/gpu") && count.milli() > 1_000);
+        if let Some((name, count)) = gpus.next() {
+            let message = format!("1 rank on {} GPUs a worker: ranks follow from `gpus`", count.value);
+            let resource =
+                if name.0 == "nvidia.com/gpu" { String::new() } else { format!(", gpuResource: {}", name.0) };
+            let hint = format!(
+                "write `gpus: {}{resource}` beside `replicas` in its place; or `slots: 1`, if that is meant",
+                count.value
+            );
+            problems.push(Problem::new(&IDLE_GPUS, name.span, message).hint(hint));
+        }
     }
 
     fn slots(&self, problems: &mut Vec<Problem>) {

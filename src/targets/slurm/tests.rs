@@ -24,7 +24,7 @@ fn plan(more: &Json) -> Plan {
     let mut problems: Vec<Problem> = Vec::new();
     let span = Span { source: 0, start: 0, end: text.len() };
     let document = source::parse(&text, span, &mut problems).ok().flatten().expect("it is YAML");
-    let spec = crate::spec::read(&document, (1, 34), Target::Slurm, &mut problems);
+    let spec = crate::spec::read(&document, &"", (1, 34), Target::Slurm, &mut problems);
     Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}\n{text}")))
 }
 
