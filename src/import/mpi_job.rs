@@ -230,15 +230,11 @@ fn around(spec: Option<&Node>, desk: &mut Desk<'_>, leads: bool) {
     }
 }
 
-/// A label or annotation of pods, for which the spec has no word: a patch over what makes them puts it there.
+/// A label or annotation of pods, for which the spec has no word: a patch over them puts it there, under any target.
 fn on_pods(desk: &mut Desk<'_>, field: &str, entry: &Entry, leads: bool) {
     let Some(value) = desk.text(&entry.value) else { return };
-    let target = match (leads, queued(desk)) {
-        (true, _) => json!({"kind": "Job", "name": "*-launcher"}),
-        (false, true) => json!({"kind": "Job"}),
-        (false, false) => json!({"kind": "StatefulSet"}),
-    };
-    let path = format!("/spec/template/metadata/{field}");
+    let target = json!({"kind": "Pod", "name": if leads { "*-launcher" } else { "*-worker" }});
+    let path = format!("/metadata/{field}");
     desk.draft.patch(&target, &path, &entry.key, value);
     desk.ledger.settle(&entry.value, Verdict::Kept, "spec.patches", "");
 }
