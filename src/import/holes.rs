@@ -1,4 +1,4 @@
-//! Places to be filled in, `<your-account>`, which a manual's file has and a job must not.
+//! Places to be filled in, `<your-account>` and `YOUR_IMAGE_HERE`, which a manual's file has and a job must not.
 
 use std::ops::Range;
 
@@ -61,6 +61,9 @@ fn below(node: &Node, path: &str, options: &Options, problems: &mut Vec<Problem>
 
 /// The place in a value: all of it, or a part.
 fn named(text: &str) -> Option<&str> {
+    if text.starts_with("YOUR_") && text.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
+        return Some(text);
+    }
     let whole = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
     match whole {
         Some(name) if !name.is_empty() && !name.contains(['<', '>', '\n']) => Some(text),
@@ -83,6 +86,8 @@ mod tests {
             assert_eq!(hole(line), None, "{line}");
         }
         assert_eq!(named("<store's url>"), Some("<store's url>"));
+        assert_eq!(named("YOUR_IMAGE_HERE"), Some("YOUR_IMAGE_HERE"));
+        assert_eq!(named("YOUR_image"), None);
         assert_eq!(named("1.dkr.<region>.example.org/x"), Some("<region>"));
         for text in ["<>", "a < b", "python a.py <in >out", "<a> to <b>\n<c"] {
             assert!(named(text).is_none() || text.starts_with("<a>"), "{text}");
