@@ -6,8 +6,10 @@ use super::command::{self, Launch, Line};
 use super::desk::Desk;
 use super::ledger::Verdict;
 use super::slurm::text as shell;
+use super::words::words;
 use super::{BAD_VALUE, program};
 use crate::problem::{Problem, Span};
+use crate::runtime::word;
 
 /// Where the MPI Operator had its hostfile, and where it is here; that of the openmpi component is at its old place, too.
 const THEIRS: &str = "/etc/mpi/hostfile";
@@ -54,9 +56,46 @@ pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
             "the launcher waits by itself",
         );
     }
-    match command::read(bare) {
-        Line::Launch(launch) => launched(desk, bare, *launch, place, world),
+    let (folders, alone) = folders(bare);
+    match command::read(alone) {
+        Line::Launch(mut launch) if !folders.is_empty() && !command::starts_launcher(&program_of(&launch)) => {
+            launch.program = format!("{folders} {}", program_of(&launch)).into();
+            launched(desk, bare, *launch, place, world);
+            let row = desk.ledger.add(format!("{}: {folders}", place.path), place.span);
+            desk.ledger.settle_row(row, Verdict::Changed, "spec.command", "each rank makes sure of it");
+        }
+        Line::Launch(launch) if folders.is_empty() => launched(desk, bare, *launch, place, world),
+        Line::Launch(_) => script(desk, text, "its program is a launcher, too", place, world),
         Line::Script(why) => script(desk, text, &why, place, world),
+    }
+}
+
+/// The folders that a line makes before anything else, `mkdir -p results;`, and the rest of it.
+fn folders(line: &str) -> (&str, &str) {
+    let mut rest = line;
+    while rest.starts_with("mkdir -p ") {
+        let Some(end) = rest.find([';', '\n']).into_iter().chain(rest.find("&&")).min() else { break };
+        if words(&rest[..end]).is_none() {
+            break;
+        }
+        rest = rest[end..].trim_start_matches([';', '&']).trim_start();
+    }
+    let folders = line[..line.len() - rest.len()].trim_end();
+    // A new line ends a command, but not in a text of one line.
+    if folders.is_empty() || folders.contains('\n') || !folders.ends_with([';', '&']) {
+        ("", line)
+    } else {
+        (folders, rest)
+    }
+}
+
+/// What ranks run, as a shell reads it.
+fn program_of(launch: &Launch) -> String {
+    match &launch.program {
+        Json::String(text) => text.clone(),
+        words => {
+            words.as_array().into_iter().flatten().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" ")
+        }
     }
 }
 
@@ -102,6 +141,11 @@ fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &Wor
     workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
     let how = format!("runs once, in the launcher, as it stands: {why}");
     desk.draft.put("spec.launcher.kind", "shell", &how);
+    if text.contains("discover_hosts.sh") || text.contains("discoverHosts.sh") {
+        let row = desk.ledger.add(format!("{}: the script that finds hosts", place.path), place.span);
+        let how = "there is none for a script: `--command` with the line of horovodrun alone makes it `spec.elastic`";
+        desk.ledger.settle_row(row, Verdict::Lost, "", how);
+    }
     if text.contains(THEIRS) {
         let row = desk.ledger.add(format!("{}: {THEIRS}", place.path), place.span);
         desk.ledger.settle_row(row, Verdict::Changed, "spec.command", &format!("it is {HOSTFILE} here"));
@@ -246,6 +290,20 @@ fn differs(replicas: u32, np: u32, world: &World) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_made_before_the_launch_are_told_from_it() {
+        for (line, made, rest) in [
+            ("mkdir -p /a /b; mpirun ./x", "mkdir -p /a /b;", "mpirun ./x"),
+            ("mkdir -p '/a b' && mkdir -p c &&  mpirun ./x", "mkdir -p '/a b' && mkdir -p c &&", "mpirun ./x"),
+            ("mkdir -p /a\nmpirun ./x", "", "mkdir -p /a\nmpirun ./x"),
+            ("mkdir -p /a", "", "mkdir -p /a"),
+            ("mkdir /a; mpirun ./x", "", "mkdir /a; mpirun ./x"),
+            ("mpirun ./x", "", "mpirun ./x"),
+        ] {
+            assert_eq!(folders(line), (made, rest));
+        }
+    }
 
     #[test]
     fn ranks_become_workers_and_slots() {
