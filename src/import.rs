@@ -4,6 +4,7 @@
 //! it takes the old file's values from the ledger, where each must get its verdict, and puts fields into the
 //! draft.
 
+mod before;
 mod chart;
 mod command;
 mod container;

@@ -297,10 +297,17 @@ fn files_that_cannot_be_read_say_why() {
     let old = "apiVersion: kubeflow.org/v1alpha1\nkind: MPIJob\nspec: {gpus: 16}\n";
     let command = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nspec: {mpiReplicaSpecs: {Launcher: {template: {spec: {containers: \
                    [{image: 'a:1', command: [bash, -c, wandb login 0123456789abcdef0123456789abcdef01234567 && mpirun ./a]}]}}}}}\n";
+    let filled = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nspec: {mpiReplicaSpecs: {Launcher: {template: {spec: {containers: \
+                  [{image: 'a:1', command: [mpirun, ./a]}]}}}, Worker: {replicas: '${WORKERS}'}}}\n";
     let cases = [
         (System::MpiJob, old, "v1alpha1"),
         (System::MpiJob, "apiVersion: kubeflow.org/v3\nkind: MPIJob\n", "v3"),
         (System::MpiJob, command, "looks like a secret"),
+        (
+            System::MpiJob,
+            filled,
+            "`spec.mpiReplicaSpecs.Worker.replicas` has `${WORKERS}`, which a program such as envsubst",
+        ),
         (
             System::Ffdl,
             "name: a\ngpus: 1\nframework: {name: x, version: y, command: z}\ndata_stores: {id: a}\n",

@@ -2,11 +2,11 @@
 
 use serde_json::{Value as Json, json};
 
+use super::before::{self, Step};
 use super::command::{self, Launch, Line};
 use super::desk::Desk;
 use super::ledger::Verdict;
 use super::slurm::text as shell;
-use super::words::words;
 use super::{BAD_VALUE, program};
 use crate::problem::{Problem, Span};
 use crate::runtime::word;
@@ -56,37 +56,34 @@ pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
             "the launcher waits by itself",
         );
     }
-    let (folders, alone) = folders(bare);
-    match command::read(alone) {
-        Line::Launch(mut launch) if !folders.is_empty() && !command::starts_launcher(&program_of(&launch)) => {
-            launch.program = format!("{folders} {}", program_of(&launch)).into();
+    let (before, alone) = before::split(bare);
+    match command::read(shell::without_comment(alone)) {
+        Line::Launch(launch) if before.is_empty() => launched(desk, bare, *launch, place, world),
+        Line::Launch(mut launch) if !command::starts_launcher(&program_of(&launch)) => {
+            let makes = |step: &Step<'_>| if let Step::Makes(text) = step { Some(format!("{text}; ")) } else { None };
+            let made: String = before.iter().filter_map(makes).collect();
+            if !made.is_empty() {
+                launch.program = format!("{made}{}", program_of(&launch)).into();
+            }
             launched(desk, bare, *launch, place, world);
-            let row = desk.ledger.add(format!("{}: {folders}", place.path), place.span);
-            desk.ledger.settle_row(row, Verdict::Changed, "spec.command", "each rank makes sure of it");
+            for step in &before {
+                taken(desk, step, place);
+            }
         }
-        Line::Launch(launch) if folders.is_empty() => launched(desk, bare, *launch, place, world),
         Line::Launch(_) => script(desk, text, "its program is a launcher, too", place, world),
         Line::Script(why) => script(desk, text, &why, place, world),
     }
 }
 
-/// The folders that a line makes before anything else, `mkdir -p results;`, and the rest of it.
-fn folders(line: &str) -> (&str, &str) {
-    let mut rest = line;
-    while rest.starts_with("mkdir -p ") {
-        let Some(end) = rest.find([';', '\n']).into_iter().chain(rest.find("&&")).min() else { break };
-        if words(&rest[..end]).is_none() {
-            break;
-        }
-        rest = rest[end..].trim_start_matches([';', '&']).trim_start();
-    }
-    let folders = line[..line.len() - rest.len()].trim_end();
-    // A new line ends a command, but not in a text of one line.
-    if folders.is_empty() || folders.contains('\n') || !folders.ends_with([';', '&']) {
-        ("", line)
-    } else {
-        (folders, rest)
-    }
+/// What became of a command that stood before the launch.
+fn taken(desk: &mut Desk<'_>, step: &Step<'_>, place: &Place) {
+    let (text, verdict, to, how) = match step {
+        Step::Makes(text) => (text, Verdict::Changed, "spec.command", "each rank makes sure of it"),
+        Step::Waits(text) => (text, Verdict::Kept, "", "the launcher waits for its workers by itself"),
+        Step::Says(text) => (text, Verdict::Kept, "", "khorovod says what it starts"),
+    };
+    let row = desk.ledger.add(format!("{}: {}", place.path, program::masked(text)), place.span);
+    desk.ledger.settle_row(row, verdict, to, how);
 }
 
 /// What ranks run, as a shell reads it.
@@ -290,20 +287,6 @@ fn differs(replicas: u32, np: u32, world: &World) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn folders_made_before_the_launch_are_told_from_it() {
-        for (line, made, rest) in [
-            ("mkdir -p /a /b; mpirun ./x", "mkdir -p /a /b;", "mpirun ./x"),
-            ("mkdir -p '/a b' && mkdir -p c &&  mpirun ./x", "mkdir -p '/a b' && mkdir -p c &&", "mpirun ./x"),
-            ("mkdir -p /a\nmpirun ./x", "", "mkdir -p /a\nmpirun ./x"),
-            ("mkdir -p /a", "", "mkdir -p /a"),
-            ("mkdir /a; mpirun ./x", "", "mkdir /a; mpirun ./x"),
-            ("mpirun ./x", "", "mpirun ./x"),
-        ] {
-            assert_eq!(folders(line), (made, rest));
-        }
-    }
 
     #[test]
     fn ranks_become_workers_and_slots() {
