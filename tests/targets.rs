@@ -395,6 +395,11 @@ fn patches_reach_the_pods_under_every_target() {
             let problems = render(&job("mnist", &spec), target).map(|_| ()).unwrap_err();
             assert_eq!(problems.list[0].code.name, "unused-patch", "{missed} for {}", target.name());
         }
+        let broken = "  workers: {replicas: 2}\n  patches: [{target: {kind: Pod}, patch: {spec: {containers: [{tty: true}]}}}]\n";
+        let problems = render(&job("mnist", broken), target).map(|_| ()).unwrap_err();
+        let [problem] = problems.list.as_slice() else { panic!("{}: {problems:?}", target.name()) };
+        assert_eq!(problem.code.name, "broken-patch", "{}: {problem:?}", target.name());
+        assert!(problem.message.contains("all of `spec.containers`"), "{}", problem.message);
     }
 }
 
