@@ -27,7 +27,7 @@ use crate::{Inputs, Keys, Rendered, Text, runtime, targets};
 use output::{Built, Output};
 use stream::{Job, Stream};
 
-pub use absent::NO_JOB;
+pub use absent::{NO_JOB, RENDERED, kinds};
 pub use expand::expand;
 pub use krm::krm;
 pub use preview::preview;

@@ -4,6 +4,7 @@
 //! it takes the old file's values from the ledger, where each must get its verdict, and puts fields into the
 //! draft.
 
+mod before;
 mod chart;
 mod command;
 mod container;
@@ -157,6 +158,12 @@ pub struct Imported {
 
 /// See [`crate::import`].
 pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Imported, Problems> {
+    // An editor's byte order mark; a script with one is told.
+    let bare = texts.iter().map(|text| match text.text.strip_prefix('\u{feff}') {
+        Some(rest) if system != System::Slurm => Text { name: text.name.clone(), text: rest.to_owned() },
+        _ => text.clone(),
+    });
+    let texts = &bare.collect::<Vec<_>>()[..];
     let mut found = Problems::default();
     for text in texts {
         let source = found.sources.add(&text.name, text.text.clone());
@@ -230,6 +237,7 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
             System::MpiJob => Ok(mpi_job::stream(&text.text, span, &mut found.list)),
             // What `helm get values` prints of a release that has none of its own.
             System::StableHorovod | System::ElasticHorovod if no_values(&text.text) => Ok(Some(empty())),
+            _ if several(&text.text, span, &mut found.list) => Err(()),
             _ => source::parse(&text.text, span, &mut found.list),
         };
         match read {
@@ -255,6 +263,17 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
         holes::check(&whole, options, &mut found.list);
     }
     (!found.any_error()).then_some(whole)
+}
+
+/// Whether a text has more documents than the one that holds the values, which is told.
+fn several(text: &str, span: Span, problems: &mut Vec<Problem>) -> bool {
+    let bodies = source::pieces(text).into_iter().map(|piece| piece.body);
+    let mut said = bodies.filter_map(|body| Some(body.start + guess::content(&text[body])?));
+    let Some(second) = said.nth(1) else { return false };
+    let at = Span { start: second, end: second + 1, ..span };
+    let message = "a second document begins here, and a job is made of one";
+    problems.push(Problem::new(&BAD_VALUE, at, message).hint("give each in a file of its own"));
+    true
 }
 
 /// Whether there is nothing below any key, as in `worker: {}`.

@@ -26,11 +26,12 @@ use serde_json::Value as Json;
 use crate::emit::to_yaml;
 use crate::plan::{Plan, Shape};
 use crate::runtime::File;
+use crate::spec::valid::Patch;
 use fingerprint::Fingerprint;
 use job::launcher_name;
 use meta::Metadata;
 
-pub use patch::{concerns, merge};
+pub use patch::merge;
 
 /// One Kubernetes object.
 #[derive(Debug)]
@@ -141,18 +142,34 @@ pub fn workloads<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
     }
 }
 
-/// Merges into an object the user's patches that concern it.
+/// Merges into an object the user's patches that concern it or its pods.
 fn patch(plan: &Plan, object: &mut Object) {
     let mut whole = None;
-    for patch in &plan.spec.patches {
-        if concerns(patch, object.kind, &object.metadata.name) {
-            let whole = whole.get_or_insert_with(|| json(object));
-            merge(whole, &patch.patch);
+    for patch in plan.spec.patches.iter().filter(|patch| may_concern(patch, object)) {
+        let whole = whole.get_or_insert_with(|| json(object));
+        for part in patch::reached(patch, object.kind, &object.metadata.name, whole) {
+            merge(part, &patch.patch);
         }
     }
     if let Some(whole) = whole {
         object.body = Body::Patched(whole);
     }
+}
+
+/// Whether a patch is meant for an object, or for pods that the object may hold.
+fn may_concern(patch: &Patch, object: &Object) -> bool {
+    let holds_pods = matches!(object.body, Body::StatefulSet(_) | Body::Job(_) | Body::Custom(_) | Body::Patched(_));
+    patch::concerns(patch, object.kind, &object.metadata.name) || patch::of_pods(patch) && holds_pods
+}
+
+/// Whether a patch is meant for an object or for pods in it.
+pub fn concerns(patch: &Patch, object: &Object) -> bool {
+    may_concern(patch, object) && !reached(patch, object, &mut json(object)).is_empty()
+}
+
+/// The parts of an object, which `whole` is, that a patch is laid over: all of it, or its pods.
+pub fn reached<'o>(patch: &Patch, object: &Object, whole: &'o mut Json) -> Vec<&'o mut Json> {
+    patch::reached(patch, object.kind, &object.metadata.name, whole)
 }
 
 /// A part of an object as a tree.

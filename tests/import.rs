@@ -12,7 +12,7 @@ use std::process::Command;
 
 use khorovod::import::{Imported, Options, System, import};
 use khorovod::problem::Problems;
-use khorovod::{Inputs, Keys, Text, render};
+use khorovod::{Inputs, Keys, Target, Text, render};
 use proptest::prelude::*;
 
 /// An old file.
@@ -297,10 +297,17 @@ fn files_that_cannot_be_read_say_why() {
     let old = "apiVersion: kubeflow.org/v1alpha1\nkind: MPIJob\nspec: {gpus: 16}\n";
     let command = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nspec: {mpiReplicaSpecs: {Launcher: {template: {spec: {containers: \
                    [{image: 'a:1', command: [bash, -c, wandb login 0123456789abcdef0123456789abcdef01234567 && mpirun ./a]}]}}}}}\n";
+    let filled = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nspec: {mpiReplicaSpecs: {Launcher: {template: {spec: {containers: \
+                  [{image: 'a:1', command: [mpirun, ./a]}]}}}, Worker: {replicas: '${WORKERS}'}}}\n";
     let cases = [
         (System::MpiJob, old, "v1alpha1"),
         (System::MpiJob, "apiVersion: kubeflow.org/v3\nkind: MPIJob\n", "v3"),
         (System::MpiJob, command, "looks like a secret"),
+        (
+            System::MpiJob,
+            filled,
+            "`spec.mpiReplicaSpecs.Worker.replicas` has `${WORKERS}`, which a program such as envsubst",
+        ),
         (
             System::Ffdl,
             "name: a\ngpus: 1\nframework: {name: x, version: y, command: z}\ndata_stores: {id: a}\n",
@@ -333,6 +340,39 @@ fn files_that_cannot_be_read_say_why() {
         let hints: Vec<&str> = problems.list.iter().filter_map(|problem| problem.hint.as_deref()).collect();
         assert!(!hints.is_empty() && !hints.iter().any(|hint| hint.contains("`-f ")), "{hints:?}");
     }
+}
+
+/// What khorovod itself made, what charts became, and files that editors and cuts have spoilt.
+#[test]
+fn what_is_not_an_old_file_is_told_as_what_it_is() {
+    let spec = text(
+        "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: a}\nspec: {image: 'a:1', command: [a], workers: {replicas: 2}}\n",
+    );
+    let made = |target| {
+        let inputs = Inputs { keys: Keys::Seed([1; 32]), target, ..Inputs::default() };
+        render(&spec, &inputs).unwrap().text
+    };
+    let chart = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\n---\napiVersion: batch/v1\nkind: Job\n";
+    let cases = [
+        (System::Slurm, made(Target::Slurm), "khorovod made this script"),
+        (System::MpiJob, made(Target::JobSet), "khorovod made these objects"),
+        (System::MpiJob, made(Target::Plain), "khorovod made these objects"),
+        (System::Slurm, made(Target::Volcano), "khorovod made these objects"),
+        (System::MpiJob, "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n".to_owned(), "`kind: PyTorchJob`"),
+        (System::StableHorovod, chart.to_owned(), "helm get values RELEASE"),
+        (System::MpiJob, "a:\n\tb: 1\n".to_owned(), "tabs"),
+        (System::MpiJob, "apiVersion: [\n".to_owned(), "not closed"),
+        (System::StableHorovod, "worker: {number: 1}\nmaster: {}\n---\nworker: {}\n".to_owned(), "a file of its own"),
+        (System::Ffdl, "gpus: 1\nframework: {}\n---\nframework: {}\n".to_owned(), "a file of its own"),
+    ];
+    for (system, file, wanted) in cases {
+        let problems = import(system, &[text(&file)], &Options::default()).expect_err(&file);
+        let [problem] = problems.list.as_slice() else { panic!("{file}: {:#?}", problems.list) };
+        assert!(problem.hint.as_deref().unwrap_or_default().contains(wanted), "{file}: {problem:#?}");
+    }
+    // A byte order mark is an editor's, in any form.
+    let marked = "\u{feff}{components: {a: {image: 'x:1', secret: 's', workers: 2, exec: 'mpirun ./a'}}}\n";
+    import(System::KubeflowOpenmpi, &[text(marked)], &Options::default()).unwrap();
 }
 
 /// What is no script of Slurm, or not a whole one.

@@ -95,6 +95,7 @@ fn what_examples_become() {
         (Target::JobSet, "worker-groups"),
         (Target::JobSet, "torchrun"),
         (Target::TrainJob, "kueue"),
+        (Target::TrainJob, "torchrun"),
         (Target::Volcano, "gang"),
         (Target::Volcano, "indexed-job"),
     ];
@@ -137,7 +138,12 @@ fn pods(rendered: &Rendered, target: Target) -> Vec<(String, Json)> {
     let text = serde_json::to_string(&all).unwrap().replace(run, "RUN");
     let mut found = Vec::new();
     templates(&serde_json::from_str(&text).unwrap(), &mut found);
-    for (_, pod) in &mut found {
+    for (component, pod) in &mut found {
+        // What Trainer calls the container that trains.
+        let container = &mut pod["spec"]["containers"][0]["name"];
+        if target == Target::TrainJob && *container == "node" {
+            *container = json!(component);
+        }
         let spec = pod["spec"].as_object_mut().unwrap();
         for field in ["hostname", "subdomain", "restartPolicy", "serviceAccountName", "automountServiceAccountToken"] {
             spec.remove(field);
@@ -208,6 +214,32 @@ fn pods_are_called_as_their_makers_call_them() {
             assert!(settings.replace('\'', "").contains(&line), "{}: no {line}{settings}", target.name());
         }
     }
+}
+
+/// Kubeflow's SDK reads the pod that trains by these, and lists no TrainJob of a namespace where one lacks any.
+#[test]
+fn who_lists_train_jobs_finds_the_pod_that_trains() {
+    let mut seen = 0;
+    for (name, text) in examples() {
+        let Ok(rendered) = render(&text, Target::TrainJob) else { continue };
+        let all = objects(&rendered);
+        let runtime = all.iter().find(|object| object["kind"] == "TrainingRuntime").unwrap();
+        assert!(runtime["metadata"]["labels"]["trainer.kubeflow.org/framework"].is_string(), "{name}");
+        let label = "/template/metadata/labels/trainer.kubeflow.org~1trainjob-ancestor-step";
+        let jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"].as_array().unwrap();
+        let marked: Vec<_> = jobs.iter().filter(|job| job.pointer(label).is_some()).collect();
+        let [job] = marked.as_slice() else { panic!("{name}: {marked:#?}") };
+        assert_eq!(job.pointer(label), Some(&json!("trainer")), "{name}");
+        assert!(["launcher", "node"].contains(&job["name"].as_str().unwrap()), "{name}: {}", job["name"]);
+        let spec = &job["template"]["spec"];
+        assert_eq!(spec["template"]["spec"]["containers"][0]["name"], "node", "{name}");
+        assert_eq!(spec["podFailurePolicy"]["rules"][0]["onExitCodes"]["containerName"], "node", "{name}");
+        // Trainer makes as many of its pods as the policy says, and no plugin is asked for that would say more.
+        assert_eq!(runtime["spec"]["mlPolicy"], json!({"numNodes": spec["completions"]}), "{name}");
+        assert_eq!(spec["completions"], spec["parallelism"], "{name}");
+        seen += 1;
+    }
+    assert!(seen > 25, "only {seen}");
 }
 
 #[test]
@@ -314,6 +346,60 @@ fn patches_reach_the_operators_kinds() {
         let all = objects(&render(&job("mnist", &spec), target).unwrap());
         let object = all.iter().find(|object| object["kind"] == kind).unwrap();
         assert_eq!(object["metadata"]["annotations"]["a"], "b");
+    }
+}
+
+#[test]
+fn patches_reach_the_pods_under_every_target() {
+    let patches = |names: &[&str]| {
+        let each = |name: &&str| {
+            format!("{{target: {{kind: Pod, name: '{name}'}}, patch: {{metadata: {{labels: {{to: '{name}'}}}}}}}}")
+        };
+        format!("  patches: [{}]\n", names.iter().map(each).collect::<Vec<_>>().join(", "))
+    };
+    let labelled = |spec: &str, target| {
+        let mut found = Vec::new();
+        let rendered = render(&job("mnist", spec), target).unwrap_or_else(|problems| panic!("{problems:?}"));
+        for object in objects(&rendered) {
+            templates(&object, &mut found);
+        }
+        let pair = |(component, pod): (String, Json)| format!("{component} {}", pod["metadata"]["labels"]["to"]);
+        let mut found: Vec<_> = found.into_iter().map(pair).collect();
+        found.sort();
+        found
+    };
+    for target in TARGETS.into_iter().chain([Target::Plain]) {
+        let beside = format!("  workers: {{replicas: 2}}\n{}", patches(&["*-worker", "mnist-*-launcher"]));
+        assert_eq!(
+            labelled(&beside, target),
+            ["launcher \"mnist-*-launcher\"", "worker \"*-worker\""],
+            "{}",
+            target.name()
+        );
+        if target != Target::MpiJob {
+            let groups = "  workers: {groups: [{name: big, replicas: 1}, {name: small, replicas: 1}]}\n";
+            let one = format!("{groups}{}", patches(&["*-small"]));
+            assert_eq!(
+                labelled(&one, target),
+                ["launcher null", "worker \"*-small\"", "worker null"],
+                "{}",
+                target.name()
+            );
+            let index =
+                format!("  workers: {{replicas: 2}}\n  launcher: {{kind: torchrun}}\n{}", patches(&["*-worker"]));
+            assert_eq!(labelled(&index, target), ["worker \"*-worker\""], "{}", target.name());
+        }
+        // Nothing else is a pod, and none is called otherwise.
+        for missed in ["mnist", "*-other"] {
+            let spec = format!("  workers: {{replicas: 2}}\n{}", patches(&[missed]));
+            let problems = render(&job("mnist", &spec), target).map(|_| ()).unwrap_err();
+            assert_eq!(problems.list[0].code.name, "unused-patch", "{missed} for {}", target.name());
+        }
+        let broken = "  workers: {replicas: 2}\n  patches: [{target: {kind: Pod}, patch: {spec: {containers: [{tty: true}]}}}]\n";
+        let problems = render(&job("mnist", broken), target).map(|_| ()).unwrap_err();
+        let [problem] = problems.list.as_slice() else { panic!("{}: {problems:?}", target.name()) };
+        assert_eq!(problem.code.name, "broken-patch", "{}: {problem:?}", target.name());
+        assert!(problem.message.contains("all of `spec.containers`"), "{}", problem.message);
     }
 }
 

@@ -31,7 +31,7 @@ const TRAINERS: &[&str] = &[
     "XGBoostJob",
 ];
 /// What every object that khorovod renders carries.
-const RENDERED: &str = "khorovod.dev/job:";
+pub const RENDERED: &str = "khorovod.dev/job:";
 /// What stands around the fields of a spec.
 const FRAME: &str = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata:\n  name: mnist\nspec:\n";
 
@@ -118,7 +118,7 @@ fn are_of_spec(keys: &[&str]) -> bool {
 }
 
 /// The kinds of the documents that say one, and where.
-fn kinds(text: &str, whole: Span) -> Vec<(&str, Span)> {
+pub fn kinds(text: &str, whole: Span) -> Vec<(&str, Span)> {
     let kind = |body: Range<usize>| {
         let mut at = body.start;
         text[body].split_inclusive('\n').find_map(|line| {

@@ -5,18 +5,18 @@ use serde_json::Value as Json;
 
 use super::stream::Job;
 use super::{keys, plan};
-use crate::objects;
-use crate::problem::{Problem, Span, codes};
+use crate::objects::{self, Object};
+use crate::problem::{Problem, codes};
 use crate::source::{Kind, Node};
 use crate::spec::Spec;
-use crate::spec::valid::Target;
+use crate::spec::valid::{Patch, Target};
 use crate::{Inputs, targets};
 
 codes! {
     /// A patch that no object takes
     ///
     /// Its target names a kind or a name that this job does not render. `khorovod plan` lists the
-    /// objects.
+    /// objects; `kind: Pod` are the pods, wherever a target puts them.
     Error UNUSED_PATCH = "unused-patch";
 
     /// A patch that would break its object
@@ -37,7 +37,8 @@ pub fn of(document: &Node) -> Vec<Node> {
 }
 
 pub fn check(job: &Job, inputs: &Inputs, problems: &mut Vec<Problem>) {
-    if job.patches.is_empty() {
+    // A script takes none, which a note says.
+    if job.patches.is_empty() || job.spec.target == Target::Slurm {
         return;
     }
     let (patched, files) = plan(job.spec.clone());
@@ -50,37 +51,40 @@ pub fn check(job: &Job, inputs: &Inputs, problems: &mut Vec<Problem>) {
     for (patch, stands) in patched.spec.patches.iter().zip(&job.patches) {
         let (mut used, mut broken) = (false, false);
         for (object, whole) in &mut objects {
-            if !objects::concerns(patch, object.kind, &object.metadata.name) {
-                continue;
+            let kind = if patch.kind.as_deref() == Some("Pod") { "Pod" } else { object.kind };
+            for part in objects::reached(patch, object, whole) {
+                if let (false, Some(laid)) = (broken, stands.get("patch"))
+                    && let Some(problem) = breaks(laid, part, kind, &mut Vec::new())
+                {
+                    broken = true;
+                    problems.push(problem);
+                }
+                used = true;
+                objects::merge(part, &patch.patch);
             }
-            if let (false, Some(laid)) = (broken, stands.get("patch"))
-                && let Some(problem) = breaks(laid, whole, object.kind, &mut Vec::new())
-            {
-                broken = true;
-                problems.push(problem);
-            }
-            used = true;
-            objects::merge(whole, &patch.patch);
         }
         if !used {
-            let target = stands.get("target").map_or(stands.span, |target| target.span);
-            problems.push(unused(target, patched.spec.target));
+            let place = stands.get("target").map_or(stands.span, |target| target.span);
+            let problem = Problem::new(&UNUSED_PATCH, place, "no object of this job takes the patch");
+            problems.push(problem.hint(way_out(patch, patched.spec.target, made.objects())));
         }
     }
 }
 
-fn unused(place: Span, target: Target) -> Problem {
-    let hint = match target {
-        Target::Plain => {
-            "names carry the run's, for which a pattern writes `*`: `mnist-*-worker`; `khorovod plan` lists the objects"
-                .to_owned()
-        }
-        other => {
-            let name = other.name();
-            format!("with `--target {name}` other kinds are rendered: `khorovod plan --target {name}` lists them")
-        }
-    };
-    Problem::new(&UNUSED_PATCH, place, "no object of this job takes the patch").hint(hint)
+/// How a patch that nothing takes would be.
+fn way_out(patch: &Patch, target: Target, made: &[Object<'_>]) -> String {
+    let plan = if target == Target::Plain { "plan".to_owned() } else { format!("plan --target {}", target.name()) };
+    let lists = format!("`khorovod {plan}` lists the objects");
+    let kind = patch.kind.as_deref();
+    let there = made.iter().any(|object| kind == Some(object.kind));
+    match kind {
+        Some("StatefulSet" | "Job") if !there || target != Target::Plain => format!(
+            "write `{{kind: Pod, name: \"*-worker\"}}`, or `*-launcher`, and as the patch what stands under `template`: \
+             that reaches the pods under every target; {lists}"
+        ),
+        Some(kind) if kind != "Pod" && !there => format!("there is no {kind}; {lists}"),
+        _ => format!("names carry the run's, for which a pattern writes `*`: `mnist-*-worker`; {lists}"),
+    }
 }
 
 /// What a part of a patch would break of the part of an object at the same path.

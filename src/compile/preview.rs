@@ -58,7 +58,7 @@ pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Pro
 fn origin(job: usize, plan: &Plan, object: &Object<'_>) -> Origin {
     let mut fields = vec![object.origin.to_string()];
     for (index, patch) in plan.spec.patches.iter().enumerate() {
-        if objects::concerns(patch, object.kind, &object.metadata.name) {
+        if objects::concerns(patch, object) {
             fields.push(format!("spec.patches[{index}]"));
         }
     }

@@ -247,6 +247,9 @@ pub fn pod(desk: &mut Desk<'_>, pod: &Node, leads: bool) {
             }),
             "initContainers" => desk.lose(node, "S3 is spec.storage; spec.patches adds containers that come before"),
             "volumes" => {}
+            "resources" => {
+                desk.lose(node, "a container asks for devices, no pod does: spec.workers.gpus, .cpu and .memory");
+            }
             "securityContext" => security(desk, node),
             "hostNetwork" if !leads => pod::host_network(desk, node),
             "hostNetwork" | "dnsPolicy" => desk.replaced(node, "follows from the workers' hostNetwork"),

@@ -2,7 +2,7 @@
 
 use super::{NOTHING, OTHER_SYSTEM, System, TEMPLATE};
 use crate::Text;
-use crate::compile::NO_JOB;
+use crate::compile::{self, NO_JOB};
 use crate::problem::{Problem, Problems, Span};
 
 /// Problems of a text meant for a spec: where it is another system's file, the way out is to import it.
@@ -33,6 +33,8 @@ pub fn check(system: System, text: &Text, whole: Span, problems: &mut Vec<Proble
     }
     let other = match guess(&text.text) {
         Some(Guess::Ours) => "this is a TrainingJob already: `khorovod plan FILE`".to_owned(),
+        Some(Guess::Made) => MADE.to_owned(),
+        Some(Guess::Objects) => objects(system, &text.text, whole),
         Some(Guess::Theirs(other)) if !kin(system, other) => format!("try `khorovod import {}`", other.name()),
         _ => return,
     };
@@ -43,7 +45,7 @@ pub fn check(system: System, text: &Text, whole: Span, problems: &mut Vec<Proble
 }
 
 /// Where the first line stands that says something.
-fn content(text: &str) -> Option<usize> {
+pub fn content(text: &str) -> Option<usize> {
     let mut at = 0;
     text.split_inclusive('\n').find_map(|line| {
         let start = at + (line.len() - line.trim_start().len());
@@ -53,8 +55,37 @@ fn content(text: &str) -> Option<usize> {
     })
 }
 
+/// What the head of a script that khorovod renders says.
+const BY_US: &str = ". Made by khorovod from its spec: ";
+const MADE: &str = "khorovod made this script of a TrainingJob: change that, and `khorovod render --target slurm` makes \
+                    the script anew; `khorovod render` makes what runs on Kubernetes";
+
+/// The way out where a file holds objects of Kubernetes, none of them an MPIJob.
+fn objects(system: System, text: &str, whole: Span) -> String {
+    let kinds = compile::kinds(text, whole);
+    let kind = kinds.last().map_or("an object", |(kind, _)| kind);
+    if text.contains(compile::RENDERED) {
+        return "khorovod made these objects of a TrainingJob: name that. Only those of `--target mpijob` become one \
+                again"
+            .to_owned();
+    }
+    match system {
+        System::StableHorovod | System::ElasticHorovod => {
+            "it holds what a chart became; its values are wanted: `helm get values RELEASE`".to_owned()
+        }
+        _ => format!(
+            "it holds `kind: {kind}`; of Kubernetes' objects an MPIJob is read. For another let `khorovod init` write a \
+             TrainingJob, and carry over image, command and workers"
+        ),
+    }
+}
+
 enum Guess {
     Ours,
+    /// A script that khorovod rendered.
+    Made,
+    /// Objects of Kubernetes, and no MPIJob among them.
+    Objects,
     Theirs(System),
 }
 
@@ -68,7 +99,7 @@ fn kin(one: System, other: System) -> bool {
 pub fn system(text: &str) -> Option<System> {
     match guess(text)? {
         Guess::Theirs(system) => Some(system),
-        Guess::Ours => None,
+        Guess::Ours | Guess::Made | Guess::Objects => None,
     }
 }
 
@@ -86,6 +117,13 @@ fn guess(text: &str) -> Option<Guess> {
     if text.lines().any(|line| line.trim_end() == "kind: MPIJob") {
         return Some(Guess::Theirs(System::MpiJob));
     }
+    if text.lines().any(|line| line.starts_with("# Training job ") && line.contains(BY_US)) {
+        return Some(Guess::Made);
+    }
+    let batch = text.lines().any(|line| line.starts_with("#SBATCH "));
+    if top("apiVersion") && top("kind") && !batch && !text.contains("MPIJob") {
+        return Some(Guess::Objects);
+    }
     let ks = |line: &str| {
         ["ks generate openmpi", "ks prototype use openmpi", "ks param set"].iter().any(|command| line.contains(command))
     };
@@ -97,7 +135,7 @@ fn guess(text: &str) -> Option<Guess> {
         System::ElasticHorovod
     } else if top("worker") && (top("master") || top("driver")) {
         System::StableHorovod
-    } else if text.lines().any(|line| line.starts_with("#SBATCH ") || line.trim_start().starts_with("srun ")) {
+    } else if batch || text.lines().any(|line| line.trim_start().starts_with("srun ")) {
         System::Slurm
     } else {
         return None;

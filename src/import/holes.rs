@@ -1,4 +1,4 @@
-//! Places to be filled in, `<your-account>`, which a manual's file has and a job must not.
+//! Places to be filled in, `<your-account>` and `YOUR_IMAGE_HERE`, which a manual's file has and a job must not.
 
 use std::ops::Range;
 
@@ -54,6 +54,10 @@ fn below(node: &Node, path: &str, options: &Options, problems: &mut Vec<Problem>
         Kind::Scalar { text, .. } => {
             if let Some(name) = named(text) {
                 problems.push(problem(node.span, format!("`{path}` has `{name}`, a place to be filled in")));
+            } else if let Some(name) = variable(path, text) {
+                let message = format!("`{path}` has `{name}`, which a program such as envsubst fills in");
+                let hint = "fill it in first: `envsubst <FILE | khorovod import …`";
+                problems.push(Problem::new(&TEMPLATE, node.span, message).hint(hint));
             }
         }
     }
@@ -61,11 +65,27 @@ fn below(node: &Node, path: &str, options: &Options, problems: &mut Vec<Problem>
 
 /// The place in a value: all of it, or a part.
 fn named(text: &str) -> Option<&str> {
+    if text.starts_with("YOUR_") && text.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
+        return Some(text);
+    }
     let whole = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
     match whole {
         Some(name) if !name.is_empty() && !name.contains(['<', '>', '\n']) => Some(text),
         _ => text.lines().find_map(|line| hole(line).map(|place| &line[place])),
     }
+}
+
+/// `${NAME}` where no shell and no kubelet would fill it in: as all of a value, or in an image's name. Commands have
+/// shells, and what a variable holds may be for one.
+fn variable<'t>(path: &str, text: &'t str) -> Option<&'t str> {
+    let shells = ["command", "args", "exec", "env", "value"]
+        .iter()
+        .any(|key| path.split('.').any(|step| step.split('[').next() == Some(*key)));
+    let start = text.find("${").filter(|_| !shells)?;
+    let end = start + text[start..].find('}')? + 1;
+    let whole = start == 0 && end == text.len();
+    let image = ["image", "repository", "tag"].contains(&path.rsplit('.').next().unwrap_or_default());
+    (whole || image).then(|| &text[start..end])
 }
 
 fn problem(span: Span, message: String) -> Problem {
@@ -83,6 +103,15 @@ mod tests {
             assert_eq!(hole(line), None, "{line}");
         }
         assert_eq!(named("<store's url>"), Some("<store's url>"));
+        assert_eq!(named("YOUR_IMAGE_HERE"), Some("YOUR_IMAGE_HERE"));
+        assert_eq!(named("YOUR_image"), None);
+        assert_eq!(variable("a.containers[0].image", "${REGISTRY}${IMAGE}:1"), Some("${REGISTRY}"));
+        assert_eq!(variable("a.replicas", "${WORKERS}"), Some("${WORKERS}"));
+        for (path, text) in
+            [("a.args[0]", "${A}"), ("a.env[0].value", "${A}"), ("framework.command", "${A}"), ("a.b", "x ${A}")]
+        {
+            assert_eq!(variable(path, text), None, "{path}");
+        }
         assert_eq!(named("1.dkr.<region>.example.org/x"), Some("<region>"));
         for text in ["<>", "a < b", "python a.py <in >out", "<a> to <b>\n<c"] {
             assert!(named(text).is_none() || text.starts_with("<a>"), "{text}");

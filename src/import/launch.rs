@@ -2,12 +2,14 @@
 
 use serde_json::{Value as Json, json};
 
+use super::before::{self, Step};
 use super::command::{self, Launch, Line};
 use super::desk::Desk;
 use super::ledger::Verdict;
 use super::slurm::text as shell;
 use super::{BAD_VALUE, program};
 use crate::problem::{Problem, Span};
+use crate::runtime::word;
 
 /// Where the MPI Operator had its hostfile, and where it is here; that of the openmpi component is at its old place, too.
 const THEIRS: &str = "/etc/mpi/hostfile";
@@ -54,9 +56,43 @@ pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
             "the launcher waits by itself",
         );
     }
-    match command::read(bare) {
-        Line::Launch(launch) => launched(desk, bare, *launch, place, world),
+    let (before, alone) = before::split(bare);
+    match command::read(shell::without_comment(alone)) {
+        Line::Launch(launch) if before.is_empty() => launched(desk, bare, *launch, place, world),
+        Line::Launch(mut launch) if !command::starts_launcher(&program_of(&launch)) => {
+            let makes = |step: &Step<'_>| if let Step::Makes(text) = step { Some(format!("{text}; ")) } else { None };
+            let made: String = before.iter().filter_map(makes).collect();
+            if !made.is_empty() {
+                launch.program = format!("{made}{}", program_of(&launch)).into();
+            }
+            launched(desk, bare, *launch, place, world);
+            for step in &before {
+                taken(desk, step, place);
+            }
+        }
+        Line::Launch(_) => script(desk, text, "its program is a launcher, too", place, world),
         Line::Script(why) => script(desk, text, &why, place, world),
+    }
+}
+
+/// What became of a command that stood before the launch.
+fn taken(desk: &mut Desk<'_>, step: &Step<'_>, place: &Place) {
+    let (text, verdict, to, how) = match step {
+        Step::Makes(text) => (text, Verdict::Changed, "spec.command", "each rank makes sure of it"),
+        Step::Waits(text) => (text, Verdict::Kept, "", "the launcher waits for its workers by itself"),
+        Step::Says(text) => (text, Verdict::Kept, "", "khorovod says what it starts"),
+    };
+    let row = desk.ledger.add(format!("{}: {}", place.path, program::masked(text)), place.span);
+    desk.ledger.settle_row(row, verdict, to, how);
+}
+
+/// What ranks run, as a shell reads it.
+fn program_of(launch: &Launch) -> String {
+    match &launch.program {
+        Json::String(text) => text.clone(),
+        words => {
+            words.as_array().into_iter().flatten().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" ")
+        }
     }
 }
 
@@ -102,6 +138,11 @@ fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &Wor
     workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
     let how = format!("runs once, in the launcher, as it stands: {why}");
     desk.draft.put("spec.launcher.kind", "shell", &how);
+    if text.contains("discover_hosts.sh") || text.contains("discoverHosts.sh") {
+        let row = desk.ledger.add(format!("{}: the script that finds hosts", place.path), place.span);
+        let how = "there is none for a script: `--command` with the line of horovodrun alone makes it `spec.elastic`";
+        desk.ledger.settle_row(row, Verdict::Lost, "", how);
+    }
     if text.contains(THEIRS) {
         let row = desk.ledger.add(format!("{}: {THEIRS}", place.path), place.span);
         desk.ledger.settle_row(row, Verdict::Changed, "spec.command", &format!("it is {HOSTFILE} here"));

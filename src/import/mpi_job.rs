@@ -7,7 +7,7 @@ mod settings;
 mod stream;
 mod words;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::desk::{Desk, entries, items, text};
 use super::ledger::Verdict;
@@ -84,6 +84,7 @@ pub fn read(job: &Node, desk: &mut Desk<'_>) {
         }
         container::volumes(desk, replica.pod, replica.container, leads);
         if let Some(pod) = replica.pod {
+            beyond(desk, pod, leads);
             container::pod(desk, pod, leads);
         }
         around(replica.spec, desk, leads);
@@ -230,15 +231,27 @@ fn around(spec: Option<&Node>, desk: &mut Desk<'_>, leads: bool) {
     }
 }
 
-/// A label or annotation of pods, for which the spec has no word: a patch over what makes them puts it there.
+/// Fields of a pod for which the spec has no word, and which nothing of khorovod's depends on.
+const BEYOND: &[&str] = &["dnsConfig", "hostAliases", "preemptionPolicy"];
+
+fn beyond(desk: &mut Desk<'_>, pod: &Node, leads: bool) {
+    for entry in entries(pod).iter().filter(|entry| BEYOND.contains(&entry.key.as_str())) {
+        match leads && queued(desk) {
+            true => desk.lose(&entry.value, FIRST),
+            false => over_pods(desk, "/spec", entry, entry.value.to_json(), leads),
+        }
+    }
+}
+
+/// A label or annotation of pods.
 fn on_pods(desk: &mut Desk<'_>, field: &str, entry: &Entry, leads: bool) {
     let Some(value) = desk.text(&entry.value) else { return };
-    let target = match (leads, queued(desk)) {
-        (true, _) => json!({"kind": "Job", "name": "*-launcher"}),
-        (false, true) => json!({"kind": "Job"}),
-        (false, false) => json!({"kind": "StatefulSet"}),
-    };
-    let path = format!("/spec/template/metadata/{field}");
-    desk.draft.patch(&target, &path, &entry.key, value);
+    over_pods(desk, &format!("/metadata/{field}"), entry, value.into(), leads);
+}
+
+/// What the spec has no word for: a patch over the pods puts it there, under any target.
+fn over_pods(desk: &mut Desk<'_>, path: &str, entry: &Entry, value: Json, leads: bool) {
+    let target = json!({"kind": "Pod", "name": if leads { "*-launcher" } else { "*-worker" }});
+    desk.draft.patch(&target, path, &entry.key, value);
     desk.ledger.settle(&entry.value, Verdict::Kept, "spec.patches", "");
 }

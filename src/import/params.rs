@@ -232,8 +232,9 @@ impl Lines {
         let text = self.filled(&word.text);
         // A launch line may have variables of its own; a value may not.
         if word.expands && !matches!(name, "exec" | "secret") && text.contains('$') {
+            let unset = variable(&text).unwrap_or("NAME");
             let problem = Problem::new(&TEMPLATE, span, format!("`{name}` has a variable that is not set here"));
-            return problems.push(problem.hint("put its assignment, NAME=value, into the file"));
+            return problems.push(problem.hint(format!("put its assignment, `{unset}=value`, at the top of the file")));
         }
         let key: String = camel(name);
         self.entries.retain(|entry| entry.key != key);
@@ -250,6 +251,13 @@ impl Lines {
         }
         text
     }
+}
+
+/// The first variable in a text: `NAME` of `${NAME}` and `$NAME`.
+fn variable(text: &str) -> Option<&str> {
+    let name = text.split_once('$')?.1.trim_start_matches('{');
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
+    Some(&name[..end]).filter(|name| is_name(name))
 }
 
 /// A text with `$NAME` filled in, where the name ends there.

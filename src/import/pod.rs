@@ -22,6 +22,10 @@ pub fn resources(desk: &mut Desk<'_>, node: &Node) -> u32 {
                 desk.lose(&entry.value, "it is no quantity that khorovod reads; write it as 4, 500m or 16Gi");
             } else if is_gpu(&entry.key) || is_rdma(&entry.key) {
                 let Some(count) = desk.count(&entry.value) else { continue };
+                if count == 0 {
+                    desk.needless(&entry.value, "none is asked for");
+                    continue;
+                }
                 device(desk, &entry.key, count, &from);
                 let to = if is_gpu(&entry.key) { "spec.workers.gpus" } else { "spec.workers.rdma" };
                 gpus = gpus.max(if is_gpu(&entry.key) { count } else { 0 });

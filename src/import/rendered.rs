@@ -4,11 +4,13 @@
 //! that says the same. So whatever somebody changed in them, or a patch did, is found and said.
 
 mod again;
+mod launched;
+mod placed;
 mod storage;
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use super::desk::{Desk, items, text};
 use super::mpi_job::{BESIDE, LONG};
@@ -17,10 +19,7 @@ use super::{BAD_VALUE, container, pod};
 use crate::problem::Problem;
 use crate::source::Node;
 use crate::spec::Target;
-use crate::{Inputs, Keys, Text, compile};
-
-/// Stands for the program while the launch is taken apart.
-const PROGRAM: &str = "khorovod-import";
+use crate::{Inputs, Keys, Text};
 
 /// Whether it is our launcher.
 pub fn is(launcher: &Node) -> bool {
@@ -97,14 +96,15 @@ pub fn read(job: &Node, launcher: &Node, worker: &Node, desk: &mut Desk<'_>) {
     names(&parts, desk);
     program(&parts, desk);
     workers(&parts, desk);
-    launcher_of(&parts, desk);
-    knobs(&parts, desk);
+    launched::launcher(&parts, desk);
+    launched::knobs(&parts, desk);
     storage::read(&parts, desk);
-    placement(&parts, desk);
-    around(&parts, desk);
-    security(&parts, desk);
-    launch(&parts, desk);
+    placed::placement(&parts, desk);
+    placed::around(&parts, desk);
+    placed::security(&parts, desk);
+    launched::launch(&parts, desk);
     again::trim(desk);
+    again::patch(job, desk);
     again::compare(job, desk);
     desk.draft.shorten(LONG);
 }
@@ -175,248 +175,6 @@ fn workers(parts: &Parts, desk: &mut Desk<'_>) {
     put(desk, "spec.workers.slots", &spec["slotsPerWorker"]);
     if let Some(shm) = parts.volume("khorovod-shm") {
         put(desk, "spec.workers.shm", &shm["emptyDir"]["sizeLimit"]);
-    }
-}
-
-fn launcher_of(parts: &Parts, desk: &mut Desk<'_>) {
-    let leads = parts.job["spec"]["runLauncherAsWorker"] == true;
-    desk.draft.put("spec.launcher.kind", parts.setting("kind"), "");
-    desk.draft.put("spec.launcher.mpi", parts.setting("mpi"), "");
-    if leads {
-        desk.draft.put("spec.launcher.runsRanks", true, "");
-    } else {
-        for name in ["cpu", "memory"] {
-            put(desk, &format!("spec.launcher.{name}"), &parts.launcher["resources"]["limits"][name]);
-        }
-    }
-    if parts.launcher["image"] != parts.worker["image"] {
-        put(desk, "spec.launcher.image", &parts.launcher["image"]);
-    }
-    if let Some(data) = parts.data("retries") {
-        let seconds = |key: &str| data.get(key).and_then(Json::as_str).map(|seconds| format!("{seconds}s"));
-        let retries = data["retries"].as_str().and_then(|text| text.parse::<u32>().ok());
-        desk.draft.put("spec.launcher.retries", retries, "");
-        for (key, to) in [("wait-timeout", "spec.launcher.waitTimeout"), ("deadline", "spec.lifecycle.deadline")] {
-            if let Some(value) = seconds(key) {
-                desk.draft.put(to, value, "");
-            }
-        }
-        if let Some(value) = seconds("idle-timeout") {
-            desk.draft.put("spec.launcher.interactive", true, "");
-            desk.draft.put("spec.launcher.idleTimeout", value, "");
-        }
-    }
-    if parts.setting("port") != "2222" {
-        desk.draft.put("spec.ssh.port", parts.setting("port").parse::<u32>().ok(), "");
-    }
-    if parts.setting("user") != "khorovod" {
-        desk.draft.put("spec.ssh.user", parts.setting("user"), "");
-    }
-    elastic(parts, desk);
-}
-
-fn elastic(parts: &Parts, desk: &mut Desk<'_>) {
-    let Ok(least) = parts.setting("min_workers").parse::<u32>() else { return };
-    desk.draft.put("spec.elastic.minWorkers", least, "");
-    desk.draft.put("spec.elastic.maxWorkers", parts.setting("max_workers").parse::<u32>().ok(), "");
-    let words = parts.settings.get("launch").map_or(&[][..], Vec::as_slice);
-    let behind = |option: &str, at: usize| {
-        let found = words.iter().position(|word| word == option)?;
-        words.get(found + at)?.parse::<u32>().ok()
-    };
-    if let Some(seconds) = behind("--elastic-timeout", 1) {
-        desk.draft.put("spec.elastic.timeout", format!("{seconds}s"), "");
-    }
-    if let Some(limit) = behind("--reset-limit", 1) {
-        desk.draft.put("spec.elastic.resetLimit", limit, "");
-    }
-    if let (Some(low), Some(high)) = (behind("--blacklist-cooldown-range", 1), behind("--blacklist-cooldown-range", 2))
-    {
-        desk.draft.put("spec.elastic.cooldown", json!([low, high]), "");
-    }
-}
-
-/// Variables that `collective` and `observability` stand for.
-fn knobs(parts: &Parts, desk: &mut Desk<'_>) {
-    if let Some(level) = parts.variable("NCCL_DEBUG") {
-        desk.draft.put("spec.collective.debug", level, "");
-    }
-    let tcp = ["OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude"];
-    if let Some(name) =
-        parts.variable("NCCL_SOCKET_IFNAME").filter(|_| tcp.iter().any(|tcp| parts.variable(tcp).is_some()))
-    {
-        desk.draft.put("spec.collective.interface", name, "");
-    }
-    if let Some(off) = parts.variable("NCCL_IB_DISABLE") {
-        desk.draft.put("spec.collective.infiniband", off == "0", "");
-    }
-    if let Some(bytes) = parts.variable("HOROVOD_FUSION_THRESHOLD") {
-        desk.draft.put("spec.collective.fusionThreshold", bytes, "");
-    }
-    if let Some(milliseconds) = parts.variable("HOROVOD_CYCLE_TIME").and_then(|text| text.parse::<u32>().ok()) {
-        desk.draft.put("spec.collective.cycleTime", milliseconds, "");
-    }
-    for (name, to) in [("HOROVOD_AUTOTUNE", "autotune"), ("HOROVOD_HIERARCHICAL_ALLREDUCE", "hierarchicalAllreduce")] {
-        if let Some(on) = parts.variable(name) {
-            desk.draft.put(&format!("spec.collective.{to}"), on == "1", "");
-        }
-    }
-    if let Some(path) = parts.variable("HOROVOD_TIMELINE") {
-        desk.draft.put("spec.collective.timeline", path, "");
-    }
-    if let Some(path) = parts.variable("TENSORBOARD_LOGDIR") {
-        desk.draft.put("spec.observability.tensorboard.logdir", path, "");
-    }
-    if let Some(port) = list(&parts.worker["ports"]).find(|port| port["name"] == "metrics") {
-        put(desk, "spec.observability.metrics.port", &port["containerPort"]);
-        if parts.beside("PodMonitor").next().is_some() {
-            desk.draft.put("spec.observability.metrics.podMonitor", true, "");
-        }
-    }
-}
-
-fn placement(parts: &Parts, desk: &mut Desk<'_>) {
-    let pod = &parts.pod;
-    for (theirs, ours) in [
-        ("nodeSelector", "nodeSelector"),
-        ("tolerations", "tolerations"),
-        ("priorityClassName", "priorityClass"),
-        ("runtimeClassName", "runtimeClass"),
-        ("hostNetwork", "hostNetwork"),
-    ] {
-        put(desk, &format!("spec.placement.{ours}"), &pod[theirs]);
-    }
-    if let Some(spread) = list(&pod["topologySpreadConstraints"]).next() {
-        put(desk, "spec.placement.spread", &spread["topologyKey"]);
-    }
-    // Ours is the last wish, and names the run.
-    let mut affinity = pod["affinity"].clone();
-    let terms = affinity.pointer_mut("/podAffinity/preferredDuringSchedulingIgnoredDuringExecution");
-    if let Some(terms) = terms.and_then(Json::as_array_mut)
-        && let Some(key) = terms.last().and_then(|term| {
-            let term = &term["podAffinityTerm"];
-            term["labelSelector"]["matchLabels"].get("khorovod.dev/run").and(Some(term["topologyKey"].clone()))
-        })
-    {
-        terms.pop();
-        let empty = terms.is_empty();
-        put(desk, "spec.placement.pack", &key);
-        if empty && let Some(map) = affinity["podAffinity"].as_object_mut() {
-            map.shift_remove("preferredDuringSchedulingIgnoredDuringExecution");
-        }
-        if affinity["podAffinity"].as_object().is_some_and(Map::is_empty)
-            && let Some(map) = affinity.as_object_mut()
-        {
-            map.shift_remove("podAffinity");
-        }
-    }
-    if affinity.as_object().is_some_and(|map| !map.is_empty()) {
-        desk.draft.put("spec.placement.affinity", affinity, "");
-    }
-}
-
-/// The gang, the end, and who may reach the pods.
-fn around(parts: &Parts, desk: &mut Desk<'_>) {
-    let policy = &parts.job["spec"]["runPolicy"];
-    let gang = parts.beside("PodGroup").next().map(|group| match group["apiVersion"].as_str() {
-        Some(version) if version.starts_with("scheduling.volcano.sh") => ("volcano", "volcano"),
-        _ => ("coscheduling", "scheduler-plugins-scheduler"),
-    });
-    if let Some((gang, _)) = gang {
-        desk.draft.put("spec.scheduling.gang", gang, "");
-        put(desk, "spec.scheduling.queue", &policy["schedulingPolicy"]["queue"]);
-    }
-    let scheduler = parts.pod["schedulerName"].as_str();
-    if scheduler != gang.map(|(_, scheduler)| scheduler) {
-        put(desk, "spec.scheduling.scheduler", &parts.pod["schedulerName"]);
-    }
-    if policy["suspend"] == true {
-        desk.draft.put("spec.scheduling.suspend", true, "");
-    }
-    if let Some(seconds) = policy["ttlSecondsAfterFinished"].as_u64() {
-        desk.draft.put("spec.lifecycle.ttlAfterFinished", format!("{seconds}s"), "");
-    }
-    if policy["cleanPodPolicy"] == "None" {
-        desk.draft.put("spec.lifecycle.release", "keep", "");
-    }
-}
-
-fn security(parts: &Parts, desk: &mut Desk<'_>) {
-    let context = &parts.pod["securityContext"];
-    let user = context.get("runAsUser");
-    let has = |key: &str| list(&parts.pod["volumes"]).any(|volume| volume.get(key).is_some());
-    let adds = &parts.worker["securityContext"]["capabilities"]["add"];
-    let profile = match (parts.pod["hostNetwork"] == true || has("hostPath") || !adds.is_null(), user) {
-        (true, _) => "privileged",
-        (_, None) => "openshift",
-        (_, Some(user)) if has("nfs") || *user == 0 => "baseline",
-        _ => "restricted",
-    };
-    desk.draft.put("spec.security.profile", profile, "");
-    put(desk, "spec.security.runAsUser", &context["runAsUser"]);
-    put(desk, "spec.security.fsGroup", &context["fsGroup"]);
-    put(desk, "spec.security.serviceAccount", &parts.pod["serviceAccountName"]);
-    put(desk, "spec.security.readOnlyRootFilesystem", &parts.worker["securityContext"]["readOnlyRootFilesystem"]);
-    if parts.beside("NetworkPolicy").next().is_none() {
-        desk.draft.put("spec.security.networkPolicy", false, "");
-    }
-}
-
-/// The program, the launcher's options, and the user's own variables: what is left of the launch and the environment
-/// when that which khorovod makes of the rest is taken away.
-fn launch(parts: &Parts, desk: &mut Desk<'_>) {
-    let words = parts.settings.get("launch").cloned().unwrap_or_default();
-    if parts.setting("kind") == "mpirun" && !words.iter().any(|word| word == "--tag-output" || word == "-prepend-rank")
-    {
-        desk.draft.put("spec.observability.logs.rankPrefix", false, "");
-    }
-    if !words.is_empty() {
-        desk.draft.put("spec.command", json!([PROGRAM]), "");
-    }
-    let Ok((mut plans, _)) = compile::plans(&text_of(desk), &inputs()) else { return };
-    let Some((plan, _)) = plans.pop() else { return };
-    for variable in list(&parts.worker["env"]) {
-        let name = variable["name"].as_str().unwrap_or_default();
-        if plan.env.iter().any(|(known, value)| known == name && variable["value"] == **value) {
-            continue;
-        }
-        let value = match variable.get("valueFrom") {
-            Some(from) => value_from(from),
-            None => variable.get("value").cloned().unwrap_or_else(|| "".into()),
-        };
-        desk.draft.put_key("spec.env", name, value, "");
-    }
-    if words.is_empty() {
-        return;
-    }
-    let check = words.windows(2).position(|pair| pair[1] == "/etc/khorovod/scripts/rank.sh");
-    let mut own = plan.launch.iter().zip(&words).take_while(|(planned, found)| planned == found).count();
-    // An option with another value is the user's.
-    let value = plan.launch.get(own).is_some_and(|next| !next.starts_with('-') && next != PROGRAM);
-    if value && own > 0 && words[own - 1].starts_with('-') {
-        own -= 1;
-    }
-    let (args, command) = match check {
-        Some(at) => (&words[own.min(at)..at], &words[at + 2..]),
-        // Without a check it is not said where options end.
-        None => {
-            let options = words[own..].iter().take_while(|word| word.starts_with('-')).count();
-            words[own..].split_at(options)
-        }
-    };
-    let args: Vec<_> = args.iter().filter(|word| *word != "--no_python").collect();
-    if !args.is_empty() {
-        desk.draft.put("spec.launcher.args", json!(args), "");
-    }
-    desk.draft.put("spec.command", json!(command), "");
-}
-
-fn value_from(from: &Json) -> Json {
-    let key = |reference: &Json, kind: &str| json!({kind: reference["name"], "key": reference["key"]});
-    match (from.get("secretKeyRef"), from.get("configMapKeyRef")) {
-        (Some(secret), _) => key(secret, "secret"),
-        (None, Some(map)) => key(map, "configMap"),
-        (None, None) => json!({"field": from["fieldRef"]["fieldPath"]}),
     }
 }
 

@@ -4,6 +4,7 @@
 //! prepares the environment. A script that does more than that becomes the command of a `shell` launcher, whole.
 
 mod amounts;
+mod around;
 mod asked;
 mod close;
 mod commands;

@@ -12,9 +12,9 @@ pub type Text<'a> = Cow<'a, str>;
 
 pub const JOB: &str = "khorovod.dev/job";
 pub const RUN: &str = "khorovod.dev/run";
-const GROUP: &str = "khorovod.dev/group";
+pub const GROUP: &str = "khorovod.dev/group";
 const NAME: &str = "app.kubernetes.io/name";
-const COMPONENT: &str = "app.kubernetes.io/component";
+pub const COMPONENT: &str = "app.kubernetes.io/component";
 
 /// A small map in the order of its making.
 #[derive(Debug, Clone, Default)]

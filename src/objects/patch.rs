@@ -1,13 +1,55 @@
-//! The user's patches: RFC 7386 merges into objects chosen by kind and name.
+//! The user's patches: RFC 7386 merges into objects chosen by kind and name, or into their pods, wherever the target
+//! puts those.
 
 use serde_json::{Map, Value as Json};
 
+use super::meta::{COMPONENT, GROUP, JOB, RUN};
 use crate::spec::valid::Patch;
 
-/// Whether a patch is meant for an object.
+/// Whether a patch is meant for the object of a kind and name.
 pub fn concerns(patch: &Patch, kind: &str, name: &str) -> bool {
-    patch.kind.as_deref().is_none_or(|wanted| wanted == kind)
-        && patch.name.as_deref().is_none_or(|pattern| fits(pattern, name))
+    patch.kind.as_deref().is_none_or(|wanted| wanted == kind) && names(patch, name)
+}
+
+/// Whether a patch is meant for pods, which no target renders as objects.
+pub fn of_pods(patch: &Patch) -> bool {
+    patch.kind.as_deref() == Some("Pod")
+}
+
+fn names(patch: &Patch, name: &str) -> bool {
+    patch.name.as_deref().is_none_or(|pattern| fits(pattern, name))
+}
+
+/// The parts of an object that a patch is laid over: the whole, or its pods.
+pub fn reached<'o>(patch: &Patch, kind: &str, name: &str, whole: &'o mut Json) -> Vec<&'o mut Json> {
+    let mut found = Vec::new();
+    if of_pods(patch) {
+        pods(whole, patch, &mut found);
+    } else if concerns(patch, kind, name) {
+        found.push(whole);
+    }
+    found
+}
+
+fn pods<'o>(object: &'o mut Json, patch: &Patch, found: &mut Vec<&'o mut Json>) {
+    if object.pointer("/spec/containers").is_some() {
+        if names(patch, &pod_name(object)) {
+            found.push(object);
+        }
+        return;
+    }
+    match object {
+        Json::Object(fields) => fields.values_mut().for_each(|value| pods(value, patch, found)),
+        Json::Array(items) => items.iter_mut().for_each(|value| pods(value, patch, found)),
+        _ => {}
+    }
+}
+
+/// What pods are called under every target, but for what their makers put behind it: `mnist-<run>-worker`.
+fn pod_name(pod: &Json) -> String {
+    let label = |name: &str| pod.pointer("/metadata/labels").and_then(|labels| labels.get(name)).and_then(Json::as_str);
+    let parts = [JOB, RUN, COMPONENT, GROUP].map(label);
+    parts.into_iter().flatten().collect::<Vec<_>>().join("-")
 }
 
 /// Whether a name fits a pattern in which `*` stands for any run of characters.

@@ -553,9 +553,9 @@ fn patches_merge_by_kind_and_name() {
         ("**", "", true),
         ("a**", "a", true),
     ] {
-        assert_eq!(concerns(&patch(None, Some(pattern)), "Job", name), fits, "{pattern} {name}");
+        assert_eq!(patch::concerns(&patch(None, Some(pattern)), "Job", name), fits, "{pattern} {name}");
     }
-    assert!(!concerns(&patch(Some("Job"), None), "StatefulSet", "a"));
+    assert!(!patch::concerns(&patch(Some("Job"), None), "StatefulSet", "a"));
 
     // The examples of RFC 7386, and the order of keys.
     for (mut target, patch, result) in [

@@ -5,8 +5,13 @@ use crate::spec::limits::MAX_CONFIG_MAP;
 use crate::spec::valid::{Group, Target};
 
 /// What the pods of a group are beside the launcher: `worker`, or `worker-<group>`.
-pub fn role(group: &Group) -> String {
-    group.name.as_ref().map_or("worker".to_owned(), |name| format!("worker-{name}"))
+pub fn role(plan: &Plan, group: &Group) -> String {
+    match &group.name {
+        Some(name) => format!("worker-{name}"),
+        // Kubeflow's own programs look for the pods that train, and their logs, under this name.
+        None if plan.spec.target == Target::TrainJob && plan.shape != Shape::StatefulSet => "node".to_owned(),
+        None => "worker".to_owned(),
+    }
 }
 
 /// The worker groups with their workloads' names.
@@ -17,8 +22,8 @@ pub fn teams(plan: &Plan) -> Vec<Team> {
         workload: match (plan.spec.target, plan.shape, &group.name) {
             (Target::Plain, Shape::IndexedJob | Shape::Torchrun, _) => stem.clone(),
             // A JobSet numbers its Jobs, and each Job its pods.
-            (Target::JobSet | Target::TrainJob, _, _) => format!("{stem}-{}-0", role(group)),
-            _ => format!("{stem}-{}", role(group)),
+            (Target::JobSet | Target::TrainJob, _, _) => format!("{stem}-{}-0", role(plan, group)),
+            _ => format!("{stem}-{}", role(plan, group)),
         },
         replicas: group.replicas,
         slots: group.slots,

@@ -94,7 +94,9 @@ fn add_line(
     inside: impl Fn(&Range<usize>) -> bool,
 ) {
     let line = line.start..line.start + text[line.clone()].trim_end_matches('\r').len();
-    let mark = spans.iter().filter(|span| inside(span)).map(|span| span.start).min().unwrap_or(line.start);
+    let first = spans.iter().filter(|span| inside(span)).map(|span| span.start).min();
+    // A mark may stand in the line's end, which is not shown.
+    let mark = first.map_or(line.start, |first| first.min(line.end));
     let window = if line.len() <= WIDTH {
         line.clone()
     } else {

@@ -37,15 +37,14 @@ fn beside(plan: &Plan, files: &[File]) -> Vec<Json> {
     // Only pods of an Indexed Job get host names.
     one.completion_mode = Some("Indexed");
     (one.completions, one.parallelism) = (Some(1), Some(1));
-    let workers = plan
-        .teams
-        .iter()
-        .map(|team| replicated(plan, &plan::role(&plan.spec.groups[team.group]), job::workers_spec(plan, team, files)));
+    let workers = plan.teams.iter().map(|team| {
+        replicated(plan, &plan::role(plan, &plan.spec.groups[team.group]), job::workers_spec(plan, team, files))
+    });
     std::iter::once(replicated(plan, "launcher", one)).chain(workers).collect()
 }
 
 fn by_index(plan: &Plan, files: &[File]) -> Vec<Json> {
-    vec![replicated(plan, "worker", job::indexed_spec(plan, files))]
+    vec![replicated(plan, &plan::role(plan, &plan.spec.groups[plan.teams[0].group]), job::indexed_spec(plan, files))]
 }
 
 /// One of its Jobs. Whether it is suspended and how long it stays, the JobSet says.

@@ -141,8 +141,10 @@ fn amount<'g>(group: &'g Group, resource: &str) -> Option<&'g Quantity> {
     all.filter(|(name, _)| name == resource).map(|(_, quantity)| quantity).next()
 }
 
+/// As sbatch takes it, and as people write it where it is whole.
 fn mebibytes(quantity: &Quantity) -> String {
-    format!("{}M", (quantity.value() + (1 << 20) - 1) >> 20)
+    let mebibytes = (quantity.value() + (1 << 20) - 1) >> 20;
+    if mebibytes % 1024 == 0 { format!("{}G", mebibytes / 1024) } else { format!("{mebibytes}M") }
 }
 
 /// Slurm's time limit in seconds.

@@ -64,7 +64,7 @@ fn workers(plan: &Plan, team: &Team, part: Part, files: &[File], launch: bool) -
     let lost = || vec![json!({"event": "PodFailed", "action": "RestartPod"})];
     // With what its webhook would add: it refuses a text that lacks it when that is applied again.
     json!({
-        "name": plan::role(&plan.spec.groups[team.group]),
+        "name": plan::role(plan, &plan.spec.groups[team.group]),
         "replicas": team.replicas,
         "minAvailable": plan.spec.elastic.as_ref().map_or(team.replicas, |elastic| elastic.min_workers),
         "maxRetry": plan.spec.launcher.retries + 1,

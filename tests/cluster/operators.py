@@ -29,7 +29,7 @@ PLAYS = (
     ("mpi-operator", "mpijob", "mpijob", {"cpu": SUM, "smallest": "sum of 32 ranks: 496", "checkpoint": "epoch 19: loss",
                                            "elastic": "counted to 100 with 3 at the end"}),
     ("jobset", "jobset", "jobset", {"cpu": SUM, "worker-groups": "sum of 32 ranks: 496", "indexed-job": "sum of 3 ranks: 3", "torchrun": TORCH}),
-    ("trainer", "trainjob", "trainjob", {"cpu": SUM, "torchrun": TORCH}),
+    ("trainer", "trainjob", "trainjob", {"cpu": SUM, "indexed-job": "sum of 3 ranks: 3", "torchrun": TORCH}),
     ("volcano", "volcano", "vcjob", {"cpu": SUM, "worker-groups": "sum of 32 ranks: 496", "indexed-job": "sum of 3 ranks: 3", "torchrun": TORCH,
                                    "elastic": "counted to 100 with 3 at the end"}),
 )

@@ -15,8 +15,8 @@ pub fn run(input: &[u8]) {
     let overlays: Vec<_> = overlay.filter(|overlay| !overlay.is_empty()).map(text).into_iter().collect();
     let rendered = render::agree(spec, &Inputs { overlays: overlays.clone(), sets: sets.clone(), ..inputs() });
     let Some(rendered) = rendered else { return };
-    // A `?` in brackets is a key for some readers of YAML, Kubernetes' and ours among them, and text for libyaml.
-    if input.contains('?') {
+    // A `?` in brackets is a key for some readers of YAML and text for others; the others end a line in YAML 1.1 alone.
+    if input.contains(['?', '\u{85}', '\u{2028}', '\u{2029}']) {
         return;
     }
     if let (Some([meant]), Some(overs)) = (documents(spec).as_deref(), overlays_of(overlay, &sets)) {

@@ -19,10 +19,10 @@ pub fn run(input: &[u8]) {
     // What libyaml refuses, or takes for two documents, it cannot judge; nor what YAML 1.2 has made a text, and only 1.1 a key
     // or the end of a line, nor the colon in an anchor's name, which only 1.2 allows,
     // nor a `#` that begins a line of a block which is the whole text, for which only 1.1 takes a comment, nor a byte order
-    // mark in the middle, which libyaml skips where a line begins.
+    // mark in the middle, which libyaml skips where a line begins, nor whether a block ends in a line's end that it has not.
     let anchors =
         || value.split(|c: char| c.is_whitespace() || "[]{},".contains(c)).filter(|word| word.starts_with(['&', '*']));
-    let in_block = || value.contains(['|', '>']) && value.contains("\n#");
+    let in_block = || value.contains(['|', '>']) && (value.contains("\n#") || value.ends_with([' ', '\t']));
     let of_both = !value.contains(['?', '\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'])
         && !anchors().any(|word| word.contains(':'))
         && !in_block();

@@ -11,6 +11,7 @@ pub const BESIDE: &str = "beside";
 /// The MPIJob of a stream, with the other documents beside its fields.
 pub fn stream(body: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Node> {
     let (mut job, mut others) = (None, Vec::new());
+    let before = problems.len();
     for piece in source::pieces(body) {
         let (start, end) = (piece.body.start, piece.body.end);
         let Ok(Some(node)) = source::parse(&body[start..end], Span { start, end, ..span }, problems) else { continue };
@@ -26,6 +27,9 @@ pub fn stream(body: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Nod
                 problems.push(problem.hint("import them one at a time"));
             }
         }
+    }
+    if job.is_none() && problems.len() > before {
+        return None;
     }
     let Some(mut job) = job else {
         let first = Span { end: span.start, ..span };

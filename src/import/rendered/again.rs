@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::{inputs, text_of};
 use crate::compile;
@@ -48,14 +48,44 @@ fn rendered(desk: &Desk<'_>) -> String {
     compile::render(&text_of(desk), &inputs()).map(|rendered| rendered.text).unwrap_or_default()
 }
 
+/// The objects of the new job.
+fn objects(desk: &Desk<'_>) -> Vec<Json> {
+    let text = rendered(desk);
+    let object = |body| source::parse(&text[body], Span::default(), &mut Vec::new()).ok()?.map(|node| node.to_json());
+    source::pieces(&text).into_iter().filter_map(|piece| object(piece.body)).collect()
+}
+
+/// Lays over the pods what the old ones have beyond those of the new job: a patch put it there, or a person.
+pub fn patch(job: &Node, desk: &mut Desk<'_>) {
+    let ours = objects(desk).into_iter().find(|object| object["kind"] == "MPIJob").unwrap_or_default();
+    for (part, name) in [("Launcher", "*-launcher"), ("Worker", "*-worker")] {
+        let parts = job.get("spec").and_then(|spec| spec.get("mpiReplicaSpecs")).and_then(|parts| parts.get(part));
+        let Some(old) = parts.and_then(|part| part.get("template")) else { continue };
+        let mut found = Vec::new();
+        added(old, &ours["spec"]["mpiReplicaSpecs"][part]["template"], "", &mut found);
+        for (path, key, value) in found {
+            desk.draft.patch(&json!({"kind": "Pod", "name": name}), &path, &key, value);
+        }
+    }
+}
+
+/// Entries of maps that the new object lacks: their map's path, key and value.
+fn added(old: &Node, new: &Json, path: &str, found: &mut Vec<(String, String, Json)>) {
+    for entry in desk::entries(old) {
+        let (key, value) = (&entry.key, &new[entry.key.as_str()]);
+        if !value.is_null() {
+            added(&entry.value, value, &format!("{path}/{key}"), found);
+        } else if !THEIRS.contains(&key.as_str()) && !matches!(entry.value.to_json(), Json::Null) {
+            found.push((path.to_owned(), key.clone(), entry.value.to_json()));
+        }
+    }
+}
+
 /// Renders the new job, and says of each field of the old objects whether that holds it.
 pub fn compare(job: &Node, desk: &mut Desk<'_>) {
-    let rendered = rendered(desk);
     let run = |object: &Json| object["metadata"]["labels"]["khorovod.dev/run"].as_str().unwrap_or_default().to_owned();
     let (mut objects, mut new_run) = (HashMap::new(), String::new());
-    for piece in source::pieces(&rendered) {
-        let Ok(Some(node)) = source::parse(&rendered[piece.body], Span::default(), &mut Vec::new()) else { continue };
-        let object = node.to_json();
+    for object in self::objects(desk) {
         new_run = Some(run(&object)).filter(|run| !run.is_empty()).unwrap_or(new_run);
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         objects.insert(format!("{}/{name}", object["kind"].as_str().unwrap_or_default()), object);

@@ -268,7 +268,7 @@ shape! {
 }
 
 shape! {
-    /// A merge patch over rendered objects.
+    /// A merge patch over rendered objects, or over their pods.
     Patch {
         /// Which objects it is laid over. Left out: every one.
         "target" target: PatchTarget, example json!({"kind": "StatefulSet"});
@@ -290,6 +290,7 @@ shape! {
 choice! {
     /// The kinds of objects khorovod renders.
     ObjectKind -> &'static str {
+        "Pod" => "Pod", "The pods, wherever a target puts them: `*-worker`, `*-launcher`.";
         "NetworkPolicy" => "NetworkPolicy", "Who may reach the pods.";
         "ServiceAccount" => "ServiceAccount", "The launcher's account.";
         "Secret" => "Secret", "The ssh keys.";

@@ -302,6 +302,7 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         ("rerun", key(body.rerun.as_ref())),
         ("ssh", key(body.ssh.as_ref())),
         ("security", key(body.security.as_ref())),
+        ("patches", key(body.patches.as_ref())),
         ("observability.metrics", body.observability.as_ref().and_then(|at| key(at.metrics.as_ref()))),
     ];
     let labels = ["nodeSelector", "affinity"].map(|name| {

@@ -50,7 +50,7 @@ fn mpi_job(case: &Case<'_>) -> Vec<Refusal> {
         (
             workers.and_then(|at| key(at.groups.as_ref())),
             "an MPIJob has workers of one kind, so no `workers.groups`".to_owned(),
-            "give `replicas` and the fields of one group, leave `--target` out, or render to `jobset` or `volcano`",
+            "give `replicas` and the fields of one group, leave `--target` out, or render to `jobset`, `trainjob` or `volcano`",
         ),
         (
             controller.filter(|_| !torchrun).map(|at| at.span),

@@ -213,7 +213,7 @@ fn resources_become_what_slurm_counts() {
         "ntasks-per-node=4",
         "cpus-per-task=3",
         "mem=954M",
-        "tmp=1024M",
+        "tmp=1G",
         "gres=gpu:a100:4",
         "time=1-02:00:00",
         "no-requeue",

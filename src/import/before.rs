@@ -1,0 +1,73 @@
+//! What stands before a launch in its line and need not run there: folders it makes, waits, and words for people.
+
+use super::words::words;
+
+/// A command before the launch.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step<'l> {
+    /// Makes folders, which any rank can.
+    Makes(&'l str),
+    /// Waits, for workers that are not there yet.
+    Waits(&'l str),
+    /// Says something.
+    Says(&'l str),
+}
+
+/// Such commands, and the rest of the line.
+pub fn split(line: &str) -> (Vec<Step<'_>>, &str) {
+    let (mut steps, mut rest) = (Vec::new(), line.trim());
+    loop {
+        if rest.starts_with('#') {
+            rest = rest.split_once('\n').map_or("", |(_, behind)| behind).trim_start();
+            continue;
+        }
+        let Some(end) = rest.find([';', '\n']).into_iter().chain(rest.find("&&")).min() else { break };
+        let Some(step) = step(rest[..end].trim()) else { break };
+        steps.push(step);
+        rest = rest[end..].trim_start_matches([';', '&']).trim_start();
+    }
+    (steps, rest)
+}
+
+fn step(command: &str) -> Option<Step<'_>> {
+    let words = words(command)?;
+    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    match words.as_slice() {
+        ["mkdir", "-p", _, ..] => Some(Step::Makes(command)),
+        ["sleep", time] if time.starts_with(|c: char| c.is_ascii_digit()) => Some(Step::Waits(command)),
+        ["echo", ..] => Some(Step::Says(command)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_before_a_launch_are_told_from_it() {
+        let made = |text: &'static str| Step::Makes(text);
+        for (line, steps, rest) in [
+            ("mkdir -p /a /b; mpirun ./x", vec![made("mkdir -p /a /b")], "mpirun ./x"),
+            (
+                "mkdir -p '/a b' && mkdir -p c && mpirun x",
+                vec![made("mkdir -p '/a b'"), made("mkdir -p c")],
+                "mpirun x",
+            ),
+            ("# so\nsleep 10\nmpirun \\\n ./x", vec![Step::Waits("sleep 10")], "mpirun \\\n ./x"),
+            (
+                "echo \"go\"; sleep 5s; mpirun ./x",
+                vec![Step::Says("echo \"go\""), Step::Waits("sleep 5s")],
+                "mpirun ./x",
+            ),
+            ("echo a > b; mpirun ./x", vec![], "echo a > b; mpirun ./x"),
+            ("sleep infinity; mpirun ./x", vec![], "sleep infinity; mpirun ./x"),
+            ("mkdir -p /a", vec![], "mkdir -p /a"),
+            ("mkdir /a; mpirun ./x", vec![], "mkdir /a; mpirun ./x"),
+            ("mpirun ./x", vec![], "mpirun ./x"),
+            ("# all\n", vec![], ""),
+        ] {
+            assert_eq!(split(line), (steps, rest));
+        }
+    }
+}
