@@ -31,7 +31,8 @@ use fingerprint::Fingerprint;
 use job::launcher_name;
 use meta::Metadata;
 
-pub use patch::merge;
+use patch::may_concern;
+pub use patch::{merge, reached};
 
 /// One Kubernetes object.
 #[derive(Debug)]
@@ -147,7 +148,7 @@ fn patch(plan: &Plan, object: &mut Object) {
     let mut whole = None;
     for patch in plan.spec.patches.iter().filter(|patch| may_concern(patch, object)) {
         let whole = whole.get_or_insert_with(|| json(object));
-        for part in patch::reached(patch, object.kind, &object.metadata.name, whole) {
+        for part in reached(patch, object, whole) {
             merge(part, &patch.patch);
         }
     }
@@ -156,20 +157,9 @@ fn patch(plan: &Plan, object: &mut Object) {
     }
 }
 
-/// Whether a patch is meant for an object, or for pods that the object may hold.
-fn may_concern(patch: &Patch, object: &Object) -> bool {
-    let holds_pods = matches!(object.body, Body::StatefulSet(_) | Body::Job(_) | Body::Custom(_) | Body::Patched(_));
-    patch::concerns(patch, object.kind, &object.metadata.name) || patch::of_pods(patch) && holds_pods
-}
-
 /// Whether a patch is meant for an object or for pods in it.
 pub fn concerns(patch: &Patch, object: &Object) -> bool {
     may_concern(patch, object) && !reached(patch, object, &mut json(object)).is_empty()
-}
-
-/// The parts of an object, which `whole` is, that a patch is laid over: all of it, or its pods.
-pub fn reached<'o>(patch: &Patch, object: &Object, whole: &'o mut Json) -> Vec<&'o mut Json> {
-    patch::reached(patch, object.kind, &object.metadata.name, whole)
 }
 
 /// A part of an object as a tree.

@@ -8,7 +8,6 @@ use super::{keys, plan};
 use crate::objects::{self, Object};
 use crate::problem::{Problem, codes};
 use crate::source::{Kind, Node};
-use crate::spec::Spec;
 use crate::spec::valid::{Patch, Target};
 use crate::{Inputs, targets};
 
@@ -41,14 +40,13 @@ pub fn check(job: &Job, inputs: &Inputs, problems: &mut Vec<Problem>) {
     if job.patches.is_empty() || job.spec.target == Target::Slurm {
         return;
     }
-    let (patched, files) = plan(job.spec.clone());
-    let keys = keys(&patched, &inputs.keys);
-    let made = targets::build(&patched, &files, &keys);
-    // The same objects before any patch.
-    let (bare, files) = plan(Spec { patches: Vec::new(), ..job.spec.clone() });
-    let bare = targets::build(&bare, &files, &keys);
-    let mut objects: Vec<_> = made.objects().iter().zip(bare.objects().iter().map(objects::json)).collect();
-    for (patch, stands) in patched.spec.patches.iter().zip(&job.patches) {
+    let (mut plan, files) = plan(job.spec.clone());
+    let keys = keys(&plan, &inputs.keys);
+    // The objects before any patch, under the names that they have with all.
+    let patches = std::mem::take(&mut plan.spec.patches);
+    let made = targets::build(&plan, &files, &keys);
+    let mut objects: Vec<_> = made.objects().iter().map(|object| (object, objects::json(object))).collect();
+    for (patch, stands) in patches.iter().zip(&job.patches) {
         let (mut used, mut broken) = (false, false);
         for (object, whole) in &mut objects {
             let kind = if patch.kind.as_deref() == Some("Pod") { "Pod" } else { object.kind };
@@ -66,7 +64,7 @@ pub fn check(job: &Job, inputs: &Inputs, problems: &mut Vec<Problem>) {
         if !used {
             let place = stands.get("target").map_or(stands.span, |target| target.span);
             let problem = Problem::new(&UNUSED_PATCH, place, "no object of this job takes the patch");
-            problems.push(problem.hint(way_out(patch, patched.spec.target, made.objects())));
+            problems.push(problem.hint(way_out(patch, plan.spec.target, made.objects())));
         }
     }
 }

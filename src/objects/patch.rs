@@ -4,15 +4,22 @@
 use serde_json::{Map, Value as Json};
 
 use super::meta::{COMPONENT, GROUP, JOB, RUN};
+use super::{Body, Object};
 use crate::spec::valid::Patch;
+
+/// Whether a patch is meant for an object, or for pods, which the object may hold.
+pub fn may_concern(patch: &Patch, object: &Object) -> bool {
+    let holds_pods = matches!(object.body, Body::StatefulSet(_) | Body::Job(_) | Body::Custom(_) | Body::Patched(_));
+    concerns(patch, object.kind, &object.metadata.name) || of_pods(patch) && holds_pods
+}
 
 /// Whether a patch is meant for the object of a kind and name.
 pub fn concerns(patch: &Patch, kind: &str, name: &str) -> bool {
     patch.kind.as_deref().is_none_or(|wanted| wanted == kind) && names(patch, name)
 }
 
-/// Whether a patch is meant for pods, which no target renders as objects.
-pub fn of_pods(patch: &Patch) -> bool {
+/// No target renders pods as objects.
+fn of_pods(patch: &Patch) -> bool {
     patch.kind.as_deref() == Some("Pod")
 }
 
@@ -20,12 +27,12 @@ fn names(patch: &Patch, name: &str) -> bool {
     patch.name.as_deref().is_none_or(|pattern| fits(pattern, name))
 }
 
-/// The parts of an object that a patch is laid over: the whole, or its pods.
-pub fn reached<'o>(patch: &Patch, kind: &str, name: &str, whole: &'o mut Json) -> Vec<&'o mut Json> {
+/// The parts of an object, which `whole` is, that a patch is laid over: all of it, or its pods.
+pub fn reached<'o>(patch: &Patch, object: &Object, whole: &'o mut Json) -> Vec<&'o mut Json> {
     let mut found = Vec::new();
     if of_pods(patch) {
         pods(whole, patch, &mut found);
-    } else if concerns(patch, kind, name) {
+    } else if concerns(patch, object.kind, &object.metadata.name) {
         found.push(whole);
     }
     found

@@ -45,13 +45,11 @@ make_images() {
     done
 }
 
-# make_horovod, use_horovod: images with Horovod.
+# make_horovod, use_horovod: images with Horovod, in a part that HOROVOD chooses or as the worker image.
+horovod_part() { printf '%s' "${HOROVOD/#debian/openmpi4}"; }
 make_horovod() {
     local archive root container
-    case ${HOROVOD:-} in
-    debian) make_images openmpi4 && return ;;
-    ?*) make_images "$HOROVOD" && return ;;
-    esac
+    if [[ -n ${HOROVOD:-} ]]; then make_images "$(horovod_part)"; return; fi
     archive=$(worker_image) && root=${archive%.tar} || return
     [[ ! -d $root ]] || return 0
     echo "unpacking the worker image: once"
@@ -60,10 +58,7 @@ make_horovod() {
     buildah rm "$container" >/dev/null
 }
 use_horovod() {
-    case ${HOROVOD:-} in
-    debian) use_image openmpi4 && return ;;
-    ?*) use_image "$HOROVOD" && return ;;
-    esac
+    if [[ -n ${HOROVOD:-} ]]; then use_image "$(horovod_part)"; return; fi
     image root "$(worker_archive | sed 's/\.tar$//')"
     image mount "$launchers/../programs:/programs"
 }

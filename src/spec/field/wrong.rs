@@ -123,10 +123,7 @@ impl<'n> Reader<'n, '_> {
                 _ => {
                     let problem = problem.hint("put `- ` before the first line, and indent the others under it");
                     let fields = entries.iter().all(|entry| elsewhere::is_field(&entry.key));
-                    match insert::as_item(self.texts, node).filter(|_| fields) {
-                        Some(fix) => Problem { fix: Some(fix), ..problem },
-                        None => problem,
-                    }
+                    Problem { fix: insert::as_item(self.texts, node).filter(|_| fields), ..problem }
                 }
             },
             Kind::List(items) if takes_map => {
@@ -140,10 +137,7 @@ impl<'n> Reader<'n, '_> {
                 };
                 let problem = problem.hint(format!("names are keys here: write `{}`", lines[0]));
                 let key = own.map_or(node.span, |(entry, _)| entry.key_span);
-                match insert::lines(self.texts, key, node.span, &lines) {
-                    Some(fix) => Problem { fix: Some(fix), ..problem },
-                    None => problem,
-                }
+                Problem { fix: insert::lines(self.texts, key, node.span, &lines), ..problem }
             }
             Kind::Scalar { text, plain } if takes_map && *plain && elsewhere::no_space(text).is_some() => {
                 let fixed = elsewhere::no_space(text).unwrap_or_default();
