@@ -207,7 +207,7 @@ impl<'t> Tree<'t, '_> {
     /// Whether a block ends with the document, in the middle of a line: then its text has no line end, and the parser
     /// gives it one.
     fn breaks_off(&self, span: Span) -> bool {
-        let last = self.text.rsplit('\n').next().unwrap_or_default();
+        let last = self.text.rsplit(['\n', '\r']).next().unwrap_or_default();
         span.end >= self.base.start + self.text.len() && !last.trim().is_empty()
     }
 

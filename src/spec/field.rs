@@ -128,8 +128,12 @@ pub trait Shape {
     const KEYS: &'static [&'static str];
     /// Those one cannot do without, each alone or as one of several.
     const NEEDED: &'static [&'static str];
-    /// A value that a field can have.
-    fn example(key: &str) -> Option<Json>;
+    /// Values that a field can have.
+    fn examples(key: &str) -> Vec<Json>;
+    /// One of them.
+    fn example(key: &str) -> Option<Json> {
+        Self::examples(key).into_iter().next()
+    }
 }
 
 /// The same of one field; of a map's entry, nothing.

@@ -31,14 +31,16 @@ pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &
     if entries.iter().any(|entry| rank(&entry.key).is_none()) {
         return None;
     }
-    let before = entries.iter().filter(|entry| rank(&entry.key) < rank(key)).max_by_key(|entry| rank(&entry.key));
+    // Where a field of another layer's ends, no place in this text tells.
+    let own = entries.iter().filter(|entry| entry.value.span.within(node.span));
+    let before = own.filter(|entry| rank(&entry.key) < rank(key)).max_by_key(|entry| rank(&entry.key));
     let insert = |at: usize, text: String| Some(Fix { span: Span { start: at, end: at, ..node.span }, text });
     let first = entries.first().map(|entry| entry.key_span.start);
     if text.get(node.span.start..)?.starts_with('{') {
         let json = first.is_some_and(|at| text[at..].starts_with('"'));
         let written = if json { format!("\"{key}\": {value}") } else { format!("{key}: {}", flow(value)) };
         return match (before, first) {
-            (Some(entry), _) => insert(entry.value.span.end.max(entry.key_span.end), format!(", {written}")),
+            (Some(entry), _) => insert(entry.value.span.end, format!(", {written}")),
             (None, Some(first)) => insert(first, format!("{written}, ")),
             (None, None) => insert(node.span.start + 1, written),
         };
@@ -50,7 +52,7 @@ pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &
         None => insert(first, format!("{written}\n{indent}")),
         Some(entry) => {
             // A block of text ends with its line.
-            let end = text[..entry.value.span.end.max(entry.key_span.end)].trim_end().len();
+            let end = text[..entry.value.span.end].trim_end().len();
             let line = end + text[end..].find('\n').unwrap_or(text.len() - end);
             let (line, newline) = if text[..line].ends_with('\r') { (line - 1, "\r\n") } else { (line, "\n") };
             insert(line, format!("{newline}{indent}{written}"))
@@ -100,6 +102,9 @@ pub fn as_item(texts: &dyn Texts, map: &Node) -> Option<Fix> {
 /// Puts lines in the place of a block that stands below `key`.
 pub fn lines(texts: &dyn Texts, key: Span, block: Span, lines: &[String]) -> Option<Fix> {
     let text = texts.around(block);
+    if key.source != block.source {
+        return None;
+    }
     if text.get(block.start..)?.starts_with('[') {
         return Some(Fix { span: block, text: format!("{{{}}}", lines.join(", ")) });
     }

@@ -1,6 +1,8 @@
 //! One declaration a field: its name, type, default, examples and documentation become the raw
 //! type, its reader, its JSON Schema, and the texts of `explain` and of an editor's hover.
 
+use serde_json::{Map, Value as Json, json};
+
 /// Declares a map with known keys.
 ///
 /// ```text
@@ -39,12 +41,11 @@ macro_rules! shape {
             const KEYS: &'static [&'static str] = &[$($key),+];
             const NEEDED: &'static [&'static str] = &[$($($crate::spec::shapes::shape!(@key $required $key),)?)+ $($($one),+)?];
 
-            fn example(key: &str) -> Option<serde_json::Value> {
-                let examples: Vec<serde_json::Value> = match key {
+            fn examples(key: &str) -> Vec<serde_json::Value> {
+                match key {
                     $($key => vec![$(serde_json::json!($example)),*],)+
                     _ => Vec::new(),
-                };
-                examples.into_iter().next()
+                }
             }
         }
 
@@ -67,41 +68,27 @@ macro_rules! shape {
             }
 
             fn schema(defs: &mut $crate::spec::field::Defs) -> serde_json::Value {
+                use $crate::spec::{field::{Field, Shape}, shapes};
                 let name = stringify!($name);
                 if !defs.contains_key(name) {
                     defs.insert(name.to_owned(), serde_json::Value::Null);
                     let mut properties = serde_json::Map::new();
                     $(
-                        let mut field = $crate::spec::shapes::described(
-                            <$type as $crate::spec::field::Field>::schema(defs),
-                            concat!($($doc, "\n"),+),
-                        );
-                        $(field["default"] = serde_json::json!($default);)?
-                        let examples: Vec<serde_json::Value> = vec![$(serde_json::json!($example)),*];
-                        if !examples.is_empty() {
-                            field["examples"] = serde_json::Value::Array(examples);
-                        }
+                        let default = [$(serde_json::json!($default))?].into_iter().next();
+                        let mut field = shapes::described(<$type as Field>::schema(defs), concat!($($doc, "\n"),+));
+                        shapes::suggest(&mut field, default, Self::examples($key));
                         properties.insert($key.to_owned(), field);
                     )+
-                    let required: Vec<&str> = [$(($key, stringify!($($required)?))),+]
-                        .into_iter().filter(|(_, required)| !required.is_empty()).map(|(key, _)| key).collect();
-                    let mut schema = serde_json::json!({
-                        "type": "object",
-                        "title": name,
-                        "description": $crate::spec::shapes::tidy(concat!($($about, "\n"),+)),
-                        "properties": properties,
-                        "additionalProperties": false,
-                    });
-                    if !required.is_empty() {
-                        schema["required"] = serde_json::json!(required);
-                    }
-                    $(schema["oneOf"] = serde_json::json!([$({"required": [$one]}),+]);)?
-                    let needs: serde_json::Map<String, serde_json::Value> =
-                        [$(($need.to_owned(), serde_json::json!([$other]))),*].into_iter().collect();
-                    if !needs.is_empty() {
-                        schema["dependentRequired"] = serde_json::Value::Object(needs);
-                    }
-                    defs.insert(name.to_owned(), schema);
+                    let required = [$($($crate::spec::shapes::shape!(@key $required $key),)?)+];
+                    let schema = shapes::Schema {
+                        title: name,
+                        doc: concat!($($about, "\n"),+),
+                        properties,
+                        required: &required,
+                        one_of: &[$($($one),+)?],
+                        needs: &[$(($need, $other)),*],
+                    };
+                    defs.insert(name.to_owned(), schema.written());
                 }
                 serde_json::json!({"$ref": format!("#/$defs/{name}")})
             }
@@ -175,12 +162,52 @@ macro_rules! choice {
 }
 pub(crate) use choice;
 
+/// What the schema of a shape says.
+pub struct Schema<'a> {
+    pub title: &'a str,
+    pub doc: &'a str,
+    pub properties: Map<String, Json>,
+    pub required: &'a [&'a str],
+    /// Keys of which one must be given.
+    pub one_of: &'a [&'a str],
+    /// A key, and what it needs beside it.
+    pub needs: &'a [(&'a str, &'a str)],
+}
+
+impl Schema<'_> {
+    pub fn written(self) -> Json {
+        let mut schema = json!({"type": "object", "title": self.title, "description": tidy(self.doc)});
+        schema["properties"] = Json::Object(self.properties);
+        schema["additionalProperties"] = Json::Bool(false);
+        if !self.required.is_empty() {
+            schema["required"] = json!(self.required);
+        }
+        if !self.one_of.is_empty() {
+            schema["oneOf"] = self.one_of.iter().map(|key| json!({"required": [key]})).collect();
+        }
+        for (key, other) in self.needs {
+            schema["dependentRequired"][key] = json!([other]);
+        }
+        schema
+    }
+}
+
+/// What a field has when nobody sets it, and what it may have.
+pub fn suggest(field: &mut Json, default: Option<Json>, examples: Vec<Json>) {
+    if let Some(default) = default {
+        field["default"] = default;
+    }
+    if !examples.is_empty() {
+        field["examples"] = Json::Array(examples);
+    }
+}
+
 /// A schema with the first sentence of a doc comment as title and all of it as description.
-pub fn described(schema: serde_json::Value, doc: &str) -> serde_json::Value {
+pub fn described(schema: Json, doc: &str) -> Json {
     let doc = tidy(doc);
     let title = doc.split_once(". ").map_or(doc.as_str(), |(first, _)| first).trim_end_matches('.').to_owned();
-    let mut described = serde_json::json!({"title": title, "description": doc});
-    if let (Some(all), serde_json::Value::Object(own)) = (described.as_object_mut(), schema) {
+    let mut described = json!({"title": title, "description": doc});
+    if let (Some(all), Json::Object(own)) = (described.as_object_mut(), schema) {
         all.extend(own);
     }
     described

@@ -181,6 +181,10 @@ def claims(helm):
     case = helm.case
     helm.path = "/mnt/one"
     helm.upgrade("held", storage())
+    def bound():
+        return case.kubectl("get", "pvc", "held-disk", "-o", "jsonpath={.status.phase}").stdout == "Bound"
+    # A controller that came too early for its volume looks again after a while.
+    case.until("the disk's claim with its volume", bound, 60)
     # What both runs need, and is left in peace.
     before, revision = helm.steady(), helm.revision("held")
     for claim, pattern in [

@@ -10,8 +10,9 @@ trap told TERM INT
 for (( ; ; tried++)); do
   left=$((deadline ? deadline - SECONDS : 0))
   log "launching: ${launch[*]} ${command[*]}"
-  # Asks first, so that ranks are ended in order; what is left after 10 seconds is killed.
-  timeout --kill-after=10 "$left" "${launch[@]}" "${check[@]}" "${command[@]}" </dev/null &
+  # Asks first, so that ranks are ended in order; what is left after 10 seconds is killed. A launcher is asked alone: mpirun
+  # that is asked twice, once as one of its group, leaves its ranks behind. Of a script, the whole group is asked.
+  timeout ${launch[0]:+--foreground} --kill-after=10 "$left" "${launch[@]}" "${check[@]}" "${command[@]}" </dev/null &
   training=$!
   wait "$training"
   code=$? training=''
