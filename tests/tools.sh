@@ -84,6 +84,19 @@ kustomize() { go_program kustomize v5.8.2 sigs.k8s.io/kustomize/kustomize/v5; }
 # Reads workflows of GitHub as GitHub does, and their scripts with shellcheck.
 actionlint() { go_program actionlint v1.7.7 github.com/rhysd/actionlint/cmd/actionlint; }
 
+# kubectl's manager of plugins. Published without what `go install` looks up of a later version, so it is built in its folder.
+krew() (
+    folder=$tools_cache/krew-v0.5.0
+    if [[ ! -x $folder/krew ]]; then
+        need go golang version || exit
+        echo "building krew 0.5.0: once, a minute" >&2
+        cd "$(go mod download -json sigs.k8s.io/krew@v0.5.0 | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')" &&
+            CGO_ENABLED=0 nice go build -mod=readonly -trimpath -ldflags '-s -w' -o "$folder.new/krew" ./cmd/krew >&2 &&
+            mv "$folder.new" "$folder" || exit
+    fi
+    echo "$folder/krew"
+)
+
 # A registry of OCI artifacts.
 registry() { go_program registry v3.1.2 github.com/distribution/distribution/v3/cmd/registry; }
 

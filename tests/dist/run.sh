@@ -5,6 +5,11 @@
 # binary and the image's run in roots that hold nothing else.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tests/tools.sh
+. tests/tools.sh
+here=$PWD/tests/cluster
+# shellcheck source=tests/cluster/parts.sh
+. "$here/parts.sh"
 binary=$(realpath "$1")
 version=$("$binary" --version | cut -d' ' -f2)
 machine=$(uname -m)
@@ -50,18 +55,12 @@ read -r -a entry <"$work/image/entrypoint"
 alone "$work/image/root" "${entry[@]}" render - --no-keys | cmp - "$work/objects"
 ok "the image's root file system renders the same"
 
-mkdir "$work/krew"
-tar -xzf "$dist/kubectl-khorovod-$version-$machine-linux.tar.gz" -C "$work/krew"
-kubectl=$(command -v kubectl || true)
-if [[ -n $kubectl ]]; then
-    PATH=$work/krew:$PATH "$kubectl" khorovod render examples/smallest/job.yaml --no-keys | cmp - "$work/objects"
-    ok "kubectl runs its plugin"
-else
-    "$work/krew/kubectl-khorovod" render examples/smallest/job.yaml --no-keys | cmp - "$work/objects"
-    echo "skipped: there is no kubectl to call the plugin; it was called by its name"
-fi
-
 # What the page says, block by block, each on a fresh copy of this system.
-KHOROVOD_DIST=$dist python3 tests/dist/page.py "$version"
+need podman podman
+kubernetes_parts "$kubernetes" kubectl
+mkdir "$work/bin"
+cp "$tools_cache/kubernetes-$kubernetes/kubectl" "$work/bin/"
+cp "$(krew)" "$work/bin/kubectl-krew"
+KHOROVOD_DIST=$dist PROGRAMS=$work/bin python3 tests/dist/page.py "$version"
 ok "docs/install.md, as it says"
 echo "packages: $checks checks"
