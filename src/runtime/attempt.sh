@@ -10,14 +10,16 @@ start() {
 
 running() { kill -0 "$training" 2>/dev/null; }
 
-# stop_training [SECONDS]: asks first, so that MPI can end its ranks; what is left after 10 seconds is killed.
+# stop_training [SECONDS]: asks first, so that MPI can end its ranks; what is left after 10 seconds is killed. Of a script all
+# is asked that it has started; mpirun alone, which gives up when it is asked twice.
 stop_training() {
-  local tries=0
+  local tries=0 whom=$training
   [[ -z $watcher ]] || kill -KILL -- "-$watcher" 2>/dev/null
   watcher=''
   [[ -n $training ]] || return 0
-  kill -TERM "$training" 2>/dev/null
-  while running && ((tries++ < ${1:-10} * 5)); do pause 0.2; done
+  [[ $kind != shell ]] || whom=-$training
+  kill -TERM -- "$whom" 2>/dev/null
+  while kill -0 -- "$whom" 2>/dev/null && ((tries++ < ${1:-10} * 5)); do pause 0.2; done
   kill -KILL -- "-$training" 2>/dev/null
   wait "$training" 2>/dev/null
   training=''

@@ -62,6 +62,15 @@ case_passes_signals_on() {
   released
 }
 
+# What a script has started is asked to end too, not only the shell that reads it.
+case_asks_a_script_to_end() {
+  train 'bash -c '"'"'trap "echo sa\"\"ved; exit 0" TERM; echo up; while :; do sleep 0.2; done'"'"'; echo after' 'launcher: {kind: shell}'
+  wait_for launcher "up" || return
+  delete_job
+  expect 143 "saved" "told to end"
+  released
+}
+
 # Somebody works in the pod for longer than the idle time, then leaves. The platform chose the user.
 case_idle() {
   train '' 'launcher: {kind: shell, interactive: true, idleTimeout: 6s}' 'security: {profile: openshift}'
