@@ -90,6 +90,7 @@ attempt() {
   ((code || ${#missing[@]})) || return 0
   # Said by rank.sh.
   if ((code == 197)); then finish 42 "the world is not the spec's; a rank says above how it differs"; fi
+  [[ -z ${found:-} ]] || explain_family "$code"
   failure="training ended with code $code"
   # MPI may have seen first what the watch would have.
   if ((${#missing[@]})); then

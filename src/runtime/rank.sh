@@ -9,6 +9,7 @@ here=${OMPI_COMM_WORLD_LOCAL_SIZE:-${MPI_LOCALNRANKS:-${HOROVOD_LOCAL_SIZE:-}}}
 
 # Not HOSTNAME: Hydra and horovodrun bring the launcher's along.
 host=$(</proc/sys/kernel/hostname)
+host=${host%%.*}
 # The slots of this host; of any, where pods have the names of their nodes.
 wanted=''
 for team in "${!team_names[@]}"; do

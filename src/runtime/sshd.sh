@@ -23,8 +23,9 @@ start_sshd() {
   name_user && copy_keys && install_ssh || return 1
   # Only root's sshd wants this folder.
   ((UID)) || mkdir -p /run/sshd
-  # Who answers and with which MPI, for probe.sh. Pods on the host's network have the names of their nodes.
-  for team in "${team_names[@]}"; do [[ $HOSTNAME != "$team"-* ]] || name=$HOSTNAME; done
+  # Who answers and with which MPI, for probe.sh. Pods on the host's network have the names of their nodes; others may be
+  # told to have theirs in full.
+  for team in "${team_names[@]}"; do [[ $HOSTNAME != "$team"-* ]] || name=${HOSTNAME%%.*}; done
   if [[ -e $scripts/mpi.sh ]]; then
     . "$scripts/mpi.sh"
     mpi=$(mpi_found)

@@ -7,7 +7,7 @@ import time
 import urllib.error
 import urllib.request
 
-SERVER = "https://10.100.0.1:6443"
+SERVER = os.environ["SERVER"]
 
 
 class Cluster:

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # The first process of a cluster's namespaces: starts the control plane and the nodes, then the command. See up.sh.
-#
-#   10.100.0.1      API server, DNS, S3 on port 9000; 10.100.0.11 and on: nodes
-#   10.101.N.0/24   pods of node N
-#   10.96.0.0/16    Services
+# API server, DNS and, on port 9000, S3 have the address `home` of addresses.sh.
 set -euo pipefail
+# shellcheck source=tests/cluster/addresses.sh
+. "$HERE/addresses.sh"
 nodes=${NODES:?}
 mount -t tmpfs -o mode=755 cluster "$STATE"
 mkdir -p "$STATE"/{log,pki,claims,nodes,buckets,known}
@@ -34,9 +33,9 @@ soon() {
 
 ip link set lo up
 ip link add nodes type bridge
-ip addr add 10.100.0.1/16 dev nodes
+ip addr add "$home/$bits" dev nodes $nodad
 ip link set nodes up
-echo 1 >/proc/sys/net/ipv4/ip_forward
+forward
 
 openssl genrsa -out "$STATE/pki/accounts.key" 2048 2>/dev/null
 {
@@ -49,18 +48,19 @@ kubeconfig() {
     cat >"$2" <<EOF
 apiVersion: v1
 kind: Config
-clusters: [{name: khorovod, cluster: {server: "https://10.100.0.1:6443", certificate-authority: $STATE/pki/apiserver.crt}}]
+clusters: [{name: khorovod, cluster: {server: "$SERVER", certificate-authority: $STATE/pki/apiserver.crt}}]
 users: [{name: $1, user: {token: $1}}]
 contexts: [{name: khorovod, context: {cluster: khorovod, user: $1}}]
 current-context: khorovod
 EOF
 }
+export SERVER=https://$home_url:6443
 kubeconfig admin "$STATE/kubeconfig"
 export KUBECONFIG=$STATE/kubeconfig KUBECACHEDIR=$STATE/kubectl PATH=$BIN:$PATH HOME=${HOME:-/root}
 
 cat >"$STATE/apiserver" <<EOF
-exec $BIN/kube-apiserver --etcd-servers=http://127.0.0.1:2379 --advertise-address=10.100.0.1 --cert-dir=$STATE/pki \\
-    --service-cluster-ip-range=10.96.0.0/16 --token-auth-file=$STATE/pki/tokens --authorization-mode=Node,RBAC \\
+exec $BIN/kube-apiserver --etcd-servers=http://127.0.0.1:2379 --advertise-address=$home --cert-dir=$STATE/pki \\
+    --service-cluster-ip-range=$services --token-auth-file=$STATE/pki/tokens --authorization-mode=Node,RBAC \\
     --kubelet-preferred-address-types=InternalIP --enable-admission-plugins=NodeRestriction --allow-privileged \\
     --service-account-issuer=https://kubernetes.default.svc --service-account-key-file=$STATE/pki/accounts.key \\
     --service-account-signing-key-file=$STATE/pki/accounts.key \\
@@ -68,9 +68,9 @@ exec $BIN/kube-apiserver --etcd-servers=http://127.0.0.1:2379 --advertise-addres
 EOF
 cat >"$STATE/Corefile" <<EOF
 .:53 {
-    bind 10.100.0.1
+    bind $home
     errors
-    kubernetes cluster.local in-addr.arpa {
+    kubernetes cluster.local $reverse {
         kubeconfig $STATE/kubeconfig
         ttl 30
     }
@@ -90,7 +90,7 @@ for ((n = 1; n <= nodes; n++)); do
     pgrep -P "$(<"$STATE/node-$n.pid")" >"$STATE/nodes/$n.pid"
     ip link add "node-$n" type veth peer name eth0 netns "$(<"$STATE/nodes/$n.pid")"
     ip link set "node-$n" master nodes up
-    ip route add "10.101.$n.0/24" via "10.100.0.$((10 + n))"
+    ip route add "$(pods_of "$n")" via "$(node_address "$n")"
 done
 soon 'API server' kubectl get --raw /readyz
 kubectl apply --server-side -f "$CACHE/cluster-types-1" -f "$HERE/volcano-podgroup.yaml" >/dev/null
@@ -104,13 +104,13 @@ if ((nodes)); then
     start dns "$COREDNS" -conf "$STATE/Corefile"
     start policy python3 "$HERE/policy.py"
     # What it knows of objects stands in files: a memory disk may not take it as attributes.
-    start s3 env ROOT_ACCESS_KEY=s3-user ROOT_SECRET_KEY=s3-secret "$BUCKETS" --port 10.100.0.1:9000 --region eu-central-1 \
+    start s3 env ROOT_ACCESS_KEY=s3-user ROOT_SECRET_KEY=s3-secret "$BUCKETS" --port "$home_url:9000" --region eu-central-1 \
         --health /ready posix --sidecar "$STATE/known" "$STATE/buckets"
     for ((n = 1; n <= nodes; n++)); do soon "node-$n" kubectl get node "node-$n"; done
     "$HERE/devices.sh" "$nodes"
     soon 'Ready nodes' kubectl wait --for=condition=Ready nodes --all --timeout=1s
     soon 'default account' kubectl get serviceaccount default
-    soon 'server of buckets' curl -sf http://10.100.0.1:9000/ready
+    soon 'server of buckets' curl -sf "http://$home_url:9000/ready"
 fi
 
 took=$((($(date +%s%N) - began) / 100000000))

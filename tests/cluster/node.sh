@@ -2,6 +2,8 @@
 # One node: containerd and kubelet in mount, network and process namespaces of their own. node.sh NUMBER; see control.sh.
 set -euo pipefail
 n=$1
+# shellcheck source=tests/cluster/addresses.sh
+. "$HERE/addresses.sh"
 # What programs write to fixed places stays here.
 mount --make-rshared /
 mount -t tmpfs -o mode=755 node /run
@@ -20,22 +22,22 @@ hostname "node-$n"
 touch "$STATE/nodes/$n.here"
 until ip link show eth0 >/dev/null 2>&1; do sleep 0.05; done
 ip link set lo up
-ip addr add "10.100.0.$((10 + n))/16" dev eth0
+ip addr add "$(node_address "$n")/$bits" dev eth0 $nodad
 ip link set eth0 up
-ip route add default via 10.100.0.1
-echo 1 >/proc/sys/net/ipv4/ip_forward
+ip route add default via "$home"
+forward
 # The one Service with an address of its own that pods use.
 nft -f - <<EOF
-table ip services {
-    chain pods { type nat hook prerouting priority -100; ip daddr 10.96.0.1 tcp dport 443 dnat to 10.100.0.1:6443; }
-    chain node { type nat hook output priority -100; ip daddr 10.96.0.1 tcp dport 443 dnat to 10.100.0.1:6443; }
+table $table services {
+    chain pods { type nat hook prerouting priority -100; $table daddr $service tcp dport 443 dnat to $home_url:6443; }
+    chain node { type nat hook output priority -100; $table daddr $service tcp dport 443 dnat to $home_url:6443; }
 }
 EOF
 
 mkdir /run/cni
 cat >/run/cni/pods.conflist <<EOF
 {"cniVersion": "0.4.0", "name": "pods", "plugins": [
-  {"type": "ptp", "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.101.$n.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}}
+  {"type": "ptp", "ipam": {"type": "host-local", "ranges": [[{"subnet": "$(pods_of "$n")"}]], "routes": [{"dst": "$anywhere"}]}}
 ]}
 EOF
 cat >/run/containerd.toml <<EOF
@@ -65,7 +67,7 @@ enforceNodeAllocatable: []
 evictionHard: {memory.available: "0%", nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%"}
 imageGCHighThresholdPercent: 100
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
-clusterDNS: [10.100.0.1]
+clusterDNS: ["$home"]
 clusterDomain: cluster.local
 resolvConf: /run/resolv.conf
 nodeStatusUpdateFrequency: 4s
@@ -86,7 +88,7 @@ containerd --config /run/containerd.toml >"$STATE/log/containerd-$n" 2>&1 &
 # Where it dies it starts again, as under any supervisor; a fault stops it for as long as the file is there.
 while :; do
     [[ -e $STATE/nodes/$n.stop ]] || "$BIN/kubelet" --config=/run/kubelet.yaml --hostname-override="node-$n" \
-        --node-ip="10.100.0.$((10 + n))" --kubeconfig="$STATE/nodes/$n.kubeconfig" --root-dir=/run/kubelet \
+        --node-ip="$(node_address "$n")" --kubeconfig="$STATE/nodes/$n.kubeconfig" --root-dir=/run/kubelet \
         --cert-dir=/run/kubelet/pki ${endpoint:+"$endpoint"} || true
     sleep 0.5
 done

@@ -4,6 +4,7 @@
 What it does not understand makes it stop, and the cluster's tests with it: a rule must not seem to hold.
 """
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +12,8 @@ import time
 import api
 
 STATE = os.environ["STATE"]
+# How nftables calls the family of the pods' addresses.
+FAMILY = {"4": "ip", "6": "ip6"}[os.environ["FAMILY"]]
 
 
 def chosen(selector, labels):
@@ -43,7 +46,7 @@ def sources(rule, namespace, pods):
         found |= {address(p) for p in pods if p["metadata"]["namespace"] == namespace
                   and chosen(peer["podSelector"], p["metadata"].get("labels", {}))}
     found.discard(None)
-    return [f"ip saddr {{ {', '.join(sorted(found))} }} "] if found else []
+    return [f"{FAMILY} saddr {{ {', '.join(sorted(found))} }} "] if found else []
 
 
 def ruleset(policies, pods):
@@ -59,11 +62,11 @@ def ruleset(policies, pods):
             raise SystemExit("a policy limits egress, which policy.py does not know")
         rules = [f"{source}{port}accept" for p in mine for rule in p.get("ingress", [])
                  for source in sources(rule, namespace, pods) for port in ports(rule, pod)]
-        chain = "pod-" + address(pod).replace(".", "-")
+        chain = "pod-" + re.sub("[.:]", "-", address(pod))
         chains.append(f"chain {chain} {{ {'; '.join(rules + ['drop'])}; }}")
         jumps.append(f"{address(pod)} : jump {chain}")
-    verdict = f"ip daddr vmap {{ {', '.join(jumps)} }};" if jumps else ""
-    return ("table ip policies { }\ndelete table ip policies\ntable ip policies {\n" + "\n".join(chains) +
+    verdict = f"{FAMILY} daddr vmap {{ {', '.join(jumps)} }};" if jumps else ""
+    return (f"table {FAMILY} policies {{ }}\ndelete table {FAMILY} policies\ntable {FAMILY} policies {{\n" + "\n".join(chains) +
             "\nchain pods { type filter hook forward priority 0; ct state established,related accept; "
             + verdict + " }\n}\n")
 

@@ -6,6 +6,7 @@
 #   NODES=4               how many; without any it is an API server alone
 #   IMAGES="ARCHIVE..."   images that the nodes have
 #   KUBERNETES=1.34.3     which version
+#   FAMILY=4              which addresses it has; 6 is a cluster whose pods have no IPv4
 #   QPS=500               how many requests a second controllers and scheduler may make, else what they choose
 #   GRACE=12s             how long a node may be silent before its pods go elsewhere
 #
@@ -24,6 +25,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
     exit 1
 }
 export NODES=${NODES:-4}
+export FAMILY=${FAMILY:-4}
 export KUBERNETES=${KUBERNETES:-$kubernetes}
 cluster_parts "$KUBERNETES" "$NODES"
 ((NODES == 0)) || BUCKETS=$(versitygw)

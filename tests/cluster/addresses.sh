@@ -1,0 +1,17 @@
+# shellcheck shell=bash
+# Where things are in a cluster, by FAMILY: 4, or 6 as in clusters whose pods have no IPv4 at all. Sourced.
+# shellcheck disable=SC2034
+
+if [[ $FAMILY == 6 ]]; then
+    home=fd00:100::1 home_url='[fd00:100::1]' bits=64 services=fd00:96::/112 service=fd00:96::1
+    anywhere=::/0 reverse=ip6.arpa table=ip6 nodad=nodad
+    node_address() { echo "fd00:100::$((10 + $1))"; }
+    pods_of() { echo "fd00:101:0:$1::/64"; }
+    forward() { echo 1 >/proc/sys/net/ipv6/conf/all/forwarding; }
+else
+    home=10.100.0.1 home_url=$home bits=16 services=10.96.0.0/16 service=10.96.0.1
+    anywhere=0.0.0.0/0 reverse=in-addr.arpa table=ip nodad=''
+    node_address() { echo "10.100.0.$((10 + $1))"; }
+    pods_of() { echo "10.101.$1.0/24"; }
+    forward() { echo 1 >/proc/sys/net/ipv4/ip_forward; }
+fi
