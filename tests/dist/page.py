@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does what docs/install.md says: each of its blocks on a copy of this system that is thrown away. page.py VERSION, as root.
+"""Does what docs/install.md says: each of its blocks on a copy of this system that is thrown away. page.py VERSION MACHINE, as root.
 
 The copy is an overlay over /, in a mount namespace of its own; `dist` in the reader's folder is KHOROVOD_DIST, and what is in
 PROGRAMS is in PATH, where krew's plugins are too, as krew asks for.
@@ -40,12 +40,14 @@ exec chroot "$copy/root" /usr/bin/env -i HOME=/root LC_ALL=C.UTF-8 \
 """
 
 
-def main(version):
+def main(version, machine):
     ran = 0
     for block in blocks(ROOT / "docs/install.md"):
         if not block.mark or block.mark["by"] != "dist":
             continue
-        command = ["unshare", "--mount", "bash", "-c", COPY, "copy", block.text]
+        # The page names the files of one processor.
+        text = block.text.replace("x86_64", machine).replace("amd64", {"aarch64": "arm64"}.get(machine, "amd64"))
+        command = ["unshare", "--mount", "bash", "-c", COPY, "copy", text]
         done = subprocess.run(command, env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode or f"khorovod {version}\n" not in done.stdout:
             sys.exit(f"{block}: ends with {done.returncode}\n{done.stdout}")

@@ -61,6 +61,6 @@ kubernetes_parts "$kubernetes" kubectl
 mkdir "$work/bin"
 cp "$tools_cache/kubernetes-$kubernetes/kubectl" "$work/bin/"
 cp "$(krew)" "$work/bin/kubectl-krew"
-KHOROVOD_DIST=$dist PROGRAMS=$work/bin python3 tests/dist/page.py "$version"
+KHOROVOD_DIST=$dist PROGRAMS=$work/bin python3 tests/dist/page.py "$version" "$machine"
 ok "docs/install.md, as it says"
 echo "packages: $checks checks"
