@@ -169,7 +169,9 @@ class Torch(Tensors):
             self.mpi = Mpi()
             with socket.create_server(("", 0)) as free:
                 port = free.getsockname()[1]
-            where = self.mpi.broadcast(f"tcp://{socket.gethostbyname(socket.gethostname())}:{port}")
+            # Not gethostbyname, which knows IPv4 alone.
+            address = socket.getaddrinfo(socket.gethostname(), None)[0][4][0]
+            where = self.mpi.broadcast(f"tcp://[{address}]:{port}" if ":" in address else f"tcp://{address}:{port}")
         self.on_device()
         backend = "nccl" if self.gpu and dist.is_nccl_available() else "gloo"
         self.gpu = backend == "nccl"

@@ -22,3 +22,11 @@ def names_in_full(case):
         case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
         case.delete("sum")
         case.until("end of all pods", lambda: not case.pods(), 130)
+
+
+@play()
+def preflight(case):
+    check = {"command": "khorovod-preflight && khorovod-bandwidth --max 64Ki", "launcher": {"kind": "shell"}}
+    case.apply(case.render(job(spec=merge(check, IN_FULL))))
+    case.equal("the end", case.finished(120), "Complete")
+    case.check("hosts know each other", "all hosts resolve each other" in case.log())
