@@ -324,6 +324,12 @@ fn files_that_cannot_be_read_say_why() {
             "name: a\ngpus: 1\nframework: {name: x, version: y, command: z}\ndata_stores:\n- {id: a, connection: {auth_url: \"<store's url>\"}}\n",
             "`<store's url>`, a place to be filled in",
         ),
+        (
+            System::Slurm,
+            "#!/bin/bash -l\n#PBS -l select=2:ngpus=4\ncd ${PBS_O_WORKDIR}\nmpiexec -n 8 ./a\n",
+            "its options stand behind `#PBS`",
+        ),
+        (System::Slurm, "#SBATCH -N 1\n#SBATCH hetjob\n#SBATCH -N 5\nsrun ./a : ./b\n", "unlike components"),
         (System::KubeflowOpenmpi, "IMAGE=<registry>/x:1\nks generate openmpi a --image ${IMAGE}\n", "`<registry>`"),
         (
             System::StableHorovod,
