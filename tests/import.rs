@@ -376,6 +376,10 @@ fn what_is_not_an_old_file_is_told_as_what_it_is() {
         let [problem] = problems.list.as_slice() else { panic!("{file}: {:#?}", problems.list) };
         assert!(problem.hint.as_deref().unwrap_or_default().contains(wanted), "{file}: {problem:#?}");
     }
+    // Nothing here uses the old keys.
+    let keys =
+        "WORKERS=2\nks generate openmpi a --image a:1 --secret ${SECRET} --workers ${WORKERS} --exec 'mpirun ./a'\n";
+    import(System::KubeflowOpenmpi, &[text(keys)], &Options::default()).unwrap();
     // A byte order mark is an editor's, in any form.
     let marked = "\u{feff}{components: {a: {image: 'x:1', secret: 's', workers: 2, exec: 'mpirun ./a'}}}\n";
     import(System::KubeflowOpenmpi, &[text(marked)], &Options::default()).unwrap();
