@@ -22,7 +22,7 @@ use crate::source::Node;
 use field::{Field, Reader};
 
 pub use insert::Texts;
-pub use rules::{looks_secret, reserved};
+pub use rules::{looks_secret, owns_variable, reserved};
 pub use valid::{Spec, Target};
 
 /// The kind of our documents.

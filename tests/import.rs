@@ -324,6 +324,12 @@ fn files_that_cannot_be_read_say_why() {
             "name: a\ngpus: 1\nframework: {name: x, version: y, command: z}\ndata_stores:\n- {id: a, connection: {auth_url: \"<store's url>\"}}\n",
             "`<store's url>`, a place to be filled in",
         ),
+        (
+            System::Slurm,
+            "#!/bin/bash -l\n#PBS -l select=2:ngpus=4\ncd ${PBS_O_WORKDIR}\nmpiexec -n 8 ./a\n",
+            "its options stand behind `#PBS`",
+        ),
+        (System::Slurm, "#SBATCH -N 1\n#SBATCH hetjob\n#SBATCH -N 5\nsrun ./a : ./b\n", "unlike components"),
         (System::KubeflowOpenmpi, "IMAGE=<registry>/x:1\nks generate openmpi a --image ${IMAGE}\n", "`<registry>`"),
         (
             System::StableHorovod,
@@ -370,6 +376,10 @@ fn what_is_not_an_old_file_is_told_as_what_it_is() {
         let [problem] = problems.list.as_slice() else { panic!("{file}: {:#?}", problems.list) };
         assert!(problem.hint.as_deref().unwrap_or_default().contains(wanted), "{file}: {problem:#?}");
     }
+    // Nothing here uses the old keys.
+    let keys =
+        "WORKERS=2\nks generate openmpi a --image a:1 --secret ${SECRET} --workers ${WORKERS} --exec 'mpirun ./a'\n";
+    import(System::KubeflowOpenmpi, &[text(keys)], &Options::default()).unwrap();
     // A byte order mark is an editor's, in any form.
     let marked = "\u{feff}{components: {a: {image: 'x:1', secret: 's', workers: 2, exec: 'mpirun ./a'}}}\n";
     import(System::KubeflowOpenmpi, &[text(marked)], &Options::default()).unwrap();

@@ -65,7 +65,13 @@ pub fn read(line: &str) -> Line {
     };
     let (before, rest) = words.split_at(prefix(&words));
     let Some((kind, skip)) = options::launcher(rest) else {
-        return Line::Script("no launcher starts it: it ran once".to_owned());
+        let later = |at: usize| options::launcher(&rest[at..]).is_some();
+        let within = || rest.iter().any(|word| word.text.contains("mpirun ") || word.text.contains("horovodrun "));
+        let why = match (1..rest.len()).any(later) || within() {
+            true => "the launch is a part of it",
+            false => "no launcher starts it: it ran once",
+        };
+        return Line::Script(why.to_owned());
     };
     let mut launch = Launch { kind, ..Launch::default() };
     for word in before {
@@ -368,6 +374,19 @@ mod tests {
         let found = launch("A=1 /usr/bin/mpirun -n 2 -x B=2 -x C -genv D 4 -- ./a.out -n 3");
         assert_eq!(found.env, [("A", "1"), ("B", "2"), ("D", "4")].map(|(k, v)| (k.to_owned(), v.to_owned())));
         assert_eq!(found.program, json!(["./a.out", "-n", "3"]));
+    }
+
+    #[test]
+    fn a_launch_within_a_line_is_told_from_none() {
+        for (line, part) in [
+            ("timeout 3600 mpirun -np 2 ./a", true),
+            ("bash -lc 'mpirun -np 2 ./a'", true),
+            ("python train.py", false),
+            ("./mpirun.sh -np 2", false),
+        ] {
+            let Line::Script(why) = read(line) else { panic!("{line}") };
+            assert_eq!(why.starts_with("the launch is a part"), part, "{line}: {why}");
+        }
     }
 
     #[test]

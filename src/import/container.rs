@@ -250,6 +250,9 @@ pub fn pod(desk: &mut Desk<'_>, pod: &Node, leads: bool) {
             "resources" => {
                 desk.lose(node, "a container asks for devices, no pod does: spec.workers.gpus, .cpu and .memory");
             }
+            "imagePullPolicy" => {
+                desk.lose(node, "a container has one, no pod does: it did nothing. spec.image.pullPolicy says it");
+            }
             "securityContext" => security(desk, node),
             "hostNetwork" if !leads => pod::host_network(desk, node),
             "hostNetwork" | "dnsPolicy" => desk.replaced(node, "follows from the workers' hostNetwork"),

@@ -39,6 +39,8 @@ fn below(node: &Node, path: &str, options: &Options, problems: &mut Vec<Problem>
                 let given = match entry.key.as_str() {
                     "image" => options.image.is_some(),
                     "command" | "args" | "exec" => options.command.is_some(),
+                    // The old ssh keys, for which there are others here.
+                    "secret" => path.is_empty(),
                     _ => false,
                 };
                 if !given {

@@ -15,6 +15,9 @@ use crate::runtime::word;
 const THEIRS: &str = "/etc/mpi/hostfile";
 const HOSTFILE: &str = "/horovod/generated/hostfile";
 
+/// How a worker names the first of them: as itself, but for the number.
+pub const FIRST_WORKER: &str = r"$(hostname -f | sed 's/-[0-9]*\./-0./')";
+
 /// The pods that ranks ran in.
 #[derive(Debug, Clone)]
 pub struct World {

@@ -3,6 +3,7 @@
 //! Its pods ran what the image and the file made of them; khorovod's run our scripts. What an image of the operator did
 //! for ssh is needless here. A job that khorovod itself rendered is read by [`rendered`](super::rendered).
 
+mod names;
 mod settings;
 mod stream;
 mod words;
@@ -78,6 +79,7 @@ pub fn read(job: &Node, desk: &mut Desk<'_>) {
             false => container::launcher_resources(desk, node),
         }
     }
+    let gone = names::settle(job, [&worker, &launcher], desk);
     for (replica, leads) in [(&worker, false), (&launcher, true)] {
         if let Some(container) = replica.container {
             container::read(desk, container, leads);
@@ -89,6 +91,7 @@ pub fn read(job: &Node, desk: &mut Desk<'_>) {
         }
         around(replica.spec, desk, leads);
     }
+    names::put(gone, desk);
     if let Some(node) = job.get(BESIDE) {
         desk.lose(node, "it stands beside the MPIJob; apply it as before");
     }
@@ -227,7 +230,7 @@ fn around(spec: Option<&Node>, desk: &mut Desk<'_>, leads: bool) {
                 }
             }
         }
-        desk.needless(node, "nothing is given");
+        desk.needless(node, "labels and annotations alone reached the pods");
     }
 }
 

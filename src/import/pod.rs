@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use super::desk::{Desk, entries, items, text};
 use super::ledger::Verdict;
 use crate::source::Node;
+use crate::spec;
 use crate::spec::quantity::Quantity;
 
 /// `requests` and `limits` of a container, into `spec.workers`; how many GPUs there are.
@@ -115,6 +116,9 @@ pub fn env_map(desk: &mut Desk<'_>, node: &Node) {
 
 /// A variable with a value.
 pub fn variable(desk: &mut Desk<'_>, node: &Node, name: &str, value: &str, from: &str) {
+    if spec::owns_variable(name) {
+        return desk.replaced(node, "khorovod sets it itself, as its own hostfile and ssh need it");
+    }
     let moved = desk.env(name, value, from);
     let (verdict, how) = if moved { (Verdict::Changed, "moved to a Secret") } else { (Verdict::Kept, "") };
     desk.ledger.settle(node, verdict, &format!("spec.env.{name}"), how);

@@ -18,7 +18,7 @@ pub fn program(line: &str) -> Json {
 pub fn program_of(line: &str, words: &[Word]) -> Json {
     if let [shell, dash, script] = words
         && is_shell(&shell.text)
-        && dash.text == "-c"
+        && takes_script(&dash.text)
         && !script.expands
     {
         return Json::from(script.text.trim());
@@ -49,6 +49,11 @@ pub fn without_flags(text: &str) -> &str {
 /// Whether a program is a shell, which takes a script behind `-c`.
 pub fn is_shell(program: &str) -> bool {
     ["sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash"].contains(&program)
+}
+
+/// Whether a shell's option says that a script comes next: `-c`, or with flags that matter in the script alone, as `-exc`.
+pub fn takes_script(option: &str) -> bool {
+    option.strip_prefix('-').is_some_and(|flags| flags.contains('c') && flags.chars().all(|flag| "ceux".contains(flag)))
 }
 
 /// Whether a line does nothing but keep its pod: `sleep infinity`, `tail -f /dev/null`.
@@ -95,6 +100,15 @@ pub fn secret(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_of_a_shell_that_matter_in_its_script_alone() {
+        for (option, wanted) in
+            [("-c", true), ("-exc", true), ("-uec", true), ("-lc", false), ("-ex", false), ("c", false)]
+        {
+            assert_eq!(takes_script(option), wanted, "{option}");
+        }
+    }
 
     #[test]
     fn what_only_waits_is_no_launch() {

@@ -25,7 +25,7 @@ use super::valid::Spec;
 use crate::problem::{Code, Problem, Span};
 use crate::source::Node;
 
-pub use environment::{looks_secret, secret};
+pub use environment::{looks_secret, owns_variable, secret};
 pub use storage::reserved;
 
 /// What a rule looks at: what was written, where, and what it means.

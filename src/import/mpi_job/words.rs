@@ -7,7 +7,7 @@ use crate::import::desk::{Desk, items, text};
 use crate::import::filled::Filled;
 use crate::import::launch::{self, Place, World};
 use crate::import::ledger::Verdict;
-use crate::import::program::is_shell;
+use crate::import::program::{is_shell, takes_script};
 use crate::source::Node;
 
 /// The launcher's words as a line that started ranks.
@@ -67,7 +67,7 @@ fn words(launcher: &Replica<'_>, world: &World, desk: &mut Desk<'_>) {
         parts.into_iter().flatten().for_each(|node| desk.replaced(node, "another command was given"));
     } else if let Some(first) = parts.iter().flatten().next().filter(|_| !all.is_empty()) {
         let line = match all.as_slice() {
-            [shell, dash, script] if is_shell(&shell.text()) && dash.text() == "-c" => script.text(),
+            [shell, dash, script] if is_shell(&shell.text()) && takes_script(&dash.text()) => script.text(),
             words => words.iter().map(Filled::word).collect::<Vec<_>>().join(" "),
         };
         launch::line(desk, &line, &place(first), world);

@@ -183,7 +183,7 @@ impl Script<'_, '_, '_> {
                 self.program(launch, row);
             }
             Line::Script(_) if launch.line.split_whitespace().any(|word| word == "srun") => {
-                self.as_it_stands("an option of srun needs a shell", parts);
+                self.as_it_stands("an option of srun needs a shell, or srun itself", parts);
             }
             Line::Script(why) => self.as_it_stands(&why, parts),
         }

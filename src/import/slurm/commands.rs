@@ -120,7 +120,7 @@ impl Script<'_, '_, '_> {
     /// What is none of ours: it prepares, or it makes the script more than a launch.
     pub fn rest(&mut self, text: &str, row: usize, starts_ranks: bool) {
         if starts_ranks {
-            return self.whole("ranks are started in a line that takes a shell to run");
+            return self.whole("ranks are started in a line that a shell alone, or srun, can run");
         }
         if self.launch.is_some() {
             return self.whole("it goes on after the ranks have ended");

@@ -21,8 +21,14 @@ impl Script<'_, '_, '_> {
                     rest = &rest[count..];
                 }
                 Err(why) => {
-                    let problem = Problem::new(&BAD_VALUE, span, why);
-                    self.desk.problems.push(problem.hint("sbatch would refuse it, too"));
+                    let problem = match ["hetjob", "packjob"].contains(&rest[0].as_str()) {
+                        true => Problem::new(&BAD_VALUE, span, "a job of unlike components is several jobs").hint(
+                            "import each as a script of its own: its `#SBATCH` lines and its part of srun's; one training on \
+                             unlike workers is `spec.workers.groups`",
+                        ),
+                        false => Problem::new(&BAD_VALUE, span, why).hint("sbatch would refuse it, too"),
+                    };
+                    self.desk.problems.push(problem);
                     return;
                 }
             }

@@ -192,6 +192,10 @@ pub fn is_folder(path: &str) -> bool {
 fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
     let whole = || Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() }));
     let plain: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+    // Unlike programs: those of a file, or one behind another.
+    if plain.iter().any(|word| word == ":" || word == "--multi-prog") {
+        return whole();
+    }
     let (mut at, mut options, mut unknown) = (1, Vec::new(), Vec::new());
     while at < words.len() && plain[at] != "--" {
         if !plain[at].starts_with('-') {
@@ -340,6 +344,14 @@ mod tests {
         let found = kind("PYTHONPATH=\"$(dirname $0)\":$PYTHONPATH srun -n 4 python a.py");
         assert!(matches!(found, Kind::Launch(launch) if !launch.srun));
         assert_eq!(kind("A=${B:-x}"), Kind::Assign(vec![(text("A"), None)]));
+        for line in
+            ["srun --multi-prog ./a.conf", "srun -n 1 ./server : -n 4 ./client", "srun -n 1 ./a : --het-group=1 ./b"]
+        {
+            let Kind::Launch(found) = kind(line) else { panic!("{line}") };
+            assert_eq!((found.srun, found.line.as_str()), (false, line));
+        }
+        let Kind::Launch(found) = kind("srun -n 2 torchrun --role `hostname -s`: a.py") else { panic!() };
+        assert_eq!((found.srun, found.line.as_str()), (true, "torchrun --role `hostname -s`: a.py"));
         assert_eq!(kind("echo \"took $(date)\""), Kind::Shows);
         assert_eq!(kind("cd $SLURM_SUBMIT_DIR"), Kind::Start);
         assert_eq!(kind("cd /work/x"), Kind::Folder(text("/work/x")));

@@ -189,12 +189,7 @@ const OPTIONS: &[Known] = &[
         Lost("it has no place in a job's description; give it to sbatch by hand"),
     ),
     (&["mincpus", "relative"], None, Value::Needed, Lost(STEP)),
-    (
-        &["test-only", "multi-prog"],
-        None,
-        Value::Inline,
-        Lost("it has no place in a job's description; give it to sbatch by hand"),
-    ),
+    (&["test-only"], None, Value::Inline, Lost("it has no place in a job's description; give it to sbatch by hand")),
     (&["exact", "overlap", "whole"], None, Value::Inline, Lost(STEP)),
 ];
 

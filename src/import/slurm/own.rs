@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::meeting::{MEETING, NUMBERS};
 use super::{Script, text};
+use crate::import::launch::FIRST_WORKER;
 use crate::import::ledger::Verdict;
 
 /// Which variables of Open MPI say what srun's do.
@@ -14,9 +15,6 @@ const BY_MPI: &[(&str, &str)] = &[
 ];
 /// Slurm's programs, as a script names them.
 const PROGRAMS: &[&str] = &["srun", "scontrol", "sbcast", "squeue", "module"];
-
-/// How a worker names the first of them: as itself, but for the number.
-const FIRST_WORKER: &str = r"$(hostname -f | sed 's/-[0-9]*\./-0./')";
 
 /// Whether a line asks Slurm for its first node's name and nothing more, as `MASTER_ADDR=$(scontrol show hostnames … |
 /// head -n 1)` does.
@@ -67,9 +65,9 @@ impl Script<'_, '_, '_> {
     /// Words that stood behind the script's name when it was given to sbatch.
     fn tell_of_arguments(&mut self, command: &str) {
         let setup = self.desk.draft.get("spec.slurm.setup").and_then(Json::as_str).unwrap_or_default();
-        let texts = [command, setup];
-        let places = ["$1", "${1", "$2", "${2", "$3", "$@", "${@", "$*"];
-        if let Some(place) = places.into_iter().find(|place| texts.iter().any(|text| text.contains(place))) {
+        let texts = [command, setup].map(text::of_script);
+        let places = ["$1", "${1", "$2", "${2", "$3", "${3", "$4", "${4", "$5", "$6", "$@", "${@", "$*"];
+        for place in places.into_iter().filter(|place| texts.iter().any(|text| text.contains(place))) {
             let row =
                 self.desk.ledger.add(place.to_owned() + if place.contains('{') { "}" } else { "" }, self.place(place));
             let how = "a word behind the script's name: nobody gives one to a job. Put the value in its place";

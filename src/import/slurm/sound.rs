@@ -63,23 +63,26 @@ pub fn check(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bo
         script::Kind::Directive(_) => true,
         _ => lines::of_slurm(&text[part.place.clone()]),
     });
-    let (code, message, hint) = match (ours, foreign) {
+    let (place, code, message, hint) = match (ours, foreign) {
         (true, _) => return true,
         (false, Some(line)) => {
             let mark = line.split(' ').next().unwrap_or_default();
+            let start = line.as_ptr() as usize - text.as_ptr() as usize;
             (
+                at(start..start + line.len()),
                 &OTHER_SYSTEM,
                 format!("this is a script for another batch system: its options stand behind `{mark}`"),
-                "write them as `#SBATCH` first",
+                "write them as `#SBATCH` first: `--nodes`, `--ntasks-per-node`, `--gpus-per-node`, `--time`, `--partition`",
             )
         }
         (false, None) => (
+            first,
             &NOTHING,
             "there is no `#SBATCH` line in it and no `srun`".to_owned(),
             "give the script that goes to sbatch, or the srun line that was typed",
         ),
     };
-    desk.problems.push(Problem::new(code, first, message).hint(hint));
+    desk.problems.push(Problem::new(code, place, message).hint(hint));
     false
 }
 

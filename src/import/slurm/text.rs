@@ -35,19 +35,48 @@ pub fn without_comment(text: &str) -> &str {
     if text[end..].contains('\n') { text } else { text[..end].trim_end() }
 }
 
-/// A text without what stands in single quotes, where a dollar is a dollar.
+/// A text without remarks and without what stands in single quotes, where a dollar is a dollar.
 pub fn without_quoted(text: &str) -> String {
     let (mut kept, mut double, mut single, mut escaped) = (String::new(), false, false, false);
+    let (mut remark, mut blank) = (false, true);
     for c in text.chars() {
+        // `# it's small` begins no quote.
+        remark = c != '\n' && (remark || c == '#' && blank && !double && !single);
+        if remark {
+            continue;
+        }
         match c {
             '\'' if !double && !escaped => single = !single,
             '"' if !single && !escaped => double = !double,
             _ => {}
         }
         escaped = c == '\\' && !escaped && !single;
+        blank = c.is_whitespace();
         kept.extend((!single).then_some(c));
     }
     kept
+}
+
+/// A text without what has words of its own behind `$1`: functions, programs of awk, what single quotes hold.
+pub fn of_script(text: &str) -> String {
+    let (mut kept, mut inside) = (String::new(), None);
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let words = line.trim();
+        let named = words.split_once("()").is_some_and(|(name, _)| is_name(name.trim()));
+        match inside {
+            Some(at) if at == indent && words.starts_with('}') => inside = None,
+            Some(_) => {}
+            None if named || words.starts_with("function ") => inside = (!words.ends_with('}')).then_some(indent),
+            None => kept.extend([line, "\n"]),
+        }
+    }
+    // In double quotes a single one is none: `"$(hostname -I | awk '{print $1}')"`.
+    while let Some(start) = kept.find("'{") {
+        let Some(length) = kept[start..].find("}'") else { break };
+        kept.replace_range(start..start + length + 2, "");
+    }
+    without_quoted(&kept)
 }
 
 /// Whether bash and pods have a variable anyway.
@@ -182,7 +211,8 @@ fn variable<'v>(text: &str, variables: &'v [(String, String)], words: bool) -> O
     (!value.is_empty() && value.chars().all(bare)).then_some((value.as_str(), name.len() + length))
 }
 
-/// A text with a variable in the place of each `$(…)`, so that it can be read as words.
+/// A text with a variable in the place of each `$(…)` and each command between backticks, so that it can be read as
+/// words.
 pub struct Hidden {
     pub text: String,
     commands: Vec<String>,
@@ -192,9 +222,15 @@ impl Hidden {
     pub fn of(text: &str) -> Self {
         let (closed, mut at) = (closed(text), 0);
         let mut hidden = Self { text: String::new(), commands: Vec::new() };
-        while let Some(start) = text[at..].find("$(").map(|start| at + start) {
+        let next = |at: usize| text[at..].find("$(").into_iter().chain(text[at..].find('`')).min();
+        while let Some(start) = next(at).map(|start| at + start) {
+            let behind = &text[start + 1..];
+            let length = match text[start..].starts_with('$') {
+                true => closed.get(&(start + 1)).copied().unwrap_or(1),
+                false => behind.find('`').map_or(behind.len(), |end| end + 1),
+            };
             hidden.text.push_str(&text[at..start]);
-            at = start + 1 + closed.get(&(start + 1)).copied().unwrap_or(1);
+            at = start + 1 + length;
             hidden.text.push_str(&Self::name(hidden.commands.len()));
             hidden.commands.push(text[start..at].to_owned());
         }
@@ -285,4 +321,17 @@ pub fn secret(line: &str) -> Option<Range<usize>> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_script_itself_are_told_from_others() {
+        let script = "A=\"$(ip | awk '{print $1}')\"\nB=$(ip | awk '{print $2}')\nf() {\n  echo $3\n}\nfunction g {\n  echo $4\n}\n\
+                      h() { echo $5; }\nf ${6}\n";
+        assert_eq!(of_script(script), "A=\"$(ip | awk )\"\nB=$(ip | awk )\nf ${6}\n");
+        assert_eq!(of_script("A=1 # it's $1\nx $2 ${#A} 'a # b' # don't\n"), "A=1 \nx $2 ${#A} ' \n");
+    }
 }

@@ -50,19 +50,26 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     knobs(case, problems);
 }
 
+/// What every launcher is given.
+const OWN: &[&str] = &[
+    "OMPI_MCA_orte_default_hostfile",
+    "PRTE_MCA_prte_default_hostfile",
+    "OMPI_MCA_plm_rsh_agent",
+    "PRTE_MCA_plm_ssh_agent",
+    "I_MPI_HYDRA_HOST_FILE",
+    "I_MPI_HYDRA_BOOTSTRAP",
+    "I_MPI_HYDRA_BOOTSTRAP_EXEC",
+    "HYDRA_HOST_FILE",
+    "HYDRA_LAUNCHER",
+    "HYDRA_LAUNCHER_EXEC",
+];
+
+/// Whether khorovod sets a variable under any launcher.
+pub fn owns_variable(name: &str) -> bool {
+    name.starts_with("KHOROVOD_") || OWN.contains(&name)
+}
+
 fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>) {
-    const OWN: &[&str] = &[
-        "OMPI_MCA_orte_default_hostfile",
-        "PRTE_MCA_prte_default_hostfile",
-        "OMPI_MCA_plm_rsh_agent",
-        "PRTE_MCA_plm_ssh_agent",
-        "I_MPI_HYDRA_HOST_FILE",
-        "I_MPI_HYDRA_BOOTSTRAP",
-        "I_MPI_HYDRA_BOOTSTRAP_EXEC",
-        "HYDRA_HOST_FILE",
-        "HYDRA_LAUNCHER",
-        "HYDRA_LAUNCHER_EXEC",
-    ];
     const TORCHRUN: &[&str] = &[
         "PET_NNODES",
         "PET_NPROC_PER_NODE",
@@ -87,7 +94,7 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
         problems.push(Problem::new(&RESERVED_VARIABLE, span, message).hint(hint));
         return;
     }
-    if name.starts_with("KHOROVOD_") || OWN.contains(&name) || torchrun && TORCHRUN.contains(&name) {
+    if owns_variable(name) || torchrun && TORCHRUN.contains(&name) {
         let problem = Problem::new(&RESERVED_VARIABLE, span, format!("khorovod or the launcher sets `{name}` itself"));
         problems.push(problem.hint("remove it; the spec's own fields say the same"));
     }
