@@ -10,21 +10,6 @@ check_mpi() {
   [[ $mpi != intelmpi ]] || has_ipv4 || launch=("${launch[0]}" -v6 "${launch[@]:1}")
 }
 
-# Pods of some clusters have none.
-has_ipv4() {
-  local routes
-  mapfile -t routes </proc/net/route
-  ((${#routes[@]} > 1))
-}
-
-# explain_family CODE: ends the run where its launch cannot go well without IPv4, which MPI's own words do not say.
-explain_family() {
-  has_ipv4 || case "$found $1 $HOSTNAME" in
-  openmpi\ 5.*\ 139\ *.*) ;;
-  openmpi\ 5.*\ 139\ * | mpich*\ 255\ *) finish 42 "$found does not launch where pods have no IPv4 address" ;;
-  esac
-}
-
 # The workers said which MPI they have when they answered.
 assert_world() {
   local host others=()

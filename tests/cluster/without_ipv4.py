@@ -15,6 +15,13 @@ def open_mpi_5_breaks_off(case):
 
 
 @play()
+def horovodrun(case):
+    case.apply(case.render(job(spec=merge({"launcher": {"kind": "horovodrun", "retries": 2}}, IN_FULL))))
+    case.equal("the end", case.finished(90), "Failed")
+    case.check("it is said why", f"horovodrun {WHY}" in case.log())
+
+
+@play()
 def names_in_full(case):
     for name, shape in SHAPES.items():
         case.apply(case.render(job(spec=merge(shape, IN_FULL))))
