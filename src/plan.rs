@@ -10,6 +10,7 @@ mod level;
 
 use std::borrow::Cow;
 
+pub use crate::spec::limits::RENDEZVOUS_PORT;
 use crate::spec::limits::{MAX_CONFIG_MAP, json_size};
 use crate::spec::valid::{CodeSource, Controller, LauncherKind, Mpi, Spec, Target, VolumeSource};
 
@@ -22,8 +23,6 @@ pub const GENERATED: &str = "/horovod/generated";
 pub const STAND_IN: &str = "\0run\0\0";
 /// Stands for the hostfile of a Slurm job, which is made when its hosts are known.
 pub const HOSTFILE: &str = "\0hostfile";
-/// The port of torchrun's rendezvous at index 0.
-pub const RENDEZVOUS_PORT: u16 = 29_400;
 
 /// The shape a job takes in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

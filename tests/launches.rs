@@ -168,3 +168,19 @@ fn no_object_outgrows_what_kubectl_applies() {
         "a hostfile that fits is there"
     );
 }
+
+/// What is not said follows from how many pods with ranks there may ever be.
+#[test]
+fn a_claim_is_for_all_who_may_mount_it() {
+    let claim = "storage: [{name: data, mountPath: /data, claim: {size: 1Gi}}]\nworkers: {replicas: 1}";
+    for (more, mode) in [
+        ("", "ReadWriteOnce"),
+        ("launcher: {runsRanks: false}", "ReadWriteOnce"),
+        ("launcher: {runsRanks: true}", "ReadWriteMany"),
+        ("launcher: {kind: horovodrun}\nelastic: {minWorkers: 1, maxWorkers: 1}", "ReadWriteOnce"),
+        ("launcher: {kind: horovodrun}\nelastic: {minWorkers: 1, maxWorkers: 2}", "ReadWriteMany"),
+    ] {
+        let text = rendered("plain", &format!("{claim}\n{more}")).text;
+        assert!(text.contains(&format!("accessModes:\n  - {mode}\n")), "{more}: not {mode}");
+    }
+}

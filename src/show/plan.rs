@@ -58,7 +58,11 @@ fn job(report: &Report) -> String {
     table.row("ranks", report.ranks.to_string());
     let batch = report.objects.iter().any(|object| object.kind == "sbatch");
     let place = if batch { "node" } else { "pod" };
-    table.words("in all", [format!("{}: {}", count(report.pods, place), amounts(&report.requests))]);
+    let all = count(report.pods, place);
+    table.words(
+        "in all",
+        [if report.requests.is_empty() { all } else { format!("{all}: {}", amounts(&report.requests)) }],
+    );
     table.row("shape", report.shape);
     table.row("launched by", &report.launcher);
     if !report.launch.is_empty() {

@@ -1,7 +1,10 @@
-//! Sizes that Kubernetes and `kubectl` put a limit to.
+//! Sizes that Kubernetes and `kubectl` put a limit to, and a port that is taken.
 
 /// What `kubectl apply` can still carry in its annotation, with room for labels and the rest.
 pub const MAX_CONFIG_MAP: usize = 200 << 10;
+
+/// The port of torchrun's rendezvous at index 0.
+pub const RENDEZVOUS_PORT: u16 = 29_400;
 
 /// The bytes a text takes as a JSON string, as Go writes it (`<`, `>` and `&` escaped).
 pub fn json_size(text: &str) -> usize {

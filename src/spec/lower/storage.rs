@@ -3,9 +3,14 @@
 use super::*;
 
 pub fn storage(body: &raw::Body) -> Vec<Volume> {
-    let shared = body.workers.as_ref().is_some_and(|workers| {
+    let several = |workers: &raw::Workers| {
         workers.groups.is_some() || plain!(workers.replicas).is_some_and(|replicas| replicas > 1)
-    });
+    };
+    let grows = |elastic: &raw::Elastic| plain!(elastic.max_workers).is_some_and(|most| most > 1);
+    let runs_ranks = |launcher: &raw::Launcher| launcher.runs_ranks.as_ref().is_some_and(|at| at.value);
+    let shared = body.workers.as_ref().is_some_and(|at| several(at))
+        || body.elastic.as_ref().is_some_and(|at| grows(at))
+        || body.launcher.as_ref().is_some_and(|at| runs_ranks(at));
     let default_modes = if shared { "ReadWriteMany" } else { "ReadWriteOnce" };
     body.storage.iter().flat_map(|at| &at.value).filter_map(|at| volume(at, default_modes)).collect()
 }

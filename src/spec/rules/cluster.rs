@@ -4,7 +4,7 @@ use super::{Case, key};
 use crate::problem::{Problem, codes};
 use crate::spec::raw::Image;
 use crate::spec::scalars::ImageName;
-use crate::spec::valid::{Controller, Target};
+use crate::spec::valid::{Controller, LauncherKind, Scheduling, Target};
 
 codes! {
     /// The cluster is too old for what the spec renders to
@@ -64,10 +64,15 @@ fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
             case.body.workers.as_ref().map_or(case.top, |at| at.controller.as_ref().map_or(at.key, |at| at.span));
         let (major, minor) = case.kube_version;
         let message = format!("{what} needs Kubernetes {}.{}, and the target is {major}.{minor}", needs.0, needs.1);
+        let Scheduling { gang, kueue, suspend, .. } = &case.spec.scheduling;
+        let queued = gang.is_some() || kueue.is_some() || *suspend;
+        let alone = case.spec.launcher.kind == LauncherKind::Torchrun || queued && case.spec.target == Target::Plain;
         let problem = Problem::new(&KUBE_VERSION, span, message);
         problems.push(match case.spec.controller {
-            Controller::Job => problem
-                .hint("write `controller: StatefulSet` where the job allows it, or ask for a newer `--kube-version`"),
+            Controller::Job if alone => problem.hint(
+                "ask for a newer `--kube-version`: torchrun, a gang, Kueue and `suspend` have the Job shape alone",
+            ),
+            Controller::Job => problem.hint("write `controller: StatefulSet`, or ask for a newer `--kube-version`"),
             Controller::StatefulSet => problem.hint("ask for a newer `--kube-version`"),
         });
     }

@@ -322,10 +322,22 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
             "a launcher pod of its own, which the Job shape has not",
         ),
         field(
+            launcher.and_then(|at| key(at.cpu.as_ref())),
+            !separate_launcher(case) || !spec.launcher.runs_ranks,
+            "launcher.cpu",
+            "a launcher that only launches: one that runs ranks has a worker's resources",
+        ),
+        field(
             launcher.and_then(|at| key(at.memory.as_ref())),
             separate_launcher(case),
             "launcher.memory",
             "a launcher pod of its own, which the Job shape has not",
+        ),
+        field(
+            launcher.and_then(|at| key(at.memory.as_ref())),
+            !separate_launcher(case) || !spec.launcher.runs_ranks,
+            "launcher.memory",
+            "a launcher that only launches: one that runs ranks has a worker's resources",
         ),
         field(
             scheduling.and_then(|at| key(at.queue.as_ref())),
@@ -346,7 +358,16 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
             "GPUs: it is a setting of NCCL",
         ),
     ];
-    for (span, what, needs) in unused.into_iter().flatten() {
+    let prefix =
+        case.body.observability.as_ref().and_then(|at| at.logs.as_ref()).and_then(|at| at.rank_prefix.as_ref());
+    let always = field(
+        prefix.filter(|at| !at.value).map(|at| at.key),
+        !matches!(spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Shell),
+        "observability.logs.rankPrefix",
+        "mpirun, torchrun or deepspeed",
+    );
+    let unused = unused.into_iter().chain([always]);
+    for (span, what, needs) in unused.flatten() {
         let problem = Problem::new(&NO_EFFECT, span, format!("`{what}` has no effect without {needs}"));
         problems.push(problem.hint(format!("remove `{}`", what.rsplit('.').next().unwrap_or(what))));
     }

@@ -5,7 +5,7 @@ use super::workers::IDLE_GPUS;
 use super::{Case, key};
 use crate::problem::{Problem, Span, codes};
 use crate::spec::raw::EnvValue;
-use crate::spec::valid::LauncherKind;
+use crate::spec::valid::{Controller, LauncherKind, Target};
 use crate::spec::wording::nearest;
 
 codes! {
@@ -94,7 +94,10 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
         problems.push(Problem::new(&RESERVED_VARIABLE, span, message).hint(hint));
         return;
     }
-    if owns_variable(name) || torchrun && TORCHRUN.contains(&name) {
+    // By it pods know which of them launches.
+    let index = name == "JOB_COMPLETION_INDEX" && case.spec.controller == Controller::Job;
+    let index = index && case.spec.target != Target::Slurm;
+    if index || owns_variable(name) || torchrun && TORCHRUN.contains(&name) {
         let problem = Problem::new(&RESERVED_VARIABLE, span, format!("khorovod or the launcher sets `{name}` itself"));
         problems.push(problem.hint("remove it; the spec's own fields say the same"));
     }

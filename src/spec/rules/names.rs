@@ -41,6 +41,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     name_length(case, problems);
     duplicates(case, problems);
     reserved(case, problems);
+    launchers_claim(case, problems);
 }
 
 fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -108,6 +109,23 @@ fn duplicates(case: &Case<'_>, problems: &mut Vec<Problem>) {
                 let problem = Problem::new(&DUPLICATE_NAME, name.span, message).here("again here");
                 problems.push(problem.and(first.span, "first here").hint("give each a name of its own"));
             }
+        }
+    }
+}
+
+/// A launcher that runs ranks has a claim of its own beside the workers', `<job>-<storage>-launcher`.
+fn launchers_claim(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let storage = || case.body.storage.iter().flat_map(|at| &at.value);
+    let per_worker = storage().filter(|entry| entry.per_worker.is_some() && case.spec.launcher.runs_ranks);
+    for name in per_worker.filter_map(|entry| entry.name.as_ref()) {
+        let own = format!("{}-launcher", name.0);
+        if let Some(other) = storage()
+            .filter(|entry| entry.claim.is_some() || entry.persistent_volume.is_some())
+            .find_map(|entry| entry.name.as_ref().filter(|other| other.0 == own))
+        {
+            let message = format!("the launcher's claim for `{}` would have the name of the one for `{own}`", name.0);
+            let problem = Problem::new(&DUPLICATE_NAME, other.span, message).and(name.span, "a claim for each");
+            problems.push(problem.hint("give it another name"));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Case, key, storage};
 use crate::problem::{Problem, Span, codes};
+use crate::spec::limits::RENDEZVOUS_PORT;
 use crate::spec::valid::{LauncherKind, Profile, Target};
 
 codes! {
@@ -18,10 +19,16 @@ codes! {
     /// The pods run as an ordinary user, who may not listen there. Leave `ssh.port` at 2222.
     Error PRIVILEGED_PORT = "privileged-port";
 
+    /// `root` as the name of another user
+    ///
+    /// ssh finds a user by name, and `root` is user 0 in every pod. The pods run as another one, whose name would
+    /// be looked up in vain, and no worker would start.
+    Error SSH_USER = "ssh-user";
+
     /// Two things listen on one port
     ///
     /// Pods on the host's network share the node's ports: the node's own sshd has 22, and two
-    /// workers of a job cannot share one.
+    /// workers of a job cannot share one. In a worker, sshd or torchrun's rendezvous has a port of its own.
     Error PORT_CLASH = "port-clash";
 
     /// Excluding `docker0` alone leaves `lo` in
@@ -97,8 +104,26 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     let spec = case.spec;
+    let metrics = case.body.observability.as_ref().and_then(|at| at.metrics.as_ref()).and_then(|at| at.port.as_ref());
     if spec.launcher.kind == LauncherKind::Torchrun {
+        if let Some(at) = metrics.filter(|at| at.0 == u32::from(RENDEZVOUS_PORT)) {
+            let message = format!("torchrun's agents meet on port {} already", at.0);
+            problems.push(Problem::new(&PORT_CLASH, at.span, message).hint("choose another port for metrics"));
+        }
         return;
+    }
+    let user = case.body.ssh.as_ref().and_then(|at| at.user.as_ref());
+    if let Some(at) = user.filter(|at| at.0 == "root" && spec.security.run_as_user != Some(0)) {
+        let who = spec
+            .security
+            .run_as_user
+            .map_or_else(|| "as a user of the platform's".to_owned(), |id| format!("as user {id}"));
+        let problem = Problem::new(&SSH_USER, at.span, format!("`root` is user 0, and the pods run {who}"));
+        let root = match spec.security.profile {
+            Profile::OpenShift => "",
+            _ => "; or run as root: `security: {profile: baseline, runAsUser: 0}`",
+        };
+        problems.push(problem.hint(format!("remove `user`{root}")));
     }
     let ssh = case.body.ssh.as_ref().and_then(|at| at.port.as_ref());
     let host_network = case
@@ -125,7 +150,6 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         );
         problems.push(problem.and(host, "the host's network").hint("remove `pack` or `hostNetwork`"));
     }
-    let metrics = case.body.observability.as_ref().and_then(|at| at.metrics.as_ref()).and_then(|at| at.port.as_ref());
     if let Some(at) = metrics.filter(|at| at.0 == u32::from(spec.ssh.port)) {
         let mut problem = Problem::new(&PORT_CLASH, at.span, format!("sshd listens on port {} already", at.0));
         if let Some(ssh) = ssh {

@@ -3,7 +3,7 @@
 use super::Case;
 use crate::problem::{Problem, Span, codes};
 use crate::spec::raw::Storage;
-use crate::spec::valid::Code;
+use crate::spec::valid::{Code, Controller, Spec, Target, VolumeSource};
 
 codes! {
     /// Two mounts at one path
@@ -28,6 +28,18 @@ codes! {
     /// `direction: out` and `both` write to the bucket: they need `secret`, and the entry must not
     /// be `readOnly`.
     Error S3_UPLOAD = "s3-upload";
+
+    /// Objects are copied into a place that is read-only
+    ///
+    /// `s3` copies objects into the pods before the training, and a `readOnly` mount lets nobody write, the copying
+    /// neither. What is copied is each pod's own, and the bucket stays as it is.
+    Error S3_READ_ONLY = "s3-read-only";
+
+    /// The launcher's pod and the one worker share a claim for one node
+    ///
+    /// The launcher mounts what the worker mounts, and `ReadWriteOnce` lets one node mount the volume. Where the two are
+    /// placed on different nodes, the one that comes second never starts. In the Job shape one pod does both.
+    Warning LAUNCHER_SHARES_CLAIM = "launcher-shares-claim";
 
     /// A volume of size 0
     ///
@@ -113,23 +125,65 @@ fn code_path(code: Option<&Code>) -> String {
 }
 
 fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
-    let workers: u32 = case.spec.groups.iter().map(|group| group.replicas).fold(0, u32::saturating_add);
-    let hosts = workers.saturating_add(u32::from(case.spec.launcher.runs_ranks));
-    let modes = entry.claim.as_ref().and_then(|at| at.access_modes.as_ref()).or(entry.access_modes.as_ref());
-    let Some(modes) = modes.filter(|_| case.could_read(&["storage"])) else { return };
-    let many = modes.iter().any(|mode| matches!(mode.0, "ReadWriteMany" | "ReadOnlyMany"));
-    if hosts > 1 && !many && !modes.is_empty() {
+    if !case.could_read(&["storage", "workers", "launcher", "elastic", "scheduling"]) || case.spec.groups.is_empty() {
+        return;
+    }
+    let spec = case.spec;
+    let given = entry.claim.as_ref().and_then(|at| at.access_modes.as_ref()).or(entry.access_modes.as_ref());
+    let Some(at) =
+        given.filter(|modes| !modes.is_empty()).map(|modes| modes.span).or(entry.claim.as_ref().map(|at| at.key))
+    else {
+        return;
+    };
+    let modes: Vec<_> = given.iter().flat_map(|modes| &modes.value).map(|mode| mode.0).collect();
+    if modes.iter().any(|mode| matches!(*mode, "ReadWriteMany" | "ReadOnlyMany")) {
+        return;
+    }
+    let hosts = hosts(spec);
+    let beside = spec.controller == Controller::StatefulSet && spec.target != Target::Slurm;
+    let one_pod = !modes.is_empty() && modes.iter().all(|mode| *mode == "ReadWriteOncePod");
+    if hosts > 1 && !modes.is_empty() {
         let message = format!("{hosts} workers share a claim that only one node can mount");
-        let mut problem = Problem::new(&SHARED_READ_WRITE_ONCE, modes.span, message);
+        let mut problem = Problem::new(&SHARED_READ_WRITE_ONCE, at, message);
         if let Some(replicas) = case.body.workers.as_ref().and_then(|at| at.replicas.as_ref()) {
             problem = problem.and(replicas.span, "several workers");
         }
         problems.push(problem.hint("write `accessModes: [ReadWriteMany]`, or `perWorker` instead of `claim`"));
+    } else if hosts == 1 && beside {
+        // Who has no Job shape to go to.
+        let groups = case.body.workers.as_ref().is_some_and(|at| at.groups.is_some());
+        let per_worker = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::PerWorker(_)));
+        let elastic = spec.elastic.is_some() || spec.lifecycle.keep;
+        let whole = groups || per_worker || elastic || spec.target == Target::MpiJob;
+        let job = if whole { "" } else { "`controller: Job` under `workers`, or " };
+        let hint = format!("write {job}`accessModes: [ReadWriteMany]`");
+        problems.push(match one_pod {
+            true => {
+                let message = "the launcher's pod and the worker share a claim that only one pod can mount";
+                Problem::new(&SHARED_READ_WRITE_ONCE, at, message).hint(hint)
+            }
+            false => {
+                let message = "the launcher's pod and the worker share a claim that only one node can mount";
+                Problem::new(&LAUNCHER_SHARES_CLAIM, at, message).hint(hint)
+            }
+        });
     }
+}
+
+/// The pods that run ranks, as many as there may ever be.
+fn hosts(spec: &Spec) -> u32 {
+    let workers = spec.groups.iter().map(|group| group.replicas).fold(0, u32::saturating_add);
+    let most = spec.elastic.as_ref().map_or(0, |elastic| elastic.max_workers);
+    workers.max(most).saturating_add(u32::from(spec.launcher.runs_ranks))
 }
 
 fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
     let Some(s3) = &entry.s3 else { return };
+    let uploads = s3.direction.as_ref().is_some_and(|at| at.0.1);
+    if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value && !uploads) {
+        let message = "objects cannot be copied into a place that is read-only";
+        problems.push(Problem::new(&S3_READ_ONLY, read_only.span, message).hint("remove `readOnly`"));
+    }
     let Some(direction) = s3.direction.as_ref().filter(|at| at.0.1) else { return };
     if s3.secret.is_none() {
         let problem = Problem::new(&S3_UPLOAD, direction.span, "an upload needs credentials");

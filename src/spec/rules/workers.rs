@@ -4,8 +4,8 @@ use super::{Case, key};
 use crate::problem::{Problem, Span, codes, count};
 use crate::spec::field::At;
 use crate::spec::quantity::Quantity;
-use crate::spec::raw::{Group, MAX_WORKERS, Resources};
-use crate::spec::scalars::Int;
+use crate::spec::raw::{Group, MAX_WORKERS, Rdma, Resources};
+use crate::spec::scalars::{Int, ResourceName};
 use crate::spec::valid::{Controller, LauncherKind, Target};
 
 codes! {
@@ -30,7 +30,8 @@ codes! {
     /// Resources are given twice
     ///
     /// `resources` gives requests and limits in full and takes the place of `cpu`, `memory` and
-    /// `ephemeralStorage`. Keep one way.
+    /// `ephemeralStorage`. Devices that `gpus` or `rdma` counts are added to it, so another number of them there
+    /// would be dropped. Keep one way.
     Error RESOURCES_TWICE = "resources-twice";
 
     /// A request above its limit, or a device whose request and limit differ
@@ -66,6 +67,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         memory: workers.memory.as_ref(),
         shm: workers.shm.as_ref(),
         resources: workers.resources.as_ref(),
+        gpu_resource: workers.gpu_resource.as_ref(),
+        rdma: workers.rdma.as_ref(),
         sizes: [workers.cpu.as_ref(), workers.memory.as_ref(), workers.ephemeral_storage.as_ref()],
     };
     match groups {
@@ -99,6 +102,8 @@ struct Fields<'a> {
     memory: Option<&'a At<Quantity>>,
     shm: Option<&'a At<Quantity>>,
     resources: Option<&'a At<Resources>>,
+    gpu_resource: Option<&'a At<ResourceName>>,
+    rdma: Option<&'a At<Rdma>>,
     sizes: [Option<&'a At<Quantity>>; 3],
 }
 
@@ -113,6 +118,8 @@ impl<'a> Fields<'a> {
             memory: group.memory.as_ref().or(self.memory),
             shm: group.shm.as_ref().or(self.shm),
             resources: group.resources.as_ref().or(self.resources),
+            gpu_resource: group.gpu_resource.as_ref().or(self.gpu_resource),
+            rdma: group.rdma.as_ref().or(self.rdma),
             sizes: [own[0].or(cpu), own[1].or(memory), own[2].or(disk)],
         }
     }
@@ -120,6 +127,7 @@ impl<'a> Fields<'a> {
     fn check(&self, problems: &mut Vec<Problem>) {
         self.slots(problems);
         self.devices(problems);
+        self.devices_twice(problems);
         self.shm(problems);
         self.resources(problems);
     }
@@ -141,6 +149,26 @@ impl<'a> Fields<'a> {
                 count.value
             );
             problems.push(Problem::new(&IDLE_GPUS, name.span, message).hint(hint));
+        }
+    }
+
+    /// What `gpus` and `rdma` count takes the place of the same in `resources`.
+    fn devices_twice(&self, problems: &mut Vec<Problem>) {
+        let Some(resources) = self.resources else { return };
+        let gpu = self.gpu_resource.map_or("nvidia.com/gpu", |at| at.0.as_str());
+        let gpus = self.gpus.filter(|at| at.0 > 0).map(|at| ("gpus", gpu, at.0, at.span));
+        let rdma = self.rdma.and_then(|at| {
+            let (count, span) = at.count.as_ref().map_or((1, at.key), |count| (count.0, count.span));
+            Some(("rdma", at.resource.as_ref()?.0.as_str(), count, span))
+        });
+        for (field, name, count, span) in gpus.into_iter().chain(rdma) {
+            let mut lists = resources.limits.iter().chain(&resources.requests).flat_map(|list| &list.0);
+            let other = lists.find(|(key, amount)| key.0 == name && amount.milli() != i128::from(count) * 1_000);
+            if let Some((key, amount)) = other {
+                let message = format!("`resources` has {} {name} and `{field}` {count}", amount.value);
+                let problem = Problem::new(&RESOURCES_TWICE, key.span, message).and(span, "counted here");
+                problems.push(problem.hint(format!("remove `{name}` from `resources`; `{field}` adds it")));
+            }
         }
     }
 
@@ -249,6 +277,7 @@ fn shape(case: &Case<'_>, problems: &mut Vec<Problem>) {
             let elastic = case.body.elastic.as_ref().filter(|_| spec.launcher.kind != LauncherKind::Torchrun);
             let keep = case.body.lifecycle.as_ref().and_then(|at| at.release.as_ref()).filter(|at| at.0);
             let runs_ranks = case.body.launcher.as_ref().and_then(|at| at.runs_ranks.as_ref());
+            let runs_ranks = runs_ranks.filter(|at| at.value);
             let needs = [
                 ("`workers.groups` needs", key(workers.groups.as_ref())),
                 ("storage with `perWorker` needs", key(per_worker)),
