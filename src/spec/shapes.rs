@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::field::Defs;
+
 /// Declares a map with known keys.
 ///
 /// ```text
@@ -74,10 +76,13 @@ macro_rules! shape {
                     defs.insert(name.to_owned(), serde_json::Value::Null);
                     let mut properties = serde_json::Map::new();
                     $(
-                        let default = [$(serde_json::json!($default))?].into_iter().next();
-                        let mut field = shapes::described(<$type as Field>::schema(defs), concat!($($doc, "\n"),+));
-                        shapes::suggest(&mut field, default, Self::examples($key));
-                        properties.insert($key.to_owned(), field);
+                        let field = shapes::Property {
+                            doc: concat!($($doc, "\n"),+),
+                            schema: <$type as Field>::schema,
+                            default: || [$(serde_json::json!($default))?].into_iter().next(),
+                            examples: Self::examples,
+                        };
+                        properties.insert($key.to_owned(), field.written($key, defs));
                     )+
                     let required = [$($($crate::spec::shapes::shape!(@key $required $key),)?)+];
                     let schema = shapes::Schema {
@@ -192,13 +197,25 @@ impl Schema<'_> {
     }
 }
 
-/// What a field has when nobody sets it, and what it may have.
-pub fn suggest(field: &mut Json, default: Option<Json>, examples: Vec<Json>) {
-    if let Some(default) = default {
-        field["default"] = default;
-    }
-    if !examples.is_empty() {
-        field["examples"] = Json::Array(examples);
+/// What it says of one field, by functions: there are so many of them that what is written out for each tells in a module.
+pub struct Property {
+    pub doc: &'static str,
+    pub schema: fn(&mut Defs) -> Json,
+    pub default: fn() -> Option<Json>,
+    pub examples: fn(&str) -> Vec<Json>,
+}
+
+impl Property {
+    pub fn written(&self, key: &str, defs: &mut Defs) -> Json {
+        let mut field = described((self.schema)(defs), self.doc);
+        if let Some(default) = (self.default)() {
+            field["default"] = default;
+        }
+        let examples = (self.examples)(key);
+        if !examples.is_empty() {
+            field["examples"] = Json::Array(examples);
+        }
+        field
     }
 }
 
