@@ -115,8 +115,9 @@ texts! {
     EnvName, "a variable name of letters, digits and `_` that does not start with a digit", 253, r"^[A-Za-z_][A-Za-z0-9_]*$",
         |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && text.starts_with(|c: char| !c.is_ascii_digit());
     /// An absolute path.
-    Path, "an absolute path without `..`, `:` or control characters", 4096,
-        r"^/((\.|\.{3}[^/:\u0000-\u001f\u007f]*|\.{0,2}[^./:\u0000-\u001f\u007f][^/:\u0000-\u001f\u007f]*)(/|$))*$", absolute;
+    Path, "an absolute path without `.`, `..` and empty parts, `:` or control characters", 4096,
+        r"^/((\.{3}[^/:\u0000-\u001f\u007f]*|\.{0,2}[^./:\u0000-\u001f\u007f][^/:\u0000-\u001f\u007f]*)(/|$))*$",
+        |text| absolute(text) && !text.split('/').any(|part| part == ".");
     /// A path below a volume.
     SubPath, "a relative path without `..`", 4096,
         r"^((^|/)(\.|\.{3}[^/:\u0000-\u001f\u007f]*|\.{0,2}[^./:\u0000-\u001f\u007f][^/:\u0000-\u001f\u007f]*))+$",
@@ -296,19 +297,34 @@ fn pod_field(text: &str) -> bool {
     }
 }
 
+/// An absolute path by its shortest name; nothing of another.
+fn resolved(path: &str) -> String {
+    let mut parts = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    if path.starts_with('/') { format!("/{}", parts.join("/")) } else { String::new() }
+}
+
 /// The text that was meant: a simple change makes it fit.
 fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
     let lower = text.to_lowercase();
     let without_scheme = text.split_once("://").map_or("", |(_, rest)| rest);
     // The points of a path are no separators.
-    let dash = if text.contains('/') { lower.clone() } else { lower.replace(['_', '.', ' '], "-") };
+    let path = text.contains('/');
+    let dash = if path { lower.clone() } else { lower.replace(['_', '.', ' '], "-") };
+    let underscore = if path { String::new() } else { text.replace(['-', '.', ' '], "_") };
     [
         text.trim().to_owned(),
         without_scheme.to_owned(),
         without_scheme.split('/').next().unwrap_or_default().to_owned(),
         lower,
         dash.clone(),
-        text.replace(['-', '.', ' '], "_"),
+        underscore,
+        resolved(text),
         format!("/{}", text.trim_start_matches("./")),
         text.trim_start_matches('/').to_owned(),
         dash.trim_matches('-').to_owned(),
@@ -318,6 +334,6 @@ fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
         format!("_{text}"),
     ]
     .into_iter()
-    .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 12 } else { 10 })
+    .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 13 } else { 11 })
     .find(|candidate| candidate != text && !candidate.is_empty() && valid(candidate))
 }
