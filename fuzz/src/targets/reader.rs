@@ -22,7 +22,10 @@ pub fn run(input: &[u8]) {
     // mark in the middle, which libyaml skips where a line begins, nor whether a block ends in a line's end that it has not.
     let anchors =
         || value.split(|c: char| c.is_whitespace() || "[]{},".contains(c)).filter(|word| word.starts_with(['&', '*']));
-    let in_block = || value.contains(['|', '>']) && (value.contains("\n#") || value.ends_with([' ', '\t']));
+    let in_block = || {
+        value.contains(['|', '>'])
+            && (["\n#", "\r#"].iter().any(|comment| value.contains(comment)) || value.ends_with([' ', '\t']))
+    };
     let of_both = !value.contains(['?', '\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'])
         && !anchors().any(|word| word.contains(':'))
         && !in_block();
