@@ -296,6 +296,14 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
         span.filter(|_| !applies).map(|span| (span, what, needs))
     };
     let gpus = spec.groups.iter().any(|group| group.gpus > 0);
+    let prefix =
+        case.body.observability.as_ref().and_then(|at| at.logs.as_ref()).and_then(|at| at.rank_prefix.as_ref());
+    let separate = separate_launcher(case);
+    let own_pod = "a launcher pod of its own, which the Job shape has not";
+    let own_resources = match separate {
+        true => "a launcher that only launches: one that runs ranks has a worker's resources",
+        false => own_pod,
+    };
     let unused = [
         field(
             launcher.and_then(|at| key(at.idle_timeout.as_ref())),
@@ -309,35 +317,18 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
             "launcher.args",
             "a launcher other than `shell`",
         ),
-        field(
-            launcher.and_then(|at| key(at.image.as_ref())),
-            separate_launcher(case),
-            "launcher.image",
-            "a launcher pod of its own, which the Job shape has not",
-        ),
+        field(launcher.and_then(|at| key(at.image.as_ref())), separate, "launcher.image", own_pod),
         field(
             launcher.and_then(|at| key(at.cpu.as_ref())),
-            separate_launcher(case),
+            separate && !spec.launcher.runs_ranks,
             "launcher.cpu",
-            "a launcher pod of its own, which the Job shape has not",
-        ),
-        field(
-            launcher.and_then(|at| key(at.cpu.as_ref())),
-            !separate_launcher(case) || !spec.launcher.runs_ranks,
-            "launcher.cpu",
-            "a launcher that only launches: one that runs ranks has a worker's resources",
+            own_resources,
         ),
         field(
             launcher.and_then(|at| key(at.memory.as_ref())),
-            separate_launcher(case),
+            separate && !spec.launcher.runs_ranks,
             "launcher.memory",
-            "a launcher pod of its own, which the Job shape has not",
-        ),
-        field(
-            launcher.and_then(|at| key(at.memory.as_ref())),
-            !separate_launcher(case) || !spec.launcher.runs_ranks,
-            "launcher.memory",
-            "a launcher that only launches: one that runs ranks has a worker's resources",
+            own_resources,
         ),
         field(
             scheduling.and_then(|at| key(at.queue.as_ref())),
@@ -357,17 +348,14 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
             "collective.infiniband",
             "GPUs: it is a setting of NCCL",
         ),
+        field(
+            prefix.filter(|at| !at.value).map(|at| at.key),
+            !matches!(spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Shell),
+            "observability.logs.rankPrefix",
+            "mpirun, torchrun or deepspeed",
+        ),
     ];
-    let prefix =
-        case.body.observability.as_ref().and_then(|at| at.logs.as_ref()).and_then(|at| at.rank_prefix.as_ref());
-    let always = field(
-        prefix.filter(|at| !at.value).map(|at| at.key),
-        !matches!(spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Shell),
-        "observability.logs.rankPrefix",
-        "mpirun, torchrun or deepspeed",
-    );
-    let unused = unused.into_iter().chain([always]);
-    for (span, what, needs) in unused.flatten() {
+    for (span, what, needs) in unused.into_iter().flatten() {
         let problem = Problem::new(&NO_EFFECT, span, format!("`{what}` has no effect without {needs}"));
         problems.push(problem.hint(format!("remove `{}`", what.rsplit('.').next().unwrap_or(what))));
     }
