@@ -62,9 +62,9 @@ run() {
 }
 
 if [[ -n $relist ]]; then
-  # The stage with the compilers has all packages of the other.
-  build wheel "$name-wheel"
-  name=$name-wheel run cat /usr/share/khorovod/debian.txt >"$here/pins/debian-$variant.new"
+  # This stage has all packages of the others.
+  build compilers "$name-compilers"
+  name=$name-compilers run cat /usr/share/khorovod/debian.txt >"$here/pins/debian-$variant.new"
   mv "$here/pins/debian-$variant.new" "$here/pins/debian-$variant.txt"
 fi
 build worker "$name"

@@ -56,7 +56,8 @@ source=$(echo "$work"/horovod-*/)
 
 # Horovod is from 2023; what it says and includes has changed since. PyTorch 2.1 and later want more than C++14, Python
 # 3.12 has no distutils, GCC 13 and later include less by the way and see a wrong `const`, and setuptools would fetch
-# what nobody pinned while it builds. Debug symbols are nine tenths of a wheel.
+# what nobody pinned while it builds. Debug symbols are nine tenths of a wheel. Its Gloo forgets which interface it was
+# told to use, and where a host does not find its own name, it goes on with an address that is none, and crashes.
 # edit FILE FROM TO
 edit() { { grep -q "$2" "$1" && sed -i "s/$2/$3/" "$1"; } || { echo "Horovod's $1 has no '$2'" >&2; exit 1; }; }
 cd "$source"
@@ -70,6 +71,9 @@ edit horovod/runner/js_run.py 'from distutils.spawn import find_executable' 'fro
 edit third_party/flatbuffers/include/flatbuffers/stl_emulation.h 'const size_type count_;' 'size_type count_;'
 edit setup.py 'setup_requires=.*' 'setup_requires=[],'
 edit setup.py RelWithDebInfo Release
+edit horovod/common/gloo/gloo_context.cc 'assert(global_context.IsEnabled());' '&\n  gloo_iface_ = global_context.gloo_iface_;'
+edit third_party/gloo/gloo/transport/tcp/device.cc 'GLOO_ENFORCE_NE(rv, -1);' \
+  'GLOO_ENFORCE_EQ(rv, 0, "this host does not find its own name, ", attr.hostname, ": ", gai_strerror(rv));'
 export CXXFLAGS="-include cstdint -include string ${CXXFLAGS:-}"
 
 # CUDA and NCCL from PyPI lack the links that a linker looks for.

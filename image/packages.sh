@@ -28,11 +28,13 @@ path-exclude=/usr/lib/*/libamd*
 path-exclude=/usr/lib/*/libhsa-*
 path-exclude=/usr/lib/*/ucx/*rocm*
 EXCLUDE
-for name in "${!version[@]}"; do
-  printf 'Package: %s\nPin: version %s\nPin-Priority: 1001\n\n' "$name" "${version[$name]}"
+apt-get update -qq
+# A version that the mirror has dropped is not asked for: where the base image has it, it would hold back all that asks
+# for the one that follows.
+apt-cache madison "${!version[@]}" | while IFS=' |' read -r name text _; do
+  [[ ${version[$name]} != "$text" ]] || printf 'Package: %s\nPin: version %s\nPin-Priority: 1001\n\n' "$name" "$text"
 done >/etc/apt/preferences.d/khorovod
 
-apt-get update -qq
 # The base image's own packages come to their listed versions, too.
 apt-get dist-upgrade -y -qq --no-install-recommends --allow-downgrades --download-only >/dev/null
 apt-get install -y -qq --no-install-recommends --download-only "$@" >/dev/null

@@ -56,11 +56,14 @@ pub fn problem(text: &str, whole: Span, awaited: Option<bool>) -> Problem {
     }
     let keys = top_keys(text);
     if let Some(fields) = keys.as_ref().filter(|keys| are_of_spec(keys)) {
-        let message =
-            format!("{} of a spec alone make no TrainingJob", if fields.len() == 1 { "a field" } else { "fields" });
+        let subject = if fields.len() == 1 { "a field of a spec alone makes" } else { "fields of a spec alone make" };
         let indented = text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") });
-        return says(&message, first, "write them below `spec:`, and before it `apiVersion`, `kind` and `metadata`")
-            .fix(whole, format!("{FRAME}{}", indented.collect::<String>()));
+        return says(
+            &format!("{subject} no TrainingJob"),
+            first,
+            "write them below `spec:`, and before it `apiVersion`, `kind` and `metadata`",
+        )
+        .fix(whole, format!("{FRAME}{}", indented.collect::<String>()));
     }
     let kinds = kinds(text, whole);
     match kinds.as_slice() {

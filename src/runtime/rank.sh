@@ -8,8 +8,8 @@ size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${HOROVOD_SIZE:-}}}
 here=${OMPI_COMM_WORLD_LOCAL_SIZE:-${MPI_LOCALNRANKS:-${HOROVOD_LOCAL_SIZE:-}}}
 
 # Not HOSTNAME: Hydra and horovodrun bring the launcher's along.
-host=$(</proc/sys/kernel/hostname)
-host=${host%%.*}
+self=$(</proc/sys/kernel/hostname)
+host=${self%%.*}
 # The slots of this host; of any, where pods have the names of their nodes.
 wanted=''
 for team in "${!team_names[@]}"; do
@@ -24,5 +24,10 @@ if [[ $size != "$np" || " $wanted " != *" $here "* ]]; then
   echo "khorovod: wrong world: this rank on $host is one of ${here:-?} there and of ${size:-?} in all;" \
     "the spec has ${wanted// / or } and $np (another mpirun on PATH, hostfile or launcher.args?)" >&2
   exit 197
+fi
+# On a node's own network that name is the node's.
+if [[ ${HOROVOD_CONTROLLER:-} == gloo && ${HOROVOD_LOCAL_RANK:-} == 0 ]] && ! getent hosts "$self" >/dev/null 2>&1; then
+  echo "khorovod: $self does not find its own name, and Horovod as released crashes there (139) when it goes by Gloo:" \
+    "a line in the node's /etc/hosts mends that, or launcher.args: [--mpi], or Horovod built by khorovod's image/horovod.sh" >&2
 fi
 exec "$@"

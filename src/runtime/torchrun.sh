@@ -25,6 +25,12 @@ done
 check_limits
 download || exit 1
 
+# Gloo goes by its host's own name. On a node's own network that is the node's, and leads nowhere on many, or to 127.0.1.1.
+if [[ -z ${GLOO_SOCKET_IFNAME:-} && " $(getent hosts "$HOSTNAME" 2>/dev/null)" =~ ^\ (127\..*|::1\ .*|)$ ]]; then
+  while read -r interface destination _; do
+    [[ $destination != 00000000 ]] || { export GLOO_SOCKET_IFNAME=$interface && break; }
+  done </proc/net/route
+fi
 allowed=$(limit wait-timeout 1800)
 export PET_RDZV_CONF=is_host=$((index == 0)),${PET_RDZV_CONF:-join_timeout=$allowed}
 if ((index > 0)); then

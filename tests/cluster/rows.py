@@ -8,7 +8,7 @@ TWO_MINUTES = 120
 
 
 def name_of(text):
-    return re.search(r"khorovod.dev/run: (\S+)", text)[1]
+    return re.search(r'khorovod.dev/run: "?([a-z0-9]+)', text)[1]
 
 
 def changed(said):

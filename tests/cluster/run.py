@@ -11,6 +11,7 @@ import traceback
 import ends
 import examples
 import faults
+import host_network
 import network
 import rows
 import without_ipv4
@@ -58,7 +59,7 @@ def running(part):
 
 
 def main(names):
-    every = examples.plays() + ends.plays() + marked(rows) + faults.plays() + marked(faults) + marked(network)
+    every = examples.plays() + ends.plays() + marked(rows) + faults.plays() + marked(faults) + marked(network) + marked(host_network)
     # Most others launch by Open MPI 5, which does not run there as it is.
     if os.environ["FAMILY"] == "6":
         every = marked(without_ipv4) + [p for p in every if p.name == "example-torchrun"]

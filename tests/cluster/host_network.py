@@ -1,0 +1,28 @@
+"""Jobs on their nodes' own network. The nodes here do not find their own names, as many do not."""
+import os
+
+from case import PROGRAMS, job, merge, play
+
+HERE = {"security": {"profile": "privileged"}, "placement": {"hostNetwork": True}}
+GLOO = {"launcher": {"kind": "horovodrun", "args": ["--gloo"]}, "ssh": {"port": 20023}}
+TORCHRUN = {"launcher": {"kind": "torchrun"}}
+
+
+def trains(case, file, spec, wanted):
+    with open(os.path.join(PROGRAMS, file)) as program:
+        code = {"code": {"files": {"sum.py": program.read()}}}
+    case.apply(case.render(job(spec=merge(merge(HERE, spec), code))))
+    case.equal("the end", case.finished(120), "Complete")
+    case.check(f"the log has '{wanted}'", wanted in case.log())
+    case.delete("sum")
+    case.until("end of all pods", lambda: not case.pods(), 130)
+
+
+@play(level="privileged")
+def host_network_gloo(case):
+    trains(case, "horovod_sum.py", GLOO, "sum 1 by Gloo")
+
+
+@play(level="privileged")
+def host_network_torchrun(case):
+    trains(case, "torch_sum.py", TORCHRUN, "sum 1")
