@@ -6,8 +6,11 @@ check_mpi() {
   found=$(mpi_found)
   if [[ $found == none ]]; then finish 42 "the image has no mpirun on PATH; the spec says $mpi"; fi
   if [[ ${found%% *} != "$mpi" ]]; then finish 42 "the image has $found; the spec says $mpi (launcher.mpi)"; fi
-  # Intel MPI asks for IPv6 only where it is told.
-  [[ $mpi != intelmpi ]] || has_ipv4 || launch=("${launch[0]}" -v6 "${launch[@]:1}")
+  # Intel MPI asks for IPv6 only where it is told. Over TCP its ranks name link-local addresses, and wait for ever.
+  if [[ $mpi != intelmpi ]] || has_ipv4; then return; fi
+  [[ -n ${FI_PROVIDER:-}${I_MPI_OFI_PROVIDER:-} ]] ||
+    finish 42 "$found reaches no other pod over TCP where pods have no IPv4 address; another fabric is named by FI_PROVIDER in env"
+  launch=("${launch[0]}" -v6 "${launch[@]:1}")
 }
 
 # The workers said which MPI they have when they answered.

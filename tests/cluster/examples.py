@@ -6,6 +6,7 @@ import time
 import tomllib
 
 from case import HERE, IMAGE, KHOROVOD, PROGRAMS, ROOT, Failed, Play, merge, run
+from other_mpi import beside, claim
 
 SCENARIOS = os.path.join(HERE, "examples.toml")
 
@@ -27,6 +28,8 @@ def overlay(scenario):
         # And each pod's weight is what it asks for: ranks that ask for 64 cores would leave nothing to those that ask for none.
         spec["workers"] = {"cpu": "1"} | spec.get("workers", {})
         spec["env"] = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMP_NUM_THREADS": "1"} | spec.get("env", {})
+    if "mpi" in scenario:
+        spec = merge(spec, beside(scenario["mpi"]))
     if "program" in scenario:
         with open(os.path.join(PROGRAMS, scenario["program"])) as file:
             code = {"mountPath": "/programs", "files": {scenario["program"]: file.read()}}
@@ -43,6 +46,8 @@ def example(name, scenario):
         if "given" in scenario:
             case.kubectl("apply", "-f", "-", text=scenario["given"])
         volumes(case, **scenario.get("volumes", {}))
+        if "mpi" in scenario:
+            claim(case, scenario["mpi"])
         buckets = scenario.get("buckets", {"given": {}, "stored": {}})
         # They may be there, from an earlier try.
         for bucket in {key.split("/")[0] for key in buckets["given"] | buckets["stored"]}:

@@ -13,6 +13,7 @@ import examples
 import faults
 import host_network
 import network
+import other_mpi
 import rows
 import without_ipv4
 from case import Case, Failed, TooOld, World, marked
@@ -59,7 +60,7 @@ def running(part):
 
 
 def main(names):
-    every = examples.plays() + ends.plays() + marked(rows) + faults.plays() + marked(faults) + marked(network) + marked(host_network)
+    every = examples.plays() + ends.plays() + marked(rows) + faults.plays() + marked(faults) + marked(network) + marked(host_network) + other_mpi.plays()
     # Most others launch by Open MPI 5, which does not run there as it is.
     if os.environ["FAMILY"] == "6":
         every = marked(without_ipv4) + [p for p in every if p.name == "example-torchrun"]

@@ -8,5 +8,10 @@ cd "$here/../.."
 . tests/tools.sh
 # shellcheck source=tests/cluster/parts.sh
 . "$here/parts.sh"
+# shellcheck source=tests/launchers/images.sh
+. tests/launchers/images.sh
 under_test
+make_images mpich intelmpi
+MPICH=$(part_folder mpich) INTELMPI=$(part_folder intelmpi)
+export MPICH INTELMPI
 exec "$here/up.sh" python3 "$here/run.py" "$@"

@@ -1,5 +1,6 @@
 """Jobs in a cluster whose pods have no IPv4 address, which FAMILY=6 makes."""
 from case import SHAPES, job, merge, play
+from other_mpi import beside, claim
 
 # Open MPI 5 asks for it, and host names may then not have more than 64 letters, the namespace among them.
 IN_FULL = {"patches": [{"target": {"kind": "Pod"}, "patch": {"spec": {"setHostnameAsFQDN": True}}}]}
@@ -19,6 +20,32 @@ def horovodrun(case):
     case.apply(case.render(job(spec=merge({"launcher": {"kind": "horovodrun", "retries": 2}}, IN_FULL))))
     case.equal("the end", case.finished(90), "Failed")
     case.check("it is said why", f"horovodrun {WHY}" in case.log())
+
+
+@play()
+def mpich_breaks_off(case):
+    claim(case, "mpich")
+    case.apply(case.render(job(spec=merge({"launcher": {"mpi": "mpich", "retries": 2}}, beside("mpich")))))
+    case.equal("the end", case.finished(90), "Failed")
+    case.check("it is said why", f"mpich 5.0.2 {WHY}" in case.log())
+
+
+@play()
+def intel_mpi_over_tcp(case):
+    claim(case, "intelmpi")
+    case.apply(case.render(job(spec=merge({"launcher": {"mpi": "intelmpi", "retries": 2}}, beside("intelmpi")))))
+    case.equal("the end", case.finished(90), "Failed")
+    case.check("it is said why", "reaches no other pod over TCP" in case.log())
+
+
+@play()
+def intel_mpi_launches(case):
+    """Ranks of one worker meet in its memory, which stands in for a fabric."""
+    claim(case, "intelmpi")
+    fabric = {"launcher": {"mpi": "intelmpi"}, "env": {"FI_PROVIDER": "tcp"}, "workers": {"replicas": 1, "slots": 2}}
+    case.apply(case.render(job(spec=merge(fabric, beside("intelmpi")))))
+    case.equal("the end", case.finished(90), "Complete")
+    case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
 
 
 @play()

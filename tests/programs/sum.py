@@ -7,10 +7,14 @@ import os
 import sys
 import time
 
-mpi = ctypes.CDLL("libmpi.so.40", mode=ctypes.RTLD_GLOBAL)
+# Hydra launches MPICH and Intel MPI, whose handles are numbers.
+HYDRA = {"ompi_mpi_comm_world": 0x44000000, "ompi_mpi_int": 0x4C000405, "ompi_mpi_op_sum": 0x58000003} if "PMI_SIZE" in os.environ else {}
+mpi = ctypes.CDLL("libmpi.so.12" if HYDRA else "libmpi.so.40", mode=ctypes.RTLD_GLOBAL)
 
 
 def handle(name):
+    if HYDRA:
+        return ctypes.c_int(HYDRA[name])
     return ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(mpi, name)))
 
 

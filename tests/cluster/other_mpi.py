@@ -1,0 +1,53 @@
+"""MPICH and Intel MPI, on a volume beside the worker image, which has Open MPI: mpirun and Hydra come from there."""
+import os
+
+from case import SHAPES, job, merge, play
+
+HOST_NETWORK = {"security": {"profile": "privileged"}, "placement": {"hostNetwork": True}}
+
+
+def beside(mpi):
+    """What a spec needs for one of them."""
+    at = f"/srv/{mpi}"
+    return {"env": {"PATH": f"{at}/bin:/usr/local/bin:/usr/bin:/bin", "LD_LIBRARY_PATH": f"{at}/lib"},
+            "storage": [{"name": mpi, "mountPath": at, "existingClaim": mpi, "readOnly": True}]}
+
+
+def claim(case, mpi):
+    """The folder that tests/launchers/images.sh made, as a claim."""
+    name = f"{case.namespace}-{mpi}"
+    mode = {"accessModes": ["ReadOnlyMany"], "storageClassName": name}
+    case.cluster.call("POST", "/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": mode | {
+        "capacity": {"storage": "1Gi"}, "hostPath": {"path": os.environ[mpi.upper()]}}})
+    case.cluster.call("POST", f"/api/v1/namespaces/{case.namespace}/persistentvolumeclaims", {"metadata": {"name": mpi}, "spec": mode | {
+        "resources": {"requests": {"storage": "1Gi"}}}})
+
+
+def trains(case, mpi, spec):
+    case.apply(case.render(job(spec=merge(merge(spec, beside(mpi)), {"launcher": {"mpi": mpi}}))))
+    case.equal("the end", case.finished(120), "Complete")
+    case.check("the MPI", f" {mpi} " in case.log())
+    case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
+    case.delete("sum")
+    case.until("end of all pods", lambda: not case.pods(), 130)
+
+
+def plays_of(mpi):
+    @play()
+    def in_both_shapes(case):
+        claim(case, mpi)
+        for shape in SHAPES.values():
+            trains(case, mpi, shape)
+
+    @play(level="privileged")
+    def on_the_host_network(case):
+        claim(case, mpi)
+        trains(case, mpi, merge(HOST_NETWORK, {"ssh": {"port": 20024}}))
+
+    for it in (in_both_shapes, on_the_host_network):
+        it.name = f"{mpi}-{it.name}"
+        yield it
+
+
+def plays():
+    return [*plays_of("mpich"), *plays_of("intelmpi")]
