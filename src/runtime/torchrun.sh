@@ -31,6 +31,9 @@ if [[ -z ${GLOO_SOCKET_IFNAME:-} && " $(getent hosts "$HOSTNAME" 2>/dev/null)" =
     [[ $destination != 00000000 ]] || { export GLOO_SOCKET_IFNAME=$interface && break; }
   done </proc/net/route
 fi
+# Elastic agents tell each other their host's name, which is the node's there.
+here=${team_names[0]}-$index
+[[ ${HOSTNAME%%.*} == "$here" ]] || export PET_LOCAL_ADDR=${PET_LOCAL_ADDR:-$here.$service}
 allowed=$(limit wait-timeout 1800)
 export PET_RDZV_CONF=is_host=$((index == 0)),${PET_RDZV_CONF:-join_timeout=$allowed}
 if ((index > 0)); then

@@ -140,7 +140,7 @@ texts! {
     Host, "a host name or address", 253, r"^[A-Za-z0-9]([-A-Za-z0-9.:]*[A-Za-z0-9])?$",
         |text| ends_alphanumeric(text) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b':'));
     /// An http or https URL without a path.
-    Endpoint, "a URL such as `https://s3.example.org`, without a path", 255, r"^https?://[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?(:[0-9]{1,5})?$", endpoint;
+    Endpoint, "a URL such as `https://s3.example.org`, without a path", 255, r"^https?://([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f.]*(:[0-9A-Fa-f.]*){2,7}\])(:[0-9]{1,5})?$", endpoint;
     /// The name of an S3 bucket.
     Bucket, "a bucket name: 3 to 63 letters, digits, `-`, `_` and `.`", 63, r"^[A-Za-z0-9][-A-Za-z0-9_.]{1,61}[A-Za-z0-9]$",
         |text| text.len() > 2 && name_part(text);
@@ -270,10 +270,22 @@ fn interfaces(text: &str) -> bool {
 
 fn endpoint(text: &str) -> bool {
     let Some(rest) = text.strip_prefix("https://").or(text.strip_prefix("http://")) else { return false };
-    let (host, port) = rest.split_once(':').map_or((rest, None), |(host, port)| (host, Some(port)));
+    let (host, port) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, port)) if brackets_fit(host) => ("v6", port),
+        _ => rest.split_at(rest.find(':').unwrap_or(rest.len())),
+    };
     ends_alphanumeric(host)
         && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
-        && port.is_none_or(|port| (1..=5).contains(&port.len()) && port.bytes().all(|b| b.is_ascii_digit()))
+        && (port.is_empty()
+            || port
+                .strip_prefix(':')
+                .is_some_and(|port| (1..=5).contains(&port.len()) && port.bytes().all(|b| b.is_ascii_digit())))
+}
+
+/// What stands in brackets looks like an IPv6 address.
+fn brackets_fit(text: &str) -> bool {
+    (3..=8).contains(&text.split(':').count())
+        && text.bytes().all(|b| b.is_ascii_hexdigit() || matches!(b, b':' | b'.'))
 }
 
 fn pod_field(text: &str) -> bool {
@@ -309,6 +321,22 @@ fn resolved(path: &str) -> String {
     if path.starts_with('/') { format!("/{}", parts.join("/")) } else { String::new() }
 }
 
+/// A URL's scheme and server, an IPv6 address in brackets.
+fn without_path(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return String::new() };
+    let server = rest.split('/').next().unwrap_or_default();
+    match server.rsplit_once(':') {
+        Some((host, port)) if host.contains(':') && !host.starts_with('[') => {
+            if host.ends_with(':') || port.len() < 4 {
+                format!("{scheme}://[{server}]")
+            } else {
+                format!("{scheme}://[{host}]:{port}")
+            }
+        }
+        _ => format!("{scheme}://{server}"),
+    }
+}
+
 /// The text that was meant: a simple change makes it fit.
 fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
     let lower = text.to_lowercase();
@@ -325,6 +353,7 @@ fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
         dash.clone(),
         underscore,
         resolved(text),
+        without_path(text),
         format!("/{}", text.trim_start_matches("./")),
         text.trim_start_matches('/').to_owned(),
         dash.trim_matches('-').to_owned(),
@@ -334,6 +363,6 @@ fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
         format!("_{text}"),
     ]
     .into_iter()
-    .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 13 } else { 11 })
+    .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 14 } else { 12 })
     .find(|candidate| candidate != text && !candidate.is_empty() && valid(candidate))
 }

@@ -56,7 +56,7 @@ EOF
 }
 export SERVER=https://$home_url:6443
 kubeconfig admin "$STATE/kubeconfig"
-export KUBECONFIG=$STATE/kubeconfig KUBECACHEDIR=$STATE/kubectl PATH=$BIN:$PATH HOME=${HOME:-/root}
+export HOME_URL=$home_url KUBECONFIG=$STATE/kubeconfig KUBECACHEDIR=$STATE/kubectl PATH=$BIN:$PATH HOME=${HOME:-/root}
 
 cat >"$STATE/apiserver" <<EOF
 exec $BIN/kube-apiserver --etcd-servers=http://127.0.0.1:2379 --advertise-address=$home --cert-dir=$STATE/pki \\

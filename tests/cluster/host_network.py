@@ -8,6 +8,9 @@ GLOO = {"launcher": {"kind": "horovodrun", "args": ["--gloo"]}, "ssh": {"port": 
 TORCHRUN = {"launcher": {"kind": "torchrun"}}
 
 
+ELASTIC = {"elastic": {"minWorkers": 2, "maxWorkers": 3, "cooldown": [1, 2]}, "env": {"STEPS": "20"}}
+
+
 def trains(case, file, spec, wanted):
     with open(os.path.join(PROGRAMS, file)) as program:
         code = {"code": {"files": {"sum.py": program.read()}}}
@@ -26,3 +29,13 @@ def host_network_gloo(case):
 @play(level="privileged")
 def host_network_torchrun(case):
     trains(case, "torch_sum.py", TORCHRUN, "sum 1")
+
+
+@play(level="privileged")
+def host_network_elastic(case):
+    trains(case, "elastic.py", merge(ELASTIC, {"launcher": {"kind": "horovodrun"}, "ssh": {"port": 20025}}), "counted to 20 with 2 at the end")
+
+
+@play(level="privileged")
+def host_network_torchrun_elastic(case):
+    trains(case, "torch_sum.py", merge(ELASTIC, TORCHRUN), "sum 1")

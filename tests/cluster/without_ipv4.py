@@ -4,6 +4,7 @@ from other_mpi import beside, claim
 
 # Open MPI 5 asks for it, and host names may then not have more than 64 letters, the namespace among them.
 IN_FULL = {"patches": [{"target": {"kind": "Pod"}, "patch": {"spec": {"setHostnameAsFQDN": True}}}]}
+EXAMPLES = ["example-smallest", "example-s3", "example-torchrun", "example-torchrun-elastic"]
 WHY = "does not launch where pods have no IPv4 address"
 
 
@@ -16,10 +17,14 @@ def open_mpi_5_breaks_off(case):
 
 
 @play()
-def horovodrun(case):
-    case.apply(case.render(job(spec=merge({"launcher": {"kind": "horovodrun", "retries": 2}}, IN_FULL))))
-    case.equal("the end", case.finished(90), "Failed")
-    case.check("it is said why", f"horovodrun {WHY}" in case.log())
+def horovodrun_breaks_off(case):
+    elastic = {"elastic": {"minWorkers": 2, "maxWorkers": 3}}
+    for name, spec in ("static", IN_FULL), ("elastic", merge(IN_FULL, elastic)):
+        case.apply(case.render(job(spec=merge({"launcher": {"kind": "horovodrun", "retries": 2}}, spec))))
+        case.equal(f"the end, {name}", case.finished(90), "Failed")
+        case.check("it is said why", f"horovodrun {WHY}" in case.log())
+        case.delete("sum")
+        case.until("end of all pods", lambda: not case.pods(), 130)
 
 
 @play()
