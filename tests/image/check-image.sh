@@ -153,5 +153,25 @@ else
   failed=$((failed + 1)) && echo "FAILED Horovod without PyTorch:"$'\n'"$said"
 fi
 
+# An mpi4py of the MPI that launches, of another, and of none.
+mkdir -p "$work"/modules/mpi4py "$work/bin"
+echo 'class rc: pass' >"$work/modules/mpi4py/__init__.py"
+printf '%s\n' '#!/bin/sh' 'echo "mpirun (Open MPI) 5.0.7"' >"$work/bin/mpirun"
+printf '%s\n' '#!/bin/sh' >"$work/bin/prted"
+chmod 0755 "$work"/bin/*
+while IFS='|' read -r code wanted; do
+  echo "$code" >"$work/modules/mpi4py/MPI.py"
+  said=$(PATH=$work/bin:$PATH PYTHONPATH=$work/modules sh -s <image/check-image 2>&1)
+  if [[ $said == *"$wanted"* ]]; then
+    passed=$((passed + 1)) && echo "ok     $wanted"
+  else
+    failed=$((failed + 1)) && echo "FAILED $wanted:"$'\n'"$said"
+  fi
+done <<'CASES'
+Get_library_version = lambda: "Open MPI v5.0.7, package: Debian"|mpi4py (version unknown), with that MPI
+Get_library_version = lambda: "MPICH Version:\t5.0.2\nMPICH Release date: today"|LACKS  an mpi4py for openmpi
+raise ImportError("libmpi.so.12: cannot open shared object file")|LACKS  an mpi4py that loads
+CASES
+
 echo "$passed passed, $failed failed"
 ((failed == 0))
