@@ -76,6 +76,8 @@ fi
 # While the workers start.
 [[ $kind != mpirun ]] || check_mpi
 prepare
+# Open MPI would try what leads elsewhere.
+has_ipv4 || export OMPI_MCA_btl_tcp_disable_family=${OMPI_MCA_btl_tcp_disable_family:-4}
 if [[ -n $launcher_host ]]; then
   { download && start_sshd; } || finish 42 "this pod cannot serve as a worker; see the lines above"
 fi

@@ -9,7 +9,7 @@ check_mpi() {
   # Intel MPI asks for IPv6 only where it is told. Over TCP its ranks name link-local addresses, and wait for ever.
   if [[ $mpi != intelmpi ]] || has_ipv4; then return; fi
   [[ -n ${FI_PROVIDER:-}${I_MPI_OFI_PROVIDER:-} ]] ||
-    finish 42 "$found reaches no other pod over TCP where pods have no IPv4 address; another fabric is named by FI_PROVIDER in env"
+    finish 42 "$found does not go over TCP where pods reach each other by IPv6 alone; another fabric is named by FI_PROVIDER in env"
   launch=("${launch[0]}" -v6 "${launch[@]:1}")
 }
 

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# Where things are in a cluster, by FAMILY: 4, or 6 as in clusters whose pods have no IPv4 at all. Sourced.
+# Where things are in a cluster, by FAMILY: 4, or 6 as in clusters whose pods have no IPv4, or 64, where it leads out only. Sourced.
 # shellcheck disable=SC2034
 
-if [[ $FAMILY == 6 ]]; then
+if [[ $FAMILY == 6* ]]; then
     home=fd00:100::1 home_url='[fd00:100::1]' bits=64 services=fd00:96::/112 service=fd00:96::1
     anywhere=::/0 reverse=ip6.arpa table=ip6 nodad=nodad
     node_address() { echo "fd00:100::$((10 + $1))"; }

@@ -34,10 +34,12 @@ table $table services {
 }
 EOF
 
-mkdir /run/cni
+mkdir -p /run/cni /run/plugins
+cp -s /usr/lib/cni/* "$HERE/egress.sh" /run/plugins
+[[ $FAMILY != 64 ]] || { egress=', {"type": "egress.sh"}' && echo 1 >/proc/sys/net/ipv4/ip_forward; }
 cat >/run/cni/pods.conflist <<EOF
 {"cniVersion": "0.4.0", "name": "pods", "plugins": [
-  {"type": "ptp", "ipam": {"type": "host-local", "ranges": [[{"subnet": "$(pods_of "$n")"}]], "routes": [{"dst": "$anywhere"}]}}
+  {"type": "ptp", "ipam": {"type": "host-local", "ranges": [[{"subnet": "$(pods_of "$n")"}]], "routes": [{"dst": "$anywhere"}]}}${egress:-}
 ]}
 EOF
 cat >/run/containerd.toml <<EOF
@@ -49,7 +51,7 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
   restrict_oom_score_adj = true
   disable_apparmor = true
   [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/usr/lib/cni"
+    bin_dir = "/run/plugins"
     conf_dir = "/run/cni"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"

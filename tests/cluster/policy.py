@@ -13,7 +13,7 @@ import api
 
 STATE = os.environ["STATE"]
 # How nftables calls the family of the pods' addresses.
-FAMILY = {"4": "ip", "6": "ip6"}[os.environ["FAMILY"]]
+FAMILY = {"4": "ip", "6": "ip6", "64": "ip6"}[os.environ["FAMILY"]]
 
 
 def chosen(selector, labels):
