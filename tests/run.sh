@@ -129,8 +129,12 @@ oldest() {
     done
 }
 
-# Jobs on a Kubernetes whose pods have no IPv4 address, and on one where it leads out of the cluster only.
-ipv6() { FAMILY=6 tests/cluster/test.sh && FAMILY=64 tests/cluster/test.sh; }
+# Jobs on a Kubernetes whose pods have no IPv4 address, on one where it leads out of the cluster only, and on one with both families.
+ipv6() {
+    FAMILY=6 tests/cluster/test.sh && FAMILY=64 tests/cluster/test.sh &&
+        FAMILY=46 tests/cluster/test.sh example-smallest example-horovod-gpu 'example-*elastic' example-torchrun 'host-network-*' \
+            '*-in-both-shapes' 'ssh-*'
+}
 
 # What takes long there, faults above all, a later Kubernetes, and a gibibyte of output.
 faults() { tests/cluster/test.sh --long && accepted 1.36.3 && MEGABYTES=1024 tests/runtime/run.sh prints_much; }

@@ -42,7 +42,14 @@ def interface(crew):
             "Give the nodes' networks one MTU.",
         )
     traps = misleading(used)
-    if traps and not chosen(crew):
+    if outside(used) and not chosen(crew):
+        quiet = False
+        yield CHECK.warn(
+            f"{say}, by IPv6, but nobody answered by the IPv4 addresses of {some(outside(used))}",
+            "Such addresses lead out of the cluster. NCCL may take them for the way to the others, and hang.",
+            do,
+        )
+    elif traps and not chosen(crew):
         quiet = False
         listed = "; ".join(f"{name} {address} on {some(hosts)}" for (name, address), hosts in traps.items())
         yield CHECK.warn(
@@ -80,6 +87,12 @@ def misleading(used):
             if one["up"] and one["address"] and not one["loopback"] and one is not leads:
                 found.setdefault((one["name"], one["address"]), []).append(host.pod)
     return {key: hosts for key, hosts in found.items() if len(hosts) > 1}
+
+
+def outside(used):
+    """Interfaces with an IPv4 address where those that lead to other hosts have none."""
+    there = [(one, leads) for host, leads in used.items() for one in host.facts["interfaces"]]
+    return sorted({one["name"] for one, leads in there if one["up"] and one["address"] and not one["loopback"] and not leads["address"]})
 
 
 def chosen(crew):

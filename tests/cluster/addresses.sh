@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Where things are in a cluster, by FAMILY: 4, or 6 as in clusters whose pods have no IPv4, or 64, where it leads out only. Sourced.
+# Where things are in a cluster, by FAMILY: 4; 6 as in clusters whose pods have no IPv4; 64, where it leads out only; 46, where
+# pods have both. Sourced.
 # shellcheck disable=SC2034
 
 if [[ $FAMILY == 6* ]]; then
@@ -14,4 +15,10 @@ else
     node_address() { echo "10.100.0.$((10 + $1))"; }
     pods_of() { echo "10.101.$1.0/24"; }
     forward() { echo 1 >/proc/sys/net/ipv4/ip_forward; }
+fi
+if [[ $FAMILY == 46 ]]; then
+    services=$services,fd00:96::/112
+    forward() { echo 1 | tee /proc/sys/net/ipv4/ip_forward >/proc/sys/net/ipv6/conf/all/forwarding; }
+    also_node() { echo "fd00:100::$((10 + $1))"; }
+    also_pods() { echo "fd00:101:0:$1::/64"; }
 fi

@@ -26,6 +26,12 @@ ip addr add "$(node_address "$n")/$bits" dev eth0 $nodad
 ip link set eth0 up
 ip route add default via "$home"
 forward
+addresses=$(node_address "$n") ranges="[{\"subnet\": \"$(pods_of "$n")\"}]" routes="{\"dst\": \"$anywhere\"}"
+if [[ $FAMILY == 46 ]]; then
+    ip addr add "$(also_node "$n")/64" dev eth0 nodad
+    ip route add default via fd00:100::1
+    addresses+=,$(also_node "$n") ranges+=", [{\"subnet\": \"$(also_pods "$n")\"}]" routes+=', {"dst": "::/0"}'
+fi
 # The one Service with an address of its own that pods use.
 nft -f - <<EOF
 table $table services {
@@ -39,7 +45,7 @@ cp -s /usr/lib/cni/* "$HERE/egress.sh" /run/plugins
 [[ $FAMILY != 64 ]] || { egress=', {"type": "egress.sh"}' && echo 1 >/proc/sys/net/ipv4/ip_forward; }
 cat >/run/cni/pods.conflist <<EOF
 {"cniVersion": "0.4.0", "name": "pods", "plugins": [
-  {"type": "ptp", "ipam": {"type": "host-local", "ranges": [[{"subnet": "$(pods_of "$n")"}]], "routes": [{"dst": "$anywhere"}]}}${egress:-}
+  {"type": "ptp", "ipam": {"type": "host-local", "ranges": [$ranges], "routes": [$routes]}}${egress:-}
 ]}
 EOF
 cat >/run/containerd.toml <<EOF
@@ -90,7 +96,7 @@ containerd --config /run/containerd.toml >"$STATE/log/containerd-$n" 2>&1 &
 # Where it dies it starts again, as under any supervisor; a fault stops it for as long as the file is there.
 while :; do
     [[ -e $STATE/nodes/$n.stop ]] || "$BIN/kubelet" --config=/run/kubelet.yaml --hostname-override="node-$n" \
-        --node-ip="$(node_address "$n")" --kubeconfig="$STATE/nodes/$n.kubeconfig" --root-dir=/run/kubelet \
+        --node-ip="$addresses" --kubeconfig="$STATE/nodes/$n.kubeconfig" --root-dir=/run/kubelet \
         --cert-dir=/run/kubelet/pki ${endpoint:+"$endpoint"} || true
     sleep 0.5
 done

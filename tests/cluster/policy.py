@@ -12,8 +12,8 @@ import time
 import api
 
 STATE = os.environ["STATE"]
-# How nftables calls the family of the pods' addresses.
-FAMILY = {"4": "ip", "6": "ip6", "64": "ip6"}[os.environ["FAMILY"]]
+# How nftables calls the families of the pods' addresses.
+FAMILIES = {"4": ["ip"], "6": ["ip6"], "64": ["ip6"], "46": ["ip", "ip6"]}[os.environ["FAMILY"]]
 
 
 def chosen(selector, labels):
@@ -23,8 +23,10 @@ def chosen(selector, labels):
     return all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
 
 
-def address(pod):
-    return None if pod["spec"].get("hostNetwork") else pod.get("status", {}).get("podIP")
+def address(pod, family):
+    if pod["spec"].get("hostNetwork"):
+        return None
+    return next((a["ip"] for a in pod.get("status", {}).get("podIPs", []) if (":" in a["ip"]) == (family == "ip6")), None)
 
 
 def ports(rule, pod):
@@ -35,7 +37,7 @@ def ports(rule, pod):
     return [f"{p.get('protocol', 'TCP').lower()} dport {named.get(p['port'], p['port'])} " for p in rule["ports"]]
 
 
-def sources(rule, namespace, pods):
+def sources(rule, namespace, pods, family):
     """nftables matches of where a rule lets traffic come from."""
     if "from" not in rule:
         return [""]
@@ -43,16 +45,16 @@ def sources(rule, namespace, pods):
     for peer in rule["from"]:
         if set(peer) != {"podSelector"}:
             raise SystemExit(f"a policy lets in {peer}, which policy.py does not know")
-        found |= {address(p) for p in pods if p["metadata"]["namespace"] == namespace
+        found |= {address(p, family) for p in pods if p["metadata"]["namespace"] == namespace
                   and chosen(peer["podSelector"], p["metadata"].get("labels", {}))}
     found.discard(None)
-    return [f"{FAMILY} saddr {{ {', '.join(sorted(found))} }} "] if found else []
+    return [f"{family} saddr {{ {', '.join(sorted(found))} }} "] if found else []
 
 
-def ruleset(policies, pods):
-    pods = [p for p in pods if address(p) and p.get("status", {}).get("phase") in ("Pending", "Running")]
+def ruleset(policies, pods, family):
+    pods = [p for p in pods if address(p, family) and p.get("status", {}).get("phase") in ("Pending", "Running")]
     chains, jumps = [], []
-    for pod in sorted(pods, key=address):
+    for pod in sorted(pods, key=lambda p: address(p, family)):
         namespace, labels = pod["metadata"]["namespace"], pod["metadata"].get("labels", {})
         mine = [p["spec"] for p in policies
                 if p["metadata"]["namespace"] == namespace and chosen(p["spec"]["podSelector"], labels)]
@@ -61,12 +63,12 @@ def ruleset(policies, pods):
         if any("Egress" in p.get("policyTypes", []) for p in mine):
             raise SystemExit("a policy limits egress, which policy.py does not know")
         rules = [f"{source}{port}accept" for p in mine for rule in p.get("ingress", [])
-                 for source in sources(rule, namespace, pods) for port in ports(rule, pod)]
-        chain = "pod-" + re.sub("[.:]", "-", address(pod))
+                 for source in sources(rule, namespace, pods, family) for port in ports(rule, pod)]
+        chain = "pod-" + re.sub("[.:]", "-", address(pod, family))
         chains.append(f"chain {chain} {{ {'; '.join(rules + ['drop'])}; }}")
-        jumps.append(f"{address(pod)} : jump {chain}")
-    verdict = f"{FAMILY} daddr vmap {{ {', '.join(jumps)} }};" if jumps else ""
-    return (f"table {FAMILY} policies {{ }}\ndelete table {FAMILY} policies\ntable {FAMILY} policies {{\n" + "\n".join(chains) +
+        jumps.append(f"{address(pod, family)} : jump {chain}")
+    verdict = f"{family} daddr vmap {{ {', '.join(jumps)} }};" if jumps else ""
+    return (f"table {family} policies {{ }}\ndelete table {family} policies\ntable {family} policies {{\n" + "\n".join(chains) +
             "\nchain pods { type filter hook forward priority 0; ct state established,related accept; "
             + verdict + " }\n}\n")
 
@@ -77,7 +79,7 @@ def main():
     pods, policies = cluster.watch("/api/v1/pods"), cluster.watch("/apis/networking.k8s.io/v1/networkpolicies")
     held = None
     while True:
-        wanted = ruleset(policies.all(), pods.all())
+        wanted = "".join(ruleset(policies.all(), pods.all(), family) for family in FAMILIES)
         if wanted != held:
             for node in nodes:
                 inside = open(f"{STATE}/nodes/{node}.pid").read().strip()

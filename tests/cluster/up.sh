@@ -6,7 +6,7 @@
 #   NODES=4               how many; without any it is an API server alone
 #   IMAGES="ARCHIVE..."   images that the nodes have
 #   KUBERNETES=1.34.3     which version
-#   FAMILY=4              which addresses it has; 6 is a cluster whose pods have no IPv4, 64 one where it leads out only
+#   FAMILY=4              which addresses it has; 6 is a cluster whose pods have no IPv4, 64 one where it leads out only, 46 one with both
 #   QPS=500               how many requests a second controllers and scheduler may make, else what they choose
 #   GRACE=12s             how long a node may be silent before its pods go elsewhere
 #

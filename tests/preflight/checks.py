@@ -136,6 +136,12 @@ class Interfaces(Case):
         self.says(interface(crew), "warn eth0 leads to the others on every host, but one address is on several hosts: docker0")
         self.says(interface(self.crew(*[self.check(*cards, NCCL_SOCKET_IFNAME="eth")] * 2)), "ok eth0 leads")
 
+    def test_addresses_that_lead_out(self):
+        inner = card("eth0", "") | {"six": ["10.0.0.1"]}
+        crew = self.crew(*[self.check(inner, card("v4if0", f"169.254.172.{host}")) for host in (2, 3)])
+        self.says(interface(crew), "warn eth0 leads to the others on every host, by IPv6, but nobody answered by the IPv4 addresses of v4if0")
+        self.says(interface(self.crew(self.check(inner), self.check(inner))), "ok eth0 leads")
+
     def test_chosen_wrongly(self):
         cards = card("eth0", "10.0.0.1")
         absent = self.crew(self.check(cards, GLOO_SOCKET_IFNAME="ib0"))
