@@ -11,7 +11,7 @@ use super::ours::{self, Among, Found};
 use super::{absent, patches};
 use crate::problem::{Code, Problem, Problems, Severity, SourceId, Span, codes};
 use crate::source::{self, Node};
-use crate::spec::valid::{LauncherKind, Target};
+use crate::spec::valid::{LauncherKind, Target, VolumeSource};
 use crate::spec::{self, Spec, Texts};
 use crate::{Inputs, Keys, Text};
 
@@ -20,6 +20,12 @@ codes! {
     ///
     /// Their objects would overwrite each other. Rename one.
     Error DUPLICATE_JOB = "duplicate-job";
+
+    /// Volumes of two jobs would have one claim
+    ///
+    /// A volume's claim is called `JOB-VOLUME`: that of volume `b-c` of job `a` and that of volume `c` of job `a-b` are one,
+    /// in which both would write. Rename a job or a volume; to share one on purpose, name it in `existingClaim`.
+    Error SAME_CLAIM = "same-claim";
 
     /// A batch script is not alone
     ///
@@ -188,6 +194,35 @@ impl<'a> Stream<'a> {
                 let message = format!("two jobs are called `{}`", job.spec.name);
                 let problem = Problem::new(&DUPLICATE_JOB, job.name, message).here("again here");
                 self.problems.push(problem.and(first.name, "first here").hint("rename one of them"));
+            }
+        }
+        self.same_claims(jobs);
+    }
+
+    fn same_claims(&mut self, jobs: &[Job]) {
+        let mut seen = std::collections::HashMap::<_, (&Job, &str)>::new();
+        for job in jobs {
+            for volume in job.spec.storage.iter().filter(|volume| {
+                matches!(volume.source, VolumeSource::Claim(_) | VolumeSource::PersistentVolume { .. })
+            }) {
+                let name = format!("{}-{}", job.spec.name, volume.name);
+                let key = (job.spec.namespace.as_deref(), name);
+                match seen.get(&key) {
+                    Some((first, other)) if job.spec.name != first.spec.name => {
+                        let message = format!(
+                            "volume `{other}` of job `{}` and volume `{}` of job `{}` would have one claim, `{}`",
+                            first.spec.name, volume.name, job.spec.name, key.1
+                        );
+                        let problem = Problem::new(&SAME_CLAIM, job.name, message).here("this job");
+                        self.problems.push(
+                            problem.and(first.name, "and this one").hint(
+                                "rename a job or a volume; to share a claim on purpose, name it in `existingClaim`",
+                            ),
+                        );
+                    }
+                    Some(_) => {}
+                    None => _ = seen.insert(key, (job, &volume.name)),
+                }
             }
         }
     }
