@@ -33,7 +33,7 @@ test: ## All that CI runs; installs what it needs
 	@WITHIN=40 tests/run.sh $(stages) cluster
 
 test-all: ## `test` with many more cases for each property, real Helms, Kustomize and Flux, operators, a real browser, Horovod under Open MPI 4, TensorFlow and MXNet, Slurm, faults, older Kubernetes, one without IPv4, and 5,000 workers; two hours more
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) fuzz advisories reproducible workflows dist editor book start cluster targets gitops helm plugin identity web worker horovod slurm faults oldest ipv6 scale
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) fuzz advisories reproducible workflows dist editor book start cluster targets gitops helm plugin identity web worker horovod slurm faults versions ipv6 scale
 
 cluster: ## A Kubernetes of four nodes to play with, for as long as its shell is open; needs root
 	@. tests/tools.sh && IMAGES="$${IMAGES:-$$(worker_image)}" tests/cluster/up.sh
