@@ -32,7 +32,7 @@ check: ## Format, lints, unit and snapshot tests
 test: ## All that CI runs; installs what it needs
 	@WITHIN=40 tests/run.sh $(stages) cluster
 
-test-all: ## `test` with many more cases for each property, real Helms, Kustomize and Flux, operators, a real browser, Horovod under Open MPI 4, TensorFlow and MXNet, Slurm, faults, older Kubernetes, one without IPv4, and 5,000 workers; two hours more
+test-all: ## `test` with many more cases for each property, real Helms, Kustomize and Flux, operators, a real browser, Horovod under Open MPI 4, TensorFlow and MXNet, Slurm, faults, older and later Kubernetes, those with IPv6, and 5,000 workers; two hours more
 	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) fuzz advisories reproducible workflows dist editor book start cluster targets gitops helm plugin identity web worker horovod slurm faults versions ipv6 scale
 
 cluster: ## A Kubernetes of four nodes to play with, for as long as its shell is open; needs root
