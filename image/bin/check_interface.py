@@ -42,10 +42,11 @@ def interface(crew):
             "Give the nodes' networks one MTU.",
         )
     traps = misleading(used)
-    if outside(used) and not chosen(crew):
+    outward = outside(used)
+    if outward and not chosen(crew):
         quiet = False
         yield CHECK.warn(
-            f"{say}, by IPv6, but nobody answered by the IPv4 addresses of {some(outside(used))}",
+            f"{say}, by IPv6, but nobody answered by the IPv4 addresses of {some(outward)}",
             "Such addresses lead out of the cluster. NCCL may take them for the way to the others, and hang.",
             do,
         )

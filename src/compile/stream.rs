@@ -4,6 +4,7 @@
 mod changes;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use self::changes::Changes;
@@ -11,7 +12,7 @@ use super::ours::{self, Among, Found};
 use super::{absent, patches};
 use crate::problem::{Code, Problem, Problems, Severity, SourceId, Span, codes};
 use crate::source::{self, Node};
-use crate::spec::valid::{LauncherKind, Target, VolumeSource};
+use crate::spec::valid::{LauncherKind, Target, Volume, VolumeSource};
 use crate::spec::{self, Spec, Texts};
 use crate::{Inputs, Keys, Text};
 
@@ -187,7 +188,7 @@ impl<'a> Stream<'a> {
     }
 
     pub fn duplicates(&mut self, jobs: &[Job]) {
-        let mut seen = std::collections::HashMap::new();
+        let mut seen = HashMap::new();
         for job in jobs {
             let key = (job.spec.namespace.as_deref(), job.spec.name.as_str());
             if let Some(first) = seen.insert(key, job) {
@@ -200,29 +201,28 @@ impl<'a> Stream<'a> {
     }
 
     fn same_claims(&mut self, jobs: &[Job]) {
-        let mut seen = std::collections::HashMap::<_, (&Job, &str)>::new();
-        for job in jobs {
-            for volume in job.spec.storage.iter().filter(|volume| {
-                matches!(volume.source, VolumeSource::Claim(_) | VolumeSource::PersistentVolume { .. })
-            }) {
-                let name = format!("{}-{}", job.spec.name, volume.name);
-                let key = (job.spec.namespace.as_deref(), name);
-                match seen.get(&key) {
-                    Some((first, other)) if job.spec.name != first.spec.name => {
-                        let message = format!(
-                            "volume `{other}` of job `{}` and volume `{}` of job `{}` would have one claim, `{}`",
-                            first.spec.name, volume.name, job.spec.name, key.1
-                        );
-                        let problem = Problem::new(&SAME_CLAIM, job.name, message).here("this job");
-                        self.problems.push(
-                            problem.and(first.name, "and this one").hint(
-                                "rename a job or a volume; to share a claim on purpose, name it in `existingClaim`",
-                            ),
-                        );
-                    }
-                    Some(_) => {}
-                    None => _ = seen.insert(key, (job, &volume.name)),
-                }
+        let made =
+            |volume: &&Volume| matches!(volume.source, VolumeSource::Claim(_) | VolumeSource::PersistentVolume { .. });
+        let volumes = jobs.iter().flat_map(|job| job.spec.storage.iter().filter(made).map(move |volume| (job, volume)));
+        let mut seen = HashMap::new();
+        for (job, volume) in volumes {
+            let claim = job.spec.claim_of(volume);
+            let Some((first, other)) = seen.insert((job.spec.namespace.as_deref(), claim.clone()), (job, volume))
+            else {
+                continue;
+            };
+            // Of jobs of one name it is said already.
+            if first.spec.name != job.spec.name {
+                let message = format!(
+                    "volume `{}` of job `{}` and volume `{}` of job `{}` would have one claim, `{claim}`",
+                    other.name, first.spec.name, volume.name, job.spec.name
+                );
+                let problem = Problem::new(&SAME_CLAIM, job.name, message).here("this job");
+                self.problems.push(
+                    problem
+                        .and(first.name, "and this one")
+                        .hint("rename a job or a volume; to share a claim on purpose, name it in `existingClaim`"),
+                );
             }
         }
     }

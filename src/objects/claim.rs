@@ -99,21 +99,16 @@ fn spec(claim: &Claim) -> ClaimSpec<'_> {
     }
 }
 
-/// The claim of a volume, `<job>-<volume>`.
-pub fn name(plan: &Plan, volume: &Volume) -> String {
-    format!("{}-{}", plan.spec.name, volume.name)
-}
-
 /// The claim of a launcher that runs ranks, in place of the one each worker has.
 pub fn launcher_name(plan: &Plan, volume: &Volume) -> String {
-    format!("{}-launcher", name(plan, volume))
+    format!("{}-launcher", plan.spec.claim_of(volume))
 }
 
 /// A `PersistentVolume` belongs to no namespace, so its name carries it.
 fn volume_name(plan: &Plan, volume: &Volume) -> String {
     match &plan.spec.namespace {
-        Some(namespace) => format!("{namespace}-{}", name(plan, volume)),
-        None => name(plan, volume),
+        Some(namespace) => format!("{namespace}-{}", plan.spec.claim_of(volume)),
+        None => plan.spec.claim_of(volume),
     }
 }
 
@@ -140,7 +135,7 @@ pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
         if let Some(namespace) = &plan.spec.namespace {
             // Nobody else's claim may take it.
             spec["claimRef"] = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace,
-                "name": name(plan, volume)});
+                "name": plan.spec.claim_of(volume)});
         }
         super::patch::merge(&mut spec, source);
         let mut metadata = kept(plan, volume_name(plan, volume));
@@ -158,13 +153,13 @@ pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
 pub fn claims(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
     plan.spec.storage.iter().enumerate().filter_map(move |(index, volume)| {
         let (name, spec) = match &volume.source {
-            VolumeSource::Claim(claim) => (name(plan, volume), spec(claim)),
+            VolumeSource::Claim(claim) => (plan.spec.claim_of(volume), spec(claim)),
             VolumeSource::PersistentVolume { claim, .. } => {
                 let mut spec = spec(claim);
                 // Empty, not absent: absent asks for the cluster's default class.
                 spec.storage_class_name.get_or_insert("");
                 spec.volume_name = Some(volume_name(plan, volume).into());
-                (name(plan, volume), spec)
+                (plan.spec.claim_of(volume), spec)
             }
             VolumeSource::PerWorker(claim) if plan.shape == Shape::StatefulSet && plan.spec.launcher.runs_ranks => {
                 (launcher_name(plan, volume), spec(claim))

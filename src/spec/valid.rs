@@ -83,6 +83,13 @@ pub struct Spec {
     pub defaults: Vec<(&'static str, String)>,
 }
 
+impl Spec {
+    /// The name of the claim made for a volume, `<job>-<volume>`.
+    pub fn claim_of(&self, volume: &Volume) -> String {
+        format!("{}-{}", self.name, volume.name)
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Image {
     /// `name:tag` or `name@digest`, as a container runtime takes it.

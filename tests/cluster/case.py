@@ -225,6 +225,11 @@ class Case:
         """As docs/runtime.md says."""
         return self.kubectl("delete", "-l", f"khorovod.dev/job={job}", KINDS)
 
+    def clear(self, job):
+        """Deletes it and waits until its pods are gone."""
+        self.delete(job)
+        self.until("end of all pods", lambda: not self.pods(), 130)
+
     def execute(self, pod, script, container=None):
         return self.kubectl("exec", pod, *(["-c", container] if container else []), "--", "/bin/bash", "-c", script,
                             check=False)

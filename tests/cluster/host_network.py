@@ -3,22 +3,19 @@ import os
 
 from case import PROGRAMS, job, merge, play
 
-HERE = {"security": {"profile": "privileged"}, "placement": {"hostNetwork": True}}
+HOST_NETWORK = {"security": {"profile": "privileged"}, "placement": {"hostNetwork": True}}
 GLOO = {"launcher": {"kind": "horovodrun", "args": ["--gloo"]}, "ssh": {"port": 20023}}
 TORCHRUN = {"launcher": {"kind": "torchrun"}}
-
-
 ELASTIC = {"elastic": {"minWorkers": 2, "maxWorkers": 3, "cooldown": [1, 2]}, "env": {"STEPS": "20"}}
 
 
 def trains(case, file, spec, wanted):
     with open(os.path.join(PROGRAMS, file)) as program:
         code = {"code": {"files": {"sum.py": program.read()}}}
-    case.apply(case.render(job(spec=merge(merge(HERE, spec), code))))
+    case.apply(case.render(job(spec=merge(merge(HOST_NETWORK, spec), code))))
     case.equal("the end", case.finished(120), "Complete")
     case.check(f"the log has '{wanted}'", wanted in case.log())
-    case.delete("sum")
-    case.until("end of all pods", lambda: not case.pods(), 130)
+    case.clear("sum")
 
 
 @play(level="privileged")

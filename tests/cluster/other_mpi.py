@@ -2,8 +2,7 @@
 import os
 
 from case import SHAPES, job, merge, play
-
-HOST_NETWORK = {"security": {"profile": "privileged"}, "placement": {"hostNetwork": True}}
+from host_network import HOST_NETWORK
 
 
 def beside(mpi):
@@ -28,8 +27,7 @@ def trains(case, mpi, spec):
     case.equal("the end", case.finished(120), "Complete")
     case.check("the MPI", f" {mpi} " in case.log())
     case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
-    case.delete("sum")
-    case.until("end of all pods", lambda: not case.pods(), 130)
+    case.clear("sum")
 
 
 def plays_of(mpi):

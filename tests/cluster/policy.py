@@ -55,7 +55,7 @@ def ruleset(policies, pods, family):
     pods = [p for p in pods if address(p, family) and p.get("status", {}).get("phase") in ("Pending", "Running")]
     chains, jumps = [], []
     for pod in sorted(pods, key=lambda p: address(p, family)):
-        namespace, labels = pod["metadata"]["namespace"], pod["metadata"].get("labels", {})
+        namespace, labels, here = pod["metadata"]["namespace"], pod["metadata"].get("labels", {}), address(pod, family)
         mine = [p["spec"] for p in policies
                 if p["metadata"]["namespace"] == namespace and chosen(p["spec"]["podSelector"], labels)]
         if not mine:
@@ -64,9 +64,9 @@ def ruleset(policies, pods, family):
             raise SystemExit("a policy limits egress, which policy.py does not know")
         rules = [f"{source}{port}accept" for p in mine for rule in p.get("ingress", [])
                  for source in sources(rule, namespace, pods, family) for port in ports(rule, pod)]
-        chain = "pod-" + re.sub("[.:]", "-", address(pod, family))
+        chain = "pod-" + re.sub("[.:]", "-", here)
         chains.append(f"chain {chain} {{ {'; '.join(rules + ['drop'])}; }}")
-        jumps.append(f"{address(pod, family)} : jump {chain}")
+        jumps.append(f"{here} : jump {chain}")
     verdict = f"{family} daddr vmap {{ {', '.join(jumps)} }};" if jumps else ""
     return (f"table {family} policies {{ }}\ndelete table {family} policies\ntable {family} policies {{\n" + "\n".join(chains) +
             "\nchain pods { type filter hook forward priority 0; ct state established,related accept; "

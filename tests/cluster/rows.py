@@ -119,6 +119,5 @@ def deleted(case):
     text = case.render(job(seconds=600, spec=spec))
     case.apply(text)
     case.until("a second run", lambda: len(case.jobs()) == 2, 10)
-    case.delete("sum")
-    case.until("end of all pods", lambda: not case.pods(), 130)
+    case.clear("sum")
     case.equal("left", case.objects(), ["persistentvolumeclaim/sum-data"])

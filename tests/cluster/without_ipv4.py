@@ -29,8 +29,7 @@ def horovodrun_breaks_off(case):
         case.apply(case.render(job(spec=merge({"launcher": {"kind": "horovodrun", "retries": 2}}, spec))))
         case.equal(f"the end, {name}", case.finished(90), "Failed")
         case.check("it is said why", f"horovodrun {WHY}" in case.log())
-        case.delete("sum")
-        case.until("end of all pods", lambda: not case.pods(), 130)
+        case.clear("sum")
 
 
 @play()
@@ -65,8 +64,7 @@ def names_in_full(case):
         case.apply(case.render(job(spec=merge(shape, IN_FULL))))
         case.equal(f"the end of the {name}", case.finished(90), "Complete")
         case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
-        case.delete("sum")
-        case.until("end of all pods", lambda: not case.pods(), 130)
+        case.clear("sum")
 
 
 @play()

@@ -142,16 +142,22 @@ if [[ -x /usr/bin/mpirun && -x /usr/bin/python3 ]]; then
   fi
 fi
 
+# told NAME TEXT…: check-image, which ran on this machine, has said these texts.
+told() {
+  local name=$1 text
+  shift
+  for text; do
+    [[ $said == *"$text"* ]] || { failed=$((failed + 1)) && echo "FAILED $name:"$'\n'"$said" && return; }
+  done
+  passed=$((passed + 1)) && echo "ok     $name"
+}
+
 # A Horovod built without PyTorch that says it has it, as it does wherever PyTorch is.
 mkdir -p "$work"/modules/{torch,horovod/torch,horovod/runner}
 touch "$work"/modules/{torch,horovod,horovod/torch,horovod/runner}/__init__.py
 printf '%s\n' 'print("    [X] PyTorch")' 'print("    [X] MPI")' >"$work/modules/horovod/runner/launch.py"
 said=$(PYTHONPATH=$work/modules sh -s -- --launcher horovodrun <image/check-image 2>&1)
-if [[ $said == *'LACKS  Horovod for PyTorch'* && $said == *'built with MPI'* ]]; then
-  passed=$((passed + 1)) && echo 'ok     Horovod without PyTorch'
-else
-  failed=$((failed + 1)) && echo "FAILED Horovod without PyTorch:"$'\n'"$said"
-fi
+told 'Horovod without PyTorch' 'LACKS  Horovod for PyTorch' 'built with MPI'
 
 # An mpi4py of the MPI that launches, of another, and of none.
 mkdir -p "$work"/modules/mpi4py "$work/bin"
@@ -162,11 +168,7 @@ chmod 0755 "$work"/bin/*
 while IFS='|' read -r code wanted; do
   echo "$code" >"$work/modules/mpi4py/MPI.py"
   said=$(PATH=$work/bin:$PATH PYTHONPATH=$work/modules sh -s <image/check-image 2>&1)
-  if [[ $said == *"$wanted"* ]]; then
-    passed=$((passed + 1)) && echo "ok     $wanted"
-  else
-    failed=$((failed + 1)) && echo "FAILED $wanted:"$'\n'"$said"
-  fi
+  told "$wanted" "$wanted"
 done <<'CASES'
 Get_library_version = lambda: "Open MPI v5.0.7, package: Debian"|mpi4py (version unknown), with that MPI
 Get_library_version = lambda: "MPICH Version:\t5.0.2\nMPICH Release date: today"|LACKS  an mpi4py for openmpi

@@ -227,7 +227,7 @@ fn storage<'a>(shelf: &mut Shelf<'a>, part: Part<'a>, index: usize, volume: &'a 
     let plan = shelf.plan;
     let claim = |name: Text<'a>| Source::PersistentVolumeClaim(Claim { claim_name: name });
     let source = match &volume.source {
-        VolumeSource::Claim(_) | VolumeSource::PersistentVolume { .. } => claim(claim::name(plan, volume).into()),
+        VolumeSource::Claim(_) | VolumeSource::PersistentVolume { .. } => claim(plan.spec.claim_of(volume).into()),
         VolumeSource::ExistingClaim(name) => claim(name.into()),
         VolumeSource::PerWorker(size) => match part {
             // The StatefulSet adds the volume of the same name.
