@@ -90,7 +90,7 @@ fn exit_codes_are_those_of_the_docs() {
     assert_eq!(launcher, BTreeSet::from([0, 42, 43, 44]));
     let slurm: BTreeSet<u8> = ends("src/targets/slurm", "fail ").into_iter().chain([0, 143]).collect();
     assert_eq!(table("docs/targets.md", "| Code of the job | Meaning |"), slurm);
-    // What `cli.rs` turns failures into; tests/cli.rs makes each happen.
+    // What `cli.rs` turns failures into; tests/cli/ makes each happen.
     assert_eq!(table("docs/index.md", "| Exit code | Meaning |"), BTreeSet::from([0, 1, 2, 3]));
     assert!(help(&[]).contains("Exit codes: 0 done, 1 problems in the input, 2 wrong usage, 3 a file failed."));
 }

@@ -1,24 +1,36 @@
 # shellcheck shell=bash
 # Where things are in a cluster, by FAMILY: 4; 6 as in clusters whose pods have no IPv4; 64, where it leads out only; 46, where
-# pods have both. Sourced.
+# pods have both. `FAMILIES` are those by which they reach each other; servers are at an address of the first. Sourced.
 # shellcheck disable=SC2034
 
-if [[ $FAMILY == 6* ]]; then
-    home=fd00:100::1 home_url='[fd00:100::1]' bits=64 services=fd00:96::/112 service=fd00:96::1
-    anywhere=::/0 reverse=ip6.arpa table=ip6 nodad=nodad
-    node_address() { echo "fd00:100::$((10 + $1))"; }
-    pods_of() { echo "fd00:101:0:$1::/64"; }
-    forward() { echo 1 >/proc/sys/net/ipv6/conf/all/forwarding; }
+case $FAMILY in
+46) FAMILIES='4 6' ;;
+*) FAMILIES=${FAMILY:0:1} ;;
+esac
+
+# Of a family: where the control plane is; a node, and its pods; what is beyond.
+home_of() { (($1 == 6)) && echo fd00:100::1 || echo 10.100.0.1; }
+node_of() { (($1 == 6)) && echo "fd00:100::$((10 + $2))" || echo "10.100.0.$((10 + $2))"; }
+pods_of() { (($1 == 6)) && echo "fd00:101:0:$2::/64" || echo "10.101.$2.0/24"; }
+services_of() { (($1 == 6)) && echo fd00:96::/112 || echo 10.96.0.0/16; }
+anywhere_of() { (($1 == 6)) && echo ::/0 || echo 0.0.0.0/0; }
+
+# join_network FAMILY ADDRESS INTERFACE: has the address there, and forwards what is for others.
+join_network() {
+    if (($1 == 6)); then
+        ip addr add "$2/64" dev "$3" nodad
+        echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
+    else
+        ip addr add "$2/16" dev "$3"
+        echo 1 >/proc/sys/net/ipv4/ip_forward
+    fi
+}
+
+export FAMILIES
+
+home=$(home_of "${FAMILIES%% *}")
+if [[ $FAMILIES == 6 ]]; then
+    home_url=[$home] service=fd00:96::1 reverse=ip6.arpa table=ip6
 else
-    home=10.100.0.1 home_url=$home bits=16 services=10.96.0.0/16 service=10.96.0.1
-    anywhere=0.0.0.0/0 reverse=in-addr.arpa table=ip nodad=''
-    node_address() { echo "10.100.0.$((10 + $1))"; }
-    pods_of() { echo "10.101.$1.0/24"; }
-    forward() { echo 1 >/proc/sys/net/ipv4/ip_forward; }
-fi
-if [[ $FAMILY == 46 ]]; then
-    services=$services,fd00:96::/112
-    forward() { echo 1 | tee /proc/sys/net/ipv4/ip_forward >/proc/sys/net/ipv6/conf/all/forwarding; }
-    also_node() { echo "fd00:100::$((10 + $1))"; }
-    also_pods() { echo "fd00:101:0:$1::/64"; }
+    home_url=$home service=10.96.0.1 reverse=in-addr.arpa table=ip
 fi

@@ -33,10 +33,12 @@ soon() {
 
 ip link set lo up
 ip link add nodes type bridge
-ip addr add "$home/$bits" dev nodes $nodad
-[[ $FAMILY != 46 ]] || ip addr add fd00:100::1/64 dev nodes nodad
 ip link set nodes up
-forward
+services=''
+for family in $FAMILIES; do
+    join_network "$family" "$(home_of "$family")" nodes
+    services+=${services:+,}$(services_of "$family")
+done
 
 openssl genrsa -out "$STATE/pki/accounts.key" 2048 2>/dev/null
 {
@@ -91,8 +93,7 @@ for ((n = 1; n <= nodes; n++)); do
     pgrep -P "$(<"$STATE/node-$n.pid")" >"$STATE/nodes/$n.pid"
     ip link add "node-$n" type veth peer name eth0 netns "$(<"$STATE/nodes/$n.pid")"
     ip link set "node-$n" master nodes up
-    ip route add "$(pods_of "$n")" via "$(node_address "$n")"
-    [[ $FAMILY != 46 ]] || ip route add "$(also_pods "$n")" via "$(also_node "$n")"
+    for family in $FAMILIES; do ip route add "$(pods_of "$family" "$n")" via "$(node_of "$family" "$n")"; done
 done
 soon 'API server' kubectl get --raw /readyz
 kubectl apply --server-side -f "$CACHE/cluster-types-1" -f "$HERE/volcano-podgroup.yaml" >/dev/null

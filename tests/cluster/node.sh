@@ -22,16 +22,15 @@ hostname "node-$n"
 touch "$STATE/nodes/$n.here"
 until ip link show eth0 >/dev/null 2>&1; do sleep 0.05; done
 ip link set lo up
-ip addr add "$(node_address "$n")/$bits" dev eth0 $nodad
 ip link set eth0 up
-ip route add default via "$home"
-forward
-addresses=$(node_address "$n") ranges="[{\"subnet\": \"$(pods_of "$n")\"}]" routes="{\"dst\": \"$anywhere\"}"
-if [[ $FAMILY == 46 ]]; then
-    ip addr add "$(also_node "$n")/64" dev eth0 nodad
-    ip route add default via fd00:100::1
-    addresses+=,$(also_node "$n") ranges+=", [{\"subnet\": \"$(also_pods "$n")\"}]" routes+=', {"dst": "::/0"}'
-fi
+addresses='' ranges='' routes=''
+for family in $FAMILIES; do
+    join_network "$family" "$(node_of "$family" "$n")" eth0
+    ip route add default via "$(home_of "$family")"
+    addresses+=${addresses:+,}$(node_of "$family" "$n")
+    ranges+="${ranges:+, }[{\"subnet\": \"$(pods_of "$family" "$n")\"}]"
+    routes+="${routes:+, }{\"dst\": \"$(anywhere_of "$family")\"}"
+done
 # The one Service with an address of its own that pods use.
 nft -f - <<EOF
 table $table services {

@@ -13,7 +13,7 @@ import api
 
 STATE = os.environ["STATE"]
 # How nftables calls the families of the pods' addresses.
-FAMILIES = {"4": ["ip"], "6": ["ip6"], "64": ["ip6"], "46": ["ip", "ip6"]}[os.environ["FAMILY"]]
+FAMILIES = [{"4": "ip", "6": "ip6"}[family] for family in os.environ["FAMILIES"].split()]
 
 
 def chosen(selector, labels):

@@ -63,10 +63,11 @@ def main(names):
     every = examples.plays() + ends.plays() + marked(rows) + faults.plays() + marked(faults) + marked(network) + marked(host_network) + other_mpi.plays()
     if os.environ["FAMILY"].startswith("6"):
         every = marked(without_ipv4) + [p for p in every if p.name in without_ipv4.EXAMPLES]
+    unknown = [n for n in names if not n.startswith("--") and not any(fnmatch.fnmatch(p.name, n) for p in every)]
+    if unknown:
+        sys.exit(f"no test is called {', '.join(unknown)}; there are {' '.join(p.name for p in every)}")
     chosen = [p for p in every if not names or ("--long" if p.long else "--quick") in names
               or any(fnmatch.fnmatch(p.name, n) for n in names)]
-    if not chosen:
-        sys.exit(f"no test is called so; there are {' '.join(p.name for p in every)}")
     world = World()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         together = [p for p in chosen if not p.alone]

@@ -136,8 +136,14 @@ export function test(name, run) {
 
 /** Runs the cases whose name has the word. */
 export async function run(word = "") {
+  const wanted = cases.filter(([name]) => name.includes(word));
+  if (!wanted.length) {
+    console.log(`no case has "${word}" in its name; there are:\n${cases.map(([name]) => name).join("\n")}`);
+    process.exitCode = 2;
+    return;
+  }
   let failed = 0;
-  for (const [name, run] of cases.filter(([name]) => name.includes(word))) {
+  for (const [name, run] of wanted) {
     const start = performance.now();
     try {
       const said = await run();
@@ -148,7 +154,7 @@ export async function run(word = "") {
     }
   }
   await close();
-  console.log(`${cases.length} cases, ${failed} failed`);
+  console.log(`${wanted.length} of ${cases.length} cases, ${failed} failed`);
   process.exitCode = failed ? 1 : 0;
 }
 

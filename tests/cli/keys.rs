@@ -1,0 +1,81 @@
+//! The keys of ssh: seeds, `keygen`, and whose they are.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::common::{JOB, SEED, khorovod, place};
+use super::{mode, piped, run};
+
+#[test]
+fn seeds_are_checked_before_they_are_used() {
+    let place = place();
+    let seed = place.path().join("seed");
+    let render = || run(khorovod(place.path()).args(["render", "-", "--ssh-seed", "seed"]));
+    let (code, _, err) = render();
+    assert!(code == 3 && err.contains("cannot read the ssh seed"), "{err}");
+    fs::write(&seed, "too short").unwrap();
+    fs::set_permissions(&seed, fs::Permissions::from_mode(0o600)).unwrap();
+    let (code, _, err) = render();
+    assert!(code == 3 && err.contains("64 hex digits"), "{err}");
+    assert!(!err.contains("too short"), "key material must not be shown: {err}");
+    fs::write(&seed, SEED).unwrap();
+    fs::set_permissions(&seed, fs::Permissions::from_mode(0o644)).unwrap();
+    let (code, _, err) = piped(khorovod(place.path()).args(["render", "--ssh-seed", "seed"]), JOB);
+    assert!(code == 0 && err.contains("chmod 600 seed"), "{err}");
+    let (code, _, err) = run(khorovod(place.path()).args(["keygen", "keys"]).env("KHOROVOD_SSH_SEED", "abc"));
+    assert!(code == 2 && err.contains("KHOROVOD_SSH_SEED") && !err.contains("abc"), "{err}");
+}
+
+#[test]
+fn without_a_seed_it_says_what_to_do() {
+    let place = place();
+    let (code, out, err) = piped(khorovod(place.path()).arg("render").env("CI", "true"), JOB);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("no-ssh-keys") && err.contains("--ssh-seed"), "{err}");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "no seed is made in CI");
+    let (code, out, _) = piped(khorovod(place.path()).args(["render", "--no-keys"]), JOB);
+    assert!(code == 0 && out.contains("kind: StatefulSet") && !out.contains("kind: Secret"));
+    // What a spec would run can be judged without any.
+    assert_eq!(piped(khorovod(place.path()).arg("plan"), JOB).0, 0);
+    assert_eq!(piped(khorovod(place.path()).arg("validate"), JOB).0, 0);
+    // Elsewhere a seed of one's own is made once, said aloud, and found again, in CI too.
+    let (code, first, err) = piped(khorovod(place.path()).arg("render"), JOB);
+    let state = place.path().join(".local/state/khorovod/seed");
+    assert!(code == 0 && err.contains("made an ssh seed") && err.contains("--ssh-seed"), "{err}");
+    assert_eq!(mode(&state), 0o600);
+    assert_eq!(piped(khorovod(place.path()).arg("render").env("CI", "true"), JOB), (0, first, String::new()));
+    fs::write(&state, SEED).unwrap();
+    let (_, own, _) = piped(khorovod(place.path()).arg("render"), JOB);
+    assert_eq!(own, piped(khorovod(place.path()).arg("render").env("KHOROVOD_SSH_SEED", SEED), JOB).1);
+}
+
+#[test]
+fn keygen_makes_new_keys_unless_told_otherwise() {
+    let place = place();
+    let args = ["keygen", "keys", "-n", "a"];
+    let keygen = |seed: &str| run(khorovod(place.path()).args(args).env("KHOROVOD_SSH_SEED", seed)).1;
+    let (one, other) = (keygen(""), keygen(""));
+    assert!(
+        one.contains("name: keys")
+            && one.contains("namespace: a")
+            && one.contains("\n  id_ed25519: LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUgS0VZ"),
+        "{one}"
+    );
+    assert_ne!(one, other);
+    assert_eq!(keygen(SEED), keygen(SEED));
+    assert_eq!(run(khorovod(place.path()).args(["keygen", "keys", "-o", "keys.yaml"])).0, 0);
+    assert_eq!(mode(&place.path().join("keys.yaml")), 0o600);
+}
+
+#[test]
+fn keys_of_another_name_start_another_run() {
+    let place = place();
+    let spec = |keys: &str| JOB.replace("  workers:", &format!("  ssh: {{secret: {keys}}}\n  workers:"));
+    fs::write(place.path().join("old.yaml"), spec("team-keys")).unwrap();
+    let plan = |keys: &str| piped(khorovod(place.path()).args(["plan", "-", "--against", "old.yaml"]), &spec(keys)).1;
+    assert!(plan("team-keys-2").contains("restarts the run"), "{}", plan("team-keys-2"));
+    assert!(!plan("team-keys").contains("restarts the run"), "{}", plan("team-keys"));
+    // What the Secret holds is no part of the run: it may be made again and again.
+    let rendered = piped(khorovod(place.path()).args(["render", "-"]), &spec("team-keys")).1;
+    assert!(rendered.contains("secretName: team-keys") && !rendered.contains("kind: Secret"), "{rendered}");
+}

@@ -1,0 +1,58 @@
+//! `plan` beside what was rendered or applied before.
+
+use std::fs;
+
+use super::common::{JOB, SEED, khorovod, place};
+use super::{piped, run};
+
+#[test]
+fn plan_compares_with_specs_and_with_what_was_rendered() {
+    let place = place();
+    let at = |name: &str| place.path().join(name);
+    fs::write(at("old.yaml"), JOB).unwrap();
+    fs::write(at("image.yaml"), JOB.replace("1.4", "1.5")).unwrap();
+    fs::write(at("label.yaml"), JOB.replace("  name: mnist\n", "  name: mnist\n  labels: {team: a}\n")).unwrap();
+    let (code, rendered, _) = run(khorovod(place.path()).args(["render", "old.yaml"]).env("KHOROVOD_SSH_SEED", SEED));
+    assert_eq!(code, 0);
+    fs::write(at("rendered.yaml"), rendered).unwrap();
+    for old in ["old.yaml", "rendered.yaml"] {
+        for (new, verdict, reason) in
+            [("image.yaml", "restarts", "mnist:1.5"), ("label.yaml", "inPlace", "team"), ("old.yaml", "nothing", "")]
+        {
+            let args = ["plan", "--format", "json", "--against", old, new];
+            let (code, out, err) = run(khorovod(place.path()).args(args));
+            assert_eq!(code, 0, "{err}");
+            let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+            assert_eq!(value["changes"][0]["effect"], verdict, "{old} {new}: {out}");
+            assert!(value["changes"].to_string().contains(reason), "{out}");
+            assert_eq!(value["jobs"][0]["ranks"], 32);
+        }
+    }
+    let (code, out, _) = piped(khorovod(place.path()).args(["plan", "--against", "-", "image.yaml"]), JOB);
+    assert!(code == 0 && out.contains("restarts the run") && out.contains("1.4 → ghcr.io/acme/mnist:1.5"), "{out}");
+}
+
+#[test]
+fn what_was_applied_is_compared_as_it_was() {
+    let place = place();
+    let at = |name: &str| place.path().join(name);
+    fs::write(at("job.yaml"), JOB).unwrap();
+    fs::write(at("less.yaml"), "spec: {workers: {replicas: 2}}\n").unwrap();
+    let (_, before, _) = run(khorovod(place.path()).args(["render", "--no-keys", "-f", "less.yaml", "job.yaml"]));
+    fs::write(at("before.yaml"), before).unwrap();
+    let effects = |args: &[&str]| {
+        let (code, out, err) = run(khorovod(place.path()).args(["plan", "--format", "json", "--no-keys"]).args(args));
+        assert_eq!(code, 0, "{err}");
+        let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let all =
+            value["changes"].as_array().unwrap().iter().map(|change| change["effect"].as_str().unwrap().to_owned());
+        (all.collect::<Vec<_>>().join(" "), err)
+    };
+    let (effect, err) = effects(&["--against", "job.yaml", "job.yaml", "--set", "workers.replicas=2"]);
+    assert!(effect == "restarts" && err.contains("the old one is taken as it is"), "{effect}: {err}");
+    assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "-f", "less.yaml"]).0, "restarts");
+    assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "-f", "less.yaml"]).0, "nothing");
+    // Where the old one names no namespace, it went where the new one goes; what was rendered went where it says.
+    assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "-n", "team"]), ("nothing".to_owned(), String::new()));
+    assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "-n", "team", "-f", "less.yaml"]).0, "new gone");
+}

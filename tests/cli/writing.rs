@@ -1,0 +1,124 @@
+//! What is written, whole or not at all.
+
+use std::fs;
+use std::io::Read;
+use std::process::{Output, Stdio};
+
+use super::common::{JOB, SEED, khorovod, place};
+use super::{mode, piped, run};
+
+#[test]
+fn init_writes_once() {
+    let place = place();
+    let (code, out, err) = run(khorovod(place.path()).args(["init", "mine", "--elastic"]));
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    let first = fs::read_to_string(place.path().join("job.yaml")).unwrap();
+    assert!(first.starts_with("# yaml-language-server: $schema=") && first.contains("\n  name: mine\n"));
+    let (code, _, err) = run(khorovod(place.path()).args(["init"]));
+    assert!(code == 3 && err.contains("--force"), "{err}");
+    assert_eq!(fs::read_to_string(place.path().join("job.yaml")).unwrap(), first);
+    assert_eq!(run(khorovod(place.path()).args(["init", "--force"])).0, 0);
+    assert_ne!(fs::read_to_string(place.path().join("job.yaml")).unwrap(), first);
+    assert!(run(khorovod(place.path()).args(["init", "-o", "-"])).1.contains("kind: TrainingJob"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let place = place();
+    let mut child = khorovod(place.path())
+        .args(["completions", "bash"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!((child.wait().unwrap().code(), err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_full_disk_is_3() {
+    let full = || Stdio::from(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let place = place();
+    for args in [&["init", "-o", "-"][..], &["completions", "bash"], &["init", "-o", "/dev/full", "--force"]] {
+        let (code, _, err) = run(khorovod(place.path()).args(args).stdout(full()));
+        assert!(code == 3 && err.contains("no space left"), "{args:?}: {code} {err}");
+    }
+}
+
+#[test]
+fn a_failed_render_leaves_the_last_one_alone() {
+    let place = place();
+    let at = |name: &str| place.path().join(name);
+    let render = |out: &str, text: &str| {
+        piped(khorovod(place.path()).args(["render", "-o", out]).env("KHOROVOD_SSH_SEED", SEED), text)
+    };
+    for out in ["all.yaml", "out/"] {
+        assert_eq!(render(out, JOB), (0, String::new(), String::new()));
+    }
+    let files = || {
+        let mut found: Vec<_> = fs::read_dir(at("out")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        found.sort();
+        found.iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect::<Vec<_>>()
+    };
+    let before = (fs::read_to_string(at("all.yaml")).unwrap(), files());
+    assert_eq!(mode(&at("all.yaml")), 0o600, "there is a key in it");
+    assert_eq!(mode(&at("out/03-secret-mnist-ssh.yaml")), 0o600);
+    for out in ["all.yaml", "out/", "out"] {
+        assert_eq!(render(out, &JOB.replace("gpus: 8", "gpus: -8")).0, 1);
+        assert_eq!((fs::read_to_string(at("all.yaml")).unwrap(), files()), before);
+    }
+    // One file that is not ours, and the folder is not touched.
+    fs::write(at("out/notes.yaml"), "mine").unwrap();
+    let (code, _, err) = render("out", &JOB.replace("mnist", "other"));
+    assert!(code == 3 && err.contains("notes.yaml"), "{err}");
+    assert!(at("out/03-secret-mnist-ssh.yaml").exists());
+    let (code, _, err) = render("no/such/all.yaml", JOB);
+    assert!(code == 3 && err.contains("mkdir -p no/such"), "{err}");
+    // Nothing half written lies about.
+    let mut left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["all.yaml", "out"]);
+}
+
+#[test]
+fn a_large_render_into_a_closed_or_full_stream() {
+    let place = place();
+    // More than a pipe holds.
+    let many =
+        (0..5).map(|n| format!("{}---\n", JOB.replace("mnist", &format!("job-{n}")))).collect::<Vec<_>>().concat();
+    fs::write(place.path().join("many.yaml"), many).unwrap();
+    let render = || {
+        let mut command = khorovod(place.path());
+        command.args(["render", "many.yaml"]).env("KHOROVOD_SSH_SEED", SEED).stderr(Stdio::piped());
+        command
+    };
+    let mut child = render().stdout(Stdio::piped()).spawn().unwrap();
+    let mut some = [0; 100];
+    child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+    assert_eq!((status.code(), stderr.as_slice()), (Some(0), &b""[..]));
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let (code, _, err) = run(render().stdout(full));
+    assert!(code == 3 && err.contains("no space left"), "{err}");
+}
+
+#[test]
+fn what_is_read_is_not_written_over() {
+    let place = place();
+    let job = place.path().join("job.yaml");
+    fs::write(&job, JOB).unwrap();
+    for args in [
+        &["render", "--no-keys", "job.yaml"][..],
+        &["render", "--no-keys", "-", "-f", "job.yaml"],
+        &["validate", "--format", "json", "job.yaml"],
+        &["plan", "job.yaml"],
+        &["plan", "-", "--against", "job.yaml"],
+        &["import", "slurm", "job.yaml"],
+    ] {
+        let (code, _, err) = run(khorovod(place.path()).args(args).args(["-o", "./job.yaml"]));
+        assert!(code == 2 && err.contains("is not written over"), "{args:?}: {err}");
+        assert_eq!(fs::read_to_string(&job).unwrap(), JOB);
+    }
+}
