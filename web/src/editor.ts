@@ -148,7 +148,8 @@ export class Editor {
       closeBrackets(),
       highlightActiveLine(),
       highlightActiveLineGutter(),
-      highlightSelectionMatches(),
+      // One letter stands everywhere: all of them marked, and unmarked by the next key, tells nobody anything.
+      highlightSelectionMatches({ minSelectionLength: 2 }),
       EditorView.lineWrapping,
       pointed,
       yaml(),
