@@ -37,12 +37,15 @@ domain=$(
   done </etc/resolv.conf
 )
 
-# find_missing HOST...: fills `missing` with those that do not answer, `answers` with the MPI of those that do.
-declare -A answers=()
+# find_missing HOST...: fills `missing` with those that do not answer, `answers` with the MPI of those that do. The `unborn`,
+# who have no address yet, are not asked.
+declare -A answers=() unborn=()
 find_missing() {
   local host mpi
   local -A up=()
-  while read -r host mpi; do up[$host]=1 answers[$host]=$mpi; done < <(printf '%s\n' "$@" | answering)
+  while read -r host mpi; do up[$host]=1 answers[$host]=$mpi; done < <(
+    for host; do [[ -n ${unborn[$host]:-} ]] || echo "$host"; done | answering
+  )
   missing=()
   for host; do [[ -n ${up[$host]:-} ]] || missing+=("$host"); done
 }

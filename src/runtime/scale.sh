@@ -60,8 +60,8 @@ scale_up() {
   done
 }
 
-# Leaves in `present` those of `missing` that have an address, and puts the others into `unborn`: the DNS of many a cluster
-# says for half a minute that a host is not there, once it was asked too soon. All are present where nobody can tell.
+# Fills `unborn` with those of `missing` that have no address: the DNS of many a cluster says for half a minute that a host is
+# not there, once it was asked too soon. There are none where nobody can tell.
 locate() {
   local words index host
   local -A known=()
@@ -74,10 +74,7 @@ locate() {
   fi
   IFS='"' read -r -d '' -a words <<<"$answer"
   for index in "${!words[@]}"; do [[ ${words[index]} != hostname ]] || known[${words[index + 2]}]=1; done
-  present=()
-  for host in "${missing[@]}"; do
-    if [[ -n ${known[${host%%.*}]:-} ]]; then present+=("$host"); else unborn+=("$host"); fi
-  done
+  for host in "${missing[@]}"; do [[ -n ${known[${host%%.*}]:-} ]] || unborn+=(["$host"]=1); done
 }
 
 # What a refusal most likely means.

@@ -1,7 +1,7 @@
 # Waits until the workers answer: all of them, or the smallest number an elastic job runs with.
 wait_workers() {
   local allowed since=$SECONDS told=-10 absent=${#hosts[@]} needed=${min_workers:-${#hosts[@]}} up=0
-  local few=$((${#hosts[@]} < 8)) round=0 patience asked=$SECONDS waited present unborn
+  local few=$((${#hosts[@]} < 8)) round=0 patience asked=$SECONDS waited
   local quick=$((few ? 2 : 5 + ${#hosts[@]} / 8))
   local all="$needed workers"
   [[ -z $min_workers ]] || all="at least $needed workers"
@@ -11,11 +11,10 @@ wait_workers() {
   while
     patience=3
     ((++round % 5 == 0 || quick > 30)) || patience=$((quick / 10)).$((quick % 10))
-    present=("${missing[@]}") unborn=()
+    unborn=()
     # Once a minute all are asked, whatever the API server knows of them.
     if [[ -n $scales ]] && ((SECONDS - asked < 60)); then locate; else asked=$SECONDS; fi
-    find_missing "${present[@]}"
-    missing+=("${unborn[@]}")
+    find_missing "${missing[@]}"
     up=$((${#hosts[@]} - ${#missing[@]}))
     ((up < needed))
   do
@@ -30,5 +29,6 @@ wait_workers() {
     fi
     pause "$((waited / 60 ? 2 : 0)).$((waited < 10 ? 2 - few : 5))"
   done
+  unborn=()
   log "$up of $all answer after $((SECONDS - since)) s"
 }
