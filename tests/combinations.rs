@@ -158,7 +158,7 @@ fn job(dice: &mut Dice) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Every map below, with the keys that lead to it.
+/// Every map in a value, itself among them.
 fn maps<'a>(value: &'a Json, found: &mut Vec<&'a Json>) {
     match value {
         Json::Object(map) => {
