@@ -13,7 +13,11 @@ pub fn environment(plan: &Plan) -> Vec<EnvPair> {
     match plan.shape {
         Shape::Torchrun => torchrun(plan, &mut env),
         // Its MPIs know it, and who binds whom.
-        _ if plan.spec.target == Target::Slurm => {}
+        _ if plan.spec.target == Target::Slurm => {
+            if plan.spec.launcher.mpi == Mpi::OpenMpi && plan.spec.slurm.srun.is_none() {
+                forks(&mut env);
+            }
+        }
         Shape::StatefulSet | Shape::IndexedJob => mpi(plan, &mut env),
     }
     collective(&plan.spec.collective, &mut env);
@@ -60,6 +64,7 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             set(env, "PRTE_MCA_oob_tcp_keepalive_intvl", "2");
             set(env, "OMPI_MCA_oob_tcp_keepalive_probes", "2");
             set(env, "PRTE_MCA_oob_tcp_keepalive_probes", "2");
+            forks(env);
             if plan.spec.security.run_as_user == Some(0) {
                 set(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");
                 set(env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -85,6 +90,14 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             set(env, "HYDRA_LAUNCHER_EXEC", ssh.clone());
         }
     }
+}
+
+/// Open MPI 5, and 4 from 32 ranks on a host, fork ranks in threads beside the one that hears of their ends. Of a rank that
+/// ends at once the end comes first then, "it runs" is what stays, and mpirun waits for ever. Without threads they come in
+/// order.
+fn forks(env: &mut Vec<EnvPair>) {
+    set(env, "OMPI_MCA_odls_base_max_threads", "0");
+    set(env, "PRTE_MCA_odls_base_max_threads", "0");
 }
 
 fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {

@@ -37,6 +37,19 @@ case_mpirun_open_mpi_5() { mpi_job smallest openmpi5 "openmpi 5.0.11 on 2 hosts 
 case_mpirun_mpich() { mpi_job mpich mpich "mpich 5.0.2 on 2 hosts for 4 ranks" "$hydra"; }
 case_mpirun_intel_mpi() { mpi_job intel-mpi intelmpi "intelmpi 2021.19.0 on 2 hosts for 4 ranks" "$hydra"; }
 
+# brief PART: ranks that end as soon as they are started. Open MPI by itself waits for ever after many such runs.
+brief() {
+  use_image "$1"
+  from_example shell --set spec.launcher.retries=0 --set spec.workers.slots=40 --set \
+    'spec.command="for try in {1..8}; do timeout 30 mpirun --map-by ppr:40:node true || exit 9; done"'
+  expect 0 "trained"
+  released
+}
+prepare_brief_ranks_open_mpi_4() { make_images openmpi4; }
+prepare_brief_ranks_open_mpi_5() { make_images openmpi5; }
+case_brief_ranks_open_mpi_4() { brief openmpi4; }
+case_brief_ranks_open_mpi_5() { brief openmpi5; }
+
 # deepspeed_job MPI HOW PROGRAM: that MPI under the DeepSpeed of the part openmpi4.
 deepspeed_job() {
   if [[ $1 == openmpi ]]; then use_image openmpi4; else use_image openmpi4 "$1"; fi
