@@ -1,0 +1,99 @@
+//! What must hold of whatever a text became: pages, objects, settings, lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
+
+use khorovod::problem::Problems;
+use khorovod::{Rendered, show};
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+/// A page that a terminal, or GitHub, only shows.
+pub fn only_shows(page: &str, of: &str) {
+    let moves = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let harmless = |c: char| matches!(c, '\n' | '\t') || !moves(c);
+    assert!(page.chars().all(harmless), "{of}: {page:?}");
+}
+
+pub fn said(found: &Problems, of: &str) {
+    only_shows(&show::Style::default().problems([found]).concat(), of);
+    let commands = show::github(std::slice::from_ref(found));
+    only_shows(&commands, of);
+    assert_eq!(
+        commands.lines().filter(|line| line.starts_with("::error ") || line.starts_with("::warning ")).count(),
+        found.list.len(),
+        "{of}: {commands}"
+    );
+    assert_eq!(commands.lines().count(), found.list.len(), "{of}: {commands}");
+}
+
+/// Kinds of the objects, and the keys of a Secret: what no text may add to or take from.
+pub fn outline(rendered: &Rendered) -> Vec<(String, Vec<String>)> {
+    let object = |document: Json| {
+        let kind = document["kind"].as_str().unwrap_or_default().to_owned();
+        let data = document["data"].as_object().filter(|_| kind == "Secret");
+        (kind, data.into_iter().flatten().map(|(key, _)| key.clone()).collect())
+    };
+    let documents = serde_yaml::Deserializer::from_str(&rendered.text).map(|one| Json::deserialize(one).unwrap());
+    documents.map(object).collect()
+}
+
+/// Files of the run's ConfigMap.
+pub fn files(rendered: &Rendered) -> BTreeMap<String, String> {
+    let documents = serde_yaml::Deserializer::from_str(&rendered.text).map(|one| Json::deserialize(one).unwrap());
+    let maps = documents.filter(|one| one["kind"] == "ConfigMap" && one["data"].get("job.sh").is_some());
+    maps.flat_map(|map| map["data"].as_object().unwrap().clone())
+        .map(|(name, text)| (name, text.as_str().unwrap().to_owned()))
+        .collect()
+}
+
+/// Has one bash read many settings, each in its own shell and folder: the names each sets. Whatever they run shows.
+pub fn names_set(texts: &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, text) in texts.iter().enumerate() {
+        fs::create_dir(folder.path().join(number.to_string())).unwrap();
+        fs::write(folder.path().join(format!("{number}/job.sh")), text).unwrap();
+    }
+    let program = "for folder in *; do ( cd \"$folder\" || exit; bash -n job.sh || echo 'no bash' >wrong
+        before=$(compgen -v); . ./job.sh 2>said; [[ ! -s said ]] || mv said wrong
+        comm -13 <(sort <<<\"$before\") <(compgen -v | sort) | grep -vx 'before\\|_\\|PIPESTATUS' >names ); done";
+    let done = Command::new("bash").args(["-c", program]).current_dir(folder.path()).output().expect("bash runs");
+    assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
+    let read = |(number, text): (usize, &String)| {
+        let mut there: Vec<_> = fs::read_dir(folder.path().join(number.to_string()))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        there.sort();
+        there.retain(|name| name != "said");
+        assert_eq!(there, ["job.sh", "names"], "what a text says was done:\n{text}");
+        let names = fs::read_to_string(folder.path().join(format!("{number}/names"))).unwrap();
+        (text.clone(), names.lines().map(str::to_owned).collect())
+    };
+    texts.iter().enumerate().map(read).collect()
+}
+
+/// Every line of the files that are not scripts has the form it should have.
+pub fn well_formed(files: &BTreeMap<String, String>, of: &str) {
+    let host = |text: &str| {
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.".contains(&b))
+    };
+    for line in files.get("hostfile").into_iter().flat_map(|text| text.lines()) {
+        let (name, slots) = line.split_once(" slots=").or_else(|| line.split_once(':')).unwrap_or((line, "1"));
+        assert!(host(name) && slots.parse::<u32>().is_ok(), "{of}: hostfile: {line:?}");
+    }
+    for line in files.get("passwd").into_iter().flat_map(|text| text.lines()) {
+        assert_eq!(line.split(':').count(), 7, "{of}: passwd: {line:?}");
+    }
+    if let Some(transfers) = files.get("s3.json") {
+        serde_json::from_str::<Json>(transfers).unwrap_or_else(|error| panic!("{of}: s3.json: {error}"));
+    }
+    let ssh = include_str!("../../src/runtime/ssh_config");
+    assert!(files.get("ssh_config").is_none_or(|text| text == ssh), "{of}: the ssh configuration is no job's own");
+}
+
+/// Lines that sbatch reads, up to the first that is no comment.
+pub fn directives(script: &str) -> usize {
+    script.lines().take_while(|line| line.starts_with('#')).filter(|line| line.starts_with("#SBATCH")).count()
+}

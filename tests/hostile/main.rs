@@ -1,0 +1,235 @@
+//! No text of a spec leaves its place. Hostile texts go into every place the schema has for one, so none is forgotten; what
+//! is taken must come out as values of the same objects, scripts that a real bash reads as the same settings, lines of the
+//! same form, and pages that a terminal and GitHub only show.
+
+#[path = "../../fuzz/src/targets/choices.rs"]
+#[allow(dead_code)]
+mod choices;
+mod judges;
+mod places;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use choices::HOSTILE;
+use judges::{directives, files, names_set, only_shows, outline, said, well_formed};
+use khorovod::import::{Options, System, import};
+use khorovod::problem::Problems;
+use khorovod::{Inputs, Keys, Rendered, Target, Text, show};
+use places::{all_places, bases, home, put};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+fn inputs(target: Target) -> Inputs {
+    Inputs { keys: Keys::Masked, target, ..Inputs::default() }
+}
+
+fn render(job: &Json, target: Target) -> Result<Rendered, Problems> {
+    khorovod::render(&Text { name: "job.yaml".to_owned(), text: job.to_string() }, &inputs(target))
+}
+
+/// Where several fields must fit each other, so that no text alone is taken. Their forms are those of places that are
+/// tried.
+const HOMELESS: &[&str] = &[
+    "spec.placement.affinity.",
+    "spec.placement.tolerations[].value",
+    "spec.storage[].emptyDir.",
+    "spec.storage[].hostPath",
+    "spec.image.digest",
+    "spec.image.pullSecrets[]",
+    "spec.env.*.",
+    "spec.workers.groups[].r",
+    "spec.workers.resources.",
+    "spec.storage[].persistentVolume.",
+];
+
+#[test]
+fn no_text_leaves_its_place() {
+    let root = khorovod::schema();
+    let (places, bases) = (all_places(&root), bases());
+    let (mut homeless, mut taken, mut refused) = (Vec::new(), 0, 0);
+    let (mut settings, mut harmless) = (BTreeMap::new(), BTreeSet::new());
+    // Each place takes some of the texts, another place others; with many cases all of them.
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    let step = match cases.unwrap_or(256) {
+        0..100 => 20,
+        100..1000 => 5,
+        _ => 1,
+    };
+    for (number, place) in places.iter().enumerate() {
+        let of = place.name();
+        if HOMELESS.iter().any(|known| of.starts_with(known)) {
+            continue;
+        }
+        let Some((target, base, text)) = home(&root, place, &bases) else {
+            homeless.push(of);
+            continue;
+        };
+        let with = |text: &str| {
+            let mut job = base.clone();
+            put(&root, &mut job, &place.way, text);
+            job
+        };
+        let usual = render(&with(&text), target).unwrap();
+        for hostile in HOSTILE.iter().skip(number % step).step_by(step) {
+            let job = with(hostile);
+            let of = format!("{of} = {hostile:?}");
+            let rendered = match render(&job, target) {
+                Ok(rendered) => rendered,
+                Err(found) => {
+                    said(&found, &of);
+                    refused += 1;
+                    continue;
+                }
+            };
+            taken += 1;
+            said(&rendered.warnings, &of);
+            let reports =
+                khorovod::reports(&Text { name: "job.yaml".to_owned(), text: job.to_string() }, &inputs(target))
+                    .unwrap();
+            only_shows(&show::plan(&reports.jobs, None), &of);
+            if target == Target::Slurm {
+                assert_eq!(directives(&rendered.text), directives(&usual.text), "{of}");
+                continue;
+            }
+            // A patch may do as it likes with its own object.
+            if !of.starts_with("spec.patches") && !of.starts_with("spec.code.files.(key)") {
+                assert_eq!(outline(&rendered), outline(&usual), "{of}");
+            }
+            let [own, others] = [files(&rendered), files(&usual)];
+            well_formed(&own, &of);
+            if let (Some(own), Some(others)) = (own.get("job.sh"), others.get("job.sh")) {
+                settings.insert(own.clone(), (of, others.clone()));
+                harmless.insert(others.clone());
+            }
+        }
+    }
+    let names = names_set(&settings.keys().chain(&harmless).cloned().collect());
+    for (own, (of, others)) in &settings {
+        assert_eq!(names[own], names[others], "{of}:\n{own}");
+    }
+    println!(
+        "{} places, {taken} texts taken, {refused} refused, {} settings read by bash",
+        places.len(),
+        settings.len()
+    );
+    assert_eq!(homeless, Vec::<String>::new(), "no job was found in which these take any text");
+    assert!(
+        places.len() > 150 && taken > 5_000 / step && refused > 5_000 / step && settings.len() > 500 / step,
+        "{} {taken} {refused} {}",
+        places.len(),
+        settings.len()
+    );
+}
+
+#[test]
+fn a_comment_of_an_object_cannot_be_ended() {
+    let job = bases()[0].to_string();
+    let mut rendered = 0;
+    for end in ["\r", "\u{85}", "\u{2028}", "\u{2029}"] {
+        let text = format!("# Source: a{end}pwned: 1\n{job}");
+        if let Ok(objects) = khorovod::render(&Text { name: "job.yaml".to_owned(), text }, &inputs(Target::Plain)) {
+            assert!(!objects.text.contains("pwned"), "{end:?}");
+            rendered += 1;
+        }
+    }
+    assert!(rendered > 1, "{rendered}");
+}
+
+/// Every place of a value for a text, with another there.
+fn each_changed(value: &Json, text: &str, each: &mut dyn FnMut(Json)) {
+    match value {
+        Json::Object(map) => {
+            for (key, below) in map {
+                each_changed(below, text, &mut |changed| {
+                    let mut whole = map.clone();
+                    whole[key] = changed;
+                    each(Json::Object(whole));
+                });
+                let mut renamed = map.clone();
+                let below = renamed.shift_remove(key).unwrap();
+                renamed.insert(text.to_owned(), below);
+                each(Json::Object(renamed));
+            }
+        }
+        Json::Array(list) => {
+            for at in 0..list.len() {
+                each_changed(&list[at], text, &mut |changed| {
+                    let mut whole = list.clone();
+                    whole[at] = changed;
+                    each(Json::Array(whole));
+                });
+            }
+        }
+        _ => each(json!(text)),
+    }
+}
+
+#[test]
+fn a_comment_of_a_draft_cannot_be_ended() {
+    // Those of every YAML, and those of 1.1 alone.
+    let texts = [["\n", "\r", "\r\n"], ["\u{85}", "\u{2028}", "\u{2029}"]];
+    let texts = texts.map(|ends| ends.map(|end| format!("a{end}pwned: 1{end}# ")).concat());
+    let (mut drafted, mut refused) = (0, 0);
+    for system in System::ALL {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import").join(system.name());
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let old = fs::read_to_string(&path).unwrap();
+            if path.to_string_lossy().ends_with(".job.yaml") || path.extension().is_some_and(|end| end == "txt") {
+                continue;
+            }
+            let mut tried = |old: String, of: &str| match import(
+                *system,
+                &[Text { name: format!("old\n{of}"), text: old }],
+                &Options::default(),
+            ) {
+                Ok(imported) => {
+                    drafted += 1;
+                    let documents: Vec<Json> = serde_yaml::Deserializer::from_str(&imported.job)
+                        .map(|one| Json::deserialize(one).unwrap())
+                        .collect();
+                    let keys: Vec<&String> = documents[0].as_object().unwrap().keys().collect();
+                    assert_eq!(
+                        (documents.len(), keys),
+                        (
+                            1,
+                            vec!["apiVersion", "kind", "metadata", "spec"]
+                                .into_iter()
+                                .map(str::to_owned)
+                                .collect::<Vec<_>>()
+                                .iter()
+                                .collect()
+                        ),
+                        "{of}:\n{}",
+                        imported.job
+                    );
+                    only_shows(&show::import(&imported), of);
+                }
+                Err(found) => {
+                    refused += 1;
+                    said(&found, of);
+                }
+            };
+            match serde_yaml::from_str::<Json>(&old) {
+                // Whatever a map of values says is said again in comments and in the report.
+                Ok(values @ Json::Object(_)) => {
+                    for text in &texts {
+                        each_changed(&values, text, &mut |changed| tried(changed.to_string(), text));
+                    }
+                }
+                // Of a script each word.
+                _ => {
+                    for text in &texts {
+                        for (at, word) in old.split_whitespace().enumerate() {
+                            tried(old.replacen(word, text, 1), &format!("word {at}: {text}"));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    println!("{drafted} drafts, {refused} refused");
+    assert!(drafted > 500 && refused > 200, "{drafted} {refused}");
+}

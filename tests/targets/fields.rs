@@ -1,0 +1,95 @@
+//! What a target takes of the spec: what changes in place, what it refuses, what it makes itself.
+
+use khorovod::{Inputs, Keys, Target, Text};
+
+use super::{TARGETS, job, objects, render};
+
+#[test]
+fn what_may_change_in_place_does() {
+    let with = |spec: &str| job("mnist", &format!("  workers: {{replicas: 2}}\n{spec}"));
+    let run = |text: &Text, target| {
+        let all = objects(&render(text, target).unwrap());
+        all.iter().find_map(|object| object["metadata"]["labels"]["khorovod.dev/run"].as_str()).unwrap().to_owned()
+    };
+    let base = with("");
+    for target in TARGETS {
+        let before = run(&base, target);
+        assert_ne!(before, run(&base, Target::Plain), "{}: a job moves by a new run", target.name());
+        assert_ne!(before, run(&with("  env: {A: b}\n"), target), "{}", target.name());
+        assert_ne!(before, run(&with("  rerun: '2'\n"), target), "{}", target.name());
+    }
+    // By whom a suspended job may be let go, and what a ttl may become, their webhooks say.
+    let suspended = with("  scheduling: {suspend: true}\n");
+    for target in [Target::MpiJob, Target::JobSet, Target::TrainJob] {
+        assert_eq!(run(&base, target), run(&suspended, target), "{}", target.name());
+    }
+    let brief = with("  lifecycle: {ttlAfterFinished: 1h, deadline: 2h}\n");
+    assert_eq!(run(&base, Target::MpiJob), run(&brief, Target::MpiJob));
+    assert_ne!(run(&base, Target::Volcano), run(&brief, Target::Volcano));
+}
+
+/// A spec for each field that a target refuses, and a word of what is said.
+const REFUSED: &[(Target, &str, &str)] = &[
+    (Target::MpiJob, "  workers: {replicas: 2}\n  launcher: {kind: torchrun}\n", "torchrun"),
+    (Target::MpiJob, "  workers: {groups: [{name: a, replicas: 2}]}\n", "workers.groups"),
+    (Target::MpiJob, "  workers: {replicas: 2, controller: Job}\n", "workers.controller"),
+    (Target::MpiJob, "  workers: {replicas: 2}\n  ssh: {secret: mine}\n", "ssh.secret"),
+    (Target::MpiJob, "  workers: {replicas: 20000}\n", "the MPI Operator lists"),
+    (Target::JobSet, "  workers: {replicas: 2}\n  lifecycle: {release: keep}\n", "lifecycle.release"),
+    (
+        Target::JobSet,
+        "  workers: {replicas: 2}\n  launcher: {kind: horovodrun}\n  elastic: {minWorkers: 1, maxWorkers: 4}\n",
+        "elastic.maxWorkers",
+    ),
+    (Target::TrainJob, "  workers: {replicas: 2}\n  lifecycle: {ttlAfterFinished: 1h}\n", "lifecycle.ttlAfterFinished"),
+    (Target::TrainJob, "  workers: {replicas: 2}\n  lifecycle: {release: keep}\n", "lifecycle.release"),
+    (Target::Volcano, "  workers: {replicas: 2}\n  scheduling: {gang: coscheduling}\n", "coscheduling"),
+    (Target::Volcano, "  workers: {replicas: 2}\n  scheduling: {kueue: team}\n", "Kueue"),
+    (Target::Volcano, "  workers: {replicas: 2}\n  scheduling: {suspend: true}\n", "suspended"),
+    (Target::Volcano, "  workers: {replicas: 90000}\n", "ConfigMap"),
+];
+
+#[test]
+fn what_a_target_cannot_say_is_refused() {
+    let per_worker = "  workers: {replicas: 2}\n  storage: [{name: c, mountPath: /c, perWorker: {size: 1Gi}}]\n";
+    let each = TARGETS.map(|target| (target, per_worker, "perWorker"));
+    for (target, spec, word) in REFUSED.iter().copied().chain(each) {
+        let text = job("mnist", spec);
+        let problems = render(&text, target).map(|_| ()).expect_err(spec);
+        let [problem] = problems.list.as_slice() else { panic!("{}: {problems:?}", target.name()) };
+        assert_eq!(problem.code.name, "target-cannot", "{}: {problem:?}", target.name());
+        assert!(problem.message.contains(word), "{}: {}", target.name(), problem.message);
+        assert!(problem.hint.is_some());
+        render(&text, Target::Plain).unwrap_or_else(|problems| panic!("plain objects can: {problems:?}"));
+    }
+}
+
+#[test]
+fn elastic_runs_keep_their_number_or_grow() {
+    let elastic =
+        "  workers: {replicas: 2}\n  launcher: {kind: horovodrun}\n  elastic: {minWorkers: 1, maxWorkers: MAX}\n";
+    for (most, target) in
+        [("2", Target::JobSet), ("2", Target::TrainJob), ("4", Target::MpiJob), ("4", Target::Volcano)]
+    {
+        render(&job("mnist", &elastic.replace("MAX", most)), target).unwrap();
+    }
+}
+
+#[test]
+fn the_operator_makes_the_keys_of_an_mpi_job() {
+    let text = job("mnist", "  workers: {replicas: 2}\n");
+    let inputs = Inputs { target: Target::MpiJob, keys: Keys::Missing, ..Inputs::default() };
+    let rendered = khorovod::render(&text, &inputs).expect("no seed is asked for");
+    assert!(rendered.documents.iter().all(|document| document.kind != "Secret" && document.kind != "Service"));
+}
+
+#[test]
+fn longest_names_have_room() {
+    for target in TARGETS {
+        let spec = "  workers: {replicas: 100}\n";
+        let longest = (1..64).rev().find(|length| render(&job(&"n".repeat(*length), spec), target).is_ok()).unwrap();
+        assert!(longest >= 29, "{}: {longest}", target.name());
+        let too_long = render(&job(&"n".repeat(longest + 1), spec), target).unwrap_err();
+        assert_eq!(too_long.list[0].code.name, "name-too-long");
+    }
+}

@@ -1,0 +1,78 @@
+//! Patches reach what an operator reads, and the pods in it.
+
+use khorovod::Target;
+use serde_json::Value as Json;
+
+use super::pods::templates;
+use super::{TARGETS, job, objects, render};
+
+#[test]
+fn patches_reach_the_operators_kinds() {
+    for (target, kind) in [
+        (Target::MpiJob, "MPIJob"),
+        (Target::JobSet, "JobSet"),
+        (Target::TrainJob, "TrainJob"),
+        (Target::Volcano, "Job"),
+    ] {
+        let spec = format!(
+            "  workers: {{replicas: 2}}\n  patches: [{{target: {{kind: {kind}}}, patch: {{metadata: {{annotations: {{a: b}}}}}}}}]\n"
+        );
+        let all = objects(&render(&job("mnist", &spec), target).unwrap());
+        let object = all.iter().find(|object| object["kind"] == kind).unwrap();
+        assert_eq!(object["metadata"]["annotations"]["a"], "b");
+    }
+}
+
+#[test]
+fn patches_reach_the_pods_under_every_target() {
+    let patches = |names: &[&str]| {
+        let each = |name: &&str| {
+            format!("{{target: {{kind: Pod, name: '{name}'}}, patch: {{metadata: {{labels: {{to: '{name}'}}}}}}}}")
+        };
+        format!("  patches: [{}]\n", names.iter().map(each).collect::<Vec<_>>().join(", "))
+    };
+    let labelled = |spec: &str, target| {
+        let mut found = Vec::new();
+        let rendered = render(&job("mnist", spec), target).unwrap_or_else(|problems| panic!("{problems:?}"));
+        for object in objects(&rendered) {
+            templates(&object, &mut found);
+        }
+        let pair = |(component, pod): (String, Json)| format!("{component} {}", pod["metadata"]["labels"]["to"]);
+        let mut found: Vec<_> = found.into_iter().map(pair).collect();
+        found.sort();
+        found
+    };
+    for target in TARGETS.into_iter().chain([Target::Plain]) {
+        let beside = format!("  workers: {{replicas: 2}}\n{}", patches(&["*-worker", "mnist-*-launcher"]));
+        assert_eq!(
+            labelled(&beside, target),
+            ["launcher \"mnist-*-launcher\"", "worker \"*-worker\""],
+            "{}",
+            target.name()
+        );
+        if target != Target::MpiJob {
+            let groups = "  workers: {groups: [{name: big, replicas: 1}, {name: small, replicas: 1}]}\n";
+            let one = format!("{groups}{}", patches(&["*-small"]));
+            assert_eq!(
+                labelled(&one, target),
+                ["launcher null", "worker \"*-small\"", "worker null"],
+                "{}",
+                target.name()
+            );
+            let index =
+                format!("  workers: {{replicas: 2}}\n  launcher: {{kind: torchrun}}\n{}", patches(&["*-worker"]));
+            assert_eq!(labelled(&index, target), ["worker \"*-worker\""], "{}", target.name());
+        }
+        // Nothing else is a pod, and none is called otherwise.
+        for missed in ["mnist", "*-other"] {
+            let spec = format!("  workers: {{replicas: 2}}\n{}", patches(&[missed]));
+            let problems = render(&job("mnist", &spec), target).map(|_| ()).unwrap_err();
+            assert_eq!(problems.list[0].code.name, "unused-patch", "{missed} for {}", target.name());
+        }
+        let broken = "  workers: {replicas: 2}\n  patches: [{target: {kind: Pod}, patch: {spec: {containers: [{tty: true}]}}}]\n";
+        let problems = render(&job("mnist", broken), target).map(|_| ()).unwrap_err();
+        let [problem] = problems.list.as_slice() else { panic!("{}: {problems:?}", target.name()) };
+        assert_eq!(problem.code.name, "broken-patch", "{}: {problem:?}", target.name());
+        assert!(problem.message.contains("all of `spec.containers`"), "{}", problem.message);
+    }
+}

@@ -1,0 +1,134 @@
+//! The pods are those of the plain objects, and are found where their makers put them.
+
+use khorovod::{Rendered, Target};
+use serde_json::{Value as Json, json};
+
+use super::{TARGETS, examples, job, objects, render};
+
+/// Every pod template in an object, under its component: `launcher`, `worker`.
+pub fn templates(value: &Json, found: &mut Vec<(String, Json)>) {
+    match value {
+        Json::Object(map) => {
+            if let Some(component) = value.pointer("/metadata/labels/app.kubernetes.io~1component")
+                && value.pointer("/spec/containers").is_some()
+            {
+                found.push((component.as_str().unwrap().to_owned(), value.clone()));
+                return;
+            }
+            map.values().for_each(|value| templates(value, found));
+        }
+        Json::Array(list) => list.iter().for_each(|value| templates(value, found)),
+        _ => {}
+    }
+}
+
+/// The pod templates of a render, without what names the run and what only says who makes, names and ends the pod.
+fn pods(rendered: &Rendered, target: Target) -> Vec<(String, Json)> {
+    let all = objects(rendered);
+    let run = all.iter().find_map(|object| object["metadata"]["labels"]["khorovod.dev/run"].as_str()).unwrap();
+    let text = serde_json::to_string(&all).unwrap().replace(run, "RUN");
+    let mut found = Vec::new();
+    templates(&serde_json::from_str(&text).unwrap(), &mut found);
+    for (component, pod) in &mut found {
+        // What Trainer calls the container that trains.
+        let container = &mut pod["spec"]["containers"][0]["name"];
+        if target == Target::TrainJob && *container == "node" {
+            *container = json!(component);
+        }
+        let spec = pod["spec"].as_object_mut().unwrap();
+        for field in ["hostname", "subdomain", "restartPolicy", "serviceAccountName", "automountServiceAccountToken"] {
+            spec.remove(field);
+        }
+        if target == Target::MpiJob {
+            // The operator mounts its own.
+            spec["volumes"].as_array_mut().unwrap().retain(|volume| volume["name"] != "khorovod-keys");
+            let mounts = spec["containers"][0]["volumeMounts"].as_array_mut().unwrap();
+            mounts.retain(|mount| mount["name"] != "khorovod-keys");
+        }
+        if let Some(ports) = spec["containers"][0].get_mut("ports").and_then(Json::as_array_mut) {
+            for port in ports {
+                port.as_object_mut().unwrap().remove("protocol");
+            }
+        }
+        let env = spec["containers"][0]["env"].as_array_mut().unwrap();
+        // Names of pods differ.
+        env.retain(|var| {
+            let name = var["name"].as_str().unwrap();
+            name != "JOB_COMPLETION_INDEX" && !(name == "PET_MASTER_ADDR" || name.starts_with("PET_RDZV"))
+        });
+    }
+    found
+}
+
+#[test]
+fn pods_are_those_of_the_plain_objects() {
+    let mut compared = 0;
+    for target in TARGETS {
+        for (name, text) in examples() {
+            let (Ok(theirs), Ok(plain)) = (render(&text, target), render(&text, Target::Plain)) else { continue };
+            // A queue takes another shape there, and Volcano's own Job another group.
+            if ["gang", "kueue"].contains(&name.as_str()) {
+                continue;
+            }
+            let plain = if target == Target::MpiJob { pods(&plain, target) } else { pods(&plain, Target::Plain) };
+            let theirs = pods(&theirs, target);
+            let sorted = |mut pods: Vec<(String, Json)>| {
+                pods.sort_by_key(|(component, pod)| format!("{component}{pod}"));
+                pods
+            };
+            assert_eq!(sorted(theirs), sorted(plain), "{name} for {}", target.name());
+            compared += 1;
+        }
+    }
+    assert!(compared > 90, "only {compared}");
+}
+
+#[test]
+fn pods_are_called_as_their_makers_call_them() {
+    let text = job("mnist", "  workers: {replicas: 2}\n  launcher: {mpi: mpich}\n");
+    // Of a worker and of the launcher, from the project's own code.
+    for (target, worker, launcher) in [
+        (Target::Plain, "mnist-RUN-worker-1.mnist", "mnist-RUN-launcher.mnist"),
+        (Target::MpiJob, "mnist-RUN-worker-1.mnist-RUN", "mnist-RUN-launcher.mnist-RUN"),
+        (Target::JobSet, "mnist-RUN-worker-0-1.mnist", "mnist-RUN-launcher-0-0.mnist"),
+        (Target::TrainJob, "mnist-RUN-worker-0-1.mnist", "mnist-RUN-launcher-0-0.mnist"),
+        (Target::Volcano, "mnist-RUN-worker-1.mnist", "mnist-RUN-launcher-0.mnist"),
+    ] {
+        let all = objects(&render(&text, target).unwrap());
+        let scripts = all.iter().find(|object| object["data"]["job.sh"].is_string()).unwrap();
+        let run = scripts["metadata"]["labels"]["khorovod.dev/run"].as_str().unwrap();
+        let hostfile = scripts["data"]["hostfile"].as_str().unwrap().replace(run, "RUN");
+        assert_eq!(hostfile.lines().last(), Some(format!("{worker}:1").as_str()), "{}", target.name());
+        let settings = scripts["data"]["job.sh"].as_str().unwrap().replace(run, "RUN");
+        let (pod, service) = launcher.split_once('.').unwrap();
+        for line in [format!("launcher_pod={pod}\n"), format!("service={service}\n")] {
+            assert!(settings.replace('\'', "").contains(&line), "{}: no {line}{settings}", target.name());
+        }
+    }
+}
+
+/// Kubeflow's SDK reads the pod that trains by these, and lists no TrainJob of a namespace where one lacks any.
+#[test]
+fn who_lists_train_jobs_finds_the_pod_that_trains() {
+    let mut seen = 0;
+    for (name, text) in examples() {
+        let Ok(rendered) = render(&text, Target::TrainJob) else { continue };
+        let all = objects(&rendered);
+        let runtime = all.iter().find(|object| object["kind"] == "TrainingRuntime").unwrap();
+        assert!(runtime["metadata"]["labels"]["trainer.kubeflow.org/framework"].is_string(), "{name}");
+        let label = "/template/metadata/labels/trainer.kubeflow.org~1trainjob-ancestor-step";
+        let jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"].as_array().unwrap();
+        let marked: Vec<_> = jobs.iter().filter(|job| job.pointer(label).is_some()).collect();
+        let [job] = marked.as_slice() else { panic!("{name}: {marked:#?}") };
+        assert_eq!(job.pointer(label), Some(&json!("trainer")), "{name}");
+        assert!(["launcher", "node"].contains(&job["name"].as_str().unwrap()), "{name}: {}", job["name"]);
+        let spec = &job["template"]["spec"];
+        assert_eq!(spec["template"]["spec"]["containers"][0]["name"], "node", "{name}");
+        assert_eq!(spec["podFailurePolicy"]["rules"][0]["onExitCodes"]["containerName"], "node", "{name}");
+        // Trainer makes as many of its pods as the policy says, and no plugin is asked for that would say more.
+        assert_eq!(runtime["spec"]["mlPolicy"], json!({"numNodes": spec["completions"]}), "{name}");
+        assert_eq!(spec["completions"], spec["parallelism"], "{name}");
+        seen += 1;
+    }
+    assert!(seen > 25, "only {seen}");
+}

@@ -1,0 +1,86 @@
+//! The custom resources as their projects publish them judge what is rendered.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value as Json, json};
+
+use super::{TARGETS, examples, objects, render};
+
+/// The published type of each kind, as a schema that knows no other field; empty where no folder is given.
+fn published() -> Vec<(String, String, Json)> {
+    let Some(folder) = std::env::var_os("KHOROVOD_CORPUS").map(PathBuf::from) else { return Vec::new() };
+    let folder = folder.join("crds");
+    let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut types = Vec::new();
+    for file in
+        files.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "yaml"))
+    {
+        for document in serde_yaml::Deserializer::from_str(&fs::read_to_string(file).unwrap()) {
+            let crd: Json = serde::Deserialize::deserialize(document).unwrap();
+            let names = (&crd["spec"]["group"], &crd["spec"]["names"]["kind"]);
+            let (Some(group), Some(kind)) = (names.0.as_str(), names.1.as_str()) else { continue };
+            for version in crd["spec"]["versions"].as_array().unwrap() {
+                let mut schema = version["schema"]["openAPIV3Schema"].clone();
+                close(&mut schema);
+                types.push((format!("{group}/{}", version["name"].as_str().unwrap()), kind.to_owned(), schema));
+            }
+        }
+    }
+    types
+}
+
+/// As a strict API server reads it: unknown fields are errors, and what says it is either is.
+fn close(schema: &mut Json) {
+    let Json::Object(map) = schema else { return };
+    if map.get("x-kubernetes-int-or-string") == Some(&json!(true)) {
+        map.remove("type");
+        map.remove("anyOf");
+        map.insert("type".to_owned(), json!(["integer", "string"]));
+    }
+    let open = map.get("x-kubernetes-preserve-unknown-fields") == Some(&json!(true))
+        || map.contains_key("additionalProperties");
+    if let Some(properties) = map.get_mut("properties").and_then(Json::as_object_mut) {
+        properties.values_mut().for_each(close);
+        if !open {
+            map.insert("additionalProperties".to_owned(), json!(false));
+        }
+    }
+    for key in ["items", "additionalProperties"] {
+        if let Some(inner) = map.get_mut(key) {
+            close(inner);
+        }
+    }
+}
+
+#[test]
+fn published_types_take_every_example() {
+    let types = published();
+    if types.is_empty() {
+        eprintln!("skipped: KHOROVOD_CORPUS names no folder with published custom resources");
+        return;
+    }
+    let mut judged = 0;
+    for target in TARGETS {
+        for (name, text) in examples() {
+            let Ok(rendered) = render(&text, target) else { continue };
+            for object in objects(&rendered) {
+                let of = |(version, kind, _): &&(String, String, Json)| {
+                    object["apiVersion"] == version.as_str() && object["kind"] == kind.as_str()
+                };
+                let Some((_, kind, schema)) = types.iter().find(of) else { continue };
+                let mut schema = schema.clone();
+                schema["properties"]["metadata"] = json!({"type": "object"});
+                let judge = jsonschema::validator_for(&schema).unwrap();
+                let wrong: Vec<_> =
+                    judge.iter_errors(&object).map(|error| format!("{}: {error}", error.instance_path())).collect();
+                assert!(wrong.is_empty(), "{name} for {}, {kind}: {wrong:#?}", target.name());
+                let mut bogus = object;
+                bogus["spec"]["bogus"] = json!(1);
+                assert!(!judge.is_valid(&bogus), "{kind}: the judge takes anything");
+                judged += 1;
+            }
+        }
+    }
+    assert!(judged > 100, "only {judged} objects were of a published type");
+}
