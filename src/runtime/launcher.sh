@@ -44,7 +44,12 @@ prepare() {
       { printf 'Port %s\nUser %s\n' "$port" "$user"; cat "$scripts/ssh_config"; } >"$home/.ssh/config"
     )
   fi
-  [[ -e $home/.bashrc ]] || echo "PATH=$generated/bin:\$PATH" 2>/dev/null >"$home/.bashrc"
+  # Open MPI would try what leads elsewhere.
+  has_ipv4 || export OMPI_MCA_btl_tcp_disable_family=${OMPI_MCA_btl_tcp_disable_family:-4}
+  [[ -e $home/.bashrc ]] || {
+    echo "PATH=$generated/bin:\$PATH"
+    declare -p OMPI_MCA_btl_tcp_disable_family
+  } 2>/dev/null >"$home/.bashrc"
   list_hosts
   write_hostfile
 }
@@ -76,8 +81,6 @@ fi
 # While the workers start.
 [[ $kind != mpirun ]] || check_mpi
 prepare
-# Open MPI would try what leads elsewhere.
-has_ipv4 || export OMPI_MCA_btl_tcp_disable_family=${OMPI_MCA_btl_tcp_disable_family:-4}
 if [[ -n $launcher_host ]]; then
   { download && start_sshd; } || finish 42 "this pod cannot serve as a worker; see the lines above"
 fi

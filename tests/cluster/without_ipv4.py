@@ -23,6 +23,16 @@ def open_mpi_5(case):
 
 
 @play()
+def by_hand(case):
+    """A shell in the launcher knows what a launch of khorovod knows."""
+    by_hand = {"command": "sleep 100", "launcher": {"kind": "shell"}}
+    case.apply(case.render(job(spec=merge(by_hand, IN_FULL))))
+    case.says("launching: ", 60)
+    said = case.execute(case.launcher()["metadata"]["name"], "timeout 30 bash -ic 'mpirun python3 /programs/sum.py'")
+    case.check(f"the ranks' sum: {said.stdout}{said.stderr}", "sum of 2 ranks: 1" in said.stdout)
+
+
+@play()
 def horovodrun_breaks_off(case):
     elastic = {"elastic": {"minWorkers": 2, "maxWorkers": 3}}
     for name, spec in ("static", IN_FULL), ("elastic", merge(IN_FULL, elastic)):

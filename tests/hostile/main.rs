@@ -8,7 +8,7 @@ mod choices;
 mod judges;
 mod places;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use judges::{directives, files, names_set, only_shows, outline, said, well_forme
 use khorovod::import::{Options, System, import};
 use khorovod::problem::Problems;
 use khorovod::{Inputs, Keys, Rendered, Target, Text, show};
-use places::{all_places, bases, home, put};
+use places::{Place, all_places, bases, home, put};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -44,12 +44,79 @@ const HOMELESS: &[&str] = &[
     "spec.storage[].persistentVolume.",
 ];
 
+/// What became of the texts at one place.
+#[derive(Default)]
+struct Tried {
+    taken: usize,
+    refused: usize,
+    /// Settings as bash reads them, those of a harmless text in the same job, and which text it is.
+    settings: Vec<(String, String, String)>,
+}
+
+/// Puts every `step`th hostile text at a place, from the `first` on.
+fn try_place(root: &Json, bases: &[Json], place: &Place, first: usize, step: usize) -> Tried {
+    let (mut tried, of) = (Tried::default(), place.name());
+    if HOMELESS.iter().any(|known| of.starts_with(known)) {
+        return tried;
+    }
+    let Some((target, base, text)) = home(root, place, bases) else {
+        panic!("no job was found in which {of} takes any text")
+    };
+    let with = |text: &str| {
+        let mut job = base.clone();
+        put(root, &mut job, &place.way, text);
+        job
+    };
+    let usual = render(&with(&text), target).unwrap();
+    for hostile in HOSTILE.iter().skip(first).step_by(step) {
+        let job = with(hostile);
+        let of = format!("{of} = {hostile:?}");
+        let rendered = match render(&job, target) {
+            Ok(rendered) => rendered,
+            Err(found) => {
+                said(&found, &of);
+                tried.refused += 1;
+                continue;
+            }
+        };
+        tried.taken += 1;
+        said(&rendered.warnings, &of);
+        let text = Text { name: "job.yaml".to_owned(), text: job.to_string() };
+        only_shows(&show::plan(&khorovod::reports(&text, &inputs(target)).unwrap().jobs, None), &of);
+        if target == Target::Slurm {
+            assert_eq!(directives(&rendered.text), directives(&usual.text), "{of}");
+            continue;
+        }
+        // A patch may do as it likes with its own object.
+        if !of.starts_with("spec.patches") && !of.starts_with("spec.code.files.(key)") {
+            assert_eq!(outline(&rendered), outline(&usual), "{of}");
+        }
+        let [mut own, mut others] = [files(&rendered), files(&usual)];
+        well_formed(&own, &of);
+        if let (Some(own), Some(others)) = (own.remove("job.sh"), others.remove("job.sh")) {
+            tried.settings.push((own, others, of));
+        }
+    }
+    tried
+}
+
+/// Whatever is done to each place, on all processors.
+fn at_every_place(places: &[Place], one: impl Fn(usize, &Place) -> Tried + Sync) -> Vec<Tried> {
+    let lanes = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let lane = |lane: usize| {
+            let one = &one;
+            scope.spawn(move || places.iter().enumerate().skip(lane).step_by(lanes).map(|(n, p)| one(n, p)).collect())
+        };
+        let running: Vec<std::thread::ScopedJoinHandle<'_, Vec<Tried>>> = (0..lanes).map(lane).collect();
+        running.into_iter().flat_map(|lane| lane.join().expect("what a lane says stands above")).collect()
+    })
+}
+
 #[test]
 fn no_text_leaves_its_place() {
     let root = khorovod::schema();
     let (places, bases) = (all_places(&root), bases());
-    let (mut homeless, mut taken, mut refused) = (Vec::new(), 0, 0);
-    let (mut settings, mut harmless) = (BTreeMap::new(), BTreeSet::new());
     // Each place takes some of the texts, another place others; with many cases all of them.
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     let step = match cases.unwrap_or(256) {
@@ -57,64 +124,20 @@ fn no_text_leaves_its_place() {
         100..1000 => 5,
         _ => 1,
     };
-    for (number, place) in places.iter().enumerate() {
-        let of = place.name();
-        if HOMELESS.iter().any(|known| of.starts_with(known)) {
-            continue;
-        }
-        let Some((target, base, text)) = home(&root, place, &bases) else {
-            homeless.push(of);
-            continue;
-        };
-        let with = |text: &str| {
-            let mut job = base.clone();
-            put(&root, &mut job, &place.way, text);
-            job
-        };
-        let usual = render(&with(&text), target).unwrap();
-        for hostile in HOSTILE.iter().skip(number % step).step_by(step) {
-            let job = with(hostile);
-            let of = format!("{of} = {hostile:?}");
-            let rendered = match render(&job, target) {
-                Ok(rendered) => rendered,
-                Err(found) => {
-                    said(&found, &of);
-                    refused += 1;
-                    continue;
-                }
-            };
-            taken += 1;
-            said(&rendered.warnings, &of);
-            let reports =
-                khorovod::reports(&Text { name: "job.yaml".to_owned(), text: job.to_string() }, &inputs(target))
-                    .unwrap();
-            only_shows(&show::plan(&reports.jobs, None), &of);
-            if target == Target::Slurm {
-                assert_eq!(directives(&rendered.text), directives(&usual.text), "{of}");
-                continue;
-            }
-            // A patch may do as it likes with its own object.
-            if !of.starts_with("spec.patches") && !of.starts_with("spec.code.files.(key)") {
-                assert_eq!(outline(&rendered), outline(&usual), "{of}");
-            }
-            let [own, others] = [files(&rendered), files(&usual)];
-            well_formed(&own, &of);
-            if let (Some(own), Some(others)) = (own.get("job.sh"), others.get("job.sh")) {
-                settings.insert(own.clone(), (of, others.clone()));
-                harmless.insert(others.clone());
-            }
-        }
+    let tried = at_every_place(&places, |number, place| try_place(&root, &bases, place, number % step, step));
+    let settings: BTreeMap<_, _> =
+        tried.iter().flat_map(|one| &one.settings).map(|(own, others, of)| (own, (others, of))).collect();
+    let names = names_set(&settings.iter().flat_map(|(own, (others, _))| [own, *others]).cloned().collect());
+    for (own, (others, of)) in &settings {
+        assert_eq!(names[*own], names[*others], "{of}:\n{own}");
     }
-    let names = names_set(&settings.keys().chain(&harmless).cloned().collect());
-    for (own, (of, others)) in &settings {
-        assert_eq!(names[own], names[others], "{of}:\n{own}");
-    }
+    let taken: usize = tried.iter().map(|one| one.taken).sum();
+    let refused: usize = tried.iter().map(|one| one.refused).sum();
     println!(
         "{} places, {taken} texts taken, {refused} refused, {} settings read by bash",
         places.len(),
         settings.len()
     );
-    assert_eq!(homeless, Vec::<String>::new(), "no job was found in which these take any text");
     assert!(
         places.len() > 150 && taken > 5_000 / step && refused > 5_000 / step && settings.len() > 500 / step,
         "{} {taken} {refused} {}",
