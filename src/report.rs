@@ -8,6 +8,7 @@ mod made;
 mod rendered;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use serde::Serialize;
 
@@ -186,7 +187,7 @@ pub struct Object {
 pub struct PodSecurity {
     /// `restricted`, `baseline` or `privileged`.
     pub level: &'static str,
-    /// Empty for `restricted`.
+    /// Empty for `restricted`, unless patches reach the pods.
     pub reasons: Vec<String>,
 }
 

@@ -398,7 +398,7 @@ fn overlays_merge_maps_replace_the_rest_and_remove_by_null() {
     overlay(&spec, &["spec: {env: {B: c, C: d}}"], &job("  env: {A: a, B: c, C: d}\n  args: [x, w]\n"));
     overlay(&spec, &["spec: {args: [z]}"], &job("  env: {A: a, B: b}\n  args: [z]\n"));
     overlay(&spec, &["spec: {env: {A: null}, args: ~}"], &job("  env: {B: b}\n"));
-    overlay(&spec, &["spec: {nothing: null}"], &spec);
+    overlay(&spec, &["spec: {elastic: null, env: {Z: null}}"], &spec);
     overlay(&spec, &["spec: {args: [z]}", "spec: {args: [v]}"], &job("  env: {A: a, B: b}\n  args: [v]\n"));
     overlay(&spec, &["---\n# why\nspec: {env: null}\n"], &job("  args: [x, w]\n"));
     overlay(&spec, &["spec: {env: {A: &a q, B: *a}}"], &job("  env: {A: q, B: q}\n  args: [x, w]\n"));
@@ -409,6 +409,7 @@ fn mistakes_of_an_overlay_stand_in_the_overlay() {
     let spec = job("");
     for (overlay, code, marked) in [
         ("spec: {workers: {gpu: 8}}", "unknown-field", "gpu"),
+        ("spec: {nothing: null}", "bad-overlay", "nothing"),
         ("spec: {workers: {gpus: 65}}", "out-of-range", "65"),
         ("spec: {workers: {slots: 16}}", "slots-above-gpus", "16"),
         ("spec: {rerun: yes}", "yaml-ambiguous", "yes"),

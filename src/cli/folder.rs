@@ -17,6 +17,8 @@ use super::{Failure, Outcome, mode};
 
 /// Lists the files of a folder we wrote.
 const LIST: &str = ".khorovod";
+/// The label that says whose an object is.
+const JOB: &str = "    khorovod.dev/job: ";
 /// Where claims go.
 const CLAIMS: &str = "claims";
 
@@ -32,12 +34,14 @@ struct File {
     private: bool,
 }
 
-/// Writes every document into a file of its own, in place of what was rendered there before.
-pub fn write(path: &Path, rendered: &[Rendered]) -> Outcome {
+/// Writes every document into a file of its own, in place of what was rendered there before. Gives the jobs whose objects
+/// are no longer there.
+pub fn write(path: &Path, rendered: &[Rendered]) -> Result<BTreeSet<String>, Failure> {
     // A link stays a link: the folder it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.components().collect());
     refuse_foreign(path, &target)?;
     let files = files(rendered);
+    let gone = gone(path, &target, &files)?;
     let replace = || -> io::Result<()> {
         let beside = parent(&target);
         fs::create_dir_all(&beside)?;
@@ -57,7 +61,8 @@ pub fn write(path: &Path, rendered: &[Rendered]) -> Outcome {
             }
         })
     };
-    replace().map_err(|error| cannot_write(path, &error))
+    replace().map_err(|error| cannot_write(path, &error))?;
+    Ok(gone)
 }
 
 /// Fills a new folder.
@@ -87,6 +92,27 @@ fn files(rendered: &[Rendered]) -> Vec<File> {
             File { path, text: format!("{text}{end}"), private: document.kind == "Secret" }
         })
         .collect()
+}
+
+/// The jobs that a folder holds and will hold no longer. Where it holds no other it is refused: whoever renders one job
+/// after another into a folder would keep the last.
+fn gone(path: &Path, target: &Path, files: &[File]) -> Result<BTreeSet<String>, Failure> {
+    let jobs = |texts: &mut dyn Iterator<Item = String>| -> BTreeSet<String> {
+        let named =
+            |text: String| Some(text.lines().find_map(|line| line.strip_prefix(JOB))?.trim_matches('"').to_owned());
+        texts.filter_map(named).collect()
+    };
+    let list = fs::read_to_string(target.join(LIST)).unwrap_or_default();
+    let there = jobs(&mut list.lines().filter_map(|line| fs::read_to_string(target.join(line)).ok()));
+    let new = jobs(&mut files.iter().map(|file| file.text.clone()));
+    match there.first().filter(|_| there.is_disjoint(&new) && !new.is_empty()) {
+        Some(other) => Err(Failure::File(format!(
+            "{0} holds the objects of {other}, which would be gone, as the folder is replaced whole; render all its jobs at \
+             once, as in `khorovod render jobs/*.yaml -o {0}`, name another folder, or remove this one first",
+            path.display()
+        ))),
+        None => Ok(there.difference(&new).cloned().collect()),
+    }
 }
 
 /// Refuses a folder with anything in it that we did not write.

@@ -135,6 +135,34 @@ impl Settings {
     }
 }
 
+/// The same; of a folder, all YAML files in it as one stream.
+pub fn read_all(path: &Path, screen: &Screen) -> Result<Text, Failure> {
+    if !path.is_dir() {
+        return read(path, screen);
+    }
+    let mut texts = Vec::new();
+    for file in yaml_files(path)? {
+        texts.push(read(&file, screen)?.text);
+    }
+    Ok(Text { name: path.display().to_string(), text: texts.join("\n---\n") })
+}
+
+/// YAML files in a folder and those below it, in order.
+fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let unreadable = |error: io::Error| Failure::File(format!("cannot read {}: {}", folder.display(), reason(&error)));
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.is_dir() {
+            files.extend(yaml_files(&path)?);
+        } else if path.extension().is_some_and(|end| end == "yaml" || end == "yml") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
 /// A file, or standard input for `-`, as text.
 pub fn read(path: &Path, screen: &Screen) -> Result<Text, Failure> {
     let (name, bytes) = if path.as_os_str() == "-" {

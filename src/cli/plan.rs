@@ -13,7 +13,8 @@ use super::{Failure, Outcome, input, output, seed};
 #[command(after_help = "Examples:\n  \
     khorovod plan job.yaml\n  \
     git show main:job.yaml | khorovod plan --against - job.yaml\n  \
-    khorovod plan --against deployed.yaml job.yaml   # OLD may be objects\n  \
+    khorovod plan --against deployed.yaml job.yaml   # OLD may be objects,\n  \
+    khorovod plan --against rendered/ job.yaml       # or a folder of them\n  \
     khorovod plan --format json job.yaml | jq '.jobs[].ranks'\n\n\
     OLD is taken as it was applied: -f and --set go over the new spec alone. Where\n\
     OLD had some too, render it first:\n  \
@@ -70,7 +71,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         let [new] = texts.as_slice() else {
             return Err(Failure::Usage("--against compares with one new file; name one FILE".to_owned()));
         };
-        let old = input::read(&old, screen)?;
+        let old = input::read_all(&old, screen)?;
         let laid_over = !(inputs.overlays.is_empty() && inputs.sets.is_empty());
         if laid_over && !khorovod::is_rendered(&old) {
             screen.notice("-f and --set go over the new spec alone; the old one is taken as it is");

@@ -24,7 +24,8 @@ use super::{Failure, Outcome, folder, input, output};
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
-    /// Write to FILE; to a folder, a file an object, where the path ends in `/` or is one
+    /// Write to FILE; to a folder, a file an object, where the path ends in `/` or is one.
+    /// A folder is replaced whole, so render all its jobs at once
     #[arg(short, long, value_name = "FILE|DIR/")]
     output: Option<PathBuf>,
 }
@@ -45,7 +46,12 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     screen.problems(rendered.iter().map(|rendered| &rendered.warnings));
     match args.output {
         Some(path) if path.as_os_str() == "-" => output::stdout(&joined(rendered)),
-        Some(path) if folder::is_meant(&path) => folder::write(&path, &rendered),
+        Some(path) if folder::is_meant(&path) => {
+            for job in folder::write(&path, &rendered)? {
+                screen.notice(&format!("the objects of {job} are no longer in {}", path.display()));
+            }
+            Ok(())
+        }
         Some(path) => {
             let private = rendered.iter().any(holds_keys);
             output::file(&path, &joined(rendered), private)

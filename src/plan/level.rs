@@ -1,14 +1,32 @@
 //! The Pod Security level the pods meet, and why not a stricter one.
 
-use crate::spec::valid::{Spec, VolumeSource};
+use crate::spec::valid::{Patch, Spec, VolumeSource};
 
 /// A Pod Security level and what keeps the job from a stricter one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level {
     /// `restricted`, `baseline` or `privileged`.
     pub name: &'static str,
-    /// Why it is not `restricted`.
+    /// Why it is not `restricted`, or might not be.
     pub reasons: Vec<String>,
+}
+
+/// Whether a patch may change a pod.
+fn reaches_pods(patch: &Patch) -> bool {
+    const NO_PODS: &[&str] = &[
+        "ConfigMap",
+        "NetworkPolicy",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "PodGroup",
+        "PodMonitor",
+        "Role",
+        "RoleBinding",
+        "Secret",
+        "Service",
+        "ServiceAccount",
+    ];
+    patch.kind.as_ref().is_none_or(|kind| !NO_PODS.contains(&kind.as_str())) && patch.patch.get("spec").is_some()
 }
 
 /// What the pods of `spec` will need.
@@ -37,5 +55,8 @@ pub fn level(spec: &Spec) -> Level {
         (true, true) => "restricted",
     };
     privileged.extend(baseline);
+    if spec.patches.iter().any(reaches_pods) {
+        privileged.push("what patches make of pods is not counted".to_owned());
+    }
     Level { name, reasons: privileged }
 }

@@ -82,6 +82,21 @@ impl Change {
             notes: Vec::new(),
         }
     }
+
+    pub(super) fn sort(&mut self, of_run: bool, found: Difference) {
+        if of_run { self.because.push(found) } else { self.in_place.push(found) }
+    }
+
+    /// A run's name follows from the objects' text, so it may change where no value does.
+    pub(super) fn say_something(&mut self) {
+        if self.because.is_empty() {
+            self.because.push(Difference {
+                path: "the order of fields, or the way a value is written".to_owned(),
+                old: None,
+                new: None,
+            });
+        }
+    }
 }
 
 fn change(old: &Plan, new: &Plan) -> Change {
@@ -102,6 +117,7 @@ fn change(old: &Plan, new: &Plan) -> Change {
             // Only what we take for harmless differs, and yet the run's name does: say all of it.
             change.because = std::mem::take(&mut change.in_place);
         }
+        change.say_something();
     } else if !change.in_place.is_empty() || !change.refused.is_empty() {
         change.effect = Effect::InPlace;
     }

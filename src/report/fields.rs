@@ -1,10 +1,13 @@
 //! A valid spec as a flat list of paths and values, defaults included, so that two can be
 //! compared. Paths are those a person writes, below `spec`.
 
+use serde_json::Value as Json;
+
 use crate::spec::valid::{
     Claim, Code, CodeSource, Controller, EnvFromSource, EnvValue, Gang, Group, LauncherKind, Mpi, Pairs, Resources,
     Spec, VolumeSource,
 };
+use crate::spec::wording::flow;
 
 /// How far a change of a field reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +69,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     list.some("image.pullPolicy", spec.image.pull_policy);
     list.run("image.pullSecrets", spec.image.pull_secrets.join(" "));
     list.some("rerun", spec.rerun.as_ref());
-    list.run("command", spec.command.join(" "));
+    list.run("command", words(&spec.command));
     list.some("workdir", spec.workdir.as_ref());
     env(&mut list, spec);
     code(&mut list, spec.code.as_ref());
@@ -99,7 +102,10 @@ fn env(list: &mut List, spec: &Spec) {
             EnvFromSource::Secret(name) => format!("Secret {name}"),
             EnvFromSource::ConfigMap(name) => format!("ConfigMap {name}"),
         };
-        list.run(format!("envFrom[{index}]"), format!("{source} {:?} {}", from.prefix, from.optional));
+        list.run(format!("envFrom[{index}]"), {
+            let prefix = from.prefix.as_ref().map_or(String::new(), |prefix| format!(", prefix {prefix}"));
+            format!("{source}{prefix}{}", if from.optional { ", optional" } else { "" })
+        });
     }
 }
 
@@ -154,7 +160,7 @@ fn launcher(list: &mut List, spec: &Spec) {
     };
     list.run("launcher.kind", kind);
     list.run("launcher.mpi", mpi);
-    list.run("launcher.args", launcher.args.join(" "));
+    list.run("launcher.args", words(&launcher.args));
     list.run("launcher.runsRanks", launcher.runs_ranks);
     list.run("launcher.interactive", launcher.interactive);
     list.run("launcher.idleTimeout", seconds(launcher.idle_timeout));
@@ -287,4 +293,10 @@ fn settings(list: &mut List, spec: &Spec) {
 
 fn seconds(seconds: u64) -> String {
     super::made::duration(seconds)
+}
+
+/// A command's words, in brackets where blanks would hide what is one of them.
+fn words(words: &[String]) -> String {
+    let plain = words.iter().all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
+    if plain || words.len() < 2 { words.join(" ") } else { flow(&Json::from(words)) }
 }

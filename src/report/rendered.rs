@@ -1,122 +1,191 @@
-//! What was rendered earlier, recognised by its labels, so that a change can be judged without
-//! the spec it came from. Our own output is regular enough to be read line by line.
+//! What was rendered earlier, recognised by its labels, so that a change can be judged without the spec it came from:
+//! as we wrote it, as Helm or Kustomize passed it on, or as a cluster gives it back.
+
+use serde_json::{Value as Json, json};
 
 use super::change::{Change, Difference, Effect};
-
-/// More changed lines than these say nothing more.
-const LINES: usize = 6;
+use super::tree::Compare;
+use crate::problem::Span;
+use crate::source;
+use crate::spec::quantity::Quantity;
 
 /// An object of an earlier or a new render.
 #[derive(Debug)]
-pub(crate) struct Earlier<'a> {
-    job: &'a str,
-    namespace: Option<&'a str>,
-    run: Option<&'a str>,
-    kind: &'a str,
-    name: &'a str,
-    text: &'a str,
+pub(crate) struct Earlier {
+    job: String,
+    namespace: Option<String>,
+    run: String,
+    kind: String,
+    name: String,
+    /// The run's name in it is `<run>`.
+    value: Json,
+    /// Whether a cluster gave it, which fills in defaults.
+    given: bool,
 }
 
 /// The objects of ours in a stream; none where it holds a spec or other people's objects alone.
-pub(crate) fn earlier(text: &str) -> Vec<Earlier<'_>> {
-    text.split("\n---\n").filter_map(object).collect()
+pub(crate) fn earlier(text: &str) -> Vec<Earlier> {
+    if !text.contains("khorovod.dev/job") {
+        return Vec::new();
+    }
+    let documents = source::pieces(text).into_iter().filter_map(|piece| {
+        let body = &text[piece.body];
+        let span = Span { source: 0, start: 0, end: body.len() };
+        Some(source::parse(body, span, &mut Vec::new()).ok()??.to_json())
+    });
+    let objects = documents.flat_map(|document| match document["items"].as_array() {
+        Some(items) if document["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) => items.clone(),
+        _ => vec![document],
+    });
+    objects.filter_map(|object| recognised(&object)).collect()
 }
 
-fn object(text: &str) -> Option<Earlier<'_>> {
-    let field = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(unquoted);
-    let run = field("    khorovod.dev/run: ");
-    // A RoleBinding names one more in its subjects.
-    let mut metadata = text.split_once("metadata:\n")?.1.lines().take_while(|line| line.starts_with(' '));
-    let namespace = metadata.find_map(|line| line.strip_prefix("  namespace: ")).map(unquoted);
-    let job = field("    khorovod.dev/job: ")?;
-    Some(Earlier { job, namespace, run, kind: field("kind: ")?, name: field("  name: ")?, text })
+/// What a cluster makes of our objects.
+const DERIVED: &[&str] = &["Endpoints", "EndpointSlice"];
+
+fn recognised(object: &Json) -> Option<Earlier> {
+    let metadata = &object["metadata"];
+    let text = |value: &Json| value.as_str().map(str::to_owned);
+    let (kind, name) = (text(&object["kind"])?, text(&metadata["name"])?);
+    let job = text(&metadata["labels"]["khorovod.dev/job"])?;
+    if DERIVED.contains(&kind.as_str()) || metadata.get("ownerReferences").is_some() {
+        return None;
+    }
+    let run = text(&metadata["labels"]["khorovod.dev/run"]).unwrap_or_default();
+    let given = metadata.get("uid").is_some();
+    Some(Earlier { job, namespace: text(&metadata["namespace"]), run, kind, name, value: object.clone(), given })
 }
 
-fn unquoted(value: &str) -> &str {
-    value.trim().trim_matches(['"', '\''])
+impl Earlier {
+    /// The same of any run.
+    fn of_any_run(&self, run: &str) -> (String, Json) {
+        let plain = |text: &str| if run.is_empty() { text.to_owned() } else { text.replace(run, "<run>") };
+        let value = serde_json::from_str(&plain(&self.value.to_string())).unwrap_or_else(|_| self.value.clone());
+        (plain(&self.name), value)
+    }
 }
 
 /// What happens to each job when the new objects take the place of the old.
-pub(crate) fn against_rendered(old: &[Earlier<'_>], new: &[Earlier<'_>]) -> Vec<Change> {
+pub(crate) fn against_rendered(old: &[Earlier], new: &[Earlier]) -> Vec<Change> {
     let mut jobs: Vec<(&str, Option<&str>)> = Vec::new();
     for object in new.iter().chain(old) {
-        if !jobs.contains(&(object.job, object.namespace)) {
-            jobs.push((object.job, object.namespace));
+        let job = (object.job.as_str(), object.namespace.as_deref());
+        if !jobs.contains(&job) {
+            jobs.push(job);
         }
     }
     jobs.into_iter().map(|job| change(job, &of(old, job), &of(new, job))).collect()
 }
 
-fn of<'a, 'b>(all: &'b [Earlier<'a>], job: (&str, Option<&str>)) -> Vec<&'b Earlier<'a>> {
-    all.iter().filter(|object| (object.job, object.namespace) == job).collect()
+fn of<'a>(all: &'a [Earlier], job: (&str, Option<&str>)) -> Vec<&'a Earlier> {
+    all.iter().filter(|object| (object.job.as_str(), object.namespace.as_deref()) == job).collect()
 }
 
-fn change((job, namespace): (&str, Option<&str>), old: &[&Earlier<'_>], new: &[&Earlier<'_>]) -> Change {
-    let run = |objects: &[&Earlier<'_>]| objects.iter().find_map(|object| object.run).unwrap_or_default().to_owned();
-    let (old_run, new_run) = (run(old), run(new));
+/// What becomes of a difference.
+enum Verdict {
+    Because,
+    InPlace,
+    Refused,
+    Same,
+}
+
+fn change((job, namespace): (&str, Option<&str>), old: &[&Earlier], new: &[&Earlier]) -> Change {
     let mut change = Change::bare(job, namespace, Effect::Nothing);
     if old.is_empty() || new.is_empty() {
         change.effect = if old.is_empty() { Effect::New } else { Effect::Gone };
         return change;
     }
-    let plain = |text: &str, run: &str| if run.is_empty() { text.to_owned() } else { text.replace(run, "<run>") };
+    let run = |objects: &[&Earlier]| {
+        objects.iter().map(|object| object.run.as_str()).find(|run| !run.is_empty()).unwrap_or_default().to_owned()
+    };
+    let (old_run, new_run) = (run(old), run(new));
+    let restarts = old_run != new_run;
+    let mut before: Vec<_> = old.iter().map(|object| (*object, object.of_any_run(&old_run))).collect();
     for object in new {
-        let name = plain(object.name, &new_run);
-        let before = old.iter().find(|other| other.kind == object.kind && plain(other.name, &old_run) == name);
-        let text = plain(object.text, &new_run);
-        let Some(before) = before.map(|other| plain(other.text, &old_run)) else {
-            change.in_place.push(Difference {
-                path: format!("{} {name}", object.kind),
-                old: None,
-                new: Some("new".to_owned()),
-            });
+        let (name, value) = object.of_any_run(&new_run);
+        let place = format!("{} {name}", object.kind);
+        let of_run = restarts && !object.run.is_empty();
+        let Some(at) = before.iter().position(|(other, (called, _))| other.kind == object.kind && *called == name)
+        else {
+            change.sort(of_run, Difference { path: place, old: None, new: Some("new".to_owned()) });
             continue;
         };
+        let (other, (_, earlier)) = before.remove(at);
         // A Secret's data is nobody's business, and never restarts anything.
-        let found = if object.kind == "Secret" { Vec::new() } else { lines(&before, &text) };
-        let of_run = object.run.is_some() && old_run != new_run;
-        for (old, new) in found.into_iter().take(LINES) {
-            let path = format!("{} {name}", object.kind);
-            if object.kind == "PersistentVolumeClaim"
-                && !old.as_deref().unwrap_or_default().trim().starts_with("storage:")
-            {
-                change
-                    .refused
-                    .push(format!("{path}: a claim keeps what it was made with: {}", old.or(new).unwrap_or_default()));
-            } else if of_run {
-                change.because.push(Difference { path, old, new });
-            } else {
-                change.in_place.push(Difference { path, old, new });
+        if object.kind == "Secret" {
+            continue;
+        }
+        for found in Compare::values(other.given, &earlier, &value) {
+            let verdict = judge(&object.kind, &found, of_run, &value);
+            let found = Difference { path: format!("{place}: {}", found.path), ..found };
+            match verdict {
+                Verdict::Because => change.because.push(found),
+                Verdict::InPlace => change.in_place.push(found),
+                Verdict::Refused => change.refused.push(refusal(&object.kind, &found)),
+                Verdict::Same => {}
             }
         }
     }
-    change.because.dedup();
-    change.in_place.dedup();
-    if old_run != new_run {
+    for (object, (name, _)) in before {
+        // What a new run leaves behind is the old run's own.
+        let of_run = restarts && !object.run.is_empty();
+        let (path, there) = (format!("{} {name}", object.kind), Some("there".to_owned()));
+        change.sort(of_run, Difference { path, old: there, new: None });
+        if !of_run {
+            change.notes =
+                vec!["what is left out: tools that prune delete it, kubectl apply leaves it there".to_owned()];
+        }
+    }
+    if restarts {
         change.effect = Effect::Restarts;
+        change.say_something();
     } else if !change.in_place.is_empty() || !change.refused.is_empty() {
         change.effect = Effect::InPlace;
     }
     change
 }
 
-/// The lines that stand in one text alone, paired by their key.
-fn lines(old: &str, new: &str) -> Vec<(Option<String>, Option<String>)> {
-    let only = |of: &str, not: &str| -> Vec<String> {
-        let other: std::collections::HashSet<&str> = not.lines().collect();
-        of.lines().filter(|line| !other.contains(line)).map(|line| line.trim().to_owned()).collect()
+fn judge(kind: &str, found: &Difference, of_run: bool, new: &Json) -> Verdict {
+    let path = found.path.as_str();
+    let labels = path.starts_with("metadata");
+    let begins = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
+    let limits = ["spec.activeDeadlineSeconds", "spec.ttlSecondsAfterFinished", "spec.suspend"];
+    match kind {
+        _ if path.starts_with("metadata.annotations[kubectl.kubernetes.io/") => Verdict::Same,
+        "PersistentVolumeClaim" if path == "spec.resources.requests.storage" => {
+            let size = |text: &Option<String>| text.as_deref().and_then(Quantity::parse).map(|size| size.milli());
+            match size(&found.old).cmp(&size(&found.new)) {
+                std::cmp::Ordering::Less => Verdict::InPlace,
+                std::cmp::Ordering::Equal => Verdict::Same,
+                std::cmp::Ordering::Greater => Verdict::Refused,
+            }
+        }
+        "PersistentVolumeClaim" if !labels => Verdict::Refused,
+        "RoleBinding" if path.starts_with("roleRef") && !of_run => Verdict::Refused,
+        "Job" if begins(&limits) => Verdict::InPlace,
+        _ if of_run => {
+            if labels {
+                Verdict::InPlace
+            } else {
+                Verdict::Because
+            }
+        }
+        "Job" if begins(&["spec.template", "spec.selector", "spec.completion"]) => Verdict::Refused,
+        "StatefulSet" if begins(&["spec.selector", "spec.serviceName", "spec.volumeClaim", "spec.podManagement"]) => {
+            Verdict::Refused
+        }
+        "ConfigMap" if new["immutable"] == json!(true) && path.starts_with("data") => Verdict::Refused,
+        _ => Verdict::InPlace,
+    }
+}
+
+fn refusal(kind: &str, found: &Difference) -> String {
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
+    let why = match kind {
+        "PersistentVolumeClaim" => "a claim keeps what it was made with, and may only grow",
+        _ => "it keeps what it was made with",
     };
-    let (old, mut new) = (only(old, new), only(new, old));
-    let key = |line: &str| line.split_once([':', '=']).map_or(line.to_owned(), |(key, _)| key.to_owned());
-    let mut pairs: Vec<_> = old
-        .into_iter()
-        .map(|line| {
-            let partner = new.iter().position(|other| key(other) == key(&line)).map(|at| new.remove(at));
-            (Some(line), partner)
-        })
-        .collect();
-    pairs.extend(new.into_iter().map(|line| (None, Some(line))));
-    pairs
+    format!("{}: {} cannot become {}; {why}", found.path, value(&found.old), value(&found.new))
 }
 
 #[cfg(test)]
@@ -128,7 +197,7 @@ mod tests {
             "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: j-data\n  labels:\n    khorovod.dev/job: j\nspec:\n  \
              storageClassName: {class}\n  resources:\n    requests:\n      storage: {size}\n---\n\
              apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: j-{run}-worker\n  labels:\n    khorovod.dev/job: j\n    \
-             khorovod.dev/run: {run}\nspec:\n  template:\n    spec:\n      containers:\n        - image: {image}\n---\nkind: Other\n"
+             khorovod.dev/run: {run}\nspec:\n  template:\n    spec:\n      containers:\n        - name: worker\n          image: {image}\n---\nkind: Other\n"
         )
     }
 
@@ -143,7 +212,8 @@ mod tests {
         let change = judged(&objects("bcdfgh", "a:1", "1Ti", "fast"), &objects("zzzzzz", "a:2", "1Ti", "fast"));
         assert_eq!(change.effect, Effect::Restarts);
         assert_eq!(change.because.len(), 1);
-        assert_eq!(change.because[0].new.as_deref(), Some("- image: a:2"));
+        assert_eq!(change.because[0].path, "StatefulSet j-<run>-worker: spec.template.spec.containers.worker.image");
+        assert_eq!(change.because[0].new.as_deref(), Some("a:2"));
     }
 
     #[test]
@@ -153,7 +223,47 @@ mod tests {
         assert_eq!((grown.effect, grown.refused.len(), grown.in_place.len()), (Effect::InPlace, 0, 1));
         let moved = judged(&old, &objects("bcdfgh", "a:1", "1Ti", "slow"));
         assert_eq!((moved.refused.len(), moved.in_place.len()), (1, 0));
-        assert_eq!(judged(&old, &old).effect, Effect::Nothing);
+        let shrunk = judged(&old, &objects("bcdfgh", "a:1", "512Gi", "fast"));
+        assert_eq!((shrunk.refused.len(), shrunk.in_place.len()), (1, 0));
+        for same in ["1Ti", "1024Gi"] {
+            assert_eq!(judged(&old, &objects("bcdfgh", "a:1", same, "fast")).effect, Effect::Nothing);
+        }
+        let labelled = old.replacen("  labels:\n", "  labels:\n    team: vision\n", 1);
+        let labelled = judged(&old, &labelled);
+        assert_eq!((labelled.refused.len(), labelled.in_place.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_is_no_longer_rendered_is_told() {
+        let old = objects("bcdfgh", "a:1", "1Ti", "fast");
+        let (_, set) = old.split_once("---\n").unwrap();
+        let change = judged(&old, set);
+        assert_eq!((change.effect, change.notes.len()), (Effect::InPlace, 1));
+        assert_eq!(
+            (change.in_place[0].path.as_str(), &change.in_place[0].new),
+            ("PersistentVolumeClaim j-data", &None)
+        );
+    }
+
+    #[test]
+    fn who_wrote_them_is_no_difference() {
+        let old = objects("bcdfgh", "a:1", "1Ti", "fast");
+        // Helm's comments; a list as kubectl gives it, with what the cluster filled in.
+        let helm = old.replace("---\n", "---\n# Source: job/templates/job.yaml\n");
+        let items: Vec<Json> = earlier(&old)
+            .into_iter()
+            .map(|object| {
+                let mut value = object.value;
+                value["metadata"]["uid"] = json!("1");
+                value["status"] = json!({"phase": "Bound"});
+                value
+            })
+            .collect();
+        let list = json!({"kind": "List", "items": items}).to_string();
+        for old in [helm, list] {
+            assert_eq!(judged(&old, &objects("bcdfgh", "a:1", "1Ti", "fast")).effect, Effect::Nothing, "{old}");
+            assert_eq!(judged(&old, &objects("zzzzzz", "a:2", "1Ti", "fast")).because.len(), 1, "{old}");
+        }
     }
 
     #[test]

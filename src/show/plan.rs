@@ -169,20 +169,34 @@ fn change(change: &Change) -> String {
 
 fn line(text: &mut String, difference: &Difference) {
     let what = match (&difference.old, &difference.new) {
-        (Some(old), Some(new)) => format!("{} → {}", short(old), short(new)),
-        (None, Some(new)) => format!("set to {}", short(new)),
-        (Some(old), None) => format!("was {}, now left out", short(old)),
+        (Some(old), Some(new)) => {
+            let same = shared(old, new);
+            format!("{} → {}", short(&old[same..], same), short(&new[same..], same))
+        }
+        (None, Some(new)) => format!("set to {}", short(new, 0)),
+        (Some(old), None) => format!("was {}, now left out", short(old, 0)),
         (None, None) => "changed".to_owned(),
     };
     let _ = writeln!(text, "    {}: {what}", clean_line(&difference.path));
 }
 
-fn short(value: &str) -> String {
+/// How much of two long values need not be shown, as both begin so.
+fn shared(old: &str, new: &str) -> usize {
+    let long = [old, new].iter().any(|value| value.chars().count() > VALUE);
+    let same = old.char_indices().zip(new.chars()).take_while(|((_, one), other)| one == other).last();
+    // Some of it says where one is.
+    let before = |at: usize| old[..at].char_indices().rev().nth(9).map_or(0, |(at, _)| at);
+    same.filter(|_| long).map_or(0, |((at, _), _)| before(at))
+}
+
+/// A value, or the end of one of which so much is left out, in a line.
+fn short(value: &str, left_out: usize) -> String {
     let value = clean_line(value);
+    let begin = if left_out > 0 { "…" } else { "" };
     match value.char_indices().nth(VALUE) {
-        Some((at, _)) => format!("{}…", &value[..at]),
+        Some((at, _)) => format!("{begin}{}…", &value[..at]),
         None if value.is_empty() => "\"\"".to_owned(),
-        None => value.into_owned(),
+        None => format!("{begin}{value}"),
     }
 }
 

@@ -29,7 +29,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("mpiReplicaSpecs", "spec.workers"),
     ("nnodes", "spec.workers.replicas"),
     ("nodes", "spec.workers.replicas"),
-    ("np", "spec.workers.replicas"),
+    ("np", "spec.workers"),
     ("nprocPerNode", "spec.workers.slots"),
     ("nproc_per_node", "spec.workers.slots"),
     ("persistentVolumeClaim", "spec.storage.existingClaim"),
@@ -186,6 +186,9 @@ pub fn hint(name: &str, path: &str) -> Option<String> {
     let said = match name {
         "bucket" if path.contains("storage") => "it belongs in `s3`: `s3: {bucket: my-bucket}`",
         "tag" if path.ends_with("image") => "write it behind the image's name, as in `ghcr.io/acme/mnist:1.4`",
+        "timeout" if path == "spec" => {
+            "here it is `spec.lifecycle.deadline`; `spec.launcher.waitTimeout` is for workers to start"
+        }
         "generateName" => "each run gets a name of its own: write `name: mnist`",
         _ if is_variable(name) => "a variable belongs in `spec.env`",
         _ => "",

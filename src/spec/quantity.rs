@@ -26,16 +26,32 @@ const SUFFIXES: &[(&str, i128)] = &[
     ("E", 1_000_000_000_000_000_000_000),
 ];
 
+/// The factor that `e9` stands for.
+fn power(suffix: &str) -> Option<i128> {
+    let exponent = suffix.strip_prefix(['e', 'E'])?;
+    let least = exponent == "0" || !exponent.starts_with('0') && exponent.bytes().all(|b| b.is_ascii_digit());
+    let exponent = exponent.parse().ok().filter(|exponent| least && *exponent <= 18)?;
+    Some(1_000 * 10_i128.pow(exponent))
+}
+
 impl Quantity {
     /// The shape [`Quantity::parse`] takes, for the schema. At most 12 digits on either side of
     /// the point: no real machine has more, and nothing overflows.
-    pub const PATTERN: &'static str = r"^[0-9]{1,12}(\.[0-9]{1,12})?(Ki|Mi|Gi|Ti|Pi|Ei|m|k|M|G|T|P|E)?$";
+    pub const PATTERN: &'static str =
+        r"^[0-9]{1,12}(\.[0-9]{1,12})?(Ki|Mi|Gi|Ti|Pi|Ei|m|k|M|G|T|P|E|[eE](1[0-8]|[0-9]))?$";
 
     /// Reads a quantity; none where it is not one.
     pub fn parse(text: &str) -> Option<Self> {
         let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, suffix) = text.split_at(digits_end);
-        let factor = if suffix.is_empty() { 1_000 } else { SUFFIXES.iter().find(|(name, _)| *name == suffix)?.1 };
+        let factor = match suffix {
+            "" => 1_000,
+            _ => SUFFIXES
+                .iter()
+                .find(|(name, _)| *name == suffix)
+                .map(|(_, factor)| *factor)
+                .or_else(|| power(suffix))?,
+        };
         let (whole, fraction) = number.split_once('.').map_or((number, None), |(whole, rest)| (whole, Some(rest)));
         let valid = |digits: &str| (1..=12).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
         if !valid(whole) || !fraction.is_none_or(valid) {
@@ -100,10 +116,14 @@ mod tests {
 
     #[test]
     fn reads_what_kubernetes_reads() {
-        for (text, milli) in [("32", 32_000), ("500m", 500), ("0.5", 500), ("1Ki", 1_024_000), ("1k", 1_000_000)] {
+        for (text, milli) in
+            [("32", 32_000), ("500m", 500), ("0.5", 500), ("1Ki", 1_024_000), ("1k", 1_000_000), ("1.5e3", 1_500_000)]
+        {
             assert_eq!(Quantity::parse(text).map(|q| q.milli()), Some(milli), "{text}");
         }
-        for text in ["", "Gi", "1 Gi", "1gb", "1GB", "-1", "1e3", "1.", ".5", "1.2.3", "0x1", "1234567890123"] {
+        for text in
+            ["", "Gi", "1 Gi", "1gb", "1GB", "-1", "1e-3", "1e03", "1e19", "1.", ".5", "1.2.3", "0x1", "1234567890123"]
+        {
             assert_eq!(Quantity::parse(text), None, "{text}");
         }
     }

@@ -4,6 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use super::field::{Defs, Field, Reader, WayOut};
+use super::wording::variable;
 use crate::source::{Kind, Node, Scalar};
 
 /// Declares a text with a form: a predicate for the reader, the same as a pattern for the schema.
@@ -85,12 +86,16 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
 
 /// What to say of a variable that nothing fills in.
 fn left_open(text: &str) -> Option<String> {
-    let start = text.find("${").or_else(|| text.find("$("))?;
-    let end = text[start..].find(['}', ')'])?;
-    Some(format!(
-        "nothing fills in `{}` here: write it out, or give it with `--set PATH=VALUE`",
-        &text[start..=start + end]
-    ))
+    if text.starts_with("~/") {
+        return Some("nothing fills in `~` here: write the folder's whole path".to_owned());
+    }
+    let bare = || variable(text).filter(|_| !text.contains(char::is_whitespace));
+    let braced = || {
+        let start = text.find("${").or_else(|| text.find("$("))?;
+        Some(&text[start..=start + text[start..].find(['}', ')'])?])
+    };
+    let open = braced().or_else(bare)?;
+    Some(format!("nothing fills in `{open}` here: write it out, or give it with `--set PATH=VALUE`"))
 }
 
 texts! {
@@ -128,7 +133,8 @@ texts! {
     /// An image digest.
     Digest, "a digest such as `sha256:` and 64 hex digits", 71, r"^sha256:[0-9a-f]{64}$", digest;
     /// A resource of a node.
-    ResourceName, "a resource such as `nvidia.com/gpu`", 253, r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$", qualified;
+    ResourceName, "`cpu`, `memory` or a resource with its domain, such as `nvidia.com/gpu`", 253,
+        r"^(cpu|memory|ephemeral-storage|hugepages-[0-9]+[KMGT]i|[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$", resource;
     /// A label's or annotation's key.
     LabelKey, "a label key such as `team` or `acme.com/team`", 317, r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$", qualified;
     /// A label's value.
@@ -225,6 +231,16 @@ fn qualified(text: &str) -> bool {
     let (domain, name) = text.rsplit_once('/').map_or((None, text), |(domain, name)| (Some(domain), name));
     let lower = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
     name_part(name) && domain.is_none_or(|domain| ends_alphanumeric(domain) && domain.bytes().all(lower))
+}
+
+/// A resource that a container may ask for: Kubernetes' own, or another's with its domain.
+fn resource(text: &str) -> bool {
+    let pages = || {
+        text.strip_prefix("hugepages-")?
+            .strip_suffix(["Ki", "Mi", "Gi", "Ti"].iter().find(|unit| text.ends_with(**unit))?)
+    };
+    let sized = pages().is_some_and(|size| !size.is_empty() && size.bytes().all(|b| b.is_ascii_digit()));
+    sized || matches!(text, "cpu" | "memory" | "ephemeral-storage") || text.contains('/') && qualified(text)
 }
 
 fn digest(text: &str) -> bool {
@@ -339,7 +355,17 @@ fn without_path(text: &str) -> String {
 
 /// The text that was meant: a simple change makes it fit.
 fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
+    // Half of it is somebody's shell's.
+    if text.trim().is_empty() || text.starts_with(['~', '$']) {
+        return None;
+    }
     let lower = text.to_lowercase();
+    let resource = match lower.as_str() {
+        "gpu" | "gpus" | "nvidia" => "nvidia.com/gpu",
+        "mem" => "memory",
+        "cpus" => "cpu",
+        _ => "",
+    };
     let without_scheme = text.split_once("://").map_or("", |(_, rest)| rest);
     // The points of a path are no separators.
     let path = text.contains('/');
@@ -357,12 +383,14 @@ fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
         format!("/{}", text.trim_start_matches("./")),
         text.trim_start_matches('/').to_owned(),
         dash.trim_matches('-').to_owned(),
-        text.rsplit('/').next().unwrap_or_default().to_owned(),
+        text.rsplit('/').next().filter(|_| !text.contains(":/")).unwrap_or_default().to_owned(),
+        text.split_once(":/").map_or("", |(server, _)| server).to_owned(),
+        resource.to_owned(),
         // Some names must not start with a digit.
         format!("job-{}", dash.trim_matches('-')),
         format!("_{text}"),
     ]
     .into_iter()
-    .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 14 } else { 12 })
+    .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 16 } else { 14 })
     .find(|candidate| candidate != text && !candidate.is_empty() && valid(candidate))
 }

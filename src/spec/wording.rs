@@ -26,6 +26,20 @@ pub fn nearest_word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     })
 }
 
+/// The first of a shell's variables in a word.
+pub fn variable(word: &str) -> Option<&str> {
+    let at = word.find('$')?;
+    let rest = &word[at + 1..];
+    let name = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    let end = match rest.chars().next()? {
+        '{' => rest.find('}').filter(|end| *end > 1 && name(&rest[1..]) + 1 == *end)? + 1,
+        '(' => rest.find(')').filter(|end| *end > 1)? + 1,
+        first if first.is_ascii_alphabetic() || first == '_' => name(rest),
+        _ => return None,
+    };
+    Some(&word[at..at + 1 + end])
+}
+
 /// `a`, `b` or `c`.
 pub fn words(known: &[&str]) -> String {
     let quoted: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();

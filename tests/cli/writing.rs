@@ -122,3 +122,22 @@ fn what_is_read_is_not_written_over() {
         assert_eq!(fs::read_to_string(&job).unwrap(), JOB);
     }
 }
+
+#[test]
+fn a_folder_is_not_emptied_of_other_jobs_unsaid() {
+    let place = place();
+    let named = |name: &str| JOB.replacen("mnist", name, 1);
+    let render = |text: &str| piped(khorovod(place.path()).args(["render", "--no-keys", "-o", "out/"]), text);
+    assert_eq!(render(&named("one")).0, 0);
+    let (code, _, err) = render(&named("two"));
+    assert!(
+        code == 3 && err.contains("the objects of one, which would be gone") && err.contains("jobs/*.yaml"),
+        "{err}"
+    );
+    assert_eq!(render(&[named("one"), named("two")].join("---\n")), (0, String::new(), String::new()));
+    let (code, _, err) = render(&named("two"));
+    assert!(code == 0 && err.contains("the objects of one are no longer in out/"), "{err}");
+    let (code, out, _) =
+        piped(khorovod(place.path()).args(["plan", "--no-keys", "--against", "out", "-"]), &named("two"));
+    assert!(code == 0 && out.contains("two: nothing;"), "{out}");
+}

@@ -29,8 +29,9 @@ size: {{ $is.resources.requests.storage }} cannot become {{ $claim.size }}
 {{- define "training-job.check-claims" -}}
 {{- $root := . }}{{ $space := .Release.Namespace }}
 {{- $workers := .Values.spec.workers | default dict }}
-{{- $many := or $workers.groups (gt (int ($workers.replicas | default 1)) 1) }}
 {{- $ranks := get (.Values.spec.launcher | default dict) "runsRanks" }}
+{{- $most := get (.Values.spec.elastic | default dict) "maxWorkers" | default 1 }}
+{{- $many := or $workers.groups (gt (int ($workers.replicas | default 1)) 1) (gt (int $most) 1) $ranks }}
 {{- $found := list }}
 {{- range .Values.spec.storage }}
 {{- $name := printf "%s-%s" (include "training-job.fullname" $root) .name }}

@@ -3,8 +3,9 @@
 use super::Stream;
 use crate::compile::absent::first_line;
 use crate::problem::{Problem, Span, codes};
-use crate::source::{self, Entry, Kind, Node};
+use crate::source::{self, Entry, Kind, Node, Scalar};
 use crate::spec;
+use crate::spec::wording::{nearest, words};
 
 codes! {
     /// A setting of `--set` that cannot be placed
@@ -34,9 +35,16 @@ impl Changes {
             if overlay.get("spec").and_then(|spec| spec.get("image")).is_some_and(|image| image.scalar().is_none()) {
                 image_in_full(document);
             }
+            removes_nothing(overlay, "", problems);
             source::merge(document, overlay.clone());
         }
         for (path, span, value) in &self.settings {
+            if value.scalar() == Some(Scalar::Null)
+                && let Some((parent, key)) = path.rsplit_once('.')
+                && let Some(wrong) = no_such(parent, key)
+            {
+                problems.push(Problem::new(&BAD_SET, *span, format!("`--set {path}=null`: {}", wrong.0)).hint(wrong.1));
+            }
             if path.starts_with("spec.image.") {
                 image_in_full(document);
             }
@@ -121,6 +129,13 @@ impl Stream<'_> {
                 self.problems.push(problem.hint(hint));
                 continue;
             }
+            if let Some(escaped) = one_name(path) {
+                let message =
+                    format!("`--set {path}`: a point leads one field deeper, and here it stands within a name");
+                let problem = Problem::new(&BAD_SET, Span { end: path.len(), ..whole }, message);
+                self.problems.push(problem.hint(format!("write `--set '{escaped}={value}'`")));
+                continue;
+            }
             let span = Span { start: path.len() + 1, ..whole };
             match source::parse(value, span, &mut self.problems) {
                 Ok(Some(node)) => settings.push((rooted(path), Span { end: path.len(), ..whole }, node)),
@@ -140,6 +155,49 @@ impl Stream<'_> {
         }
         settings
     }
+}
+
+/// Says of every `null` of an overlay that takes away what no spec has.
+fn removes_nothing(overlay: &Node, path: &str, problems: &mut Vec<Problem>) {
+    let Kind::Map(entries) = &overlay.kind else { return };
+    for entry in entries {
+        if entry.value.scalar() != Some(Scalar::Null) {
+            let below = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
+            removes_nothing(&entry.value, &below, problems);
+        } else if let Some((wrong, hint)) = no_such(path, &entry.key) {
+            problems.push(Problem::new(&BAD_OVERLAY, entry.key_span, wrong).hint(hint));
+        }
+    }
+}
+
+/// That there is no field of this name to take away, where the spec knows which there are; and a way out.
+fn no_such(parent: &str, key: &str) -> Option<(String, String)> {
+    let parent: String = parent
+        .split('[')
+        .enumerate()
+        .map(|(n, part)| if n == 0 { part } else { part.split_once(']').map_or("", |(_, rest)| rest) })
+        .collect();
+    let mut known = Vec::new();
+    spec::fields(&mut |at, field| known.extend((at == parent).then_some(field)));
+    if known.is_empty() || known.contains(&key) {
+        return None;
+    }
+    let hint = match nearest(key, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("it has {}", words(&known)),
+    };
+    Some((format!("`{parent}` has no field `{key}` to take away"), hint))
+}
+
+/// A path into a map of names with domains, such as `workers.resources.limits.nvidia.com/gpu`, with its points escaped.
+fn one_name(path: &str) -> Option<String> {
+    let maps = ["limits", "requests", "labels", "annotations", "nodeSelector"];
+    let (at, map) = maps.iter().find_map(|map| Some((path.find(&format!("{map}."))?, map)))?;
+    let (before, name) = path.split_at(at + map.len() + 1);
+    let bare = name.replace('"', "");
+    let (domain, _) = bare.split_once('/')?;
+    let split = domain.contains('.') && !domain.contains('\\');
+    split.then(|| format!("{before}{}", bare.replace('.', "\\.")))
 }
 
 /// What stands in an overlay.

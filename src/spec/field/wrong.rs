@@ -166,9 +166,13 @@ impl<'n> Reader<'n, '_> {
             }
             // `{name: hf}`, as Kubernetes refers to objects.
             Kind::Map(entries) if wanted.starts_with("a text") => {
-                let name = entries.iter().find(|entry| entry.key == "name" || entries.len() == 1);
+                let alone = |entry: &Entry| entries.len() == 1 && (entry.key.ends_with("Name") || entry.key == "value");
+                let name = entries.iter().find(|entry| entry.key == "name" || alone(entry));
                 match (own, name.and_then(|entry| entry.value.text())) {
                     (Some((entry, _)), Some(name)) => problem.hint(format!("write `{}: {}`", entry.key, quoted(name))),
+                    (Some((entry, Some(example))), None) => {
+                        problem.hint(format!("write a text, such as `{}: {}`", entry.key, flow(&example)))
+                    }
                     _ => problem,
                 }
             }

@@ -44,7 +44,7 @@ shape! {
     Metadata {
         /// The job's name. Every object's name starts with it; a short one leaves room for the names of pods.
         "name" (required) name: Label, example "mnist";
-        /// The namespace written into every object. Left out when not given, so that `kubectl -n` decides.
+        /// The namespace written into every object. Else that of `-n`, else `default`; a chart's is its release's.
         "namespace" namespace: Namespace, example "team-a";
         /// Labels on every object. Not on pods: a changed label does not restart a run.
         "labels" labels: Table<LabelKey, LabelValue>, example json!({"team": "vision"});

@@ -243,7 +243,7 @@ fn own_options(kind: LauncherKind, mpi: Mpi) -> &'static [(&'static str, bool)] 
 }
 
 fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if !case.could_read(&["launcher.kind", "launcher.mpi", "workers"]) {
+    if !case.could_read(&["launcher.kind", "launcher.mpi", "launcher.args", "workers"]) {
         return;
     }
     let Some(args) = case.body.launcher.as_ref().and_then(|at| at.args.as_ref()) else { return };
@@ -258,7 +258,10 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let value = value.or_else(|| args.get(index + 1).map(|next| next.0.as_str())).unwrap_or_default();
         let problem = match ranks {
             true => {
-                let message = format!("`{option} {value}` in `launcher.args`, but the workers make {np} ranks");
+                let message = match value.parse() == Ok(np) {
+                    true => format!("khorovod passes `{option} {np}` itself"),
+                    false => format!("`{option} {value}` in `launcher.args`, but the workers make {np} ranks"),
+                };
                 let problem = Problem::new(&RANKS_IN_ARGS, word.span, message);
                 let workers = case.body.workers.as_ref().map_or(case.top, |at| at.key);
                 problem
@@ -341,6 +344,12 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
             gpus,
             "workers.gpuResource",
             "`gpus`",
+        ),
+        field(
+            case.body.elastic.as_ref().and_then(|at| key(at.cooldown.as_ref())),
+            spec.launcher.kind != LauncherKind::Torchrun,
+            "elastic.cooldown",
+            "horovodrun, which alone bars hosts",
         ),
         field(
             case.body.collective.as_ref().and_then(|at| key(at.infiniband.as_ref())),

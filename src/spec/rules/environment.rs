@@ -44,6 +44,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         unknown(&name.0, name.span, problems);
         if let EnvValue::Literal(text) = &value.value {
             problems.extend(hidden_gpus(case, &name.0, text, value.span));
+            problems.extend(each_alone(case, &name.0, text, value.span));
             problems.extend(secret(&name.0, text, value.span));
         }
     }
@@ -69,6 +70,19 @@ pub fn owns_variable(name: &str) -> bool {
     name.starts_with("KHOROVOD_") || OWN.contains(&name)
 }
 
+/// What each rank has of its own.
+const RANKS_OWN: &[&str] = &[
+    "RANK",
+    "LOCAL_RANK",
+    "HOROVOD_RANK",
+    "HOROVOD_LOCAL_RANK",
+    "HOROVOD_CROSS_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+];
+
 fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>) {
     const TORCHRUN: &[&str] = &[
         "PET_NNODES",
@@ -88,9 +102,12 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
     let kind = case.spec.launcher.kind;
     let torchrun = kind == LauncherKind::Torchrun;
     let ranks: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
-    if ["RANK", "LOCAL_RANK"].contains(&name) && ranks > 1 && !torchrun && kind != LauncherKind::Shell {
+    if RANKS_OWN.contains(&name) && ranks > 1 && !torchrun && kind != LauncherKind::Shell {
         let message = format!("`{name}` would be the same for all {ranks} ranks");
-        let hint = "remove it; with `launcher: {kind: torchrun}` each rank gets its own";
+        let hint = match matches!(name, "RANK" | "LOCAL_RANK") {
+            true => "remove it; with `launcher: {kind: torchrun}` each rank gets its own",
+            false => "remove it: the launcher gives each rank its own",
+        };
         problems.push(Problem::new(&RESERVED_VARIABLE, span, message).hint(hint));
         return;
     }
@@ -190,6 +207,16 @@ fn gives(name: &str, value: &str) -> Option<Gives> {
         && sounds.iter().any(|word| upper.contains(word))
         && !about.iter().any(|word| upper.contains(word));
     maybe.then_some(Gives::Maybe)
+}
+
+/// Ranks on several workers that would each look for the first at home.
+fn each_alone(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Problem> {
+    let workers: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas)).sum();
+    let home = name == "MASTER_ADDR" && ["localhost", "127.0.0.1", "::1"].contains(&value);
+    let shown = matches!(case.spec.launcher.kind, LauncherKind::Torchrun | LauncherKind::Shell);
+    let message = format!("`{name}: {value}` is another host on each of the {workers} workers");
+    let hint = "remove it; with `launcher: {kind: torchrun}` each rank gets the first worker's";
+    (home && workers > 1 && !shown).then(|| Problem::new(&RESERVED_VARIABLE, span, message).hint(hint))
 }
 
 /// Devices that no rank sees.

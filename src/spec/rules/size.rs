@@ -5,6 +5,7 @@ use crate::problem::{Problem, codes};
 use crate::source::{Kind, Node};
 use crate::spec::limits::{MAX_CONFIG_MAP, json_size};
 use crate::spec::quantity::Quantity;
+use crate::spec::wording::quoted;
 
 codes! {
     /// A file too large for a ConfigMap
@@ -25,6 +26,12 @@ codes! {
     /// Sizes count bytes unless a unit follows: `64` is 64 bytes, and `m` is a thousandth of one, as everywhere in
     /// Kubernetes. No pod lives in less than `1Mi`.
     Error FEW_BYTES = "few-bytes";
+
+    /// More processors than a node has
+    ///
+    /// `cpu` counts processors: `64G` are 64 thousand million, and `64000` are not thousandths of one, which is
+    /// `64000m`. No node has more than some thousand, and the pod would stay Pending.
+    Error MANY_CPUS = "many-cpus";
 }
 
 /// What a spec may have without its code, as JSON. It also keeps every argument and variable below the
@@ -63,6 +70,7 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
         Kind::Map(entries) => {
             for entry in entries {
                 few_bytes(&entry.value, problems);
+                problems.extend(many_cpus(&entry.key, &entry.value));
                 let (name, Kind::Scalar { text, .. }) = (entry.key.as_str(), &entry.value.kind) else { continue };
                 if !matches!(name, "memory" | "shm" | "ephemeralStorage" | "size") {
                     continue;
@@ -79,6 +87,20 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
             }
         }
     }
+}
+
+/// More than any node has.
+const MOST_CPUS: i128 = 10_000;
+
+fn many_cpus(name: &str, value: &Node) -> Option<Problem> {
+    let Kind::Scalar { text, .. } = &value.kind else { return None };
+    let count = Quantity::parse(text).filter(|count| name == "cpu" && count.value() > MOST_CPUS)?;
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let hint = match number == text {
+        true => format!("thousandths of one are `{number}m`"),
+        false => format!("write the number alone: `cpu: {}`", quoted(number)),
+    };
+    Some(Problem::new(&MANY_CPUS, value.span, format!("`cpu: {text}` is {} processors", count.value())).hint(hint))
 }
 
 /// The bytes a value takes as JSON, about.

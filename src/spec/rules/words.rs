@@ -3,7 +3,8 @@
 use super::Case;
 use crate::problem::{Problem, Span, codes};
 use crate::source::{Kind, Node};
-use crate::spec::wording::quoted;
+use crate::spec::raw::EnvValue;
+use crate::spec::wording::{quoted, variable};
 
 codes! {
     /// A word of the command is taken as it stands
@@ -11,7 +12,9 @@ codes! {
     /// A command that is a list reaches the program word by word: nothing expands `$DATA`, and `&&`, `|` and `>` are
     /// words like others. Write it as a text, which runs under `bash -c`:
     /// `command: python train.py --data $DATA`. In a list each word stands alone, an option and its value too. And
-    /// the dashes and quotes of a word processor are not those of a command line, in either.
+    /// the dashes and quotes of a word processor are not those of a command line, in either. The same goes for
+    /// `args` and `launcher.args`, and for values of `env`, where only `$(NAME)` stands for another variable; and the
+    /// text of a file in `code.files` is what stands there.
     Warning LITERAL_WORD = "literal-word";
 }
 
@@ -21,7 +24,28 @@ const OPERATORS: &[&str] = &["&&", "||", "|", ";", "&", ">", ">>", "<", "2>", "2
 const SHELLS: &[&str] = &["bash", "sh", "dash", "zsh", "ksh", "ash"];
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
+    let Some(spec) = case.document.get("spec") else { return };
+    if let Some(words) = spec.get("command") {
+        command(case, words, problems);
+    }
+    let shell = spec.get("command").is_some_and(|command| matches!(command.kind, Kind::Scalar { .. }));
+    if let Some(args) = spec.get("args").filter(|_| !shell) {
+        arguments(args, "write it in `command` as a text: that runs under bash", problems);
+    }
+    if let Some(args) = spec.get("launcher").and_then(|launcher| launcher.get("args")) {
+        arguments(args, "write out what it stands for", problems);
+    }
+    for (name, value) in case.body.env.iter().flat_map(|at| &at.0) {
+        if let EnvValue::Literal(text) = &value.value {
+            problems.extend(value_of(&name.0, text, value.span));
+        }
+    }
+    for (name, text) in case.body.code.iter().filter_map(|at| at.files.as_ref()).flat_map(|at| &at.0) {
+        problems.extend(path_for_text(&name.0, &text.0, text.span));
+    }
+}
+
+fn command(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
     match &command.kind {
         Kind::Scalar { text, plain } => problems.extend(
             typeset(command.span, text, None)
@@ -30,8 +54,10 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
                 .or_else(|| own_line(command.span, text)),
         ),
         Kind::List(items) => {
-            let words: Vec<(&Node, &str)> = items.iter().filter_map(|item| Some((item, item.text()?))).collect();
+            let words = texts(items);
             let Some((_, program)) = words.first() else { return };
+            // Of a list whose words are not all texts no text can be made.
+            let whole = words.len() == items.len();
             let python = program.rsplit('/').next().is_some_and(|name| name.starts_with("python"));
             // Whatever stands before it: `env`, `numactl`, a container.
             let shell = words.iter().any(|(_, word)| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word)));
@@ -39,7 +65,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
             for (index, (item, word)) in words.iter().enumerate() {
                 let found = typeset(item.span, word, Some(word))
                     .or_else(|| joined(item.span, word, index == 0 || index == 1 && python && !word.starts_with('-')))
-                    .or_else(|| for_a_shell(item.span, word, &words).filter(|_| !shell));
+                    .or_else(|| for_a_shell(item.span, word, as_text(&words).filter(|_| whole)).filter(|_| !shell));
                 problems.extend(found);
             }
         }
@@ -132,32 +158,79 @@ fn joined(span: Span, word: &str, first: bool) -> Option<Problem> {
     Some(Problem::new(&LITERAL_WORD, span, message).hint(hint))
 }
 
-/// What only a shell would read.
-fn for_a_shell(span: Span, word: &str, words: &[(&Node, &str)]) -> Option<Problem> {
+/// What only a shell would read. `text` is the whole command as one.
+fn for_a_shell(span: Span, word: &str, text: Option<String>) -> Option<Problem> {
     let message = match (OPERATORS.contains(&word), variable(word)) {
         (true, _) => format!("`{word}` joins nothing here: the program gets it as a word"),
         (false, Some(variable)) => format!("nothing expands `{variable}` here: the program gets it as it stands"),
         (false, None) => return None,
     };
-    let simple = words.iter().all(|(_, word)| !word.contains(|c: char| c.is_whitespace() || "'\"\\`".contains(c)));
-    let line: Vec<&str> = words.iter().map(|(_, word)| *word).collect();
-    let hint = match simple {
-        true => format!("a command that is a text runs under bash: `command: {}`", quoted(&line.join(" "))),
-        false => "write the command as a text: that runs under bash".to_owned(),
+    let hint = match text {
+        Some(text) => format!("a command that is a text runs under bash: `command: {}`", quoted(&text)),
+        None => "write the command as a text: that runs under bash".to_owned(),
     };
     Some(Problem::new(&LITERAL_WORD, span, message).hint(hint))
 }
 
-/// The first of a shell's variables in a word.
-fn variable(word: &str) -> Option<&str> {
-    let at = word.find('$')?;
-    let rest = &word[at + 1..];
-    let name = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
-    let end = match rest.chars().next()? {
-        '{' => rest.find('}').filter(|end| *end > 1 && name(&rest[1..]) + 1 == *end)? + 1,
-        '(' => rest.find(')').filter(|end| *end > 1)? + 1,
-        first if first.is_ascii_alphabetic() || first == '_' => name(rest),
-        _ => return None,
+/// The words as a text that bash reads as meant; none where a word would need quotes.
+fn as_text(words: &[(&Node, &str)]) -> Option<String> {
+    let read = |word: &str| {
+        OPERATORS.contains(&word)
+            || variable(word).is_some_and(|variable| word.replacen(variable, "", 1).chars().all(plain_letter))
+            || word.chars().all(plain_letter)
     };
-    Some(&word[at..at + 1 + end])
+    let line: Vec<&str> = words.iter().map(|(_, word)| *word).collect();
+    line.iter().all(|word| read(word)).then(|| line.join(" "))
+}
+
+/// A letter that means nothing to bash; `~` is meant where it stands.
+fn plain_letter(c: char) -> bool {
+    c.is_alphanumeric() || "-_./:=,+@%^~".contains(c)
+}
+
+/// Words that are texts, with their places.
+fn texts(items: &[Node]) -> Vec<(&Node, &str)> {
+    items.iter().filter_map(|item| Some((item, item.text()?))).collect()
+}
+
+/// A list of arguments, which no shell reads either; `way_out` of a variable.
+fn arguments(list: &Node, way_out: &str, problems: &mut Vec<Problem>) {
+    let Kind::List(items) = &list.kind else { return };
+    for (item, word) in texts(items) {
+        let open = || {
+            let message = format!("nothing expands `{}` here: the program gets it as it stands", variable(word)?);
+            Some(Problem::new(&LITERAL_WORD, item.span, message).hint(way_out))
+        };
+        problems.extend(typeset(item.span, word, Some(word)).or_else(|| joined(item.span, word, false)).or_else(open));
+    }
+}
+
+/// A value that a shell would have read before the program did.
+fn value_of(name: &str, text: &str, span: Span) -> Option<Problem> {
+    let quotes = text.starts_with(['“', '”', '‘']) && text.ends_with(['“', '”', '’']);
+    if quotes {
+        return typeset(span, text, Some(text));
+    }
+    // Kubernetes' own.
+    let open = variable(text).filter(|open| !open.starts_with("$("))?;
+    let known = open.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b"${}_".contains(&b));
+    let message = format!("nothing expands `{open}` here: `{name}` has it as it stands");
+    let hint = match name {
+        "PATH" | "LD_LIBRARY_PATH" | "PYTHONPATH" => {
+            format!("set it in the image; or in a `command` that is a text, which runs under bash: `export {name}=…`")
+        }
+        _ => "write out what it stands for, or use it in a `command` that is a text, which runs under bash".to_owned(),
+    };
+    known.then(|| Problem::new(&LITERAL_WORD, span, message).hint(hint))
+}
+
+/// `train.py: ./train.py`
+fn path_for_text(name: &str, text: &str, span: Span) -> Option<Problem> {
+    let (_, ending) = name.rsplit_once('.')?;
+    let path = text.trim();
+    let is_path =
+        !path.contains(char::is_whitespace) && path.strip_suffix(ending).is_some_and(|rest| rest.ends_with('.'));
+    let message = format!("`{path}` is all the text that the file `{name}` has: nothing is read from there");
+    let hint = format!("write the file's text, as a block behind `{name}: |`; or put the file into the image");
+    is_path.then(|| Problem::new(&LITERAL_WORD, span, message).hint(hint))
 }
