@@ -375,7 +375,9 @@ fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
         text.trim().to_owned(),
         without_scheme.to_owned(),
         without_scheme.split('/').next().unwrap_or_default().to_owned(),
+        text.split([',', ' ']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(","),
         lower,
+        text.replace(' ', "-"),
         dash.clone(),
         underscore,
         resolved(text),
@@ -391,6 +393,6 @@ fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
         format!("_{text}"),
     ]
     .into_iter()
-    .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 16 } else { 14 })
+    .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 18 } else { 16 })
     .find(|candidate| candidate != text && !candidate.is_empty() && valid(candidate))
 }

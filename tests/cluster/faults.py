@@ -169,7 +169,7 @@ def names_down(case):
         time.sleep(10)
     finally:
         os.kill(dns, signal.SIGCONT)
-    case.says("launching: ", 90)
+    case.says("rank 0 of 2", 90)
     os.kill(dns, signal.SIGSTOP)
     try:
         time.sleep(10)

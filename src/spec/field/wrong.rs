@@ -27,7 +27,11 @@ impl<'n> Reader<'n, '_> {
                     .fix(span, format!("\"{text}\""))
             }
             Some(Scalar::Float(value)) if wanted == "a whole number" => {
-                let hint = format!("write `{:.0}` or `{:.0}`", value.floor(), value.ceil());
+                let hint = match value.floor() {
+                    // Few fields take a zero.
+                    0.0 => "write `1`, or another whole number".to_owned(),
+                    below => format!("write `{below:.0}` or `{:.0}`", value.ceil()),
+                };
                 Problem::new(&WRONG_TYPE, span, format!("`{path}` takes {wanted}, not `{text}`")).hint(hint)
             }
             Some(Scalar::Text(_)) => {
@@ -39,6 +43,7 @@ impl<'n> Reader<'n, '_> {
                     Scalar::Bool(_) if wanted.contains("true") => {
                         problem.hint(format!("write it without quotes: `{text}`")).fix(span, text)
                     }
+                    _ if self.of_maps(wanted) => self.general(problem, node, wanted),
                     _ if wanted.contains("a list") && !text.starts_with('[') => {
                         let words: Vec<String> = text.split_whitespace().map(quoted).collect();
                         let list = format!("[{}]", words.join(", "));
@@ -93,6 +98,12 @@ impl<'n> Reader<'n, '_> {
         }
     }
 
+    /// Whether the field we are at takes a list of maps.
+    fn of_maps(&self, wanted: &str) -> bool {
+        let maps = |example: Json| example.as_array().is_some_and(|items| items.iter().all(Json::is_object));
+        wanted.contains("a list") && self.example().is_some_and(maps)
+    }
+
     /// The way out of a wrong type, where the value itself says none.
     fn general(&self, problem: Problem, node: &Node, wanted: &str) -> Problem {
         let path = self.path();
@@ -115,10 +126,21 @@ impl<'n> Reader<'n, '_> {
                 let words: Vec<String> = entries.iter().map(|entry| quoted(&entry.key)).collect();
                 problem.hint(format!("a list stands in brackets: `[{}]`", words.join(", ")))
             }
+            Kind::Scalar { .. } if self.of_maps(wanted) => {
+                problem.hint(format!("write a list of maps, such as `{}`", flow(&self.example().unwrap_or_default())))
+            }
             Kind::Map(entries) if wanted.contains("a list") => match entries.first() {
                 // Named by their keys, as Compose has it.
-                Some(first) if entries.iter().all(|entry| matches!(entry.value.kind, Kind::Map(_))) => {
+                Some(first)
+                    if entries
+                        .iter()
+                        .all(|entry| matches!(entry.value.kind, Kind::Map(_)) && !elsewhere::is_field(&entry.key)) =>
+                {
                     problem.hint(format!("put `- name: {}` in the place of the key, and so on", first.key))
+                }
+                _ if !self.of_maps(wanted) && self.example().is_some() => {
+                    let example = self.example().unwrap_or_default();
+                    problem.hint(format!("write a list of texts, such as `{}`", flow(&example)))
                 }
                 _ => {
                     let problem = problem.hint("put `- ` before the first line, and indent the others under it");

@@ -22,7 +22,8 @@ codes! {
     ///
     /// khorovod then makes no Role. The account needs `get` and `patch` on `statefulsets/scale` in
     /// the job's namespace; without it the launcher fails when it starts, and says so. With `get` on
-    /// `endpoints` too, DNS is asked for no worker that has no address yet.
+    /// `jobs` too, a launcher that was evicted goes on counting attempts and time where the one before it was; with
+    /// `get` on `endpoints`, DNS is asked for no worker that has no address yet.
     Warning OWN_ACCOUNT = "own-account";
 }
 
@@ -63,8 +64,9 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let Some(at) = account.filter(|_| scales) {
         let message = format!("the ServiceAccount `{}` must be allowed to scale the workers", at.0);
         problems.push(
-            Problem::new(&OWN_ACCOUNT, at.span, message)
-                .hint("let it `get` and `patch` `statefulsets/scale`, or leave it out"),
+            Problem::new(&OWN_ACCOUNT, at.span, message).hint(
+                "let it `get` and `patch` `statefulsets/scale`, and `get` `jobs` and `endpoints`; or leave it out",
+            ),
         );
     }
 }
