@@ -113,6 +113,8 @@ def conveniences(helm):
     holds("a registry for all", given["spec"].get("image"), {"name": "mirror.example.com:5000/acme/mnist:1.4"})
     given, said = job(image=IMAGE, fullnameOverride="other")
     holds("another name", (given["metadata"].get("name"), given["spec"].get("ssh")), ("other", {"secret": "other-ssh"}))
+    given, said = job(image=IMAGE, test=None, hooks=None, serviceAccount=None, commonLabels=None)
+    holds("defaults taken away", given["spec"], job(image=IMAGE)[0]["spec"])
     found, said, text = made(helm, image=IMAGE, extraDeploy=[
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}-a'}",
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}])
@@ -123,6 +125,7 @@ def conveniences(helm):
         ("a tag alone", {"image": {"tag": "2"}, "spec": spec}, "image.tag needs image.repository"),
         ("a registry alone", {"global": mirror, "spec": spec}, "global.imageRegistry needs image.repository"),
         ("no image", {}, "the image is missing"),
+        ("a spec without a line", {"image": IMAGE, "spec": None}, "spec.workers is missing"),
         ("two selectors", {"image": IMAGE, "nodeSelector": {"a": "b"}, "spec": {**SPEC, "placement": {"nodeSelector": {"a": "b"}}}},
          "nodeSelector and spec.placement.nodeSelector are one setting"),
         ("two Secrets", {"image": IMAGE, "existingSecret": "a", "spec": {**SPEC, "ssh": {"secret": "b"}}},

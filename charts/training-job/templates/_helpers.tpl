@@ -14,7 +14,7 @@
 {{- $ours := dict
   "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-")
   "app.kubernetes.io/instance" .Release.Name }}
-{{- merge $ours .Values.commonLabels | toYaml }}
+{{- merge $ours (.Values.commonLabels | default dict) | toYaml }}
 {{- end -}}
 
 {{/* Labels of what khorovod does not make; the component comes second. */}}
@@ -98,7 +98,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{/* The spec of the TrainingJob: `spec`, with what the other values say put into it. */}}
 {{- define "training-job.spec" -}}
 {{- $values := .Values }}
-{{- $spec := deepCopy $values.spec }}
+{{- $spec := deepCopy ($values.spec | default dict) }}
 {{- $_ := required "\n\nspec.workers is missing: how many workers there are, and what each has, as in examples/smallest.yaml\n" $spec.workers }}
 {{- include "training-job.put-image" (list . $spec) }}
 {{- include "training-job.put-env" (list . $spec) }}
@@ -107,7 +107,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- include "training-job.put" (list $spec "placement" "affinity" $values.affinity "affinity") }}
 {{- include "training-job.put" (list $spec "placement" "priorityClass" $values.priorityClassName "priorityClassName") }}
 {{- include "training-job.put" (list $spec "scheduling" "scheduler" $values.schedulerName "schedulerName") }}
-{{- include "training-job.put" (list $spec "security" "serviceAccount" $values.serviceAccount.name "serviceAccount.name") }}
+{{- include "training-job.put" (list $spec "security" "serviceAccount" ($values.serviceAccount).name "serviceAccount.name") }}
 {{- include "training-job.put" (list $spec "ssh" "secret" $values.existingSecret "existingSecret") }}
 {{- include "training-job.put" (list $spec "ssh" "secret" (include "training-job.own-secret" .) "the Secret that is made") }}
 {{- toYaml $spec }}

@@ -44,7 +44,7 @@ env:
   {{- range $name, $value := index . 2 }}
   - {name: {{ $name }}, value: {{ $value | toString | quote }}}
   {{- end }}
-{{- with (index . 0).Values.hooks.resources }}
+{{- with ((index . 0).Values.hooks).resources }}
 resources:
   {{- toYaml . | nindent 2 }}
 {{- end }}
