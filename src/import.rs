@@ -201,6 +201,7 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             desk.problems.push(Problem::new(&NOTHING, desk.whole, message).hint(hint));
         }
     }
+    launch::without_gpu(&mut desk, texts.first().map_or("", |text| &text.text));
     found.list.append(&mut desk.problems);
     if found.any_error() {
         return Err(found);

@@ -348,6 +348,28 @@ fn files_that_cannot_be_read_say_why() {
     }
 }
 
+/// The launcher's pod has no GPU: a program that a script runs there by itself is told, with the way out.
+#[test]
+fn what_trains_in_the_launcher_is_told() {
+    let job = |command: &str| {
+        format!(
+            "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {{name: a}}\nspec: {{mpiReplicaSpecs: {{Launcher: \
+             {{template: {{spec: {{containers: [{{image: 'a:1', command: {command}}}]}}}}}}, Worker: {{template: {{spec: \
+             {{containers: [{{image: 'a:1', resources: {{limits: {{nvidia.com/gpu: 2}}}}}}]}}}}}}}}}}\n"
+        )
+    };
+    let told = |command: &str| {
+        let imported = import(System::MpiJob, &[text(&job(command))], &Options::default()).unwrap();
+        let said = imported.fields.into_iter().filter(|field| field.note.contains("runsRanks"));
+        said.map(|field| field.path).collect::<Vec<_>>()
+    };
+    assert_eq!(told("[python, driver.py, '2']"), ["python driver.py 2"]);
+    assert_eq!(told("[./driver]"), ["the command"]);
+    assert_eq!(told("[bash, -c, 'set -e; mpirun ./a | tee x; python post.py']"), ["python post.py"]);
+    assert!(told("[bash, -c, 'set -e; mpirun ./a | tee x']").is_empty());
+    assert!(told("[mpirun, python, a.py]").is_empty());
+}
+
 /// Two jobs do not become one, the last over the first; values of charts are laid over one another.
 #[test]
 fn several_jobs_are_not_one() {

@@ -6,7 +6,7 @@ use super::before::{self, Step};
 use super::command::{self, Launch, Line};
 use super::desk::Desk;
 use super::ledger::Verdict;
-use super::slurm::text as shell;
+use super::slurm::{lines, text as shell};
 use super::{BAD_VALUE, program};
 use crate::problem::{Problem, Span};
 use crate::runtime::word;
@@ -132,6 +132,31 @@ pub fn unset(desk: &mut Desk<'_>) {
         let row = desk.ledger.add(format!("${name}"), desk.whole);
         let how =
             "nothing here sets it: it is empty, unless the image has it. Say it in spec.env, or its value in its place";
+        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", how);
+    }
+}
+
+/// Tells of programs that a script trains with by itself: the launcher's pod, where scripts run, has no GPU.
+pub fn without_gpu(desk: &mut Desk<'_>, file: &str) {
+    let get = |path: &str| desk.draft.get(path);
+    let shell = get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
+    if !shell || get("spec.workers.gpus").is_none() || get("spec.launcher.runsRanks").is_some() {
+        return;
+    }
+    let text = match get("spec.command") {
+        Some(Json::String(text)) => text.clone(),
+        Some(Json::Array(words)) => words.iter().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" "),
+        _ => return,
+    };
+    let mut alone = program::alone(&text);
+    if alone.is_empty() && !lines::names_launcher(&text) {
+        alone.push("the command".to_owned());
+    }
+    for name in alone {
+        let at = file.find(&name).map(|start| Span { start, end: start + name.len(), ..desk.whole });
+        let row = desk.ledger.add(name, at.unwrap_or(desk.whole));
+        let how = "in the launcher's pod, which has no GPU on Kubernetes: start it by mpirun, so that it is a rank, or say \
+                   spec.launcher.runsRanks";
         desk.ledger.settle_row(row, Verdict::Changed, "spec.command", how);
     }
 }

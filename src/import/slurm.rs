@@ -9,7 +9,7 @@ mod asked;
 mod close;
 mod commands;
 mod given;
-mod lines;
+pub mod lines;
 mod meeting;
 mod needs;
 mod options;
@@ -20,6 +20,7 @@ mod sound;
 mod started;
 pub mod text;
 pub mod texts;
+mod whole;
 
 use super::desk::Desk;
 use super::ledger::Verdict;
