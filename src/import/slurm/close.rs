@@ -97,6 +97,12 @@ impl Script<'_, '_, '_> {
 
     /// The one line that starts the ranks.
     fn launched(&mut self, launch: Srun, span: Span, row: usize, parts: &[Part]) {
+        let line = launch.line.clone();
+        self.start(launch, span, row, parts);
+        self.tell_of_moments(&line, span);
+    }
+
+    fn start(&mut self, launch: Srun, span: Span, row: usize, parts: &[Part]) {
         self.given(&launch.options.clone(), "srun ", span);
         for (name, value) in &launch.env {
             self.env.push((name.clone(), value.clone(), row));
