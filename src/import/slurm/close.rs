@@ -47,6 +47,9 @@ impl Script<'_, '_, '_> {
                 launch::by_hand(self.desk, "nothing in the script starts ranks; `--command LINE` puts it here", &world);
             }
         }
+        if !self.stands {
+            self.flags(false);
+        }
         self.surroundings();
         self.tell_of_own();
         if let Some(image) = &self.image {

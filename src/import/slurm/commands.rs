@@ -32,7 +32,8 @@ impl Script<'_, '_, '_> {
             kind => kind,
         };
         if let Kind::Options(words) = kind {
-            self.given(&words, "srun ", span);
+            let from = if text.trim_start().starts_with("sbatch") { "sbatch " } else { "srun " };
+            self.given(&words, from, span);
             return false;
         }
         let row = self.row(whole, span);

@@ -61,6 +61,7 @@ impl Script<'_, '_, '_> {
             Meaning::Wrap => {
                 self.settle(row, Verdict::Kept, "spec.command", "");
                 self.command(&value, span, true);
+                self.wrap = Some((value, row));
             }
             Meaning::Mpi => {
                 self.mpi = Some(value);

@@ -10,14 +10,31 @@ impl Script<'_, '_, '_> {
     /// All of it runs once, on the first node, as it did.
     pub fn as_it_stands(&mut self, why: &str, parts: &[Part]) {
         // The launcher's pod has no GPU, so what needs no other node runs where they are.
-        let ranks = self.asked.one_rank() && !parts.iter().any(|part| self.reaches(part));
+        let wrap = self.wrap.take();
+        let reaches = match &wrap {
+            Some((text, _)) => reaches(text),
+            None => parts.iter().any(|part| {
+                !matches!(part.kind, script::Kind::Directive(_)) && reaches(&self.text[part.place.clone()])
+            }),
+        };
+        let ranks = self.asked.one_rank() && !reaches;
         let how = match ranks {
             true => "the one rank runs the script, as it stands: Slurm gave it one task on one node".to_owned(),
             false => format!("runs once, as it stands: {why}"),
         };
         let to = if ranks { "spec.command" } else { "spec.command spec.launcher" };
         let (mut body, mut kept, mut first) = (Vec::new(), Vec::new(), true);
+        self.stands = true;
+        body.extend(self.flags(true));
         self.env.retain(|(.., row)| self.exported.contains(row));
+        if let Some((text, row)) = &wrap {
+            let lines: Vec<usize> = self.rows.iter().map(|(_, row)| *row).collect();
+            for row in lines.into_iter().chain([*row]) {
+                self.settle(row, Verdict::Changed, to, &how);
+            }
+            body.push(text.clone());
+        }
+        let parts = if wrap.is_some() { &[] } else { parts };
         for part in parts.iter().filter(|part| matches!(part.kind, script::Kind::Command | script::Kind::Block)) {
             let text = &self.text[part.place.clone()];
             let start = part.place.start;
@@ -34,7 +51,7 @@ impl Script<'_, '_, '_> {
                     kept.push(row);
                     continue;
                 }
-                _ => body.push(text.trim_end()),
+                _ => body.push(text.trim_end().to_owned()),
             }
             if text::hides(text) {
                 self.refuse_secret(self.at(part));
@@ -58,13 +75,11 @@ impl Script<'_, '_, '_> {
             if ranks { "the script, of which there is one rank" } else { "the script" },
         );
     }
+}
 
-    /// Whether a part starts something beyond its own node, or by what a rank of MPI cannot start again.
-    fn reaches(&self, part: &Part) -> bool {
-        let text = &self.text[part.place.clone()];
-        let others = ["ssh", "pdsh", "clush", "sbatch", "salloc"];
-        let mut words = text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c));
-        let starts = lines::names_launcher(&text.replace("torchrun", ""));
-        !matches!(part.kind, script::Kind::Directive(_)) && (starts || words.any(|word| others.contains(&word)))
-    }
+/// Whether a text starts something beyond its own node, or by what a rank of MPI cannot start again.
+fn reaches(text: &str) -> bool {
+    let others = ["ssh", "pdsh", "clush", "sbatch", "salloc"];
+    let mut words = text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c));
+    lines::names_launcher(&text.replace("torchrun", "")) || words.any(|word| others.contains(&word))
 }
