@@ -15,6 +15,9 @@ use khorovod::problem::Problems;
 use khorovod::{Inputs, Keys, Target, Text, render};
 use proptest::prelude::*;
 
+#[path = "import/said.rs"]
+mod said;
+
 /// An old file.
 struct Case {
     system: System,
@@ -346,58 +349,6 @@ fn files_that_cannot_be_read_say_why() {
         let hints: Vec<&str> = problems.list.iter().filter_map(|problem| problem.hint.as_deref()).collect();
         assert!(!hints.is_empty() && !hints.iter().any(|hint| hint.contains("`-f ")), "{hints:?}");
     }
-}
-
-/// The launcher's pod has no GPU: a program that a script runs there by itself is told, with the way out.
-#[test]
-fn what_trains_in_the_launcher_is_told() {
-    let job = |command: &str| {
-        format!(
-            "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {{name: a}}\nspec: {{mpiReplicaSpecs: {{Launcher: \
-             {{template: {{spec: {{containers: [{{image: 'a:1', command: {command}}}]}}}}}}, Worker: {{template: {{spec: \
-             {{containers: [{{image: 'a:1', resources: {{limits: {{nvidia.com/gpu: 2}}}}}}]}}}}}}}}}}\n"
-        )
-    };
-    let told = |command: &str| {
-        let imported = import(System::MpiJob, &[text(&job(command))], &Options::default()).unwrap();
-        let said = imported.fields.into_iter().filter(|field| field.note.contains("runsRanks"));
-        said.map(|field| field.path).collect::<Vec<_>>()
-    };
-    assert_eq!(told("[python, driver.py, '2']"), ["python driver.py 2"]);
-    assert_eq!(told("[./driver]"), ["the command"]);
-    assert_eq!(told("[bash, -c, 'set -e; mpirun ./a | tee x; python post.py']"), ["python post.py"]);
-    assert!(told("[bash, -c, 'set -e; mpirun ./a | tee x']").is_empty());
-    assert!(told("[mpirun, python, a.py]").is_empty());
-}
-
-/// Two jobs do not become one, the last over the first; values of charts are laid over one another.
-#[test]
-fn several_jobs_are_not_one() {
-    let read = |system, one: &str, two: &str| import(system, &[text(one), text(two)], &Options::default());
-    let job = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: NAME}\nspec: {mpiReplicaSpecs: {Launcher: \
-               {template: {spec: {containers: [{image: 'a:1', command: [mpirun, ./a]}]}}}}}\n";
-    let ffdl = "name: NAME\ngpus: 1\nframework: {name: x, version: y, command: z}\n";
-    let ks = "ks generate openmpi NAME --image x:1 --secret s --workers 2 --exec 'mpirun ./a'\n";
-    let script = "#SBATCH -J NAME\nsrun ./a\n";
-    for (system, file) in
-        [(System::MpiJob, job), (System::Ffdl, ffdl), (System::KubeflowOpenmpi, ks), (System::Slurm, script)]
-    {
-        let files = ["a", "b"].map(|name| file.replace("NAME", name));
-        let problems = read(system, &files[0], &files[1]).expect_err(file);
-        let [problem] = problems.list.as_slice() else { panic!("{file}: {:#?}", problems.list) };
-        assert!(problem.message.starts_with("a job is one"), "{problem:#?}");
-        assert_eq!(problem.hint.as_deref(), Some("import them one at a time"));
-    }
-    let (values, more) = ("worker: {number: 1}\nmaster: {}\n", "worker: {number: 2, image: {repository: a, tag: b}}\n");
-    assert!(read(System::StableHorovod, values, more).unwrap().job.contains("replicas: 3"));
-}
-
-/// Lines of `ks` as Windows ends them say what they say elsewhere.
-#[test]
-fn lines_of_windows_are_joined_as_others() {
-    let lines = "ks generate openmpi a --image x:1 --secret s \\\n  --workers 2 --gpu 2 --exec 'mpirun ./a'\n";
-    let read = |lines: &str| import(System::KubeflowOpenmpi, &[text(lines)], &Options::default()).unwrap().job;
-    assert_eq!(read(&lines.replace('\n', "\r\n")), read(lines));
 }
 
 /// What khorovod itself made, what charts became, and files that editors and cuts have spoilt.

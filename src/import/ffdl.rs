@@ -138,13 +138,20 @@ fn framework(node: Option<&Node>, desk: &mut Desk<'_>) {
             (Some(registry), Some(space)) => {
                 desk.image(&format!("{registry}/{space}/{name}:{tag}"), "of framework.image_location");
             }
-            _ => desk.image(&image, "of framework.name and .version"),
+            _ if read("image_tag").is_empty() => desk.image(&image, "of framework.name and .version"),
+            _ => desk.image(&image, "of framework.name and .image_tag"),
         }
     }
     location(get("image_location"), desk);
+    let tagged = !read("image_tag").is_empty();
     for key in ["name", "version", "image_tag"] {
-        if let Some(node) = get(key) {
-            desk.ledger.settle(node, Verdict::Changed, "spec.image", "an image's name and tag");
+        match get(key) {
+            Some(node) if desk.options.image.is_some() => desk.replaced(node, "another image was asked for"),
+            Some(node) if key == "version" && tagged => {
+                desk.lose(node, "`image_tag` is the image's tag, as it was in FfDL")
+            }
+            Some(node) => desk.ledger.settle(node, Verdict::Changed, "spec.image", "an image's name and tag"),
+            None => {}
         }
     }
     // These FfDL launched by mpirun, a rank a GPU.
