@@ -21,6 +21,7 @@ fn verdicts_are_true() {
                  terminationGracePeriodSeconds: 5";
     let ffdl = "name: a\ngpus: 1\nframework: {name: horovod, version: '0.13', image_tag: t9, command: python x.py}\n"
         .to_owned();
+    let learns = ffdl.replace("python x.py", "'pip install foo && python x.py --id $TRAINING_ID --n $NUM_LEARNERS'");
     let cases = [
         (System::MpiJob, job(storage, mounted, ""), "volumes[0].hostPath.path", "lost", "the launcher alone had it"),
         (
@@ -42,7 +43,9 @@ fn verdicts_are_true() {
             "changed",
             "Kueue's",
         ),
-        (System::Ffdl, ffdl, "framework.version", "lost", "`image_tag`"),
+        (System::Ffdl, ffdl.clone(), "framework.version", "lost", "`image_tag`"),
+        (System::Ffdl, learns.clone(), "framework.command: $TRAINING_ID", "changed", "it is empty"),
+        (System::Ffdl, learns, "framework.command: pip install foo", "changed", "in the image"),
     ];
     for (system, file, path, verdict, note) in cases {
         let imported = import(system, &[text(&file)], &Options::default()).unwrap();
