@@ -53,6 +53,9 @@ fn moments(line: &str) -> Vec<String> {
 impl Script<'_, '_, '_> {
     /// Looks at the command once it is put.
     pub fn tell_of_own(&mut self) {
+        if self.setup.iter().any(|line| text::named(&line.text).any(|name| name == "SLURM_ARRAY_TASK_ID")) {
+            self.one_of_array(&mut Vec::new());
+        }
         let Some(command) = self.desk.draft.get("spec.command").and_then(Json::as_str).map(str::to_owned) else {
             return;
         };
@@ -171,7 +174,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// A row for a variable, where the script first names it.
-    fn named(&mut self, name: &str) -> usize {
+    pub fn named(&mut self, name: &str) -> usize {
         let places = [format!("${name}"), format!("${{{name}")];
         let place = places.iter().find(|place| self.text.contains(place.as_str())).unwrap_or(&places[0]);
         self.desk.ledger.add(format!("${name}"), self.place(place))
