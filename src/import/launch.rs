@@ -139,6 +139,16 @@ pub fn unset(desk: &mut Desk<'_>) {
     }
 }
 
+/// What became of the words of a launcher, once they are put.
+pub fn became(desk: &Desk<'_>) -> &'static str {
+    let shell = desk.draft.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
+    match shell {
+        true if desk.draft.get("spec.launcher.interactive").is_some() => "it only waited; the launcher waits by itself",
+        true => "it runs in the launcher, as it stands",
+        false => "taken apart; khorovod writes the launch itself",
+    }
+}
+
 /// Tells of programs that a script trains with by itself: the launcher's pod, where scripts run, has no GPU.
 pub fn without_gpu(desk: &mut Desk<'_>, file: &str) {
     let get = |path: &str| desk.draft.get(path);

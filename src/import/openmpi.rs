@@ -112,7 +112,8 @@ fn command(exec: Option<&Node>, world: &World, desk: &mut Desk<'_>) {
             let line = text(node).unwrap_or_default();
             launch::line(desk, &line, &Place { path: "exec".to_owned(), span: node.span }, world);
             let to = "spec.command spec.launcher";
-            desk.ledger.settle(node, Verdict::Changed, to, "taken apart; khorovod writes the launch itself");
+            let how = launch::became(desk);
+            desk.ledger.settle(node, Verdict::Changed, to, how);
         }
         (None, None) => {
             return launch::by_hand(

@@ -47,7 +47,15 @@ fn verdicts_are_true() {
         (System::Ffdl, learns.clone(), "framework.command: $TRAINING_ID", "changed", "it is empty"),
         (System::Ffdl, learns, "framework.command: pip install foo", "changed", "in the image"),
     ];
-    for (system, file, path, verdict, note) in cases {
+    let waits = job("containers: [{image: 'a:1', command: [sleep, infinity]}]", "containers: [{image: 'a:1'}]", "");
+    let shell = job("containers: [{image: 'a:1', command: [python, a.py]}]", "containers: [{image: 'a:1'}]", "");
+    let copies = "#SBATCH -N 2\nrsync -a /a /b\nsrun ./a\n".to_owned();
+    let words = [
+        (System::MpiJob, waits, "command[0]", "changed", "waits by itself"),
+        (System::MpiJob, shell, "command[0]", "changed", "as it stands"),
+        (System::Slurm, copies, "rsync -a /a /b", "changed", "spec.storage"),
+    ];
+    for (system, file, path, verdict, note) in cases.into_iter().chain(words) {
         let imported = import(system, &[text(&file)], &Options::default()).unwrap();
         let field = imported.fields.iter().find(|field| field.path.ends_with(path)).unwrap_or_else(|| panic!("{path}"));
         assert!(field.verdict == verdict && field.note.contains(note), "{file}: {field:?}");
@@ -115,4 +123,15 @@ fn lines_of_windows_are_joined_as_others() {
     let lines = "ks generate openmpi a --image x:1 --secret s \\\n  --workers 2 --gpu 2 --exec 'mpirun ./a'\n";
     let read = |lines: &str| import(System::KubeflowOpenmpi, &[text(lines)], &Options::default()).unwrap().job;
     assert_eq!(read(&lines.replace('\n', "\r\n")), read(lines));
+}
+
+/// A template of a batch script is no chart's.
+#[test]
+fn the_way_out_of_a_template_is_its_own() {
+    let hint = |system, file: &str| {
+        let problems = import(system, &[text(file)], &Options::default()).expect_err(file);
+        problems.list[0].hint.clone().unwrap_or_default()
+    };
+    assert!(!hint(System::Slurm, "#SBATCH -N {{ nodes }}\nsrun ./a\n").contains("helm"));
+    assert!(hint(System::StableHorovod, "worker: {number: {{ n }}}\n").contains("helm"));
 }

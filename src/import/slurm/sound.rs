@@ -88,7 +88,7 @@ pub fn check(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bo
 
 /// Says of a line of sbatch, where the file is such lines and no script, that the script is wanted.
 fn hands_on(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bool {
-    let of_sbatch = |part: &&Part| text[part.place.clone()].split_whitespace().any(|word| word == "sbatch");
+    let of_sbatch = |part: &&Part| text[part.place.clone()].trim_start_matches("$ ").starts_with("sbatch ");
     let mut lines = parts.iter().filter(of_sbatch);
     let wrapped = |part: &Part| matches!(lines::kind(&text[part.place.clone()]), lines::Kind::Options(_));
     let is_script = parts.iter().any(|part| matches!(part.kind, script::Kind::Directive(_)));
