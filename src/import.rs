@@ -166,7 +166,9 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
     let mut texts: Vec<Text> = bare.collect();
     if system == System::KubeflowOpenmpi {
         // A line's end of Windows joins and ends lines as another does.
-        texts.iter_mut().for_each(|text| text.text = text.text.replace("\r\n", "\n"));
+        for text in &mut texts {
+            text.text = text.text.replace("\r\n", "\n");
+        }
     }
     let texts = &texts[..];
     let mut found = Problems::default();

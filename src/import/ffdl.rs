@@ -150,7 +150,7 @@ fn framework(node: Option<&Node>, desk: &mut Desk<'_>) {
         match get(key) {
             Some(node) if desk.options.image.is_some() => desk.replaced(node, "another image was asked for"),
             Some(node) if key == "version" && tagged => {
-                desk.lose(node, "`image_tag` is the image's tag, as it was in FfDL")
+                desk.lose(node, "`image_tag` is the image's tag, as it was in FfDL");
             }
             Some(node) => desk.ledger.settle(node, Verdict::Changed, "spec.image", "an image's name and tag"),
             None => {}

@@ -91,7 +91,7 @@ impl Script<'_, '_, '_> {
             }
             _ => match self.asked.take(option) {
                 Ok(_) if matches!(option.meaning, Meaning::Tasks | Meaning::TasksPerNode | Meaning::TasksPerGpu) => {
-                    self.tasks.push(row)
+                    self.tasks.push(row);
                 }
                 Ok((verdict, to, how)) => self.settle(row, verdict, to, how),
                 Err(why) => {
