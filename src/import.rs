@@ -203,7 +203,10 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             desk.problems.push(Problem::new(&NOTHING, desk.whole, message).hint(hint));
         }
     }
-    launch::without_gpu(&mut desk, texts.first().map_or("", |text| &text.text));
+    // A job that khorovod rendered runs as it did before.
+    if !texts.iter().any(|text| text.text.contains(compile::RENDERED)) {
+        launch::without_gpu(&mut desk, texts.first().map_or("", |text| &text.text));
+    }
     found.list.append(&mut desk.problems);
     if found.any_error() {
         return Err(found);
