@@ -163,12 +163,20 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
         Some(rest) if system != System::Slurm => Text { name: text.name.clone(), text: rest.to_owned() },
         _ => text.clone(),
     });
-    let texts = &bare.collect::<Vec<_>>()[..];
+    let mut texts: Vec<Text> = bare.collect();
+    if system == System::KubeflowOpenmpi {
+        // A line's end of Windows joins and ends lines as another does.
+        for text in &mut texts {
+            text.text = text.text.replace("\r\n", "\n");
+        }
+    }
+    let texts = &texts[..];
     let mut found = Problems::default();
     for text in texts {
         let source = found.sources.add(&text.name, text.text.clone());
         guess::check(system, text, Span { source, start: 0, end: text.text.len() }, &mut found.list);
     }
+    one_file(system, texts, &mut found.list);
     let mut desk = Desk::new(options);
     if let Some(line) = &options.command {
         let source = found.sources.add("--command", line.clone());
@@ -195,6 +203,10 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             desk.problems.push(Problem::new(&NOTHING, desk.whole, message).hint(hint));
         }
     }
+    // A job that khorovod rendered runs as it did before.
+    if !texts.iter().any(|text| text.text.contains(compile::RENDERED)) {
+        launch::without_gpu(&mut desk, texts.first().map_or("", |text| &text.text));
+    }
     found.list.append(&mut desk.problems);
     if found.any_error() {
         return Err(found);
@@ -208,12 +220,19 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
     Ok(Imported { job, secrets, fields, warnings })
 }
 
-/// A script is one file, and has no values to set.
+/// Values of a chart are laid over one another, as Helm does; a file of any other system is a job by itself.
+fn one_file(system: System, texts: &[Text], problems: &mut Vec<Problem>) {
+    if let (false, Some(second)) = (matches!(system, System::StableHorovod | System::ElasticHorovod), texts.get(1)) {
+        let span = Span { source: 1, start: 0, end: second.text.lines().next().map_or(0, str::len) };
+        let what = if system == System::Slurm { "script" } else { "file" };
+        let message = format!("a job is one {what}, and these are {}", texts.len());
+        problems.push(Problem::new(&BAD_VALUE, span, message).hint("import them one at a time"));
+    }
+}
+
+/// A script has no values to set.
 fn script(texts: &[Text], options: &Options, desk: &mut Desk<'_>) {
-    let [text] = texts else {
-        let problem = Problem::new(&BAD_VALUE, Span::default(), "a job is one script, and these are several");
-        return desk.problems.push(problem.hint("import them one by one"));
-    };
+    let [text] = texts else { return };
     let span = Span { source: 0, start: 0, end: text.text.len() };
     if !options.sets.is_empty() {
         let problem = Problem::new(&BAD_VALUE, span, "a script has no values for `--set`");

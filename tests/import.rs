@@ -15,6 +15,9 @@ use khorovod::problem::Problems;
 use khorovod::{Inputs, Keys, Target, Text, render};
 use proptest::prelude::*;
 
+#[path = "import/said.rs"]
+mod said;
+
 /// An old file.
 struct Case {
     system: System,
@@ -400,6 +403,10 @@ fn scripts_that_cannot_be_read_say_why() {
         ("#!/bin/bash\n#PBS -l nodes=2\nmpirun ./a\n", "import-other-system"),
         ("#!/bin/bash\npython train.py\n", "import-nothing"),
         ("", "import-nothing"),
+        ("#!/bin/tcsh\n#SBATCH -N 2\nsetenv A 1\nmpirun ./a\n", "import-bad-value"),
+        ("#!/usr/bin/env python3\n#SBATCH -N 2\nimport os\n", "import-bad-value"),
+        ("sbatch -N 2 train.sh\n", "import-bad-value"),
+        ("sbatch -N 2 --wrap='srun ./a'\nsbatch -N 2 --wrap='srun ./b'\n", "import-bad-value"),
         ("worker: {number: 3}\nmaster: {}\n", "import-other-system"),
         ("#SBATCH --job-name='a\nsrun ./a\n", "import-bad-value"),
         ("#SBATCH --nodes=two\nsrun ./a\n", "import-bad-value"),

@@ -152,7 +152,8 @@ fn command(values: &Node, leader: &str, world: &World, desk: &mut Desk<'_>) {
         let span = items(args).first().map_or(args.span, |first| first.span);
         launch::line(desk, &line, &Place { path: format!("{leader}.args"), span }, world);
         let to = "spec.command spec.launcher";
-        desk.ledger.settle(args, Verdict::Changed, to, "taken apart; khorovod writes the launch itself");
+        let how = launch::became(desk);
+        desk.ledger.settle(args, Verdict::Changed, to, how);
     } else {
         let why = format!("the {leader} waited for somebody to type the launch; `--command LINE` puts it here");
         return launch::by_hand(desk, &why, world);

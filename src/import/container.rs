@@ -27,10 +27,10 @@ pub fn read(desk: &mut Desk<'_>, container: &Node, leads: bool) {
             },
             "env" => env(desk, node, if leads { "Launcher" } else { "Worker" }),
             "envFrom" => env_from(desk, node),
-            "ports" => desk.needless(node, "ssh has its own port, and no other is needed among the pods"),
+            "ports" => ports(desk, node),
             "securityContext" => security(desk, node),
             "tty" | "stdin" => desk.needless(node, "nobody types into it"),
-            "terminationMessagePath" | "terminationMessagePolicy" => desk.needless(node, "khorovod sets it"),
+            "terminationMessagePath" | "terminationMessagePolicy" => desk.replaced(node, "khorovod sets its own"),
             "readinessProbe" | "livenessProbe" | "startupProbe" => {
                 desk.replaced(node, "khorovod probes sshd, and the launcher each worker");
             }
@@ -38,6 +38,17 @@ pub fn read(desk: &mut Desk<'_>, container: &Node, leads: bool) {
             _ => desk.lose(node, CONTAINER),
         }
     }
+}
+
+/// Ports that a container names: ssh's is khorovod's, others are closed.
+fn ports(desk: &mut Desk<'_>, node: &Node) {
+    for port in items(node) {
+        match port.get("containerPort").and_then(text).as_deref() {
+            Some("22" | "2222") => desk.replaced(port, "ssh has a port of its own, spec.ssh.port"),
+            _ => desk.lose(port, "pods let in ssh and each other; spec.observability.metrics opens a port to scrape"),
+        }
+    }
+    desk.needless(node, "there are none");
 }
 
 /// A value that both pods may give; the first one holds.
@@ -60,11 +71,16 @@ fn policy(desk: &mut Desk<'_>, node: &Node) {
 
 /// Variables as containers list them.
 pub fn env(desk: &mut Desk<'_>, list: &Node, from: &str) {
-    for item in items(list) {
+    for (index, item) in items(list).iter().enumerate() {
         let Some(name) = item.get("name").and_then(text) else {
             desk.refuse(item, "a map with `name` and `value`");
             continue;
         };
+        let again = |other: &Node| other.get("name").and_then(text).as_ref() == Some(&name);
+        if items(list)[index + 1..].iter().any(again) {
+            desk.lose(item, "a later entry of the same name holds, in Kubernetes too");
+            continue;
+        }
         let taken = desk.draft.get("spec.env").and_then(|env| env.get(&name)).cloned();
         let value = match (item.get("value").and_then(text), item.get("valueFrom")) {
             (_, Some(from)) => match source(from) {
@@ -214,17 +230,25 @@ pub fn volumes(desk: &mut Desk<'_>, pod: Option<&Node>, container: Option<&Node>
     if !leads || desk.draft.get("spec.storage").is_none() && desk.draft.get("spec.code").is_none() {
         return volumes::read(desk, held, mounts);
     }
-    for node in [held, mounts].into_iter().flatten() {
-        for item in items(node) {
-            let path = item.get("mountPath").and_then(text);
-            let known = path.is_none_or(|path| mounted(desk, &path));
-            match known {
-                true => {
-                    desk.ledger.settle(item, Verdict::Changed, "spec.storage", "the launcher has the workers' storage");
-                }
-                false => desk.lose(item, "the launcher alone had it; an entry of spec.storage is mounted in every pod"),
-            }
+    let name = |node: &Node| node.get("name").and_then(text);
+    let mounts = mounts.map_or(&[][..], items);
+    for volume in held.map_or(&[][..], items) {
+        match mounts.iter().find(|mount| name(mount) == name(volume)) {
+            Some(mount) => as_workers(desk, volume, mount),
+            None => desk.lose(volume, "it was mounted nowhere"),
         }
+    }
+    for mount in mounts {
+        as_workers(desk, mount, mount);
+    }
+}
+
+/// Says whether what the launcher mounts is storage that workers have: a volume, or its mount.
+fn as_workers(desk: &mut Desk<'_>, node: &Node, mount: &Node) {
+    let path = mount.get("mountPath").and_then(text);
+    match path.is_some_and(|path| mounted(desk, &path)) {
+        true => desk.ledger.settle(node, Verdict::Changed, "spec.storage", "the launcher has the workers' storage"),
+        false => desk.lose(node, "the launcher alone had it; an entry of spec.storage is mounted in every pod"),
     }
 }
 
@@ -268,7 +292,7 @@ pub fn pod(desk: &mut Desk<'_>, pod: &Node, leads: bool) {
             | "subdomain"
             | "automountServiceAccountToken"
             | "enableServiceLinks"
-            | "terminationGracePeriodSeconds" => desk.needless(node, "khorovod sets it"),
+            | "terminationGracePeriodSeconds" => desk.replaced(node, "khorovod sets its own"),
             key if leads && placed(desk, key) => {
                 desk.ledger.settle(node, Verdict::Changed, "spec.placement", "all pods go where the workers go");
             }

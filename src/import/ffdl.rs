@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use super::desk::{Desk, entries, items, text};
 use super::launch;
 use super::ledger::Verdict;
+use super::slurm::text as shell;
 use super::{BAD_VALUE, program};
 use crate::problem::Problem;
 use crate::source::Node;
@@ -39,6 +40,7 @@ pub fn read(manifest: &Node, desk: &mut Desk<'_>) {
         desk.draft.put_key("spec.env", name, value, why);
     }
     metrics(get("evaluation_metrics"), desk);
+    lacking(get("framework").and_then(|node| node.get("command")), desk);
     desk.default("spec.launcher.retries", 0, "FfDL gave up at the first failure");
     if desk.draft.get("spec.security").is_none() {
         desk.default("spec.security.profile", "restricted", "FfDL's learners were root; here nothing is");
@@ -138,13 +140,20 @@ fn framework(node: Option<&Node>, desk: &mut Desk<'_>) {
             (Some(registry), Some(space)) => {
                 desk.image(&format!("{registry}/{space}/{name}:{tag}"), "of framework.image_location");
             }
-            _ => desk.image(&image, "of framework.name and .version"),
+            _ if read("image_tag").is_empty() => desk.image(&image, "of framework.name and .version"),
+            _ => desk.image(&image, "of framework.name and .image_tag"),
         }
     }
     location(get("image_location"), desk);
+    let tagged = !read("image_tag").is_empty();
     for key in ["name", "version", "image_tag"] {
-        if let Some(node) = get(key) {
-            desk.ledger.settle(node, Verdict::Changed, "spec.image", "an image's name and tag");
+        match get(key) {
+            Some(node) if desk.options.image.is_some() => desk.replaced(node, "another image was asked for"),
+            Some(node) if key == "version" && tagged => {
+                desk.lose(node, "`image_tag` is the image's tag, as it was in FfDL");
+            }
+            Some(node) => desk.ledger.settle(node, Verdict::Changed, "spec.image", "an image's name and tag"),
+            None => {}
         }
     }
     // These FfDL launched by mpirun, a rank a GPU.
@@ -191,6 +200,43 @@ fn program(line: &str, node: Option<&Node>, desk: &mut Desk<'_>) {
     }
     if let Some(node) = node {
         desk.ledger.settle(node, Verdict::Kept, "spec.command", "");
+    }
+}
+
+/// What a learner had that pods lack: variables that FfDL set, and the right to install.
+fn lacking(node: Option<&Node>, desk: &mut Desk<'_>) {
+    let span = node.map_or(desk.whole, |node| node.span);
+    let Some(command) = desk.draft.get("spec.command").and_then(Json::as_str).map(str::to_owned) else { return };
+    let mut names = shell::names(&shell::without_quoted(&command));
+    names.sort();
+    names.dedup();
+    let env = desk.draft.get("spec.env");
+    names.retain(|name| {
+        let set = env.is_some_and(|env| env.get(name).is_some()) || shell::sets(&command, name);
+        !set && !shell::anywhere(name) && !shell::by_launcher(name)
+    });
+    for name in names {
+        let row = desk.ledger.add(format!("framework.command: ${name}"), span);
+        let how =
+            "FfDL may have set it; here nothing does, and it is empty: say it in spec.env, or its value in its place";
+        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", how);
+    }
+    for line in command.split(['&', ';', '|']).map(str::trim).filter(|line| installs(line)) {
+        let row = desk.ledger.add(format!("framework.command: {}", program::masked(line)), span);
+        let how = "each rank would install at every start, and is not root: do it once, in the image";
+        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", how);
+    }
+}
+
+/// Whether a command installs something.
+fn installs(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().filter(|word| *word != "sudo").collect();
+    match words.as_slice() {
+        ["python" | "python3", "-m", "pip", ..] => true,
+        ["pip" | "pip3" | "conda" | "apt" | "apt-get" | "yum" | "dnf", rest @ ..] => {
+            rest.iter().any(|word| ["install", "update"].contains(word))
+        }
+        _ => false,
     }
 }
 

@@ -28,8 +28,12 @@ pub fn check(system: System, text: &Text, whole: Span, problems: &mut Vec<Proble
     if let Some(at) = text.text.find("{{") {
         let span = Span { start: at, end: at + 2, ..whole };
         let problem = Problem::new(&TEMPLATE, span, format!("{} is a template that is not filled in", text.name));
-        return problems
-            .push(problem.hint("import what comes out of it: `helm get values RELEASE`, `helm template …`"));
+        return problems.push(problem.hint(match system {
+            System::StableHorovod | System::ElasticHorovod | System::MpiJob => {
+                "import what comes out of it: `helm get values RELEASE`, `helm template …`"
+            }
+            _ => "import what comes out of it, with the values in their places",
+        }));
     }
     let other = match guess(&text.text) {
         Some(Guess::Ours) => "this is a TrainingJob already: `khorovod plan FILE`".to_owned(),

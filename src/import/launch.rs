@@ -3,10 +3,10 @@
 use serde_json::{Value as Json, json};
 
 use super::before::{self, Step};
-use super::command::{self, Launch, Line};
+use super::command::{self, Launch, Line, Note};
 use super::desk::Desk;
 use super::ledger::Verdict;
-use super::slurm::text as shell;
+use super::slurm::{lines, text as shell};
 use super::{BAD_VALUE, program};
 use crate::problem::{Problem, Span};
 use crate::runtime::word;
@@ -14,6 +14,9 @@ use crate::runtime::word;
 /// Where the MPI Operator had its hostfile, and where it is here; that of the openmpi component is at its old place, too.
 const THEIRS: &str = "/etc/mpi/hostfile";
 const HOSTFILE: &str = "/horovod/generated/hostfile";
+/// The same for the script that finds hosts, which is here for scripts as well.
+const THEIR_FINDER: &str = "/etc/mpi/discover_hosts.sh";
+const FINDER: &str = "/horovod/generated/discoverHosts.sh";
 
 /// How a worker names the first of them: as itself, but for the number.
 pub const FIRST_WORKER: &str = r"$(hostname -f | sed 's/-[0-9]*\./-0./')";
@@ -136,6 +139,41 @@ pub fn unset(desk: &mut Desk<'_>) {
     }
 }
 
+/// What became of the words of a launcher, once they are put.
+pub fn became(desk: &Desk<'_>) -> &'static str {
+    let shell = desk.draft.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
+    match shell {
+        true if desk.draft.get("spec.launcher.interactive").is_some() => "it only waited; the launcher waits by itself",
+        true => "it runs in the launcher, as it stands",
+        false => "taken apart; khorovod writes the launch itself",
+    }
+}
+
+/// Tells of programs that a script trains with by itself: the launcher's pod, where scripts run, has no GPU.
+pub fn without_gpu(desk: &mut Desk<'_>, file: &str) {
+    let get = |path: &str| desk.draft.get(path);
+    let shell = get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
+    if !shell || get("spec.workers.gpus").is_none() || get("spec.launcher.runsRanks").is_some() {
+        return;
+    }
+    let text = match get("spec.command") {
+        Some(Json::String(text)) => text.clone(),
+        Some(Json::Array(words)) => words.iter().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" "),
+        _ => return,
+    };
+    let mut alone = program::alone(&text);
+    if alone.is_empty() && !lines::names_launcher(&text) {
+        alone.push("the command".to_owned());
+    }
+    for name in alone {
+        let at = file.find(&name).map(|start| Span { start, end: start + name.len(), ..desk.whole });
+        let row = desk.ledger.add(name, at.unwrap_or(desk.whole));
+        let how = "in the launcher's pod, which has no GPU on Kubernetes: start it by mpirun, so that it is a rank, or say \
+                   spec.launcher.runsRanks";
+        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", how);
+    }
+}
+
 fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &World) {
     refuse_secret(desk, text, place);
     workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
@@ -143,14 +181,28 @@ fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &Wor
     desk.draft.put("spec.launcher.kind", "shell", &how);
     if text.contains("discover_hosts.sh") || text.contains("discoverHosts.sh") {
         let row = desk.ledger.add(format!("{}: the script that finds hosts", place.path), place.span);
-        let how = "there is none for a script: `--command` with the line of horovodrun alone makes it `spec.elastic`";
-        desk.ledger.settle_row(row, Verdict::Lost, "", how);
+        let here = text.contains(FINDER) || text.contains(THEIR_FINDER);
+        let (verdict, how) = match here {
+            true => (
+                Verdict::Changed,
+                format!(
+                    "it is {FINDER} here, and finds as many workers as there are: `--command` with the line \
+                                                of horovodrun alone makes it `spec.elastic`, where their number may change"
+                ),
+            ),
+            false => (Verdict::Lost, format!("khorovod knows of none there; its own is {FINDER}")),
+        };
+        desk.ledger.settle_row(row, verdict, if here { "spec.command" } else { "" }, &how);
     }
     if text.contains(THEIRS) {
         let row = desk.ledger.add(format!("{}: {THEIRS}", place.path), place.span);
         desk.ledger.settle_row(row, Verdict::Changed, "spec.command", &format!("it is {HOSTFILE} here"));
     }
-    desk.draft.put("spec.command", program::program(&text.replace(THEIRS, HOSTFILE)), &place.path);
+    desk.draft.put(
+        "spec.command",
+        program::program(&text.replace(THEIRS, HOSTFILE).replace(THEIR_FINDER, FINDER)),
+        &place.path,
+    );
     let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
     desk.ledger.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
 }
@@ -170,6 +222,12 @@ pub fn launched(desk: &mut Desk<'_>, text: &str, launch: Launch, place: &Place, 
         || launch.max_np.is_some()
         || launch.hosts.is_some_and(|(low, high)| low != high);
     let size = if elastic && launch.hosts.is_none() { elastic_size(&launch, world) } else { size(&launch, world) };
+    if let (Some(low), Some(high)) = (launch.min_np, launch.max_np)
+        && low > high
+    {
+        let message = format!("`{}` asks for at least {low} ranks and at most {high}", place.path);
+        desk.problems.push(Problem::new(&BAD_VALUE, place.span, message).hint("raise `--max-np`, or lower `--min-np`"));
+    }
     workers(desk, &size, world);
     if launch.kind != "mpirun" {
         desk.draft.put("spec.launcher.kind", launch.kind, &place.path);
@@ -195,6 +253,8 @@ pub fn launched(desk: &mut Desk<'_>, text: &str, launch: Launch, place: &Place, 
         desk.draft.put("spec.launcher.args", json!(launch.args), &place.path);
     }
     desk.draft.put("spec.command", launch.program.clone(), &place.path);
+    let slots = size.slots.unwrap_or(world.gpus.max(1));
+    let launch_bounds = [("spec.elastic.minWorkers", launch.min_np), ("spec.elastic.maxWorkers", launch.max_np)];
     let ranks = size.replicas.saturating_mul(size.slots.unwrap_or(world.gpus.max(1)));
     for note in launch.notes {
         let row = desk.ledger.add(format!("{}: {}", place.path, note.option), place.span);
@@ -203,8 +263,20 @@ pub fn launched(desk: &mut Desk<'_>, text: &str, launch: Launch, place: &Place, 
             desk.ledger.settle_row(row, Verdict::Changed, note.to, &how);
             continue;
         }
+        if let Some(ranks) = by_bounds(desk, &note, &launch_bounds, slots) {
+            let how = format!("{ranks} ranks: the bounds are not beyond spec.workers.replicas");
+            desk.ledger.settle_row(row, Verdict::Changed, note.to, &how);
+            continue;
+        }
         desk.ledger.settle_row(row, note.verdict, note.to, note.why);
     }
+}
+
+/// How many ranks a bound of an elastic line became, where that is another number.
+fn by_bounds(desk: &Desk<'_>, note: &Note, asked: &[(&str, Option<u32>)], slots: u32) -> Option<u64> {
+    let asked = asked.iter().find(|(to, _)| *to == note.to)?.1?;
+    let workers = desk.draft.get(note.to)?.as_u64()?;
+    (workers != u64::from(asked.div_ceil(slots).max(1))).then(|| workers * u64::from(slots))
 }
 
 fn workers(desk: &mut Desk<'_>, size: &Size, world: &World) {

@@ -7,6 +7,7 @@ use serde_json::{Map, json};
 use super::desk::{Desk, entries, items, text};
 use super::launch::{self, Place, World};
 use super::ledger::Verdict;
+use super::params::COMMAND;
 use super::{container, pod, volumes};
 use crate::source::{self, Node};
 use crate::spec::quantity::Quantity;
@@ -17,6 +18,10 @@ const DATA: &str = "/kubeflow/openmpi/data";
 /// Reads the parameters. `"null"` and `""` are what ksonnet has for nothing.
 pub fn read(params: &Node, desk: &mut Desk<'_>) {
     for entry in entries(params) {
+        if let Some(command) = entry.key.strip_prefix(COMMAND) {
+            beside(command, &entry.value, desk);
+            continue;
+        }
         let bare = entries(&entry.value).is_empty() && items(&entry.value).is_empty();
         if bare && matches!(text(&entry.value).as_deref(), None | Some("null" | "")) {
             desk.needless(&entry.value, "nothing is given");
@@ -39,13 +44,21 @@ pub fn read(params: &Node, desk: &mut Desk<'_>) {
     storage(get, desk);
     let (held, mounted) = (list(params.get("volumes"), desk), list(params.get("volumeMounts"), desk));
     volumes::read(desk, held.as_deref(), mounted.as_deref());
-    for entry in entries(params) {
+    for entry in entries(params).iter().filter(|entry| !entry.key.starts_with(COMMAND)) {
         if get(&entry.key).is_some() {
             parameter(&entry.key, &entry.value, gpus, desk);
         }
     }
     if desk.draft.get("spec.security").is_none() {
         desk.default("spec.security.profile", "restricted", "the component's pods were root; here nothing is");
+    }
+}
+
+/// A command among the lines of `ks` that says nothing of the component.
+fn beside(command: &str, node: &Node, desk: &mut Desk<'_>) {
+    match command.split_whitespace().next() {
+        Some("ks") => desk.needless(node, "it set up or applied ksonnet's own objects; khorovod needs no such step"),
+        _ => desk.lose(node, "no part of the job: where it is needed, run it by hand as before"),
     }
 }
 
@@ -99,7 +112,8 @@ fn command(exec: Option<&Node>, world: &World, desk: &mut Desk<'_>) {
             let line = text(node).unwrap_or_default();
             launch::line(desk, &line, &Place { path: "exec".to_owned(), span: node.span }, world);
             let to = "spec.command spec.launcher";
-            desk.ledger.settle(node, Verdict::Changed, to, "taken apart; khorovod writes the launch itself");
+            let how = launch::became(desk);
+            desk.ledger.settle(node, Verdict::Changed, to, how);
         }
         (None, None) => {
             return launch::by_hand(

@@ -1,20 +1,22 @@
 //! Parameters of a ksonnet component, in each form people have them: `components/params.libsonnet`, a list of
 //! `ks generate` and `ks param set` lines, or plain YAML or JSON.
 
+mod shell;
+
 use super::desk::{items, text};
-use super::holes::hole;
 use super::jsonnet::{COMPUTED, Jsonnet};
-use super::slurm::texts;
-use super::words::{Word, is_name, words};
 use crate::problem::{Problem, Span};
 use crate::source::{self, Entry, Kind, Node};
 
 use super::{BAD_VALUE, NOTHING, TEMPLATE};
 
+/// What a command that says nothing of the component begins with, among the parameters.
+pub const COMMAND: &str = "$ ";
+
 /// The parameters of the one component, as a map.
 pub fn read(text: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Node> {
-    if text.lines().any(|line| ks(line).is_some()) {
-        return Some(lines(text, span, problems));
+    if text.lines().any(|line| shell::ks(line).is_some()) {
+        return Some(shell::lines(text, span, problems));
     }
     if let Some(table) = table(text, span) {
         return component(table, problems);
@@ -116,175 +118,6 @@ fn component(mut tree: Node, problems: &mut Vec<Problem>) -> Option<Node> {
     }
 }
 
-/// The words behind `ks`, where a line calls it.
-fn ks(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    line.strip_prefix("$ ").unwrap_or(line).strip_prefix("ks ").map(str::trim_start)
-}
-
-/// Reads shell lines: assignments, whose values stand for their variables, and what `ks` is told.
-fn lines(text: &str, span: Span, problems: &mut Vec<Problem>) -> Node {
-    let mut shell = Lines { span, variables: Vec::new(), entries: Vec::new() };
-    let mut at = 0;
-    while at < text.len() {
-        let (end, next) = command_end(text, at);
-        shell.line(&text[at..end], at, problems);
-        at = next;
-    }
-    Node { span, kind: Kind::Map(shell.entries) }
-}
-
-/// Where a command ends, and where the next begins: at a line end, a `;`, a `&&` or a comment that stands in no quotes.
-fn command_end(text: &str, from: usize) -> (usize, usize) {
-    let (mut quote, mut escaped) = (None, false);
-    for (at, c) in text[from..].char_indices().map(|(at, c)| (from + at, c)) {
-        match (c, quote) {
-            _ if escaped => escaped = false,
-            ('\\', None | Some('"')) => escaped = true,
-            ('\n' | ';', None) => return (at, at + 1),
-            ('&', None) if text[at..].starts_with("&&") => return (at, at + 2),
-            ('#', None) if at == 0 || text[..at].ends_with(char::is_whitespace) => {
-                return (at, text[at..].find('\n').map_or(text.len(), |end| at + end + 1));
-            }
-            ('\'' | '"', None) => quote = Some(c),
-            (_, Some(open)) if c == open => quote = None,
-            _ => {}
-        }
-    }
-    (text.len(), text.len())
-}
-
-struct Lines {
-    span: Span,
-    variables: Vec<(String, String)>,
-    entries: Vec<Entry>,
-}
-
-impl Lines {
-    fn line(&mut self, line: &str, start: usize, problems: &mut Vec<Problem>) {
-        let indent = line.len() - line.trim_start().len();
-        let (line, start) = (line.trim_start(), start + indent);
-        let line = line.strip_prefix("export ").unwrap_or(line);
-        let Some(words) = words(line.trim_start().strip_prefix("$ ").unwrap_or(line.trim_start())) else {
-            return self.odd(line);
-        };
-        let start = start + (line.len() - line.trim_start().len());
-        let word = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
-        if let ([_], Some((name, value))) = (words.as_slice(), word(0).split_once('=')) {
-            let value = self.filled(value);
-            self.variables.push((name.to_owned(), value));
-            return;
-        }
-        match (word(0), word(1), word(2)) {
-            ("ks", "generate", "openmpi") => self.generate(&words[3..], start, problems),
-            ("ks", "prototype", "use") if word(3).ends_with("openmpi") => self.generate(&words[4..], start, problems),
-            ("ks", "param", "set") => {
-                let rest: Vec<&Word> = words[3..].iter().filter(|word| !word.text.starts_with("--")).collect();
-                if let [_, name, value] = rest.as_slice() {
-                    self.set(&name.text.clone(), value, start, problems);
-                }
-            }
-            ("ks", "env", "set") => {
-                let flag = words.iter().position(|word| word.text == "--namespace");
-                if let Some(value) = flag.and_then(|at| words.get(at + 1)) {
-                    self.set("namespace", value, start, problems);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// An assignment that is no plain word: a sum of what was set before, or a place to be filled in, which is told where
-    /// the variable is used.
-    fn odd(&mut self, line: &str) {
-        let Some((name, value)) = line.split_once('=').filter(|(name, _)| is_name(name)) else { return };
-        let value = value.trim().trim_matches('"');
-        let known = self.filled(value);
-        let set =
-            |name: &str| self.variables.iter().rev().find(|(other, _)| other == name).map(|(_, text)| text.clone());
-        let reckoned = texts::reckoned(&known, set);
-        if value.contains("$((") && !reckoned.contains("$(") || hole(value).is_some() {
-            self.variables.push((name.to_owned(), reckoned));
-        }
-    }
-
-    /// `ks generate openmpi NAME --image X --workers=3`.
-    fn generate(&mut self, words: &[Word], start: usize, problems: &mut Vec<Problem>) {
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match word.text.strip_prefix("--").map(|flag| flag.split_once('=')) {
-                None => self.set("name", word, start, problems),
-                Some(Some((flag, value))) => {
-                    let value = Word { text: value.to_owned(), ..word.clone() };
-                    self.set(flag, &value, start, problems);
-                }
-                Some(None) => {
-                    if let Some(value) = words.next() {
-                        self.set(&word.text[2..], value, start, problems);
-                    }
-                }
-            }
-        }
-    }
-
-    fn set(&mut self, name: &str, word: &Word, start: usize, problems: &mut Vec<Problem>) {
-        let span = Span { start: start + word.place.start, end: start + word.place.end, ..self.span };
-        let text = self.filled(&word.text);
-        // A launch line may have variables of its own; a value may not.
-        if word.expands && !matches!(name, "exec" | "secret") && text.contains('$') {
-            let unset = variable(&text).unwrap_or("NAME");
-            let problem = Problem::new(&TEMPLATE, span, format!("`{name}` has a variable that is not set here"));
-            return problems.push(problem.hint(format!("put its assignment, `{unset}=value`, at the top of the file")));
-        }
-        let key: String = camel(name);
-        self.entries.retain(|entry| entry.key != key);
-        let value = Node { span, kind: Kind::Scalar { text, plain: false } };
-        self.entries.push(Entry { key, key_span: span, value });
-    }
-
-    /// A text with the variables that were set before.
-    fn filled(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for (name, value) in self.variables.iter().rev() {
-            text = text.replace(&format!("${{{name}}}"), value);
-            text = bare(&text, name, value);
-        }
-        text
-    }
-}
-
-/// The first variable in a text: `NAME` of `${NAME}` and `$NAME`.
-fn variable(text: &str) -> Option<&str> {
-    let name = text.split_once('$')?.1.trim_start_matches('{');
-    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
-    Some(&name[..end]).filter(|name| is_name(name))
-}
-
-/// A text with `$NAME` filled in, where the name ends there.
-fn bare(text: &str, name: &str, value: &str) -> String {
-    let mut filled = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(&format!("${name}")) {
-        let behind = &rest[at + 1 + name.len()..];
-        let ends = !behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        filled.push_str(&rest[..at]);
-        filled.push_str(if ends { value } else { &rest[at..=at + name.len()] });
-        rest = behind;
-    }
-    filled + rest
-}
-
-/// `image-pull-policy` as flags have it, `imagePullPolicy` as parameters do.
-fn camel(name: &str) -> String {
-    let mut parts = name.split('-');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |name, part| {
-        let mut chars = part.chars();
-        let head: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
-        format!("{name}{head}{}", chars.as_str())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,6 +155,28 @@ mod tests {
             {"component": "job", "param": "workers", "value": "3"},
             {"component": "job", "param": "image", "value": "\"a:1\""}]}"#;
         assert_eq!(params(json).as_deref(), Ok(wanted));
+    }
+
+    #[test]
+    fn lines_that_come_apart_are_refused() {
+        let rest = "--secret s \\";
+        for (text, wanted) in [
+            (
+                format!("ks generate openmpi a --image x:1 {rest} \n  --workers 2 --exec 'sleep 1'\n"),
+                "a blank stands behind",
+            ),
+            ("ks generate openmpi a --image x:1\n  --workers 2\n".to_owned(), "`--workers` stands in a line"),
+            ("ks generate openmpi a --image x:1\nks generate openmpi b --image y:1\n".to_owned(), "several components"),
+            ("ks generate openmpi a --image x:1\nks param set b workers 3\n".to_owned(), "several components"),
+            ("ks generate openmpi a --image x:1 --workers\n".to_owned(), "lacks its value"),
+        ] {
+            let mut problems = Vec::new();
+            read(&text, Span { source: 0, start: 0, end: text.len() }, &mut problems);
+            assert!(problems.iter().any(|problem| problem.message.contains(wanted)), "{text}: {problems:#?}");
+        }
+        let beside = r#"{"name":"a","image":"x:1","$ kubectl get pods | less":""}"#;
+        let params = params("ks generate openmpi a --image x:1\nkubectl get pods | less\n");
+        assert_eq!(params.as_deref(), Ok(beside));
     }
 
     #[test]

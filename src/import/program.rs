@@ -3,6 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use super::command::assignment;
+use super::options;
+use super::slurm::text::outside;
 use super::words::{Word, words};
 use crate::spec;
 
@@ -69,6 +71,36 @@ pub fn waits(line: &str) -> bool {
     }
 }
 
+/// The commands of a script that are programs by themselves, where no launcher starts them: python's, and torchrun, which
+/// starts ranks on its own node.
+pub fn alone(script: &str) -> Vec<String> {
+    let mut ends: Vec<usize> = outside(script).filter(|(_, c)| "\n;&|<>()".contains(*c)).map(|(at, _)| at).collect();
+    ends.push(script.len());
+    let (mut found, mut start) = (Vec::new(), 0);
+    for end in ends {
+        let command = script[start..end].trim();
+        start = end + 1;
+        let Some(words) = words(command) else { continue };
+        let before = |word: &&Word| {
+            assignment(word).is_some() || ["do", "then", "else", "time", "exec", "nohup"].contains(&&*word.text)
+        };
+        let words: Vec<Word> = words.iter().skip_while(before).cloned().collect();
+        let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
+        let name = text(0).rsplit('/').next().unwrap_or_default();
+        let helps = ["-c", "-V", "--version", "setup.py"].contains(&text(1))
+            || text(1) == "-m" && ["pip", "venv", "virtualenv"].contains(&text(2));
+        let launches = options::launcher(&words).is_some();
+        if name == "torchrun" || name.starts_with("python") && words.len() > 1 && !helps && !launches {
+            let shown = &command[words[0].place.start..];
+            let short: String = masked(shown).chars().filter(|c| !c.is_control()).take(60).collect();
+            if !found.contains(&short) {
+                found.push(short);
+            }
+        }
+    }
+    found
+}
+
 /// A line without the values of what looks like secrets in it, for the report.
 pub fn masked(text: &str) -> String {
     let word = |word: &str| match word.split_once('=') {
@@ -120,6 +152,13 @@ mod tests {
         for line in ["sleep 10 && python a.py", "python sleep.py", "mpirun -np 2 sleep 10", ""] {
             assert!(!waits(line), "{line}");
         }
+    }
+
+    #[test]
+    fn programs_by_themselves_are_told_from_launches() {
+        let script = "set -e\nA=1 python prep.py | tee x\nmpirun -np 2 bash -c 'cd x; python t.py'\nfor i in 1 2; do python t.py $i; done\n\
+                      python -c 'print(1)'\npython -m pip install x\necho \"python x.py\"\ntorchrun --nproc_per_node 2 t.py >l 2>&1\n";
+        assert_eq!(alone(script), ["python prep.py", "python t.py $i", "torchrun --nproc_per_node 2 t.py"]);
     }
 
     #[test]

@@ -9,17 +9,19 @@ mod asked;
 mod close;
 mod commands;
 mod given;
-mod lines;
+pub mod lines;
 mod meeting;
 mod needs;
 mod options;
 mod own;
 mod prepare;
 mod script;
+mod shebang;
 mod sound;
 mod started;
 pub mod text;
 pub mod texts;
+mod whole;
 
 use super::desk::Desk;
 use super::ledger::Verdict;
@@ -65,6 +67,8 @@ struct Script<'t, 'd, 'o> {
     launch: Option<(Srun, Span, usize)>,
     /// Whether a line does that which is more than a program by itself.
     starts: bool,
+    /// Whether all of the script is the command.
+    stands: bool,
     /// What stands in its way of being the one line that does.
     whole: Option<String>,
     /// The first of an array.
@@ -72,6 +76,8 @@ struct Script<'t, 'd, 'o> {
     /// Options of the srun that starts the ranks, and their rows.
     steps: Vec<(String, usize)>,
     mpi: Option<String>,
+    /// The command behind `--wrap`.
+    wrap: Option<(String, usize)>,
     /// Rows of the options that count tasks, and of those that set variables.
     tasks: Vec<usize>,
     exported: Vec<usize>,
@@ -111,10 +117,12 @@ pub fn read(text: &str, span: Span, desk: &mut Desk<'_>) {
             let kind = if plain(part) { lines::kind(&text[part.place.clone()]) } else { Kind::Other };
             matches!(kind, Kind::Launch(launch) if !launch.alone)
         }),
+        stands: false,
         whole: None,
         array: None,
         steps: Vec::new(),
         mpi: None,
+        wrap: None,
         tasks: Vec::new(),
         exported: Vec::new(),
         blocks: changing(text, &parts),

@@ -133,9 +133,12 @@ fn details(desk: &mut Desk<'_>, kind: &Entry) {
             }
         }
         "hostPath" => {
-            let checks = |node: &&Node| !matches!(text(node).as_deref(), None | Some("" | "Directory"));
+            let checks = |node: &&Node| !matches!(text(node).as_deref(), None | Some(""));
             if let Some(node) = get("type").filter(checks) {
-                desk.lose(node, "a folder is taken as it is, and nothing made where it lacks: make it on the nodes");
+                desk.lose(
+                    node,
+                    "what is there is mounted, unchecked, and nothing made where it lacks: make it on the nodes",
+                );
             }
         }
         _ => {}

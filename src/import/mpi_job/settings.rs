@@ -71,7 +71,7 @@ fn scheduling(desk: &mut Desk<'_>, node: &Node) {
         {
             desk.keep(node, "spec.placement.priorityClass", class);
         }
-        return desk.needless(node, "the job waits in Kueue's queue, which admits all pods or none");
+        return desk.replaced(node, "the job waits in Kueue's queue, which admits all pods or none");
     }
     let how = "the operator's own flag said which gang scheduler; Volcano is taken";
     desk.draft.put("spec.scheduling.gang", "volcano", how);

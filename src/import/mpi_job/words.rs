@@ -73,8 +73,9 @@ fn words(launcher: &Replica<'_>, world: &World, desk: &mut Desk<'_>) {
         launch::line(desk, &line, &place(first), world);
         script(desk, &place(first));
         let to = "spec.command spec.launcher";
+        let how = launch::became(desk);
         for node in parts.into_iter().flatten() {
-            desk.ledger.settle(node, Verdict::Changed, to, "taken apart; khorovod writes the launch itself");
+            desk.ledger.settle(node, Verdict::Changed, to, how);
         }
     } else {
         launch::by_hand(desk, "the image's own entry point launched; `--command LINE` puts it here", world);

@@ -2,8 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::Script;
 use super::meeting::MEETING;
+use super::{Script, Setup, text};
 use crate::import::ledger::Verdict;
 
 impl Script<'_, '_, '_> {
@@ -65,6 +65,12 @@ impl Script<'_, '_, '_> {
             if torchrun && MEETING.contains(&name.as_str()) {
                 self.settle(row, Verdict::Kept, "", "khorovod sets up the rendezvous");
                 continue;
+            }
+            let later = |line: &Setup| line.row != row && line.value.is_none() && text::sets(&line.text, &name);
+            if self.setup.iter().any(later) {
+                let row = self.named(&name);
+                let how = "spec.slurm.setup sets it anew under Slurm; in pods the value of spec.env holds";
+                self.settle(row, Verdict::Changed, "spec.env spec.slurm.setup", how);
             }
             let how = match self.setup.iter().any(|line| line.row == row) {
                 true => "under Slurm again behind the lines that may set it",

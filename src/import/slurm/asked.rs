@@ -12,6 +12,7 @@ pub struct Asked {
     nodes: Option<u32>,
     tasks: Option<u32>,
     tasks_per_node: Option<u32>,
+    tasks_per_gpu: Option<u32>,
     cpus_per_task: Option<u32>,
     cpus_per_gpu: Option<u32>,
     /// Mebibytes.
@@ -57,6 +58,10 @@ impl Asked {
             }
             Meaning::TasksPerNode => {
                 self.tasks_per_node = Some(count(value)?);
+                kept(slots)
+            }
+            Meaning::TasksPerGpu => {
+                self.tasks_per_gpu = Some(count(value)?);
                 kept(slots)
             }
             Meaning::CpusPerTask => {
@@ -155,13 +160,21 @@ impl Asked {
     pub fn tasks(&self) -> u32 {
         // Beside `--ntasks`, the other says only how many there may be.
         let shared = self.tasks.map(|tasks| tasks.div_ceil(self.nodes()).max(1));
-        [self.tasks_per_node, shared].into_iter().flatten().min().unwrap_or(1)
+        let by_gpus = self.tasks_per_gpu.map(|each| each.saturating_mul(self.gpus_asked()).max(1));
+        [self.tasks_per_node, shared].into_iter().flatten().min().or(by_gpus).unwrap_or(1)
+    }
+
+    /// GPUs of a node that are asked for as such, and not for each task.
+    fn gpus_asked(&self) -> u32 {
+        self.gpus_per_node.or(self.gpus.map(|gpus| gpus.div_ceil(self.nodes()))).unwrap_or(0)
     }
 
     fn gpus_of_node(&self) -> u32 {
         let shared = self.gpus.map(|gpus| gpus.div_ceil(self.nodes()));
         let by_tasks = self.gpus_per_task.map(|gpus| gpus.saturating_mul(self.tasks()));
-        self.gpus_per_node.or(by_tasks).or(shared).unwrap_or(0)
+        let of_tasks = self.tasks_per_gpu.filter(|_| self.tasks.or(self.tasks_per_node).is_some());
+        let of_tasks = of_tasks.map(|each| self.tasks().div_ceil(each));
+        self.gpus_per_node.or(by_tasks).or(shared).or(of_tasks).unwrap_or(0)
     }
 
     /// Whether a node may have what is asked of each.

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::lines::{self, Kind, Srun};
-use super::script::{self, Part};
+use super::script::Part;
 use super::{IMAGE, Script};
 use super::{prepare, started};
 use super::{text, texts};
@@ -46,6 +46,9 @@ impl Script<'_, '_, '_> {
                 self.asked.put(self.desk, 1);
                 launch::by_hand(self.desk, "nothing in the script starts ranks; `--command LINE` puts it here", &world);
             }
+        }
+        if !self.stands {
+            self.flags(false);
         }
         self.surroundings();
         self.tell_of_own();
@@ -97,6 +100,12 @@ impl Script<'_, '_, '_> {
 
     /// The one line that starts the ranks.
     fn launched(&mut self, launch: Srun, span: Span, row: usize, parts: &[Part]) {
+        let line = launch.line.clone();
+        self.start(launch, span, row, parts);
+        self.tell_of_moments(&line, span);
+    }
+
+    fn start(&mut self, launch: Srun, span: Span, row: usize, parts: &[Part]) {
         self.given(&launch.options.clone(), "srun ", span);
         for (name, value) in &launch.env {
             self.env.push((name.clone(), value.clone(), row));
@@ -274,38 +283,5 @@ impl Script<'_, '_, '_> {
             }
             self.desk.draft.put("spec.slurm.srun", Json::Object(srun), "under Slurm srun starts the ranks");
         }
-    }
-
-    /// All of it runs once, on the first node, as it did.
-    fn as_it_stands(&mut self, why: &str, parts: &[Part]) {
-        let how = format!("runs once, as it stands: {why}");
-        let mut body = Vec::new();
-        self.env.retain(|(.., row)| self.exported.contains(row));
-        for part in parts.iter().filter(|part| matches!(part.kind, script::Kind::Command | script::Kind::Block)) {
-            let text = &self.text[part.place.clone()];
-            let start = part.place.start;
-            let Some(row) = self.rows.iter().find(|(at, _)| *at == start).map(|(_, row)| *row) else { continue };
-            match lines::kind(text::without_comment(text)) {
-                Kind::Assign(pairs) if text::hides(text) && pairs.iter().all(|(_, value)| value.is_some()) => {
-                    self.env.extend(pairs.into_iter().map(|(name, value)| (name, value.unwrap_or_default(), row)));
-                    continue;
-                }
-                _ => body.push(text.trim_end()),
-            }
-            if text::hides(text) {
-                self.refuse_secret(self.at(part));
-            }
-            self.settle(row, Verdict::Changed, "spec.command spec.launcher", &how);
-        }
-        for (_, row) in std::mem::take(&mut self.steps) {
-            self.settle(row, Verdict::Changed, "spec.command", "stands in the script");
-        }
-        let body = body.join("\n");
-        self.setup.clear();
-        self.modules.clear();
-        self.asked.put(self.desk, 0);
-        self.asked.put_workers(self.desk);
-        self.desk.draft.put("spec.launcher.kind", "shell", &how);
-        self.desk.draft.put("spec.command", body, "the script");
     }
 }

@@ -15,6 +15,10 @@ use crate::spec::looks_secret;
 /// What to say of a variable that programs may read.
 const MADE: &str = "its value is made where the job starts; pods have it from spec.env, if at all";
 
+/// They bring data or make folders, which an image does not have.
+const COPIES: &[&str] =
+    &["rsync", "cp", "scp", "mv", "ln", "tar", "unzip", "sbcast", "rclone", "aws", "gsutil", "mkdir"];
+
 /// What to say of a variable that is not needed any more.
 pub const PUT_IN: &str = "what it names is put in where it is used";
 
@@ -32,7 +36,8 @@ impl Script<'_, '_, '_> {
             kind => kind,
         };
         if let Kind::Options(words) = kind {
-            self.given(&words, "srun ", span);
+            let from = if text.trim_start().starts_with("sbatch") { "sbatch " } else { "srun " };
+            self.given(&words, from, span);
             return false;
         }
         let row = self.row(whole, span);
@@ -126,7 +131,12 @@ impl Script<'_, '_, '_> {
             return self.whole("it goes on after the ranks have ended");
         }
         self.setup.push(Setup { text: text.trim_end().to_owned(), row, ..Setup::default() });
-        self.settle(row, Verdict::Kept, "spec.slurm.setup", "on Kubernetes the image has what this prepares");
+        let first = text.split_whitespace().next().unwrap_or_default();
+        let (verdict, how) = match COPIES.contains(&first) {
+            true => (Verdict::Changed, "under Slurm alone: in pods data and folders come by spec.storage"),
+            false => (Verdict::Kept, "on Kubernetes the image has what this prepares"),
+        };
+        self.settle(row, verdict, "spec.slurm.setup", how);
     }
 
     /// A program that runs once, before the ranks.

@@ -61,6 +61,7 @@ impl Script<'_, '_, '_> {
             Meaning::Wrap => {
                 self.settle(row, Verdict::Kept, "spec.command", "");
                 self.command(&value, span, true);
+                self.wrap = Some((value, row));
             }
             Meaning::Mpi => {
                 self.mpi = Some(value);
@@ -89,7 +90,9 @@ impl Script<'_, '_, '_> {
                 self.settle(row, Verdict::Changed, "spec.command", "nobody types: the lines below it are the job");
             }
             _ => match self.asked.take(option) {
-                Ok(_) if matches!(option.meaning, Meaning::Tasks | Meaning::TasksPerNode) => self.tasks.push(row),
+                Ok(_) if matches!(option.meaning, Meaning::Tasks | Meaning::TasksPerNode | Meaning::TasksPerGpu) => {
+                    self.tasks.push(row);
+                }
                 Ok((verdict, to, how)) => self.settle(row, verdict, to, how),
                 Err(why) => {
                     let problem = Problem::new(&BAD_VALUE, span, format!("`{}`: {why}", option.said));

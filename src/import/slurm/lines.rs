@@ -86,6 +86,10 @@ pub fn kind(text: &str) -> Kind {
         },
         ("time" | "exec" | "nohup", _) if rest.len() > 1 => kind(&text[rest[1].place.start..]),
         ("srun" | "salloc", _) => srun(text, assigned, rest),
+        // Else it is given a script, and that is another file.
+        ("sbatch", _) if rest.iter().any(|word| word.text.starts_with("--wrap")) => {
+            Kind::Options(rest[1..].iter().map(|word| word.text.clone()).collect())
+        }
         _ if launchers::launcher(rest).is_some() => {
             Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() }))
         }

@@ -6,6 +6,7 @@ pub enum Meaning {
     Nodes,
     Tasks,
     TasksPerNode,
+    TasksPerGpu,
     CpusPerTask,
     CpusPerGpu,
     Mem,
@@ -44,8 +45,8 @@ pub enum Meaning {
 
 use Meaning::{
     Array, CpusPerGpu, CpusPerTask, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image,
-    Interactive, Lost, Mem, MemPerCpu, MemPerGpu, Mpi, Name, Needless, Nodes, Requeue, Stays, Tasks, TasksPerNode,
-    Time, Tmp, Wrap,
+    Interactive, Lost, Mem, MemPerCpu, MemPerGpu, Mpi, Name, Needless, Nodes, Requeue, Stays, Tasks, TasksPerGpu,
+    TasksPerNode, Time, Tmp, Wrap,
 };
 
 /// Long names, the short one, whether a value follows, the meaning.
@@ -68,6 +69,7 @@ const OPTIONS: &[Known] = &[
     (&["nodes"], Some('N'), Value::Needed, Nodes),
     (&["ntasks"], Some('n'), Value::Needed, Tasks),
     (&["ntasks-per-node", "tasks-per-node"], None, Value::Needed, TasksPerNode),
+    (&["ntasks-per-gpu"], None, Value::Needed, TasksPerGpu),
     (&["cpus-per-task"], Some('c'), Value::Needed, CpusPerTask),
     (&["cpus-per-gpu"], None, Value::Needed, CpusPerGpu),
     (&["mem"], None, Value::Needed, Mem),

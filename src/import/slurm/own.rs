@@ -6,6 +6,7 @@ use super::meeting::{MEETING, NUMBERS};
 use super::{Script, text};
 use crate::import::launch::FIRST_WORKER;
 use crate::import::ledger::Verdict;
+use crate::problem::Span;
 
 /// Which variables of Open MPI say what srun's do.
 const BY_MPI: &[(&str, &str)] = &[
@@ -26,9 +27,35 @@ fn of_first_node(line: &str, name: &str) -> bool {
     first && asked.starts_with("$(scontrol show hostname") && asked.matches('|').count() == 1
 }
 
+/// What a shell makes anew each time in a line: commands, numbers of processes and of chance, clocks.
+fn moments(line: &str) -> Vec<String> {
+    const NAMES: &[&str] =
+        &["RANDOM", "SRANDOM", "PPID", "BASHPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME", "HOSTNAME"];
+    let line = text::without_quoted(line);
+    let mut found: Vec<String> = Vec::new();
+    if line.replace("$((", "").contains("$(") {
+        found.push("$(…)".to_owned());
+    }
+    if line.contains('`') {
+        found.push("`…`".to_owned());
+    }
+    if line.contains("$$") {
+        found.push("$$".to_owned());
+    }
+    let mut names = text::names(&line);
+    names.retain(|name| NAMES.contains(&name.as_str()));
+    names.sort();
+    names.dedup();
+    found.extend(names.into_iter().map(|name| format!("${name}")));
+    found
+}
+
 impl Script<'_, '_, '_> {
     /// Looks at the command once it is put.
     pub fn tell_of_own(&mut self) {
+        if self.setup.iter().any(|line| text::named(&line.text).any(|name| name == "SLURM_ARRAY_TASK_ID")) {
+            self.one_of_array(&mut Vec::new());
+        }
         let Some(command) = self.desk.draft.get("spec.command").and_then(Json::as_str).map(str::to_owned) else {
             return;
         };
@@ -60,6 +87,28 @@ impl Script<'_, '_, '_> {
             let row = self.named(name);
             self.settle(row, Verdict::Changed, "spec.command", &how);
         }
+    }
+
+    /// What the batch shell made once, for all ranks, each rank's own shell makes again: `line` as the script has it.
+    pub fn tell_of_moments(&mut self, line: &str, span: Span) {
+        let draft = &self.desk.draft;
+        let Some(command) = draft.get("spec.command").and_then(Json::as_str) else { return };
+        let number = |field: &str| draft.get(&format!("spec.workers.{field}")).and_then(Json::as_u64);
+        let ranks = number("replicas").unwrap_or(1) * number("slots").or(number("gpus")).unwrap_or(1);
+        // A script runs in one shell, and so does a rank that is alone.
+        if ranks < 2 || draft.get("spec.launcher.kind").is_some_and(|kind| kind == "shell") {
+            return;
+        }
+        let here = self::moments(command);
+        let mut moments = moments(line);
+        moments.retain(|moment| here.contains(moment));
+        if moments.is_empty() {
+            return;
+        }
+        let row = self.desk.ledger.add(format!("{} in the launch", moments.join(", ")), span);
+        let how = "the batch script made it once, for all ranks; here each rank makes its own, and they may differ. Give a value \
+                   in its place, or make it in the program";
+        self.settle(row, Verdict::Changed, "spec.command", how);
     }
 
     /// Words that stood behind the script's name when it was given to sbatch.
@@ -125,7 +174,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// A row for a variable, where the script first names it.
-    fn named(&mut self, name: &str) -> usize {
+    pub fn named(&mut self, name: &str) -> usize {
         let places = [format!("${name}"), format!("${{{name}")];
         let place = places.iter().find(|place| self.text.contains(place.as_str())).unwrap_or(&places[0]);
         self.desk.ledger.add(format!("${name}"), self.place(place))
@@ -134,7 +183,16 @@ impl Script<'_, '_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::of_first_node;
+    use super::{moments, of_first_node};
+
+    #[test]
+    fn what_a_shell_makes_anew_is_told_from_what_stays() {
+        let line = "python t.py --seed $RANDOM --out o_$(date +%s) --id `id -u` --run $$ --t ${SECONDS}";
+        assert_eq!(moments(line), ["$(…)", "`…`", "$$", "$RANDOM", "$SECONDS"]);
+        for line in ["python t.py --lr $LR --n $((2 * 3)) '$(date)' '$RANDOM'", "bash -c 'x $(date) $RANDOM'"] {
+            assert!(moments(line).is_empty(), "{line}");
+        }
+    }
 
     #[test]
     fn lines_that_name_the_first_node_and_nothing_more() {

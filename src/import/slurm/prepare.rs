@@ -73,6 +73,12 @@ pub fn may_set(line: &str) -> bool {
     matches!(first, "source" | ".") && !known || first == "eval" && !line.contains("conda")
 }
 
+/// Whether a line loads software that an image has, by itself.
+pub fn loads(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    ["module", "ml", "conda", "mamba", "micromamba", "spack", "source", "."].contains(&first) && !line.contains('$')
+}
+
 /// Whether a line only prepares the environment.
 pub fn prepares(line: &str) -> bool {
     const WORDS: &[&str] = &[

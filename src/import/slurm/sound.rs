@@ -1,7 +1,7 @@
 //! Whether a text is a script of Slurm, and all of it there: asked before anything is read.
 
 use super::script::{self, Part};
-use super::{lines, text};
+use super::{lines, shebang, text};
 use crate::import::desk::Desk;
 use crate::import::holes::hole;
 use crate::import::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
@@ -64,7 +64,7 @@ pub fn check(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bo
         _ => lines::of_slurm(&text[part.place.clone()]),
     });
     let (place, code, message, hint) = match (ours, foreign) {
-        (true, _) => return true,
+        (true, _) => return shebang::check(text, whole, desk) && !hands_on(text, whole, parts, desk),
         (false, Some(line)) => {
             let mark = line.split(' ').next().unwrap_or_default();
             let start = line.as_ptr() as usize - text.as_ptr() as usize;
@@ -84,6 +84,30 @@ pub fn check(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bo
     };
     desk.problems.push(Problem::new(code, place, message).hint(hint));
     false
+}
+
+/// Says of a line of sbatch, where the file is such lines and no script, that the script is wanted.
+fn hands_on(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bool {
+    let of_sbatch = |part: &&Part| text[part.place.clone()].trim_start_matches("$ ").starts_with("sbatch ");
+    let mut lines = parts.iter().filter(of_sbatch);
+    let wrapped = |part: &Part| matches!(lines::kind(&text[part.place.clone()]), lines::Kind::Options(_));
+    let is_script = parts.iter().any(|part| matches!(part.kind, script::Kind::Directive(_)));
+    let (first, second) = (lines.next().filter(|_| !is_script), lines.next());
+    let (part, message, hint) = match (first, second) {
+        (Some(first), None) if wrapped(first) => return false,
+        (Some(_), Some(second)) => {
+            (second, "there are several jobs, one of each line of sbatch", "import them one at a time")
+        }
+        (Some(first), None) => (
+            first,
+            "this line hands a script to sbatch, and that is the job",
+            "give the script that sbatch is given, with the options of this line as `#SBATCH` lines in it",
+        ),
+        (None, _) => return false,
+    };
+    let span = Span { start: part.place.start, end: part.place.end, ..whole };
+    desk.problems.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
+    true
 }
 
 /// Says all places that are to be filled in, one a line; whether there are any.
