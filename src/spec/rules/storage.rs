@@ -45,10 +45,17 @@ codes! {
     ///
     /// It holds nothing, and most storage refuses to make it.
     Error EMPTY_VOLUME = "empty-volume";
+
+    /// A path that nobody can write to
+    ///
+    /// The image's own files are read-only in the pods, so what is written needs storage: a claim, a bucket, or `/tmp`,
+    /// which is gone with the pod.
+    Warning NOWHERE_TO_WRITE = "nowhere-to-write";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     mounts(case, problems);
+    nowhere_to_write(case, problems);
     for entry in case.body.storage.iter().flat_map(|at| &at.value) {
         shared_claim(case, entry, problems);
         s3(entry, problems);
@@ -117,6 +124,38 @@ fn mounts(case: &Case<'_>, problems: &mut Vec<Problem>) {
             );
         }
         seen.push((path, span));
+    }
+}
+
+/// What the spec itself asks to be written.
+fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let spec = case.spec;
+    if !case.could_read(&["storage", "security", "code"])
+        || !spec.security.read_only_root_filesystem
+        || spec.target == Target::Slurm
+        || !spec.patches.is_empty()
+    {
+        return;
+    }
+    let timeline = case.body.collective.as_ref().and_then(|at| at.timeline.as_ref());
+    let tensorboard = case.body.observability.as_ref().and_then(|at| at.tensorboard.as_ref());
+    let paths = [
+        ("collective.timeline", timeline),
+        ("observability.tensorboard.logdir", tensorboard.and_then(|at| at.logdir.as_ref())),
+    ];
+    for (field, at) in paths.into_iter().filter_map(|(field, at)| Some((field, at?))) {
+        let within = |mount: &str| {
+            let rest = at.0.strip_prefix(mount.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let stored = spec.storage.iter().any(|volume| !volume.read_only && within(&volume.mount_path));
+        if !stored && !within("/tmp") && !within("/dev/shm") {
+            let message = format!("nobody can write to `{}`: no storage is mounted there", at.0);
+            problems.push(
+                Problem::new(&NOWHERE_TO_WRITE, at.span, message)
+                    .hint(format!("mount storage there, or name a folder of it in `{field}`")),
+            );
+        }
     }
 }
 

@@ -16,6 +16,12 @@ codes! {
     /// `args` and `launcher.args`, and for values of `env`, where only `$(NAME)` stands for another variable; and the
     /// text of a file in `code.files` is what stands there.
     Warning LITERAL_WORD = "literal-word";
+
+    /// A command that nobody waits for
+    ///
+    /// With `&` at its end bash goes on at once, has nothing left to do and ends with 0, and with it the rank: the
+    /// launcher would take it for trained. Leave the `&` out, or end the command with `wait`.
+    Warning NOT_WAITED_FOR = "not-waited-for";
 }
 
 /// What joins commands or moves their output, to a shell.
@@ -51,7 +57,8 @@ fn command(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
             typeset(command.span, text, None)
                 .or_else(|| list_in_quotes(command.span, text).filter(|_| !plain))
                 .or_else(|| cut_off(case, command, *plain))
-                .or_else(|| own_line(command.span, text)),
+                .or_else(|| own_line(command.span, text))
+                .or_else(|| not_waited_for(command.span, text)),
         ),
         Kind::List(items) => {
             let words = texts(items);
@@ -127,6 +134,16 @@ fn own_line(span: Span, text: &str) -> Option<Problem> {
     // Within quotes or a here document it may be meant.
     (!text.contains("<<") && text.matches(['"', '\'']).count() == 0)
         .then(|| Problem::new(&LITERAL_WORD, span, message).hint(hint))
+}
+
+/// `python train.py &`
+fn not_waited_for(span: Span, text: &str) -> Option<Problem> {
+    let code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let last = text.lines().rfind(code)?.trim_end();
+    let alone = last.strip_suffix('&')?.trim_end();
+    let message = "the `&` at the end lets bash end at once, and the rank with it";
+    let hint = "leave the `&` out, or end the command with `wait`";
+    (!alone.is_empty() && !alone.ends_with('&')).then(|| Problem::new(&NOT_WAITED_FOR, span, message).hint(hint))
 }
 
 /// `[bash, -c, python, train.py]`
