@@ -175,7 +175,8 @@ def claims(helm):
     """A claim that would have to become another stops an upgrade before it begins."""
     def storage(spec=None, **claim):
         claim = {"size": "2Gi", "storageClass": "nobody-makes-these", "accessModes": ["ReadWriteMany"]} | claim
-        return helm.values((spec or {"workers": {"controller": "Job"}}) | {"scheduling": {"suspend": True}, "storage": [
+        spec = spec or {"workers": {"controller": "Job"}, "scheduling": {"suspend": True}}
+        return helm.values(spec | {"storage": [
             {"name": "data", "mountPath": "/data", "claim": {key: value for key, value in claim.items() if value}},
             {"name": "disk", "mountPath": "/disk", "size": "1Gi", "persistentVolume": {"hostPath": {"path": helm.path}}}]})
     case = helm.case
@@ -201,7 +202,7 @@ def claims(helm):
     case.equal("the revision after them", helm.revision("held"), revision)
     # The default is what khorovod takes for two workers.
     helm.upgrade("held", storage(accessModes=None, size="2048Mi"))
-    # And for one that may become two.
+    # And for one that may become two, which waits for its claim.
     one = {"workers": {"replicas": 1}, "launcher": {"kind": "horovodrun"}, "elastic": {"minWorkers": 1, "maxWorkers": 2}}
     helm.upgrade("held", storage(one, accessModes=None))
     helm.uninstall("held", "persistentvolumeclaim/held-data", "persistentvolumeclaim/held-disk")
