@@ -105,7 +105,7 @@ fn change(old: &Plan, new: &Plan) -> Change {
     let restarts = old.run != new.run;
     for (reach, difference) in differences(&before, &after) {
         match reach {
-            Reach::Claim => change.refused.push(refusal(&difference)),
+            Reach::Claim => change.refused.push(refusal(&difference, CLAIM_KEEPS)),
             Reach::Run if restarts => change.because.push(difference),
             _ => change.in_place.push(difference),
         }
@@ -131,14 +131,11 @@ fn left_behind(volume: &Volume) -> Option<String> {
     })
 }
 
-fn refusal(difference: &Difference) -> String {
+const CLAIM_KEEPS: &str = "a claim keeps what it was made with (use another volume name, or delete the claim)";
+
+pub(super) fn refusal(difference: &Difference, why: &str) -> String {
     let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
-    format!(
-        "{}: {} cannot become {}; a claim keeps what it was made with (use another volume name, or delete the claim)",
-        difference.path,
-        value(&difference.old),
-        value(&difference.new)
-    )
+    format!("{}: {} cannot become {}; {why}", difference.path, value(&difference.old), value(&difference.new))
 }
 
 /// The fields that differ, those of the old order first.

@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::change::{Change, Difference, Effect};
+use super::change::{Change, Difference, Effect, refusal};
 use super::tree::Compare;
 use crate::problem::Span;
 use crate::source;
@@ -17,7 +17,6 @@ pub(crate) struct Earlier {
     run: String,
     kind: String,
     name: String,
-    /// The run's name in it is `<run>`.
     value: Json,
     /// Whether a cluster gave it, which fills in defaults.
     given: bool,
@@ -121,7 +120,7 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&Earlier], new: &[&Earl
             match verdict {
                 Verdict::Because => change.because.push(found),
                 Verdict::InPlace => change.in_place.push(found),
-                Verdict::Refused => change.refused.push(refusal(&object.kind, &found)),
+                Verdict::Refused => change.refused.push(refusal(&found, keeps(&object.kind))),
                 Verdict::Same => {}
             }
         }
@@ -163,13 +162,8 @@ fn judge(kind: &str, found: &Difference, of_run: bool, new: &Json) -> Verdict {
         "PersistentVolumeClaim" if !labels => Verdict::Refused,
         "RoleBinding" if path.starts_with("roleRef") && !of_run => Verdict::Refused,
         "Job" if begins(&limits) => Verdict::InPlace,
-        _ if of_run => {
-            if labels {
-                Verdict::InPlace
-            } else {
-                Verdict::Because
-            }
-        }
+        _ if of_run && labels => Verdict::InPlace,
+        _ if of_run => Verdict::Because,
         "Job" if begins(&["spec.template", "spec.selector", "spec.completion"]) => Verdict::Refused,
         "StatefulSet" if begins(&["spec.selector", "spec.serviceName", "spec.volumeClaim", "spec.podManagement"]) => {
             Verdict::Refused
@@ -179,13 +173,12 @@ fn judge(kind: &str, found: &Difference, of_run: bool, new: &Json) -> Verdict {
     }
 }
 
-fn refusal(kind: &str, found: &Difference) -> String {
-    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
-    let why = match kind {
+/// Why Kubernetes refuses.
+fn keeps(kind: &str) -> &'static str {
+    match kind {
         "PersistentVolumeClaim" => "a claim keeps what it was made with, and may only grow",
         _ => "it keeps what it was made with",
-    };
-    format!("{}: {} cannot become {}; {why}", found.path, value(&found.old), value(&found.new))
+    }
 }
 
 #[cfg(test)]

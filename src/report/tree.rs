@@ -16,7 +16,7 @@ const NAMES: &[&str] = &["name", "mountPath", "containerPort", "key"];
 /// Compares two values.
 pub struct Compare {
     /// The old one may have what nobody wrote: a cluster fills in defaults.
-    pub filled_in: bool,
+    filled_in: bool,
     found: Vec<Difference>,
 }
 
