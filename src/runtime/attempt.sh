@@ -92,7 +92,7 @@ attempt() {
     fi
     if ((SECONDS - checked >= 5)); then
       check_limits
-      [[ -z ${min_workers:-} || ! -e $generated/seen ]] || tell_of_few
+      [[ -z ${min_workers:-} || ! -e $generated/found ]] || tell_of_few
       checked=$SECONDS
     fi
   done

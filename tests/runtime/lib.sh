@@ -1,11 +1,15 @@
 #!/bin/bash
 # What cases are written with. Sourced. README.md has a list.
-# shellcheck disable=SC2034,SC2154 # `here` and `work` are set by run.sh, `failed` and `skipped` are read there
+# shellcheck disable=SC2034,SC2154 # `here` and `work` are set by run.sh; `failed`, `skipped` and `first` are read there
 
 fail() { failed+="; $*"; }
 
 # skip REASON: for what a machine may lack.
 skip() { skipped=$*; }
+
+# takes_a_minute CASE: it goes among the first, so that it is not alone at the end.
+first=()
+takes_a_minute() { first+=("$1"); }
 
 # image PART LINE...: what the image of all pods is made of: root, layers, mount, env, prepare.
 image() {

@@ -36,7 +36,7 @@ if [[ ${1:-} != inside ]]; then
   export KHOROVOD runs
   trap 'rm -rf "$runs"' EXIT
   all=("$@")
-  (($#)) || mapfile -t all < <(declare -F | sed -n 's/^declare -f case_//p')
+  (($#)) || mapfile -t all < <({ printf '%s\n' "${first[@]}"; declare -F | sed -n 's/^declare -f case_//p'; } | awk 'NF && !seen[$0]++')
   for name in "${all[@]}"; do
     declare -F "case_$name" >/dev/null || {
       echo "there is no case $name" >&2

@@ -52,16 +52,17 @@ const summary = (times) => ({ p50: at(times, 0.5), p95: at(times, 0.95), p99: at
 test("a key press leads to a new preview in time", async () => {
   const server = await serve();
   const page = await open(server);
-  const all = [];
-  for (const [, spec] of examples) {
-    const found = /replicas: *(\d+)/.exec(spec);
-    if (!found) continue;
-    await write(page, spec);
-    await keys(page, 4, "replicas: *\\d+");
-    all.push(...(await keys(page, 12, "replicas: *\\d+")));
+  // In the first round the browser compiles what it finds is used much, on the processors that we measure.
+  for (const round of ["examples, a new page", "examples"]) {
+    const all = [];
+    for (const [, spec] of examples) {
+      if (!/replicas: *\d/.test(spec)) continue;
+      await write(page, spec);
+      await keys(page, 4, "replicas: *\\d+");
+      all.push(...(await keys(page, 12, "replicas: *\\d+")));
+    }
+    keep(round, summary(all.sort((a, b) => a - b)));
   }
-  all.sort((a, b) => a - b);
-  keep("examples, picture open", summary(all));
   const smallest = examples.find(([name]) => name === "smallest")[1];
   for (const [count, most] of [[1_000, 50], [10_000, 50], [100_000, 50]]) {
     for (const view of ["picture", "objects"]) {
@@ -73,8 +74,7 @@ test("a key press leads to a new preview in time", async () => {
       if (count === 10_000) check(times.p95 <= most * slack(), `${count} workers, ${view}: p95 is ${times.p95} ms`);
     }
   }
-  const examplesTook = figures["examples, picture open"];
-  check(examplesTook.p95 <= 8 * slack(), `the examples' p95 is ${examplesTook.p95} ms`);
+  check(figures.examples.p95 <= 8 * slack(), `the examples' p95 is ${figures.examples.p95} ms`);
   await server.close();
   return Object.entries(figures).map(([name, { p50, p95 }]) => `${name} ${p50}/${p95}`).join("; ");
 });

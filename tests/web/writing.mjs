@@ -58,6 +58,31 @@ test("a job is written from nothing by keyboard with completion", async () => {
   return (await text(page)).split("\n").length + " lines";
 });
 
+test("what is typed arrives once, whatever it is typed with", async () => {
+  const server = await serve();
+  for (const options of [{}, { hasTouch: true, isMobile: true }]) {
+    const page = await open(server, { spec: "a: 1", ...options });
+    const devtools = await page.context().newCDPSession(page);
+    await editor(page).focus();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("2 [y");
+    same(await text(page), "a: 12 [y]", "keys, and what they close");
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("b: ");
+    same(await text(page), "b: ", "keys over what was selected");
+    await devtools.send("Input.imeSetComposition", { text: "にほ", selectionStart: 2, selectionEnd: 2 });
+    await devtools.send("Input.insertText", { text: "日本" });
+    await page.keyboard.type("!");
+    await page.keyboard.insertText("ä");
+    same(await text(page), "b: 日本!ä", "an input method, a key, a letter without a key");
+    await page.keyboard.press("Control+z");
+    await page.keyboard.press("Control+z");
+    check(!(await text(page)).includes("!"), `undone: ${await text(page)}`);
+    await page.context().close();
+  }
+  await server.close();
+});
+
 test("who has nothing yet is led to a first job", async () => {
   const server = await serve();
   const page = await open(server, { spec: "x" });

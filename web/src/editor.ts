@@ -25,6 +25,7 @@ import type { Line } from "./diff";
 import { h, words } from "./dom";
 import type { Fields } from "./schema";
 import type { Problem } from "./types";
+import { typing } from "./typing";
 
 const colours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--key)" },
@@ -168,6 +169,7 @@ export class Editor {
       ]),
       EditorView.contentAttributes.of({ "aria-label": "Training spec, YAML", "aria-describedby": "keys", tabindex: "0" }),
       listen,
+      typing(),
     ];
     const root = shadow(parent);
     this.view = new EditorView({ state: EditorState.create({ doc: text, extensions }), root, parent: root as unknown as Element });

@@ -22,14 +22,20 @@ case_discovers() {
   [[ ${found##*, } =~ ^1?[0-9]?[0-9]?[0-9]\ ms ]] || fail "slow: $found"
   scale 3
   wait_for events "worker-2 is ready"
+  for _ in 1 2 3; do [[ $(discover) != *worker-2* ]] || break; done
   cut_network worker-0
   # One that is silent for a moment only stays.
   found=$(discover)
   [[ $found == *worker-0* && $found == *worker-2* ]] || fail "with one silent for a moment: $found"
   sleep 6
+  # Nor is one lost that was asked twice in that time.
+  found=$(discover)
+  [[ $found == *worker-0* ]] || fail "with one silent, asked seldom: $found"
   found=$(discover)
   [[ $found == "$job-$run-worker-1.$job:2"$'\n'"$job-$run-worker-2.$job:2"$'\n'"code 0, "* ]] || fail "with one silent: $found"
   scale 0
+  discover >/dev/null
+  discover >/dev/null
   sleep 6
   found=$(discover)
   [[ $found == "code 0, "* ]] || fail "with nobody up: $found"

@@ -200,6 +200,7 @@ loses_a_daemon() {
 
 # Shrunk in the middle, by a person or a quota: it says what it waits for, and for how long.
 prepare_elastic_shrinks_below_min() { make_horovod; }
+takes_a_minute elastic_shrinks_below_min
 case_elastic_shrinks_below_min() {
   use_horovod
   from_example elastic --set 'spec.command=[python3, /programs/elastic.py]' --set 'spec.env.STEPS="1000"' \

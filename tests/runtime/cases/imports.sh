@@ -76,6 +76,7 @@ EOL
 
 # The elastic chart: the line of its tutorial; workers go and come while it trains.
 prepare_import_elastic_horovod() { make_horovod; }
+takes_a_minute import_elastic_horovod
 case_import_elastic_horovod() {
   use_horovod
   program horovod/examples/elastic/pytorch/pytorch_imagenet_resnet50_elastic.py 'exec(open("/programs/elastic.py").read())'

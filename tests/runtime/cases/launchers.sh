@@ -142,6 +142,7 @@ case_impostor_under_horovodrun() {
 
 # Elastic: a worker is killed in the middle, training goes on without it and takes it back when it returns.
 prepare_horovodrun_elastic() { make_horovod; }
+takes_a_minute horovodrun_elastic
 case_horovodrun_elastic() {
   use_horovod
   from_example elastic --set "spec.command=[python3, $(of_framework elastic)]" --set 'spec.env.STEPS="100"' \
