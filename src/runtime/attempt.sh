@@ -72,6 +72,8 @@ attempt() {
   local checked=$SECONDS code
   failure=''
   : >"$generated/lost"
+  # Of discover.sh: who died with the last attempt is not to be taken for one that is busy.
+  rm -f "$generated/seen" "$generated/found"
   log "launching: ${launch[*]@Q}"
   start "${launch[@]}"
   if [[ ${1:-} == watch ]]; then

@@ -32,7 +32,8 @@ soon() {
 }
 
 ip link set lo up
-ip link add nodes type bridge
+# With an address of its own: else it takes the lowest of its nodes', and who knew the one before is not heard any more.
+ip link add nodes address 02:00:00:00:00:01 type bridge
 ip link set nodes up
 services=''
 for family in $FAMILIES; do

@@ -19,7 +19,8 @@ done <<<"${SHARED:-}"
 cp /etc/passwd $state/passwd && echo 'alice:x:4321:4321::/home/alice:/bin/bash' >>$state/passwd &&
     mount --bind $state/passwd /etc/passwd && chown 4321:4321 /home/alice || exit
 
-ip link set lo up && ip link add br0 type bridge && ip addr add 10.77.0.254/24 dev br0 && ip link set br0 up || exit
+# The bridge has an address of its own: else it takes the lowest of its nodes', and who knew the one before is not heard any more.
+ip link set lo up && ip link add br0 address 02:00:00:00:00:01 type bridge && ip addr add 10.77.0.254/24 dev br0 && ip link set br0 up || exit
 printf '127.0.0.1 localhost\n10.77.0.254 ctl\n10.77.0.1 node1\n10.77.0.2 node2\n' >$state/hosts &&
     mount --bind $state/hosts /etc/hosts && hostname ctl || exit
 

@@ -14,7 +14,9 @@ from cluster import Cluster
 
 work = sys.argv[1]
 cluster = Cluster(work)
-for line in ("link add pods type bridge", f"addr add {cluster.address}/16 dev pods", "link set pods up", "link set lo up"):
+# With an address of its own: else it takes the lowest of its pods', and who knew the one before is not heard any more.
+bridge = "link add pods address 02:00:00:00:00:01 type bridge"
+for line in (bridge, f"addr add {cluster.address}/16 dev pods", "link set pods up", "link set lo up"):
     subprocess.run(["ip", *line.split()], check=True)
 subprocess.run(
     f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=api "
