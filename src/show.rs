@@ -8,6 +8,7 @@ mod explain;
 mod github;
 mod import;
 mod json;
+mod once;
 mod places;
 mod plan;
 mod sarif;
@@ -16,6 +17,7 @@ mod table;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use self::excerpt::Excerpt;
+use self::once::once;
 use crate::problem::{Problem, Problems, Severity, Sources, Span, count};
 
 pub use clean::{clean, clean_line};
@@ -59,10 +61,13 @@ impl Style {
 
     /// Every problem of every file, and last a line that counts them; nothing where there are none.
     pub fn problems<'a>(self, all: impl IntoIterator<Item = &'a Problems>) -> Vec<String> {
+        let mut is_new = once();
         let all: Vec<(&Sources, &Problem)> = all
             .into_iter()
-            .flat_map(|problems| problems.list.iter().map(|problem| (&problems.sources, problem)))
+            .flat_map(|problems| problems.list.iter().map(move |problem| (problems, problem)))
             .filter(|(_, problem)| !self.quiet || problem.severity == Severity::Error)
+            .filter(|(problems, problem)| is_new(problems, problem))
+            .map(|(problems, problem)| (&problems.sources, problem))
             .collect();
         if all.is_empty() {
             return Vec::new();

@@ -88,8 +88,9 @@ fn all(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Vec<Rendered>
     }
     if problems.is_empty() {
         return match clash(texts, &rendered) {
-            Some(message) => {
-                screen.error(&message);
+            Some(both) => {
+                let way_out = "rename one of the jobs, or render the files one at a time";
+                screen.error(&format!("{both}, so one would overwrite the other; {way_out}"));
                 Err(Failure::Problems)
             }
             None => Ok(rendered),
@@ -99,19 +100,16 @@ fn all(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Vec<Rendered>
     Err(Failure::Problems)
 }
 
-/// What to say of two files that hold one job: the objects of the one would overwrite the other's. Inside one file
-/// that is a problem with a place of its own.
-fn clash(texts: &[Text], rendered: &[Rendered]) -> Option<String> {
+/// Two files that hold one job: the objects of the one would overwrite the other's. Inside one file that is a problem
+/// with a place of its own.
+pub fn clash(texts: &[Text], rendered: &[Rendered]) -> Option<String> {
     let mut seen = HashMap::new();
     for (text, one) in texts.iter().zip(rendered) {
         for document in one.documents.iter().filter(|document| !document.kind.is_empty()) {
             let object = (document.kind, &document.namespace, &document.name);
             if let Some(first) = seen.insert(object, &text.name) {
                 let Document { kind, name, .. } = document;
-                return Some(format!(
-                    "{first} and {} both make the {kind} {name}, so one would overwrite the other; rename one of the jobs, or render the files one at a time",
-                    text.name
-                ));
+                return Some(format!("{first} and {} both make the {kind} {name}", text.name));
             }
         }
     }

@@ -6,7 +6,7 @@ use khorovod::problem::Problems;
 use khorovod::{Keys, show};
 
 use super::show::Screen;
-use super::{Failure, Outcome, input, output, seed};
+use super::{Failure, Outcome, input, output, render, seed};
 
 /// Find everything wrong with specs
 #[derive(Debug, clap::Args)]
@@ -59,6 +59,11 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
             screen.problems(&all);
             if all.iter().all(|problems| problems.list.is_empty()) {
                 screen.notice("no problems");
+            }
+            // Each may be meant for a namespace of its own.
+            let rendered: Vec<_> = texts.iter().map_while(|text| khorovod::render(text, &inputs).ok()).collect();
+            if let Some(both) = render::clash(&texts, &rendered) {
+                screen.notice(&format!("{both}: in one namespace, one would overwrite the other"));
             }
         }
         (Some(text), Some(path)) if path.as_os_str() != "-" => output::file(&path, &text, false)?,

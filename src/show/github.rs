@@ -5,14 +5,15 @@ use std::fmt::Write as _;
 use crate::problem::{Problems, Severity};
 
 use super::clean::clean;
+use super::once::once;
 use super::places::Places;
 
 /// One command a problem.
 pub fn text(all: &[Problems]) -> String {
-    let mut text = String::new();
+    let (mut text, mut is_new) = (String::new(), once());
     for problems in all {
         let places = Places::new(problems);
-        for problem in &problems.list {
+        for problem in problems.list.iter().filter(|problem| is_new(problems, problem)) {
             let level = if problem.severity == Severity::Note { "notice" } else { problem.severity.word() };
             let _ = write!(text, "::{level} ");
             if let Some(label) = problem.labels.first() {

@@ -3,15 +3,21 @@
 use crate::problem::{Problems, Severity, Span};
 use serde_json::{Value, json};
 
+use super::once::once;
 use super::places::Places;
 
 /// Every problem, and how many of each kind.
 pub fn text(all: &[Problems]) -> String {
-    let all: Vec<Places> = all.iter().map(Places::new).collect();
-    let list = || all.iter().flat_map(|places| places.problems.list.iter().map(move |problem| (places, problem)));
-    let count = |severity| list().filter(|(_, problem)| problem.severity == severity).count();
+    let (all, mut is_new): (Vec<Places>, _) = (all.iter().map(Places::new).collect(), once());
+    let list: Vec<_> = all
+        .iter()
+        .flat_map(|places| places.problems.list.iter().map(move |problem| (places, problem)))
+        .filter(|(places, problem)| is_new(places.problems, problem))
+        .collect();
+    let count = |severity| list.iter().filter(|(_, problem)| problem.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    let found: Vec<Value> = list()
+    let found: Vec<Value> = list
+        .iter()
         .map(|(places, problem)| {
             let labels: Vec<Value> =
                 problem.labels.iter().map(|label| place(places, label.span, &label.text)).collect();

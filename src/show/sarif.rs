@@ -6,15 +6,16 @@ use crate::problem::{Code, Problems, Span};
 use serde_json::{Value, json};
 
 use super::explain::explanation;
+use super::once::once;
 use super::places::Places;
 
 /// One run with the rules that were broken and every place where.
 pub fn text(all: &[Problems]) -> String {
     let mut rules: Vec<&'static Code> = Vec::new();
-    let mut results = Vec::new();
+    let (mut results, mut is_new) = (Vec::new(), once());
     for problems in all {
         let places = &Places::new(problems);
-        for problem in &problems.list {
+        for problem in problems.list.iter().filter(|problem| is_new(problems, problem)) {
             let rule = rules.iter().position(|code| code.name == problem.code.name).unwrap_or_else(|| {
                 rules.push(problem.code);
                 rules.len() - 1

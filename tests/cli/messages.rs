@@ -37,6 +37,25 @@ fn a_secret_in_a_spec_is_not_repeated() {
 }
 
 #[test]
+fn a_mistake_of_an_overlay_is_said_once() {
+    let place = place();
+    fs::write(place.path().join("one.yaml"), JOB).unwrap();
+    fs::write(place.path().join("two.yaml"), JOB.replace("mnist", "other")).unwrap();
+    fs::write(place.path().join("place.yaml"), "spec: {workers: {gpuz: 8}}\n").unwrap();
+    for (format, mark) in
+        [("human", "--> place.yaml"), ("github", "::error"), ("json", "\"code\""), ("sarif", "ruleId")]
+    {
+        let args = ["validate", "--format", format, "-f", "place.yaml", "one.yaml", "two.yaml"];
+        let (code, out, err) = run(khorovod(place.path()).args(args));
+        assert_eq!((code, format!("{out}{err}").matches(mark).count()), (1, 1), "{out}{err}");
+    }
+    // Those of two specs are two.
+    let (_, _, err) =
+        piped(khorovod(place.path()).args(["validate"]), &format!("{JOB}  typo: 1\n---\n{JOB}  typo: 1\n"));
+    assert!(err.contains("\nerror: 2 errors;"), "{err}");
+}
+
+#[test]
 fn warnings_warn_and_strict_stops() {
     let place = place();
     let text = JOB.replace(":1.4", "");

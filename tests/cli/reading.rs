@@ -77,6 +77,12 @@ fn two_files_of_one_job_are_refused() {
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(err.contains("base.yaml and prod.yaml both make the NetworkPolicy mnist"), "{err}");
     assert_eq!(render("away.yaml").0, 0);
+
+    // Where nothing is written they may be meant for two namespaces: said, and no error.
+    let validate = |other| run(khorovod(place.path()).args(["validate", "base.yaml", other]));
+    let (code, _, err) = validate("prod.yaml");
+    assert!(code == 0 && err.contains("base.yaml and prod.yaml both make the NetworkPolicy mnist: in one"), "{err}");
+    assert!(!validate("away.yaml").2.contains("both make"));
 }
 
 #[test]
