@@ -162,26 +162,21 @@ def main(folder, program, rounds):
                 if number:
                     figures.setdefault((workers, way.__name__), []).append(found)
     operator.kill()
-    report(figures, rounds)
+    report(figures)
 
 
-def report(figures, rounds):
+def report(figures):
     def cell(workers, way, what):
         runs = [found[what] for found in figures[workers, way]]
         return f"{statistics.median(runs):.2f} ({min(runs):.2f} to {max(runs):.2f})"
-    lines = ["# Side by side with the MPI Operator", "",
-             f"`bench/operator.sh FOLDER {rounds} >bench/operator.md`: the same job in the same image on the same cluster (Kubernetes",
-             f"{os.environ['BIN'].rsplit('-', 1)[1]}, three nodes, {os.cpu_count()} CPUs in all), in turns. Seconds: the median of {rounds} runs, least and most behind.", "",
-             "| Workers | | khorovod | … `controller: Job` | … and no NetworkPolicy | MPI Operator |", "|---|---|---|---|---|---|"]
+    print(f"## Kubernetes {os.environ['KUBERNETES']}\n")
+    lines = ["| Workers | | khorovod | … `controller: Job` | … and no NetworkPolicy | MPI Operator |", "|---|---|---|---|---|---|"]
     for workers in SIZES:
         for what, words in (("first", "from apply to the first rank"), ("after", "… since the last worker's container runs"),
                             ("told", "… since its address is known"),
                             ("freed", "from the ranks' end to free devices")):
             lines.append(f"| {workers} | {words} | " + " | ".join(cell(workers, way.__name__, what) for way in WAYS) + " |")
-    lines += ["", "A StatefulSet of ours is born with one worker, and its launcher asks for the others once it runs: so applying the same",
-              "text again never takes devices. That is what sixteen workers wait for; `controller: Job` makes all at once.", "",
-              "A kubelet looks once a second for what became of its containers, and only then the cluster has a new pod's address, which",
-              "a launcher needs: that second, or most of it, stands between a last container and any first rank, whoever launches."]
+    lines.append("")
     print("\n".join(lines))
 
 

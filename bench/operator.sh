@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Side by side with Kubeflow's MPI Operator on one cluster: bench/operator.sh FOLDER [ROUNDS]
-# >bench/operator.md, where FOLDER holds the operator's source.
+# Side by side with Kubeflow's MPI Operator on one cluster: bench/operator.sh FOLDER [ROUNDS [VERSION...]]
+# >bench/operator.md, where FOLDER holds the operator's source. On a Kubernetes whose kubelets look once a second what became of
+# their containers, and on one whose look at once.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$(realpath "$1")
@@ -15,4 +16,23 @@ under_test
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 (cd "$folder" && CGO_ENABLED=0 go build -o "$work/mpi-operator" ./cmd/mpi-operator)
-tests/cluster/up.sh python3 bench/operator.py "$folder" "$work/mpi-operator" "${2:-7}"
+rounds=${2:-7} versions=("${@:3}")
+((${#versions[@]})) || versions=(1.34.3 1.36.3)
+cat <<END
+# Side by side with the MPI Operator
+
+\`bench/operator.sh FOLDER $rounds >bench/operator.md\`: the same job in the same image on the same cluster of three nodes, $(nproc)
+CPUs in all, in turns. Seconds: the median of $rounds runs, least and most behind.
+
+A launcher needs its workers' addresses. Until Kubernetes 1.35 a kubelet looks once a second what became of its containers,
+and only then the cluster has a new pod's address: most of that second stands between a last container and any first
+rank, whoever launches. From 1.36 on it looks at once (\`PLEGOnDemandRelist\`).
+
+A StatefulSet of ours is born with one worker, and its launcher asks for the others once it runs: so applying the same
+text again never takes devices. \`controller: Job\` makes all at once.
+
+END
+for version in "${versions[@]}"; do
+    cluster_parts "$version" 3 >&2
+    KUBERNETES=$version tests/cluster/up.sh python3 bench/operator.py "$folder" "$work/mpi-operator" "$rounds"
+done

@@ -191,7 +191,8 @@ loses_a_daemon() {
   train 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'launcher: {retries: 1}'
   wait_for launcher "up 3" || return
   since=$SECONDS
-  inside_pod worker-1 pkill -KILL -x "$1" || fail "no $1"
+  # The pod may end before pkill does; the worker says whether there was one.
+  inside_pod worker-1 pkill -KILL -x "$1"
   wait_for launcher "attempt 1 of 2 failed" 25
   lasted 25 "$since" "failing"
   expect 0 trained
