@@ -162,14 +162,14 @@ def main(folder, program, rounds):
                 if number:
                     figures.setdefault((workers, way.__name__), []).append(found)
     operator.kill()
-    report(figures)
+    report(figures, rounds)
 
 
-def report(figures):
+def report(figures, rounds):
     def cell(workers, way, what):
         runs = [found[what] for found in figures[workers, way]]
         return f"{statistics.median(runs):.2f} ({min(runs):.2f} to {max(runs):.2f})"
-    print(f"## Kubernetes {os.environ['KUBERNETES']}\n")
+    print(f"## Kubernetes {os.environ['KUBERNETES']}, {rounds} runs each\n")
     lines = ["| Workers | | khorovod | … `controller: Job` | … and no NetworkPolicy | MPI Operator |", "|---|---|---|---|---|---|"]
     for workers in SIZES:
         for what, words in (("first", "from apply to the first rank"), ("after", "… since the last worker's container runs"),

@@ -21,8 +21,8 @@ rounds=${2:-7} versions=("${@:3}")
 cat <<END
 # Side by side with the MPI Operator
 
-\`bench/operator.sh FOLDER $rounds >bench/operator.md\`: the same job in the same image on the same cluster of three nodes, $(nproc)
-CPUs in all, in turns. Seconds: the median of $rounds runs, least and most behind.
+\`bench/operator.sh FOLDER >bench/operator.md\`: the same job in the same image on the same cluster of three nodes, $(nproc) CPUs in
+all, in turns. Seconds: the median of some runs, least and most behind.
 
 A launcher needs its workers' addresses. Until Kubernetes 1.35 a kubelet looks once a second what became of its containers,
 and only then the cluster has a new pod's address: most of that second stands between a last container and any first
@@ -34,5 +34,5 @@ text again never takes devices. \`controller: Job\` makes all at once.
 END
 for version in "${versions[@]}"; do
     cluster_parts "$version" 3 >&2
-    KUBERNETES=$version tests/cluster/up.sh python3 bench/operator.py "$folder" "$work/mpi-operator" "$rounds"
+    KUBERNETES=$version tests/cluster/up.sh python3 bench/operator.py "$folder" "$work/mpi-operator" "$rounds" | sed "/^cluster: /d"
 done
