@@ -30,6 +30,8 @@ pause() { sleep "$1" & wait $!; }
 
 # ssh and sshd refuse a user id without a name.
 name_user() {
+  local name id
+  while IFS=: read -r name _ id _; do [[ $name:$id != "$user:$UID" ]] || return 0; done </etc/passwd
   [[ $(id -u "$user" 2>/dev/null) == "$UID" ]] && return
   if [[ -w /etc/passwd ]]; then
     printf '%s:x:%d:%d::/tmp:/bin/bash\n' "$user" "$UID" "$(id -g)" >>/etc/passwd
@@ -40,10 +42,7 @@ name_user() {
 }
 
 # A copy of our own, so that a Secret that changes later disturbs nobody and the mode is what ssh asks for.
-copy_keys() (
-  umask 077
-  mkdir -p "$generated/keys" && cp -L /etc/khorovod/keys/* "$generated/keys/" && chmod 0600 "$generated"/keys/*
-)
+copy_keys() { install -D -m 0600 -t "$generated/keys" /etc/khorovod/keys/*; }
 
 # What S3 volumes need, where there are any: `download` and `upload`.
 download() { :; }

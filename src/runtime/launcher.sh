@@ -82,7 +82,7 @@ fi
 [[ $kind != mpirun ]] || check_mpi
 prepare
 if [[ -n $launcher_host ]]; then
-  { download && start_sshd; } || finish 42 "this pod cannot serve as a worker; see the lines above"
+  { download && start_sshd && sshd_is_sound; } || finish 42 "this pod cannot serve as a worker; see the lines above"
 fi
 
 for ((tried = deaths; tried <= retries; tried++)); do

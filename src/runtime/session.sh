@@ -27,10 +27,12 @@ if [[ $command == *ted\ *--daemonize* ]]; then
     [[ $code != 13[4-9] ]] || kill -USR1 "$(head -n 1 /horovod/generated/own)"
     exit "$code"
   ) </dev/null >"$said" 2>&1 &
-  for _ in 1 2 3; do ! kill -0 "$!" 2>/dev/null || sleep 0.1; done
+  daemon=$!
+  # As long as one needs that fails at once; a sleep would be a program more.
+  read -r -t 0.3 <> <(:)
   cat "$said" && rm "$said"
-  ! kill -0 "$!" 2>/dev/null || exit 0
-  wait "$!"
+  ! kill -0 "$daemon" 2>/dev/null || exit 0
+  wait "$daemon"
   exit
 fi
 

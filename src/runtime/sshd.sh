@@ -10,10 +10,10 @@ install_ssh() {
     epitaph "the image has no ssh: install openssh-client"
     return 1
   }
-  mkdir -p "$generated/bin" && ln -sfn "$program" "$generated/real-ssh" && install -m 0755 "$scripts/ssh" "$generated/bin/ssh"
+  install -D -m 0755 "$scripts/ssh" "$generated/bin/ssh" && ln -sfn "$program" "$generated/real-ssh"
 }
 
-# Sets `sshd`, its process.
+# Sets `sshd`, its process. What it has against its configuration shows when it ends: asking first would load it twice.
 start_sshd() {
   local program team name=- mpi=none options=(-o "Port=$port" -o "AllowUsers=$user")
   program=$(PATH=$PATH:/usr/sbin:/usr/local/sbin:/sbin type -P sshd) || {
@@ -37,17 +37,23 @@ start_sshd() {
     { cat /proc/self/environ; printf 'PWD=%s\0' "$PWD"; } >"$generated/environment"
   )
   # From OpenSSH 9.8 on sshd shuts out who connects and hangs up, as probes do.
-  if "$program" -t -f "$scripts/sshd_config" "${options[@]}" -o PerSourcePenalties=no 2>/dev/null; then
+  if grep -q persourcepenalties "$program" ||
+    "$program" -t -f "$scripts/sshd_config" "${options[@]}" -o PerSourcePenalties=no 2>/dev/null; then
     options+=(-o PerSourcePenalties=no)
   else
-    "$program" -t -f "$scripts/sshd_config" "${options[@]}" -o LogLevel=INFO || {
-      epitaph "sshd does not take its configuration; its words stand above"
-      return 1
-    }
     # Serves a connection without starting anew, for a tenth of the time; later versions start another program.
     options+=(-r)
   fi
-  "$program" -D -e -f "$scripts/sshd_config" "${options[@]}" &
+  sshd_command=("$program" -f "$scripts/sshd_config" "${options[@]}")
+  "${sshd_command[@]}" -D -e &
   sshd=$!
   printf '%s\n' $$ "$sshd" >"$generated/own"
+}
+
+# Whether sshd takes its configuration; its words otherwise.
+sshd_is_sound() {
+  "${sshd_command[@]}" -t -o LogLevel=INFO || {
+    epitaph "sshd does not take its configuration; its words stand above"
+    return 1
+  }
 }

@@ -1,8 +1,8 @@
 # Waits until the workers answer: all of them, or the smallest number an elastic job runs with.
 wait_workers() {
   local allowed since=$SECONDS told=-10 absent=${#hosts[@]} needed=${min_workers:-${#hosts[@]}} up=0
-  local few=$((${#hosts[@]} < 8)) round=0 patience asked=$SECONDS waited
-  local quick=$((few ? 2 : 5 + ${#hosts[@]} / 8))
+  local round=0 patience asked=$SECONDS waited tenths
+  local quick=$((${#hosts[@]} < 8 ? 2 : 5 + ${#hosts[@]} / 8))
   local all="$needed workers"
   [[ -z $min_workers ]] || all="at least $needed workers"
   allowed=$(limit wait-timeout 1800)
@@ -27,7 +27,9 @@ wait_workers() {
       log "$up of $all answer; waiting for $(some "${missing[@]}")"
       told=$SECONDS absent=${#missing[@]}
     fi
-    pause "$((waited / 60 ? 2 : 0)).$((waited < 10 ? 2 - few : 5))"
+    # The last ones soon; where many are still to come, asking would only keep the processors from starting them.
+    tenths=$((waited < 10 && ${#missing[@]} < 16 ? 1 + ${#missing[@]} / 5 : 5))
+    pause "$((waited / 60 ? 2 : 0)).$tenths"
   done
   unborn=()
   log "$up of $all answer after $((SECONDS - since)) s"

@@ -11,5 +11,6 @@ trap 'kill "$sshd"; exit 143' TERM INT
 trap 'kill "$sshd"; epitaph "an MPI daemon was killed here, so this worker ends"; exit 1' USR1
 log "worker $HOSTNAME answers on port $port"
 wait "$sshd"
-epitaph "sshd ended with code $?"
+code=$?
+sshd_is_sound && epitaph "sshd ended with code $code"
 exit 1

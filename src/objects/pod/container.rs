@@ -92,6 +92,8 @@ struct Port {
 #[serde(rename_all = "camelCase")]
 struct Probe {
     tcp_socket: TcpSocket,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    initial_delay_seconds: Option<u8>,
     period_seconds: u8,
     timeout_seconds: u8,
     failure_threshold: u8,
@@ -125,6 +127,7 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, mounts: Vec<Mount<'a>>) -> Cont
     let serves = part.serves(plan);
     let ssh = |period_seconds, failure_threshold| Probe {
         tcp_socket: TcpSocket { port: "ssh" },
+        initial_delay_seconds: None,
         period_seconds,
         timeout_seconds: 5,
         failure_threshold,
@@ -146,7 +149,9 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, mounts: Vec<Mount<'a>>) -> Cont
             .collect(),
         readiness_probe: serves.then(|| ssh(2, 3)),
         // A worker without sshd is of no use; five minutes forgive any load, but no download.
-        liveness_probe: (matches!(part, Part::Worker(_)) && !plan.has_s3()).then(|| ssh(30, 10)),
+        // Not at once: the readiness probe asks just then.
+        liveness_probe: (matches!(part, Part::Worker(_)) && !plan.has_s3())
+            .then(|| Probe { initial_delay_seconds: Some(30), ..ssh(30, 10) }),
         resources: amounts(ranks.map_or(&spec.launcher.resources, |group| &group.resources)),
         security_context: security::container(&spec.security, ranks.is_some_and(|group| group.rdma)),
         termination_message_policy: "FallbackToLogsOnError",
