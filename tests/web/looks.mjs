@@ -132,13 +132,20 @@ test("the picture moves instead of jumping, and keeps what stays", async () => {
   const server = await serve();
   const page = await open(server, { spec: smallest });
   const handle = await page.locator('[data-key="worker 0 1"]').elementHandle();
-  await after(page, () => page.evaluate(() => {
+  const gpus = (count) => page.evaluate((count) => {
     const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
-    const at = view.state.doc.toString().indexOf("gpus: 8") + 6;
-    view.dispatch({ changes: { from: at, to: at + 1, insert: "2" } });
-  }));
+    const at = view.state.doc.toString().indexOf("gpus: ") + 6;
+    const seen = document.documentElement.dataset.shown;
+    view.dispatch({ changes: { from: at, to: at + 1, insert: count } });
+    return document.documentElement.dataset.shown !== seen;
+  }, count);
+  const moves = () => handle.evaluate((one) => /0\.25s/.test(getComputedStyle(one).transitionDuration));
+  await page.waitForTimeout(600);
+  check(await gpus("2"), "the preview is there at once");
   check(await handle.evaluate((one) => one.isConnected), "the worker's element is the same");
-  check(/0\.25s/.test(await handle.evaluate((one) => getComputedStyle(one).transitionDuration)), "it moves");
+  check(await moves(), "it moves");
+  await gpus("4");
+  check(!(await moves()), "where one types on, it is there at once");
   await server.close();
 });
 

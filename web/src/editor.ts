@@ -17,6 +17,7 @@ import {
   hoverTooltip,
   keymap,
   lineNumbers,
+  ViewPlugin,
   WidgetType,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
@@ -130,11 +131,22 @@ export const loaded = Annotation.define<boolean>();
 export class Editor {
   readonly view: EditorView;
   private language = new Compartment();
+  /** In the middle of an update the editor takes no other: what is to be underlined waits for its end. */
+  private updating = false;
+  private found?: Problem[];
 
   constructor(parent: HTMLElement, text: string, changed: (text: string, byHand: boolean) => void, moved: () => void) {
+    // What changes in the page is changed before the editor looks at its own layout, so that there is one layout for both.
+    const early = ViewPlugin.define(() => ({
+      update: ({ docChanged, state, transactions }) => {
+        if (!docChanged) return;
+        this.updating = true;
+        changed(state.doc.toString(), !transactions.some((one) => one.annotation(loaded)));
+      },
+    }));
     const listen = EditorView.updateListener.of((update) => {
-      if (update.docChanged)
-        changed(update.state.doc.toString(), !update.transactions.some((one) => one.annotation(loaded)));
+      this.updating = false;
+      if (update.docChanged) this.showFound();
       else if (update.selectionSet) moved();
     });
     const extensions = [
@@ -168,6 +180,7 @@ export class Editor {
         indentWithTab,
       ]),
       EditorView.contentAttributes.of({ "aria-label": "Training spec, YAML", "aria-describedby": "keys", tabindex: "0" }),
+      early,
       listen,
       typing(),
     ];
@@ -200,6 +213,14 @@ export class Editor {
 
   /** Underlines problems; their fixes can be clicked. */
   show(problems: Problem[]) {
+    this.found = problems;
+    if (!this.updating) this.showFound();
+  }
+
+  private showFound() {
+    const problems = this.found;
+    this.found = undefined;
+    if (!problems) return;
     if (!problems.length && !diagnosticCount(this.view.state)) return;
     const length = this.view.state.doc.length;
     const within = (at: number) => Math.min(at, length);

@@ -9,6 +9,8 @@ const CARDS = 12;
 const TILES = 48;
 /** … beyond as squares, of which there are at most so many. */
 const SQUARES = 2_000;
+/** A change that comes sooner than this after the last one, in ms, is shown at once: motion would be cut off by the next key. */
+const HASTE = 500;
 /** So many GPUs or ranks have a square of their own in a card. */
 const CELLS = 16;
 const GAP = 12;
@@ -60,6 +62,7 @@ export class Picture {
   private fence: SVGRectElement;
   private items = new Map<string, { group: SVGGElement; tip?: SVGTitleElement; at: string; look: string }>();
   private shown = "";
+  private drawn = -Infinity;
   private report?: Report;
   /** Its width; none while it is not seen. */
   private room = 0;
@@ -84,6 +87,10 @@ export class Picture {
     const shown = `${width}${JSON.stringify({ ...report, defaults: 0, notes: 0, objects: 0 })}`;
     if (shown === this.shown) return;
     this.shown = shown;
+    const now = performance.now();
+    const smooth = now - this.drawn > HASTE;
+    this.drawn = now;
+    this.svg.classList.toggle("smooth", smooth);
 
     const { items, height } = layout(report, width);
     set(this.svg, { viewBox: `0 0 ${width} ${height}`, width, height, "aria-label": about(report) });
@@ -95,13 +102,13 @@ export class Picture {
         group.remove();
         this.items.delete(key);
       }
-    for (const item of items) this.place(item);
+    for (const item of items) this.place(item, smooth);
   }
 
-  private place({ key, x, y, look, draw, tip, field }: Item) {
+  private place({ key, x, y, look, draw, tip, field }: Item, smooth: boolean) {
     let known = this.items.get(key);
     if (!known) {
-      const group = s("g", { class: field ? "item link" : "item", "data-key": key });
+      const group = s("g", { class: `item${field ? " link" : ""}${smooth ? " new" : ""}`, "data-key": key });
       if (field) {
         group.setAttribute("tabindex", "0");
         group.setAttribute("role", "button");

@@ -4,6 +4,7 @@
 import { EditorView } from "@codemirror/view";
 
 export function typing() {
+  const touch = matchMedia("(pointer: coarse)");
   let pressed = "";
   return EditorView.domEventHandlers({
     keydown(event) {
@@ -12,7 +13,7 @@ export function typing() {
     },
     beforeinput({ inputType, data, cancelable }, view) {
       const plain = inputType === "insertText" && data !== null && data === pressed && cancelable;
-      if (!plain || view.composing || matchMedia("(pointer: coarse)").matches) return false;
+      if (!plain || view.composing || touch.matches) return false;
       const { from, to } = view.state.selection.main;
       const insert = () => view.state.update(view.state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
       // Brackets close themselves, for one.
