@@ -1,7 +1,8 @@
 """The same job by khorovod and by Kubeflow's MPI Operator, in turns: operator.py FOLDER PROGRAM ROUNDS, inside a cluster.
 
 From apply to the first rank's first line, how much of that after the last worker's container runs, and after the cluster
-knows the last worker's address, and from the ranks' end to free devices.
+knows the last worker's address, and from the ranks' end to free devices. And what no launcher gets below: mpirun's own time, to
+workers that have run one before.
 """
 import json
 import os
@@ -47,6 +48,19 @@ def ours_in_one_job(case, workers):
 def ours_unguarded(case, workers):
     """The Job shape without a NetworkPolicy, as the operator's."""
     return ours(case, workers, "Job", guarded=False)
+
+
+def mpirun_alone(case, workers):
+    """mpirun twice; the second finds everything there."""
+    mpirun = f"mpirun --hostfile /horovod/generated/hostfile -np {workers} --bind-to none --tag-output sh -c '{RANK}'"
+    case.apply(case.render({"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "sum"}, "spec": {
+        "image": IMAGE, "command": f"{mpirun}; echo launch $(date +%s.%N); {mpirun}", "launcher": {"kind": "shell"},
+        "workers": {"replicas": workers, "gpus": DEVICES, "slots": 1, "cpu": "1", "memory": "1Gi"}}}))
+    case.equal("the end", case.finished(120), "Complete")
+    launch, log = re.search(r"launch ([0-9.]+)\n(.*)", case.log(), re.S).groups()
+    firsts = [float(t) for t in re.findall(r"first ([0-9.]+)", log)]
+    case.equal("ranks", len(firsts), workers)
+    return min(firsts) - float(launch)
 
 
 def theirs(case, workers):
@@ -116,6 +130,8 @@ def named(case, part):
 def once(world, name, way, workers):
     case = Told(world, name)
     try:
+        if way is mpirun_alone:
+            return {"alone": mpirun_alone(case, workers)}
         apply = way(case, workers)
         began = time.time()
         apply()
@@ -155,7 +171,7 @@ def main(folder, program, rounds):
     figures = {}
     for number in range(rounds + 1):
         for workers in SIZES:
-            for way in WAYS if number % 2 else WAYS[::-1]:
+            for way in (*WAYS, mpirun_alone) if number % 2 else (mpirun_alone, *WAYS[::-1]):
                 found = once(world, f"{way.__name__.replace('_', '-')}-{workers}-{number}", way, workers)
                 print(number, workers, way.__name__, {key: round(value, 2) for key, value in found.items()}, file=sys.stderr, flush=True)
                 # The first round fills caches.
@@ -176,8 +192,8 @@ def report(figures, rounds):
                             ("told", "… since its address is known"),
                             ("freed", "from the ranks' end to free devices")):
             lines.append(f"| {workers} | {words} | " + " | ".join(cell(workers, way.__name__, what) for way in WAYS) + " |")
-    lines.append("")
-    print("\n".join(lines))
+    alone = ", ".join(f"{cell(workers, mpirun_alone.__name__, 'alone')} for {workers} workers" for workers in SIZES)
+    print("\n".join([*lines, "", f"mpirun alone, from its start to the first rank, on workers that have run one before: {alone}.", ""]))
 
 
 main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
