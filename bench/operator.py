@@ -34,10 +34,10 @@ StrictModes no
 RESOLVE = 'cut -d" " -f1 /etc/mpi/hostfile | while read -r host; do until getent hosts "$host" >/dev/null; do sleep 0.1; done; done'
 
 
-def ours(case, workers, shape="StatefulSet", guarded=True):
+def ours(case, workers, shape="StatefulSet", guarded=True, **spec):
     text = case.render({"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "sum"}, "spec": {
         "image": IMAGE, "command": RANK, "security": {"networkPolicy": guarded},
-        "workers": {"replicas": workers, "controller": shape, "gpus": DEVICES, "slots": 1, "cpu": "1", "memory": "1Gi"}}})
+        "workers": {"replicas": workers, "controller": shape, "gpus": DEVICES, "slots": 1, "cpu": "1", "memory": "1Gi"}} | spec})
     return lambda: case.apply(text)
 
 
@@ -53,9 +53,7 @@ def ours_unguarded(case, workers):
 def mpirun_alone(case, workers):
     """mpirun twice; the second finds everything there."""
     mpirun = f"mpirun --hostfile /horovod/generated/hostfile -np {workers} --bind-to none --tag-output sh -c '{RANK}'"
-    case.apply(case.render({"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "sum"}, "spec": {
-        "image": IMAGE, "command": f"{mpirun}; echo launch $(date +%s.%N); {mpirun}", "launcher": {"kind": "shell"},
-        "workers": {"replicas": workers, "gpus": DEVICES, "slots": 1, "cpu": "1", "memory": "1Gi"}}}))
+    ours(case, workers, command=f"{mpirun}; echo launch $(date +%s.%N); {mpirun}", launcher={"kind": "shell"})()
     case.equal("the end", case.finished(120), "Complete")
     launch, log = re.search(r"launch ([0-9.]+)\n(.*)", case.log(), re.S).groups()
     firsts = [float(t) for t in re.findall(r"first ([0-9.]+)", log)]

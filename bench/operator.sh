@@ -16,7 +16,7 @@ under_test
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 (cd "$folder" && CGO_ENABLED=0 go build -o "$work/mpi-operator" ./cmd/mpi-operator)
-rounds=${2:-5} versions=("${@:3}")
+rounds=${2:-7} versions=("${@:3}")
 ((${#versions[@]})) || versions=(1.34.3 1.36.3)
 cat <<END
 # Side by side with the MPI Operator
