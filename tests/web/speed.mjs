@@ -52,8 +52,10 @@ const summary = (times) => ({ p50: at(times, 0.5), p95: at(times, 0.95), p99: at
 test("a key press leads to a new preview in time", async () => {
   const server = await serve();
   const page = await open(server);
-  // In the first round the browser compiles what it finds is used much, on the processors that we measure.
-  for (const round of ["examples, a new page", "examples"]) {
+  // In the first round the browser compiles what it finds is used much, on the processors that we measure. Of those that
+  // follow the middle one counts: on a shared machine, other programs have a round in three slower by a tenth.
+  const rounds = [];
+  for (let round = 0; round < (process.env.STRICT ? 4 : 2); round++) {
     const all = [];
     for (const [, spec] of examples) {
       if (!/replicas: *\d/.test(spec)) continue;
@@ -61,8 +63,10 @@ test("a key press leads to a new preview in time", async () => {
       await keys(page, 4, "replicas: *\\d+");
       all.push(...(await keys(page, 12, "replicas: *\\d+")));
     }
-    keep(round, summary(all.sort((a, b) => a - b)));
+    rounds.push(summary(all.sort((a, b) => a - b)));
   }
+  keep("examples, a new page", rounds.shift());
+  keep("examples", rounds.sort((a, b) => a.p95 - b.p95)[rounds.length >> 1]);
   const smallest = examples.find(([name]) => name === "smallest")[1];
   for (const [count, most] of [[1_000, 50], [10_000, 50], [100_000, 50]]) {
     for (const view of ["picture", "objects"]) {
@@ -76,7 +80,8 @@ test("a key press leads to a new preview in time", async () => {
   }
   check(figures.examples.p95 <= 8 * slack(), `the examples' p95 is ${figures.examples.p95} ms`);
   await server.close();
-  return Object.entries(figures).map(([name, { p50, p95 }]) => `${name} ${p50}/${p95}`).join("; ");
+  const said = Object.entries(figures).map(([name, { p50, p95 }]) => `${name} ${p50}/${p95}`);
+  return `${said.join("; ")}; p95 of each round with examples ${rounds.map((one) => one.p95).join(", ")}`;
 });
 
 test("it is there within a second", async () => {
