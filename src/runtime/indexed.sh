@@ -2,4 +2,4 @@
 # A pod of the Indexed Job: every one is a worker, and index 0 launches as well.
 role=worker
 [[ $JOB_COMPLETION_INDEX != 0 ]] || role=launcher
-exec /bin/bash "/etc/khorovod/scripts/$role.sh"
+. "/etc/khorovod/scripts/$role.sh"

@@ -30,7 +30,7 @@ if [[ $command == *ted\ *--daemonize* ]]; then
   daemon=$!
   # As long as one needs that fails at once; a sleep would be a program more.
   read -r -t 0.3 <> <(:)
-  cat "$said" && rm "$said"
+  [[ ! -s $said ]] || cat "$said"
   ! kill -0 "$daemon" 2>/dev/null || exit 0
   wait "$daemon"
   exit

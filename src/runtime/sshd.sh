@@ -15,7 +15,7 @@ install_ssh() {
 
 # Sets `sshd`, its process. What it has against its configuration shows when it ends: asking first would load it twice.
 start_sshd() {
-  local program team name=- mpi=none options=(-o "Port=$port" -o "AllowUsers=$user")
+  local program team name=- options=(-o "Port=$port" -o "AllowUsers=$user")
   program=$(PATH=$PATH:/usr/sbin:/usr/local/sbin:/sbin type -P sshd) || {
     epitaph "the image has no sshd: install openssh-server"
     return 1
@@ -28,15 +28,16 @@ start_sshd() {
   for team in "${team_names[@]}"; do [[ $HOSTNAME != "$team"-* ]] || name=${HOSTNAME%%.*}; done
   if [[ -e $scripts/mpi.sh ]]; then
     . "$scripts/mpi.sh"
-    mpi=$(mpi_found)
+    [[ -n ${found:-} ]] || find_mpi
   fi
-  options+=(-o "VersionAddendum=khorovod $name ${mpi/ /-}")
+  found=${found:-none}
+  options+=(-o "VersionAddendum=khorovod $name ${found/ /-}")
   # Every session gets the environment and the folder of this container.
   (
     umask 077
     { cat /proc/self/environ; printf 'PWD=%s\0' "$PWD"; } >"$generated/environment"
   )
-  # From OpenSSH 9.8 on sshd shuts out who connects and hangs up, as probes do.
+  # From OpenSSH 9.8 on sshd shuts out who connects and hangs up, as probes do. Loading it costs more than reading.
   if grep -q persourcepenalties "$program" ||
     "$program" -t -f "$scripts/sshd_config" "${options[@]}" -o PerSourcePenalties=no 2>/dev/null; then
     options+=(-o PerSourcePenalties=no)

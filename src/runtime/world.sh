@@ -1,9 +1,8 @@
 # Asserts the world before anything trains: the MPI asked for, and one version of it everywhere.
 # Whether ranks are where they belong, each checks for itself (rank.sh).
 
-# Sets `found`.
 check_mpi() {
-  found=$(mpi_found)
+  find_mpi
   if [[ $found == none ]]; then finish 42 "the image has no mpirun on PATH; the spec says $mpi"; fi
   if [[ ${found%% *} != "$mpi" ]]; then finish 42 "the image has $found; the spec says $mpi (launcher.mpi)"; fi
   # Intel MPI asks for IPv6 only where it is told. Over TCP its ranks name link-local addresses, and wait for ever.

@@ -3,11 +3,10 @@
 
 What it does not understand makes it stop, and the cluster's tests with it: a rule must not seem to hold.
 """
+import ctypes
 import os
-import re
-import subprocess
 import sys
-import time
+import threading
 
 import api
 
@@ -53,43 +52,73 @@ def sources(rule, namespace, pods, family):
 
 def ruleset(policies, pods, family):
     pods = [p for p in pods if address(p, family) and p.get("status", {}).get("phase") in ("Pending", "Running")]
-    chains, jumps = [], []
+    # What holds for a pod holds for most of its job's.
+    chains, jumps = {}, []
     for pod in sorted(pods, key=lambda p: address(p, family)):
-        namespace, labels, here = pod["metadata"]["namespace"], pod["metadata"].get("labels", {}), address(pod, family)
+        namespace, labels = pod["metadata"]["namespace"], pod["metadata"].get("labels", {})
         mine = [p["spec"] for p in policies
                 if p["metadata"]["namespace"] == namespace and chosen(p["spec"]["podSelector"], labels)]
         if not mine:
             continue
         if any("Egress" in p.get("policyTypes", []) for p in mine):
             raise SystemExit("a policy limits egress, which policy.py does not know")
-        rules = [f"{source}{port}accept" for p in mine for rule in p.get("ingress", [])
-                 for source in sources(rule, namespace, pods, family) for port in ports(rule, pod)]
-        chain = "pod-" + re.sub("[.:]", "-", here)
-        chains.append(f"chain {chain} {{ {'; '.join(rules + ['drop'])}; }}")
-        jumps.append(f"{here} : jump {chain}")
+        rules = "; ".join([f"{source}{port}accept" for p in mine for rule in p.get("ingress", [])
+                           for source in sources(rule, namespace, pods, family) for port in ports(rule, pod)] + ["drop"])
+        jumps.append(f"{address(pod, family)} : jump {chains.setdefault(rules, f'pods-{len(chains)}')}")
     verdict = f"{family} daddr vmap {{ {', '.join(jumps)} }};" if jumps else ""
-    return (f"table {family} policies {{ }}\ndelete table {family} policies\ntable {family} policies {{\n" + "\n".join(chains) +
+    return (f"table {family} policies {{ }}\ndelete table {family} policies\ntable {family} policies {{\n" +
+            "\n".join(f"chain {chain} {{ {rules}; }}" for rules, chain in chains.items()) +
             "\nchain pods { type filter hook forward priority 0; ct state established,related accept; "
             + verdict + " }\n}\n")
 
 
+class Node:
+    """A node's nftables, by their library: a program for each change would keep the processors from the pods."""
+    library = ctypes.CDLL("libnftables.so.1")
+    library.nft_ctx_new.restype = ctypes.c_void_p
+    library.nft_run_cmd_from_buffer.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    libc = ctypes.CDLL(None, use_errno=True)
+    home = os.open("/proc/self/ns/net", os.O_RDONLY)
+
+    def __init__(self, name):
+        with open(f"{STATE}/nodes/{name}.pid") as pid:
+            self.inside = f"/proc/{pid.read().strip()}"
+        self.name, self.network = name, os.open(f"{self.inside}/ns/net", os.O_RDONLY)
+        self.enter(self.network)
+        self.rules = ctypes.c_void_p(self.library.nft_ctx_new(0))
+        self.enter(self.home)
+
+    def enter(self, network):
+        if self.libc.setns(network, 0):
+            raise OSError(ctypes.get_errno(), "no way into a network")
+
+    def hold(self, wanted):
+        self.enter(self.network)
+        failed = self.library.nft_run_cmd_from_buffer(self.rules, wanted.encode())
+        self.enter(self.home)
+        if failed and os.path.exists(self.inside):
+            sys.exit(f"node {self.name} does not take the rules")
+
+
 def main():
-    nodes = [f.removesuffix(".here") for f in os.listdir(f"{STATE}/nodes") if f.endswith(".here")]
+    changed = threading.Event()
     cluster = api.Cluster()
-    pods, policies = cluster.watch("/api/v1/pods"), cluster.watch("/apis/networking.k8s.io/v1/networkpolicies")
+
+    def seen(*_):
+        changed.set()
+    pods = cluster.watch("/api/v1/pods", seen=seen)
+    policies = cluster.watch("/apis/networking.k8s.io/v1/networkpolicies", seen=seen)
+    nodes = [Node(f.removesuffix(".here")) for f in os.listdir(f"{STATE}/nodes") if f.endswith(".here")]
     held = None
-    while True:
+    while pods.alive() and policies.alive():
+        changed.wait(1)
+        changed.clear()
         wanted = "".join(ruleset(policies.all(), pods.all(), family) for family in FAMILIES)
         if wanted != held:
             for node in nodes:
-                inside = open(f"{STATE}/nodes/{node}.pid").read().strip()
-                done = subprocess.run(["nsenter", "-t", inside, "-n", "nft", "-f", "-"], input=wanted, text=True)
-                if done.returncode and os.path.exists(f"/proc/{inside}"):
-                    sys.exit(f"{node} does not take the rules")
+                node.hold(wanted)
             held = wanted
-        if not (pods.alive() and policies.alive()):
-            sys.exit("a watch ended")
-        time.sleep(0.1)
+    sys.exit("a watch ended")
 
 
 main()

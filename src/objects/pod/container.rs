@@ -86,6 +86,9 @@ struct Port {
     protocol: Option<&'static str>,
 }
 
+/// So many workers that start at once keep kubelets and the API server busy.
+const MANY: u32 = 8;
+
 /// Whether the ssh port takes a connection: a command in the container would cost more, and
 /// Kubernetes' own connection costs none of a busy worker's time.
 #[derive(Debug, Serialize)]
@@ -125,9 +128,9 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, mounts: Vec<Mount<'a>>) -> Cont
     let ranks = part.ranks(plan);
     let launcher = matches!(part, Part::Launcher);
     let serves = part.serves(plan);
-    let ssh = |period_seconds, failure_threshold| Probe {
+    let ssh = |initial_delay_seconds, period_seconds, failure_threshold| Probe {
         tcp_socket: TcpSocket { port: "ssh" },
-        initial_delay_seconds: None,
+        initial_delay_seconds,
         period_seconds,
         timeout_seconds: 5,
         failure_threshold,
@@ -147,11 +150,10 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, mounts: Vec<Mount<'a>>) -> Cont
             .flatten()
             .map(|(name, container_port)| Port { name, container_port, protocol })
             .collect(),
-        readiness_probe: serves.then(|| ssh(2, 3)),
+        // Many are not asked while they start: the launcher asks just then, and does not go by this.
+        readiness_probe: serves.then(|| ssh((plan.workers > MANY).then_some(3), 2, 3)),
         // A worker without sshd is of no use; five minutes forgive any load, but no download.
-        // Not at once: the readiness probe asks just then.
-        liveness_probe: (matches!(part, Part::Worker(_)) && !plan.has_s3())
-            .then(|| Probe { initial_delay_seconds: Some(30), ..ssh(30, 10) }),
+        liveness_probe: (matches!(part, Part::Worker(_)) && !plan.has_s3()).then(|| ssh(Some(30), 30, 10)),
         resources: amounts(ranks.map_or(&spec.launcher.resources, |group| &group.resources)),
         security_context: security::container(&spec.security, ranks.is_some_and(|group| group.rdma)),
         termination_message_policy: "FallbackToLogsOnError",
