@@ -62,7 +62,10 @@ export async function launch() {
   });
   return browser;
 }
-export const close = () => browser?.close();
+export async function close() {
+  await browser?.close();
+  browser = undefined;
+}
 
 /** A page on the built folder, its spec previewed. What it complains of is a failure. */
 export async function open(server, { hash = "", spec, wait = true, ...options } = {}) {
@@ -152,6 +155,8 @@ export async function run(word = "") {
       failed++;
       console.log(`FAIL  ${name}: ${error.stack}`);
     }
+    // Pages left open would slow the next ones down.
+    for (const context of browser?.contexts() ?? []) await context.close();
   }
   await close();
   console.log(`${wanted.length} of ${cases.length} cases, ${failed} failed`);

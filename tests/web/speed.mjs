@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { examples } from "./examples.mjs";
-import { check, open, out, root, serve, slack, test, write } from "./browser.mjs";
+import { check, close, open, out, root, serve, slack, test, write } from "./browser.mjs";
 
 const figures = {};
 const keep = (name, value) => {
@@ -50,6 +50,8 @@ const at = (times, share) => Number(times[Math.min(times.length - 1, Math.floor(
 const summary = (times) => ({ p50: at(times, 0.5), p95: at(times, 0.95), p99: at(times, 0.99) });
 
 test("a key press leads to a new preview in time", async () => {
+  // What other cases did slows a browser's keys down by a tenth.
+  await close();
   const server = await serve();
   const page = await open(server);
   // In the first round the browser compiles what it finds is used much, on the processors that we measure. Of those that
