@@ -155,7 +155,7 @@ export async function run(word = "") {
       failed++;
       console.log(`FAIL  ${name}: ${error.stack}`);
     }
-    // Pages left open would slow the next ones down.
+    // Nothing of a case stays beside the next.
     for (const context of browser?.contexts() ?? []) await context.close();
   }
   await close();

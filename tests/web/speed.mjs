@@ -50,12 +50,12 @@ const at = (times, share) => Number(times[Math.min(times.length - 1, Math.floor(
 const summary = (times) => ({ p50: at(times, 0.5), p95: at(times, 0.95), p99: at(times, 0.99) });
 
 test("a key press leads to a new preview in time", async () => {
-  // What other cases did slows a browser's keys down by a tenth.
+  // In a browser of its own, whatever other cases did.
   await close();
   const server = await serve();
   const page = await open(server);
   // In the first round the browser compiles what it finds is used much, on the processors that we measure. Of those that
-  // follow the middle one counts: on a shared machine, other programs have a round in three slower by a tenth.
+  // follow the middle one counts: on a shared machine, others make some of them slower.
   const rounds = [];
   for (let round = 0; round < (process.env.STRICT ? 4 : 2); round++) {
     const all = [];
