@@ -51,10 +51,15 @@ export function set(element: Element, attributes: Record<string, string | number
     if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
 }
 
+/** Shows it or not, if that is something else. */
+export function show(element: HTMLElement, yes: boolean) {
+  if (element.hidden === yes) element.hidden = !yes;
+}
+
 const numbers = new Intl.NumberFormat("en");
 
 /** `1,000`. */
-export const number = (n: number) => numbers.format(n);
+export const number = (n: number) => (n < 1_000 && Number.isInteger(n) ? String(n) : numbers.format(n));
 
 /** `1 worker`, `4 workers`, `1,000 workers`. */
 export function count(n: number, what: string): string {

@@ -14,6 +14,8 @@ const HASTE = 500;
 /** So many GPUs or ranks have a square of their own in a card. */
 const CELLS = 16;
 const GAP = 12;
+/** How far a digit in a cell stands from the next. */
+const DIGIT = 6.6;
 
 interface Item {
   key: string;
@@ -64,6 +66,8 @@ export class Picture {
   private shown = "";
   private drawn = -Infinity;
   private report?: Report;
+  /** Tips not told yet: nobody points at one before the browser has shown the key. */
+  private untold = new Map<SVGTitleElement, string>();
   /** Its width; none while it is not seen. */
   private room = 0;
 
@@ -105,6 +109,15 @@ export class Picture {
     for (const item of items) this.place(item, smooth);
   }
 
+  private tell(tip: SVGTitleElement, text: string) {
+    if (!this.untold.size)
+      setTimeout(() => {
+        for (const [tip, text] of this.untold) say(tip, text);
+        this.untold.clear();
+      });
+    this.untold.set(tip, text);
+  }
+
   private place({ key, x, y, look, draw, tip, field }: Item, smooth: boolean) {
     let known = this.items.get(key);
     if (!known) {
@@ -127,10 +140,14 @@ export class Picture {
     if (field) set(group, { "data-field": field });
     const at = `translate(${x}px, ${y}px)`;
     if (known.at !== at) group.style.transform = known.at = at;
-    if (known.tip) say(known.tip, tip!);
+    if (known.tip) this.tell(known.tip, tip!);
     if (known.look === look) return;
     known.look = look;
-    group.replaceChildren(...[...draw(), known.tip].filter((child) => !!child));
+    const now = [...draw(), known.tip].filter((child) => !!child);
+    // A text costs most once it stands there, so what is the same stays.
+    const before = [...group.children];
+    if (before.length !== now.length) group.replaceChildren(...now);
+    else now.forEach((child, index) => before[index]!.isEqualNode(child) || before[index]!.replaceWith(child));
   }
 }
 
@@ -173,7 +190,7 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
     const api = over("head", "api");
     const apiWidth = api ? Math.min(130, inner * 0.32) : 0;
     const card = Math.min(360, inner - (api ? apiWidth + 76 : 0));
-    const ranksOfHead = report.head.ranks ? `runs ${count(report.head.ranks, "rank")}` : "";
+    const ranksOfHead = report.head.ranks ? `runs ${count(report.head.ranks, "rank")}` : undefined;
     items.push({
       key: "head",
       x: GAP,
@@ -182,7 +199,7 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
       draw: () => [
         box(card, 62, "pod head"),
         label("launcher", 12, 21, "strong"),
-        label(ranksOfHead, card - 12, 21, "small", { "text-anchor": "end" }),
+        ranksOfHead ? label(ranksOfHead, card - 12, 21, "small", { "text-anchor": "end" }) : null,
         label(fit(report.launcher, card - 24), 12, 38),
         label(middle(report.head.host, card - 24, 11), 12, 54, "small mono"),
       ],
@@ -338,7 +355,7 @@ function cards(report: Report, group: Workers, team: number, room: number, top: 
       look: JSON.stringify([width, height, group.gpus, group.slots, group.firstRank, leads, report.apart]),
       draw: () => [
         box(width, height, report.apart ? "node apart" : "node"),
-        s("g", { transform: "translate(4 4)" }, box(width - 8, height - 8, leads ? "pod head" : "pod", 6)),
+        s("rect", { x: 4, y: 4, width: width - 8, height: height - 8, rx: 6, class: leads ? "pod head" : "pod" }),
         label(fit(leads ? `worker ${index}, launches` : `worker ${index}`, width - 20), 12, 23, "strong"),
         ...(single ? cellsOf(group, index, cells, across, own) : [label(`${count(group.gpus, "GPU")}`, 12, 46)]),
         own && single ? null : label(fit(ranks(group, index), width - 24, 11), 12, height - 13, "small"),
@@ -349,21 +366,31 @@ function cards(report: Report, group: Workers, team: number, room: number, top: 
   return top + Math.ceil(group.replicas / columns) * pitch - GAP;
 }
 
-/** A worker's GPUs, or ranks where there are none, in one path; each with its rank where it has one of its own. */
+/**
+ * A worker's GPUs, or ranks where there are none, in one path; each with its rank where it has one of its own, in one text,
+ * each digit at its place: texts are what the browser takes longest to lay out.
+ */
 function cellsOf(group: Workers, index: number, cells: number, across: number, own: boolean) {
   const r = group.gpus ? 4 : 10;
   const side = 20 - 2 * r;
   const corner = (x: number, y: number) => `a${r} ${r} 0 0 1 ${x} ${y}`;
   const square = `h${side}${corner(r, r)}v${side}${corner(-r, r)}h${-side}${corner(-r, -r)}v${-side}${corner(r, -r)}z`;
-  let d = "";
-  const labels = [];
+  let [d, digits, xs, ys] = ["", "", "", ""];
   for (let cell = 0; cell < cells; cell++) {
     const [x, y] = [12 + (cell % across) * 24, 33 + Math.floor(cell / across) * 24];
     d += `M${x + r} ${y}${square}`;
     const rank = own && group.firstRank !== undefined ? String(group.firstRank + index * group.slots + cell) : "";
-    if (rank && rank.length <= 3) labels.push(label(rank, x + 10, y + 14, group.gpus ? "in" : "in dark", { "text-anchor": "middle" }));
+    if (rank.length > 3) continue;
+    for (let at = 0; at < rank.length; at++) {
+      xs += `${x + 10 + (at - (rank.length - 1) / 2) * DIGIT} `;
+      ys += `${y + 14} `;
+    }
+    digits += rank;
   }
-  return [s("path", { d, class: group.gpus ? "gpu" : "rank" }), ...labels];
+  return [
+    s("path", { d, class: group.gpus ? "gpu" : "rank" }),
+    digits ? s("text", { x: xs, y: ys, class: group.gpus ? "in" : "in dark", "text-anchor": "middle", "aria-hidden": true }, digits) : null,
+  ];
 }
 
 /** The host name of a worker: the first one's with another number. */
