@@ -28,7 +28,7 @@ wait_workers() {
       told=$SECONDS absent=${#missing[@]}
     fi
     # The last ones soon; where many are still to come, asking would only keep the processors from starting them.
-    tenths=$((waited < 10 && ${#missing[@]} < 16 ? 1 + ${#missing[@]} / 5 : 5))
+    tenths=$((waited < 10 && ${#missing[@]} < 64 ? 1 + ${#missing[@]} / 16 : 5))
     pause "$((waited / 60 ? 2 : 0)).$tenths"
   done
   unborn=()
