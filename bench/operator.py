@@ -125,25 +125,14 @@ def named(case, part):
     return (p for p in case.pods() if part in p["metadata"]["name"])
 
 
-def rest():
-    """Until the processors have nothing to do: clearing up after one job is not the next one's time."""
-    def idle():
-        with open("/proc/stat") as stat:
-            return int(stat.readline().split()[4]) / os.sysconf("SC_CLK_TCK")
-    for _ in range(30):
-        before = idle()
-        time.sleep(1)
-        if idle() - before > 0.8 * os.cpu_count():
-            return
-
-
 def once(world, name, way, workers):
     case = Told(world, name)
     try:
         if way is mpirun_alone:
             return {"alone": mpirun_alone(case, workers)}
         apply = way(case, workers)
-        rest()
+        # Clearing up after one job is not the next one's time.
+        world.rest()
         began = time.time()
         apply()
         launcher = case.until("launcher", lambda: case.launcher() or next(named(case, "launcher"), None), 60)

@@ -31,8 +31,8 @@ rank, whoever launches. From 1.36 on it looks at once (\`PLEGOnDemandRelist\`).
 A StatefulSet of ours is born with one worker, and its launcher asks for the others once it runs: so applying the same
 text again never takes devices. \`controller: Job\` makes all at once.
 
-Sixteen workers keep two processors busy to the first rank: what is compared there is processor time, of which an API server,
-etcd, kubelets and containerd take three quarters. The operator's job has no NetworkPolicy, and its ssh takes any host key.
+Sixteen workers keep two processors busy to the first rank: what is compared there is processor time, most of it the
+cluster's own. The operator's job has no NetworkPolicy, and its ssh takes any host key.
 
 END
 for version in "${versions[@]}"; do

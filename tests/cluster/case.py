@@ -124,11 +124,25 @@ class World:
                 self.idle.append((time.time(), int(stat.readline().split()[4]) / os.sysconf("SC_CLK_TCK")))
             time.sleep(0.5)
 
-    def busy(self, since, until):
-        """Whether this machine, or those who share it, left less than a tenth of its processors over."""
+    def idled(self, since, until):
+        """How long all processors together had nothing to do, and how long that could have been."""
         seen = [(when, idle) for when, idle in self.idle if since - 1 <= when <= until + 1]
         (began, before), (ended, after) = seen[0], seen[-1]
-        return after - before < 0.1 * os.cpu_count() * (ended - began)
+        return after - before, os.cpu_count() * (ended - began)
+
+    def busy(self, since, until):
+        """Whether this machine, or those who share it, left less than a tenth of its processors over."""
+        idle, all = self.idled(since, until)
+        return idle < 0.1 * all
+
+    def rest(self):
+        """Until the processors have nothing to do, half a minute at most."""
+        until = time.time() + 30
+        while time.time() < until:
+            time.sleep(0.5)
+            idle, all = self.idled(time.time(), time.time())
+            if idle > 0.8 * all:
+                return
 
     def tell(self, now, event, pod):
         case = self.cases.get(pod["metadata"]["namespace"])

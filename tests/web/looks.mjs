@@ -132,6 +132,7 @@ test("the picture moves instead of jumping, and keeps what stays", async () => {
   const server = await serve();
   const page = await open(server, { spec: smallest });
   const handle = await page.locator('[data-key="worker 0 1"]').elementHandle();
+  const launcher = await page.locator('[data-key="head"] text').first().elementHandle();
   const gpus = (count) => page.evaluate((count) => {
     const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
     const at = view.state.doc.toString().indexOf("gpus: ") + 6;
@@ -146,6 +147,8 @@ test("the picture moves instead of jumping, and keeps what stays", async () => {
   check(await moves(), "it moves");
   await gpus("4");
   check(!(await moves()), "where one types on, it is there at once");
+  check(await launcher.evaluate((one) => one.isConnected), "a text that is the same stays");
+  await page.waitForFunction(() => document.querySelector('[data-key="worker 0 1"] title').textContent.endsWith(": ranks 4–7"), null, { timeout: 2_000 });
   await server.close();
 });
 

@@ -1,6 +1,6 @@
 // All cases, or those whose name has the word given.
 import { run } from "./browser.mjs";
-// Time is taken first: after the minutes of the other cases a key takes longer.
+// First what is timed, so that as little as can be was run before it.
 import "./speed.mjs";
 import "./writing.mjs";
 import "./problems.mjs";

@@ -58,7 +58,7 @@ export function show(element: HTMLElement, yes: boolean) {
 
 const numbers = new Intl.NumberFormat("en");
 
-/** `1,000`. */
+/** `1,000`. A formatter takes long where it has nothing to add. */
 export const number = (n: number) => (n < 1_000 && Number.isInteger(n) ? String(n) : numbers.format(n));
 
 /** `1 worker`, `4 workers`, `1,000 workers`. */

@@ -44,7 +44,7 @@ function middle(text: string, width: number, size = 12): string {
   return `${text.slice(0, half)}…${text.slice(-half)}`;
 }
 
-function label(text: string, x: number, y: number, kind = "", more: Record<string, unknown> = {}) {
+function label(text: string, x: number | string, y: number | string, kind = "", more: Record<string, unknown> = {}) {
   return s("text", { x, y, class: kind, ...more }, text);
 }
 
@@ -66,8 +66,6 @@ export class Picture {
   private shown = "";
   private drawn = -Infinity;
   private report?: Report;
-  /** Tips not told yet: nobody points at one before the browser has shown the key. */
-  private untold = new Map<SVGTitleElement, string>();
   /** Its width; none while it is not seen. */
   private room = 0;
 
@@ -107,15 +105,13 @@ export class Picture {
         this.items.delete(key);
       }
     for (const item of items) this.place(item, smooth);
-  }
-
-  private tell(tip: SVGTitleElement, text: string) {
-    if (!this.untold.size)
-      setTimeout(() => {
-        for (const [tip, text] of this.untold) say(tip, text);
-        this.untold.clear();
-      });
-    this.untold.set(tip, text);
+    // Tips later: nobody points at one before the browser has shown the key.
+    setTimeout(() => {
+      for (const { key, tip } of items) {
+        const known = this.items.get(key)?.tip;
+        if (known) say(known, tip!);
+      }
+    });
   }
 
   private place({ key, x, y, look, draw, tip, field }: Item, smooth: boolean) {
@@ -140,7 +136,6 @@ export class Picture {
     if (field) set(group, { "data-field": field });
     const at = `translate(${x}px, ${y}px)`;
     if (known.at !== at) group.style.transform = known.at = at;
-    if (known.tip) this.tell(known.tip, tip!);
     if (known.look === look) return;
     known.look = look;
     const now = [...draw(), known.tip].filter((child) => !!child);
@@ -190,7 +185,6 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
     const api = over("head", "api");
     const apiWidth = api ? Math.min(130, inner * 0.32) : 0;
     const card = Math.min(360, inner - (api ? apiWidth + 76 : 0));
-    const ranksOfHead = report.head.ranks ? `runs ${count(report.head.ranks, "rank")}` : undefined;
     items.push({
       key: "head",
       x: GAP,
@@ -199,7 +193,7 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
       draw: () => [
         box(card, 62, "pod head"),
         label("launcher", 12, 21, "strong"),
-        ranksOfHead ? label(ranksOfHead, card - 12, 21, "small", { "text-anchor": "end" }) : null,
+        report.head.ranks ? label(`runs ${count(report.head.ranks, "rank")}`, card - 12, 21, "small", { "text-anchor": "end" }) : null,
         label(fit(report.launcher, card - 24), 12, 38),
         label(middle(report.head.host, card - 24, 11), 12, 54, "small mono"),
       ],
@@ -389,7 +383,7 @@ function cellsOf(group: Workers, index: number, cells: number, across: number, o
   }
   return [
     s("path", { d, class: group.gpus ? "gpu" : "rank" }),
-    digits ? s("text", { x: xs, y: ys, class: group.gpus ? "in" : "in dark", "text-anchor": "middle", "aria-hidden": true }, digits) : null,
+    digits ? label(digits, xs, ys, group.gpus ? "in" : "in dark", { "text-anchor": "middle", "aria-hidden": true }) : null,
   ];
 }
 
