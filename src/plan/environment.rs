@@ -34,7 +34,8 @@ fn set(env: &mut Vec<EnvPair>, name: &'static str, value: impl Into<Cow<'static,
 
 fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
     let hostfile = format!("{GENERATED}/hostfile");
-    let ssh = format!("{GENERATED}/bin/ssh");
+    // On a worker as well: Open MPI looks for its agent there, too.
+    let ssh = "/etc/khorovod/scripts/ssh";
     match plan.spec.launcher.mpi {
         // Open MPI ignores names it does not know, so both generations' names are set.
         Mpi::OpenMpi => {
@@ -43,8 +44,8 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             set(env, "PRTE_MCA_prte_default_hostfile", hostfile.clone());
             set(env, "OMPI_MCA_orte_keep_fqdn_hostnames", "true");
             set(env, "PRTE_MCA_prte_keep_fqdn_hostnames", "false");
-            set(env, "OMPI_MCA_plm_rsh_agent", ssh.clone());
-            set(env, "PRTE_MCA_plm_ssh_agent", ssh.clone());
+            set(env, "OMPI_MCA_plm_rsh_agent", ssh);
+            set(env, "PRTE_MCA_plm_ssh_agent", ssh);
             set(env, "OMPI_MCA_plm_rsh_no_tree_spawn", "1");
             set(env, "PRTE_MCA_plm_ssh_no_tree_spawn", "1");
             set(env, "OMPI_MCA_plm_rsh_num_concurrent", parallel.clone());
@@ -80,14 +81,14 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
                 set(env, "I_MPI_PERHOST", slots.to_string());
             }
             set(env, "I_MPI_HYDRA_BOOTSTRAP", "ssh");
-            set(env, "I_MPI_HYDRA_BOOTSTRAP_EXEC", ssh.clone());
+            set(env, "I_MPI_HYDRA_BOOTSTRAP_EXEC", ssh);
             // Else it starts the 17th host's ranks by way of the first, which has no key.
             set(env, "I_MPI_HYDRA_BRANCH_COUNT", plan.workers.max(16).to_string());
         }
         Mpi::Mpich => {
             set(env, "HYDRA_HOST_FILE", hostfile.clone());
             set(env, "HYDRA_LAUNCHER", "ssh");
-            set(env, "HYDRA_LAUNCHER_EXEC", ssh.clone());
+            set(env, "HYDRA_LAUNCHER_EXEC", ssh);
         }
     }
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What sshd runs for every session: the command asked for, in the worker's own environment.
+# What sshd has the user's shell read for every session: the command asked for, in the worker's own environment.
 # A connection that breaks takes its processes along, so that no rank stays behind on a GPU.
 set -u
 mapfile -d '' -t environment </horovod/generated/environment
@@ -36,14 +36,8 @@ if [[ $command == *ted\ *--daemonize* ]]; then
   exit
 fi
 
-# The sshd that serves this session: a parent, or one further up behind the login shell.
-connection=$PPID
-while ((connection > 1)) && read -r name <"/proc/$connection/comm" && [[ $name != sshd* ]]; do
-  while read -r key value; do [[ $key == PPid: ]] && connection=$value; done <"/proc/$connection/status"
-done
-
 follow() {
-  while [[ -e /proc/$connection ]]; do sleep 1; done
+  while [[ -e /proc/$PPID ]]; do sleep 1; done
   kill -TERM -- "-$work"
   sleep 5
   kill -KILL -- "-$work"

@@ -1,7 +1,6 @@
 # ssh and sshd for the pod's own user, without root or any capability.
 
-# The ssh of ours. Workers, which have no key for it, carry it because Open MPI looks there, too,
-# for the agent that it is told to use.
+# The ssh of ours, where people and programs that search PATH find it.
 install_ssh() {
   local program
   # Once ours is first in PATH it must not find itself.
@@ -20,7 +19,7 @@ start_sshd() {
     epitaph "the image has no sshd: install openssh-server"
     return 1
   }
-  name_user && copy_keys && install_ssh || return 1
+  name_user && copy_keys || return 1
   # Only root's sshd wants this folder.
   ((UID)) || mkdir -p /run/sshd
   # Who answers and with which MPI, for probe.sh. Pods on the host's network have the names of their nodes; others may be
@@ -37,8 +36,8 @@ start_sshd() {
     umask 077
     { cat /proc/self/environ; printf 'PWD=%s\0' "$PWD"; } >"$generated/environment"
   )
-  # From OpenSSH 9.8 on sshd shuts out who connects and hangs up, as probes do. Loading it costs more than reading.
-  if grep -q persourcepenalties "$program" ||
+  # From OpenSSH 9.8 on, which has sshd-session, sshd shuts out who connects and hangs up, as probes do.
+  if PATH=/usr/lib/openssh:/usr/libexec/openssh:/usr/lib/ssh:/usr/libexec/ssh type -P sshd-session >/dev/null ||
     "$program" -t -f "$scripts/sshd_config" "${options[@]}" -o PerSourcePenalties=no 2>/dev/null; then
     options+=(-o PerSourcePenalties=no)
   else

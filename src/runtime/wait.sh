@@ -1,7 +1,7 @@
 # Waits until the workers answer: all of them, or the smallest number an elastic job runs with.
 wait_workers() {
   local allowed since=$SECONDS told=-10 absent=${#hosts[@]} needed=${min_workers:-${#hosts[@]}} up=0
-  local round=0 patience asked=$SECONDS waited tenths
+  local round=0 patience asked=$SECONDS waited tenths turn
   local quick=$((${#hosts[@]} < 8 ? 2 : 5 + ${#hosts[@]} / 8))
   local all="$needed workers"
   [[ -z $min_workers ]] || all="at least $needed workers"
@@ -27,9 +27,12 @@ wait_workers() {
       log "$up of $all answer; waiting for $(some "${missing[@]}")"
       told=$SECONDS absent=${#missing[@]}
     fi
-    # The last ones soon; where many are still to come, asking would only keep the processors from starting them.
-    tenths=$((waited < 10 && ${#missing[@]} < 64 ? 1 + ${#missing[@]} / 16 : 5))
-    pause "$((waited / 60 ? 2 : 0)).$tenths"
+    # The last ones soon; where more are still to come, asking all would keep the processors from starting them.
+    tenths=$((waited < 10 && ${#missing[@]} < 64 ? 1 : 5))
+    for turn in {1..9}; do
+      pause "$((waited / 60 ? 2 : 0)).$tenths"
+      [[ -z $scales$min_workers && $tenths == 1 && -n ${missing[3]:-} && -z $(answering <<<"${missing[-1]}") ]] || break
+    done
   done
   unborn=()
   log "$up of $all answer after $((SECONDS - since)) s"
