@@ -22,7 +22,8 @@ cat <<END
 # Side by side with the MPI Operator
 
 \`bench/operator.sh FOLDER >bench/operator.md\`: the same job in the same image on the same cluster of three nodes, $(nproc) CPUs in
-all, in turns, each begun when the processors had nothing to do. Seconds: the median of some runs, least and most behind.
+all, in turns, each begun when the processors had nothing to do, and again where a kubelet's clearing up, once a minute, fell into
+it. Seconds: the median of some runs, least and most behind.
 
 A launcher needs its workers' addresses. Until Kubernetes 1.35 a kubelet looks once a second what became of its containers,
 and only then the cluster has a new pod's address: most of that second stands between a last container and any first

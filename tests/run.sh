@@ -230,6 +230,16 @@ fuzz() { need g++ g++ && FUZZ_SECONDS=${FUZZ_SECONDS:-5} && fuzz/run.sh "$FUZZ_S
 # What is shipped, built twice in different folders.
 reproducible() { need /usr/bin/rustc rustc-web && tests/reproducible.sh; }
 
+# Linking the binary as shipped keeps one processor busy for two minutes: beside the stages that compile with less in them.
+if [[ " $* " == *" output "* ]]; then
+    # In a process group of its own, to be ended as one.
+    set -m
+    (renice -n 10 "$BASHPID" && shipped) >/dev/null 2>&1 &
+    set +m
+    ahead=$!
+    trap 'kill -- "-$ahead" 2>/dev/null' EXIT
+fi
+
 passed=0 failed=() left=() report=""
 for stage in "$@"; do
     printf '\n==> %s\n' "$stage"
