@@ -94,7 +94,10 @@ attempt() {
     fi
     if ((SECONDS - checked >= 5)); then
       check_limits
-      [[ -z ${min_workers:-} || ! -e $generated/found ]] || tell_of_few
+      [[ -z ${min_workers:-} || ! -e $generated/found ]] || tell_of_few || {
+        stop_training
+        return 1
+      }
       checked=$SECONDS
     fi
   done

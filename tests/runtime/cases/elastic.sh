@@ -11,6 +11,17 @@ discover() {
     echo "code $?, $(((${EPOCHREALTIME/./} - start) / 1000)) ms"'
 }
 
+# A Horovod that asks for hosts and lets its own limit pass.
+case_elastic_too_few_for_good() {
+  image prepare 'printf "#!/bin/bash\nwhile /horovod/generated/discoverHosts.sh; do sleep 1; done\n" >usr/local/bin/horovodrun; chmod +x usr/local/bin/horovodrun'
+  train true 'workers: {replicas: 2}' 'launcher: {kind: horovodrun, retries: 0}' 'elastic: {minWorkers: 2, maxWorkers: 2, timeout: 1s}'
+  wait_for launcher "launching: 'horovodrun'" || return
+  scale 1
+  wait_for launcher "1 of at least 2 workers answer; training waits for more" 60
+  expect 42 "fewer than 2 workers for" "and Horovod does not end"
+  released
+}
+
 case_discovers() {
   local found
   # In Horovod's place.
