@@ -125,21 +125,12 @@ class Told(Case):
 WAYS = (ours, ours_in_one_job, ours_unguarded, theirs)
 
 
-class Disturbed(Exception):
-    pass
-
-
 def sandboxes():
     """What the nodes keep of pods, those that are gone among them until their kubelet clears up."""
     found = set()
-    for folder in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{folder}/cmdline") as line:
-                kubelet = f"--kubeconfig={os.environ['STATE']}/nodes/" in line.read()
-        except OSError:
-            continue
-        if kubelet:
-            found.update(glob.glob(f"/proc/{folder}/root/run/images/io.containerd.grpc.v1.cri/sandboxes/*"))
+    for path in glob.glob(f"{os.environ['STATE']}/nodes/*.pid"):
+        with open(path) as pid:
+            found.update(glob.glob(f"/proc/{pid.read().strip()}/root/run/images/io.containerd.grpc.v1.cri/sandboxes/*"))
     return found
 
 
@@ -148,6 +139,7 @@ def named(case, part):
 
 
 def once(world, name, way, workers):
+    """The figures of a run; none where a kubelet's clearing up fell into it."""
     case = Told(world, name)
     try:
         if way is mpirun_alone:
@@ -160,7 +152,7 @@ def once(world, name, way, workers):
         launcher = case.until("launcher", lambda: case.launcher() or next(named(case, "launcher"), None), 60)
         case.says(r"first [0-9.]+", 60, launcher)
         if kept - sandboxes():
-            raise Disturbed
+            return None
         # Index 0 of the one Job launches and works.
         pods = case.pods() if way in (ours_in_one_job, ours_unguarded) else list(named(case, "worker"))
         containers = began_at(pods)
@@ -174,8 +166,6 @@ def once(world, name, way, workers):
         told = max(case.addressed[pod["metadata"]["name"]] for pod in pods)
         return {"first": first - began, "after": first - max(containers.values()), "told": first - told,
                 "freed": max(0, case.freed() - ends)}
-    except Disturbed:
-        raise
     except Exception as error:
         with open(LOG) as log:
             sys.exit(f"{name}: {error}\n{case.explain()}\n--- the operator\n{log.read()[-600:]}")
@@ -186,10 +176,10 @@ def once(world, name, way, workers):
 
 def undisturbed(world, name, way, workers):
     for attempt in range(9):
-        try:
-            return once(world, f"{name}-{attempt}", way, workers)
-        except Disturbed:
-            print(f"{name}: a kubelet cleared up in the middle; again", file=sys.stderr, flush=True)
+        found = once(world, f"{name}-{attempt}", way, workers)
+        if found:
+            return found
+        print(f"{name}: a kubelet cleared up in the middle; again", file=sys.stderr, flush=True)
     sys.exit(f"{name}: a kubelet cleared up in the middle, nine times")
 
 
