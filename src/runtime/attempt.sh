@@ -74,6 +74,7 @@ attempt() {
   : >"$generated/lost"
   # Of discover.sh: who died with the last attempt is not to be taken for one that is busy.
   rm -f "$generated/seen" "$generated/found"
+  few_since=''
   log "launching: ${launch[*]@Q}"
   start "${launch[@]}"
   if [[ ${1:-} == watch ]]; then

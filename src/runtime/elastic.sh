@@ -1,6 +1,4 @@
 # What is said of an elastic run in which too few are left. It goes on once enough are back; Horovod itself is silent.
-few_since=''
-
 # Fails, with `failure` set, where Horovod lets its own limit pass, which it has been seen to do.
 tell_of_few() {
   local up
@@ -13,7 +11,6 @@ tell_of_few() {
   log "${#up[@]} of at least $min_workers workers answer; training waits for more, no longer than elastic.timeout"
   [[ ! " ${launch[*]} " =~ ' --elastic-timeout '([0-9]+)' ' ]] || ((SECONDS - few_since < BASH_REMATCH[1] + 20)) || {
     failure="fewer than $min_workers workers for $((SECONDS - few_since)) s, and Horovod does not end"
-    few_since=''
     return 1
   }
 }
