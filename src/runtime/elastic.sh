@@ -9,7 +9,7 @@ tell_of_few() {
   fi
   few_since=${few_since:-$SECONDS}
   log "${#up[@]} of at least $min_workers workers answer; training waits for more, no longer than elastic.timeout"
-  [[ ! " ${launch[*]} " =~ ' --elastic-timeout '([0-9]+)' ' ]] || ((SECONDS - few_since < BASH_REMATCH[1] + 20)) || {
+  ((SECONDS - few_since < elastic_timeout + 20)) || {
     failure="fewer than $min_workers workers for $((SECONDS - few_since)) s, and Horovod does not end"
     return 1
   }

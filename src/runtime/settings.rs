@@ -80,7 +80,10 @@ pub fn job(plan: &Plan) -> String {
     ];
     // Volcano ends a job with the first pod that ends well: it must be index 0.
     let stays = spec.target == Target::Volcano && plan.shape == Shape::Torchrun;
-    let settings = settings.into_iter().chain(stays.then(|| ("stays", "yes".to_owned())));
+    // torchrun has no such limit.
+    let patient = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
+    let patience = patient.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
+    let settings = settings.into_iter().chain(patience).chain(stays.then(|| ("stays", "yes".to_owned())));
     let mut lines = "# What is this job's own.\n".to_owned();
     for (name, value) in settings {
         lines.extend([name, "=", &value, "\n"]);

@@ -71,6 +71,10 @@ for (const [theme, colours] of Object.entries(THEMES)) {
         await page.screenshot({ path: join(out, `${name}-${theme}-${size}.png`) });
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         if (wide > 0) wrong.push(`${name}: ${wide} px too wide`);
+        if (view === "picture" && (await page.evaluate(() => {
+          const picture = document.querySelector(".picture");
+          return picture.textContent.includes("(dashed)") !== !!picture.querySelector(".apart");
+        }))) wrong.push(`${name}: the note about dashed frames and the frames disagree`);
         wrong.push(...(await cut(page)).map((one) => `${name}: cut off: ${one}`));
         wrong.push(...(await violations(page)).map((one) => `${name}: ${one}`));
         await page.keyboard.press("Escape");

@@ -238,10 +238,11 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
 
   const gradients = over("workers", "workers");
   const meet = report.head.ownPod ? undefined : (over("workers", "head") ?? over("head", "workers"));
+  const dashed = report.apart && report.workers.some((group) => group.replicas <= CARDS);
   const notes = [
     report.ranks > 1 && gradients ? `⟲ ${gradients} between all ranks` : "",
     meet ? `worker 0 launches: ${meet}` : "",
-    `${report.apart ? "nodes (dashed)" : "nodes"}: ${report.nodes}`,
+    `${dashed ? "nodes (dashed)" : "nodes"}: ${report.nodes}`,
     report.elastic ? `elastic: ${report.elastic[0]} to ${count(report.elastic[1], "worker")}` : "",
   ].filter(Boolean);
   const lines = notes.flatMap((note) => wrap(note, inner, 11, 3));
