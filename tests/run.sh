@@ -230,6 +230,15 @@ fuzz() { need g++ g++ && FUZZ_SECONDS=${FUZZ_SECONDS:-5} && fuzz/run.sh "$FUZZ_S
 # What is shipped, built twice in different folders.
 reproducible() { need /usr/bin/rustc rustc-web && tests/reproducible.sh; }
 
+# In a fresh clone nothing is built twice: so nothing is kept for the next build of ours, which would cost a fifth of this one,
+# and other people's crates come from the clone before.
+fresh=''
+if [[ -z ${CARGO_TARGET_DIR:-} && ! -d target ]]; then
+    fresh=1
+    export CARGO_INCREMENTAL=0
+    if [[ -d $(kept_crates) ]]; then cp -a "$(kept_crates)" target; fi
+fi
+
 # Linking the binary as shipped keeps one processor busy for two minutes: beside the stages that compile with less in them.
 if [[ " $* " == *" output "* ]]; then
     # In a process group of its own, to be ended as one.
@@ -254,6 +263,9 @@ for stage in "$@"; do
     took=$((($(date +%s%N) - start) / 100000000))
     report+=$(printf '%-10s %-8s %5d.%d s' "$stage" "$verdict" $((took / 10)) $((took % 10)))$'\n'
 done
+
+# These stages have had all of them built.
+if [[ $fresh && " $* " == *" lint "*" rust "*" output "* ]] && ((${#failed[@]} == 0)); then keep_crates; fi
 
 printf '\n%s\nstages: %d passed, %d failed, %d left out%s\n' \
     "$report" "$passed" "${#failed[@]}" "${#left[@]}" "${left:+ (why stands above): ${left[*]}}"

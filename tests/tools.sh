@@ -36,6 +36,21 @@ cargo_tool() {
     PATH=$root/bin:$PATH
 }
 
+# kept_crates: where what cargo made of other people's crates stays for the next clone, by all that it depends on.
+kept_crates() { echo "$tools_cache/crates-$({ rustc -vV && cat Cargo.toml Cargo.lock; } | sha256sum | cut -c1-16)"; }
+
+# keep_crates: leaves it there. What cargo made of ours, the next clone makes itself: of other text, in another folder.
+keep_crates() {
+    local kept
+    kept=$(kept_crates)
+    [[ ! -d $kept ]] || return 0
+    echo "keeping other people's crates for the next clone, in $kept"
+    rm -rf "$tools_cache"/crates-* && mkdir -p "$kept.new" && cp -a target/. "$kept.new" &&
+        rm -rf "$kept.new"/{doc,package,tmp} "$kept.new"/{,*/}{debug,release}/{examples,incremental} &&
+        find "$kept.new" -depth \( -name '*khorovod*' -o -path '*/deps/*' ! -name 'lib*' ! -name '*.d' \) -exec rm -rf {} + &&
+        mv "$kept.new" "$kept"
+}
+
 # wasm_cargo ARGUMENTS: cargo for the browser's wasm32-unknown-unknown. By rustup's target, or where that cannot be had by
 # Debian's compiler, which has the sources of the standard library beside it: that takes some minutes longer.
 wasm_cargo() {

@@ -27,23 +27,25 @@ pub fn said(found: &Problems, of: &str) {
     assert_eq!(commands.lines().count(), problems, "{of}: {commands}");
 }
 
+pub fn objects(rendered: &Rendered) -> Vec<Json> {
+    serde_yaml::Deserializer::from_str(&rendered.text).map(|one| Json::deserialize(one).unwrap()).collect()
+}
+
 /// Kinds of the objects, and the keys of a Secret: what no text may add to or take from.
-pub fn outline(rendered: &Rendered) -> Vec<(String, Vec<String>)> {
-    let object = |document: Json| {
-        let kind = document["kind"].as_str().unwrap_or_default().to_owned();
-        let data = document["data"].as_object().filter(|_| kind == "Secret");
-        (kind, data.into_iter().flatten().map(|(key, _)| key.clone()).collect())
+pub fn outline<'a>(objects: &'a [Json]) -> Vec<(&'a str, Vec<&'a String>)> {
+    let outline_of = |object: &'a Json| {
+        let kind = object["kind"].as_str().unwrap_or_default();
+        let data = object["data"].as_object().filter(|_| kind == "Secret");
+        (kind, data.into_iter().flatten().map(|(key, _)| key).collect())
     };
-    let documents = serde_yaml::Deserializer::from_str(&rendered.text).map(|one| Json::deserialize(one).unwrap());
-    documents.map(object).collect()
+    objects.iter().map(outline_of).collect()
 }
 
 /// Files of the run's ConfigMap.
-pub fn files(rendered: &Rendered) -> BTreeMap<String, String> {
-    let documents = serde_yaml::Deserializer::from_str(&rendered.text).map(|one| Json::deserialize(one).unwrap());
-    let maps = documents.filter(|one| one["kind"] == "ConfigMap" && one["data"].get("job.sh").is_some());
-    maps.flat_map(|map| map["data"].as_object().unwrap().clone())
-        .map(|(name, text)| (name, text.as_str().unwrap().to_owned()))
+pub fn files(objects: &[Json]) -> BTreeMap<&str, &str> {
+    let maps = objects.iter().filter(|one| one["kind"] == "ConfigMap" && one["data"].get("job.sh").is_some());
+    maps.flat_map(|map| map["data"].as_object().unwrap())
+        .map(|(name, text)| (name.as_str(), text.as_str().unwrap()))
         .collect()
 }
 
@@ -54,11 +56,12 @@ pub fn names_set(texts: &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
         fs::create_dir(folder.path().join(number.to_string())).unwrap();
         fs::write(folder.path().join(format!("{number}/job.sh")), text).unwrap();
     }
-    let program = "for folder in *; do ( cd \"$folder\" || exit; bash -n job.sh || echo 'no bash' >wrong
-        before=$(compgen -v); . ./job.sh 2>said; [[ ! -s said ]] || mv said wrong
-        comm -13 <(sort <<<\"$before\") <(compgen -v | sort) | grep -vx 'before\\|_\\|PIPESTATUS' >names ); done";
+    let program = "compgen -v >usual
+        for folder in */; do ( cd \"$folder\" || exit; . ./job.sh 2>said; [[ ! -s said ]] || mv said wrong; compgen -v >names ); done";
     let done = Command::new("bash").args(["-c", program]).current_dir(folder.path()).output().expect("bash runs");
     assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
+    let names = |file: &str| fs::read_to_string(folder.path().join(file)).unwrap().lines().map(str::to_owned).collect();
+    let usual: BTreeSet<String> = names("usual");
     let read = |(number, text): (usize, &String)| {
         let mut there: Vec<_> = fs::read_dir(folder.path().join(number.to_string()))
             .unwrap()
@@ -67,14 +70,14 @@ pub fn names_set(texts: &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
         there.sort();
         there.retain(|name| name != "said");
         assert_eq!(there, ["job.sh", "names"], "what a text says was done:\n{text}");
-        let names = fs::read_to_string(folder.path().join(format!("{number}/names"))).unwrap();
-        (text.clone(), names.lines().map(str::to_owned).collect())
+        let set = &names(&format!("{number}/names")) - &usual;
+        (text.clone(), set.into_iter().filter(|name| !["_", "folder", "PIPESTATUS"].contains(&name.as_str())).collect())
     };
     texts.iter().enumerate().map(read).collect()
 }
 
 /// Every line of the files that are not scripts has the form it should have.
-pub fn well_formed(files: &BTreeMap<String, String>, of: &str) {
+pub fn well_formed(files: &BTreeMap<&str, &str>, of: &str) {
     let host = |text: &str| {
         !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.".contains(&b))
     };
@@ -89,7 +92,7 @@ pub fn well_formed(files: &BTreeMap<String, String>, of: &str) {
         serde_json::from_str::<Json>(transfers).unwrap_or_else(|error| panic!("{of}: s3.json: {error}"));
     }
     let ssh = include_str!("../../src/runtime/ssh_config");
-    assert!(files.get("ssh_config").is_none_or(|text| text == ssh), "{of}: the ssh configuration is no job's own");
+    assert!(files.get("ssh_config").is_none_or(|text| *text == ssh), "{of}: the ssh configuration is no job's own");
 }
 
 /// Lines that sbatch reads, up to the first that is no comment.

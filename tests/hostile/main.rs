@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 use choices::HOSTILE;
-use judges::{directives, files, names_set, only_shows, outline, said, well_formed};
+use judges::{directives, files, names_set, objects, only_shows, outline, said, well_formed};
 use khorovod::import::{Options, System, import};
 use khorovod::problem::Problems;
 use khorovod::{Inputs, Keys, Rendered, Target, Text, show};
@@ -68,6 +68,8 @@ fn try_place(root: &Json, bases: &[Json], place: &Place, first: usize, step: usi
         job
     };
     let usual = render(&with(&text), target).unwrap();
+    let of_kubernetes = target != Target::Slurm;
+    let usual_objects = if of_kubernetes { objects(&usual) } else { Vec::new() };
     for hostile in HOSTILE.iter().skip(first).step_by(step) {
         let job = with(hostile);
         let of = format!("{of} = {hostile:?}");
@@ -83,18 +85,19 @@ fn try_place(root: &Json, bases: &[Json], place: &Place, first: usize, step: usi
         said(&rendered.warnings, &of);
         let text = Text { name: "job.yaml".to_owned(), text: job.to_string() };
         only_shows(&show::plan(&khorovod::reports(&text, &inputs(target)).unwrap().jobs, None), &of);
-        if target == Target::Slurm {
+        if !of_kubernetes {
             assert_eq!(directives(&rendered.text), directives(&usual.text), "{of}");
             continue;
         }
+        let objects = objects(&rendered);
         // A patch may do as it likes with its own object.
         if !of.starts_with("spec.patches") && !of.starts_with("spec.code.files.(key)") {
-            assert_eq!(outline(&rendered), outline(&usual), "{of}");
+            assert_eq!(outline(&objects), outline(&usual_objects), "{of}");
         }
-        let [mut own, mut others] = [files(&rendered), files(&usual)];
+        let [own, others] = [files(&objects), files(&usual_objects)];
         well_formed(&own, &of);
-        if let (Some(own), Some(others)) = (own.remove("job.sh"), others.remove("job.sh")) {
-            tried.settings.push((own, others, of));
+        if let (Some(own), Some(others)) = (own.get("job.sh"), others.get("job.sh")) {
+            tried.settings.push(((*own).to_owned(), (*others).to_owned(), of));
         }
     }
     tried
