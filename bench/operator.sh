@@ -38,5 +38,5 @@ cluster's own. The operator's job has no NetworkPolicy, and its ssh takes any ho
 END
 for version in "${versions[@]}"; do
     cluster_parts "$version" 3 >&2
-    KUBERNETES=$version tests/cluster/up.sh python3 bench/operator.py "$folder" "$work/mpi-operator" "$rounds" | sed "/^cluster: /d"
+    KUBERNETES=$version GOGC=100 tests/cluster/up.sh python3 bench/operator.py "$folder" "$work/mpi-operator" "$rounds" | sed "/^cluster: /d"
 done

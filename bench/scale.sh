@@ -18,5 +18,5 @@ for stage in node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-
     published "$kwok_module" "kustomize/stage/$stage.yaml"
 done >"$STAGES"
 # Simulated nodes speak up every ten seconds at best.
-export KWOK STAGES NODES=1 QPS=500 GRACE=120s
+export KWOK STAGES NODES=1 QPS=500 GRACE=120s GOGC=100
 tests/cluster/up.sh python3 bench/scale.py "${1:-5000}"

@@ -60,6 +60,8 @@ EOF
 }
 export SERVER=https://$home_url:6443
 kubeconfig admin "$STATE/kubeconfig"
+# There is more memory than processors: kubectl and the control plane collect their garbage less often than they would.
+export GOGC=${GOGC:-300}
 export HOME_URL=$home_url KUBECONFIG=$STATE/kubeconfig KUBECACHEDIR=$STATE/kubectl PATH=$BIN:$PATH HOME=${HOME:-/root}
 
 cat >"$STATE/apiserver" <<EOF
