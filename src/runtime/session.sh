@@ -17,6 +17,7 @@ if [[ -z $command ]]; then exec env "${environment[@]}" /bin/bash; fi
 if [[ -n ${SSH_TTY:-} ]]; then exec env "${environment[@]}" /bin/bash -c "$command"; fi
 
 set -m # a process group each
+exec 3>&2 2>/dev/null # or bash tells the caller what became of them
 # A daemon of Open MPI would leave its session, and nobody would learn how it ends: Open MPI 5 calls it a success when one
 # is killed. It stays a child here, and this worker ends with it (worker.sh).
 if [[ $command == *ted\ *--daemonize* ]]; then
@@ -26,7 +27,7 @@ if [[ $command == *ted\ *--daemonize* ]]; then
     code=$?
     [[ $code != 13[4-9] ]] || kill -USR1 "$(head -n 1 /horovod/generated/own)"
     exit "$code"
-  ) </dev/null >"$said" 2>&1 &
+  ) </dev/null >"$said" 2>&1 3>&- &
   daemon=$!
   # As long as one needs that fails at once; a sleep would be a program more.
   read -r -t 0.3 <> <(:)
@@ -43,9 +44,9 @@ follow() {
   kill -KILL -- "-$work"
 }
 
-env "${environment[@]}" /bin/bash -c "$command" &
+env "${environment[@]}" /bin/bash -c "$command" 2>&3 3>&- &
 work=$!
-follow </dev/null >/dev/null 2>&1 &
+follow </dev/null >/dev/null 3>&- &
 watch=$!
 disown "$watch"
 wait "$work"

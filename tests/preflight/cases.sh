@@ -3,14 +3,17 @@
 # tests/runtime/run.sh, which says how they are written. Sourced.
 # shellcheck disable=SC2016,SC2154 # the pods expand; `work`, `job`, `run` and `here` come from there
 
+# shellcheck source=tests/launchers/images.sh
+. "$here/../launchers/images.sh"
+
 programs=/opt/khorovod/bin
 libfaketime=/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1
 
 # The programs in the image of all pods, before its own; `faults` is where a case puts what replaces them.
-# Ranks are more than cores here, so they had better not spin.
+# Ranks are more than cores here, so they had better not spin. with_programs [FOLDER]: behind those of that folder.
 with_programs() {
   image mount "$PWD/image/bin:$programs"
-  image env "PATH=/opt/faults:$programs:/usr/sbin:/usr/bin:/sbin:/bin" OMP_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1
+  image env "PATH=${1:+$1:}/opt/faults:$programs:/usr/sbin:/usr/bin:/sbin:/bin" OMP_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1
 }
 
 # The lesson as it stands, on two hosts that have no GPU; and MPI measured without any library.
@@ -26,13 +29,14 @@ case_preflight() {
 }
 
 # In one Indexed Job, whose launcher is the first of the hosts; under MPICH, whose ranks PyTorch meets through MPI.
+# Not the MPICH 4.0.2 on UCX 1.13 of Debian 12, which over TCP does not always come out of MPI_Finalize: docs/launchers.md.
+prepare_preflight_mpich() { make_images mpich; }
 case_preflight_mpich() {
-  type -P mpirun.mpich >/dev/null || { skip "no mpich"; return; }
-  with_programs
-  image prepare 'ln -sf mpirun.mpich usr/bin/mpirun'
+  use_image mpich
+  with_programs /srv/mpich/bin
   train 'khorovod-preflight && khorovod-bandwidth --by mpi --check' 'launcher: {kind: shell, mpi: mpich}' \
     'workers: {replicas: 2, slots: 2, controller: Job, memory: 4Gi}'
-  expect 0 "the launcher reaches 2 of 2 hosts" "alike everywhere: mpich 4" \
+  expect 0 "the launcher reaches 2 of 2 hosts" "alike everywhere: mpich 5" \
     "ok    allreduce  4 ranks on 2 hosts have the right sum, by" "4 ranks on 2 hosts, by MPICH on CPUs"
 }
 
