@@ -20,7 +20,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "cluster"))
 from case import IMAGE, Case, World, run  # noqa: E402
 
-SIZES = (3, 16)
+# SIZES=3 measures one alone, in more rounds for the same time.
+SIZES = [int(size) for size in os.environ.get("SIZES", "3 16").split()]
 LOG = f"{os.environ['STATE']}/log/mpi-operator"
 RANK = "echo first $(date +%s.%N); sleep 2; echo ranks end at $(date +%s.%N)"
 DEVICES = 4

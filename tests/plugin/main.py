@@ -30,7 +30,7 @@ SEED = (ROOT / "examples/ssh.seed").read_text().strip()
 EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/job.yaml"))
 JOB = (ROOT / "examples/smallest/job.yaml").read_text()
 # What is allowed: the module's bytes, and `helm khorovod render` over `helm version`.
-LARGEST, SLOWEST = 1_400_000, 2.5
+LARGEST, SLOWEST = 1_450_000, 2.5
 
 
 class Place:
