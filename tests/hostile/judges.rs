@@ -57,7 +57,8 @@ pub fn names_set(texts: &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
         fs::write(folder.path().join(format!("{number}/job.sh")), text).unwrap();
     }
     let program = "compgen -v >usual
-        for folder in */; do ( cd \"$folder\" || exit; . ./job.sh 2>said; [[ ! -s said ]] || mv said wrong; compgen -v >names ); done";
+        for folder in */; do ( cd \"$folder\" || exit; bash -n job.sh || echo 'no bash' >wrong
+        . ./job.sh 2>said; [[ ! -s said ]] || mv said wrong; compgen -v >names ); done";
     let done = Command::new("bash").args(["-c", program]).current_dir(folder.path()).output().expect("bash runs");
     assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
     let names = |file: &str| fs::read_to_string(folder.path().join(file)).unwrap().lines().map(str::to_owned).collect();
