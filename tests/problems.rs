@@ -157,7 +157,8 @@ fn all_specs() -> Vec<Fixture> {
     for entry in fs::read_dir(folder()).unwrap() {
         let of_code = entry.unwrap().path();
         let code = of_code.file_name().unwrap().to_string_lossy().into_owned();
-        for entry in fs::read_dir(&of_code).unwrap() {
+        let entries = fs::read_dir(&of_code).unwrap_or_else(|error| panic!("tests/problems/{code}: {error}"));
+        for entry in entries {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "yaml") {
                 let name = path.file_stem().unwrap().to_string_lossy().into_owned();
