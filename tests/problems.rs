@@ -29,20 +29,12 @@ struct Fixture {
     code: String,
     /// `memory-without-unit`.
     name: String,
+    /// Whether it is the spec without the mistake.
+    is_right: bool,
     text: String,
 }
 
 impl Fixture {
-    /// Whether it is the spec without the mistake.
-    fn is_right(&self) -> bool {
-        self.name.ends_with(".right")
-    }
-
-    /// A file of this fixture, by the end of its name.
-    fn path(&self, end: &str) -> PathBuf {
-        folder().join(&self.code).join(format!("{}.{end}", self.name))
-    }
-
     /// The name of the file that the command reads.
     fn file_name(&self) -> &'static str {
         match self.words("args").first() {
@@ -75,10 +67,10 @@ impl Fixture {
         parts.fold(first, |bytes, part| [bytes, part].join(&0xff))
     }
 
-    /// Runs the command, which must fail, and returns its exit code and what it prints on stderr.
+    /// Runs the command, which must print nothing on stdout, and returns its exit code and stderr.
     fn run(&self, more: &[&str]) -> (i32, String) {
         let (code, printed, said) = self.output(more);
-        assert_eq!(printed, "", "{self}: a failure prints nothing on stdout");
+        assert_eq!(printed, "", "{self}: stdout is not empty");
         (code, said)
     }
 
@@ -143,7 +135,7 @@ impl Fixture {
 
 impl std::fmt::Display for Fixture {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(to, "{}/{}", self.code, self.name)
+        write!(to, "{}/{}{}", self.code, self.name, if self.is_right { ".right" } else { "" })
     }
 }
 
@@ -160,10 +152,11 @@ fn all_specs() -> Vec<Fixture> {
         let entries = fs::read_dir(&of_code).unwrap_or_else(|error| panic!("tests/problems/{code}: {error}"));
         for entry in entries {
             let path = entry.unwrap().path();
-            if path.extension().is_some_and(|extension| extension == "yaml") {
-                let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-                all.push(Fixture { code: code.clone(), name, text: fs::read_to_string(path).unwrap() });
-            }
+            let file = path.file_name().unwrap().to_string_lossy();
+            let Some(stem) = file.strip_suffix(".yaml") else { continue };
+            let (name, is_right) = stem.strip_suffix(".right").map_or((stem, false), |name| (name, true));
+            let text = fs::read_to_string(&path).unwrap();
+            all.push(Fixture { code: code.clone(), name: name.to_owned(), is_right, text });
         }
     }
     all.sort_by(|a, b| (&a.code, &a.name).cmp(&(&b.code, &b.name)));
@@ -172,7 +165,7 @@ fn all_specs() -> Vec<Fixture> {
 
 /// The specs with a mistake.
 fn fixtures() -> Vec<Fixture> {
-    all_specs().into_iter().filter(|spec| !spec.is_right()).collect()
+    all_specs().into_iter().filter(|spec| !spec.is_right).collect()
 }
 
 /// The codes that the command printed: `error[wrong-type]: ...`.
@@ -203,7 +196,7 @@ fn every_fixture_is_reported_by_its_code_and_no_other() {
     let mut wrong = Vec::new();
     for fixture in fixtures() {
         let (exit, said) = fixture.run(&[]);
-        hold(&fixture.path("txt"), &said, &mut stale);
+        hold(&folder().join(format!("{fixture}.txt")), &said, &mut stale);
         let expected: BTreeSet<&str> = fixture.words("also").into_iter().chain([&*fixture.code]).collect();
         let found = reported(&said);
         if found != expected {
@@ -320,11 +313,10 @@ fn examples(wrong: &Fixture, right: &Fixture) -> (String, String) {
 
 /// The fixtures that have a spec without the mistake, each with that spec.
 fn pairs() -> Vec<(Fixture, Fixture)> {
-    let (right, mut wrong): (Vec<_>, Vec<_>) = all_specs().into_iter().partition(Fixture::is_right);
+    let (right, mut wrong): (Vec<_>, Vec<_>) = all_specs().into_iter().partition(|spec| spec.is_right);
     let mut pairs = Vec::new();
     for right in right {
-        let at =
-            wrong.iter().position(|wrong| right.code == wrong.code && right.name == format!("{}.right", wrong.name));
+        let at = wrong.iter().position(|wrong| right.code == wrong.code && right.name == wrong.name);
         let at = at.unwrap_or_else(|| panic!("{right}.yaml has no fixture beside it"));
         pairs.push((wrong.remove(at), right));
     }
