@@ -43,7 +43,7 @@ test("a pasted file becomes the job that the command makes of it", async () => {
 test("what the file does not say can be said, and its secrets are taken apart", async () => {
   const server = await serve();
   const page = await open(server);
-  const file = old("stable-horovod/script.yaml").replace(/\n {2}args:.*/, "");
+  const file = old("stable-horovod/program-before-the-launch.yaml").replace(/\n {2}args:.*/, "");
   await page.getByRole("button", { name: "Import…" }).click();
   await paste(page, file);
   await page.getByText("What the file does not say").click();

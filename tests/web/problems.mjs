@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { after, check, editor, listed, native, open, place, root, same, serve, test, text, write } from "./browser.mjs";
 
 const folder = join(root, "tests/problems");
-const fixtures = readdirSync(folder)
-  .filter((name) => name.endsWith(".yaml"))
+const fixtures = readdirSync(folder, { recursive: true })
+  .filter((name) => /^[^/]+\/[^/.]+\.yaml$/.test(name))
   .map((name) => [name.replace(".yaml", ""), readFileSync(join(folder, name), "utf8")])
   // Options of the command have no place in the page, and a page gets no bytes that are no text.
   .filter(([, spec]) => !/^# args:/m.test(spec) && !spec.includes("BYTE"))
