@@ -16,7 +16,7 @@ PROGRAM = Path(__file__).resolve().with_name("khorovod-bandwidth")
 async def allreduce(crew, hostfile):
     """Without a hostfile it says that it was not tried."""
     if not hostfile:
-        yield CHECK.warn("not tried: first mend what failed", do="")
+        yield CHECK.warn("not tried: first fix what failed", do="")
         return
     if crew.mpi == "none":
         yield CHECK.warn(

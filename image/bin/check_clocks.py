@@ -7,9 +7,9 @@ from finding import Check, some
 
 CHECK = Check(
     "clocks",
-    "Logs do not fit together and the wrong checkpoint is taken for the newest; from five minutes on signed requests, "
-    "to S3 for instance, and certificates are refused.",
-    "The time is the node's: mend its chrony or ntpd (`chronyc tracking` there), or keep the job off it.",
+    "Log lines of different hosts appear in the wrong order, and the wrong checkpoint may be taken for the newest. From "
+    "five minutes on, signed requests (to S3, for example) and certificates are refused.",
+    "Pods use the node's clock: repair chrony or ntpd on the node (`chronyc tracking`), or keep the job off it.",
 )
 NOTABLE, REFUSED = 0.5, 300  # seconds
 

@@ -9,10 +9,10 @@ from finding import Check, fails, some
 
 CHECK = Check(
     "ports",
-    "MPI, NCCL and Gloo connect hosts to each other on ports the system picks. That ssh works says nothing about them, "
-    "and training would hang instead of failing.",
-    "Let the job's pods reach each other on all ports: look for NetworkPolicies beside the job's own, mesh sidecars, "
-    "firewalls between nodes; and for a smaller MTU on the way where only long messages fail.",
+    "MPI, NCCL and Gloo connect hosts to each other on ports that the system picks. ssh uses another port, so it can "
+    "work while these are blocked. Training would hang instead of failing.",
+    "Let the job's pods reach each other on all ports. Look for other NetworkPolicies than the job's own, mesh sidecars "
+    "and firewalls between nodes. If only long messages fail, look for a smaller MTU on the way.",
 )
 
 

@@ -4,7 +4,7 @@ from finding import Check, groups, told
 
 CHECK = Check(
     "software",
-    "Ranks of different versions do not understand each other: they hang, or die at the first message.",
+    "Ranks with different versions cannot talk to each other: they hang or fail at the first message.",
     "Run one image everywhere, by digest or a tag that does not move; `launcher.image` needs the workers' MPI.",
 )
 
