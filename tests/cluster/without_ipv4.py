@@ -84,4 +84,4 @@ def preflight(case):
     case.equal("the end", case.finished(120), "Complete")
     case.check("hosts know each other", "all hosts resolve each other" in case.log())
     if os.environ["FAMILY"] == "64":
-        case.check("NCCL may go astray", "nobody answered by the IPv4 addresses of v4if0" in case.log())
+        case.check("NCCL may go astray", "no host answered by the IPv4 addresses of v4if0" in case.log())
