@@ -1,9 +1,9 @@
 #!/bin/bash
-# Runs rendered jobs for real on this machine, each case in namespaces of its own. See README.md.
+# Runs rendered jobs on this machine, each case in its own namespaces. See README.md.
 #
 #   tests/runtime/run.sh [CASE...]
 #
-# Needs root on Linux, an MPI and sshd; says so and passes where they are missing.
+# Requires root on Linux, an MPI and sshd; skips the cases if they are missing.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 here=$PWD/tests/runtime
@@ -42,13 +42,13 @@ if [[ ${1:-} != inside ]]; then
       echo "there is no case $name" >&2
       exit 1
     }
-    # Here, as cases have no way out.
+    # Runs here, because cases have no network access.
     if declare -F "prepare_$name" >/dev/null; then "prepare_$name" >&2; fi
   done
-  # Every case has processes, networks and mounts of its own, and all of it is gone with its first process.
+  # Every case has its own process, network and mount namespaces, which end with its first process.
   alone=(unshare --mount --net --pid --fork --kill-child --mount-proc "$here/run.sh" inside '{}')
-  # Most of their time is waiting, so four go at once. Bounds in time are for a machine with time: what fails
-  # beside others has one more try by itself.
+  # Cases mostly wait, so four run in parallel. Their time limits assume a machine that is not busy: a case that fails while
+  # others run gets one more attempt alone.
   printf '%s\n' "${all[@]}" | xargs -P 4 -I '{}' "${alone[@]}"
   [[ -e $runs/failed ]] || exit 0
   mapfile -t again <"$runs/failed"
@@ -61,7 +61,7 @@ fi
 title=$2 failed='' skipped=''
 work=$runs/$title
 mkdir -p "$work" && mount -t tmpfs run /run && mkdir /run/netns || exit
-# At the end in one piece, as other cases talk meanwhile; also when a case broke off.
+# Prints the output of a case in one piece at its end, because other cases print too; also if the case was interrupted.
 report() {
   if [[ -n $skipped ]]; then
     echo "skipped $title: $skipped"
