@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gives every object of every example, and of every spec of tests/problems that renders, to an API server, which checks
-them strictly and keeps nothing."""
+"""Submits every object of every example, and of every spec in tests/problems that renders, to an API server as a dry run with
+strict validation."""
 import glob
 import os
 import subprocess
@@ -22,7 +22,7 @@ def main():
             old += 1
             continue
         if rendered.returncode:
-            # A spec of tests/problems that is there to be refused.
+            # A spec in tests/problems that is invalid on purpose.
             if "/examples/" in file:
                 failures += 1
                 print(f"FAIL  {file}: {rendered.stderr}")
