@@ -56,6 +56,12 @@ book() {
 # docs/start.md line by line on a Kubernetes of our own, by a script that reads the page.
 start() { binary=$(shipped) && tests/blocks/start.sh "$binary"; }
 
+# Plain English, by the rules in tests/prose.
+prose() {
+    local linter
+    linter=$(vale) && tests/prose/prose.py "$linter"
+}
+
 layers() { tests/layers.py; }
 
 # What ranks of jobs run on here.
