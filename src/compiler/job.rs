@@ -8,10 +8,11 @@ mod kube_version;
 pub mod limits;
 mod lower;
 pub mod quantity;
-mod raw;
+pub(crate) mod raw;
 mod rules;
-mod scalars;
+pub(crate) mod scalars;
 mod shapes;
+pub mod target;
 mod texts;
 pub mod valid;
 pub mod wording;
@@ -24,30 +25,46 @@ use field::{Field, Reader};
 
 pub use insert::Texts;
 pub use kube_version::{KubeVersion, NotAKubeVersion};
+pub use rules::{Case, key};
 pub use rules::{looks_secret, owns_variable, reserved};
-pub use valid::{Spec, Target, UnknownTarget};
+pub use target::Facts;
+pub use valid::Spec;
 
 /// The kind of our documents.
 pub const KIND: &str = "TrainingJob";
 
+/// What a document is read for.
+pub struct Purpose<'a> {
+    /// The Kubernetes version the objects are for.
+    pub kube_version: KubeVersion,
+    /// What the job is rendered to.
+    pub target: &'static Facts,
+    /// Reports the fields that the target does not support.
+    pub refuse: &'a dyn Fn(&Case<'_>, &mut Vec<Problem>),
+}
+
 /// Reads a document, pushing everything wrong with it. None where something is.
-pub fn read(
-    document: &Node,
-    texts: &dyn Texts,
-    kube_version: KubeVersion,
-    target: Target,
-    problems: &mut Vec<Problem>,
-) -> Option<Spec> {
+pub fn read(document: &Node, texts: &dyn Texts, purpose: &Purpose<'_>, problems: &mut Vec<Problem>) -> Option<Spec> {
     let before = problems.len();
     let job = raw::TrainingJob::read(document, &mut Reader::new(texts, problems))?;
     let misshapen: Vec<Span> =
         problems[before..].iter().filter_map(|problem| Some(problem.labels.first()?.span)).collect();
-    let spec = lower::lower(&job, target);
+    let spec = lower::lower(&job, purpose.target);
     let none = raw::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);
     let top = document.entry("kind").map_or(document.span, |entry| entry.key_span);
-    let case = rules::Case { document, texts, misshapen: &misshapen, job: &job, body, spec: &spec, kube_version, top };
+    let case = rules::Case {
+        document,
+        texts,
+        misshapen: &misshapen,
+        job: &job,
+        body,
+        spec: &spec,
+        kube_version: purpose.kube_version,
+        top,
+    };
     rules::check(&case, problems);
+    (purpose.refuse)(&case, problems);
     let sound = problems[before..].iter().all(|problem| problem.severity < Severity::Error);
     sound.then_some(spec)
 }

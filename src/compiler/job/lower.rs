@@ -29,6 +29,7 @@ use super::quantity::Quantity;
 use super::raw;
 use super::scalars::{Int, Word};
 use super::valid::*;
+use crate::job::target::Facts;
 
 /// Defaults as they are taken, in the spec's order.
 #[derive(Default)]
@@ -46,7 +47,7 @@ impl Defaults {
 
 impl Defaults {
     /// Those that the target has a use for.
-    fn of(self, target: Target) -> Vec<(&'static str, String)> {
+    fn of(self, target: &'static Facts) -> Vec<(&'static str, String)> {
         const PODS: &[&str] = &[
             "security.",
             "ssh.",
@@ -60,12 +61,12 @@ impl Defaults {
             "launcher.memory",
         ];
         let about_pods = |path: &str| PODS.iter().any(|pods| path.starts_with(pods));
-        self.0.into_iter().filter(|(path, _)| target != Target::Slurm || !about_pods(path)).collect()
+        self.0.into_iter().filter(|(path, _)| target.has_pods || !about_pods(path)).collect()
     }
 }
 
 /// Takes every default.
-pub fn lower(job: &raw::TrainingJob, target: Target) -> Spec {
+pub fn lower(job: &raw::TrainingJob, target: &'static Facts) -> Spec {
     let mut defaults = Defaults::default();
     let none = raw::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);

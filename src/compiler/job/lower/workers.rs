@@ -1,6 +1,7 @@
 //! The pods: workers and their groups, what they ask for, the launcher.
 
 use super::*;
+use crate::job::target::Facts;
 
 pub fn groups(body: &raw::Body, defaults: &mut Defaults) -> Vec<Group> {
     let Some(workers) = body.workers.as_ref().map(|at| &at.value) else { return Vec::new() };
@@ -159,14 +160,14 @@ pub fn launcher(body: &raw::Body, defaults: &mut Defaults) -> Launcher {
 
 pub fn controller(
     body: &raw::Body,
-    target: Target,
+    target: &Facts,
     launcher: &Launcher,
     scheduling: &Scheduling,
     defaults: &mut Defaults,
 ) -> Controller {
     let queued = scheduling.gang.is_some() || scheduling.kueue.is_some() || scheduling.suspend;
     // Elsewhere a launcher and its workers are one workload, so a queue takes them whole.
-    let queued = queued && target == Target::Plain;
+    let queued = queued && target.own_workloads;
     let given = body.workers.as_ref().and_then(|workers| plain!(workers.controller));
     match (launcher.kind, queued) {
         (LauncherKind::Torchrun, _) => defaults.take("workers.controller", given, Controller::Job, &"Job (torchrun)"),

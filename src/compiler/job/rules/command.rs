@@ -6,7 +6,7 @@ use super::{Case, key};
 use crate::job::field::Shape;
 use crate::job::insert;
 use crate::job::raw::Body;
-use crate::job::valid::{Gang, LauncherKind, Mpi, Target};
+use crate::job::valid::{Gang, LauncherKind, Mpi};
 use crate::job::wording::nearest;
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{Kind, Node};
@@ -335,7 +335,7 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
         ),
         field(
             scheduling.and_then(|at| key(at.queue.as_ref())),
-            spec.scheduling.gang == Some(Gang::Volcano) || spec.target == Target::Volcano,
+            spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang,
             "scheduling.queue",
             "`scheduling.gang: volcano`; for Kueue use `kueue`",
         ),
