@@ -41,15 +41,14 @@ def put(path, text):
 
 
 def put_folder(folder, chapters):
-    """A folder's files and, unless its README.md is a chapter, a page that lists them."""
+    """Copies a folder's files and writes a page that lists them. A file that is a chapter is listed with the chapter's page."""
     files = tracked(folder)
     for file in files:
         if folder / file not in chapters:
             put(folder / file, None)
-    if folder / "README.md" in chapters:
-        return
     name = html.escape(str(folder.relative_to(ROOT)))
-    items = "".join(f'<li><a href="{html.escape(str(file))}">{html.escape(str(file))}</a></li>\n' for file in files)
+    places = {file: file.with_suffix(".html") if folder / file in chapters else file for file in files}
+    items = "".join(f'<li><a href="{html.escape(str(place))}">{html.escape(str(file))}</a></li>\n' for file, place in places.items())
     style = "<style>body { font: 16px/1.6 sans-serif; margin: 2em auto; max-width: 50em; color-scheme: light dark }</style>"
     page = f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{name}</title>{style}\n'
     put(folder / "index.html", f"{page}<h1>{name}</h1>\n<ul>\n{items}</ul>\n</html>\n")
