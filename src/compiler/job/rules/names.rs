@@ -1,7 +1,7 @@
 //! Names that must stay valid when pods are named after them.
 
 use super::Case;
-use crate::job::valid::{Controller, Target};
+use crate::job::types::spec::{Controller, Target};
 use crate::problem::{Problem, codes};
 
 codes! {

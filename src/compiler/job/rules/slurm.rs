@@ -2,8 +2,8 @@
 
 use super::target::TARGET_CANNOT;
 use super::{Case, key};
-use crate::job::raw::{EnvValue, Image};
-use crate::job::valid::{LauncherKind, VolumeSource};
+use crate::job::declare::{EnvValue, Image};
+use crate::job::types::spec::{LauncherKind, VolumeSource};
 use crate::problem::{Problem, Span, codes};
 
 codes! {

@@ -3,7 +3,7 @@
 //! A field that is not refused here is carried: what each target makes of it stands in `docs/targets.md`.
 
 use super::{Case, key};
-use crate::job::valid::{Controller, Gang, LauncherKind, Target};
+use crate::job::types::spec::{Controller, Gang, LauncherKind, Target};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
