@@ -16,15 +16,15 @@ mod variables;
 mod words;
 mod workers;
 
-use super::field::At;
-use super::insert::Texts;
-use super::kube_version::KubeVersion;
-use super::raw::{Body, TrainingJob};
-use super::valid::Spec;
+use super::declare::{Body, TrainingJob};
+use super::read::At;
+use super::read::edits::Texts;
+use super::types::KubeVersion;
+use super::types::spec::Spec;
 use crate::problem::{Code, Problem, Span};
 use crate::yaml::Node;
 
-pub use environment::{looks_secret, owns_variable, secret};
+pub use environment::owns_variable;
 pub use storage::reserved;
 
 /// What a rule looks at: what was written, where, and what it means.

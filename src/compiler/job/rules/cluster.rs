@@ -1,10 +1,10 @@
 //! What the cluster must be able to do: its version, images, schedulers.
 
 use super::{Case, key};
-use crate::job::KubeVersion;
-use crate::job::raw::Image;
-use crate::job::scalars::ImageName;
-use crate::job::valid::{Controller, LauncherKind, Scheduling};
+use crate::job::declare::Image;
+use crate::job::declare::scalars::ImageName;
+use crate::job::types::KubeVersion;
+use crate::job::types::spec::{Controller, LauncherKind, Scheduling};
 use crate::problem::{Problem, codes};
 
 codes! {

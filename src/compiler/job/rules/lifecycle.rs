@@ -1,7 +1,7 @@
 //! Deadlines, what is left afterwards, and who might start the job again.
 
 use super::Case;
-use crate::job::valid::{Controller, LauncherKind};
+use crate::job::types::spec::{Controller, LauncherKind};
 use crate::problem::{Problem, Span, codes};
 
 codes! {

@@ -2,7 +2,7 @@
 
 use super::Case;
 use crate::job::target::{NameParts, RUN};
-use crate::job::valid::Controller;
+use crate::job::types::spec::Controller;
 use crate::problem::{Problem, codes};
 
 codes! {

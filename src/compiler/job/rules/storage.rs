@@ -1,8 +1,8 @@
 //! Storage: mounts that collide, claims that cannot be shared, buckets that cannot be written.
 
 use super::Case;
-use crate::job::raw::Storage;
-use crate::job::valid::{Code, Controller, Spec, VolumeSource};
+use crate::job::declare::Storage;
+use crate::job::types::spec::{Code, Controller, Spec, VolumeSource};
 use crate::problem::{Problem, Span, codes};
 
 codes! {

@@ -1,11 +1,11 @@
 //! Workers: slots, resources, groups, and the shape they take.
 
 use super::{Case, key};
-use crate::job::field::At;
-use crate::job::quantity::Quantity;
-use crate::job::raw::{Group, MAX_WORKERS, Rdma, Resources};
-use crate::job::scalars::{Int, ResourceName};
-use crate::job::valid::{Controller, LauncherKind};
+use crate::job::declare::scalars::{Int, ResourceName};
+use crate::job::declare::{Group, MAX_WORKERS, Rdma, Resources};
+use crate::job::read::At;
+use crate::job::types::quantity::Quantity;
+use crate::job::types::spec::{Controller, LauncherKind};
 use crate::problem::{Problem, Span, codes, count};
 
 codes! {

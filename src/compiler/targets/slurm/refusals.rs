@@ -1,7 +1,7 @@
 //! What a Slurm job cannot be told, and what it has no use for.
 
-use crate::job::raw::{EnvValue, Image};
-use crate::job::valid::{LauncherKind, VolumeSource};
+use crate::job::declare::{EnvValue, Image};
+use crate::job::types::spec::{LauncherKind, VolumeSource};
 use crate::job::{Case, key};
 use crate::problem::{Problem, Span, codes};
 use crate::targets::refusal::TARGET_CANNOT;

@@ -3,8 +3,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::field::{Defs, Field, Reader, WayOut};
-use super::wording::variable;
+use crate::job::read::{Defs, Field, Reader, WayOut};
+use crate::job::wording::variable;
 use crate::yaml::{Kind, Node, Scalar};
 
 /// Declares a text with a form: a predicate for the reader, the same as a pattern for the schema.

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::job::field::At;
-use crate::job::quantity::Quantity;
-use crate::job::scalars::*;
-use crate::job::shapes::{choice, shape};
-use crate::job::valid;
+use crate::job::declare::scalars::*;
+use crate::job::declare::shapes::{choice, shape};
+use crate::job::read::At;
+use crate::job::types::quantity::Quantity;
+use crate::job::types::spec;
 
 /// Workers at most: more pods than any cluster has.
 pub const MAX_WORKERS: u32 = 100_000;
@@ -67,9 +67,9 @@ workers! {
 
 choice! {
     /// The shape of the workers in the cluster.
-    Controller -> valid::Controller {
-        "StatefulSet" => valid::Controller::StatefulSet, "A StatefulSet of workers and a Job that launches; the launcher scales the workers.";
-        "Job" => valid::Controller::Job, "One Indexed Job whose first pod also launches; needs no permission.";
+    Controller -> spec::Controller {
+        "StatefulSet" => spec::Controller::StatefulSet, "A StatefulSet of workers and a Job that launches; the launcher scales the workers.";
+        "Job" => spec::Controller::Job, "One Indexed Job whose first pod also launches; needs no permission.";
     }
 }
 

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 
 use serde_json::{Value as Json, json};
 
-use super::field::{At, Defs, Field, OUT_OF_RANGE, Reader, WayOut, invalid};
-use super::quantity::Quantity;
-use super::texts::fit;
-pub use super::texts::*;
+use super::formats::fit;
+pub use super::formats::*;
+use crate::job::read::{At, Defs, Field, OUT_OF_RANGE, Reader, WayOut, invalid};
+use crate::job::types::quantity::Quantity;
 use crate::yaml::{Kind, Node, Scalar};
 
 /// A whole number with limits.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub fn scheduling(body: &raw::Body) -> Scheduling {
+pub fn scheduling(body: &declare::Body) -> Scheduling {
     let Some(raw) = body.scheduling.as_ref().map(|at| &at.value) else { return Scheduling::default() };
     let gang = plain!(raw.gang).flatten();
     let own = match gang {
@@ -19,8 +19,8 @@ pub fn scheduling(body: &raw::Body) -> Scheduling {
     }
 }
 
-pub fn placement(body: &raw::Body, defaults: &mut Defaults) -> Placement {
-    let none = raw::Placement::default();
+pub fn placement(body: &declare::Body, defaults: &mut Defaults) -> Placement {
+    let none = declare::Placement::default();
     let raw = body.placement.as_ref().map_or(&none, |at| &at.value);
     let pack = text!(raw.pack);
     let spread = match &pack {
@@ -44,7 +44,7 @@ pub fn placement(body: &raw::Body, defaults: &mut Defaults) -> Placement {
     }
 }
 
-fn toleration(raw: &raw::Toleration) -> serde_json::Value {
+fn toleration(raw: &declare::Toleration) -> serde_json::Value {
     let texts = [
         ("key", text!(raw.key)),
         ("operator", plain!(raw.operator).map(str::to_owned)),
@@ -56,8 +56,8 @@ fn toleration(raw: &raw::Toleration) -> serde_json::Value {
     serde_json::Value::Object(texts.chain(seconds).collect())
 }
 
-pub fn lifecycle(body: &raw::Body, controller: Controller, defaults: &mut Defaults) -> Lifecycle {
-    let none = raw::Lifecycle::default();
+pub fn lifecycle(body: &declare::Body, controller: Controller, defaults: &mut Defaults) -> Lifecycle {
+    let none = declare::Lifecycle::default();
     let raw = body.lifecycle.as_ref().map_or(&none, |at| &at.value);
     let keep = match controller {
         Controller::StatefulSet => defaults.take("lifecycle.release", plain!(raw.release), false, &"scaleDown"),
@@ -66,8 +66,8 @@ pub fn lifecycle(body: &raw::Body, controller: Controller, defaults: &mut Defaul
     Lifecycle { deadline: plain!(raw.deadline), ttl_after_finished: plain!(raw.ttl_after_finished), keep }
 }
 
-pub fn security(body: &raw::Body, defaults: &mut Defaults) -> Security {
-    let none = raw::Security::default();
+pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
+    let none = declare::Security::default();
     let raw = body.security.as_ref().map_or(&none, |at| &at.value);
     let profile = defaults.take("security.profile", plain!(raw.profile), Profile::Restricted, &"restricted");
     let (user, group) = match profile {
@@ -93,8 +93,8 @@ pub fn security(body: &raw::Body, defaults: &mut Defaults) -> Security {
     }
 }
 
-pub fn observability(body: &raw::Body, defaults: &mut Defaults) -> Observability {
-    let none = raw::Observability::default();
+pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observability {
+    let none = declare::Observability::default();
     let raw = body.observability.as_ref().map_or(&none, |at| &at.value);
     let metrics = raw.metrics.as_ref().and_then(|at| {
         Some(Metrics { port: port(at.port.as_ref())?, pod_monitor: at.pod_monitor.as_ref().is_some_and(|at| at.value) })
@@ -107,7 +107,7 @@ pub fn observability(body: &raw::Body, defaults: &mut Defaults) -> Observability
     }
 }
 
-pub fn slurm(raw: &raw::Slurm) -> Slurm {
+pub fn slurm(raw: &declare::Slurm) -> Slurm {
     let words =
         |list: &Option<At<Vec<At<Word>>>>| list.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect();
     Slurm {
@@ -128,7 +128,7 @@ pub fn slurm(raw: &raw::Slurm) -> Slurm {
     }
 }
 
-pub fn patch(raw: &raw::Patch) -> Option<Patch> {
+pub fn patch(raw: &declare::Patch) -> Option<Patch> {
     let target = raw.target.as_ref();
     Some(Patch {
         kind: target.and_then(|target| plain!(target.kind)).map(str::to_owned),

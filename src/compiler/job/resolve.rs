@@ -24,11 +24,11 @@ mod workers;
 use self::cluster::{lifecycle, observability, patch, placement, scheduling, security, slurm};
 use self::storage::storage;
 use self::workers::{controller, groups, launcher};
-use super::field::At;
-use super::quantity::Quantity;
-use super::raw;
-use super::scalars::{Int, Word};
-use super::valid::*;
+use super::declare;
+use super::declare::scalars::{Int, Word};
+use super::read::At;
+use super::types::quantity::Quantity;
+use super::types::spec::*;
 use crate::job::target::Facts;
 
 /// Defaults as they are taken, in the spec's order.
@@ -66,11 +66,11 @@ impl Defaults {
 }
 
 /// Takes every default.
-pub fn lower(job: &raw::TrainingJob, target: &'static Facts) -> Spec {
+pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     let mut defaults = Defaults::default();
-    let none = raw::Body::default();
+    let none = declare::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);
-    let no_metadata = raw::Metadata::default();
+    let no_metadata = declare::Metadata::default();
     let metadata = job.metadata.as_ref().map_or(&no_metadata, |at| &at.value);
 
     let launcher = launcher(body, &mut defaults);
@@ -117,13 +117,13 @@ pub fn lower(job: &raw::TrainingJob, target: &'static Facts) -> Spec {
     }
 }
 
-fn pairs<K, V, T>(table: Option<&super::scalars::Table<K, V>>, pair: impl Fn(&K, &V) -> T) -> Vec<T> {
+fn pairs<K, V, T>(table: Option<&super::declare::scalars::Table<K, V>>, pair: impl Fn(&K, &V) -> T) -> Vec<T> {
     table.into_iter().flat_map(|table| &table.0).map(|(key, value)| pair(key, value)).collect()
 }
 
-fn image(body: &raw::Body) -> Image {
+fn image(body: &declare::Body) -> Image {
     match body.image.as_ref().map(|at| &at.value) {
-        Some(raw::Image::Full(parts)) => Image {
+        Some(declare::Image::Full(parts)) => Image {
             reference: match (text!(parts.name), text!(parts.digest)) {
                 (Some(name), Some(digest)) => format!("{}@{digest}", name.split('@').next().unwrap_or_default()),
                 (name, _) => name.unwrap_or_default(),
@@ -131,7 +131,7 @@ fn image(body: &raw::Body) -> Image {
             pull_policy: plain!(parts.pull_policy),
             pull_secrets: parts.pull_secrets.iter().flat_map(|at| &at.value).map(|name| name.0.clone()).collect(),
         },
-        Some(raw::Image::Name(name)) => {
+        Some(declare::Image::Name(name)) => {
             Image { reference: name.0.clone(), pull_policy: None, pull_secrets: Vec::new() }
         }
         None => Image { reference: String::new(), pull_policy: None, pull_secrets: Vec::new() },
@@ -139,10 +139,10 @@ fn image(body: &raw::Body) -> Image {
 }
 
 /// The words every rank runs. Words behind a script are its `$1`, `$2`, ...
-fn command(body: &raw::Body) -> Vec<String> {
+fn command(body: &declare::Body) -> Vec<String> {
     let mut words = match body.command.as_ref().map(|at| &at.value) {
-        Some(raw::CommandLine::Words(words)) => words.clone(),
-        Some(raw::CommandLine::Script(script)) => {
+        Some(declare::CommandLine::Words(words)) => words.clone(),
+        Some(declare::CommandLine::Script(script)) => {
             let mut words = vec!["bash".to_owned(), "-c".to_owned(), script.clone()];
             words.extend(body.args.as_ref().filter(|args| !args.is_empty()).map(|_| "bash".to_owned()));
             words
@@ -153,10 +153,10 @@ fn command(body: &raw::Body) -> Vec<String> {
     words
 }
 
-fn env_value(value: &raw::EnvValue) -> EnvValue {
+fn env_value(value: &declare::EnvValue) -> EnvValue {
     match value {
-        raw::EnvValue::Literal(text) => EnvValue::Text(text.clone()),
-        raw::EnvValue::From(from) => {
+        declare::EnvValue::Literal(text) => EnvValue::Text(text.clone()),
+        declare::EnvValue::From(from) => {
             let key = text!(from.key).unwrap_or_default();
             match (text!(from.secret), text!(from.config_map)) {
                 (Some(name), _) => EnvValue::Secret { name, key },
@@ -167,7 +167,7 @@ fn env_value(value: &raw::EnvValue) -> EnvValue {
     }
 }
 
-fn env_from(from: &raw::EnvFrom) -> EnvFrom {
+fn env_from(from: &declare::EnvFrom) -> EnvFrom {
     EnvFrom {
         prefix: text!(from.prefix),
         source: match text!(from.secret) {
@@ -178,11 +178,11 @@ fn env_from(from: &raw::EnvFrom) -> EnvFrom {
     }
 }
 
-fn mount_path(code: &raw::Code) -> String {
+fn mount_path(code: &declare::Code) -> String {
     text!(code.mount_path).unwrap_or_else(|| "/workspace".to_owned())
 }
 
-fn code(code: &raw::Code) -> Code {
+fn code(code: &declare::Code) -> Code {
     let source = match text!(code.config_map) {
         Some(name) => CodeSource::ConfigMap(name),
         None => CodeSource::Files(pairs(code.files.as_ref().map(|at| &at.value), |name, text| {
@@ -192,7 +192,7 @@ fn code(code: &raw::Code) -> Code {
     Code { mount_path: mount_path(code), source }
 }
 
-fn elastic(raw: &raw::Elastic, defaults: &mut Defaults) -> Elastic {
+fn elastic(raw: &declare::Elastic, defaults: &mut Defaults) -> Elastic {
     let cooldown = raw.cooldown.as_ref().map(|at| &at.value);
     Elastic {
         min_workers: plain!(raw.min_workers).unwrap_or(1),
@@ -206,8 +206,8 @@ fn elastic(raw: &raw::Elastic, defaults: &mut Defaults) -> Elastic {
     }
 }
 
-fn ssh(body: &raw::Body, defaults: &mut Defaults) -> Ssh {
-    let none = raw::Ssh::default();
+fn ssh(body: &declare::Body, defaults: &mut Defaults) -> Ssh {
+    let none = declare::Ssh::default();
     let raw = body.ssh.as_ref().map_or(&none, |at| &at.value);
     let user = "khorovod".to_owned();
     if plain!(body.launcher.as_ref().and_then(|launcher| launcher.kind.as_ref())) == Some(LauncherKind::Torchrun) {
@@ -224,7 +224,7 @@ fn port(at: Option<&At<Int<1, 65_535>>>) -> Option<u16> {
     at.and_then(|at| u16::try_from(at.value.0).ok())
 }
 
-fn collective(raw: &raw::Collective) -> Collective {
+fn collective(raw: &declare::Collective) -> Collective {
     Collective {
         debug: plain!(raw.debug),
         interface: text!(raw.interface),

@@ -3,9 +3,9 @@
 use super::*;
 use crate::job::target::Facts;
 
-pub fn groups(body: &raw::Body, defaults: &mut Defaults) -> Vec<Group> {
+pub fn groups(body: &declare::Body, defaults: &mut Defaults) -> Vec<Group> {
     let Some(workers) = body.workers.as_ref().map(|at| &at.value) else { return Vec::new() };
-    let shared = raw::Group {
+    let shared = declare::Group {
         name: None,
         replicas: None,
         gpus: workers.gpus.clone(),
@@ -20,13 +20,13 @@ pub fn groups(body: &raw::Body, defaults: &mut Defaults) -> Vec<Group> {
     };
     match &workers.groups {
         Some(groups) => groups.iter().map(|at| group(&over(&at.value, &shared), defaults)).collect(),
-        None => vec![group(&raw::Group { replicas: workers.replicas.clone(), ..shared }, defaults)],
+        None => vec![group(&declare::Group { replicas: workers.replicas.clone(), ..shared }, defaults)],
     }
 }
 
 /// A group's own fields over those shared by all.
-fn over(own: &raw::Group, shared: &raw::Group) -> raw::Group {
-    raw::Group {
+fn over(own: &declare::Group, shared: &declare::Group) -> declare::Group {
+    declare::Group {
         name: own.name.clone(),
         replicas: own.replicas.clone(),
         gpus: own.gpus.clone().or_else(|| shared.gpus.clone()),
@@ -41,7 +41,7 @@ fn over(own: &raw::Group, shared: &raw::Group) -> raw::Group {
     }
 }
 
-fn group(raw: &raw::Group, defaults: &mut Defaults) -> Group {
+fn group(raw: &declare::Group, defaults: &mut Defaults) -> Group {
     let gpus = defaults.take("workers.gpus", plain!(raw.gpus), 0, &"0 (CPU training)");
     let gpu_resource = match gpus {
         0 => text!(raw.gpu_resource).unwrap_or_else(|| "nvidia.com/gpu".to_owned()),
@@ -70,13 +70,13 @@ fn group(raw: &raw::Group, defaults: &mut Defaults) -> Group {
     }
 }
 
-fn memory_limit(raw: &raw::Group) -> Option<Quantity> {
+fn memory_limit(raw: &declare::Group) -> Option<Quantity> {
     let limits = raw.resources.as_ref()?.limits.as_ref()?;
     limits.0.iter().find(|(name, _)| name.0 == "memory").map(|(_, quantity)| quantity.value.clone())
 }
 
 /// Requests and limits alike, or as `resources` says; devices in both, as Kubernetes wants them.
-fn worker_resources(raw: &raw::Group, gpus: u32, gpu_resource: &str) -> Resources {
+fn worker_resources(raw: &declare::Group, gpus: u32, gpu_resource: &str) -> Resources {
     let mut resources = match &raw.resources {
         Some(full) => Resources {
             requests: pairs(full.requests.as_ref().map(|at| &at.value), |name, amount| {
@@ -106,7 +106,7 @@ fn alike<const N: usize>(amounts: [(&str, &Option<At<Quantity>>); N]) -> Resourc
 }
 
 /// Each worker's ssh client takes a mebibyte there, and MPI a little.
-fn launcher_memory(body: &raw::Body) -> Quantity {
+fn launcher_memory(body: &declare::Body) -> Quantity {
     let workers = body.workers.as_ref().map(|at| &at.value);
     let workers: u32 = match workers.and_then(|workers| workers.groups.as_ref()) {
         Some(groups) => groups.value.iter().map(|group| plain!(group.value.replicas).unwrap_or(1)).sum(),
@@ -117,8 +117,8 @@ fn launcher_memory(body: &raw::Body) -> Quantity {
     Quantity::parse(&format!("{gibibytes}Gi")).unwrap_or(Quantity::units(0))
 }
 
-pub fn launcher(body: &raw::Body, defaults: &mut Defaults) -> Launcher {
-    let none = raw::Launcher::default();
+pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
+    let none = declare::Launcher::default();
     let raw = body.launcher.as_ref().map_or(&none, |at| &at.value);
     let kind = defaults.take("launcher.kind", plain!(raw.kind), LauncherKind::Mpirun, &"mpirun");
     let interactive = raw.interactive.as_ref().is_some_and(|at| at.value);
@@ -159,7 +159,7 @@ pub fn launcher(body: &raw::Body, defaults: &mut Defaults) -> Launcher {
 }
 
 pub fn controller(
-    body: &raw::Body,
+    body: &declare::Body,
     target: &Facts,
     launcher: &Launcher,
     scheduling: &Scheduling,

@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use super::wording::flow;
+use crate::job::wording::flow;
 use crate::problem::{Fix, Span};
 use crate::yaml::{Entry, Kind, Node};
 

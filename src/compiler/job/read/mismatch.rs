@@ -3,8 +3,9 @@
 use serde_json::Value as Json;
 
 use super::*;
+use super::{edits, suggestions};
+use crate::job::secrets;
 use crate::job::wording::{flow, nearest, quoted, words};
-use crate::job::{elsewhere, insert, rules};
 use crate::problem::Fix;
 use crate::yaml::Trap;
 
@@ -87,7 +88,7 @@ impl<'n> Reader<'n, '_> {
             Some(example) => {
                 let written = flow(&example);
                 let problem = problem.hint(format!("give it a value, such as `{}: {written}`{way_out}", entry.key));
-                let colon = insert::colon(self.texts, entry);
+                let colon = edits::colon(self.texts, entry);
                 match colon {
                     Some(place) if nowhere => problem.fix(place, format!(" {written}")),
                     _ if nowhere => problem,
@@ -134,7 +135,7 @@ impl<'n> Reader<'n, '_> {
                 Some(first)
                     if entries
                         .iter()
-                        .all(|entry| matches!(entry.value.kind, Kind::Map(_)) && !elsewhere::is_field(&entry.key)) =>
+                        .all(|entry| matches!(entry.value.kind, Kind::Map(_)) && !self.index.contains(&entry.key)) =>
                 {
                     problem.hint(format!("put `- name: {}` in the place of the key, and so on", first.key))
                 }
@@ -144,12 +145,12 @@ impl<'n> Reader<'n, '_> {
                 }
                 _ => {
                     let problem = problem.hint("put `- ` before the first line, and indent the others under it");
-                    let fields = entries.iter().all(|entry| elsewhere::is_field(&entry.key));
-                    Problem { fix: insert::as_item(self.texts, node).filter(|_| fields), ..problem }
+                    let fields = entries.iter().all(|entry| self.index.contains(&entry.key));
+                    Problem { fix: edits::as_item(self.texts, node).filter(|_| fields), ..problem }
                 }
             },
             Kind::List(items) if takes_map => {
-                let lines = elsewhere::variables(items).filter(|_| path == "spec.env");
+                let lines = suggestions::variables(items).filter(|_| path == "spec.env");
                 let Some(lines) = lines else {
                     let such = match own.and_then(|(_, example)| example) {
                         Some(example) => format!(", such as `{}`", flow(&example)),
@@ -159,14 +160,14 @@ impl<'n> Reader<'n, '_> {
                 };
                 let problem = problem.hint(format!("names are keys here: write `{}`", lines[0]));
                 let key = own.map_or(node.span, |(entry, _)| entry.key_span);
-                Problem { fix: insert::lines(self.texts, key, node.span, &lines), ..problem }
+                Problem { fix: edits::lines(self.texts, key, node.span, &lines), ..problem }
             }
-            Kind::Scalar { text, plain } if takes_map && *plain && elsewhere::no_space(text).is_some() => {
-                let fixed = elsewhere::no_space(text).unwrap_or_default();
+            Kind::Scalar { text, plain } if takes_map && *plain && self.index.missing_space(text).is_some() => {
+                let fixed = self.index.missing_space(text).unwrap_or_default();
                 problem.hint(format!("put a colon and a space between the two: `{fixed}`")).fix(node.span, fixed)
             }
-            Kind::Scalar { text, .. } if elsewhere::in_full(&path, text).is_some() => {
-                let (hint, whole) = elsewhere::in_full(&path, text).unwrap_or_default();
+            Kind::Scalar { text, .. } if suggestions::in_full(&path, text).is_some() => {
+                let (hint, whole) = suggestions::in_full(&path, text).unwrap_or_default();
                 let key = own.map(|(entry, _)| entry.key_span).filter(|key| key.source == node.span.source);
                 let problem = problem.hint(hint);
                 match (whole, key) {
@@ -207,7 +208,7 @@ impl<'n> Reader<'n, '_> {
         let (Some(Step::Key(entry, _)), Kind::Scalar { text, .. }) = (self.path.last(), &node.kind) else {
             return false;
         };
-        let Some(problem) = rules::secret(&entry.key, text, node.span) else { return false };
+        let Some(problem) = secrets::secret(&entry.key, text, node.span) else { return false };
         self.push(problem);
         true
     }
@@ -248,13 +249,13 @@ impl<'n> Reader<'n, '_> {
         };
         let problem = Problem::new(&UNKNOWN_FIELD, entry.key_span, message);
         if entry.value.scalar() == Some(Scalar::Null)
-            && let Some(fixed) = elsewhere::no_space(&entry.key)
+            && let Some(fixed) = self.index.missing_space(&entry.key)
         {
             self.guessed.extend(fixed.split_once(':').map(|(key, _)| format!("{path}.{key}")));
             let problem = problem.hint(format!("put a colon and a space between the two: `{fixed}`"));
             return self.push(problem.fix(entry.key_span, fixed));
         }
-        if let Some((key, written)) = elsewhere::rewritten(entry, known) {
+        if let Some((key, written)) = suggestions::rewritten(entry, known) {
             self.guessed.push(format!("{path}.{key}"));
             let problem = problem.hint(format!("write `{written}`"));
             // Two fields would ask for two lines, or for a comma.
@@ -270,13 +271,13 @@ impl<'n> Reader<'n, '_> {
             )));
         }
         let near = nearest(&entry.key, known.iter().copied())
-            .filter(|_| !elsewhere::is_foreign(&entry.key, known))
-            .or_else(|| elsewhere::renamed(&entry.key, known));
+            .filter(|_| !suggestions::is_foreign(&entry.key, known))
+            .or_else(|| suggestions::renamed(&entry.key, known));
         self.guessed.extend(near.map(|near| format!("{path}.{near}")));
         self.push(match near {
             Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(entry.key_span, near),
             None => {
-                let hint = elsewhere::hint(&entry.key, &path);
+                let hint = self.index.hint(&entry.key, &path);
                 problem.hint(hint.unwrap_or_else(|| format!("it takes {}", words(known))))
             }
         });
@@ -306,7 +307,7 @@ impl<'n> Reader<'n, '_> {
 
     /// The edit that puts a field into a map, with the value of its example.
     fn put<S: Shape>(&self, node: &Node, key: &str) -> Option<Fix> {
-        insert::field(self.texts, node, S::KEYS, key, &S::example(key)?)
+        edits::field(self.texts, node, S::KEYS, key, &S::example(key)?)
     }
 
     /// Exactly one of `keys` must stand in the map at `node`.

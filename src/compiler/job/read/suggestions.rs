@@ -2,12 +2,9 @@
 //! the operators use, and for a single value where a map belongs.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
-use super::field::Field;
-use super::quantity::Quantity;
-use super::raw::TrainingJob;
-use super::wording::{nearest_word, quoted, words};
+use crate::job::types::quantity::Quantity;
+use crate::job::wording::{nearest_word, quoted, words};
 use crate::yaml::{Entry, Kind, Node};
 
 /// Names people bring along, and what says it here.
@@ -169,51 +166,74 @@ fn assigned(text: &str) -> Option<String> {
     is_name.then(|| format!("{name}: {}", quoted(value)))
 }
 
-/// A field whose colon has no space behind it, with one.
-pub fn no_space(text: &str) -> Option<String> {
-    let (key, value) = text.split_once([':', '='])?;
-    let word = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let one = !value.is_empty() && !value.starts_with('/') && !text.contains(char::is_whitespace);
-    (word && one && HOMES.contains_key(key)).then(|| format!("{key}: {value}"))
+/// Every field's name, with the maps nearest to the top that have it.
+#[derive(Debug)]
+pub struct FieldIndex {
+    homes: HashMap<&'static str, Vec<String>>,
 }
 
-/// What `name`, unknown in the map at `path`, may have been meant to be.
-pub fn hint(name: &str, path: &str) -> Option<String> {
-    if ["mpirun", "horovodrun", "torchrun", "deepspeed"].contains(&name) {
-        return Some(format!("write `launcher: {{kind: {name}}}`"));
+impl FieldIndex {
+    /// Collects the fields that `fields` names one by one: how deep, the path of the map that has it, and the key.
+    pub fn new(fields: impl FnOnce(&mut dyn FnMut(usize, &str, &'static str))) -> Self {
+        let mut homes: HashMap<&str, (usize, Vec<String>)> = HashMap::new();
+        fields(&mut |depth, path, key| {
+            let (level, found) = homes.entry(key).or_insert((depth, Vec::new()));
+            if depth < *level {
+                (*level, *found) = (depth, Vec::new());
+            }
+            if *level == depth && !path.is_empty() && found.last().is_none_or(|last| last != path) {
+                found.push(path.to_owned());
+            }
+        });
+        Self { homes: homes.into_iter().map(|(name, (_, found))| (name, found)).collect() }
     }
-    let of = |list: &[(&str, &'static str)]| list.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
-    let said = match name {
-        "bucket" if path.contains("storage") => "it belongs in `s3`: `s3: {bucket: my-bucket}`",
-        "tag" if path.ends_with("image") => "write it behind the image's name, as in `ghcr.io/acme/mnist:1.4`",
-        "timeout" if path == "spec" => {
-            "here it is `spec.lifecycle.deadline`; `spec.launcher.waitTimeout` is for workers to start"
+
+    /// Whether the spec has a field of this name anywhere.
+    pub fn contains(&self, name: &str) -> bool {
+        self.homes.contains_key(name)
+    }
+
+    /// A field whose colon has no space behind it, with one.
+    pub fn missing_space(&self, text: &str) -> Option<String> {
+        let (key, value) = text.split_once([':', '='])?;
+        let word = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let one = !value.is_empty() && !value.starts_with('/') && !text.contains(char::is_whitespace);
+        (word && one && self.contains(key)).then(|| format!("{key}: {value}"))
+    }
+
+    /// What `name`, unknown in the map at `path`, may have been meant to be.
+    pub fn hint(&self, name: &str, path: &str) -> Option<String> {
+        if ["mpirun", "horovodrun", "torchrun", "deepspeed"].contains(&name) {
+            return Some(format!("write `launcher: {{kind: {name}}}`"));
         }
-        "generateName" => "each run gets a name of its own: write `name: mnist`",
-        _ if is_variable(name) => "a variable belongs in `spec.env`",
-        _ => "",
-    };
-    if !said.is_empty() {
-        return Some(said.to_owned());
+        let of = |list: &[(&str, &'static str)]| list.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
+        let said = match name {
+            "bucket" if path.contains("storage") => "it belongs in `s3`: `s3: {bucket: my-bucket}`",
+            "tag" if path.ends_with("image") => "write it behind the image's name, as in `ghcr.io/acme/mnist:1.4`",
+            "timeout" if path == "spec" => {
+                "here it is `spec.lifecycle.deadline`; `spec.launcher.waitTimeout` is for workers to start"
+            }
+            "generateName" => "each run gets a name of its own: write `name: mnist`",
+            _ if is_variable(name) => "a variable belongs in `spec.env`",
+            _ => "",
+        };
+        if !said.is_empty() {
+            return Some(said.to_owned());
+        }
+        if let Some(ours) = of(FOREIGN) {
+            return Some(format!("here it is `{ours}`; `khorovod explain {ours}` says more"));
+        }
+        let belongs = |name: &str| {
+            let homes: Vec<&str> = self.homes.get(name)?.iter().map(String::as_str).collect();
+            // Those of something else than what has them here.
+            let astray = matches!(name, "name" | "key" | "value") && !matches!(path, "the document" | "spec");
+            (!homes.is_empty() && !astray).then(|| words(&homes))
+        };
+        belongs(name).map(|homes| format!("it belongs in {homes}")).or_else(|| {
+            let near = self.homes.keys().filter_map(|ours| Some((letters_off(ours, name)?, *ours))).min()?.1;
+            Some(format!("did you mean `{near}`? It belongs in {}", belongs(near)?))
+        })
     }
-    if let Some(ours) = of(FOREIGN) {
-        return Some(format!("here it is `{ours}`; `khorovod explain {ours}` says more"));
-    }
-    let belongs = |name: &str| {
-        let homes: Vec<&str> = HOMES.get(name)?.iter().map(String::as_str).collect();
-        // Those of something else than what has them here.
-        let astray = matches!(name, "name" | "key" | "value") && !matches!(path, "the document" | "spec");
-        (!homes.is_empty() && !astray).then(|| words(&homes))
-    };
-    belongs(name).map(|homes| format!("it belongs in {homes}")).or_else(|| {
-        let near = HOMES.keys().filter_map(|ours| Some((letters_off(ours, name)?, *ours))).min()?.1;
-        Some(format!("did you mean `{near}`? It belongs in {}", belongs(near)?))
-    })
-}
-
-/// Whether the spec has a field of this name anywhere.
-pub fn is_field(name: &str) -> bool {
-    HOMES.contains_key(name)
 }
 
 /// Whether the name is known from elsewhere, as that of something that stands not beside the fields `known`.
@@ -263,39 +283,29 @@ pub fn in_full(path: &str, text: &str) -> Option<(String, Option<String>)> {
     Some((format!("write `{field}`"), Some(field)))
 }
 
-/// Every field's name, with the maps nearest to the top that have it.
-static HOMES: LazyLock<HashMap<&'static str, Vec<String>>> = LazyLock::new(|| {
-    let mut homes: HashMap<&str, (usize, Vec<String>)> = HashMap::new();
-    TrainingJob::fields("", 0, &mut |depth, path, key| {
-        let (level, found) = homes.entry(key).or_insert((depth, Vec::new()));
-        if depth < *level {
-            (*level, *found) = (depth, Vec::new());
-        }
-        if *level == depth && !path.is_empty() && found.last().is_none_or(|last| last != path) {
-            found.push(path.to_owned());
-        }
-    });
-    homes.into_iter().map(|(name, (_, found))| (name, found)).collect()
-});
-
 #[cfg(test)]
 mod tests {
-    use super::super::field::DEEPEST;
     use super::*;
+    use crate::job::declare::TrainingJob;
+    use crate::job::read::{DEEPEST, Field};
+
+    fn index() -> FieldIndex {
+        FieldIndex::new(|each| TrainingJob::fields("", 0, each))
+    }
 
     #[test]
     fn what_it_sends_people_to_is_there() {
-        let mut paths = Vec::new();
+        let (index, mut paths) = (index(), Vec::new());
         TrainingJob::fields("", 0, &mut |_, path, key| paths.push(format!("{path}.{key}")));
         for (name, ours) in FOREIGN {
             assert!(paths.iter().any(|path| path == ours), "{name}: there is no {ours}");
-            assert!(!HOMES.contains_key(*name), "{name} is a field of ours");
+            assert!(!index.contains(name), "{name} is a field of ours");
         }
     }
 
     #[test]
     fn every_field_of_the_schema_has_a_home() {
-        let schema = crate::job::schema();
+        let (index, schema) = (index(), crate::job::schema());
         let mut next = vec![(0, &schema)];
         while let Some((depth, part)) = next.pop() {
             next.extend(
@@ -307,7 +317,7 @@ mod tests {
             next.extend(part["anyOf"].as_array().into_iter().flatten().map(|part| (depth, part)));
             next.extend(part.get("items").map(|part| (depth, part)));
             for (key, field) in part["properties"].as_object().into_iter().flatten() {
-                assert!(HOMES.contains_key(key.as_str()), "{key}");
+                assert!(index.contains(key), "{key}");
                 if depth < DEEPEST {
                     next.push((depth + 1, field));
                 }
@@ -317,15 +327,16 @@ mod tests {
 
     #[test]
     fn the_nearest_homes_of_a_name() {
-        let hint = |name| hint(name, "spec").unwrap();
+        let index = index();
+        let hint = |name| index.hint(name, "spec").unwrap();
         assert_eq!(hint("nodeSelector"), "it belongs in `spec.placement`");
         assert_eq!(hint("image"), "it belongs in `spec`");
         assert_eq!(hint("memory"), "it belongs in `spec.workers` or `spec.launcher`");
         assert_eq!(hint("namespace"), "it belongs in `metadata`");
         assert_eq!(hint("worker"), "did you mean `workers`? It belongs in `spec`");
         assert_eq!(hint("Replicas"), "did you mean `replicas`? It belongs in `spec.workers`");
-        assert_eq!(super::hint("qwertz", "spec"), None);
-        assert_eq!(super::hint("name", "spec.storage[0].nfs"), None);
+        assert_eq!(index.hint("qwertz", "spec"), None);
+        assert_eq!(index.hint("name", "spec.storage[0].nfs"), None);
         assert!(is_foreign("nodes", &["code"]) && !is_foreign("serviceAccountName", &["serviceAccount"]));
     }
 }

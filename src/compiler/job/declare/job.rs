@@ -6,9 +6,9 @@ use super::{
     Collective, Elastic, Launcher, Lifecycle, Observability, Patch, Placement, Scheduling, Security, Slurm, Ssh,
     Storage, Workers,
 };
-use crate::job::field::{AMBIGUOUS, At, Defs, Field, Reader, Shape, WRONG_TYPE, WayOut};
-use crate::job::scalars::*;
-use crate::job::shapes::{choice, shape};
+use crate::job::declare::scalars::*;
+use crate::job::declare::shapes::{choice, shape};
+use crate::job::read::{AMBIGUOUS, At, Defs, Field, Reader, Shape, WRONG_TYPE, WayOut};
 use crate::yaml::{Kind, Node, Scalar};
 
 choice! {

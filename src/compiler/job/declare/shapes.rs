@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::field::Defs;
+use crate::job::read::Defs;
 
 /// Declares a map with known keys.
 ///
@@ -36,12 +36,12 @@ macro_rules! shape {
         $(#[doc = $about])+
         #[derive(Debug, Clone, Default)]
         pub struct $name {
-            $($(#[doc = $doc])+ pub $field: Option<$crate::job::field::At<$type>>,)+
+            $($(#[doc = $doc])+ pub $field: Option<$crate::job::read::At<$type>>,)+
         }
 
-        impl $crate::job::field::Shape for $name {
+        impl $crate::job::read::Shape for $name {
             const KEYS: &'static [&'static str] = &[$($key),+];
-            const NEEDED: &'static [&'static str] = &[$($($crate::job::shapes::shape!(@key $required $key),)?)+ $($($one),+)?];
+            const NEEDED: &'static [&'static str] = &[$($($crate::job::declare::shapes::shape!(@key $required $key),)?)+ $($($one),+)?];
 
             fn examples(key: &str) -> Vec<serde_json::Value> {
                 match key {
@@ -51,26 +51,26 @@ macro_rules! shape {
             }
         }
 
-        impl $crate::job::field::Field for $name {
+        impl $crate::job::read::Field for $name {
             fn read<'n>(
                 node: &'n $crate::yaml::Node,
-                reader: &mut $crate::job::field::Reader<'n, '_>,
+                reader: &mut $crate::job::read::Reader<'n, '_>,
             ) -> Option<Self> {
                 let mut read = Self::default();
                 for entry in reader.map(node, "a map of fields")? {
                     match entry.key.as_str() {
                         $($key => read.$field = reader.field::<Self, _>(entry),)+
-                        _ => reader.unknown(entry, <Self as $crate::job::field::Shape>::KEYS),
+                        _ => reader.unknown(entry, <Self as $crate::job::read::Shape>::KEYS),
                     }
                 }
-                $($crate::job::shapes::shape!(@require reader node $key $($required)?);)+
+                $($crate::job::declare::shapes::shape!(@require reader node $key $($required)?);)+
                 $(reader.exactly_one::<Self>(node, &[$($one),+]);)?
                 $(reader.needs::<Self>(node, $need, $other);)*
                 Some(read)
             }
 
-            fn schema(defs: &mut $crate::job::field::Defs) -> serde_json::Value {
-                use $crate::job::{field::{Field, Shape}, shapes};
+            fn schema(defs: &mut $crate::job::read::Defs) -> serde_json::Value {
+                use $crate::job::{declare::shapes, read::{Field, Shape}};
                 let name = stringify!($name);
                 if !defs.contains_key(name) {
                     defs.insert(name.to_owned(), serde_json::Value::Null);
@@ -84,7 +84,7 @@ macro_rules! shape {
                         };
                         properties.insert($key.to_owned(), field.written($key, defs));
                     )+
-                    let required = [$($($crate::job::shapes::shape!(@key $required $key),)?)+];
+                    let required = [$($($crate::job::declare::shapes::shape!(@key $required $key),)?)+];
                     let schema = shapes::Schema {
                         title: name,
                         doc: concat!($($about, "\n"),+),
@@ -100,9 +100,9 @@ macro_rules! shape {
 
             fn fields(path: &str, depth: usize, each: &mut dyn FnMut(usize, &str, &'static str)) {
                 $(each(depth, path, $key);)+
-                if depth < $crate::job::field::DEEPEST {
+                if depth < $crate::job::read::DEEPEST {
                     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-                    $(<$type as $crate::job::field::Field>::fields(&below($key), depth + 1, each);)+
+                    $(<$type as $crate::job::read::Field>::fields(&below($key), depth + 1, each);)+
                 }
             }
         }
@@ -132,20 +132,20 @@ macro_rules! choice {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct $name(pub $type);
 
-        impl $crate::job::field::Field for $name {
+        impl $crate::job::read::Field for $name {
             fn read<'n>(
                 node: &'n $crate::yaml::Node,
-                reader: &mut $crate::job::field::Reader<'n, '_>,
+                reader: &mut $crate::job::read::Reader<'n, '_>,
             ) -> Option<Self> {
                 const WORDS: &[&str] = &[$($word),+];
-                match reader.text(node, concat!("a text such as `", $crate::job::shapes::first!($($word),+), "`"))? {
+                match reader.text(node, concat!("a text such as `", $crate::job::declare::shapes::first!($($word),+), "`"))? {
                     $($word => Some(Self($value)),)+
                     other => {
                         let message = format!("`{}` does not know `{other}`", reader.path());
                         let mut problem = $crate::problem::Problem::new(
-                            &$crate::job::field::UNKNOWN_VALUE, node.span, message,
+                            &$crate::job::read::UNKNOWN_VALUE, node.span, message,
                         );
-                        problem = match $crate::job::elsewhere::word(other, WORDS) {
+                        problem = match $crate::job::read::suggestions::word(other, WORDS) {
                             Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(node.span, near),
                             None => problem.hint(format!("it takes {}", $crate::job::wording::words(WORDS))),
                         };
@@ -155,7 +155,7 @@ macro_rules! choice {
                 }
             }
 
-            fn schema(_: &mut $crate::job::field::Defs) -> serde_json::Value {
+            fn schema(_: &mut $crate::job::read::Defs) -> serde_json::Value {
                 serde_json::json!({
                     "type": "string",
                     "enum": [$($word),+],

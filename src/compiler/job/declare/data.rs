@@ -2,10 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::job::field::{At, Defs, Field, Reader, WayOut};
-use crate::job::quantity::Quantity;
-use crate::job::scalars::*;
-use crate::job::shapes::{choice, shape};
+use crate::job::declare::scalars::*;
+use crate::job::declare::shapes::{choice, shape};
+use crate::job::read::{At, Defs, Field, Reader, WayOut};
+use crate::job::types::quantity::Quantity;
 use crate::yaml::Node;
 
 shape! {

@@ -2,12 +2,12 @@
 
 use super::*;
 
-pub fn storage(body: &raw::Body) -> Vec<Volume> {
-    let several = |workers: &raw::Workers| {
+pub fn storage(body: &declare::Body) -> Vec<Volume> {
+    let several = |workers: &declare::Workers| {
         workers.groups.is_some() || plain!(workers.replicas).is_some_and(|replicas| replicas > 1)
     };
-    let grows = |elastic: &raw::Elastic| plain!(elastic.max_workers).is_some_and(|most| most > 1);
-    let runs_ranks = |launcher: &raw::Launcher| launcher.runs_ranks.as_ref().is_some_and(|at| at.value);
+    let grows = |elastic: &declare::Elastic| plain!(elastic.max_workers).is_some_and(|most| most > 1);
+    let runs_ranks = |launcher: &declare::Launcher| launcher.runs_ranks.as_ref().is_some_and(|at| at.value);
     let shared = body.workers.as_ref().is_some_and(|at| several(at))
         || body.elastic.as_ref().is_some_and(|at| grows(at))
         || body.launcher.as_ref().is_some_and(|at| runs_ranks(at));
@@ -15,7 +15,7 @@ pub fn storage(body: &raw::Body) -> Vec<Volume> {
     body.storage.iter().flat_map(|at| &at.value).filter_map(|at| volume(at, default_modes)).collect()
 }
 
-fn volume(raw: &raw::Storage, default_mode: &'static str) -> Option<Volume> {
+fn volume(raw: &declare::Storage, default_mode: &'static str) -> Option<Volume> {
     Some(Volume {
         name: text!(raw.name).unwrap_or_default(),
         mount_path: text!(raw.mount_path).unwrap_or_default(),
@@ -25,7 +25,7 @@ fn volume(raw: &raw::Storage, default_mode: &'static str) -> Option<Volume> {
     })
 }
 
-fn volume_source(raw: &raw::Storage, default_mode: &'static str) -> Option<VolumeSource> {
+fn volume_source(raw: &declare::Storage, default_mode: &'static str) -> Option<VolumeSource> {
     if let Some(at) = &raw.claim {
         return Some(VolumeSource::Claim(claim(at, default_mode)));
     }
@@ -56,7 +56,7 @@ fn volume_source(raw: &raw::Storage, default_mode: &'static str) -> Option<Volum
     Some(VolumeSource::EmptyDir { size: empty.size.as_ref().map(|at| at.value.clone()) })
 }
 
-fn claim(raw: &raw::Claim, default_mode: &'static str) -> Claim {
+fn claim(raw: &declare::Claim, default_mode: &'static str) -> Claim {
     Claim {
         size: raw.size.as_ref().map_or(Quantity::units(0), |at| at.value.clone()),
         storage_class: text!(raw.storage_class),
@@ -64,14 +64,14 @@ fn claim(raw: &raw::Claim, default_mode: &'static str) -> Claim {
     }
 }
 
-fn modes(raw: Option<&At<Vec<At<raw::AccessMode>>>>, default_mode: &'static str) -> Vec<&'static str> {
+fn modes(raw: Option<&At<Vec<At<declare::AccessMode>>>>, default_mode: &'static str) -> Vec<&'static str> {
     match raw {
         Some(at) if !at.is_empty() => at.iter().map(|mode| mode.0).collect(),
         _ => vec![default_mode],
     }
 }
 
-fn s3(raw: &raw::S3) -> Option<S3> {
+fn s3(raw: &declare::S3) -> Option<S3> {
     let (download, upload) = plain!(raw.direction).unwrap_or((true, false));
     let mut prefix = text!(raw.prefix).unwrap_or_default();
     if !prefix.is_empty() && !prefix.ends_with('/') {

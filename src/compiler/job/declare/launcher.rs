@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use super::MAX_WORKERS;
-use crate::job::field::At;
-use crate::job::quantity::Quantity;
-use crate::job::scalars::*;
-use crate::job::shapes::{choice, shape};
-use crate::job::valid;
+use crate::job::declare::scalars::*;
+use crate::job::declare::shapes::{choice, shape};
+use crate::job::read::At;
+use crate::job::types::quantity::Quantity;
+use crate::job::types::spec;
 
 shape! {
     /// The program that starts the ranks, and the pod it runs in.
@@ -39,21 +39,21 @@ shape! {
 
 choice! {
     /// The program that starts the ranks.
-    LauncherKind -> valid::LauncherKind {
-        "mpirun" => valid::LauncherKind::Mpirun, "MPI's own launcher.";
-        "horovodrun" => valid::LauncherKind::Horovodrun, "Horovod's launcher, static or elastic.";
-        "torchrun" => valid::LauncherKind::Torchrun, "PyTorch's launcher, without ssh.";
-        "deepspeed" => valid::LauncherKind::Deepspeed, "DeepSpeed's launcher.";
-        "shell" => valid::LauncherKind::Shell, "The command itself, in the launcher pod, with hostfile, ssh and MPI ready.";
+    LauncherKind -> spec::LauncherKind {
+        "mpirun" => spec::LauncherKind::Mpirun, "MPI's own launcher.";
+        "horovodrun" => spec::LauncherKind::Horovodrun, "Horovod's launcher, static or elastic.";
+        "torchrun" => spec::LauncherKind::Torchrun, "PyTorch's launcher, without ssh.";
+        "deepspeed" => spec::LauncherKind::Deepspeed, "DeepSpeed's launcher.";
+        "shell" => spec::LauncherKind::Shell, "The command itself, in the launcher pod, with hostfile, ssh and MPI ready.";
     }
 }
 
 choice! {
     /// The MPI in the image.
-    Mpi -> valid::Mpi {
-        "openmpi" => valid::Mpi::OpenMpi, "Open MPI 4 or 5.";
-        "intelmpi" => valid::Mpi::IntelMpi, "Intel MPI.";
-        "mpich" => valid::Mpi::Mpich, "MPICH and its kin.";
+    Mpi -> spec::Mpi {
+        "openmpi" => spec::Mpi::OpenMpi, "Open MPI 4 or 5.";
+        "intelmpi" => spec::Mpi::IntelMpi, "Intel MPI.";
+        "mpich" => spec::Mpi::Mpich, "MPICH and its kin.";
     }
 }
 

@@ -1,19 +1,22 @@
-//! How one field is read: a value and its place, or a problem pushed, whose words are in `wrong`.
+//! How one field is read: a value and its place, or a problem pushed, whose words are in `mismatch`.
 //!
-//! [`shape!`](super::shape) and [`choice!`](super::choice) turn declarations into [`Field`]s; the
-//! scalar types are in `scalars`.
+//! `shape!` and `choice!` in `declare` turn declarations into [`Field`]s.
 
-mod wrong;
+pub mod edits;
+mod mismatch;
+pub mod suggestions;
 
 use std::ops::Deref;
 
 use serde_json::{Map, Value as Json};
 
-use super::insert::Texts;
 use crate::problem::{Code, Problem, Span, codes};
 use crate::yaml::{Entry, Kind, Node, Scalar};
 
-pub use wrong::{WayOut, invalid};
+use edits::Texts;
+use suggestions::FieldIndex;
+
+pub use mismatch::{WayOut, invalid};
 
 codes! {
     /// A field the spec does not have
@@ -106,6 +109,8 @@ pub const DEEPEST: usize = 3;
 /// What reading needs: where we are, and where problems go.
 pub struct Reader<'n, 'p> {
     texts: &'p dyn Texts,
+    /// Every field of a document, to suggest one for a name that is unknown.
+    index: &'p FieldIndex,
     problems: &'p mut Vec<Problem>,
     /// How many problems there may be once this document is read.
     most: usize,
@@ -147,9 +152,9 @@ const NOTHING: Own = Own { needed: false, example: |_| None };
 
 impl<'n, 'p> Reader<'n, 'p> {
     /// A reader at the top of a document.
-    pub fn new(texts: &'p dyn Texts, problems: &'p mut Vec<Problem>) -> Self {
+    pub fn new(texts: &'p dyn Texts, index: &'p FieldIndex, problems: &'p mut Vec<Problem>) -> Self {
         let most = problems.len() + MAX_PROBLEMS;
-        Self { texts, problems, most, path: Vec::new(), guessed: Vec::new() }
+        Self { texts, index, problems, most, path: Vec::new(), guessed: Vec::new() }
     }
 
     /// Pushes a problem, up to as many as anybody will read.

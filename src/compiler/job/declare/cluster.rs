@@ -2,10 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::job::field::{At, Defs, Field, Reader};
-use crate::job::scalars::*;
-use crate::job::shapes::{choice, shape};
-use crate::job::valid;
+use crate::job::declare::scalars::*;
+use crate::job::declare::shapes::{choice, shape};
+use crate::job::read::{At, Defs, Field, Reader};
+use crate::job::types::spec;
 use crate::yaml::Node;
 
 shape! {
@@ -130,10 +130,10 @@ shape! {
 
 choice! {
     /// Who starts all pods or none.
-    Gang -> Option<valid::Gang> {
+    Gang -> Option<spec::Gang> {
         "none" => None, "No gang: pods start as they fit.";
-        "volcano" => Some(valid::Gang::Volcano), "Volcano's PodGroup and scheduler.";
-        "coscheduling" => Some(valid::Gang::Coscheduling), "The PodGroup of the scheduler plugins.";
+        "volcano" => Some(spec::Gang::Volcano), "Volcano's PodGroup and scheduler.";
+        "coscheduling" => Some(spec::Gang::Coscheduling), "The PodGroup of the scheduler plugins.";
     }
 }
 
@@ -177,11 +177,11 @@ shape! {
 
 choice! {
     /// The Pod Security level the job may need.
-    Profile -> valid::Profile {
-        "restricted" => valid::Profile::Restricted, "Nothing beyond Pod Security's strictest level.";
-        "openshift" => valid::Profile::OpenShift, "As restricted, and the platform chooses user and group ids.";
-        "baseline" => valid::Profile::Baseline, "May run as root.";
-        "privileged" => valid::Profile::Privileged, "May use the host's network and paths, and RDMA devices.";
+    Profile -> spec::Profile {
+        "restricted" => spec::Profile::Restricted, "Nothing beyond Pod Security's strictest level.";
+        "openshift" => spec::Profile::OpenShift, "As restricted, and the platform chooses user and group ids.";
+        "baseline" => spec::Profile::Baseline, "May run as root.";
+        "privileged" => spec::Profile::Privileged, "May use the host's network and paths, and RDMA devices.";
     }
 }
 
