@@ -25,9 +25,9 @@ mod params;
 mod pod;
 mod program;
 mod rendered;
+mod shell;
 mod slurm;
 mod volumes;
-mod words;
 
 use crate::problem::{Code, Problem, Problems, Severity, Sources, Span, codes};
 use crate::source::{self, Kind, Node};

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::meeting::MEETING;
-use super::{Script, Setup, text};
+use super::{Script, Setup};
 use crate::import::ledger::Verdict;
 
 impl Script<'_, '_, '_> {
@@ -66,7 +66,7 @@ impl Script<'_, '_, '_> {
                 self.settle(row, Verdict::Kept, "", "khorovod sets up the rendezvous");
                 continue;
             }
-            let later = |line: &Setup| line.row != row && line.value.is_none() && text::sets(&line.text, &name);
+            let later = |line: &Setup| line.row != row && line.value.is_none() && line.sets(&name);
             if self.setup.iter().any(later) {
                 let row = self.named(&name);
                 let how = "spec.slurm.setup sets it anew under Slurm; in pods the value of spec.env holds";

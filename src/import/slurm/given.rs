@@ -4,7 +4,7 @@ use super::options::{self, Given, Meaning};
 use super::{Script, Setup, amounts, lines};
 use crate::import::BAD_VALUE;
 use crate::import::ledger::Verdict;
-use crate::import::words::is_name;
+use crate::import::shell::is_name;
 use crate::problem::{Problem, Span};
 
 impl Script<'_, '_, '_> {
@@ -138,7 +138,7 @@ impl Script<'_, '_, '_> {
             self.settle(row, Verdict::Kept, "spec.workdir", "");
         } else {
             let text = format!("cd {}", lines::quoted(value));
-            self.setup.push(Setup { text, row, ..Setup::default() });
+            self.setup.push(Setup::new(text, row));
             self.settle(
                 row,
                 Verdict::Changed,
