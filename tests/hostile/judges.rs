@@ -92,7 +92,7 @@ pub fn well_formed(files: &BTreeMap<&str, &str>, of: &str) {
     if let Some(transfers) = files.get("s3.json") {
         serde_json::from_str::<Json>(transfers).unwrap_or_else(|error| panic!("{of}: s3.json: {error}"));
     }
-    let ssh = include_str!("../../src/runtime/ssh_config");
+    let ssh = include_str!("../../src/compiler/pods/scripts/ssh_config");
     assert!(files.get("ssh_config").is_none_or(|text| *text == ssh), "{of}: the ssh configuration is no job's own");
 }
 

@@ -211,7 +211,7 @@ impl Effects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::shell::parse;
+    use crate::shell::parse;
 
     fn found(text: &str) -> Effects {
         effects(text, &parse(text).statements)

@@ -6,11 +6,11 @@ use super::prepare::{INSTALLS, SHOWS, module};
 use super::script::any_command;
 use super::text::{self, Hidden, marked};
 use super::{options, started};
-use crate::import::command::{self, Line};
-use crate::import::options as launchers;
-use crate::import::shell::{self, CommandKind, Joint, Plain as Word, Statement, is_name, words};
+use crate::command::{self, Line};
+use crate::options as launchers;
+use crate::shell::{self, CommandKind, Joint, Plain as Word, Statement, is_name, words};
 
-pub use crate::runtime::words::word as quoted;
+pub use khorovod_compiler::pods::words::word as quoted;
 
 /// What a line is for.
 #[derive(Debug, PartialEq)]

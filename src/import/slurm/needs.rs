@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::commands::PUT_IN;
 use super::{Script, Setup, text};
-use crate::import::ledger::Verdict;
-use crate::import::shell;
+use crate::ledger::Verdict;
+use crate::shell;
 
 impl Script<'_, '_, '_> {
     /// Why a launch cannot stand alone: what it uses of variables is neither exported nor known to everybody.

@@ -2,11 +2,11 @@
 
 use super::script::{self, Part};
 use super::{lines, shebang, text};
-use crate::import::desk::Desk;
-use crate::import::holes::hole;
-use crate::import::shell;
-use crate::import::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
-use crate::problem::{Problem, Span};
+use crate::desk::Desk;
+use crate::holes::hole;
+use crate::shell;
+use crate::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
+use khorovod_compiler::problem::{Problem, Span};
 
 /// How many options and commands a script may have.
 const MOST: usize = 5_000;

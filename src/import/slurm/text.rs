@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::import::shell::{
+use crate::shell::{
     self, Assignment, Change, Command, CommandKind, Context, Part, PartKind, Statement, TokenKind, is_name, reference,
 };
-use crate::spec::looks_secret;
+use khorovod_compiler::job::looks_secret;
 
 /// What stands in for a value that only the job can know.
 pub const UNKNOWN: &str = "…";

@@ -2,7 +2,7 @@
 //! it holds stands in its place.
 
 use super::text::{UNKNOWN, marked};
-use crate::import::shell::{
+use crate::shell::{
     self, Change, Context, PartKind, TokenKind, is_name, reference, within_quotes, without_quotes, words,
 };
 
