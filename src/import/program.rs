@@ -110,7 +110,9 @@ fn simple_commands(statement: &Statement, found: &mut Vec<Range<usize>>) {
                 }
             }
             CommandKind::Compound { body, .. } | CommandKind::Function { body, .. } => {
-                body.iter().for_each(|statement| simple_commands(statement, found));
+                for statement in body {
+                    simple_commands(statement, found);
+                }
             }
             CommandKind::Test { .. } | CommandKind::Arithmetic { .. } | CommandKind::Unknown => {}
         }

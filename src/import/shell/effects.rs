@@ -57,7 +57,9 @@ impl Effects {
         match &command.kind {
             CommandKind::Simple { assignments, words } => {
                 if words.is_empty() {
-                    assignments.iter().for_each(|assignment| self.assignment(assignment));
+                    for assignment in assignments {
+                        self.assignment(assignment);
+                    }
                 }
                 for word in assignments.iter().map(|assignment| &assignment.word).chain(words) {
                     self.parts(text, &word.parts);
@@ -67,7 +69,9 @@ impl Effects {
             CommandKind::Compound { variable, words, body, .. } => {
                 let name = variable.as_ref().and_then(|word| word.literal(text)).filter(|name| is_name(name));
                 self.sets.extend(name.map(str::to_owned));
-                words.iter().for_each(|word| self.parts(text, &word.parts));
+                for word in words {
+                    self.parts(text, &word.parts);
+                }
                 body.iter().flat_map(|statement| &statement.commands).for_each(|command| self.command(text, command));
             }
             CommandKind::Test { words } => words.iter().for_each(|word| self.parts(text, &word.parts)),
@@ -211,7 +215,7 @@ impl Effects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::parse;
+    use super::super::parse;
 
     fn found(text: &str) -> Effects {
         effects(text, &parse(text).statements)

@@ -54,6 +54,8 @@ pub struct Document {
     tabs: bool,
 }
 
+/// How many characters a pattern in parentheses may have.
+const LONGEST_PATTERN: usize = 4096;
 /// Redirection operators, longest first.
 const REDIRECTIONS: &[&str] = &["&>>", "<<<", "<<-", "<<", ">>", "<&", ">&", "<>", ">|", "&>", "<", ">"];
 /// Control operators, longest first.
@@ -375,7 +377,7 @@ impl<'t> Lexer<'t> {
     /// Parentheses of a pattern such as `@(a|b)`.
     fn parentheses(&mut self) -> Result<(), Failure> {
         let mut open = 0_usize;
-        for (at, c) in self.rest().char_indices() {
+        for (at, c) in self.rest().char_indices().take(LONGEST_PATTERN) {
             match c {
                 '(' => open += 1,
                 ')' if open == 1 => {
@@ -383,7 +385,6 @@ impl<'t> Lexer<'t> {
                     return Ok(());
                 }
                 ')' => open -= 1,
-                '\n' => break,
                 _ => {}
             }
         }

@@ -81,8 +81,10 @@ impl<'t> Parser<'t> {
             }
         }
         let mut end = self.text.len();
-        while failure == Failure::Unexpected {
+        let one_line = failure == Failure::Unexpected;
+        loop {
             match self.lexer.next() {
+                _ if !one_line => break,
                 Ok(Some(token)) if matches!(token.kind, TokenKind::Word(_) | TokenKind::Operator) => {
                     end = token.span.end;
                 }
@@ -225,6 +227,8 @@ impl<'t> Parser<'t> {
                 self.take()?;
             }
             Some(")" | ";;" | ";&" | ";;&") => {}
+            // `fi fi`, `done }`: a compound command ends without a separator.
+            Some(word) if CLOSERS.contains(&word) && statement.commands.last().is_some_and(Command::is_compound) => {}
             _ => match self.peek()? {
                 None => {}
                 Some(token) if token.kind == TokenKind::Newline => {

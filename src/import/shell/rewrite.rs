@@ -77,7 +77,9 @@ fn parts(
                     }
                 }
                 PartKind::List(words) => {
-                    words.iter().for_each(|word| parts(text, &word.parts, Context::Bare, change, changes));
+                    for word in words {
+                        parts(text, &word.parts, Context::Bare, change, changes);
+                    }
                 }
                 _ => {}
             },

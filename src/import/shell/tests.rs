@@ -50,6 +50,9 @@ fn statements_end_where_a_shell_ends_them() {
         ("[[ $a =~ ^(b|c)$ && $d < e ]] || f\ng", &["[[ $a =~ ^(b|c)$ && $d < e ]] || f", "g"]),
         ("((a < 2 ; b))", &["((a < 2 ; b))"]),
         ("((a); b); c", &["((a); b)", "c"]),
+        ("if a; then if b; then c; fi fi\nd", &["if a; then if b; then c; fi fi", "d"]),
+        ("{ while a; do b; done }; c", &["{ while a; do b; done }", "c"]),
+        ("[[ a == @(b|\n c) ]]; d", &["[[ a == @(b|\n c) ]]", "d"]),
         ("a\r\nb\r\n", &["a", "b"]),
         ("", &[]),
     ];

@@ -179,6 +179,13 @@ impl Word {
     }
 }
 
+impl Command {
+    /// Whether a word or a parenthesis of its own ends it.
+    pub fn is_compound(&self) -> bool {
+        matches!(self.kind, CommandKind::Compound { .. } | CommandKind::Function { .. } | CommandKind::Test { .. })
+    }
+}
+
 impl Statement {
     /// The command of a statement that has one only.
     pub fn only(&self) -> Option<&Command> {

@@ -35,7 +35,11 @@ impl Script<'_, '_, '_> {
     }
 
     pub fn surroundings(&mut self) {
-        let command = self.desk.draft.get("spec.command").map(Json::to_string).unwrap_or_default();
+        let command = match self.desk.draft.get("spec.command") {
+            Some(Json::String(command)) => command.clone(),
+            Some(Json::Array(words)) => words.iter().filter_map(Json::as_str).collect::<Vec<_>>().join(" "),
+            _ => String::new(),
+        };
         self.drop_unused(&command);
         self.hand_on(&command);
         for at in 0..self.setup.len() {

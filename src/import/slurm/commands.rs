@@ -1,7 +1,5 @@
 //! Commands of a script, one by one: which of them starts the ranks, and what the others prepare for it.
 
-use std::collections::HashSet;
-
 use serde_json::json;
 
 use super::lines::{self, Kind, Srun};
@@ -111,7 +109,7 @@ impl Script<'_, '_, '_> {
 
     /// Nothing but the launch needs the variables that hold its pieces.
     fn pieces(&mut self, launch: &str) {
-        let mut uses: HashSet<String> = text::named(launch).collect();
+        let mut uses = text::named(launch);
         for line in self.setup.iter_mut().rev() {
             if let Some(name) = text::first_assigned(&line.text)
                 && uses.contains(&name)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::commands::PUT_IN;
+use super::meeting::{MEETING, NUMBERS};
 use super::{Script, Setup, text};
 use crate::ledger::Verdict;
 use crate::shell;
@@ -21,7 +22,7 @@ impl Script<'_, '_, '_> {
         let prepared = |name: &str| known.contains(name) || self.setup.iter().any(|line| line.sets(name));
         // A list cannot be exported.
         let list = |name: &str| self.parts.iter().any(|part| part.effects.arrays.contains(name));
-        let of_launch = text::named(uses).filter(|name| !prepared(name) || list(name));
+        let of_launch = text::named(uses).into_iter().filter(|name| !prepared(name) || list(name));
         // What prepares the environment runs as one.
         let of_setup: BTreeSet<String> = self.setup.iter().flat_map(|line| text::names(&line.text)).collect();
         let of_setup = of_setup.into_iter().filter(|name| !prepared(name));
@@ -31,8 +32,7 @@ impl Script<'_, '_, '_> {
 
     /// Hands what only blocks set on to programs, and plain values that a launch names to all of its ranks.
     pub fn hand_on(&mut self, uses: &str) {
-        let names: BTreeSet<String> = text::named(uses).collect();
-        for name in names {
+        for name in text::named(uses) {
             let sets = |line: &Setup| line.sets(&name);
             let plain = self.setup.iter().rposition(|line| sets(line) && line.value.is_some());
             if let Some(at) = plain.filter(|_| self.setup.iter().filter(|line| sets(line)).count() == 1) {
@@ -53,7 +53,9 @@ impl Script<'_, '_, '_> {
     /// Whether a variable that a launch names can only come of a file or a text that the setup reads.
     fn only_set_elsewhere(&self, name: &str) -> bool {
         shell::is_name(name)
-            && !name.starts_with("SLURM_")
+            && !name.starts_with("SLURM")
+            && !MEETING.contains(&name)
+            && !NUMBERS.iter().any(|(_, ours)| *ours == name)
             && !text::anywhere(name)
             && !text::by_launcher(name)
             && !self.env.iter().any(|(known, ..)| known == name)
@@ -62,7 +64,7 @@ impl Script<'_, '_, '_> {
 
     /// Drops lines that make values only for options that khorovod sets itself; `uses` is what is left of the launch.
     pub fn drop_unused(&mut self, uses: &str) {
-        let mut needed: HashSet<String> = text::named(uses).collect();
+        let mut needed = text::named(uses);
         for at in (0..self.setup.len()).rev() {
             let line = &self.setup[at];
             let Some(name) = line.name.clone().filter(|name| !needed.contains(name)) else {

@@ -53,7 +53,7 @@ fn moments(line: &str) -> Vec<String> {
 impl Script<'_, '_, '_> {
     /// Looks at the command once it is put.
     pub fn tell_of_own(&mut self) {
-        if self.setup.iter().any(|line| text::named(&line.text).any(|name| name == "SLURM_ARRAY_TASK_ID")) {
+        if self.setup.iter().any(|line| text::named(&line.text).contains("SLURM_ARRAY_TASK_ID")) {
             self.one_of_array(&mut Vec::new());
         }
         let Some(command) = self.desk.draft.get("spec.command").and_then(Json::as_str).map(str::to_owned) else {

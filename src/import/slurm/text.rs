@@ -107,10 +107,17 @@ pub fn names(text: &str) -> Vec<String> {
 }
 
 /// The names that a text may mean by variables; in sums they stand without a dollar.
-pub fn named(text: &str) -> impl Iterator<Item = String> {
-    let sums = text.contains("((") || text.contains("$[");
-    let sums = sums.then(|| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
-    names(text).into_iter().chain(sums.into_iter().flatten().map(str::to_owned))
+pub fn named(text: &str) -> BTreeSet<String> {
+    let mut found: BTreeSet<String> = names(text).into_iter().collect();
+    for (open, close) in [("((", "))"), ("$[", "]")] {
+        for (at, _) in text.match_indices(open) {
+            let sum = &text[at + open.len()..];
+            let sum = &sum[..sum.find(close).unwrap_or(sum.len())];
+            let words = sum.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            found.extend(words.filter(|word| is_name(word)).map(str::to_owned));
+        }
+    }
+    found
 }
 
 /// Whether a text names the words that a script or `set` was given: `$1`, `$@`, `$#`.
