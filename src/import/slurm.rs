@@ -23,6 +23,8 @@ pub mod text;
 pub mod texts;
 mod whole;
 
+use std::collections::BTreeSet;
+
 use super::desk::Desk;
 use super::ledger::Verdict;
 use super::shell::{self, Effects};
@@ -97,8 +99,8 @@ struct Script<'t, 'd, 'o> {
     /// Rows of the options that count tasks, and of those that set variables.
     tasks: Vec<usize>,
     exported: Vec<usize>,
-    /// Statements that do more than set a variable: what they set may have another value behind them.
-    changing: Vec<Effects>,
+    /// Variables that statements set which do more than that: nobody knows their values behind these.
+    changing: BTreeSet<String>,
     parts: &'t [Part],
     /// Where parts begin, and their rows.
     rows: Vec<(usize, usize)>,
@@ -156,9 +158,9 @@ pub fn read(text: &str, span: Span, desk: &mut Desk<'_>) {
     script.close();
 }
 
-/// What loops, conditions, functions and lines change that do more than set a variable. `unset` in a line of its own is
-/// followed when that line is read.
-fn changing(text: &str, parts: &[Part]) -> Vec<Effects> {
+/// The variables that loops, conditions, functions and lines set that do more than set a variable. `unset` in a line of
+/// its own is followed when that line is read.
+fn changing(text: &str, parts: &[Part]) -> BTreeSet<String> {
     let changing = parts.iter().filter(|part| {
         let plain = || {
             let text = text::unrestricted(&text[part.place.clone()]);
@@ -168,7 +170,7 @@ fn changing(text: &str, parts: &[Part]) -> Vec<Effects> {
         matches!(part.kind, script::Kind::Block | script::Kind::Unknown)
             || part.kind == script::Kind::Command && !part.effects.sets.is_empty() && !plain()
     });
-    changing.map(|part| part.effects.clone()).collect()
+    changing.flat_map(|part| part.effects.sets.iter().cloned()).collect()
 }
 
 impl Script<'_, '_, '_> {

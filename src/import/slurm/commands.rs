@@ -45,8 +45,7 @@ impl Script<'_, '_, '_> {
             Kind::Assign(pairs) if self.launch.is_none() => {
                 texts::learn(&filled, &mut self.texts);
                 // A condition may add to what it holds.
-                let changing = &self.changing;
-                self.texts.retain(|(name, _)| !changing.iter().any(|effects| effects.may_set(name)));
+                self.texts.retain(|(name, _)| !self.changing.contains(name));
                 self.assign(text, pairs, row);
             }
             Kind::Export(names) if self.launch.is_none() => self.export(text, &names, row),
@@ -246,7 +245,8 @@ impl Script<'_, '_, '_> {
     /// A text with the variables that are known in their places.
     pub fn filled(&self, text: &str) -> String {
         // Where ranks meet is for torchrun to say, if it comes to that.
-        let fixed = |name: &str| !MEETING.contains(&name) && !self.changing.iter().any(|effects| effects.may_set(name));
+        let named = text::named(text);
+        let fixed = |name: &str| named.contains(name) && !MEETING.contains(&name) && !self.changing.contains(name);
         let slurm = self.asked.variables().map(|(name, value)| (name.to_owned(), value));
         let all: Vec<(String, String)> =
             self.variables.iter().rev().filter(|(name, _)| fixed(name)).cloned().chain(slurm).collect();
