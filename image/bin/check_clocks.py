@@ -7,9 +7,9 @@ from finding import Check, some
 
 CHECK = Check(
     "clocks",
-    "Log timestamps are inconsistent, and an old checkpoint may appear to be the newest. Servers such as S3 reject signed "
-    "requests and certificates if a clock is off by five minutes or more.",
-    "Fix chrony or ntpd on the node (run `chronyc tracking` there), or exclude the node from the job.",
+    "Log lines of different hosts appear in the wrong order, and the wrong checkpoint may be taken for the newest. From "
+    "five minutes on, signed requests (to S3, for example) and certificates are refused.",
+    "Pods use the node's clock: repair chrony or ntpd on the node (`chronyc tracking`), or keep the job off it.",
 )
 NOTABLE, REFUSED = 0.5, 300  # seconds
 

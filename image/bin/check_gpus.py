@@ -14,7 +14,7 @@ def gpus(crew, wanted=None):
     seen = {host: host.facts["gpus"] for host in crew.there}
     broken = groups([host for host in seen if "error" in seen[host]], lambda host: seen[host]["error"])
     for words, names in broken:
-        yield CHECK.fail(f"nvidia-smi on {some(names)}: {words}", do="Check the driver of those nodes.")
+        yield CHECK.fail(f"nvidia-smi on {some(names)}: {words}", do="Check the driver on those nodes.")
     if broken:
         return
     kinds = groups(seen, lambda host: (len(seen[host]["names"]), some(sorted(set(seen[host]["names"])))))

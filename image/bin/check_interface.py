@@ -47,8 +47,8 @@ def interface(crew):
     if outward and not chosen(crew):
         quiet = False
         yield CHECK.warn(
-            f"{say}, by IPv6, but no host answered by the IPv4 addresses of {some(outward)}",
-            "Such addresses are for traffic out of the cluster. NCCL may use them to reach the other hosts, and hang.",
+            f"{say}, by IPv6, but nobody answered by the IPv4 addresses of {some(outward)}",
+            "Such addresses lead out of the cluster. NCCL may use them to reach other hosts, and hang.",
             do,
         )
     elif traps and not chosen(crew):
@@ -56,8 +56,8 @@ def interface(crew):
         listed = "; ".join(f"{name} {address} on {some(hosts)}" for (name, address), hosts in traps.items())
         yield CHECK.warn(
             f"{say}, but one address is on several hosts: {listed}",
-            "Open MPI and Gloo may use such a bridge to reach the other hosts, connect to their own host, and hang.",
-            f"{do} Excluding only docker0 would include lo again.",
+            "Open MPI and Gloo may choose such a bridge to reach other hosts, connect to their own host instead, and hang.",
+            f"{do} Excluding only docker0 would allow lo again.",
         )
     elif not alike and not chosen(crew):
         quiet = False

@@ -6,9 +6,9 @@ from finding import Check, some
 
 CHECK = Check(
     "links",
-    "An all-reduce passes through all hosts: the slowest link determines the speed.",
-    "Find out what else uses that host's network card, and the card's speed (`ethtool`). `placement.spread: "
-    "pack:LABEL` keeps a job's nodes together.",
+    "An all-reduce passes through all hosts: the slowest link sets the speed of all.",
+    "Find what else uses that host's network card, and check the card's speed (`ethtool`). `placement: {pack: LABEL}` "
+    "places a job's workers in one domain of this node label.",
 )
 LAGS = 4  # times slower than the best; smaller differences are normal on a shared network
 

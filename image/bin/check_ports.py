@@ -9,10 +9,10 @@ from finding import Check, fails, some
 
 CHECK = Check(
     "ports",
-    "MPI, NCCL and Gloo connect hosts to each other on ports that the system chooses. These can be blocked although ssh "
-    "works, and training would hang instead of failing.",
-    "Allow the job's pods to reach each other on all ports: check for NetworkPolicies besides the job's own, mesh sidecars "
-    "and firewalls between nodes. If only long messages fail, check for a smaller MTU on the path.",
+    "MPI, NCCL and Gloo connect hosts to each other on ports that the system picks. ssh uses another port, so it can "
+    "work while these are blocked. Training would hang instead of failing.",
+    "Let the job's pods reach each other on all ports. Look for other NetworkPolicies than the job's own, mesh sidecars "
+    "and firewalls between nodes. If only long messages fail, look for a smaller MTU on the way.",
 )
 
 

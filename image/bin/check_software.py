@@ -4,8 +4,8 @@ from finding import Check, groups, told
 
 CHECK = Check(
     "software",
-    "Ranks of different versions are not compatible: they hang, or crash at the first message.",
-    "Use the same image everywhere, by digest or by a tag that does not change; `launcher.image` needs the workers' MPI.",
+    "Ranks with different versions cannot talk to each other: they hang or fail at the first message.",
+    "Run one image everywhere, by digest or a tag that does not move; `launcher.image` needs the workers' MPI.",
 )
 
 

@@ -19,7 +19,7 @@ build() {
     local name=$1
     shift
     if [[ ! -d $sources/$name ]]; then
-        echo "left out: $sources has no $name"
+        "$here/../note.sh" partly "$sources has no $name"
         return
     fi
     (cd "$sources/$name" && GOFLAGS=-mod=mod CGO_ENABLED=0 nice go build -trimpath -o "$programs/$name/" "$@")

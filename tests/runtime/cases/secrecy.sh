@@ -46,3 +46,16 @@ case_shows_no_secret() {
   # The launcher's temporary folder is its own.
   [[ $(stat -c %a "/proc/$(<"$work/pods/launcher/pid")/root/horovod/generated/keys/id_ed25519") == 600 ]] || fail "the key is open"
 }
+
+# The real ssh-keygen derives from each private key the public key that the Secret holds beside it.
+case_ssh_keygen_reads_the_keys() {
+  local private public derived
+  entry() { sed -n "s/^  $1: //p" "$work/objects.yaml" | base64 -d; }
+  spec true
+  "$KHOROVOD" render -q --ssh-seed examples/ssh.seed "$work/job.yaml" >"$work/objects.yaml" || fail "not rendered"
+  while read -r private public; do
+    (umask 077 && entry "$private" >"$work/$private")
+    derived=$(ssh-keygen -y -f "$work/$private") || fail "ssh-keygen cannot read $private"
+    [[ -n $derived && $(entry "$public") == *"$derived" ]] || fail "$public does not hold the public key of $private"
+  done <<<$'id_ed25519 authorized_keys\nhost_key known_hosts'
+}

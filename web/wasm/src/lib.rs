@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_note_is_no_warning_and_stands_last() {
         let spec = text(JOB.replace("'a:1'", "a").replace("spec: {", "spec: {placement: {pack: rack}, "));
-        let inputs = Inputs { target: khorovod::target("slurm").unwrap(), ..inputs(Keys::Masked) };
+        let inputs = Inputs { target: "slurm".parse().unwrap(), ..inputs(Keys::Masked) };
         let shown = problems(&khorovod::check(&spec, &inputs), &Offsets::new(&spec.text));
         let words: Vec<&str> = shown.iter().filter_map(|one| one["severity"].as_str()).collect();
         assert_eq!((words.first(), words.last()), (Some(&"warning"), Some(&"note")), "{shown:?}");
