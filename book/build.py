@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Builds the book into target/book/html, with the `mdbook` that is in PATH.
+"""Builds the book into target/book/html, with the `mdbook` in PATH.
 
-mdBook reads target/book/src, a copy of the repository as far as docs/SUMMARY.md and links lead: so a link means the same
-on GitHub, in a checkout and in the book, and no page is changed. A folder that is linked gets a list of its files.
-Where the preview page is built, it is in the book, and docs/preview.md shows it.
+mdBook reads target/book/src, a copy of all files of the repository that docs/SUMMARY.md and links lead to, so that a link
+means the same on GitHub, in a checkout and in the book. No page is changed. A linked folder gets a page that lists its files.
+If the preview page has been built, the book contains it, and docs/preview.md shows it.
 """
 
 import html
@@ -19,13 +19,13 @@ SOURCE = ROOT / "target/book/src"
 SUMMARY = ROOT / "docs/SUMMARY.md"
 PREVIEW = ROOT / "web/dist"
 LIVE = """
-<p><a href="../web/dist/index.html">Open it in a window of its own.</a></p>
+<p><a href="../web/dist/index.html">Open it in a separate window.</a></p>
 <iframe src="../web/dist/index.html" title="The preview" style="width: 100%; height: 80vh; border: 1px solid"></iframe>
 """
 
 
 def tracked(folder):
-    """What of a folder belongs to the project."""
+    """The files of a folder that belong to the project."""
     command = ["git", "-C", folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z", "."]
     names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
     return sorted(Path(name) for name in names if name and (folder / name).is_file())
@@ -56,17 +56,17 @@ def put_folder(folder, chapters):
 
 
 def targets(page):
-    """The files and folders a page leads to."""
+    """The files and folders that a page links to."""
     return [target for _, target, _ in links(page)]
 
 
 def pages():
-    """What SUMMARY lists, in its order."""
+    """The pages that SUMMARY lists, in its order."""
     return list(dict.fromkeys(targets(SUMMARY)))
 
 
 def stage():
-    """Writes what mdBook reads. Answers with what is wrong."""
+    """Writes the source for mdBook. Returns the errors."""
     shutil.rmtree(SOURCE, ignore_errors=True)
     SOURCE.mkdir(parents=True)
     chapters = pages()
@@ -94,7 +94,7 @@ def main():
     wrong = stage()
     if wrong:
         sys.exit("\n".join(wrong))
-    # mdBook looks for nothing else in there, and would keep what an earlier build left.
+    # Deletes the output of an earlier build, which mdBook would keep.
     shutil.rmtree(ROOT / "target/book/html", ignore_errors=True)
     subprocess.run(["mdbook", "build", ROOT / "book"], check=True)
     print(f"{len(pages())} pages in target/book/html, {'with' if (PREVIEW / 'index.html').exists() else 'without'} the preview")

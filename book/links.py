@@ -7,12 +7,12 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def prose(page):
-    """A page's text without what stands in blocks."""
+    """A page's text without code blocks."""
     return FENCE.sub("", page.read_text())
 
 
 def links(page):
-    """The links that lead into the repository: as they are written, what they lead to, and the heading there."""
+    """Yields the links to files of the repository: the text of the link, the target path, and the heading."""
     for link in LINK.findall(prose(page)):
         if not re.match(r"[a-z]+:", link):
             path, _, anchor = link.partition("#")

@@ -121,7 +121,7 @@ def command(place, helm4, module):
     for args, stdin, env, why in [
         (["render"], JOB, {"KHOROVOD_SSH_SEED": ""}, "no-ssh-keys"),
         (["render"], JOB, {"KHOROVOD_SSH_SEED": "secret"}, "KHOROVOD_SSH_SEED has 6 characters that are no seed"),
-        (["render", "job.yaml"], JOB, {}, "'job.yaml' names a file, and this plugin can open none"),
+        (["render", "job.yaml"], JOB, {}, "'job.yaml' names a file, but this plugin cannot open files"),
         (["render", "--ssh-seed", "x"], JOB, {}, "names a file"),
         (["render", "-o", "x"], JOB, {}, "names a file"),
         (["render", "--frob"], JOB, {}, "unexpected argument '--frob'"),
