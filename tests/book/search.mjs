@@ -33,5 +33,5 @@ if (engine.search("zzyzx", search_options).length) {
   missed += 1;
   console.log("the search finds what is not there");
 }
-console.log(`${urls.length} places indexed, ${Object.keys(WANTED).length} searches, ${missed} in vain`);
+console.log(`${urls.length} places indexed, ${Object.keys(WANTED).length} searches, ${missed} without the expected page`);
 process.exit(missed ? 1 : 0);
