@@ -3,6 +3,8 @@
 
 mod elsewhere;
 pub mod field;
+#[cfg(test)]
+pub mod fixtures;
 mod insert;
 mod kube_version;
 pub mod limits;
