@@ -11,7 +11,7 @@ use crate::job::valid::{EnvValue, Group, LauncherKind, Mpi, Slurm, Spec};
 use crate::plan::{HOSTFILE, Plan};
 use crate::pods::words::word;
 
-/// How long before Slurm's own limit the training is told to end.
+/// How many seconds before Slurm's time limit the training receives SIGTERM.
 const MARGIN: u64 = 30;
 
 macro_rules! part {

@@ -1,10 +1,10 @@
 
-# The first node is where the agents meet.
+# The agents rendezvous on the first node.
 PET_MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 PET_MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))
 export PET_MASTER_ADDR PET_MASTER_PORT
 
-# What every agent is first: checks its place, then runs torchrun.
+# Every agent starts as this script, which checks where it runs and then starts torchrun.
 rank=$(
   cat <<'RANK'
 nodes=$1 folder=$3
@@ -14,16 +14,16 @@ wrong() {
   exit 197
 }
 [[ ${SLURM_STEP_NUM_TASKS:-?} == "$nodes" && ${SLURM_STEP_NUM_NODES:-?} == "$nodes" ]] ||
-  wrong "wrong world: srun starts ${SLURM_STEP_NUM_TASKS:-?} agents on ${SLURM_STEP_NUM_NODES:-?} nodes; the spec has $nodes, one on each"
-[[ $PWD -ef $folder ]] || wrong "$host has no folder $folder: start from one that all nodes share"
+  wrong "wrong world: srun starts ${SLURM_STEP_NUM_TASKS:-?} agents on ${SLURM_STEP_NUM_NODES:-?} nodes; the spec has $nodes, one per node"
+[[ $PWD -ef $folder ]] || wrong "$host has no folder $folder: call sbatch in a folder that all nodes share"
 export PET_NODE_RANK=$SLURM_NODEID
 shift 3
-# srun ends with the highest code of all: what it ends itself, because another failed, must not outdo that.
+# srun exits with the highest code of all tasks. A task that srun kills after another has failed must not exit with a higher one.
 trap 'wait; exit 1' TERM
 "$@" &
 wait $!
 code=$?
-# Slurm tells one process after another to end: the program may know before its shell does.
+# Slurm signals the processes one by one: the program may get SIGTERM before this shell does.
 ((code != 143)) || sleep 1
 exit "$code"
 RANK

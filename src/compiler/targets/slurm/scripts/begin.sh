@@ -5,13 +5,13 @@ fail() {
   exit "$1"
 }
 
-# Is the world the spec's? What stands behind sbatch on a command line wins over the lines above.
-[[ -n ${SLURM_JOB_ID:-} ]] || fail 42 "this is a batch script of Slurm: give it to sbatch"
+# Options on the command line of sbatch override the #SBATCH lines, so the nodes and tasks are checked.
+[[ -n ${SLURM_JOB_ID:-} ]] || fail 42 "this is a batch script for Slurm: submit it with sbatch"
 if [[ ${SLURM_JOB_NUM_NODES:-} != "$nodes" || ${SLURM_TASKS_PER_NODE:-} != "$tasks" ]]; then
-  fail 42 "wrong world: Slurm gave ${SLURM_JOB_NUM_NODES:-?} nodes, tasks on each: ${SLURM_TASKS_PER_NODE:-?}; the spec has $nodes, tasks on each: $tasks"
+  fail 42 "wrong world: Slurm gave ${SLURM_JOB_NUM_NODES:-?} nodes, tasks per node: ${SLURM_TASKS_PER_NODE:-?}; the spec has $nodes, tasks per node: $tasks"
 fi
-# Slurm starts a job again when a node is lost.
+# Slurm restarts a job after it loses a node.
 tried=${SLURM_RESTART_COUNT:-0}
-((tried <= retries)) || fail 42 "Slurm started this job $tried times again, and retries are $retries"
-# Ranks get what is set here, whatever sbatch was told to keep from the job.
+((tried <= retries)) || fail 42 "Slurm restarted this job $tried times, and launcher.retries is $retries"
+# Ranks get all variables of this script, whatever --export of sbatch says.
 export PATH SLURM_EXPORT_ENV=ALL

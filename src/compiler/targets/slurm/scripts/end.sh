@@ -1,24 +1,24 @@
 
 training=''
-told() {
-  log "told to end"
+terminate() {
+  log "received SIGTERM"
   [[ -z $training ]] || { kill "$training" && wait "$training"; }
   exit 143
 }
-trap told TERM INT
+trap terminate TERM INT
 
 for (( ; ; tried++)); do
   left=$((deadline ? deadline - SECONDS : 0))
   log "launching: ${launch[*]} ${command[*]}"
-  # Asks first, so that ranks are ended in order; what is left after 10 seconds is killed. A launcher is asked alone: mpirun
-  # that is asked twice, once as one of its group, leaves its ranks behind. Of a script, the whole group is asked.
+  # SIGTERM, and SIGKILL to what is left after 10 seconds. A launcher gets SIGTERM alone: an mpirun that gets it twice, once
+  # with its group, leaves its ranks running. A script gets it with its whole group.
   timeout ${launch[0]:+--foreground} --kill-after=10 "$left" "${launch[@]}" "${check[@]}" "${command[@]}" </dev/null &
   training=$!
   wait "$training"
   code=$? training=''
   ((code)) || break
   if ((deadline && SECONDS >= deadline)); then fail 44 "past its deadline of $deadline s"; fi
-  ((code != 197)) || fail 42 "the world is not the spec's; a rank says above how it differs"
+  ((code != 197)) || fail 42 "the ranks do not match the spec; see a rank's line above"
   log "attempt $((tried + 1)) of $((retries + 1)) failed: training ended with code $code"
   ((tried < retries)) || exit "$code"
   sleep 2

@@ -1,5 +1,5 @@
 
 find_mpi
-if [[ $found == none ]]; then fail 42 "there is no mpirun on PATH, and the spec has $mpi: is it among slurm.modules?"; fi
-if [[ ${found%% *} != "$mpi" ]]; then fail 42 "mpirun is that of $found; the spec has $mpi (launcher.mpi)"; fi
-log "$found for $np ranks on $SLURM_JOB_NODELIST"
+if [[ $mpi_found == none ]]; then fail 42 "there is no mpirun on PATH, and launcher.mpi is $mpi: load its module in slurm.modules"; fi
+if [[ ${mpi_found%% *} != "$mpi" ]]; then fail 42 "the mpirun on PATH is $mpi_found, and launcher.mpi is $mpi"; fi
+log "$mpi_found for $np ranks on $SLURM_JOB_NODELIST"

@@ -1,4 +1,4 @@
 for name in "${needs[@]}"; do
-  [[ -v $name ]] || fail 42 "$name is not set: export it where you call sbatch"
+  [[ -v $name ]] || fail 42 "$name is not set: export it before you call sbatch"
   export "${name?}"
 done

@@ -1,5 +1,5 @@
 
-# What every rank is first: checks its place, then becomes the training.
+# Every rank starts as this script, which checks where it runs and then executes the training.
 rank=$(
   cat <<'RANK'
 np=$1 slots=$2 folder=$3
@@ -11,8 +11,8 @@ wrong() {
 size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${HOROVOD_SIZE:-?}}}
 here=${OMPI_COMM_WORLD_LOCAL_SIZE:-${MPI_LOCALNRANKS:-${HOROVOD_LOCAL_SIZE:-?}}}
 [[ $size == "$np" && $here == "$slots" ]] ||
-  wrong "wrong world: this rank on $host is one of $here there and of $size in all; the spec has $slots and $np (another mpirun on PATH, or launcher.args?)"
-[[ $PWD -ef $folder ]] || wrong "$host has no folder $folder: start from one that all nodes share"
+  wrong "wrong world: $host runs $here of $size ranks; the spec has $slots of $np (another mpirun on PATH, or launcher.args?)"
+[[ $PWD -ef $folder ]] || wrong "$host has no folder $folder: call sbatch in a folder that all nodes share"
 shift 3
 exec "$@"
 RANK
