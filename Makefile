@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .PHONY: help binary dist plugins web serve-web book check test test-all cluster bless bench mutants deny
 .DEFAULT_GOAL := help
-stages := format docs prose layers shell lint library msrv rust blocks runtime preflight image package output guard deny
+stages := format docs prose layers shell web-code lint library msrv rust blocks runtime preflight image package output guard deny
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -26,8 +26,8 @@ serve-web: web ## Build the preview page and serve it on this machine
 book: ## Build the docs as a book into target/book/html, with the preview page if `make web` has built it
 	@. tests/tools.sh && FEATURES=search cargo_tool mdbook 0.5.4 && book/build.py
 
-check: ## Check format, lints and prose; run unit and snapshot tests
-	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs prose layers lint rust
+check: ## Check format, lints and prose; run unit and snapshot tests, of the page too
+	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs prose layers web-code lint rust
 
 test: ## Run everything that CI runs; installs what it needs
 	@WITHIN=40 tests/run.sh $(stages) cluster

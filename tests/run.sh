@@ -205,6 +205,9 @@ plugin() {
 # Completion, hover and problems in an editor, by the real yaml-language-server.
 editor() { cargo build --locked --quiet && tests/editor/run.sh "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
 
+# The preview page's TypeScript: format, lint, types and the unit tests that need no browser.
+web-code() { web/check.sh; }
+
 # The preview page in a real Chromium.
 web() { tests/web/run.sh; }
 
