@@ -2,6 +2,8 @@
 //! in which every default is filled in, and [rules] check both. Every problem is reported at once.
 
 pub(crate) mod declare;
+#[cfg(test)]
+pub mod fixtures;
 mod read;
 mod resolve;
 mod rules;

@@ -82,7 +82,7 @@ impl Target for Slurm {
     }
 }
 
-/// How long before Slurm's own limit the training is told to end.
+/// How many seconds before Slurm's time limit the training receives SIGTERM.
 const MARGIN: u64 = 30;
 
 macro_rules! part {
