@@ -36,7 +36,8 @@ fn inputs(text: &str, base: usize, found: &mut Vec<usize>) {
             // The grammar does not hold for a value that is no shell text.
             TokenKind::Unknown => {
                 let tokens = shell::tokenize(text).into_iter();
-                let inputs = tokens.filter(|token| token.kind == TokenKind::Operator && &text[token.span.clone()] == "<");
+                let inputs =
+                    tokens.filter(|token| token.kind == TokenKind::Operator && &text[token.span.clone()] == "<");
                 found.extend(inputs.map(|token| base + token.span.start));
             }
             TokenKind::Word(word) => {

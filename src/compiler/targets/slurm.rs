@@ -298,7 +298,11 @@ fn environment(world: &World<'_>, text: &mut String) {
         .map(|variable| variable.name.clone())
         .collect();
     if !needs.is_empty() {
-        let _ = writeln!(text, "\n# In Kubernetes they come from Secrets and ConfigMaps.\nkhorovod_needs={}", array(&needs));
+        let _ = writeln!(
+            text,
+            "\n# In Kubernetes they come from Secrets and ConfigMaps.\nkhorovod_needs={}",
+            array(&needs)
+        );
         *text += part!("needs.sh");
     }
     let own = spec.env.iter().filter_map(|variable| match &variable.value {
@@ -363,8 +367,12 @@ fn launch(world: &World<'_>, text: &mut String) {
     *text += match world.way {
         Way::Shell => "khorovod_check=()\n",
         Way::Mpi => "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_slots\" \"$PWD\")\n",
-        Way::Step => "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_tasks\" \"$PWD\" \"$khorovod_mpi\")\n",
-        Way::Agents => "khorovod_check=(bash -c \"$khorovod_rank\" agent \"$khorovod_nodes\" \"$khorovod_tasks\" \"$PWD\")\n",
+        Way::Step => {
+            "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_tasks\" \"$PWD\" \"$khorovod_mpi\")\n"
+        }
+        Way::Agents => {
+            "khorovod_check=(bash -c \"$khorovod_rank\" agent \"$khorovod_nodes\" \"$khorovod_tasks\" \"$PWD\")\n"
+        }
     };
     let _ = writeln!(text, "khorovod_command={}", array(&command));
 }

@@ -7,8 +7,8 @@ use super::meeting::MEETING;
 use super::script::Part;
 use super::{Script, Setup, text, texts};
 use crate::ledger::Verdict;
-use khorovod_compiler::problem::Span;
 use khorovod_compiler::job::looks_secret;
+use khorovod_compiler::problem::Span;
 
 /// What to say of a variable that programs may read.
 const MADE: &str = "its value is made where the job starts; pods have it from spec.env, if at all";
@@ -218,7 +218,8 @@ impl Script<'_, '_, '_> {
         }
         self.variables.retain(|(name, _)| !effects.unsets.contains(name));
         self.texts.retain(|(name, _)| !effects.unsets.contains(name));
-        let (gone, kept) = std::mem::take(&mut self.env).into_iter().partition(|(name, ..)| effects.unsets.contains(name));
+        let (gone, kept) =
+            std::mem::take(&mut self.env).into_iter().partition(|(name, ..)| effects.unsets.contains(name));
         self.env = kept;
         for (name, value, row) in gone {
             if self.setup.iter().any(|line| line.row == row && line.sets(&name)) || looks_secret(&name, &value) {

@@ -239,7 +239,9 @@ fn of_shell(text: &str) -> Kind {
     let launches = launchers::launcher(other.get(assignments.len()..).unwrap_or_default()).is_some();
     match launches || first == "srun" {
         true => Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() })),
-        false if SHOWS.contains(&first) && !(first == "printf" && text.contains(" -v")) && first != "set" => Kind::Shows,
+        false if SHOWS.contains(&first) && !(first == "printf" && text.contains(" -v")) && first != "set" => {
+            Kind::Shows
+        }
         false => Kind::Other,
     }
 }

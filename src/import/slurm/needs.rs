@@ -15,7 +15,8 @@ impl Script<'_, '_, '_> {
             let mut parts = self.parts.iter();
             parts.any(|part| part.effects.may_set(name) && !self.text[part.place.clone()].contains(line))
         };
-        if text::names_positional(&text::without_quoted(uses)) && self.parts.iter().any(|part| part.effects.positional) {
+        if text::names_positional(&text::without_quoted(uses)) && self.parts.iter().any(|part| part.effects.positional)
+        {
             return Some("the launch needs words that `set` or `shift` gives the script itself".to_owned());
         }
         let known: HashSet<&str> = self.env.iter().map(|(name, ..)| name.as_str()).collect();

@@ -57,7 +57,10 @@ pub fn parts(text: &str) -> Vec<Part> {
         }
         let unknown = statement.commands.iter().any(|command| command.kind == CommandKind::Unknown);
         let simple = statement.commands.iter().all(|command| {
-            matches!(command.kind, CommandKind::Simple { .. } | CommandKind::Test { .. } | CommandKind::Arithmetic { .. })
+            matches!(
+                command.kind,
+                CommandKind::Simple { .. } | CommandKind::Test { .. } | CommandKind::Arithmetic { .. }
+            )
         });
         let kind = match (unknown, simple && !document) {
             (true, _) => Kind::Unknown,

@@ -25,8 +25,11 @@ pub fn check(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bo
         && let Some(part) = parts.iter().find(|part| part.kind == script::Kind::Unknown)
     {
         let span = at(part.place.start..part.place.start + text[part.place.clone()].lines().next().map_or(0, str::len));
-        let problem =
-            Problem::new(&BAD_VALUE, span, format!("blocks stand in one another here, more than {} deep", shell::DEEPEST));
+        let problem = Problem::new(
+            &BAD_VALUE,
+            span,
+            format!("blocks stand in one another here, more than {} deep", shell::DEEPEST),
+        );
         desk.problems.push(
             problem.hint("a program wrote this: import what it was made from, or put it into a script of its own"),
         );

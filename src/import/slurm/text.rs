@@ -139,9 +139,8 @@ fn given(line: &str) -> (Vec<Assignment>, bool) {
     let Some(command) = script.statements.first().and_then(|statement| statement.commands.first()) else {
         return (Vec::new(), false);
     };
-    let alone = script.statements.len() == 1
-        && script.statements[0].commands.len() == 1
-        && !script.statements[0].background;
+    let alone =
+        script.statements.len() == 1 && script.statements[0].commands.len() == 1 && !script.statements[0].background;
     (assignments(line, command), alone)
 }
 

@@ -1,28 +1,29 @@
+import { yaml } from "@codemirror/lang-yaml";
 import { EditorState } from "@codemirror/state";
 import { describe, expect, it } from "vitest";
-import { keyAt, spot } from "./yaml";
+import { cursorContext, keyAt } from "./cursor";
 
 const head = "kind: TrainingJob\nspec:\n";
 
 /** Splits a text at the cursor, which is written as `|`. */
 function cursor(marked: string) {
-  const pos = marked.indexOf("|");
-  return { doc: EditorState.create({ doc: marked.replace("|", "") }).doc, pos };
+  const pos = marked.lastIndexOf("|");
+  return { state: EditorState.create({ doc: marked.slice(0, pos) + marked.slice(pos + 1), extensions: yaml() }), pos };
 }
 
-/** What stands at the cursor: `key` or `value`, the path, and the word that was typed so far. */
+/** What is at the cursor: `key` or `value`, the path, and the word that was typed so far. */
 function found(marked: string) {
-  const { doc, pos } = cursor(marked);
-  const at = spot(doc, pos);
-  return at && `${at.key ? "key" : "value"} ${at.path.join(".")} "${doc.sliceString(at.from, pos)}"`;
+  const { state, pos } = cursor(marked);
+  const at = cursorContext(state, pos);
+  return at && `${at.isKey ? "key" : "value"} ${at.path.join(".")} "${state.sliceDoc(at.from, pos)}"`;
 }
 
-const taken = (marked: string) => {
-  const { doc, pos } = cursor(marked);
-  return [...(spot(doc, pos)?.taken ?? [])].toSorted((a, b) => a.localeCompare(b));
+const siblings = (marked: string) => {
+  const { state, pos } = cursor(marked);
+  return [...(cursorContext(state, pos)?.siblings ?? [])].toSorted((a, b) => a.localeCompare(b));
 };
 
-describe("spot", () => {
+describe("cursorContext", () => {
   it.each([
     ["an empty text", "|", 'key  ""'],
     ["a new document", `${head}---\n|`, 'key  ""'],
@@ -51,17 +52,23 @@ describe("spot", () => {
     ["a key in the second item", `${head}  storage:\n    - name: a\n    - n|`, 'key spec.storage.[] "n"'],
     ["a key after a quoted key", `${head}  "workers":\n    |`, 'key spec.workers ""'],
     ["a value with a colon in it", `${head}  image: reg:5000/a:1\n  |`, 'key spec ""'],
-    ["a text that is not YAML above", `${head}  image: [a\n  }}\n  |`, 'key spec ""'],
+    ["a line that is not YAML above", `${head}  image: a: b: c\n  |`, 'key spec ""'],
+    ["a half-written key above", `${head}  image: a\n  comm\n  workers:\n    |`, 'key spec.workers ""'],
+    ["a key with another key below", `${head}  wor|\n  image: a`, 'key spec "wor"'],
+    ["a key after a block of text", `${head}  script: |-\n    a: b\n  |`, 'key spec ""'],
+    ["a key in braces in brackets", `${head}  storage: [{name: a, |}]`, 'key spec.storage.[] ""'],
   ])("%s", (_, marked, expected) => {
     expect(found(marked)).toBe(expected);
   });
 
   it.each([
     ["in a comment", `${head}  # wor|`],
+    ["in a block of text", `${head}  script: |\n    wor|`],
     ["in a comment behind a value", `${head}  image: a # wor|`],
     ["right behind a colon", `${head}  image:|`],
+    ["in the second line of a value", `${head}  image: a\n    b|`],
   ])("finds nothing %s", (_, marked) => {
-    expect(found(marked)).toBeNull();
+    expect(found(marked)).toBeUndefined();
   });
 
   it.each([
@@ -70,15 +77,15 @@ describe("spot", () => {
     ["in the same item only", `${head}  storage:\n    - name: a\n      mountPath: /a\n    - n|`, []],
     ["not those of a deeper map", `${head}  workers:\n    replicas: 4\n  |`, ["workers"]],
     ["not those of another document", `kind: a\n---\nspec:\n|`, ["spec"]],
-  ])("knows which keys stand beside it: %s", (_, marked, expected) => {
-    expect(taken(marked)).toEqual(expected);
+  ])("finds the other keys of the map: %s", (_, marked, expected) => {
+    expect(siblings(marked)).toEqual(expected);
   });
 });
 
 describe("keyAt", () => {
   const at = (marked: string) => {
-    const { doc, pos } = cursor(marked);
-    return keyAt(doc, pos)?.path.join(".");
+    const { state, pos } = cursor(marked);
+    return keyAt(state, pos)?.path.join(".");
   };
 
   it.each([
