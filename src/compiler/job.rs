@@ -9,8 +9,6 @@ mod secrets;
 pub mod types;
 pub mod wording;
 
-use std::sync::LazyLock;
-
 use serde_json::{Value as Json, json};
 
 use crate::problem::{Code, Problem, Severity, Span};
@@ -28,7 +26,7 @@ pub use types::{KubeVersion, NotAKubeVersion, limits, quantity, spec as valid};
 /// The kind of our documents.
 pub const KIND: &str = "TrainingJob";
 
-static INDEX: LazyLock<FieldIndex> = LazyLock::new(|| FieldIndex::new(|each| TrainingJob::fields("", 0, each)));
+static INDEX: FieldIndex = FieldIndex::new(|each| TrainingJob::fields("", 0, each));
 
 /// Reads a document, pushing everything wrong with it. None where something is.
 pub fn read(

@@ -25,9 +25,8 @@ use self::cluster::{lifecycle, observability, patch, placement, scheduling, secu
 use self::storage::storage;
 use self::workers::{controller, groups, launcher};
 use super::declare;
-use super::declare::scalars::{Int, Word};
+use super::declare::scalars::Int;
 use super::read::At;
-use super::types::quantity::Quantity;
 use super::types::spec::*;
 
 /// Defaults as they are taken, in the spec's order.

@@ -52,12 +52,14 @@ macro_rules! shape {
         }
 
         impl $crate::job::read::Field for $name {
+            const ITEM: $crate::job::read::Item = $crate::job::read::Item::Map;
+
             fn read<'n>(
                 node: &'n $crate::yaml::Node,
                 reader: &mut $crate::job::read::Reader<'n, '_>,
             ) -> Option<Self> {
                 let mut read = Self::default();
-                for entry in reader.map(node, "a map of fields")? {
+                for entry in reader.map(node, $crate::job::read::Expected::Fields)? {
                     match entry.key.as_str() {
                         $($key => read.$field = reader.field::<Self, _>(entry),)+
                         _ => reader.unknown(entry, <Self as $crate::job::read::Shape>::KEYS),
@@ -117,14 +119,6 @@ macro_rules! shape {
 }
 pub(crate) use shape;
 
-/// The first of some words.
-macro_rules! first {
-    ($first:literal $(, $rest:literal)*) => {
-        $first
-    };
-}
-pub(crate) use first;
-
 /// Declares a field that takes one of a few words, and the value each stands for.
 macro_rules! choice {
     ($(#[doc = $about:literal])+ $name:ident -> $type:ty { $($word:literal => $value:expr, $doc:literal;)+ }) => {
@@ -133,12 +127,14 @@ macro_rules! choice {
         pub struct $name(pub $type);
 
         impl $crate::job::read::Field for $name {
+            const ITEM: $crate::job::read::Item = $crate::job::read::Item::Text;
+
             fn read<'n>(
                 node: &'n $crate::yaml::Node,
                 reader: &mut $crate::job::read::Reader<'n, '_>,
             ) -> Option<Self> {
                 const WORDS: &[&str] = &[$($word),+];
-                match reader.text(node, concat!("a text such as `", $crate::job::declare::shapes::first!($($word),+), "`"))? {
+                match reader.text(node, $crate::job::read::Expected::Word(WORDS))? {
                     $($word => Some(Self($value)),)+
                     other => {
                         let message = format!("`{}` does not know `{other}`", reader.path());

@@ -1,6 +1,12 @@
 //! Where and when the pods run, what they may do, what is seen of them, and the last resorts.
 
-use super::*;
+use crate::job::declare::{self, scalars::Word};
+use crate::job::read::At;
+use crate::job::types::spec::{
+    Controller, Gang, Lifecycle, Metrics, Observability, Patch, Placement, Profile, Scheduling, Security, Slurm, Srun,
+};
+
+use super::{Defaults, pairs, port};
 
 pub fn scheduling(body: &declare::Body) -> Scheduling {
     let Some(raw) = body.scheduling.as_ref().map(|at| &at.value) else { return Scheduling::default() };

@@ -1,6 +1,9 @@
 //! Volumes and where their data lies.
 
-use super::*;
+use crate::job::declare;
+use crate::job::read::At;
+use crate::job::types::quantity::Quantity;
+use crate::job::types::spec::{Claim, S3, Volume, VolumeSource};
 
 pub fn storage(body: &declare::Body) -> Vec<Volume> {
     let several = |workers: &declare::Workers| {

@@ -1,6 +1,11 @@
 //! The pods: workers and their groups, what they ask for, the launcher.
 
-use super::*;
+use crate::job::declare;
+use crate::job::read::At;
+use crate::job::types::quantity::Quantity;
+use crate::job::types::spec::{Controller, Group, Launcher, LauncherKind, Mpi, Resources, Scheduling, Target};
+
+use super::{Defaults, pairs};
 
 pub fn groups(body: &declare::Body, defaults: &mut Defaults) -> Vec<Group> {
     let Some(workers) = body.workers.as_ref().map(|at| &at.value) else { return Vec::new() };
