@@ -27,7 +27,7 @@ book: ## Build the docs as a book into target/book/html, with the preview page w
 	@. tests/tools.sh && FEATURES=search cargo_tool mdbook 0.5.4 && book/build.py
 
 check: ## Format, lints, unit and snapshot tests
-	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs layers lint rust
+	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs lint rust
 
 test: ## All that CI runs; installs what it needs
 	@WITHIN=40 tests/run.sh $(stages) cluster

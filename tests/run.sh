@@ -56,7 +56,8 @@ book() {
 # docs/start.md line by line on a Kubernetes of our own, by a script that reads the page.
 start() { binary=$(shipped) && tests/blocks/start.sh "$binary"; }
 
-layers() { tests/layers.py; }
+# Import cycles, the order of the phases, and what the core touches. Part of the stage `rust` too.
+layers() { cargo test --locked --quiet --test layers; }
 
 # What ranks of jobs run on here.
 need_ranks() {
