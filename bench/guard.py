@@ -1,7 +1,7 @@
-"""Guards speed on a noisy machine: instruction counts against bench/budget.json, within 3 %.
+"""Compares instruction counts with bench/budget.json and fails if one is more than 3 % higher. Works on a busy machine.
 
 usage: guard.py BINARY [--bless]
-The counts belong to one compiler; with another one they are shown and not judged.
+The counts depend on the compiler. With another compiler they are printed but not checked.
 """
 
 import json

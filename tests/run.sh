@@ -58,6 +58,12 @@ start() { binary=$(shipped) && tests/blocks/start.sh "$binary"; }
 
 # Import cycles, the order of the phases, and what the core touches. Part of the stage `rust` too.
 layers() { cargo test --locked --quiet --test layers; }
+# Plain English, by the rules in tests/prose.
+prose() {
+    local linter
+    linter=$(vale) && tests/prose/prose.py "$linter"
+}
+
 
 # What ranks of jobs run on here.
 need_ranks() {
@@ -199,6 +205,9 @@ plugin() {
 
 # Completion, hover and problems in an editor, by the real yaml-language-server.
 editor() { cargo build --locked --quiet && tests/editor/run.sh "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
+
+# The preview page's TypeScript: format, lint, types and the unit tests that need no browser.
+web-code() { web/check.sh; }
 
 # The preview page in a real Chromium.
 web() { tests/web/run.sh; }

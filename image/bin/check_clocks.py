@@ -1,4 +1,4 @@
-"""How far each host's clock is from the launcher's. What is measured is bounded by the round trip of the question."""
+"""Measures how far each host's clock is from the launcher's. The round-trip time bounds the error."""
 
 import asyncio
 import time
@@ -31,7 +31,7 @@ async def clocks(crew):
 
 
 async def skew(host):
-    """The host's clock minus ours, and how wrong that may be: half of the shortest of five round trips."""
+    """The host's clock minus this one, and the maximum error: half of the shortest of five round trips."""
     best = None
     for _ in range(5):
         before = time.time()

@@ -1,7 +1,7 @@
 //! The spec of a job: a document is read into the [declared](declare) fields, these are [resolved](resolve) to a [`Spec`]
 //! in which every default is filled in, and [rules] check both. Every problem is reported at once.
 
-mod declare;
+pub(crate) mod declare;
 mod read;
 mod resolve;
 mod rules;
@@ -18,34 +18,49 @@ use read::suggestions::FieldIndex;
 use read::{Field, Reader};
 
 pub use read::edits::Texts;
-pub use rules::{owns_variable, reserved};
+pub use rules::{Case, key, owns_variable, reserved};
 pub use secrets::looks_secret;
-pub use types::spec::{Spec, Target, UnknownTarget};
-pub use types::{KubeVersion, NotAKubeVersion, limits, quantity, spec as valid};
+pub use types::spec::Spec;
+pub use types::target::Facts;
+pub use types::{KubeVersion, NotAKubeVersion, limits, quantity, spec as valid, target};
 
 /// The kind of our documents.
 pub const KIND: &str = "TrainingJob";
 
 static INDEX: FieldIndex = FieldIndex::new(|each| TrainingJob::fields("", 0, each));
 
+/// What a document is read for.
+pub struct Purpose<'a> {
+    /// The Kubernetes version the objects are for.
+    pub kube_version: KubeVersion,
+    /// What the job is rendered to.
+    pub target: &'static Facts,
+    /// Reports the fields that the target does not support.
+    pub refuse: &'a dyn Fn(&Case<'_>, &mut Vec<Problem>),
+}
+
 /// Reads a document, pushing everything wrong with it. None where something is.
-pub fn read(
-    document: &Node,
-    texts: &dyn Texts,
-    kube_version: KubeVersion,
-    target: Target,
-    problems: &mut Vec<Problem>,
-) -> Option<Spec> {
+pub fn read(document: &Node, texts: &dyn Texts, purpose: &Purpose<'_>, problems: &mut Vec<Problem>) -> Option<Spec> {
     let before = problems.len();
     let job = TrainingJob::read(document, &mut Reader::new(texts, &INDEX, problems))?;
     let misshapen: Vec<Span> =
         problems[before..].iter().filter_map(|problem| Some(problem.labels.first()?.span)).collect();
-    let spec = resolve::resolve(&job, target);
+    let spec = resolve::resolve(&job, purpose.target);
     let none = declare::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);
     let top = document.entry("kind").map_or(document.span, |entry| entry.key_span);
-    let case = rules::Case { document, texts, misshapen: &misshapen, job: &job, body, spec: &spec, kube_version, top };
+    let case = rules::Case {
+        document,
+        texts,
+        misshapen: &misshapen,
+        job: &job,
+        body,
+        spec: &spec,
+        kube_version: purpose.kube_version,
+        top,
+    };
     rules::check(&case, problems);
+    (purpose.refuse)(&case, problems);
     let sound = problems[before..].iter().all(|problem| problem.severity < Severity::Error);
     sound.then_some(spec)
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gives every object of every example, and of every spec of tests/problems that renders, to an API server, which checks
-them strictly and keeps nothing."""
+"""Submits every object of every example, and of every spec in tests/problems that renders, to an API server as a dry run with
+strict validation."""
 import glob
 import os
 import subprocess

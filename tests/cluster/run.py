@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Plays tests on a running cluster: run.py [NAME...], all without a name; a name may end in `*`; --quick and --long are
-all but those that take long, and those. See README.md."""
+"""Runs tests on a running cluster: run.py [NAME...]. The default is all; a name may end in `*`; --quick skips slow tests, and
+--long runs only those. See README.md."""
 import concurrent.futures
 import fnmatch
 import os
@@ -20,19 +20,19 @@ import without_ipv4
 from case import Case, Failed, TooOld, World, marked
 
 AT_ONCE = int(os.environ.get("AT_ONCE", 3))
-# They go first, so that none of them is alone at the end.
+# These start first, so that none of them runs alone at the end.
 TAKE_LONG = ("example-elastic", "example-preflight", "host-network-torchrun-elastic")
 
 
 def act(world, play, mark=""):
-    """Plays one; gives whether it passed and prints what explains it where not."""
+    """Runs one test and returns whether it passed; prints an explanation if it failed."""
     began, case, failure = time.time(), None, None
     try:
         case = Case(world, play.name + mark, play.level, alone=bool(mark))
         play.act(case)
     except TooOld:
         world.too_old += 1
-        case.notes.append("left out: it needs a newer Kubernetes, and khorovod said so")
+        case.notes.append("left out: it requires a newer Kubernetes, and khorovod reported that")
     except Failed as error:
         failure = str(error)
     except Exception:

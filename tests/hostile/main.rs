@@ -16,16 +16,16 @@ use choices::HOSTILE;
 use judges::{directives, files, names_set, objects, only_shows, outline, said, well_formed};
 use khorovod::import::{Options, System, import};
 use khorovod::problem::Problems;
-use khorovod::{Inputs, Keys, Rendered, Target, Text, show};
+use khorovod::{Inputs, Keys, Rendered, Target, Text, show, targets};
 use places::{Place, all_places, bases, home, put};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-fn inputs(target: Target) -> Inputs {
+fn inputs(target: &'static dyn Target) -> Inputs {
     Inputs { keys: Keys::Masked, target, ..Inputs::default() }
 }
 
-fn render(job: &Json, target: Target) -> Result<Rendered, Problems> {
+fn render(job: &Json, target: &'static dyn Target) -> Result<Rendered, Problems> {
     khorovod::render(&Text { name: "job.yaml".to_owned(), text: job.to_string() }, &inputs(target))
 }
 
@@ -68,7 +68,7 @@ fn try_place(root: &Json, bases: &[Json], place: &Place, first: usize, step: usi
         job
     };
     let usual = render(&with(&text), target).unwrap();
-    let of_kubernetes = target != Target::Slurm;
+    let of_kubernetes = target != targets::SLURM;
     let usual_objects = if of_kubernetes { objects(&usual) } else { Vec::new() };
     for hostile in HOSTILE.iter().skip(first).step_by(step) {
         let job = with(hostile);
@@ -155,7 +155,7 @@ fn a_comment_of_an_object_cannot_be_ended() {
     let mut rendered = 0;
     for end in ["\r", "\u{85}", "\u{2028}", "\u{2029}"] {
         let text = format!("# Source: a{end}pwned: 1\n{job}");
-        if let Ok(objects) = khorovod::render(&Text { name: "job.yaml".to_owned(), text }, &inputs(Target::Plain)) {
+        if let Ok(objects) = khorovod::render(&Text { name: "job.yaml".to_owned(), text }, &inputs(targets::PLAIN)) {
             assert!(!objects.text.contains("pwned"), "{end:?}");
             rendered += 1;
         }

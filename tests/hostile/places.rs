@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use khorovod::Target;
+use khorovod::{Target, targets};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
@@ -181,7 +181,7 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// A target and a job in which a place takes a harmless text, and that text.
-pub fn home(root: &Json, place: &Place, bases: &[Json]) -> Option<(Target, Json, String)> {
+pub fn home(root: &Json, place: &Place, bases: &[Json]) -> Option<(&'static dyn Target, Json, String)> {
     let examples = place.way.last().map(|(_, schema)| schema).into_iter().chain([&place.text]);
     let examples =
         examples.flat_map(|schema| schema["examples"].as_array().into_iter().flatten().chain(schema.get("default")));
@@ -193,7 +193,7 @@ pub fn home(root: &Json, place: &Place, bases: &[Json]) -> Option<(Target, Json,
     let mut bases: Vec<&Json> = bases.iter().collect();
     bases.sort_by_key(|job| std::cmp::Reverse(depth(job, &place.way)));
     let slurm = place.name().starts_with("spec.slurm");
-    let target = if slurm { Target::Slurm } else { Target::Plain };
+    let target = if slurm { targets::SLURM } else { targets::PLAIN };
     bases.into_iter().take(8).find_map(|base| {
         texts.iter().find_map(|text| {
             let mut job = base.clone();

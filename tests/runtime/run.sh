@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs rendered jobs for real on this machine, each case in namespaces of its own. See README.md.
+# Runs rendered jobs on this machine, each case in its own namespaces. See README.md.
 #
 #   tests/runtime/run.sh [CASE...]
 #
@@ -41,10 +41,10 @@ if [[ ${1:-} != inside ]]; then
       echo "there is no case $name" >&2
       exit 1
     }
-    # Here, as cases have no way out.
+    # Runs here, because cases have no network access.
     if declare -F "prepare_$name" >/dev/null; then "prepare_$name" >&2; fi
   done
-  # Every case has processes, networks and mounts of its own, and all of it is gone with its first process.
+  # Every case has its own process, network and mount namespaces, which end with its first process.
   alone=(unshare --mount --net --pid --fork --kill-child --mount-proc "$here/run.sh" inside '{}')
   # Cases mostly wait, so four run at once. A time limit may be missed on a busy machine, so a case that fails beside
   # others runs once more by itself. tests/flakes.md lists the cases that may need this.
@@ -70,7 +70,7 @@ fi
 title=$2 failed='' skipped=''
 work=$runs/$title
 mkdir -p "$work" && mount -t tmpfs run /run && mkdir /run/netns || exit
-# At the end in one piece, as other cases talk meanwhile; also when a case broke off.
+# Prints the output of a case in one piece at its end, because other cases print too; also if the case was interrupted.
 report() {
   if [[ -n $skipped ]]; then
     echo "$title: $skipped" >>"$runs/.skipped"

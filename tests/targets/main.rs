@@ -15,10 +15,10 @@ use std::fs;
 use std::path::Path;
 
 use khorovod::problem::Problems;
-use khorovod::{Inputs, Keys, Rendered, Target, Text};
+use khorovod::{Inputs, Keys, Rendered, Target, Text, targets};
 use serde_json::Value as Json;
 
-const TARGETS: [Target; 4] = [Target::MpiJob, Target::JobSet, Target::TrainJob, Target::Volcano];
+const TARGETS: [&dyn Target; 4] = [targets::MPI_JOB, targets::JOB_SET, targets::TRAIN_JOB, targets::VOLCANO];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -39,7 +39,7 @@ fn examples() -> Vec<(String, Text)> {
     all
 }
 
-fn render(text: &Text, target: Target) -> Result<Rendered, Problems> {
+fn render(text: &Text, target: &'static dyn Target) -> Result<Rendered, Problems> {
     khorovod::render(text, &Inputs { target, keys: Keys::Seed([7; 32]), ..Inputs::default() })
 }
 
@@ -94,14 +94,14 @@ fn every_example_renders_or_is_refused_with_a_way_out() {
 #[test]
 fn what_examples_become() {
     let shown = [
-        (Target::MpiJob, "cpu"),
-        (Target::MpiJob, "gang"),
-        (Target::JobSet, "worker-groups"),
-        (Target::JobSet, "torchrun"),
-        (Target::TrainJob, "kueue"),
-        (Target::TrainJob, "torchrun"),
-        (Target::Volcano, "gang"),
-        (Target::Volcano, "indexed-job"),
+        (targets::MPI_JOB, "cpu"),
+        (targets::MPI_JOB, "gang"),
+        (targets::JOB_SET, "worker-groups"),
+        (targets::JOB_SET, "torchrun"),
+        (targets::TRAIN_JOB, "kueue"),
+        (targets::TRAIN_JOB, "torchrun"),
+        (targets::VOLCANO, "gang"),
+        (targets::VOLCANO, "indexed-job"),
     ];
     let mut stale = Vec::new();
     for (target, example) in shown {

@@ -1,6 +1,6 @@
 //! The pods are those of the plain objects, and are found where their makers put them.
 
-use khorovod::{Rendered, Target};
+use khorovod::{Rendered, Target, targets};
 use serde_json::{Value as Json, json};
 
 use super::{TARGETS, examples, job, objects, render};
@@ -23,7 +23,7 @@ pub fn templates(value: &Json, found: &mut Vec<(String, Json)>) {
 }
 
 /// The pod templates of a render, without what names the run and what only says who makes, names and ends the pod.
-fn pods(rendered: &Rendered, target: Target) -> Vec<(String, Json)> {
+fn pods(rendered: &Rendered, target: &'static dyn Target) -> Vec<(String, Json)> {
     let all = objects(rendered);
     let run = all.iter().find_map(|object| object["metadata"]["labels"]["khorovod.dev/run"].as_str()).unwrap();
     let text = serde_json::to_string(&all).unwrap().replace(run, "RUN");
@@ -32,14 +32,14 @@ fn pods(rendered: &Rendered, target: Target) -> Vec<(String, Json)> {
     for (component, pod) in &mut found {
         // What Trainer calls the container that trains.
         let container = &mut pod["spec"]["containers"][0]["name"];
-        if target == Target::TrainJob && *container == "node" {
+        if target == targets::TRAIN_JOB && *container == "node" {
             *container = json!(component);
         }
         let spec = pod["spec"].as_object_mut().unwrap();
         for field in ["hostname", "subdomain", "restartPolicy", "serviceAccountName", "automountServiceAccountToken"] {
             spec.remove(field);
         }
-        if target == Target::MpiJob {
+        if target == targets::MPI_JOB {
             // The operator mounts its own.
             spec["volumes"].as_array_mut().unwrap().retain(|volume| volume["name"] != "khorovod-keys");
             let mounts = spec["containers"][0]["volumeMounts"].as_array_mut().unwrap();
@@ -65,12 +65,12 @@ fn pods_are_those_of_the_plain_objects() {
     let mut compared = 0;
     for target in TARGETS {
         for (name, text) in examples() {
-            let (Ok(theirs), Ok(plain)) = (render(&text, target), render(&text, Target::Plain)) else { continue };
+            let (Ok(theirs), Ok(plain)) = (render(&text, target), render(&text, targets::PLAIN)) else { continue };
             // A queue takes another shape there, and Volcano's own Job another group.
             if ["gang", "kueue"].contains(&name.as_str()) {
                 continue;
             }
-            let plain = if target == Target::MpiJob { pods(&plain, target) } else { pods(&plain, Target::Plain) };
+            let plain = if target == targets::MPI_JOB { pods(&plain, target) } else { pods(&plain, targets::PLAIN) };
             let theirs = pods(&theirs, target);
             let sorted = |mut pods: Vec<(String, Json)>| {
                 pods.sort_by_key(|(component, pod)| format!("{component}{pod}"));
@@ -88,11 +88,11 @@ fn pods_are_called_as_their_makers_call_them() {
     let text = job("mnist", "  workers: {replicas: 2}\n  launcher: {mpi: mpich}\n");
     // Of a worker and of the launcher, from the project's own code.
     for (target, worker, launcher) in [
-        (Target::Plain, "mnist-RUN-worker-1.mnist", "mnist-RUN-launcher.mnist"),
-        (Target::MpiJob, "mnist-RUN-worker-1.mnist-RUN", "mnist-RUN-launcher.mnist-RUN"),
-        (Target::JobSet, "mnist-RUN-worker-0-1.mnist", "mnist-RUN-launcher-0-0.mnist"),
-        (Target::TrainJob, "mnist-RUN-worker-0-1.mnist", "mnist-RUN-launcher-0-0.mnist"),
-        (Target::Volcano, "mnist-RUN-worker-1.mnist", "mnist-RUN-launcher-0.mnist"),
+        (targets::PLAIN, "mnist-RUN-worker-1.mnist", "mnist-RUN-launcher.mnist"),
+        (targets::MPI_JOB, "mnist-RUN-worker-1.mnist-RUN", "mnist-RUN-launcher.mnist-RUN"),
+        (targets::JOB_SET, "mnist-RUN-worker-0-1.mnist", "mnist-RUN-launcher-0-0.mnist"),
+        (targets::TRAIN_JOB, "mnist-RUN-worker-0-1.mnist", "mnist-RUN-launcher-0-0.mnist"),
+        (targets::VOLCANO, "mnist-RUN-worker-1.mnist", "mnist-RUN-launcher-0.mnist"),
     ] {
         let all = objects(&render(&text, target).unwrap());
         let scripts = all.iter().find(|object| object["data"]["job.sh"].is_string()).unwrap();
@@ -112,7 +112,7 @@ fn pods_are_called_as_their_makers_call_them() {
 fn who_lists_train_jobs_finds_the_pod_that_trains() {
     let mut seen = 0;
     for (name, text) in examples() {
-        let Ok(rendered) = render(&text, Target::TrainJob) else { continue };
+        let Ok(rendered) = render(&text, targets::TRAIN_JOB) else { continue };
         let all = objects(&rendered);
         let runtime = all.iter().find(|object| object["kind"] == "TrainingRuntime").unwrap();
         assert!(runtime["metadata"]["labels"]["trainer.kubeflow.org/framework"].is_string(), "{name}");

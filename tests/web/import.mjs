@@ -10,7 +10,11 @@ const old = (path) => readFileSync(join(root, "tests/import", path), "utf8");
 function imported(system, file, ...options) {
   const folder = place();
   writeFileSync(join(folder, "the old file"), file);
-  return execFileSync(native, ["import", "-q", system, "--secrets", join(folder, "secrets.yaml"), ...options, "the old file"], { cwd: folder }).toString();
+  return execFileSync(
+    native,
+    ["import", "-q", system, "--secrets", join(folder, "secrets.yaml"), ...options, "the old file"],
+    { cwd: folder },
+  ).toString();
 }
 
 async function paste(page, file) {
@@ -54,7 +58,10 @@ test("what the file does not say can be said, and its secrets are taken apart", 
   await after(page, () => page.getByRole("button", { name: "Import", exact: true }).click());
   same(await text(page), imported("stable-horovod", file, "--name", "mnist", "--command", line), "the job");
   check(!(await text(page)).includes("sekret"), "no secret in the editor");
-  const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download secrets.yaml" }).click()]);
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Download secrets.yaml" }).click(),
+  ]);
   const secrets = readFileSync(await saved.path(), "utf8");
   check(secrets.includes("kind: Secret") && secrets.includes("sekret"), secrets);
   await server.close();

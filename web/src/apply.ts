@@ -8,19 +8,23 @@ import type { Files, Report, Sound } from "./types";
 export class Apply {
   private seed?: Uint8Array;
   private shown = "";
-  private said = h("p", { role: "status", class: "said" });
+  private readonly said = h("p", { role: "status", class: "said" });
 
   constructor(
-    private parent: HTMLElement,
-    private core: () => Core,
-    private text: () => string,
+    private readonly parent: HTMLElement,
+    private readonly core: () => Core,
+    private readonly text: () => string,
   ) {}
 
   /** Fits the lines to the job; drawn anew only when they change. */
   show(preview: Sound) {
     const jobs = preview.jobs;
     const secrets = preview.documents.filter((doc) => doc.kind === "Secret" && doc.job !== null);
-    const shown = JSON.stringify([jobs.map(({ job, run, namespace }) => [job, run, namespace]), secrets.map((doc) => doc.name), !!this.seed]);
+    const shown = JSON.stringify([
+      jobs.map(({ job, run, namespace }) => [job, run, namespace]),
+      secrets.map((doc) => doc.name),
+      !!this.seed,
+    ]);
     if (shown === this.shown) return;
     this.shown = shown;
     const first = jobs[0];
@@ -31,7 +35,9 @@ export class Apply {
         { class: "buttons" },
         this.button("Download objects", () => this.file(`${name(jobs)}.objects.yaml`)),
         this.button("Download zip, a file an object", () => this.zip(`${name(jobs)}.zip`)),
-        this.button("Copy objects", async () => this.copy(decode((await this.rendered()).made), "The objects are copied.")),
+        this.button("Copy objects", async () =>
+          this.copy(decode((await this.rendered()).made), "The objects are copied."),
+        ),
         this.button("Download spec", () => this.save("job.yaml", strToU8(this.text()), "text/yaml")),
       ),
       this.said,
@@ -46,13 +52,27 @@ export class Apply {
       return `khorovod keygen ${secret}${place} | kubectl apply${place} -f -`;
     });
     const none = [
-      h("p", {}, ...words("The ssh keys are not in what you take: make the Secret once, on your machine, with the command (at the end it says how to install it).")),
+      h(
+        "p",
+        {},
+        ...words(
+          "The ssh keys are not in what you take: make the Secret once, on your machine, with the command (at the end it says how to install it).",
+        ),
+      ),
       ...keygen.map((line) => this.line(line)),
-      h("p", {}, "Or let this page make keys. They come from this browser's random numbers, stay in this tab until it is closed, are shown nowhere, and are in every download and copy of the objects until you take them out."),
+      h(
+        "p",
+        {},
+        "Or let this page make keys. They come from this browser's random numbers, stay in this tab until it is closed, are shown nowhere, and are in every download and copy of the objects until you take them out.",
+      ),
       this.button("Make keys in this page", () => this.setSeed(crypto.getRandomValues(new Uint8Array(32)))),
     ];
     const some = [
-      h("p", { class: "warn" }, "The Secret with private keys is in what you take. Keep the file to yourself. Each time keys are made here they are others, so for a job you apply again make the Secret once instead."),
+      h(
+        "p",
+        { class: "warn" },
+        "The Secret with private keys is in what you take. Keep the file to yourself. Each time keys are made here they are others, so for a job you apply again make the Secret once instead.",
+      ),
       this.button("Take the keys out again", () => this.setSeed(undefined)),
     ];
     return [h("h2", {}, "Keys"), ...(this.seed ? some : none)];
@@ -75,14 +95,35 @@ export class Apply {
     const group = (title: string, ...lines: string[]) => [h("h3", {}, title), ...lines.map((line) => this.line(line))];
     return [
       h("h2", {}, "Run it"),
-      h("p", {}, ...words("It goes to the cluster that `kubectl` is set to, and asks for nothing to be installed there.")),
+      h(
+        "p",
+        {},
+        ...words("It goes to the cluster that `kubectl` is set to, and asks for nothing to be installed there."),
+      ),
       ...group("With what you downloaded", `kubectl apply${place} -f ${jobs > 1 ? "jobs.objects.yaml" : file}`),
-      ...group("With the command, from the spec", `khorovod render job.yaml${secret ? " --no-keys" : ""} | kubectl apply${place} -f -`),
+      ...group(
+        "With the command, from the spec",
+        `khorovod render job.yaml${secret ? " --no-keys" : ""} | kubectl apply${place} -f -`,
+      ),
       ...group("See it train", `kubectl logs${place} -f job/${job}`),
-      ...group("From a chart, Helm 3", `helm upgrade --install ${report.job} ./chart${place} --post-renderer khorovod --post-renderer-args post-render`),
-      ...group("From a chart, Helm 4", "helm plugin install plugin/helm4-post-renderer", `helm upgrade --install ${report.job} ./chart${place} --post-renderer khorovod-post-render`),
+      ...group(
+        "From a chart, Helm 3",
+        `helm upgrade --install ${report.job} ./chart${place} --post-renderer khorovod --post-renderer-args post-render`,
+      ),
+      ...group(
+        "From a chart, Helm 4",
+        "helm plugin install plugin/helm4-post-renderer",
+        `helm upgrade --install ${report.job} ./chart${place} --post-renderer khorovod-post-render`,
+      ),
       h("h2", {}, "Install the command"),
-      h("p", {}, ...words("One program, which checks, plans and renders what this page shows. From a checkout of khorovod, with Rust:"), ...this.others()),
+      h(
+        "p",
+        {},
+        ...words(
+          "One program, which checks, plans and renders what this page shows. From a checkout of khorovod, with Rust:",
+        ),
+        ...this.others(),
+      ),
       this.line("cargo install --locked --path ."),
     ];
   }
@@ -90,7 +131,9 @@ export class Apply {
   /** The book's page, where this page lies in the book: it knows of no other place. */
   private others(): (Node | string)[] {
     const book = /^(.*\/)web\/dist\/(index\.html)?$/.exec(location.pathname);
-    return book ? [" ", h("a", { href: `${book[1]}docs/install.html`, target: "_top" }, "packages, images and other ways")] : [];
+    return book
+      ? [" ", h("a", { href: `${book[1]}docs/install.html`, target: "_top" }, "packages, images and other ways")]
+      : [];
   }
 
   private line(text: string): HTMLElement {
@@ -98,12 +141,20 @@ export class Apply {
       "div",
       { class: "line" },
       h("pre", { tabindex: "0" }, text),
-      h("button", { type: "button", "aria-label": `Copy: ${text}`, onclick: () => void this.copy(text, "The line is copied.") }, "Copy"),
+      h(
+        "button",
+        { type: "button", "aria-label": `Copy: ${text}`, onclick: () => void this.copy(text, "The line is copied.") },
+        "Copy",
+      ),
     );
   }
 
   private button(text: string, act: () => unknown): HTMLElement {
-    return h("button", { type: "button", onclick: () => void Promise.resolve(act()).catch((error) => this.say(String(error))) }, text);
+    return h(
+      "button",
+      { type: "button", onclick: () => void Promise.resolve(act()).catch((error) => this.say(String(error))) },
+      text,
+    );
   }
 
   private say(text: string) {
@@ -114,8 +165,10 @@ export class Apply {
     const address = link(this.text());
     if (!address) return "The spec is too long for a link: download it under Apply.";
     history.replaceState(null, "", address);
-    if (!(await this.copy(address, ""))) return "The link is in the address bar: the browser did not let this page copy it.";
-    if (/^kind: *["']?Secret\b/m.test(this.text())) return "Link copied. A Secret stands in it: send it to nobody who may not know that.";
+    if (!(await this.copy(address, "")))
+      return "The link is in the address bar: the browser did not let this page copy it.";
+    if (/^kind: *["']?Secret\b/m.test(this.text()))
+      return "Link copied. A Secret stands in it: send it to nobody who may not know that.";
     return address.length > LONG
       ? `Link copied; it is ${Math.round(address.length / 1_000)} kB long, which mail and chat may cut.`
       : "Link copied: the spec is in it, and nowhere else.";

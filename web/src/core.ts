@@ -19,7 +19,7 @@ type Waiting = { ask: Ask; resolve: (result: Answer["result"]) => void; reject: 
 
 export class Core {
   private worker?: Worker;
-  private waiting = new Map<number, Waiting>();
+  private readonly waiting = new Map<number, Waiting>();
   private last = 0;
   private running?: { since: number; ask: number };
   private next?: string;
@@ -30,9 +30,9 @@ export class Core {
   private far = 0;
 
   constructor(
-    private module: WebAssembly.Module,
-    private shown: (text: string, preview: Preview) => void,
-    private failed: (error: Error) => void,
+    private readonly module: WebAssembly.Module,
+    private readonly shown: (text: string, preview: Preview) => void,
+    private readonly failed: (error: Error) => void,
   ) {
     this.start();
   }
@@ -91,7 +91,14 @@ export class Core {
 
   /** Previews a text, unless a newer one comes before its turn. */
   preview(text: string) {
-    if (!this.running && this.here && this.done.took < QUICK && text.length < this.done.length + TYPED && this.now(text)) return;
+    if (
+      !this.running &&
+      this.here &&
+      this.done.took < QUICK &&
+      text.length < this.done.length + TYPED &&
+      this.now(text)
+    )
+      return;
     this.next = text;
     if (!this.running) void this.run();
     else setTimeout(() => this.interrupt(), Math.max(0, this.running.since + PATIENCE - performance.now()));

@@ -15,8 +15,7 @@ export function diff(old: string[], now: string[]): Line[] {
   while (end < old.length - start && end < now.length - start && old.at(-1 - end) === now.at(-1 - end)) end++;
   const [a, b] = [old.slice(start, old.length - end), now.slice(start, now.length - end)];
   const line = (kind: Line["kind"]) => (text: string) => ({ kind, text });
-  const middle =
-    a.length * b.length > PAIRS ? [...a.map(line("removed")), ...b.map(line("added"))] : longest(a, b);
+  const middle = a.length * b.length > PAIRS ? [...a.map(line("removed")), ...b.map(line("added"))] : longest(a, b);
   return [...now.slice(0, start).map(line("same")), ...middle, ...now.slice(now.length - end).map(line("same"))];
 }
 

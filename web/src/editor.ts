@@ -1,12 +1,41 @@
 // The spec's editor. It lives in a shadow root: there CodeMirror brings its styles as constructed sheets, which a strict
 // content security policy allows, where it would write a <style> into the page.
-import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import {
+  acceptCompletion,
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
-import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
-import { type Diagnostic, diagnosticCount, forEachDiagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import {
+  bracketMatching,
+  foldGutter,
+  foldKeymap,
+  HighlightStyle,
+  indentOnInput,
+  indentUnit,
+  syntaxHighlighting,
+} from "@codemirror/language";
+import {
+  type Diagnostic,
+  diagnosticCount,
+  forEachDiagnostic,
+  lintGutter,
+  lintKeymap,
+  setDiagnostics,
+} from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { Annotation, Compartment, EditorState, type Extension, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
+import {
+  Annotation,
+  Compartment,
+  EditorState,
+  type Extension,
+  RangeSetBuilder,
+  StateEffect,
+  StateField,
+} from "@codemirror/state";
 import {
   Decoration,
   type DecorationSet,
@@ -65,7 +94,12 @@ const theme = EditorView.theme({
   ".cm-tooltip-autocomplete ul li[aria-selected] .cm-completionDetail": { color: "var(--on-accent)" },
   ".cm-completionDetail": { color: "var(--muted)", fontStyle: "normal" },
   ".cm-completionMatchedText": { textDecoration: "none", fontWeight: "bold" },
-  ".cm-completionInfo, .field": { padding: "8px 12px", fontFamily: "var(--sans)", fontSize: "13px", lineHeight: "1.45" },
+  ".cm-completionInfo, .field": {
+    padding: "8px 12px",
+    fontFamily: "var(--sans)",
+    fontSize: "13px",
+    lineHeight: "1.45",
+  },
   ".cm-completionInfo .field": { padding: "0" },
   // It would lie over the list.
   "@media (max-width: 760px)": { ".cm-completionInfo": { display: "none" } },
@@ -92,7 +126,12 @@ const theme = EditorView.theme({
   ".cm-lintRange-info": { backgroundImage: "none", borderBottom: "2px solid var(--accent)" },
   ".cm-panels": { backgroundColor: "var(--panel)", color: "var(--text)" },
   ".cm-textfield": { backgroundColor: "var(--paper)", color: "var(--text)", border: "1px solid var(--edge)" },
-  ".cm-button": { backgroundImage: "none", backgroundColor: "var(--line)", color: "var(--text)", border: "1px solid var(--edge)" },
+  ".cm-button": {
+    backgroundImage: "none",
+    backgroundColor: "var(--line)",
+    color: "var(--text)",
+    border: "1px solid var(--edge)",
+  },
   ".origin": { backgroundColor: "var(--origin)" },
   ".added": { backgroundColor: "var(--added)" },
   ".removed": { backgroundColor: "var(--removed)", padding: "0 6px", whiteSpace: "pre", opacity: "0.85" },
@@ -130,7 +169,7 @@ export const loaded = Annotation.define<boolean>();
 
 export class Editor {
   readonly view: EditorView;
-  private language = new Compartment();
+  private readonly language = new Compartment();
   /** In the middle of an update the editor takes no other: what is to be underlined waits for its end. */
   private updating = false;
   private found?: Problem[];
@@ -179,13 +218,21 @@ export class Editor {
         ...lintKeymap,
         indentWithTab,
       ]),
-      EditorView.contentAttributes.of({ "aria-label": "Training spec, YAML", "aria-describedby": "keys", tabindex: "0" }),
+      EditorView.contentAttributes.of({
+        "aria-label": "Training spec, YAML",
+        "aria-describedby": "keys",
+        tabindex: "0",
+      }),
       early,
       listen,
       typing(),
     ];
     const root = shadow(parent);
-    this.view = new EditorView({ state: EditorState.create({ doc: text, extensions }), root, parent: root as unknown as Element });
+    this.view = new EditorView({
+      state: EditorState.create({ doc: text, extensions }),
+      root,
+      parent: root as unknown as Element,
+    });
   }
 
   get text() {
@@ -255,7 +302,8 @@ export class Editor {
 
   /** Makes an edit. The value of a field that it adds is an example: it is marked, to be typed over. */
   replace(fix: { from: number; to: number; text: string }) {
-    const added = fix.from === fix.to ? /^([\s,]*[\w"]+: (?:\{\w+: (?=[^,]*\}))?)([^\n]*[^\n,\s}]|\S+)/.exec(fix.text) : null;
+    const added =
+      fix.from === fix.to ? /^([\s,]*[\w"]+: (?:\{\w+: (?=[^,]*\}))?)([^\n]*[^\n,\s}]|\S+)/.exec(fix.text) : null;
     const from = fix.from + (added?.[1] ?? fix.text).length;
     this.view.dispatch({
       changes: { from: fix.from, to: fix.to, insert: fix.text },
@@ -308,7 +356,7 @@ export function named(problem: Problem): string {
 }
 
 class Removed extends WidgetType {
-  constructor(private text: string) {
+  constructor(private readonly text: string) {
     super();
   }
   override eq(other: Removed) {
@@ -325,7 +373,8 @@ function marks(state: EditorState, lines: Line[]): DecorationSet {
   let number = 1;
   for (const line of lines) {
     const at = state.doc.line(Math.min(number, state.doc.lines)).from;
-    if (line.kind === "removed") set.add(at, at, Decoration.widget({ widget: new Removed(line.text), block: true, side: -1 }));
+    if (line.kind === "removed")
+      set.add(at, at, Decoration.widget({ widget: new Removed(line.text), block: true, side: -1 }));
     else {
       if (line.kind === "added") set.add(at, at, Decoration.line({ class: "added" }));
       number++;
@@ -336,8 +385,8 @@ function marks(state: EditorState, lines: Line[]): DecorationSet {
 
 /** An object's YAML to read, fold and search, with what changed in it. */
 export class Viewer {
-  private view: EditorView;
-  private diff = new Compartment();
+  private readonly view: EditorView;
+  private readonly diff = new Compartment();
 
   constructor(parent: HTMLElement, name: string) {
     const root = shadow(parent);

@@ -10,5 +10,9 @@ export const examples: [string, string][] = Object.entries(files)
 /** The first sentence of what an example teaches. */
 export function lesson(text: string): string {
   const comment = /^(?:#.*\n)+/.exec(text)?.[0] ?? "";
-  return comment.replace(/^# ?/gm, "").replace(/\n/g, " ").split(/\.(\s|$)/)[0]!.trim();
+  return comment
+    .replace(/^# ?/gm, "")
+    .replace(/\n/g, " ")
+    .split(/\.(\s|$)/)[0]!
+    .trim();
 }

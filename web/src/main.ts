@@ -36,12 +36,20 @@ let rebase = true;
 const stale = new Set<View>(VIEWS);
 
 const editor = new Editor(byId("editor"), "", changed, pointBack);
-const objects = new Objects(byId("view-objects"), (job, field) => place(job, field), (found) => point(found));
+const objects = new Objects(
+  byId("view-objects"),
+  (job, field) => place(job, field),
+  (found) => point(found),
+);
 const picture = new Picture(byId("view-picture"), (field) => {
   const found = place(0, field);
   if (found) point(found);
 });
-const apply = new Apply(byId("view-apply"), () => core, () => editor.text);
+const apply = new Apply(
+  byId("view-apply"),
+  () => core,
+  () => editor.text,
+);
 apply.changed = () => {
   stale.add("apply");
   draw();
@@ -84,6 +92,8 @@ function changed(text: string, byHand: boolean) {
       byId("notice").hidden = true;
     }
   }
+  // The first text is there before the core is.
+  // oxlint-disable-next-line typescript/no-unnecessary-condition
   core?.preview(text);
 }
 
@@ -131,7 +141,8 @@ function shown(text: string, preview: Preview) {
   show(byId("stale"), !isSound(preview) && !blank);
   say(byId("sum"), blank ? "" : summary(sound!));
   draw();
-  const of = (severity: Problem["severity"]) => preview.problems.filter((problem) => problem.severity === severity).length;
+  const of = (severity: Problem["severity"]) =>
+    preview.problems.filter((problem) => problem.severity === severity).length;
   const found = (["error", "warning", "note"] as const).filter(of).map((severity) => count(of(severity), severity));
   status(found.join(", ") || "no problems");
   const { dataset } = document.documentElement;
@@ -210,7 +221,8 @@ async function offer(text: string) {
     return;
   }
   const system = await core.ask("guess", text);
-  if (system && text === editor.text) suggest(`This looks like a file of \`${system}\`.`, "Import it", () => void over.open(text, system));
+  if (system && text === editor.text)
+    suggest(`This looks like a file of \`${system}\`.`, "Import it", () => void over.open(text, system));
 }
 
 /** Says something above the problems, with a button for the way on. */
@@ -234,7 +246,12 @@ function problemRow(problem: Problem): HTMLElement {
       h("p", {}, h("span", { class: "sr" }, `${problem.severity}: `), ...words(problem.message)),
       problem.hint ? h("p", { class: "help" }, ...words(problem.hint)) : null,
       details
-        ? h("details", {}, h("summary", {}, problem.code), ...details.split("\n\n").map((part) => h("p", {}, ...words(part))))
+        ? h(
+            "details",
+            {},
+            h("summary", {}, problem.code),
+            ...details.split("\n\n").map((part) => h("p", {}, ...words(part))),
+          )
         : h("p", { class: "help" }, problem.code),
     ),
     fix ? h("button", { type: "button", class: "fix", onclick: () => editor.replace(fix) }, named(problem)) : null,
@@ -306,7 +323,8 @@ function linked(): string | null {
   try {
     return shared();
   } catch {
-    notice.textContent = "The spec of this link cannot be read: the link was cut or changed on its way. What stands here is another; ask for the link again.";
+    notice.textContent =
+      "The spec of this link cannot be read: the link was cut or changed on its way. What stands here is another; ask for the link again.";
     notice.hidden = false;
     return null;
   }
@@ -346,7 +364,9 @@ async function start() {
   open("picture");
   editor.load(first());
   if (typeof WebAssembly !== "object") {
-    broken("This browser has no WebAssembly, or it is switched off, and the preview is a program in it. The spec stays here to edit; `khorovod plan job.yaml` shows the same in a terminal.");
+    broken(
+      "This browser has no WebAssembly, or it is switched off, and the preview is a program in it. The spec stays here to edit; `khorovod plan job.yaml` shows the same in a terminal.",
+    );
     return;
   }
   try {
@@ -359,7 +379,11 @@ async function start() {
     core.comeNear();
     document.documentElement.dataset.ready = "";
   } catch (error) {
-    broken("The preview could not start: ", (error as Error).message, ". `khorovod plan job.yaml` shows the same in a terminal.");
+    broken(
+      "The preview could not start: ",
+      (error as Error).message,
+      ". `khorovod plan job.yaml` shows the same in a terminal.",
+    );
   }
   if (import.meta.env.PROD && "serviceWorker" in navigator && isSecureContext)
     navigator.serviceWorker.register("./sw.js").catch(() => undefined);

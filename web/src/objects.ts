@@ -40,17 +40,17 @@ function ones(preview: Sound): One[] {
 }
 
 export class Objects {
-  private rows = new Map<string, Row>();
+  private readonly rows = new Map<string, Row>();
   private base = new Map<string, string>();
   private now: One[] = [];
-  private gone = h("p", { class: "gone" });
-  private left = h("p", {});
-  private list = h("div", {});
+  private readonly gone = h("p", { class: "gone" });
+  private readonly left = h("p", {});
+  private readonly list = h("div", {});
 
   constructor(
     parent: HTMLElement,
-    private place: (job: number, field: string) => [number, number] | undefined,
-    private go: (place: [number, number]) => void,
+    private readonly place: (job: number, field: string) => [number, number] | undefined,
+    private readonly go: (place: [number, number]) => void,
   ) {
     parent.append(this.list, this.gone, this.left);
   }
@@ -73,7 +73,9 @@ export class Objects {
     const gone = [...this.base.keys()].filter((key) => !keys.has(key)).map((key) => key.replace(/ \d+$/, ""));
     this.gone.textContent = gone.length ? `Gone since the base: ${gone.join(", ")}` : "";
     const left = preview.documents.length - this.now.length;
-    const jobs = preview.leftOut ? `${count(preview.leftOut, "more job")} hold; \`khorovod render\` makes their objects too. ` : "";
+    const jobs = preview.leftOut
+      ? `${count(preview.leftOut, "more job")} hold; \`khorovod render\` makes their objects too. `
+      : "";
     this.left.textContent = jobs + (left > 0 ? `${count(left, "more object")} not listed.` : "");
   }
 
@@ -94,7 +96,8 @@ export class Objects {
       row = { element, badge, links, title };
       this.rows.set(one.key, row);
     }
-    if (this.list.children[index] !== row.element) this.list.insertBefore(row.element, this.list.children[index] ?? null);
+    if (this.list.children[index] !== row.element)
+      this.list.insertBefore(row.element, this.list.children[index] ?? null);
     if (row.title.textContent !== one.doc.name) row.title.textContent = one.doc.name;
     const before = this.base.get(one.key);
     const badge = before === undefined ? "new" : before === one.plain ? "" : "changed";

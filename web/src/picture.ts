@@ -60,9 +60,9 @@ function ranks(group: Workers, index: number): string {
 }
 
 export class Picture {
-  private svg: SVGSVGElement;
-  private fence: SVGRectElement;
-  private items = new Map<string, { group: SVGGElement; tip?: SVGTitleElement; at: string; look: string }>();
+  private readonly svg: SVGSVGElement;
+  private readonly fence: SVGRectElement;
+  private readonly items = new Map<string, { group: SVGGElement; tip?: SVGTitleElement; at: string; look: string }>();
   private shown = "";
   private drawn = -Infinity;
   private report?: Report;
@@ -71,7 +71,7 @@ export class Picture {
 
   constructor(
     parent: HTMLElement,
-    private go: (field: string) => void,
+    private readonly go: (field: string) => void,
   ) {
     this.fence = s("rect", { rx: 12, x: 1, y: 25 });
     this.svg = s("svg", { class: "picture", role: "group" }, this.fence);
@@ -149,7 +149,8 @@ export class Picture {
 /** The picture in words, for who does not see it. */
 function about(report: Report): string {
   const workers = report.workers.map(
-    (group) => `${count(group.replicas, "worker")} with ${count(group.gpus, "GPU")} and ${count(group.slots, "rank")} each`,
+    (group) =>
+      `${count(group.replicas, "worker")} with ${count(group.gpus, "GPU")} and ${count(group.slots, "rank")} each`,
   );
   const head = report.head.ownPod ? "a launcher, " : "";
   return `${report.job}: ${head}${workers.join(", ")}; ${count(report.ranks, "rank")} in all`;
@@ -177,7 +178,14 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
     x: GAP,
     y: y + 10,
     look: `${caption}${width}${report.guarded}`,
-    draw: () => [label(fit(others ? `from outside: ${caption}` : caption, inner, 11), 0, 0, report.guarded ? "small" : "small warn")],
+    draw: () => [
+      label(
+        fit(others ? `from outside: ${caption}` : caption, inner, 11),
+        0,
+        0,
+        report.guarded ? "small" : "small warn",
+      ),
+    ],
   });
   y += 22;
 
@@ -193,7 +201,9 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
       draw: () => [
         box(card, 62, "pod head"),
         label("launcher", 12, 21, "strong"),
-        report.head.ranks ? label(`runs ${count(report.head.ranks, "rank")}`, card - 12, 21, "small", { "text-anchor": "end" }) : null,
+        report.head.ranks
+          ? label(`runs ${count(report.head.ranks, "rank")}`, card - 12, 21, "small", { "text-anchor": "end" })
+          : null,
         label(fit(report.launcher, card - 24), 12, 38),
         label(middle(report.head.host, card - 24, 11), 12, 54, "small mono"),
       ],
@@ -211,7 +221,13 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
         draw: () => [
           s("path", { d: `M4 31 H${room - 8}`, class: "wire" }),
           arrow(room - 4, 31, 0),
-          s("g", { transform: `translate(${room} 0)` }, box(apiWidth, 62, "api"), label("API", 10, 21, "strong"), ...wrap(api, apiWidth - 18, 11, 2).map((text, index) => label(text, 10, 38 + index * 14, "small"))),
+          s(
+            "g",
+            { transform: `translate(${room} 0)` },
+            box(apiWidth, 62, "api"),
+            label("API", 10, 21, "strong"),
+            ...wrap(api, apiWidth - 18, 11, 2).map((text, index) => label(text, 10, 38 + index * 14, "small")),
+          ),
         ],
       });
     }
@@ -257,7 +273,10 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
 
   if (report.storage.length) {
     const columns = Math.max(1, Math.floor((inner + GAP) / (200 + GAP)));
-    const each = Math.min(columns === 1 ? 420 : 320, (inner - GAP * (Math.min(columns, report.storage.length) - 1)) / Math.min(columns, report.storage.length));
+    const each = Math.min(
+      columns === 1 ? 420 : 320,
+      (inner - GAP * (Math.min(columns, report.storage.length) - 1)) / Math.min(columns, report.storage.length),
+    );
     report.storage.forEach((volume, index) => {
       const [column, row] = [index % columns, Math.floor(index / columns)];
       items.push({
@@ -352,7 +371,7 @@ function cards(report: Report, group: Workers, team: number, room: number, top: 
         box(width, height, report.apart ? "node apart" : "node"),
         s("rect", { x: 4, y: 4, width: width - 8, height: height - 8, rx: 6, class: leads ? "pod head" : "pod" }),
         label(fit(leads ? `worker ${index}, launches` : `worker ${index}`, width - 20), 12, 23, "strong"),
-        ...(single ? cellsOf(group, index, cells, across, own) : [label(`${count(group.gpus, "GPU")}`, 12, 46)]),
+        ...(single ? cellsOf(group, index, cells, across, own) : [label(count(group.gpus, "GPU"), 12, 46)]),
         own && single ? null : label(fit(ranks(group, index), width - 24, 11), 12, height - 13, "small"),
       ],
       tip: `${host(group, index)}: ${ranks(group, index)}`,
@@ -384,7 +403,9 @@ function cellsOf(group: Workers, index: number, cells: number, across: number, o
   }
   return [
     s("path", { d, class: group.gpus ? "gpu" : "rank" }),
-    digits ? label(digits, xs, ys, group.gpus ? "in" : "in dark", { "text-anchor": "middle", "aria-hidden": true }) : null,
+    digits
+      ? label(digits, xs, ys, group.gpus ? "in" : "in dark", { "text-anchor": "middle", "aria-hidden": true })
+      : null,
   ];
 }
 

@@ -15,25 +15,55 @@ export function cost(report: Report): string {
   return least === most ? count(most, "GPU") : `${number(least)} to ${count(most, "GPU")}`;
 }
 
-const PEERS: Record<Peer, string> = { head: "launcher", workers: "workers", api: "Kubernetes' API", others: "other pods" };
+const PEERS: Record<Peer, string> = {
+  head: "launcher",
+  workers: "workers",
+  api: "Kubernetes' API",
+  others: "other pods",
+};
 
 export function plan(report: Report): HTMLElement {
   const { cost: costs, head } = report;
   const rows: [string, string | (string | Node)[] | undefined][] = [
     ["image", [h("code", {}, report.image)]],
-    ["workers", report.workers.map((group) => item(`${group.group ? `${group.group}: ` : ""}${number(group.replicas)} × ${count(group.slots, "rank")} (${amounts(group.requests) || "nothing asked for"}; /dev/shm ${group.shm})`))],
-    ["hosts", report.workers.map(({ hosts: [first, last] }) => item(first === last ? first : `${first} … ${last}`, "code"))],
+    [
+      "workers",
+      report.workers.map((group) =>
+        item(
+          `${group.group ? `${group.group}: ` : ""}${number(group.replicas)} × ${count(group.slots, "rank")} (${amounts(group.requests) || "nothing asked for"}; /dev/shm ${group.shm})`,
+        ),
+      ),
+    ],
+    [
+      "hosts",
+      report.workers.map(({ hosts: [first, last] }) => item(first === last ? first : `${first} … ${last}`, "code")),
+    ],
     ["elastic", report.elastic && `${report.elastic[0]} to ${count(report.elastic[1], "worker")}`],
     ["ranks", number(report.ranks)],
     ["in all", `${count(report.pods, "pod")}${report.requests.length ? `: ${amounts(report.requests)}` : ""}`],
-    ["cost", costs.gpus || costs.bounds[1] ? `${cost(report)} while it runs; ${costs.mostHours === undefined ? "no deadline ends it" : `${count(costs.mostHours, "GPU hour")} at most, as it has a deadline`}` : "no GPUs"],
+    [
+      "cost",
+      costs.gpus || costs.bounds[1]
+        ? `${cost(report)} while it runs; ${costs.mostHours === undefined ? "no deadline ends it" : `${count(costs.mostHours, "GPU hour")} at most, as it has a deadline`}`
+        : "no GPUs",
+    ],
     ["shape", report.shape],
     ["launched by", report.launcher],
     ["on", [h("code", {}, head.host)]],
     ["command", report.launch.length ? [h("pre", {}, command(report))] : "started by hand"],
     ["network", report.links.map(({ from, to, over }) => item(`${PEERS[from]} → ${PEERS[to]}: ${over}`))],
     ["nodes", report.nodes],
-    ["storage", report.storage.map((volume) => h("div", {}, h("code", {}, volume.mountPath), ` ${volume.source}${volume.outlivesJob ? "" : " (gone with its pod)"}`))],
+    [
+      "storage",
+      report.storage.map((volume) =>
+        h(
+          "div",
+          {},
+          h("code", {}, volume.mountPath),
+          ` ${volume.source}${volume.outlivesJob ? "" : " (gone with its pod)"}`,
+        ),
+      ),
+    ],
     ["freed", report.release],
     ["Pod Security", [report.podSecurity.level, ...report.podSecurity.reasons.map((reason) => item(`– ${reason}`))]],
     ["notes", report.notes.map((note) => h("div", {}, ...words(note)))],
@@ -50,7 +80,12 @@ export function plan(report: Report): HTMLElement {
     h("h2", {}, `${report.job}, run ${report.run}`),
     h("table", { class: "plan" }, h("tbody", {}, ...body)),
     defaults.length
-      ? h("details", {}, h("summary", {}, `${count(defaults.length, "default")} taken`), h("table", { class: "plan" }, h("tbody", {}, ...defaults)))
+      ? h(
+          "details",
+          {},
+          h("summary", {}, `${count(defaults.length, "default")} taken`),
+          h("table", { class: "plan" }, h("tbody", {}, ...defaults)),
+        )
       : null,
   );
 }

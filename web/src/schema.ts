@@ -37,7 +37,7 @@ export interface Value {
 }
 
 export class Fields {
-  constructor(private root: Schema) {}
+  constructor(private readonly root: Schema) {}
 
   /** The parts of a schema that may say something: itself, what it refers to, its alternatives. */
   private parts(schema: Schema): Schema[] {

@@ -15,7 +15,8 @@ export function typing() {
       const plain = inputType === "insertText" && data !== null && data === pressed && cancelable;
       if (!plain || view.composing || touch.matches) return false;
       const { from, to } = view.state.selection.main;
-      const insert = () => view.state.update(view.state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+      const insert = () =>
+        view.state.update(view.state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
       // Brackets close themselves, for one.
       const taken = view.state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, data, insert));
       if (!taken) view.dispatch(insert());

@@ -133,7 +133,10 @@ function brackets(text: string): Frame[] {
       top.key = undefined;
       top.from = at + 1;
     } else if (c === ":" && top?.map && top.key === undefined && /\s|$/.test(text[at + 1] ?? " ")) {
-      top.key = text.slice(top.from, at).trim().replace(/^["']|["']$/g, "");
+      top.key = text
+        .slice(top.from, at)
+        .trim()
+        .replace(/^["']|["']$/g, "");
       top.keys.add(top.key);
       top.from = at + 1;
     }

@@ -1,14 +1,14 @@
 //! Any text as a stream: whatever verb looks at it, they agree, and what is rendered is YAML to others. The first byte
 //! chooses what is rendered to.
 
-use khorovod::{Inputs, Target, show};
+use khorovod::{Inputs, show, targets};
 
 use super::{inputs, read, say, text};
 
 pub fn run(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else { return };
     let Ok(stream) = std::str::from_utf8(rest) else { return };
-    let target = Target::ALL[usize::from(*first) % Target::ALL.len()];
+    let target = targets::ALL[usize::from(*first) % targets::ALL.len()];
     agree(stream, &Inputs { target, ..inputs() });
 }
 
@@ -41,7 +41,7 @@ pub fn agree(stream: &str, inputs: &Inputs) -> Option<khorovod::Rendered> {
         1 => {
             let preview = khorovod::preview(&stream, inputs, usize::MAX).expect("render took it");
             assert!(
-                inputs.target == Target::Slurm || preview.rendered.text == rendered.text,
+                inputs.target == targets::SLURM || preview.rendered.text == rendered.text,
                 "{}",
                 preview.rendered.text
             );

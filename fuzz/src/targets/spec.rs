@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use khorovod::{Inputs, Target};
+use khorovod::{Inputs, targets};
 use serde_json::{Map, Value as Json, json};
 
 use super::choices::Choices;
@@ -12,14 +12,14 @@ use super::{documents, inputs, read, render};
 
 pub fn run(input: &[u8]) {
     let mut choices = Choices::new(input);
-    let target = *choices.pick(&Target::ALL);
+    let target = *choices.pick(&targets::ALL);
     let mut job = choices.pick(&EXAMPLES).clone();
     while !choices.is_empty() {
         edit(&SCHEMA, &mut job, &mut choices, 0);
     }
     // JSON is YAML.
     let Some(rendered) = render::agree(&job.to_string(), &Inputs { target, ..inputs() }) else { return };
-    if target == Target::Plain && job["spec"].get("patches").is_none() {
+    if target == targets::PLAIN && job["spec"].get("patches").is_none() {
         let objects: Vec<Json> = read(&rendered.text);
         environment(&job, &objects);
     }

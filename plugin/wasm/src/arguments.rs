@@ -59,7 +59,7 @@ impl Arguments {
                     read.inputs.kube_version = version.map_err(|why| Failure::usage(format!("{name}: {why}")))?;
                 }
                 "--target" => {
-                    let target = value()?.parse::<Target>();
+                    let target = value()?.parse::<&dyn Target>();
                     read.inputs.target = target.map_err(|why| Failure::usage(format!("{name}: {why}")))?;
                 }
                 "--strict" => read.inputs.strict = true,

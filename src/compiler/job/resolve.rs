@@ -28,6 +28,7 @@ use super::declare;
 use super::declare::scalars::Int;
 use super::read::At;
 use super::types::spec::*;
+use super::types::target::Facts;
 
 /// Defaults as they are taken, in the spec's order.
 #[derive(Default)]
@@ -45,7 +46,7 @@ impl Defaults {
 
 impl Defaults {
     /// Those that the target has a use for.
-    fn of(self, target: Target) -> Vec<(&'static str, String)> {
+    fn of(self, target: &'static Facts) -> Vec<(&'static str, String)> {
         const PODS: &[&str] = &[
             "security.",
             "ssh.",
@@ -59,12 +60,12 @@ impl Defaults {
             "launcher.memory",
         ];
         let about_pods = |path: &str| PODS.iter().any(|pods| path.starts_with(pods));
-        self.0.into_iter().filter(|(path, _)| target != Target::Slurm || !about_pods(path)).collect()
+        self.0.into_iter().filter(|(path, _)| target.has_pods || !about_pods(path)).collect()
     }
 }
 
 /// Takes every default.
-pub fn resolve(job: &declare::TrainingJob, target: Target) -> Spec {
+pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     let mut defaults = Defaults::default();
     let none = declare::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);

@@ -11,9 +11,7 @@ mod lifecycle;
 mod names;
 mod network;
 mod size;
-mod slurm;
 mod storage;
-mod target;
 mod variables;
 mod words;
 mod workers;
@@ -46,7 +44,7 @@ pub struct Case<'a> {
 impl Case<'_> {
     /// Whether all these parts of the spec could be read. Where not, a default stands in the part's
     /// place, and a rule that judged it would only confuse.
-    fn could_read(&self, paths: &[&str]) -> bool {
+    pub fn could_read(&self, paths: &[&str]) -> bool {
         paths.iter().all(|path| {
             let mut node = self.document.get("spec");
             let broken = |node: &Node, whole: bool| {
@@ -65,7 +63,7 @@ impl Case<'_> {
 }
 
 /// Where an optional field stands, by its key.
-fn key<T>(field: Option<&At<T>>) -> Option<Span> {
+pub fn key<T>(field: Option<&At<T>>) -> Option<Span> {
     field.map(|at| at.key)
 }
 
@@ -83,7 +81,6 @@ const RULES: &[Rule] = &[
     cluster::check,
     lifecycle::check,
     size::check,
-    target::check,
 ];
 
 /// Applies every rule.
@@ -107,8 +104,6 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         cluster::CODES,
         lifecycle::CODES,
         size::CODES,
-        target::CODES,
-        slurm::CODES,
     ]
     .into_iter()
     .flatten()

@@ -4,5 +4,6 @@ mod kube_version;
 pub mod limits;
 pub mod quantity;
 pub mod spec;
+pub mod target;
 
 pub use kube_version::{KubeVersion, NotAKubeVersion};

@@ -3,7 +3,8 @@
 use crate::job::declare;
 use crate::job::read::At;
 use crate::job::types::quantity::Quantity;
-use crate::job::types::spec::{Controller, Group, Launcher, LauncherKind, Mpi, Resources, Scheduling, Target};
+use crate::job::types::spec::{Controller, Group, Launcher, LauncherKind, Mpi, Resources, Scheduling};
+use crate::job::types::target::Facts;
 
 use super::{Defaults, pairs};
 
@@ -164,14 +165,14 @@ pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
 
 pub fn controller(
     body: &declare::Body,
-    target: Target,
+    target: &Facts,
     launcher: &Launcher,
     scheduling: &Scheduling,
     defaults: &mut Defaults,
 ) -> Controller {
     let queued = scheduling.gang.is_some() || scheduling.kueue.is_some() || scheduling.suspend;
     // Elsewhere a launcher and its workers are one workload, so a queue takes them whole.
-    let queued = queued && target == Target::Plain;
+    let queued = queued && target.own_workloads;
     let given = body.workers.as_ref().and_then(|workers| plain!(workers.controller));
     match (launcher.kind, queued) {
         (LauncherKind::Torchrun, _) => defaults.take("workers.controller", given, Controller::Job, &"Job (torchrun)"),

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Case, key};
 use crate::job::declare::Body;
 use crate::job::read::{Shape, edits};
-use crate::job::types::spec::{Gang, LauncherKind, Mpi, Target};
+use crate::job::types::spec::{Gang, LauncherKind, Mpi};
 use crate::job::wording::nearest;
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{Kind, Node};
@@ -334,7 +334,7 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
         ),
         field(
             scheduling.and_then(|at| key(at.queue.as_ref())),
-            spec.scheduling.gang == Some(Gang::Volcano) || spec.target == Target::Volcano,
+            spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang,
             "scheduling.queue",
             "`scheduling.gang: volcano`; for Kueue use `kueue`",
         ),

@@ -5,7 +5,7 @@ use super::workers::IDLE_GPUS;
 use super::{Case, key};
 use crate::job::declare::EnvValue;
 use crate::job::secrets;
-use crate::job::types::spec::{Controller, LauncherKind, Target};
+use crate::job::types::spec::{Controller, LauncherKind};
 use crate::job::wording::nearest;
 use crate::problem::{Problem, Span, codes};
 
@@ -102,7 +102,7 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
     }
     // By it pods know which of them launches.
     let index = name == "JOB_COMPLETION_INDEX" && case.spec.controller == Controller::Job;
-    let index = index && case.spec.target != Target::Slurm;
+    let index = index && case.spec.target.has_pods;
     if index || owns_variable(name) || torchrun && TORCHRUN.contains(&name) {
         let problem = Problem::new(&RESERVED_VARIABLE, span, format!("khorovod or the launcher sets `{name}` itself"));
         problems.push(problem.hint("remove it; the spec's own fields say the same"));

@@ -2,7 +2,7 @@
 
 use super::{Case, key, storage};
 use crate::job::types::limits::RENDEZVOUS_PORT;
-use crate::job::types::spec::{LauncherKind, Profile, Target};
+use crate::job::types::spec::{LauncherKind, Profile};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -46,8 +46,8 @@ codes! {
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     interface(case, problems);
-    // The rest is about pods, and Slurm has none.
-    if case.spec.target != Target::Slurm {
+    // The rest is about pods, and a batch system has none.
+    if case.spec.target.has_pods {
         profile(case, problems);
         ports(case, problems);
         openshift(case, problems);

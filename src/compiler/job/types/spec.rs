@@ -3,81 +3,18 @@
 //! Everything behind this (plan, runtime, objects) takes it as true, so nothing there can fail
 //! on what a person wrote.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde_json::Value as Json;
 
 use super::quantity::Quantity;
+use super::target::Facts;
 
 /// Keys and values in the order they were written.
 pub type Pairs = Vec<(String, String)>;
 
-/// What a job is rendered to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Target {
-    /// Kubernetes' own objects.
-    #[default]
-    Plain,
-    /// A batch script for Slurm.
-    Slurm,
-    /// Kubeflow's MPI Operator.
-    MpiJob,
-    /// Kubeflow's Trainer.
-    TrainJob,
-    /// The JobSet controller.
-    JobSet,
-    /// Volcano's own Job.
-    Volcano,
-}
-
-impl Target {
-    /// Every one, in the order the help shows them.
-    pub const ALL: [Self; 6] = [Self::Plain, Self::Slurm, Self::MpiJob, Self::TrainJob, Self::JobSet, Self::Volcano];
-
-    /// What `--target` calls it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Slurm => "slurm",
-            Self::MpiJob => "mpijob",
-            Self::TrainJob => "trainjob",
-            Self::JobSet => "jobset",
-            Self::Volcano => "volcano",
-        }
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Target {
-    type Err = UnknownTarget;
-
-    fn from_str(name: &str) -> Result<Self, UnknownTarget> {
-        Self::ALL.into_iter().find(|target| target.name() == name).ok_or(UnknownTarget)
-    }
-}
-
-/// A name that no target has; its message lists the names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnknownTarget;
-
-impl fmt::Display for UnknownTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is {}", Target::ALL.map(Target::name).join(", "))
-    }
-}
-
-impl std::error::Error for UnknownTarget {}
-
 /// One training job, valid and complete.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    pub target: Target,
+    pub target: &'static Facts,
     pub name: String,
     /// Left out of the objects when not given.
     pub namespace: Option<String>,

@@ -1,10 +1,10 @@
 //! What a Slurm job cannot be told, and what it has no use for.
 
-use super::target::TARGET_CANNOT;
-use super::{Case, key};
 use crate::job::declare::{EnvValue, Image};
 use crate::job::types::spec::{LauncherKind, VolumeSource};
+use crate::job::{Case, key};
 use crate::problem::{Problem, Span, codes};
+use crate::targets::refusal::TARGET_CANNOT;
 
 codes! {
     /// Fields that mean nothing to Slurm
