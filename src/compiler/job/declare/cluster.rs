@@ -168,8 +168,8 @@ shape! {
         "profile" profile: Profile, default "restricted";
         /// The user the containers run as. Default: 65532; under `openshift` the platform chooses.
         "runAsUser" run_as_user: Int<0, 2_147_483_647>, default 65_532;
-        /// The group that owns volumes. Default: as the user.
-        "fsGroup" fs_group: Int<0, 2_147_483_647>, default 65_532;
+        /// The group that owns volumes. Default: the id of the user.
+        "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65_532;
         /// Whether a NetworkPolicy keeps other pods away from the job's.
         "networkPolicy" network_policy: bool, default true;
         /// A ServiceAccount that exists, for the launcher. It must be allowed to scale the workers.

@@ -3,6 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::shapes::Constant;
 use crate::job::read::{Defs, Expected, Field, Item, Reader, WayOut};
 use crate::job::wording::variable;
 use crate::yaml::{Kind, Node, Scalar};
@@ -26,6 +27,14 @@ macro_rules! texts {
 
             fn wrap(text: &str) -> Self {
                 Self(text.to_owned())
+            }
+        }
+
+        impl Constant for $name {
+            type Written = &'static str;
+
+            fn constant(written: &'static str) -> Self {
+                Self(written.to_owned())
             }
         }
 

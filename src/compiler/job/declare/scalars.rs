@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::formats::fit;
 pub use super::formats::*;
+use super::shapes::Constant;
 use crate::job::read::{At, Defs, Expected, Field, Item, OUT_OF_RANGE, Reader, WayOut, invalid};
 use crate::job::types::quantity::Quantity;
 use crate::yaml::{Kind, Node, Scalar};
@@ -36,6 +37,14 @@ impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
 
     fn schema(_: &mut Defs) -> Json {
         json!({"type": "integer", "minimum": MIN, "maximum": MAX})
+    }
+}
+
+impl<const MIN: u32, const MAX: u32> Constant for Int<MIN, MAX> {
+    type Written = u32;
+
+    fn constant(written: u32) -> Self {
+        Self(written)
     }
 }
 
@@ -106,6 +115,14 @@ fn written(node: &Node) -> &str {
 fn decimal(value: f64) -> String {
     let text = format!("{:.12}", value.abs());
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+impl Constant for Quantity {
+    type Written = &'static str;
+
+    fn constant(written: &'static str) -> Self {
+        Self::parse(written).unwrap_or(Self::units(0))
+    }
 }
 
 /// What a person meant by `64GB`, `64 Gi` or `64gi`.
@@ -211,6 +228,14 @@ impl Field for Duration {
 /// A duration of at least one second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period(pub u64);
+
+impl Constant for Period {
+    type Written = &'static str;
+
+    fn constant(written: &'static str) -> Self {
+        Self(Duration::parse(written).unwrap_or_default())
+    }
+}
 
 impl Field for Period {
     const ITEM: Item = Item::Text;
