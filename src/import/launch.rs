@@ -1,13 +1,20 @@
 //! A launch line and the pods there were → launcher, workers and command of the new spec.
 
+pub mod command_line;
+pub mod options;
+pub mod prefix;
+pub mod program;
+
 use serde_json::{Value as Json, json};
 
-use super::before::{self, Step};
-use super::command::{self, Launch, Line, Note};
-use super::desk::Desk;
-use super::ledger::Verdict;
-use super::slurm::{lines, text as shell};
-use super::{BAD_VALUE, program};
+use crate::BAD_VALUE;
+use crate::context::Context;
+use crate::field_outcomes::Verdict;
+use crate::from::slurm::classify;
+use crate::launch::command_line::{Launch, Line, Note};
+use crate::launch::prefix::Step;
+use crate::secrets;
+use crate::shell_text as shell;
 use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::{Problem, Span};
 
@@ -49,47 +56,51 @@ struct Size {
 }
 
 /// Puts a line that started ranks.
-pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
+pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World) {
     let text = text.trim();
     let bare = program::without_flags(text);
     if program::waits(bare) {
-        by_hand(desk, "its command only waited for somebody to type the launch; `--command LINE` puts it here", world);
-        let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
-        return desk.ledger.settle_row(
+        by_hand(
+            context,
+            "its command only waited for somebody to type the launch; `--command LINE` puts it here",
+            world,
+        );
+        let row = context.outcomes.add(format!("{}: all of it", place.path), place.span);
+        return context.outcomes.settle_row(
             row,
             Verdict::Changed,
             "spec.launcher.interactive",
             "the launcher waits by itself",
         );
     }
-    let (before, alone) = before::split(bare);
-    match command::read(shell::without_comment(alone)) {
-        Line::Launch(launch) if before.is_empty() => launched(desk, bare, *launch, place, world),
-        Line::Launch(mut launch) if !command::starts_launcher(&program_of(&launch)) => {
+    let (before, alone) = prefix::split(bare);
+    match command_line::read(shell::without_comment(alone)) {
+        Line::Launch(launch) if before.is_empty() => launched(context, bare, *launch, place, world),
+        Line::Launch(mut launch) if !command_line::starts_launcher(&program_of(&launch)) => {
             let makes = |step: &Step<'_>| if let Step::Makes(text) = step { Some(format!("{text}; ")) } else { None };
             let made: String = before.iter().filter_map(makes).collect();
             if !made.is_empty() {
                 launch.program = format!("{made}{}", program_of(&launch)).into();
             }
-            launched(desk, bare, *launch, place, world);
+            launched(context, bare, *launch, place, world);
             for step in &before {
-                taken(desk, step, place);
+                taken(context, step, place);
             }
         }
-        Line::Launch(_) => script(desk, text, "its program is a launcher, too", place, world),
-        Line::Script(why) => script(desk, text, &why, place, world),
+        Line::Launch(_) => script(context, text, "its program is a launcher, too", place, world),
+        Line::Script(why) => script(context, text, &why, place, world),
     }
 }
 
 /// What became of a command that stood before the launch.
-fn taken(desk: &mut Desk<'_>, step: &Step<'_>, place: &Place) {
+fn taken(context: &mut Context<'_>, step: &Step<'_>, place: &Place) {
     let (text, verdict, to, how) = match step {
         Step::Makes(text) => (text, Verdict::Changed, "spec.command", "each rank makes sure of it"),
         Step::Waits(text) => (text, Verdict::Kept, "", "the launcher waits for its workers by itself"),
         Step::Says(text) => (text, Verdict::Kept, "", "khorovod says what it starts"),
     };
-    let row = desk.ledger.add(format!("{}: {}", place.path, program::masked(text)), place.span);
-    desk.ledger.settle_row(row, verdict, to, how);
+    let row = context.outcomes.add(format!("{}: {}", place.path, secrets::masked(text)), place.span);
+    context.outcomes.settle_row(row, verdict, to, how);
 }
 
 /// What ranks run, as a shell reads it.
@@ -103,56 +114,58 @@ fn program_of(launch: &Launch) -> String {
 }
 
 /// Puts workers whom nothing starts ranks in: somebody did by hand.
-pub fn by_hand(desk: &mut Desk<'_>, why: &str, world: &World) {
-    workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
-    desk.default("spec.launcher.kind", "shell", why);
-    desk.default("spec.launcher.interactive", true, "ends when nobody has been in it for `idleTimeout`");
+pub fn by_hand(context: &mut Context<'_>, why: &str, world: &World) {
+    workers(context, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
+    context.default("spec.launcher.kind", "shell", why);
+    context.default("spec.launcher.interactive", true, "ends when nobody has been in it for `idleTimeout`");
 }
 
 /// Refuses a line that a secret stands in: it would stand in the job.
-pub fn refuse_secret(desk: &mut Desk<'_>, text: &str, place: &Place) {
-    if let Some(word) = program::secret(text) {
+pub fn refuse_secret(context: &mut Context<'_>, text: &str, place: &Place) {
+    if let Some(word) = secrets::secret_word(text) {
         let message = format!("`{}` holds what looks like a secret, at `{word}`", place.path);
         let hint = "say `$NAME` there, and give the value by the system's own environment: that becomes a Secret";
-        desk.problems.push(Problem::new(&BAD_VALUE, place.span, message).hint(hint));
+        context.problems.push(Problem::new(&BAD_VALUE, place.span, message).hint(hint));
     }
 }
 
 /// Tells of variables of a script that nothing in the new job sets: they are empty there, unless the image has them.
-pub fn unset(desk: &mut Desk<'_>) {
-    let is_script = desk.draft.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
-    let Some(script) = desk.draft.get("spec.command").filter(|_| is_script).and_then(Json::as_str) else { return };
+pub fn unset(context: &mut Context<'_>) {
+    let is_script = context.spec.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
+    let Some(script) = context.spec.get("spec.command").filter(|_| is_script).and_then(Json::as_str) else { return };
     let mut names = shell::names(&shell::without_quoted(script));
     names.sort();
     names.dedup();
     let set_by_script = shell::set_by(script);
-    let env = desk.draft.get("spec.env");
+    let env = context.spec.get("spec.env");
     names.retain(|name| {
         let set = env.is_some_and(|env| env.get(name).is_some());
         let known = set || shell::anywhere(name) || shell::by_launcher(name);
         !known && !set_by_script.contains(name)
     });
     for name in names {
-        let row = desk.ledger.add(format!("${name}"), desk.whole);
+        let row = context.outcomes.add(format!("${name}"), context.whole);
         let how =
             "nothing here sets it: it is empty, unless the image has it. Say it in spec.env, or its value in its place";
-        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", how);
+        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
     }
 }
 
 /// What became of the words of a launcher, once they are put.
-pub fn became(desk: &Desk<'_>) -> &'static str {
-    let shell = desk.draft.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
+pub fn became(context: &Context<'_>) -> &'static str {
+    let shell = context.spec.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
     match shell {
-        true if desk.draft.get("spec.launcher.interactive").is_some() => "it only waited; the launcher waits by itself",
+        true if context.spec.get("spec.launcher.interactive").is_some() => {
+            "it only waited; the launcher waits by itself"
+        }
         true => "it runs in the launcher, as it stands",
         false => "taken apart; khorovod writes the launch itself",
     }
 }
 
 /// Tells of programs that a script trains with by itself: the launcher's pod, where scripts run, has no GPU.
-pub fn without_gpu(desk: &mut Desk<'_>, file: &str) {
-    let get = |path: &str| desk.draft.get(path);
+pub fn without_gpu(context: &mut Context<'_>, file: &str) {
+    let get = |path: &str| context.spec.get(path);
     let shell = get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
     if !shell || get("spec.workers.gpus").is_none() || get("spec.launcher.runsRanks").is_some() {
         return;
@@ -163,25 +176,25 @@ pub fn without_gpu(desk: &mut Desk<'_>, file: &str) {
         _ => return,
     };
     let mut alone = program::alone(&text);
-    if alone.is_empty() && !lines::names_launcher(&text) {
+    if alone.is_empty() && !classify::names_launcher(&text) {
         alone.push("the command".to_owned());
     }
     for name in alone {
-        let at = file.find(&name).map(|start| Span { start, end: start + name.len(), ..desk.whole });
-        let row = desk.ledger.add(name, at.unwrap_or(desk.whole));
+        let at = file.find(&name).map(|start| Span { start, end: start + name.len(), ..context.whole });
+        let row = context.outcomes.add(name, at.unwrap_or(context.whole));
         let how = "in the launcher's pod, which has no GPU on Kubernetes: start it by mpirun, so that it is a rank, or say \
                    spec.launcher.runsRanks";
-        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", how);
+        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
     }
 }
 
-fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &World) {
-    refuse_secret(desk, text, place);
-    workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
+fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world: &World) {
+    refuse_secret(context, text, place);
+    workers(context, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
     let how = format!("runs once, in the launcher, as it stands: {why}");
-    desk.draft.put("spec.launcher.kind", "shell", &how);
+    context.spec.put("spec.launcher.kind", "shell", &how);
     if text.contains("discover_hosts.sh") || text.contains("discoverHosts.sh") {
-        let row = desk.ledger.add(format!("{}: the script that finds hosts", place.path), place.span);
+        let row = context.outcomes.add(format!("{}: the script that finds hosts", place.path), place.span);
         let here = text.contains(FINDER) || text.contains(THEIR_FINDER);
         let (verdict, how) = match here {
             true => (
@@ -193,31 +206,31 @@ fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &Wor
             ),
             false => (Verdict::Lost, format!("khorovod knows of none there; its own is {FINDER}")),
         };
-        desk.ledger.settle_row(row, verdict, if here { "spec.command" } else { "" }, &how);
+        context.outcomes.settle_row(row, verdict, if here { "spec.command" } else { "" }, &how);
     }
     if text.contains(THEIRS) {
-        let row = desk.ledger.add(format!("{}: {THEIRS}", place.path), place.span);
-        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", &format!("it is {HOSTFILE} here"));
+        let row = context.outcomes.add(format!("{}: {THEIRS}", place.path), place.span);
+        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", &format!("it is {HOSTFILE} here"));
     }
-    desk.draft.put(
+    context.spec.put(
         "spec.command",
         program::program(&text.replace(THEIRS, HOSTFILE).replace(THEIR_FINDER, FINDER)),
         &place.path,
     );
-    let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
-    desk.ledger.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
+    let row = context.outcomes.add(format!("{}: all of it", place.path), place.span);
+    context.outcomes.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
 }
 
 /// Puts a line that was taken apart before.
-pub fn launched(desk: &mut Desk<'_>, text: &str, launch: Launch, place: &Place, world: &World) {
+pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &Place, world: &World) {
     let program = match &launch.program {
         Json::String(text) => text.clone(),
         other => other.as_array().into_iter().flatten().filter_map(Json::as_str).collect::<Vec<_>>().join(" "),
     };
-    if command::starts_launcher(&program) {
-        return script(desk, text, "its program is a launcher, too", place, world);
+    if command_line::starts_launcher(&program) {
+        return script(context, text, "its program is a launcher, too", place, world);
     }
-    refuse_secret(desk, &program, place);
+    refuse_secret(context, &program, place);
     let elastic = launch.discovers
         || launch.min_np.is_some()
         || launch.max_np.is_some()
@@ -227,75 +240,77 @@ pub fn launched(desk: &mut Desk<'_>, text: &str, launch: Launch, place: &Place, 
         && low > high
     {
         let message = format!("`{}` asks for at least {low} ranks and at most {high}", place.path);
-        desk.problems.push(Problem::new(&BAD_VALUE, place.span, message).hint("raise `--max-np`, or lower `--min-np`"));
+        context
+            .problems
+            .push(Problem::new(&BAD_VALUE, place.span, message).hint("raise `--max-np`, or lower `--min-np`"));
     }
-    workers(desk, &size, world);
+    workers(context, &size, world);
     if launch.kind != "mpirun" {
-        desk.draft.put("spec.launcher.kind", launch.kind, &place.path);
+        context.spec.put("spec.launcher.kind", launch.kind, &place.path);
     }
     if elastic {
-        bounds(desk, &launch, &size, place, world);
+        bounds(context, &launch, &size, place, world);
         if launch.kind == "horovodrun" && launch.max_np.is_none() {
-            let row = desk.ledger.add(format!("{}: no --max-np", place.path), place.span);
+            let row = context.outcomes.add(format!("{}: no --max-np", place.path), place.span);
             let how = "horovodrun took whatever came; here `maxWorkers` bounds it: raise it to scale up";
-            desk.ledger.settle_row(row, Verdict::Changed, "spec.elastic.maxWorkers", how);
+            context.outcomes.settle_row(row, Verdict::Changed, "spec.elastic.maxWorkers", how);
         }
     }
     for (name, value) in &launch.env {
-        desk.env(name, value, &place.path);
+        context.env(name, value, &place.path);
     }
     for (field, value) in &launch.fields {
         // Without bounds there is nothing elastic to set up.
         if elastic || !field.starts_with("spec.elastic") {
-            desk.draft.put(field, value.clone(), &place.path);
+            context.spec.put(field, value.clone(), &place.path);
         }
     }
     if !launch.args.is_empty() {
-        desk.draft.put("spec.launcher.args", json!(launch.args), &place.path);
+        context.spec.put("spec.launcher.args", json!(launch.args), &place.path);
     }
-    desk.draft.put("spec.command", launch.program.clone(), &place.path);
+    context.spec.put("spec.command", launch.program.clone(), &place.path);
     let slots = size.slots.unwrap_or(world.gpus.max(1));
     let launch_bounds = [("spec.elastic.minWorkers", launch.min_np), ("spec.elastic.maxWorkers", launch.max_np)];
     let ranks = size.replicas.saturating_mul(size.slots.unwrap_or(world.gpus.max(1)));
     for note in launch.notes {
-        let row = desk.ledger.add(format!("{}: {}", place.path, note.option), place.span);
+        let row = context.outcomes.add(format!("{}: {}", place.path, note.option), place.span);
         if note.to == "spec.workers" && !elastic && launch.np.is_some_and(|np| np != ranks) {
             let how = format!("{ranks} ranks: every slot has its own; `slots` and `replicas` say how many");
-            desk.ledger.settle_row(row, Verdict::Changed, note.to, &how);
+            context.outcomes.settle_row(row, Verdict::Changed, note.to, &how);
             continue;
         }
-        if let Some(ranks) = by_bounds(desk, &note, &launch_bounds, slots) {
+        if let Some(ranks) = by_bounds(context, &note, &launch_bounds, slots) {
             let how = format!("{ranks} ranks: the bounds are not beyond spec.workers.replicas");
-            desk.ledger.settle_row(row, Verdict::Changed, note.to, &how);
+            context.outcomes.settle_row(row, Verdict::Changed, note.to, &how);
             continue;
         }
-        desk.ledger.settle_row(row, note.verdict, note.to, note.why);
+        context.outcomes.settle_row(row, note.verdict, note.to, note.why);
     }
 }
 
 /// How many ranks a bound of an elastic line became, where that is another number.
-fn by_bounds(desk: &Desk<'_>, note: &Note, asked: &[(&str, Option<u32>)], slots: u32) -> Option<u64> {
+fn by_bounds(context: &Context<'_>, note: &Note, asked: &[(&str, Option<u32>)], slots: u32) -> Option<u64> {
     let asked = asked.iter().find(|(to, _)| *to == note.to)?.1?;
-    let workers = desk.draft.get(note.to)?.as_u64()?;
+    let workers = context.spec.get(note.to)?.as_u64()?;
     (workers != u64::from(asked.div_ceil(slots).max(1))).then(|| workers * u64::from(slots))
 }
 
-fn workers(desk: &mut Desk<'_>, size: &Size, world: &World) {
+fn workers(context: &mut Context<'_>, size: &Size, world: &World) {
     let comment = if size.how.is_empty() { world.from.clone() } else { format!("{}: {}", world.from, size.how) };
-    desk.draft.put("spec.workers.replicas", size.replicas, &comment);
+    context.spec.put("spec.workers.replicas", size.replicas, &comment);
     if let Some(slots) = size.slots {
-        desk.draft.put("spec.workers.slots", slots, "ranks a worker");
+        context.spec.put("spec.workers.slots", slots, "ranks a worker");
     }
 }
 
 /// The fewest and most workers of an elastic job.
-fn bounds(desk: &mut Desk<'_>, launch: &Launch, size: &Size, place: &Place, world: &World) {
+fn bounds(context: &mut Context<'_>, launch: &Launch, size: &Size, place: &Place, world: &World) {
     let slots = size.slots.unwrap_or(world.gpus.max(1));
     let workers = |ranks: Option<u32>| ranks.map_or(size.replicas, |ranks| ranks.div_ceil(slots).max(1));
     let (low, high) = launch.hosts.unwrap_or((workers(launch.min_np), workers(launch.max_np)));
     let (low, high) = (low.min(size.replicas).max(1), high.max(size.replicas));
-    desk.draft.put("spec.elastic.minWorkers", low, &place.path);
-    desk.draft.put("spec.elastic.maxWorkers", high, &place.path);
+    context.spec.put("spec.elastic.minWorkers", low, &place.path);
+    context.spec.put("spec.elastic.maxWorkers", high, &place.path);
 }
 
 /// Workers of an elastic line: `-np` is how many ranks it waits for, and it takes what is there up to its most.

@@ -4,39 +4,29 @@
 //! it takes the old file's values from the ledger, where each must get its verdict, and puts fields into the
 //! draft.
 
-mod before;
-mod chart;
-mod command;
-mod container;
-mod desk;
-mod draft;
-mod ffdl;
-mod filled;
-mod guess;
-mod holes;
-mod jsonnet;
+mod blame;
+mod context;
+mod detect;
+mod field_outcomes;
+mod from;
 mod launch;
-mod ledger;
-mod mpi_job;
-mod openmpi;
-mod options;
-mod origin;
-mod params;
+mod placeholders;
 mod pod;
-mod program;
 mod rendered;
+mod secrets;
 mod shell;
-mod slurm;
-mod volumes;
+mod shell_text;
+mod spec_builder;
 
-use desk::Desk;
+use context::Context;
+use from::{chart, ffdl, mpi_job, openmpi, slurm};
 use khorovod_compiler::problem::{Code, Problem, Problems, Severity, Sources, Span, codes};
 use khorovod_compiler::yaml::{self, Kind, Node};
 use khorovod_compiler::{Inputs, Keys, Text, pipeline};
 
-pub use guess::system as guess;
-pub use guess::with_import_hint;
-pub use ledger::Verdict;
+pub use detect::system as guess;
+pub use detect::with_import_hint;
+pub use field_outcomes::Verdict;
 
 codes! {
     /// The file is of another system
@@ -174,47 +164,47 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
     let mut found = Problems::default();
     for text in texts {
         let source = found.sources.add(&text.name, text.text.clone());
-        guess::check(system, text, Span { source, start: 0, end: text.text.len() }, &mut found.list);
+        detect::check(system, text, Span { source, start: 0, end: text.text.len() }, &mut found.list);
     }
     one_file(system, texts, &mut found.list);
-    let mut desk = Desk::new(options);
+    let mut context = Context::new(options);
     if let Some(line) = &options.command {
         let source = found.sources.add("--command", line.clone());
-        desk.typed = Some((line.clone(), Span { source, start: 0, end: line.len() }));
+        context.typed = Some((line.clone(), Span { source, start: 0, end: line.len() }));
     }
     if !found.any_error() && system == System::Slurm {
-        script(texts, options, &mut desk);
+        script(texts, options, &mut context);
     } else if !found.any_error()
         && let Some(values) = values(system, texts, options, &mut found)
     {
-        desk.ledger.enter(&values);
-        desk.whole = values.span;
+        context.outcomes.enter(&values);
+        context.whole = values.span;
         match system {
-            System::StableHorovod | System::ElasticHorovod => chart::read(system, &values, &mut desk),
-            System::KubeflowOpenmpi => openmpi::read(&values, &mut desk),
-            System::Ffdl => ffdl::read(&values, &mut desk),
-            System::MpiJob => mpi_job::read(&values, &mut desk),
+            System::StableHorovod | System::ElasticHorovod => chart::read(system, &values, &mut context),
+            System::KubeflowOpenmpi => openmpi::read(&values, &mut context),
+            System::Ffdl => ffdl::read(&values, &mut context),
+            System::MpiJob => mpi_job::read(&values, &mut context),
             System::Slurm => {}
         }
-        launch::unset(&mut desk);
-        if desk.ledger.is_foreign() && desk.problems.is_empty() && !only_headings(&values) {
+        launch::unset(&mut context);
+        if context.outcomes.is_foreign() && context.problems.is_empty() && !only_headings(&values) {
             let hint = format!("it should hold {}", system.about());
             let message = "not one field of this file is known here";
-            desk.problems.push(Problem::new(&NOTHING, desk.whole, message).hint(hint));
+            context.problems.push(Problem::new(&NOTHING, context.whole, message).hint(hint));
         }
     }
     // A job that khorovod rendered runs as it did before.
     if !texts.iter().any(|text| text.text.contains(pipeline::RENDERED)) {
-        launch::without_gpu(&mut desk, texts.first().map_or("", |text| &text.text));
+        launch::without_gpu(&mut context, texts.first().map_or("", |text| &text.text));
     }
-    found.list.append(&mut desk.problems);
+    found.list.append(&mut context.problems);
     if found.any_error() {
         return Err(found);
     }
-    let (job, secrets, rows) = desk.close(system, texts);
+    let (job, secrets, rows) = context.close(system, texts);
     let warnings = match sound(&job) {
         Ok(warnings) => warnings,
-        Err(refused) => return Err(origin::told(refused, &job, &rows, found)),
+        Err(refused) => return Err(blame::told(refused, &job, &rows, found)),
     };
     let fields = fields(rows, &found.sources);
     Ok(Imported { job, secrets, fields, warnings })
@@ -231,15 +221,15 @@ fn one_file(system: System, texts: &[Text], problems: &mut Vec<Problem>) {
 }
 
 /// A script has no values to set.
-fn script(texts: &[Text], options: &Options, desk: &mut Desk<'_>) {
+fn script(texts: &[Text], options: &Options, context: &mut Context<'_>) {
     let [text] = texts else { return };
     let span = Span { source: 0, start: 0, end: text.text.len() };
     if !options.sets.is_empty() {
         let problem = Problem::new(&BAD_VALUE, span, "a script has no values for `--set`");
-        return desk.problems.push(problem.hint("edit the script, or the job that comes of it"));
+        return context.problems.push(problem.hint("edit the script, or the job that comes of it"));
     }
-    desk.whole = span;
-    slurm::read(&text.text, span, desk);
+    context.whole = span;
+    slurm::read(&text.text, span, context);
 }
 
 /// The texts as one tree, later ones laid over earlier ones as Helm does, settings last.
@@ -252,7 +242,7 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
         let source = u32::try_from(index).unwrap_or(u32::MAX);
         let span = Span { source, start: 0, end: text.text.len() };
         let read = match system {
-            System::KubeflowOpenmpi => Ok(params::read(&text.text, span, &mut found.list)),
+            System::KubeflowOpenmpi => Ok(openmpi::parameters::read(&text.text, span, &mut found.list)),
             System::MpiJob => Ok(mpi_job::stream(&text.text, span, &mut found.list)),
             // What `helm get values` prints of a release that has none of its own.
             System::StableHorovod | System::ElasticHorovod if no_values(&text.text) => Ok(Some(empty())),
@@ -279,7 +269,7 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
         lay(&mut whole, &set.text, source, &mut found.list);
     }
     if !found.any_error() {
-        holes::check(&whole, options, &mut found.list);
+        placeholders::check(&whole, options, &mut found.list);
     }
     (!found.any_error()).then_some(whole)
 }
@@ -287,7 +277,7 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
 /// Whether a text has more documents than the one that holds the values, which is told.
 fn several(text: &str, span: Span, problems: &mut Vec<Problem>) -> bool {
     let bodies = yaml::pieces(text).into_iter().map(|piece| piece.body);
-    let mut said = bodies.filter_map(|body| Some(body.start + guess::content(&text[body])?));
+    let mut said = bodies.filter_map(|body| Some(body.start + detect::content(&text[body])?));
     let Some(second) = said.nth(1) else { return false };
     let at = Span { start: second, end: second + 1, ..span };
     let message = "a second document begins here, and a job is made of one";
@@ -361,9 +351,9 @@ fn sound(job: &str) -> Result<Problems, Problems> {
 }
 
 /// Rows come in the order of the texts, so each line of those is counted once.
-fn fields(rows: Vec<ledger::Row>, sources: &Sources) -> Vec<Field> {
+fn fields(rows: Vec<field_outcomes::Row>, sources: &Sources) -> Vec<Field> {
     let (mut of, mut at, mut line) = (None, 0, 0);
-    let field = |row: ledger::Row| {
+    let field = |row: field_outcomes::Row| {
         let source = sources.get(row.span.source);
         let text = source.map_or("", |source| source.text.as_str()).as_bytes();
         if of != Some(row.span.source) {

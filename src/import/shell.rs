@@ -11,6 +11,7 @@ mod effects;
 mod lexer;
 mod parser;
 mod rewrite;
+mod sums;
 mod token;
 mod words;
 
@@ -18,9 +19,8 @@ pub use effects::{Effects, effects};
 pub use lexer::{is_name, name_length, tokenize, unquoted};
 pub use parser::{assignment, parse};
 pub use rewrite::{Change, Context, reference, rewrite, within_quotes, without_quotes};
-pub use token::{
-    Assignment, Command, CommandKind, Joint, Part, PartKind, Statement, Token, TokenKind,
-};
+pub use sums::calculate;
+pub use token::{Assignment, Command, CommandKind, Joint, Part, PartKind, Statement, Token, TokenKind};
 pub use words::{Plain, words};
 
 /// How deep commands may be nested in one another.

@@ -139,7 +139,9 @@ impl Effects {
             }
             name if READ.contains(&name) => {
                 let names = arguments.iter().map(plain).filter(|word| is_name(word));
-                let list = name == "mapfile" || name == "readarray" || arguments.iter().map(plain).any(|word| word.starts_with('-') && word.ends_with('a'));
+                let list = name == "mapfile"
+                    || name == "readarray"
+                    || arguments.iter().map(plain).any(|word| word.starts_with('-') && word.ends_with('a'));
                 for name in names {
                     if list {
                         self.arrays.insert(name.clone());
@@ -169,9 +171,10 @@ impl Effects {
             "shift" => self.positional = true,
             "set" => {
                 let flags = ["-", "+"];
-                self.positional |= arguments.iter().map(plain).any(|word| {
-                    word == "--" || !flags.iter().any(|flag| word.starts_with(flag)) && word != "pipefail"
-                });
+                self.positional |= arguments
+                    .iter()
+                    .map(plain)
+                    .any(|word| word == "--" || !flags.iter().any(|flag| word.starts_with(flag)) && word != "pipefail");
             }
             _ => {}
         }
@@ -214,8 +217,8 @@ impl Effects {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use super::super::parse;
+    use super::*;
 
     fn found(text: &str) -> Effects {
         effects(text, &parse(text).statements)

@@ -4,7 +4,9 @@
 //! command does not end.
 
 use super::lexer::{self, Lexer, Sums, assigned};
-use super::token::{Assignment, Command, CommandKind, Joint, Keyword, Part, PartKind, Redirection, Statement, Token, TokenKind, Word};
+use super::token::{
+    Assignment, Command, CommandKind, Joint, Keyword, Part, PartKind, Redirection, Statement, Token, TokenKind, Word,
+};
 use super::{DEEPEST, Failure, Script};
 
 /// Words that begin or end compound commands where a command may begin.
@@ -113,9 +115,10 @@ impl<'t> Parser<'t> {
     fn peek(&mut self) -> Result<Option<&Token>, Failure> {
         while self.ahead.is_none() {
             // Bodies of here-documents follow the line end.
-            let behind = self.tokens.last().is_some_and(|token| {
-                token.kind == TokenKind::Newline || token.kind == TokenKind::HereDocument
-            });
+            let behind = self
+                .tokens
+                .last()
+                .is_some_and(|token| token.kind == TokenKind::Newline || token.kind == TokenKind::HereDocument);
             if behind && !self.lexer.documents.is_empty() {
                 if self.tokens.last().is_some_and(|token| token.kind == TokenKind::HereDocument) {
                     let Some(token) = self.lexer.next()? else { return Ok(None) };
@@ -385,7 +388,10 @@ impl<'t> Parser<'t> {
             let span = expression.start - 1..self.lexer.at;
             self.tokens.push(Token { kind: TokenKind::Arithmetic, span });
             // What it sets stands in its expression, which is like a word here.
-            words.push(Word { parts: vec![Part { kind: PartKind::Arithmetic(Vec::new()), span: expression.clone() }], span: expression });
+            words.push(Word {
+                parts: vec![Part { kind: PartKind::Arithmetic(Vec::new()), span: expression.clone() }],
+                span: expression,
+            });
         } else {
             variable = Some(self.word()?);
             self.newlines()?;
@@ -434,10 +440,8 @@ impl<'t> Parser<'t> {
     /// The body of a function, whose name was read.
     fn function(&mut self, name: Word) -> Result<CommandKind, Failure> {
         self.newlines()?;
-        let compound = matches!(
-            self.plain()?,
-            Some("{" | "(" | "[[" | "if" | "for" | "while" | "until" | "case" | "select")
-        );
+        let compound =
+            matches!(self.plain()?, Some("{" | "(" | "[[" | "if" | "for" | "while" | "until" | "case" | "select"));
         if !compound {
             return Err(self.failure());
         }

@@ -1,0 +1,145 @@
+//! Places to be filled in, `<your-account>` and `YOUR_IMAGE_HERE`, which a manual's file has and a job must not.
+
+use std::ops::Range;
+
+use crate::shell::{self, PartKind, TokenKind};
+use crate::{Options, TEMPLATE};
+use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::yaml::{Kind, Node};
+
+/// Where such a place stands in a line of shell, or in a value that is none.
+pub fn hole(line: &str) -> Option<Range<usize>> {
+    let mut found = Vec::new();
+    inputs(line, 0, &mut found);
+    for start in found {
+        let length = line[start + 1..].find('>')?;
+        let name = &line[start + 1..start + 1 + length];
+        let inner = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
+        if name.len() > 1
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(inner)
+            && !name.ends_with(' ')
+        {
+            return Some(start..start + length + 2);
+        }
+    }
+    None
+}
+
+/// Where `<` stands as an operator, in commands of substitutions too.
+fn inputs(text: &str, base: usize, found: &mut Vec<usize>) {
+    for token in shell::parse(text).tokens {
+        let written = &text[token.span.clone()];
+        match &token.kind {
+            TokenKind::Operator if written == "<" => found.push(base + token.span.start),
+            TokenKind::Unknown if token.span.len() < text.len() => inputs(written, base + token.span.start, found),
+            // The grammar does not hold for a value that is no shell text.
+            TokenKind::Unknown => {
+                let tokens = shell::tokenize(text).into_iter();
+                let inputs =
+                    tokens.filter(|token| token.kind == TokenKind::Operator && &text[token.span.clone()] == "<");
+                found.extend(inputs.map(|token| base + token.span.start));
+            }
+            TokenKind::Word(word) => {
+                for part in word.parts.iter().filter(|part| matches!(part.kind, PartKind::Command(_))) {
+                    inputs(&text[part.span.start + 2..part.span.end - 1], base + part.span.start + 2, found);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Pushes a problem for each value with one, but what an option of the command line stands in for.
+pub fn check(values: &Node, options: &Options, problems: &mut Vec<Problem>) {
+    below(values, "", options, problems);
+}
+
+fn below(node: &Node, path: &str, options: &Options, problems: &mut Vec<Problem>) {
+    match &node.kind {
+        Kind::Map(entries) => {
+            for entry in entries {
+                let given = match entry.key.as_str() {
+                    "image" => options.image.is_some(),
+                    "command" | "args" | "exec" => options.command.is_some(),
+                    // The old ssh keys, for which there are others here.
+                    "secret" => path.is_empty(),
+                    _ => false,
+                };
+                if !given {
+                    let dot = if path.is_empty() { "" } else { "." };
+                    below(&entry.value, &format!("{path}{dot}{}", entry.key), options, problems);
+                }
+            }
+        }
+        Kind::List(items) => {
+            let each = items.iter().enumerate();
+            each.for_each(|(index, item)| below(item, &format!("{path}[{index}]"), options, problems));
+        }
+        Kind::Scalar { text, .. } => {
+            if let Some(name) = named(text) {
+                problems.push(problem(node.span, format!("`{path}` has `{name}`, a place to be filled in")));
+            } else if let Some(name) = variable(path, text) {
+                let message = format!("`{path}` has `{name}`, which a program such as envsubst fills in");
+                let hint = "fill it in first: `envsubst <FILE | khorovod import …`";
+                problems.push(Problem::new(&TEMPLATE, node.span, message).hint(hint));
+            }
+        }
+    }
+}
+
+/// The place in a value: all of it, or a part.
+fn named(text: &str) -> Option<&str> {
+    if text.starts_with("YOUR_") && text.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
+        return Some(text);
+    }
+    let whole = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    match whole {
+        Some(name) if !name.is_empty() && !name.contains(['<', '>', '\n']) => Some(text),
+        _ => text.lines().find_map(|line| hole(line).map(|place| &line[place])),
+    }
+}
+
+/// `${NAME}` where no shell and no kubelet would fill it in: as all of a value, or in an image's name. Commands have
+/// shells, and what a variable holds may be for one.
+fn variable<'t>(path: &str, text: &'t str) -> Option<&'t str> {
+    let shells = ["command", "args", "exec", "env", "value"]
+        .iter()
+        .any(|key| path.split('.').any(|step| step.split('[').next() == Some(*key)));
+    let start = text.find("${").filter(|_| !shells)?;
+    let end = start + text[start..].find('}')? + 1;
+    let whole = start == 0 && end == text.len();
+    let image = ["image", "repository", "tag"].contains(&path.rsplit('.').next().unwrap_or_default());
+    (whole || image).then(|| &text[start..end])
+}
+
+fn problem(span: Span, message: String) -> Problem {
+    Problem::new(&TEMPLATE, span, message).hint("write what belongs there into the file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_to_be_filled_in_are_told_from_redirections() {
+        assert_eq!(hole("source <your venv>/bin/activate"), Some(7..18));
+        for line in ["a <in >out", "echo '<b>'", "cat <<E >f"] {
+            assert_eq!(hole(line), None, "{line}");
+        }
+        assert_eq!(named("<store's url>"), Some("<store's url>"));
+        assert_eq!(named("YOUR_IMAGE_HERE"), Some("YOUR_IMAGE_HERE"));
+        assert_eq!(named("YOUR_image"), None);
+        assert_eq!(variable("a.containers[0].image", "${REGISTRY}${IMAGE}:1"), Some("${REGISTRY}"));
+        assert_eq!(variable("a.replicas", "${WORKERS}"), Some("${WORKERS}"));
+        for (path, text) in
+            [("a.args[0]", "${A}"), ("a.env[0].value", "${A}"), ("framework.command", "${A}"), ("a.b", "x ${A}")]
+        {
+            assert_eq!(variable(path, text), None, "{path}");
+        }
+        assert_eq!(named("1.dkr.<region>.example.org/x"), Some("<region>"));
+        for text in ["<>", "a < b", "python a.py <in >out", "<a> to <b>\n<c"] {
+            assert!(named(text).is_none() || text.starts_with("<a>"), "{text}");
+        }
+    }
+}
