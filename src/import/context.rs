@@ -3,9 +3,10 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use crate::api::{Options, System};
+use crate::codes::BAD_VALUE;
 use crate::field_outcomes::{FieldOutcomes, Row, Verdict};
 use crate::spec_builder::SpecBuilder;
-use crate::{BAD_VALUE, Options, System};
 use khorovod_compiler::Text;
 use khorovod_compiler::job;
 use khorovod_compiler::problem::{Problem, Span};

@@ -1,6 +1,7 @@
 //! Whose file a text is, before it is read: a wrong name on the command line is told at once.
 
-use crate::{NOTHING, OTHER_SYSTEM, System, TEMPLATE};
+use crate::api::System;
+use crate::codes::{NOTHING, OTHER_SYSTEM, TEMPLATE};
 use khorovod_compiler::Text;
 use khorovod_compiler::pipeline::{self, NO_JOB};
 use khorovod_compiler::problem::{Problem, Problems, Span};

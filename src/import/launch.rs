@@ -7,11 +7,11 @@ pub mod program;
 
 use serde_json::{Value as Json, json};
 
-use crate::BAD_VALUE;
+use crate::codes::BAD_VALUE;
 use crate::context::Context;
 use crate::field_outcomes::Verdict;
-use crate::from::slurm::classify;
 use crate::launch::command_line::{Launch, Line, Note};
+use crate::launch::options::names_launcher;
 use crate::launch::prefix::Step;
 use crate::secrets;
 use crate::shell_text as shell;
@@ -176,7 +176,7 @@ pub fn without_gpu(context: &mut Context<'_>, file: &str) {
         _ => return,
     };
     let mut alone = program::alone(&text);
-    if alone.is_empty() && !classify::names_launcher(&text) {
+    if alone.is_empty() && !names_launcher(&text) {
         alone.push("the command".to_owned());
     }
     for name in alone {

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use crate::api::Options;
+use crate::codes::TEMPLATE;
 use crate::shell::{self, PartKind, TokenKind};
-use crate::{Options, TEMPLATE};
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{Kind, Node};
 

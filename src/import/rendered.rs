@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json};
 
-use crate::BAD_VALUE;
+use crate::codes::BAD_VALUE;
 use crate::context::{Context, items, text};
 use crate::from::mpi_job::{BESIDE, LONG};
 use crate::pod::{self, container};

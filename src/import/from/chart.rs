@@ -5,7 +5,7 @@
 
 use serde_json::json;
 
-use crate::System;
+use crate::api::System;
 use crate::context::{Context, entries, items, text};
 use crate::field_outcomes::Verdict;
 use crate::launch::{self, Place, World};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::BAD_VALUE;
+use crate::codes::BAD_VALUE;
 use crate::context::{Context, entries, items, text};
 use crate::field_outcomes::Verdict;
 use crate::launch;

@@ -10,10 +10,11 @@ mod stream;
 
 use serde_json::{Value as Json, json};
 
+use crate::codes::BAD_VALUE;
 use crate::context::{Context, entries, items, text};
 use crate::field_outcomes::Verdict;
 use crate::pod::{self, container};
-use crate::{BAD_VALUE, rendered};
+use crate::rendered;
 use khorovod_compiler::problem::Problem;
 use khorovod_compiler::yaml::{Entry, Node};
 

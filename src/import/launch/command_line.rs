@@ -7,7 +7,7 @@ use crate::field_outcomes::Verdict;
 use crate::launch::options::{self, Meaning};
 use crate::launch::program::program_of;
 use crate::secrets::masked;
-use crate::shell::{Plain as Word, is_name, words};
+use crate::shell::{Plain as Word, words};
 use khorovod_compiler::job;
 
 /// What a line turns out to be.
@@ -76,7 +76,7 @@ pub fn read(line: &str) -> Line {
     };
     let mut launch = Launch { kind, ..Launch::default() };
     for word in before {
-        let Some((name, value)) = assignment(word) else {
+        let Some((name, value)) = word.assignment() else {
             launch.note(&word.text, Verdict::Kept, "", "it is about how a shell runs the line");
             continue;
         };
@@ -107,18 +107,13 @@ pub fn read(line: &str) -> Line {
 
 /// How many words stand before the program that is run: variables, `exec`, `time`, `env`.
 fn prefix(words: &[Word]) -> usize {
-    let said = |word: &&Word| assignment(word).is_some() || ["exec", "time", "nohup", "env"].contains(&&*word.text);
+    let said = |word: &&Word| word.assignment().is_some() || ["exec", "time", "nohup", "env"].contains(&&*word.text);
     words.iter().take_while(said).count()
 }
 
 /// Whether a text begins with a launcher.
 pub fn starts_launcher(text: &str) -> bool {
     words(text).is_some_and(|words| options::launcher(&words[prefix(&words)..]).is_some())
-}
-
-/// `NAME=value` at the head of a command.
-pub fn assignment(word: &Word) -> Option<(&str, &str)> {
-    word.text.split_once('=').filter(|(name, _)| is_name(name))
 }
 
 impl Launch {

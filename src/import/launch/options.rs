@@ -204,6 +204,15 @@ pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
     kind(name(flag + 1)?).filter(|_| between).map(|kind| (kind, flag + 2))
 }
 
+/// Whether a line that could not be taken apart names what starts ranks.
+pub fn names_launcher(text: &str) -> bool {
+    let word = |word: &str| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        matches!(name, "srun" | "mpirun" | "mpiexec" | "ibrun" | "horovodrun" | "torchrun" | "deepspeed")
+    };
+    text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c)).any(word)
+}
+
 /// What an option of a launcher means, and how many words follow it.
 pub fn find(kind: &str, name: &str) -> Option<(usize, Meaning)> {
     let (table, bare) = match kind {

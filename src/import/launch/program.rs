@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use serde_json::{Value as Json, json};
 
-use crate::launch::command_line::assignment;
 use crate::launch::options;
 use crate::secrets::masked;
 use crate::shell::{self, CommandKind, Plain as Word, Statement, words};
@@ -26,7 +25,7 @@ pub fn program_of(line: &str, words: &[Word]) -> Json {
     {
         return Json::from(script.text.trim());
     }
-    if words.iter().any(|word| word.expands) || assignment(&words[0]).is_some() {
+    if words.iter().any(|word| word.expands) || words[0].assignment().is_some() {
         let (first, last) = (&words[0], &words[words.len() - 1]);
         return Json::from(line[first.place.start..last.place.end].trim());
     }
@@ -81,7 +80,7 @@ pub fn alone(script: &str) -> Vec<String> {
     for place in commands {
         let command = &script[place];
         let Some(words) = words(command) else { continue };
-        let before = |word: &&Word| assignment(word).is_some() || ["exec", "nohup", "env"].contains(&&*word.text);
+        let before = |word: &&Word| word.assignment().is_some() || ["exec", "nohup", "env"].contains(&&*word.text);
         let words: Vec<Word> = words.iter().skip_while(before).cloned().collect();
         let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
         let name = text(0).rsplit('/').next().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lexer::{tokenize, unquoted};
+use super::lexer::{is_name, tokenize, unquoted};
 use super::token::{Part, PartKind, TokenKind};
 
 /// One word of a simple command.
@@ -14,6 +14,13 @@ pub struct Plain {
     pub place: Range<usize>,
     /// Whether a shell would make something else of it: `$LR`, `*.py`, `~`.
     pub expands: bool,
+}
+
+impl Plain {
+    /// The name and the value, if the word is `NAME=value`.
+    pub fn assignment(&self) -> Option<(&str, &str)> {
+        self.text.split_once('=').filter(|(name, _)| is_name(name))
+    }
 }
 
 /// The words of one simple command, assignments before it among them. None for more than that: a pipe, a list, a

@@ -1,6 +1,6 @@
 //! The MPIJob among the documents of a file, and what stands beside it there.
 
-use crate::BAD_VALUE;
+use crate::codes::BAD_VALUE;
 use crate::context::text;
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{self, Entry, Kind, Node};

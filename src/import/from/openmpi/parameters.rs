@@ -8,7 +8,7 @@ use crate::from::openmpi::jsonnet::{COMPUTED, Jsonnet};
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{self, Entry, Kind, Node};
 
-use crate::{BAD_VALUE, NOTHING, TEMPLATE};
+use crate::codes::{BAD_VALUE, NOTHING, TEMPLATE};
 
 /// What a command that says nothing of the component begins with, among the parameters.
 pub const COMMAND: &str = "$ ";

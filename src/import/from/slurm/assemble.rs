@@ -6,7 +6,7 @@ use super::classify::{self, Kind, Srun};
 use super::launch_pieces;
 use super::{IMAGE, Script};
 use super::{preparation, srun_program};
-use crate::BAD_VALUE;
+use crate::codes::BAD_VALUE;
 use crate::field_outcomes::Verdict;
 use crate::launch::command_line::{self, Line};
 use crate::launch::program;

@@ -349,15 +349,6 @@ fn starts(word: &Word) -> bool {
         || ["bash", "sh", "accelerate", "numactl", "nsys"].contains(&name)
 }
 
-/// Whether a line that could not be taken apart names what starts ranks.
-pub fn names_launcher(text: &str) -> bool {
-    let word = |word: &str| {
-        let name = word.rsplit('/').next().unwrap_or(word);
-        matches!(name, "srun" | "mpirun" | "mpiexec" | "ibrun" | "horovodrun" | "torchrun" | "deepspeed")
-    };
-    text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c)).any(word)
-}
-
 /// Whether a text calls something that starts ranks, or a program.
 pub fn starts_ranks(text: &str) -> bool {
     let starts = |command: &str| match kind(command) {

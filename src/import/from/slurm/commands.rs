@@ -7,6 +7,7 @@ use super::rendezvous::MEETING;
 use super::script::Part;
 use super::{Script, Setup, launch_pieces};
 use crate::field_outcomes::Verdict;
+use crate::launch::options::names_launcher;
 use crate::{secrets, shell, shell_text};
 use khorovod_compiler::job::looks_secret;
 use khorovod_compiler::problem::Span;
@@ -50,7 +51,7 @@ impl Script<'_, '_, '_> {
                 self.assign(text, pairs, row);
             }
             Kind::Export(names) if self.launch.is_none() => self.export(text, &names, row),
-            Kind::Assign(_) if self.launch.is_some() && !classify::names_launcher(text) => {
+            Kind::Assign(_) if self.launch.is_some() && !names_launcher(text) => {
                 self.settle(row, Verdict::Lost, "", "nothing comes behind the ranks that could use it");
             }
             Kind::Folder(folder) if self.launch.is_none() => self.folder(&folder, row),
@@ -89,7 +90,7 @@ impl Script<'_, '_, '_> {
                 if secrets::assigns_secret(text) && self.whole.is_none() {
                     self.refuse_secret(span);
                 }
-                self.rest(text, row, classify::names_launcher(text));
+                self.rest(text, row, names_launcher(text));
             }
         }
         false

@@ -2,7 +2,7 @@
 
 use super::options::{self, Given, Meaning};
 use super::{Script, Setup, amounts, classify};
-use crate::BAD_VALUE;
+use crate::codes::BAD_VALUE;
 use crate::field_outcomes::Verdict;
 use crate::shell::is_name;
 use khorovod_compiler::problem::{Problem, Span};

@@ -2,11 +2,11 @@
 
 use super::script::{self, Part};
 use super::{classify, shebang};
+use crate::codes::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
 use crate::context::Context;
 use crate::placeholders::hole;
 use crate::secrets;
 use crate::shell;
-use crate::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
 use khorovod_compiler::problem::{Problem, Span};
 
 /// How many options and commands a script may have.

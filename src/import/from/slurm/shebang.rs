@@ -1,7 +1,7 @@
 //! The first line of a script, which names its shell and the shell's flags.
 
 use super::Script;
-use crate::BAD_VALUE;
+use crate::codes::BAD_VALUE;
 use crate::context::Context;
 use crate::field_outcomes::Verdict;
 use khorovod_compiler::problem::{Problem, Span};

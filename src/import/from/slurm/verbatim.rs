@@ -5,6 +5,7 @@ use super::classify::{self, Kind};
 use super::script;
 use super::{Script, preparation};
 use crate::field_outcomes::Verdict;
+use crate::launch::options::names_launcher;
 use crate::secrets;
 
 impl Script<'_, '_, '_> {
@@ -83,5 +84,5 @@ impl Script<'_, '_, '_> {
 fn reaches(text: &str) -> bool {
     let others = ["ssh", "pdsh", "clush", "sbatch", "salloc"];
     let mut words = text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c));
-    classify::names_launcher(&text.replace("torchrun", "")) || words.any(|word| others.contains(&word))
+    names_launcher(&text.replace("torchrun", "")) || words.any(|word| others.contains(&word))
 }

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::COMMAND;
+use crate::codes::{BAD_VALUE, TEMPLATE};
 use crate::placeholders::hole;
 use crate::secrets::masked;
 use crate::shell::{self, Plain as Word, Token, TokenKind, is_name, name_length, words};
-use crate::{BAD_VALUE, TEMPLATE};
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{Entry, Kind, Node};
 
