@@ -17,8 +17,8 @@ use crate::context::{Context, items, text};
 use crate::from::mpi_job::{BESIDE, LONG};
 use crate::pod::{self, container};
 use crate::shell::words;
-use khorovod_compiler::job::Target;
 use khorovod_compiler::problem::Problem;
+use khorovod_compiler::targets;
 use khorovod_compiler::yaml::Node;
 use khorovod_compiler::{Inputs, Keys, Text};
 
@@ -185,7 +185,7 @@ fn text_of(context: &Context<'_>) -> Text {
 }
 
 fn inputs() -> Inputs {
-    Inputs { target: Target::MpiJob, keys: Keys::LeftOut, ..Inputs::default() }
+    Inputs { target: targets::MPI_JOB, keys: Keys::LeftOut, ..Inputs::default() }
 }
 
 /// Sets a field that is given.

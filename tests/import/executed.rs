@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use khorovod::import::System;
-use khorovod::{Inputs, Target, render};
+use khorovod::{Inputs, render, targets};
 
 use super::{Case, cases, text};
 
@@ -99,9 +99,10 @@ fn programs(script: &str, case: &Case) -> Result<Vec<String>, String> {
         .env_clear()
         .env("PATH", format!("{}:/usr/bin:/bin", bin.path().display()))
         .envs([("SLURM_JOB_ID", "1"), ("SLURM_JOB_NODELIST", "node[1-2]"), ("SLURM_PROCID", "0")])
-        .envs([("SLURM_JOB_NUM_NODES", nodes), ("SLURM_NNODES", nodes), ("SLURM_NTASKS", nodes * tasks)].map(
-            |(name, number)| (name, number.to_string()),
-        ))
+        .envs(
+            [("SLURM_JOB_NUM_NODES", nodes), ("SLURM_NNODES", nodes), ("SLURM_NTASKS", nodes * tasks)]
+                .map(|(name, number)| (name, number.to_string())),
+        )
         .env("SLURM_TASKS_PER_NODE", each)
         .output()
         .unwrap();
@@ -160,7 +161,7 @@ fn scripts_start_the_same_programs_there_and_back() {
                 continue;
             }
         };
-        let inputs = Inputs { target: Target::Slurm, ..Inputs::default() };
+        let inputs = Inputs { target: targets::SLURM, ..Inputs::default() };
         let before = programs(&case.text, case).unwrap_or_else(|failed| panic!("{name}: {failed}"));
         let after = render(&text(&imported.job), &inputs).map_err(|found| format!("{:#?}", found.list));
         let after = after.and_then(|script| programs(&script.text, case)).unwrap_or_else(|failed| vec![failed]);

@@ -138,7 +138,7 @@ def paragraphs(text, language, strings=True):
 
 def sources():
     """Every file of the repository that has prose, with its language."""
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in sorted(filter(None, names.split("\0"))):
         path = ROOT / name
         if not SKIPPED.search(name) and path.is_file() and (kind := language(path)):

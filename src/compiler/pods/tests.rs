@@ -14,7 +14,7 @@ fn plan() -> Plan {
     let quantity = |text| crate::job::quantity::Quantity::parse(text).expect("a quantity");
     let command = words("python train.py");
     let spec = Spec {
-        target: Target::Plain,
+        target: crate::targets::PLAIN.facts(),
         name: text(job),
         namespace: None,
         labels: vec![],

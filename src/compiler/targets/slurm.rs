@@ -4,12 +4,83 @@
 //! Its parts are static text, in `slurm/`; what differs between jobs are assignments between them, in which every value
 //! is quoted.
 
+mod refusals;
+
+use super::plain;
+use super::{Made, Target};
+use crate::job::Case;
+use crate::job::target::{Facts, SshKeys};
+use crate::kubernetes::{self, Object};
+use crate::pods::File;
+use crate::problem::Problem;
+use crate::report::{Batch, Description};
 use std::fmt::Write as _;
 
 use crate::job::quantity::Quantity;
-use crate::job::valid::{EnvValue, Group, LauncherKind, Mpi, Slurm, Spec};
+use crate::job::valid::{EnvValue, Group, LauncherKind, Mpi, Slurm as Options, Spec};
 use crate::plan::{HOSTFILE, Plan};
 use crate::pods::words::word;
+
+pub use refusals::CODES;
+
+#[derive(Debug)]
+pub struct Slurm;
+
+static FACTS: Facts = Facts {
+    name: "slurm",
+    has_pods: false,
+    own_workloads: false,
+    uses_jobs: false,
+    has_job_shape: true,
+    is_gang: false,
+    brings_service: false,
+    ssh_keys: SshKeys::None,
+    templates_set_subdomain: false,
+    templates_set_restart_policy: true,
+    first_success_ends_job: false,
+    pod_index: None,
+    index_role: "worker",
+    group_suffix: "",
+    launcher_suffix: "",
+    pod_group_suffix: "",
+    longest_suffix: plain::longest_suffix,
+};
+
+impl Target for Slurm {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>) {
+        refusals::check(case, problems);
+    }
+
+    fn describe(&self, plan: &Plan) -> Description {
+        let held = plan.spec.scheduling.suspend.then_some("held: it starts after `scontrol release`");
+        Description {
+            shape: "a batch script for Slurm",
+            controller: "Slurm",
+            batch: Some(Batch {
+                hosts: "the nodes that Slurm gives",
+                release: "Slurm takes the nodes back when the script ends",
+                notes: ["the ranks run on the nodes as they are; the image is for Kubernetes"]
+                    .into_iter()
+                    .chain(held)
+                    .collect(),
+            }),
+            ..Description::default()
+        }
+    }
+
+    /// There are none; these determine the run's name.
+    fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
+        kubernetes::workloads(plan, files)
+    }
+
+    fn build<'a>(&self, plan: &'a Plan, _: &'a [File], _: &'a [(&'static str, String)]) -> Made<'a> {
+        Made::Script { name: plan.spec.name.clone(), text: script(plan) }
+    }
+}
 
 /// How long before Slurm's own limit the training is told to end.
 const MARGIN: u64 = 30;
@@ -53,7 +124,7 @@ struct World<'a> {
 }
 
 /// The script, to be given to sbatch.
-pub fn script(plan: &Plan) -> String {
+fn script(plan: &Plan) -> String {
     let spec = &plan.spec;
     let group = &spec.groups[0];
     let way = way(spec);
@@ -98,7 +169,7 @@ fn head(world: &World<'_>) -> String {
 /// Options of sbatch and their values, in the order people write them.
 fn directives(world: &World<'_>) -> Vec<(&'static str, Option<String>)> {
     let spec = &world.plan.spec;
-    let Slurm { partition, account, qos, constraint, nodelist, exclude, reservation, gres, .. } = &spec.slurm;
+    let Options { partition, account, qos, constraint, nodelist, exclude, reservation, gres, .. } = &spec.slurm;
     let group = world.group;
     let mut all = vec![
         ("job-name", Some(spec.name.clone())),
@@ -227,7 +298,11 @@ fn environment(world: &World<'_>, text: &mut String) {
         .map(|variable| variable.name.clone())
         .collect();
     if !needs.is_empty() {
-        let _ = writeln!(text, "\n# In Kubernetes they come from Secrets and ConfigMaps.\nkhorovod_needs={}", array(&needs));
+        let _ = writeln!(
+            text,
+            "\n# In Kubernetes they come from Secrets and ConfigMaps.\nkhorovod_needs={}",
+            array(&needs)
+        );
         *text += part!("needs.sh");
     }
     let own = spec.env.iter().filter_map(|variable| match &variable.value {
@@ -292,8 +367,12 @@ fn launch(world: &World<'_>, text: &mut String) {
     *text += match world.way {
         Way::Shell => "khorovod_check=()\n",
         Way::Mpi => "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_slots\" \"$PWD\")\n",
-        Way::Step => "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_tasks\" \"$PWD\" \"$khorovod_mpi\")\n",
-        Way::Agents => "khorovod_check=(bash -c \"$khorovod_rank\" agent \"$khorovod_nodes\" \"$khorovod_tasks\" \"$PWD\")\n",
+        Way::Step => {
+            "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_tasks\" \"$PWD\" \"$khorovod_mpi\")\n"
+        }
+        Way::Agents => {
+            "khorovod_check=(bash -c \"$khorovod_rank\" agent \"$khorovod_nodes\" \"$khorovod_tasks\" \"$PWD\")\n"
+        }
     };
     let _ = writeln!(text, "khorovod_command={}", array(&command));
 }
