@@ -56,7 +56,7 @@ pub struct Options {
     pub name: Option<String>,
     /// Its namespace.
     pub namespace: Option<String>,
-    /// The image, if the old system has none or you want another.
+    /// The image, if the old system does not name one or you want another.
     pub image: Option<String>,
     /// The launch line, if it was typed by hand in the launcher's pod.
     pub command: Option<String>,
@@ -71,7 +71,7 @@ pub struct Options {
 pub struct Field {
     /// `worker.image.tag`.
     pub path: String,
-    /// The file it stands in, or the option: `--set worker.number=8`.
+    /// The file that contains it, or the option: `--set worker.number=8`.
     pub file: String,
     /// Its line in that file, from 1.
     pub line: usize,

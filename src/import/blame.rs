@@ -1,15 +1,15 @@
-//! What is wrong with a new job, told where it came from: nobody wrote that job by hand, or has seen it yet.
+//! Problems of the new job, reported at the fields of the old file that caused them: the user has not seen the new job.
 
 use crate::field_outcomes::Row;
 use khorovod_compiler::problem::{Problem, Problems, Span};
 use khorovod_compiler::yaml::{self, Kind, Node};
 
-/// More fields of the old file than these would point at nothing.
+/// A problem names at most so many fields of the old file.
 const MOST: usize = 3;
 
-/// The problems of `job` with the old fields that are to blame for them; `old` has the old texts.
+/// Returns the problems of `job` with the old fields that caused them as labels. `old` holds the old texts.
 pub fn told(refused: Problems, job: &str, rows: &[Row], mut old: Problems) -> Problems {
-    let source = old.sources.add("the job that comes of it", job.to_owned());
+    let source = old.sources.add("the imported job", job.to_owned());
     let whole = Span { source, start: 0, end: job.len() };
     let tree = yaml::parse(job, whole, &mut Vec::new()).ok().flatten();
     for mut problem in refused.list {
@@ -20,7 +20,7 @@ pub fn told(refused: Problems, job: &str, rows: &[Row], mut old: Problems) -> Pr
     old
 }
 
-/// The problem with the places of the old file that the field at `path` came of.
+/// Adds to a problem the places in the old file from which the field at `path` was made.
 fn blamed(problem: Problem, path: &str, rows: &[Row]) -> Problem {
     let near = |to: &String| {
         let longer =
@@ -36,7 +36,7 @@ fn blamed(problem: Problem, path: &str, rows: &[Row]) -> Problem {
     theirs.iter().fold(problem, |problem, row| problem.and(row.span, format!("it comes of `{}`", row.path)))
 }
 
-/// The path of the field that stands at a place.
+/// Returns the path of the field at a byte offset.
 fn path(node: &Node, at: usize) -> String {
     let mut path = String::new();
     let mut here = node;

@@ -3,26 +3,26 @@
 use khorovod_compiler::problem::{Code, codes};
 
 codes! {
-    /// The file is of another system
+    /// The file is for another system
     ///
-    /// `khorovod import` is told which system a file is from, and this one looks like another's. The hint names the
-    /// command for it.
+    /// You name the system when you run `khorovod import`, and this file looks like one of another system. The hint
+    /// shows the command to use.
     Error OTHER_SYSTEM = "import-other-system";
 
     /// The file is a template
     ///
-    /// What stands in `{{ … }}` is known only to the program that fills it in. Import what it makes: `helm get values
-    /// RELEASE`, `helm template`, `ks show`.
+    /// Only the template's own program can fill in `{{ … }}`. Import its output: `helm get values RELEASE`, `helm
+    /// template`, `ks show`.
     Error TEMPLATE = "import-template";
 
-    /// The file says nothing
+    /// The file is empty
     ///
-    /// There is nothing in it that a job could be made of.
+    /// It contains no field that the importer can use.
     Error NOTHING = "import-nothing";
 
-    /// A value that the old system would not take
+    /// A value that the old system would refuse
     ///
-    /// A number of workers that is no number, a map where a list belongs. The job would be a guess; correct the old file.
+    /// For example a number of workers that is not a number, or a map instead of a list. Correct the old file.
     Error BAD_VALUE = "import-bad-value";
 }
 

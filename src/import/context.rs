@@ -1,5 +1,4 @@
-//! What every importer works at: the spec of the new spec, the ledger of the old file's fields, and the Secrets that
-//! came out of it.
+//! The state of an import: the new spec, the outcome of each field of the old file, and the Secrets found in it.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -13,7 +12,7 @@ use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::writer::to_yaml;
 use khorovod_compiler::yaml::{self, Kind, Node, Scalar, Trap};
 
-/// What a field is said to be that nobody knew what to do with.
+/// The note for an unknown field.
 const UNKNOWN: &str = "not known here: if yours reads it, say it in the spec by hand";
 
 pub struct Context<'o> {
@@ -21,11 +20,11 @@ pub struct Context<'o> {
     pub outcomes: FieldOutcomes,
     pub options: &'o Options,
     pub problems: Vec<Problem>,
-    /// All of the old file.
+    /// The span of the whole old file.
     pub whole: Span,
-    /// The launch line that was given beside the file.
+    /// The launch line from the command line, with its span.
     pub typed: Option<(String, Span)>,
-    /// Name, keys and values.
+    /// Secrets to create: the name, and the keys with their values.
     secrets: Vec<(String, Map<String, Json>)>,
 }
 
@@ -35,40 +34,40 @@ impl<'o> Context<'o> {
         Self { spec, outcomes, options, problems: Vec::new(), whole: Span::default(), typed: None, secrets: Vec::new() }
     }
 
-    /// A value that goes into the new spec as it is.
+    /// Copies a value into the new spec unchanged.
     pub fn keep(&mut self, node: &Node, to: &str, value: impl Into<Json>) {
         let from = self.outcomes.path(node).to_owned();
         self.spec.put(to, value, &from);
         self.outcomes.settle(node, Verdict::Kept, to, "");
     }
 
-    /// The first step of a value's path; of an object's spec all of it, as `spec` says nothing.
+    /// Returns the first step of a value's path. For a path below `spec`, returns the whole path.
     pub fn head(&self, node: &Node) -> String {
         let path = self.outcomes.path(node);
         if path.starts_with("spec.") { path } else { path.split(['.', '[']).next().unwrap_or_default() }.to_owned()
     }
 
-    /// A value that khorovod has by default or does anyway.
+    /// Records that a value is not needed: khorovod has it by default.
     pub fn needless(&mut self, node: &Node, why: &str) {
         self.outcomes.settle(node, Verdict::Kept, "", why);
     }
 
-    /// A value whose purpose is served in another way.
+    /// Records that khorovod does in another way what a value is for.
     pub fn replaced(&mut self, node: &Node, how: &str) {
         self.outcomes.settle(node, Verdict::Changed, "", how);
     }
 
-    /// A value that has no place in the new spec: why, and what to do.
+    /// Records that a value cannot be expressed in the new spec: why, and what to do.
     pub fn lose(&mut self, node: &Node, why: &str) {
         self.outcomes.settle(node, Verdict::Lost, "", why);
     }
 
-    /// What the old system did by default and khorovod would not.
+    /// Sets a field to a default of the old system that differs from khorovod's.
     pub fn default(&mut self, to: &str, value: impl Into<Json>, why: &str) {
         self.spec.put(to, value, why);
     }
 
-    /// What a setting needs of the security profile.
+    /// Lowers the security profile to the one that a setting needs.
     pub fn profile(&mut self, profile: &str, why: &str) {
         let before = self.spec.get("spec.security.profile").and_then(Json::as_str);
         if before != Some("privileged") {
@@ -76,19 +75,19 @@ impl<'o> Context<'o> {
         }
     }
 
-    /// Refuses a value that the old system would not take.
+    /// Pushes a problem for a value that the old system would refuse.
     pub fn refuse(&mut self, node: &Node, wanted: &str) {
         let message = format!("`{}` should be {wanted}, not {}", self.outcomes.path(node), node.describe());
         self.problems.push(Problem::new(&BAD_VALUE, node.span, message).hint(format!("give it {wanted}")));
     }
 
-    /// Says that the old file lacks something that has no default.
+    /// Pushes a problem for a missing value that has no default.
     pub fn missing(&mut self, what: &str, why: &str) {
         let problem = Problem::new(&BAD_VALUE, self.whole, format!("there is no `{what}` in the file"));
         self.problems.push(problem.hint(why));
     }
 
-    /// A whole number.
+    /// Reads a whole number.
     pub fn count(&mut self, node: &Node) -> Option<u32> {
         let number = text(node).and_then(|text| text.trim().parse().ok());
         if number.is_none() {
@@ -97,7 +96,7 @@ impl<'o> Context<'o> {
         number
     }
 
-    /// The scalar under a key.
+    /// Reads the scalar of a key.
     pub fn text(&mut self, node: &Node) -> Option<String> {
         let text = text(node);
         if text.is_none() {
@@ -106,7 +105,7 @@ impl<'o> Context<'o> {
         text
     }
 
-    /// Whether a value means yes.
+    /// Whether a value is true.
     pub fn yes(&mut self, node: &Node) -> bool {
         match node.scalar() {
             Some(Scalar::Bool(yes) | Scalar::Trap(Trap::Word(yes))) => yes,
@@ -120,7 +119,8 @@ impl<'o> Context<'o> {
         }
     }
 
-    /// A variable for every rank; one that looks like a secret moves to a Secret, and whether it did.
+    /// Sets an environment variable of all ranks. A value that looks like a secret goes into a Secret; returns whether
+    /// it did.
     pub fn env(&mut self, name: &str, value: &str, from: &str) -> bool {
         if !job::looks_secret(name, value) {
             self.spec.put_key("spec.env", name, value, from);
@@ -132,7 +132,7 @@ impl<'o> Context<'o> {
         true
     }
 
-    /// A value that belongs in a Secret.
+    /// Adds a value to a Secret.
     pub fn secret(&mut self, name: &str, key: &str, value: &str) {
         match self.secrets.iter_mut().find(|(other, _)| other == name) {
             Some((_, entries)) => {
@@ -142,7 +142,7 @@ impl<'o> Context<'o> {
         }
     }
 
-    /// Names the job, in the form Kubernetes takes; whether that is the name it was given.
+    /// Sets the job's name in a form that Kubernetes accepts. Returns whether the name is unchanged.
     pub fn name(&mut self, name: &str, from: &str) -> bool {
         let given = self.options.name.as_deref().unwrap_or(name);
         let fitting = label(given);
@@ -153,7 +153,7 @@ impl<'o> Context<'o> {
         fitting == given
     }
 
-    /// The same; what became of the name.
+    /// The same; returns the outcome for the report.
     pub fn rename(&mut self, given: &str, from: &str) -> (Verdict, &'static str) {
         match self.name(given, from) {
             true => (Verdict::Kept, ""),
@@ -161,7 +161,7 @@ impl<'o> Context<'o> {
         }
     }
 
-    /// Names the job by a field of the old file; `default` is for where there is none.
+    /// Sets the job's name from a field of the old file, or to `default` if there is no such field.
     pub fn named(&mut self, node: Option<&Node>, default: &str) {
         let given = node.and_then(text).unwrap_or_else(|| default.to_owned());
         let (verdict, how) = self.rename(&given, "name");
@@ -175,7 +175,7 @@ impl<'o> Context<'o> {
         self.spec.get("metadata.name").and_then(Json::as_str).unwrap_or("job").to_owned()
     }
 
-    /// The image's name, unless another was asked for.
+    /// Sets the image, unless the command line names another.
     pub fn image(&mut self, name: &str, from: &str) {
         match &self.options.image {
             Some(other) => self.spec.put("spec.image.name", other.as_str(), ""),
@@ -183,7 +183,7 @@ impl<'o> Context<'o> {
         }
     }
 
-    /// The job, the Secrets, and what became of every field.
+    /// Returns the text of the job, that of the Secrets, and the outcomes of all fields.
     pub fn close(mut self, system: System, texts: &[Text]) -> (String, String, Vec<Row>) {
         self.spec.shorten_image();
         let files: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
@@ -206,7 +206,7 @@ impl<'o> Context<'o> {
     }
 }
 
-/// A scalar as it was written.
+/// Returns a scalar as it is written.
 pub fn text(node: &Node) -> Option<String> {
     match &node.kind {
         Kind::Scalar { text, .. } if !matches!(node.scalar(), Some(Scalar::Null)) => Some(text.clone()),
@@ -214,7 +214,7 @@ pub fn text(node: &Node) -> Option<String> {
     }
 }
 
-/// The entries of a map; none where it is something else.
+/// Returns the entries of a map, or an empty list for any other value.
 pub fn entries(node: &Node) -> &[khorovod_compiler::yaml::Entry] {
     match &node.kind {
         Kind::Map(entries) => entries,
@@ -222,7 +222,7 @@ pub fn entries(node: &Node) -> &[khorovod_compiler::yaml::Entry] {
     }
 }
 
-/// The items of a list; none where it is something else.
+/// Returns the items of a list, or an empty list for any other value.
 pub fn items(node: &Node) -> &[Node] {
     match &node.kind {
         Kind::List(items) => items,
@@ -230,12 +230,12 @@ pub fn items(node: &Node) -> &[Node] {
     }
 }
 
-/// A name that Kubernetes takes for pods and volumes, as near as can be.
+/// Returns the most similar name that Kubernetes accepts for pods and volumes.
 pub fn label(name: &str) -> String {
     let lower = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
     let mut label = String::new();
     for c in lower {
-        // No dash twice, nor a digit first.
+        // A name has no two dashes in a row and does not begin with a digit.
         let starts = !label.is_empty() || c.is_ascii_lowercase();
         if starts && !(c == '-' && label.ends_with('-')) && label.len() < 36 {
             label.push(c);

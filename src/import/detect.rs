@@ -1,4 +1,4 @@
-//! Whose file a text is, before it is read: a wrong name on the command line is told at once.
+//! Detects the system of a file before it is read, so that a wrong system on the command line is reported at once.
 
 use crate::api::System;
 use crate::codes::{NOTHING, OTHER_SYSTEM, TEMPLATE};
@@ -6,10 +6,10 @@ use khorovod_compiler::Text;
 use khorovod_compiler::pipeline::{self, NO_JOB};
 use khorovod_compiler::problem::{Problem, Problems, Span};
 
-/// Takes the problems of a text that holds no job. If the text is a file of another system, the hint names the command
-/// that imports it.
+/// Takes the problems of a text without a job. If the text is a file of another system, the hint names the command that
+/// imports it.
 pub fn with_import_hint(mut problems: Problems, text: &Text) -> Problems {
-    // What can be mended in its place needs no import.
+    // A file that can be corrected in place needs no import.
     let astray = |problem: &&mut Problem| problem.code == &NO_JOB && problem.fix.is_none();
     if let Some(problem) = problems.list.iter_mut().find(astray)
         && let Some(system) = system(&text.text)
@@ -21,7 +21,7 @@ pub fn with_import_hint(mut problems: Problems, text: &Text) -> Problems {
     problems
 }
 
-/// Pushes a problem where a text is plainly not of `system`.
+/// Pushes a problem if a text is clearly not a file of `system`.
 pub fn check(system: System, text: &Text, whole: Span, problems: &mut Vec<Problem>) {
     let Some(first) = content(&text.text) else {
         let problem = Problem::new(&NOTHING, Span { end: whole.start, ..whole }, format!("{} is empty", text.name));
@@ -50,7 +50,7 @@ pub fn check(system: System, text: &Text, whole: Span, problems: &mut Vec<Proble
     problems.push(Problem::new(&OTHER_SYSTEM, span, message).hint(other));
 }
 
-/// Where the first line stands that says something.
+/// Returns the offset of the first line that is not blank or a comment.
 pub fn content(text: &str) -> Option<usize> {
     let mut at = 0;
     text.split_inclusive('\n').find_map(|line| {
@@ -61,12 +61,12 @@ pub fn content(text: &str) -> Option<usize> {
     })
 }
 
-/// What the head of a script that khorovod renders says.
+/// Text at the head of a script that khorovod rendered.
 const BY_US: &str = ". Made by khorovod from its spec: ";
 const MADE: &str = "khorovod made this script of a TrainingJob: change that, and `khorovod render --target slurm` makes \
-                    the script anew; `khorovod render` makes what runs on Kubernetes";
+                    the script again; `khorovod render` writes the objects for Kubernetes";
 
-/// The way out where a file holds objects of Kubernetes, none of them an MPIJob.
+/// The hint for a file that holds Kubernetes objects but no MPIJob.
 fn objects(system: System, text: &str, whole: Span) -> String {
     let kinds = pipeline::kinds(text, whole);
     let kind = kinds.last().map_or("an object", |(kind, _)| kind);
@@ -77,7 +77,7 @@ fn objects(system: System, text: &str, whole: Span) -> String {
     }
     match system {
         System::StableHorovod | System::ElasticHorovod => {
-            "it holds what a chart became; its values are wanted: `helm get values RELEASE`".to_owned()
+            "it contains the output of a chart; give its values instead: `helm get values RELEASE`".to_owned()
         }
         _ => format!(
             "it holds `kind: {kind}`; of Kubernetes' objects an MPIJob is read. For another let `khorovod init` write a \
@@ -90,18 +90,18 @@ enum Guess {
     Ours,
     /// A script that khorovod rendered.
     Made,
-    /// Objects of Kubernetes, and no MPIJob among them.
+    /// Kubernetes objects without an MPIJob.
     Objects,
     Theirs(System),
 }
 
-/// Systems that take each other's files.
+/// Whether a file of one system is also valid for the other.
 fn kin(one: System, other: System) -> bool {
     let charts = [System::StableHorovod, System::ElasticHorovod];
     one == other || charts.contains(&one) && other == System::StableHorovod
 }
 
-/// The system whose file a text looks like.
+/// Returns the system that a text is most likely written for.
 pub fn system(text: &str) -> Option<System> {
     match guess(text)? {
         Guess::Theirs(system) => Some(system),
@@ -109,13 +109,13 @@ pub fn system(text: &str) -> Option<System> {
     }
 }
 
-/// Whose file it looks like.
+/// What a text looks like.
 fn guess(text: &str) -> Option<Guess> {
     let top = |key: &str| text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
     if text.lines().any(|line| line.trim_start().starts_with("kind: TrainingJob")) {
         return Some(Guess::Ours);
     }
-    // Parameters may stand within an object.
+    // The parameters may be inside an object.
     let within = |key: &str| {
         let line = |line: &str| line.trim_start().trim_start_matches(['"', '\'']).strip_prefix(key).map(str::to_owned);
         text.lines().any(|text| line(text).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':')))

@@ -1,4 +1,4 @@
-//! What became of every field of the old file: each is entered once, and none leaves without a verdict.
+//! The outcome of every field of the old file. Each field is entered once, and gets an outcome before the import ends.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,19 +6,19 @@ use std::ops::Range;
 use khorovod_compiler::problem::Span;
 use khorovod_compiler::yaml::{Kind, Node, Scalar};
 
-/// What became of a field.
+/// The outcome of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// It says the same in the new spec, or is what khorovod does anyway.
+    /// The new spec has the same meaning, or khorovod does it by default.
     Kept,
-    /// It is in the new spec in another way.
+    /// The new spec expresses it in another way.
     Changed,
     /// It is not in the new spec.
     Lost,
 }
 
 impl Verdict {
-    /// The word for it.
+    /// The word for the report.
     pub fn word(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -31,13 +31,13 @@ impl Verdict {
 /// One field of the old file.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// `worker.image.tag`, `#SBATCH --nodes`.
+    /// Its path, such as `worker.image.tag` or `#SBATCH --nodes`.
     pub path: String,
-    /// Where it stands.
+    /// Its place in the old file.
     pub span: Span,
-    /// None until somebody has dealt with it.
+    /// None until an importer has recorded the outcome.
     pub verdict: Option<Verdict>,
-    /// Fields of the new spec: `spec.workers.replicas`.
+    /// Fields of the new spec, such as `spec.workers.replicas`.
     pub to: Vec<String>,
     /// How it changed, or why it is lost and what to do.
     pub note: String,
@@ -47,14 +47,14 @@ pub struct Row {
 #[derive(Debug, Default)]
 pub struct FieldOutcomes {
     rows: Vec<Row>,
-    /// Those of values that are `null`.
+    /// The rows of values that are `null`.
     nulls: Vec<usize>,
-    /// The rows of each value and of all below it.
+    /// The rows of each value and of all values below it.
     at: HashMap<*const Node, Range<usize>>,
 }
 
 impl FieldOutcomes {
-    /// Enters every leaf of a tree: scalars, empty lists, empty maps.
+    /// Adds a row for every leaf of a tree: scalars, empty lists and empty maps.
     pub fn enter(&mut self, node: &Node) {
         if matches!(&node.kind, Kind::Map(entries) if entries.is_empty()) {
             return;
@@ -86,25 +86,25 @@ impl FieldOutcomes {
         self.at.insert(std::ptr::from_ref(node), start..self.rows.len());
     }
 
-    /// Enters a field that is no leaf of a tree, such as an option of a command line; its number.
+    /// Adds a row for a field that is not a leaf of a tree, such as an option of a command. Returns the row's number.
     pub fn add(&mut self, path: impl Into<String>, span: Span) -> usize {
         self.rows.push(Row { path: path.into(), span, verdict: None, to: Vec::new(), note: String::new() });
         self.rows.len() - 1
     }
 
-    /// The name of the first field at or below a value.
+    /// Returns the path of the first field at or below a value.
     pub fn path(&self, node: &Node) -> &str {
         self.range(node).next().map_or("", |row| &self.rows[row].path)
     }
 
-    /// Says what became of all fields at and below a value that nobody has dealt with yet.
+    /// Records the outcome of all fields at and below a value whose outcome is still open.
     pub fn settle(&mut self, node: &Node, verdict: Verdict, to: &str, how: &str) {
         for row in self.range(node) {
             self.settle_row(row, verdict, to, how);
         }
     }
 
-    /// The same for a field by its number.
+    /// Records the outcome of a row.
     pub fn settle_row(&mut self, row: usize, verdict: Verdict, to: &str, how: &str) {
         let Some(row) = self.rows.get_mut(row).filter(|row| row.verdict.is_none()) else { return };
         row.verdict = Some(verdict);
@@ -112,12 +112,12 @@ impl FieldOutcomes {
         how.clone_into(&mut row.note);
     }
 
-    /// Whether the file has fields, and none of them was asked for.
+    /// Whether the file has fields, and all of them are unknown to the importer.
     pub fn is_foreign(&self) -> bool {
         !self.rows.is_empty() && self.rows.iter().all(|row| row.verdict.is_none())
     }
 
-    /// Everything, in the order of the file; `rest` is said of what nobody dealt with.
+    /// Returns all rows in the order of the file. `rest` is the note of fields without an outcome.
     pub fn close(mut self, rest: &str) -> Vec<Row> {
         for row in std::mem::take(&mut self.nulls) {
             self.settle_row(row, Verdict::Kept, "", "nothing is given");

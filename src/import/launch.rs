@@ -1,4 +1,4 @@
-//! A launch line and the pods there were → launcher, workers and command of the new spec.
+//! Converts a launch line and the pods of the old job to the launcher, the workers and the command of the new spec.
 
 pub mod command_line;
 pub mod options;
@@ -18,29 +18,30 @@ use crate::shell_text as shell;
 use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::{Problem, Span};
 
-/// Where the MPI Operator had its hostfile, and where it is here; that of the openmpi component is at its old place, too.
+/// The path of the hostfile in pods of the MPI Operator, and in those of khorovod. That of the openmpi component is
+/// unchanged.
 const THEIRS: &str = "/etc/mpi/hostfile";
 const HOSTFILE: &str = "/horovod/generated/hostfile";
-/// The same for the script that finds hosts, which is here for scripts as well.
+/// The same for the script that discovers hosts.
 const THEIR_FINDER: &str = "/etc/mpi/discover_hosts.sh";
 const FINDER: &str = "/horovod/generated/discoverHosts.sh";
 
-/// How a worker names the first of them: as itself, but for the number.
+/// The name of the first worker, as the shell of a worker computes it from its own.
 pub const FIRST_WORKER: &str = r"$(hostname -f | sed 's/-[0-9]*\./-0./')";
 
-/// The pods that ranks ran in.
+/// The pods in which ranks ran.
 #[derive(Debug, Clone)]
 pub struct World {
-    /// How many, and what says so.
+    /// The number of pods, and the field that sets it.
     pub pods: u32,
     pub from: String,
-    /// How many without the launcher's own, where that ran ranks too.
+    /// The number without the launcher, if that also ran ranks.
     pub without_launcher: Option<u32>,
-    /// GPUs in each.
+    /// GPUs per pod.
     pub gpus: u32,
 }
 
-/// Where a line stands: its field's path and its place.
+/// The origin of a line: the path of its field and its place.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub path: String,
@@ -51,20 +52,16 @@ pub struct Place {
 struct Size {
     replicas: u32,
     slots: Option<u32>,
-    /// How that differs from what the pods were.
+    /// How the number differs from the number of pods, for the comment.
     how: String,
 }
 
-/// Puts a line that started ranks.
+/// Imports a line that starts ranks.
 pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World) {
     let text = text.trim();
     let bare = program::without_flags(text);
     if program::waits(bare) {
-        by_hand(
-            context,
-            "its command only waited for somebody to type the launch; `--command LINE` puts it here",
-            world,
-        );
+        by_hand(context, "its command only waited for a launch by hand; give it with `--command LINE`", world);
         let row = context.outcomes.add(format!("{}: all of it", place.path), place.span);
         return context.outcomes.settle_row(
             row,
@@ -92,18 +89,18 @@ pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World)
     }
 }
 
-/// What became of a command that stood before the launch.
+/// Records the outcome of a command before the launch.
 fn taken(context: &mut Context<'_>, step: &Step<'_>, place: &Place) {
     let (text, verdict, to, how) = match step {
         Step::Makes(text) => (text, Verdict::Changed, "spec.command", "each rank makes sure of it"),
         Step::Waits(text) => (text, Verdict::Kept, "", "the launcher waits for its workers by itself"),
-        Step::Says(text) => (text, Verdict::Kept, "", "khorovod says what it starts"),
+        Step::Says(text) => (text, Verdict::Kept, "", "khorovod logs what it starts"),
     };
     let row = context.outcomes.add(format!("{}: {}", place.path, secrets::masked(text)), place.span);
     context.outcomes.settle_row(row, verdict, to, how);
 }
 
-/// What ranks run, as a shell reads it.
+/// Returns the program of the ranks as shell text.
 fn program_of(launch: &Launch) -> String {
     match &launch.program {
         Json::String(text) => text.clone(),
@@ -113,14 +110,14 @@ fn program_of(launch: &Launch) -> String {
     }
 }
 
-/// Puts workers whom nothing starts ranks in: somebody did by hand.
+/// Imports workers in which the ranks are started by hand.
 pub fn by_hand(context: &mut Context<'_>, why: &str, world: &World) {
     workers(context, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
     context.default("spec.launcher.kind", "shell", why);
-    context.default("spec.launcher.interactive", true, "ends when nobody has been in it for `idleTimeout`");
+    context.default("spec.launcher.interactive", true, "ends after `idleTimeout` without a user");
 }
 
-/// Refuses a line that a secret stands in: it would stand in the job.
+/// Refuses a line that contains a secret, because the job would contain it.
 pub fn refuse_secret(context: &mut Context<'_>, text: &str, place: &Place) {
     if let Some(word) = secrets::secret_word(text) {
         let message = format!("`{}` holds what looks like a secret, at `{word}`", place.path);
@@ -129,7 +126,7 @@ pub fn refuse_secret(context: &mut Context<'_>, text: &str, place: &Place) {
     }
 }
 
-/// Tells of variables of a script that nothing in the new job sets: they are empty there, unless the image has them.
+/// Reports variables of a script that nothing in the new job sets. They are empty, unless the image sets them.
 pub fn unset(context: &mut Context<'_>) {
     let is_script = context.spec.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
     let Some(script) = context.spec.get("spec.command").filter(|_| is_script).and_then(Json::as_str) else { return };
@@ -145,25 +142,24 @@ pub fn unset(context: &mut Context<'_>) {
     });
     for name in names {
         let row = context.outcomes.add(format!("${name}"), context.whole);
-        let how =
-            "nothing here sets it: it is empty, unless the image has it. Say it in spec.env, or its value in its place";
+        let how = "nothing sets it: it is empty, unless the image sets it. Set it in spec.env, or write its value in its place";
         context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
     }
 }
 
-/// What became of the words of a launcher, once they are put.
+/// Records the outcomes of the words of a launcher.
 pub fn became(context: &Context<'_>) -> &'static str {
     let shell = context.spec.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
     match shell {
         true if context.spec.get("spec.launcher.interactive").is_some() => {
             "it only waited; the launcher waits by itself"
         }
-        true => "it runs in the launcher, as it stands",
-        false => "taken apart; khorovod writes the launch itself",
+        true => "it runs in the launcher, unchanged",
+        false => "khorovod writes the launch itself",
     }
 }
 
-/// Tells of programs that a script trains with by itself: the launcher's pod, where scripts run, has no GPU.
+/// Reports programs that a script starts without a launcher: it runs in the launcher's pod, which has no GPU.
 pub fn without_gpu(context: &mut Context<'_>, file: &str) {
     let get = |path: &str| context.spec.get(path);
     let shell = get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
@@ -191,7 +187,7 @@ pub fn without_gpu(context: &mut Context<'_>, file: &str) {
 fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world: &World) {
     refuse_secret(context, text, place);
     workers(context, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
-    let how = format!("runs once, in the launcher, as it stands: {why}");
+    let how = format!("runs once, in the launcher, unchanged: {why}");
     context.spec.put("spec.launcher.kind", "shell", &how);
     if text.contains("discover_hosts.sh") || text.contains("discoverHosts.sh") {
         let row = context.outcomes.add(format!("{}: the script that finds hosts", place.path), place.span);
@@ -204,7 +200,7 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
                                                 of horovodrun alone makes it `spec.elastic`, where their number may change"
                 ),
             ),
-            false => (Verdict::Lost, format!("khorovod knows of none there; its own is {FINDER}")),
+            false => (Verdict::Lost, format!("khorovod has no script there; its own is {FINDER}")),
         };
         context.outcomes.settle_row(row, verdict, if here { "spec.command" } else { "" }, &how);
     }
@@ -221,7 +217,7 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
     context.outcomes.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
 }
 
-/// Puts a line that was taken apart before.
+/// Imports a line that is already taken apart.
 pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &Place, world: &World) {
     let program = match &launch.program {
         Json::String(text) => text.clone(),
@@ -260,7 +256,7 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
         context.env(name, value, &place.path);
     }
     for (field, value) in &launch.fields {
-        // Without bounds there is nothing elastic to set up.
+        // Without bounds, the job is not elastic.
         if elastic || !field.starts_with("spec.elastic") {
             context.spec.put(field, value.clone(), &place.path);
         }
@@ -288,7 +284,7 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     }
 }
 
-/// How many ranks a bound of an elastic line became, where that is another number.
+/// Returns the number of ranks of an elastic bound, if it differs from the line.
 fn by_bounds(context: &Context<'_>, note: &Note, asked: &[(&str, Option<u32>)], slots: u32) -> Option<u64> {
     let asked = asked.iter().find(|(to, _)| *to == note.to)?.1?;
     let workers = context.spec.get(note.to)?.as_u64()?;
@@ -303,7 +299,7 @@ fn workers(context: &mut Context<'_>, size: &Size, world: &World) {
     }
 }
 
-/// The fewest and most workers of an elastic job.
+/// Sets the minimum and maximum of workers of an elastic job.
 fn bounds(context: &mut Context<'_>, launch: &Launch, size: &Size, place: &Place, world: &World) {
     let slots = size.slots.unwrap_or(world.gpus.max(1));
     let workers = |ranks: Option<u32>| ranks.map_or(size.replicas, |ranks| ranks.div_ceil(slots).max(1));
@@ -313,7 +309,8 @@ fn bounds(context: &mut Context<'_>, launch: &Launch, size: &Size, place: &Place
     context.spec.put("spec.elastic.maxWorkers", high, &place.path);
 }
 
-/// Workers of an elastic line: `-np` is how many ranks it waits for, and it takes what is there up to its most.
+/// Returns the number of workers of an elastic line. `-np` is the number of ranks it waits for; it uses more hosts, up
+/// to its maximum.
 fn elastic_size(launch: &Launch, world: &World) -> Size {
     let gpus = world.gpus.max(1);
     let slots = launch.per_host.filter(|slots| *slots > 0).unwrap_or(gpus);
@@ -329,7 +326,7 @@ fn elastic_size(launch: &Launch, world: &World) -> Size {
     Size { replicas, slots: (slots != gpus).then_some(slots), how }
 }
 
-/// How many workers of how many ranks make what a line asked for.
+/// Returns the workers, and the ranks per worker, for the number of ranks of a line.
 fn size(launch: &Launch, world: &World) -> Size {
     let gpus = world.gpus.max(1);
     let slots = launch.per_host.filter(|slots| *slots > 0);
@@ -353,7 +350,7 @@ fn size(launch: &Launch, world: &World) -> Size {
         return Size { replicas: pods, slots: None, how: "the launcher has no GPU here".to_owned() };
     }
     if exactly(world.pods, 1) {
-        return Size { replicas: np, slots: own(1), how: "one rank a pod, as before".to_owned() };
+        return Size { replicas: np, slots: own(1), how: "one rank per pod, as before".to_owned() };
     }
     if np % gpus == 0 && (gpus > 1 || np < world.pods) {
         return Size { replicas: np / gpus, slots: None, how: differs(np / gpus, np, world) };
@@ -370,7 +367,7 @@ fn size(launch: &Launch, world: &World) -> Size {
 fn differs(replicas: u32, np: u32, world: &World) -> String {
     match replicas.cmp(&world.pods) {
         std::cmp::Ordering::Equal => String::new(),
-        std::cmp::Ordering::Less => format!("{np} ranks; the other pods had none"),
+        std::cmp::Ordering::Less => format!("{np} ranks; the other pods ran no rank"),
         std::cmp::Ordering::Greater => format!("{np} ranks were more than the pods had room for"),
     }
 }
@@ -394,7 +391,7 @@ mod tests {
         assert_eq!(elastic(2, Some(1), Some(12)), (5, String::new()));
         assert_eq!(elastic(4, Some(4), Some(4)), (4, "no more than 4 took part".to_owned()));
         assert_eq!(elastic(8, Some(2), None), (8, "it waited for 8".to_owned()));
-        // stable/horovod: three workers and the master, one slot each.
+        // stable/horovod: three workers and the master, with one slot each.
         assert_eq!(size(4, Some(3), 0, 4), (4, None));
         assert_eq!(size(4, Some(3), 1, 3), (3, None));
         assert_eq!(size(4, Some(3), 8, 32), (4, None));
@@ -403,7 +400,7 @@ mod tests {
         assert_eq!(size(5, Some(4), 0, 32), (4, Some(8)));
         assert_eq!(size(5, Some(4), 8, 64), (8, None));
         assert_eq!(size(6, Some(5), 0, 4), (4, None));
-        // openmpi: the launcher is no rank.
+        // openmpi: the launcher runs no rank.
         assert_eq!(size(4, None, 8, 32), (4, None));
         assert_eq!(size(3, None, 1, 3), (3, None));
         assert_eq!(size(3, None, 0, 7), (3, None));

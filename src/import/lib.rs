@@ -104,7 +104,7 @@ fn one_file(system: System, texts: &[Text], problems: &mut Vec<Problem>) {
     if let (false, Some(second)) = (matches!(system, System::StableHorovod | System::ElasticHorovod), texts.get(1)) {
         let span = Span { source: 1, start: 0, end: second.text.lines().next().map_or(0, str::len) };
         let what = if system == System::Slurm { "script" } else { "file" };
-        let message = format!("a job is one {what}, and these are {}", texts.len());
+        let message = format!("one {what} makes a job, and there are {}", texts.len());
         problems.push(Problem::new(&BAD_VALUE, span, message).hint("import them one at a time"));
     }
 }
@@ -115,7 +115,7 @@ fn script(texts: &[Text], options: &Options, context: &mut Context<'_>) {
     let span = Span { source: 0, start: 0, end: text.text.len() };
     if !options.sets.is_empty() {
         let problem = Problem::new(&BAD_VALUE, span, "a script has no values for `--set`");
-        return context.problems.push(problem.hint("edit the script, or the job that comes of it"));
+        return context.problems.push(problem.hint("edit the script, or the imported job"));
     }
     context.whole = span;
     slurm::read(&text.text, span, context);

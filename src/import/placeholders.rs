@@ -1,4 +1,4 @@
-//! Places to be filled in, `<your-account>` and `YOUR_IMAGE_HERE`, which a manual's file has and a job must not.
+//! Finds placeholders such as `<your-account>` and `YOUR_IMAGE_HERE`, which examples have and a job must not.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::shell::{self, PartKind, TokenKind};
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{Kind, Node};
 
-/// Where such a place stands in a line of shell, or in a value that is none.
+/// Returns the range of a placeholder in shell text or in another value.
 pub fn hole(line: &str) -> Option<Range<usize>> {
     let mut found = Vec::new();
     inputs(line, 0, &mut found);
@@ -27,14 +27,14 @@ pub fn hole(line: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Where `<` stands as an operator, in commands of substitutions too.
+/// Finds `<` as an operator, also in command substitutions.
 fn inputs(text: &str, base: usize, found: &mut Vec<usize>) {
     for token in shell::parse(text).tokens {
         let written = &text[token.span.clone()];
         match &token.kind {
             TokenKind::Operator if written == "<" => found.push(base + token.span.start),
             TokenKind::Unknown if token.span.len() < text.len() => inputs(written, base + token.span.start, found),
-            // The grammar does not hold for a value that is no shell text.
+            // A value may be other text than shell text.
             TokenKind::Unknown => {
                 let tokens = shell::tokenize(text).into_iter();
                 let inputs =
@@ -51,7 +51,7 @@ fn inputs(text: &str, base: usize, found: &mut Vec<usize>) {
     }
 }
 
-/// Pushes a problem for each value with one, but what an option of the command line stands in for.
+/// Pushes a problem for each value with a placeholder, unless an option of the command line replaces the value.
 pub fn check(values: &Node, options: &Options, problems: &mut Vec<Problem>) {
     below(values, "", options, problems);
 }
@@ -63,7 +63,7 @@ fn below(node: &Node, path: &str, options: &Options, problems: &mut Vec<Problem>
                 let given = match entry.key.as_str() {
                     "image" => options.image.is_some(),
                     "command" | "args" | "exec" => options.command.is_some(),
-                    // The old ssh keys, for which there are others here.
+                    // The old ssh keys are not used.
                     "secret" => path.is_empty(),
                     _ => false,
                 };
@@ -89,7 +89,7 @@ fn below(node: &Node, path: &str, options: &Options, problems: &mut Vec<Problem>
     }
 }
 
-/// The place in a value: all of it, or a part.
+/// Returns the placeholder in a value.
 fn named(text: &str) -> Option<&str> {
     if text.starts_with("YOUR_") && text.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
         return Some(text);
@@ -101,8 +101,8 @@ fn named(text: &str) -> Option<&str> {
     }
 }
 
-/// `${NAME}` where no shell and no kubelet would fill it in: as all of a value, or in an image's name. Commands have
-/// shells, and what a variable holds may be for one.
+/// Returns `${NAME}` in a place where neither a shell nor the kubelet would replace it: as a whole value, or in the
+/// name of an image. A shell runs commands, and the value of a variable may be shell text.
 fn variable<'t>(path: &str, text: &'t str) -> Option<&'t str> {
     let shells = ["command", "args", "exec", "env", "value"]
         .iter()

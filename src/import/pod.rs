@@ -1,4 +1,4 @@
-//! What old files say in Kubernetes' own words: resources, variables, where pods may run.
+//! Imports fields that have the names of Kubernetes: resources, variables, and where pods may run.
 
 pub mod container;
 pub mod kubelet_vars;
@@ -12,7 +12,7 @@ use khorovod_compiler::job;
 use khorovod_compiler::job::quantity::Quantity;
 use khorovod_compiler::yaml::Node;
 
-/// `requests` and `limits` of a container, into `spec.workers`; how many GPUs there are.
+/// Imports `requests` and `limits` of a container into `spec.workers`. Returns the number of GPUs.
 pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
     let mut gpus = 0;
     let mut plain: [Map<String, Json>; 2] = [Map::new(), Map::new()];
@@ -24,7 +24,7 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
             };
             let from = context.outcomes.path(&entry.value).to_owned();
             if Quantity::parse(&amount).is_none() {
-                context.lose(&entry.value, "it is no quantity that khorovod reads; write it as 4, 500m or 16Gi");
+                context.lose(&entry.value, "it is not a valid quantity; write it as 4, 500m or 16Gi");
             } else if is_gpu(&entry.key) || is_rdma(&entry.key) {
                 let Some(count) = context.count(&entry.value) else { continue };
                 if count == 0 {
@@ -51,7 +51,7 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
     gpus
 }
 
-/// CPUs, memory and the rest: one amount each where both sides agree, else in full.
+/// Imports CPUs, memory and other resources: one amount if requests and limits are equal, otherwise both.
 fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<String, Json>; 2]) {
     const SHORT: &[(&str, &str)] = &[("cpu", "cpu"), ("memory", "memory"), ("ephemeral-storage", "ephemeralStorage")];
     let short = |name: &str| SHORT.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours);
@@ -83,7 +83,7 @@ fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<Stri
     }
 }
 
-/// GPUs or RDMA devices of a worker; whether `name` is either.
+/// Imports GPUs or RDMA devices. Returns whether `name` is one of these.
 pub fn device(context: &mut Context<'_>, name: &str, count: u32, from: &str) -> bool {
     if is_gpu(name) {
         context.spec.put("spec.workers.gpus", count, from);
@@ -108,7 +108,7 @@ fn is_rdma(name: &str) -> bool {
     name.contains('/') && ["rdma", "infiniband", "/efa", "/hca"].iter().any(|word| name.contains(word))
 }
 
-/// Variables by name: `{NAME: value}`.
+/// Imports variables from a map: `{NAME: value}`.
 pub fn env_map(context: &mut Context<'_>, node: &Node) {
     for entry in entries(node) {
         let from = context.outcomes.path(&entry.value).to_owned();
@@ -118,7 +118,7 @@ pub fn env_map(context: &mut Context<'_>, node: &Node) {
     context.needless(node, "there are none");
 }
 
-/// A variable with a value.
+/// Imports a variable with a value.
 pub fn variable(context: &mut Context<'_>, node: &Node, name: &str, value: &str, from: &str) {
     if job::owns_variable(name) {
         return context.replaced(node, "khorovod sets it itself, as its own hostfile and ssh need it");
@@ -128,7 +128,7 @@ pub fn variable(context: &mut Context<'_>, node: &Node, name: &str, value: &str,
     context.outcomes.settle(node, verdict, &format!("spec.env.{name}"), how);
 }
 
-/// Fields of a pod that say where it runs; whether `key` is one.
+/// Imports a field that selects the nodes of a pod. Returns whether `key` is such a field.
 pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
     let empty = matches!(&node.to_json(), Json::Null) || entries(node).is_empty() && items(node).is_empty();
     let to = match key {
@@ -157,7 +157,7 @@ pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
     true
 }
 
-/// Names of pull secrets: `[{name: x}]`, or names alone.
+/// Imports pull secrets: `[{name: x}]`, or a list of names.
 pub fn pull_secrets(context: &mut Context<'_>, node: &Node) {
     let names: Vec<String> =
         items(node).iter().filter_map(|item| item.get("name").and_then(text).or_else(|| text(item))).collect();
@@ -169,7 +169,7 @@ pub fn pull_secrets(context: &mut Context<'_>, node: &Node) {
     context.outcomes.settle(node, Verdict::Kept, "spec.image.pullSecrets", "");
 }
 
-/// The host's network, where `node` says yes.
+/// Sets the host's network, if `node` is true.
 pub fn host_network(context: &mut Context<'_>, node: &Node) {
     if context.yes(node) {
         context.keep(node, "spec.placement.hostNetwork", true);

@@ -1,12 +1,11 @@
-//! Secrets in shell text: where they are, and the text without them. [`looks_secret`] says which names and values look
-//! like one.
+//! Finds secrets in shell text and masks them. [`looks_secret`] decides which names and values look like a secret.
 
 use std::ops::Range;
 
 use crate::shell::is_name;
 use khorovod_compiler::job::looks_secret;
 
-/// Whether a variable in a text is given what looks like a secret.
+/// Whether a text assigns a value that looks like a secret to a variable, or logs in with one.
 pub fn assigns_secret(text: &str) -> bool {
     let words = text.split(|c: char| c.is_whitespace() || c == ';');
     let pairs = words.filter_map(|word| word.split_once('=')).filter(|(name, _)| is_name(name));
@@ -16,7 +15,7 @@ pub fn assigns_secret(text: &str) -> bool {
     login || pairs.any(|(name, value)| !value.starts_with('$') && looks_secret(name, value))
 }
 
-/// A text in which `…` stands for each value that looks like a secret, for the report.
+/// Returns a text with `…` for each value that looks like a secret, for the report.
 pub fn masked(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     for piece in text.split_inclusive(char::is_whitespace) {
@@ -33,7 +32,7 @@ pub fn masked(text: &str) -> String {
     masked
 }
 
-/// Where a line holds what looks like a secret, other than as the value of a variable.
+/// Returns the range of a secret in a line that is not the value of an assignment.
 pub fn find_secret(line: &str) -> Option<Range<usize>> {
     let mut at = 0;
     for word in line.split_inclusive(char::is_whitespace) {
@@ -47,7 +46,7 @@ pub fn find_secret(line: &str) -> Option<Range<usize>> {
     None
 }
 
-/// The first word of a command that holds a secret, masked.
+/// Returns the first word of a command that contains a secret, with the value masked.
 pub fn secret_word(text: &str) -> Option<String> {
     let mut behind = "";
     for word in text.split(|c: char| c.is_whitespace() || "'\";".contains(c)).filter(|word| !word.is_empty()) {

@@ -1,4 +1,4 @@
-//! Text of a shell: the variables it names, what is filled into it, what is hidden in it.
+//! Functions on shell text: the variables that it names and sets, and replacements in it.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,24 +7,24 @@ use crate::shell::{
     self, Assignment, Change, Command, CommandKind, Context, Part, PartKind, Statement, TokenKind, is_name, reference,
 };
 
-/// What stands in for a value that only the job can know.
+/// The text for a value that is known only when the job runs.
 pub const UNKNOWN: &str = "…";
 
-/// A line without the comment at its end. A text of several lines stays as it is.
+/// Removes the comment at the end of a line. Text of several lines is returned unchanged.
 pub fn without_comment(text: &str) -> &str {
     let tokens = shell::tokenize(text);
     let end = tokens.iter().find(|token| token.kind == TokenKind::Comment).map_or(text.len(), |token| token.span.start);
     if text[end..].contains('\n') { text } else { text[..end].trim_end() }
 }
 
-/// A text without comments and without what stands in single quotes, where a dollar is a dollar.
+/// Removes comments and single-quoted parts, in which a dollar has no meaning.
 pub fn without_quoted(text: &str) -> String {
     let mut dropped = Vec::new();
     quoted(text, 0..text.len(), &mut dropped);
     without(text, dropped)
 }
 
-/// A text without ranges of it.
+/// Removes ranges from a text.
 fn without(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     ranges.sort_by_key(|range| range.start);
     let (mut kept, mut at) = (String::with_capacity(text.len()), 0);
@@ -37,14 +37,14 @@ fn without(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     kept + &text[at..]
 }
 
-/// Comments and single-quoted parts of a range of a text, those within substitutions among them.
+/// Finds the comments and single-quoted parts in a range of a text, also within substitutions.
 fn quoted(text: &str, range: Range<usize>, dropped: &mut Vec<Range<usize>>) {
     let base = range.start;
     for token in shell::parse(&text[range.clone()]).tokens {
         match &token.kind {
             TokenKind::Comment => dropped.push(base + token.span.start..base + token.span.end),
             TokenKind::Word(word) => quoted_parts(text, base, &word.parts, dropped),
-            // The grammar says nothing of it, but its words may be read.
+            // A part that is not understood still has words.
             TokenKind::Unknown if token.span != (0..range.len()) => {
                 quoted(text, base + token.span.start..base + token.span.end, dropped);
             }
@@ -66,7 +66,7 @@ fn quoted_parts(text: &str, base: usize, parts: &[Part], dropped: &mut Vec<Range
     }
 }
 
-/// A text without what has words of its own behind `$1`: functions, and what single quotes hold.
+/// Removes functions and single-quoted parts, in which `$1` is not an argument of the script.
 pub fn of_script(text: &str) -> String {
     let mut dropped = Vec::new();
     quoted(text, 0..text.len(), &mut dropped);
@@ -84,19 +84,20 @@ fn functions(statements: &[Statement], found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether bash and pods have a variable anyway.
+/// Whether bash or the pod sets a variable.
 pub fn anywhere(name: &str) -> bool {
     ["HOME", "HOSTNAME", "PATH", "PWD", "OLDPWD", "RANDOM", "SECONDS", "BASH", "IFS"].contains(&name)
 }
 
-/// The names of variables in a text, whatever quotes they stand in: the text may be for another shell.
+/// Returns the names of all variables in a text, whatever quotes are around them: the text may contain a script for
+/// another shell.
 pub fn names(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     for (at, _) in text.match_indices('$') {
         let behind = &text[at + 1..];
         let rest = behind.trim_start_matches(['{', '(', '[', '#', '!', ' ']);
         let name = &rest[..shell::name_length(rest)];
-        // What `$(…)` runs is a program; `$((…))` calculates.
+        // `$(…)` runs a program, `$((…))` calculates.
         let runs = behind.starts_with('(') && !behind.starts_with("((");
         if is_name(name) && !runs {
             names.push(name.to_owned());
@@ -105,7 +106,7 @@ pub fn names(text: &str) -> Vec<String> {
     names
 }
 
-/// The names that a text may mean by variables; in sums they stand without a dollar.
+/// Returns the names of variables in a text, including those in arithmetic, which have no dollar.
 pub fn named(text: &str) -> BTreeSet<String> {
     let mut found: BTreeSet<String> = names(text).into_iter().collect();
     for (open, close) in [("((", "))"), ("$[", "]")] {
@@ -119,7 +120,7 @@ pub fn named(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Whether a text names the words that a script or `set` was given: `$1`, `$@`, `$#`.
+/// Whether a text uses positional parameters: `$1`, `$@`, `$#`.
 pub fn names_positional(text: &str) -> bool {
     text.match_indices('$').any(|(at, _)| {
         let behind = text[at + 1..].trim_start_matches('{');
@@ -127,12 +128,12 @@ pub fn names_positional(text: &str) -> bool {
     })
 }
 
-/// The variables that a text sets.
+/// Returns the variables that a text sets.
 pub fn set_by(text: &str) -> BTreeSet<String> {
     shell::effects(text, &shell::parse(text).statements).sets
 }
 
-/// The assignments of a line that begins with them, behind `export` or not, and with nothing else.
+/// Returns the assignments of the first command of a line, if it has nothing else, and whether it is the only command.
 fn given(line: &str) -> (Vec<Assignment>, bool) {
     let script = shell::parse(line);
     let Some(command) = script.statements.first().and_then(|statement| statement.commands.first()) else {
@@ -143,7 +144,7 @@ fn given(line: &str) -> (Vec<Assignment>, bool) {
     (assignments(line, command), alone)
 }
 
-/// The assignments of a command that does nothing else.
+/// Returns the assignments of a command that only has assignments, with `export` or without.
 pub fn assignments(text: &str, command: &Command) -> Vec<Assignment> {
     let CommandKind::Simple { assignments, words } = &command.kind else { return Vec::new() };
     match words.split_first() {
@@ -155,39 +156,39 @@ pub fn assignments(text: &str, command: &Command) -> Vec<Assignment> {
     }
 }
 
-/// A line that gives a variable its value, without the word that keeps it.
+/// Removes `readonly` before an assignment.
 pub fn unrestricted(line: &str) -> &str {
     line.strip_prefix("readonly ").filter(|rest| assigns_first(rest)).unwrap_or(line)
 }
 
-/// Whether a line does nothing but give variables values.
+/// Whether a line only has assignments.
 pub fn is_assignment(line: &str) -> bool {
     let (given, alone) = given(line);
     alone && !given.is_empty()
 }
 
-/// Whether a line begins with a variable's value, where a shell makes no words of it.
+/// Whether a line begins with an assignment, whose value a shell does not split into words.
 pub fn assigns_first(line: &str) -> bool {
     !given(line).0.is_empty()
 }
 
-/// The variable that a line begins with, where it gives that a value.
+/// Returns the variable of the assignment that a line begins with.
 pub fn first_assigned(line: &str) -> Option<String> {
     given(line).0.into_iter().next().map(|assignment| assignment.name)
 }
 
-/// The variables that a line gives values, where it does nothing else.
+/// Returns the variables of a line that only has assignments.
 pub fn assigned(line: &str) -> Vec<String> {
     let (given, alone) = given(line);
     if alone { given.into_iter().map(|assignment| assignment.name).collect() } else { Vec::new() }
 }
 
-/// Whether what starts a rank sets a variable for it.
+/// Whether a launcher sets a variable for its ranks.
 pub fn by_launcher(name: &str) -> bool {
     ["OMPI_", "PMI_", "PMIX_", "HOROVOD_", "MPI_", "PET_", "TORCHELASTIC_"].iter().any(|start| name.starts_with(start))
 }
 
-/// A text with the values of variables in their places, where those need no quotes; `words` where one may be several.
+/// Inserts the values of variables that need no quotes. `words`: a value may be several words.
 pub fn fill(text: &str, variables: &[(String, String)], words: bool) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,^".contains(c) || words && c == ' ';
     shell::rewrite(text, |place| match reference(place.written) {
@@ -202,8 +203,7 @@ pub fn fill(text: &str, variables: &[(String, String)], words: bool) -> String {
     })
 }
 
-/// A text with a variable in the place of each `$(…)` and each command between backticks, so that it can be read as
-/// words.
+/// Shell text in which a variable replaces each command substitution, so that it can be split into words.
 pub struct Hidden {
     pub text: String,
     commands: Vec<String>,
@@ -230,24 +230,24 @@ impl Hidden {
         format!("${{__{number}}}")
     }
 
-    /// A part of the text with the commands in it again.
+    /// Returns a part of the text with the commands restored.
     pub fn shown(&self, text: &str) -> String {
         let commands = self.commands.iter().enumerate();
         commands.fold(text.to_owned(), |text, (number, command)| text.replace(&Self::name(number), command))
     }
 
-    /// The same for a person to read.
+    /// Returns a part of the text with `…` for the commands, for the report.
     pub fn short(&self, text: &str) -> String {
         (0..self.commands.len()).fold(text.to_owned(), |text, number| text.replace(&Self::name(number), UNKNOWN))
     }
 
-    /// Whether there are so many that a text is none to be read.
+    /// Whether there are commands, and not too many of them.
     pub fn fits(&self) -> bool {
         (1..100).contains(&self.commands.len())
     }
 }
 
-/// A line with what a shell would put in replaced by a word that says so.
+/// Returns a line with `…` for each expansion.
 pub fn marked(text: &str) -> String {
     shell::rewrite(text, |place| match place.kind {
         PartKind::Braced(_) | PartKind::Command(_) | PartKind::Arithmetic(_) => Change::To(UNKNOWN.to_owned()),

@@ -1,4 +1,4 @@
-//! The new spec while it is drawn up: fields by their path, each with a comment that says where it came from.
+//! Builds the new spec: fields by their path, each with a comment that names its origin.
 
 use std::collections::HashMap;
 
@@ -7,19 +7,19 @@ use serde_json::{Map, Value as Json, json};
 use khorovod_compiler::yaml::writer::to_yaml;
 use khorovod_compiler::{job, yaml};
 
-/// A TrainingJob in the making.
+/// A TrainingJob that is being built.
 #[derive(Debug, Default)]
 pub struct SpecBuilder {
     root: Map<String, Json>,
-    /// Path and comment.
+    /// The path and the comment of fields.
     comments: Vec<(String, String)>,
 }
 
-/// Lines longer than this have their comment above them.
+/// The comment of a longer line is written above it.
 const WIDTH: usize = 110;
 
 impl SpecBuilder {
-    /// An empty job.
+    /// Returns an empty job.
     pub fn new() -> Self {
         let mut spec = Self::default();
         spec.put("apiVersion", "khorovod.dev/v1alpha1", "");
@@ -27,7 +27,7 @@ impl SpecBuilder {
         spec
     }
 
-    /// Sets a field such as `spec.workers.replicas`. A comment is added to what stands there.
+    /// Sets a field such as `spec.workers.replicas`. The comment is added to an existing one.
     pub fn put(&mut self, path: &str, value: impl Into<Json>, comment: &str) {
         let mut steps: Vec<&str> = path.split('.').collect();
         let last = steps.pop().unwrap_or_default();
@@ -35,14 +35,14 @@ impl SpecBuilder {
         self.comment(path, comment);
     }
 
-    /// Sets an entry of a map whose keys are the user's, and may hold points: `spec.env`, `NAME`.
+    /// Sets an entry of a map whose keys may contain dots: `spec.env`, `NAME`.
     pub fn put_key(&mut self, path: &str, key: &str, value: impl Into<Json>, comment: &str) {
         let steps: Vec<&str> = path.split('.').collect();
         self.map(&steps).insert(key.to_owned(), value.into());
         self.comment(&format!("{path}.{key}"), comment);
     }
 
-    /// Takes a field away; what it held.
+    /// Removes a field. Returns its value.
     pub fn take(&mut self, path: &str) -> Option<Json> {
         let (above, last) = path.rsplit_once('.')?;
         self.get(path)?;
@@ -50,7 +50,7 @@ impl SpecBuilder {
         self.map(&steps).shift_remove(last)
     }
 
-    /// Adds an item to a list such as `spec.storage`.
+    /// Appends an item to a list such as `spec.storage`.
     pub fn push(&mut self, path: &str, item: impl Into<Json>, comment: &str) {
         let mut steps: Vec<&str> = path.split('.').collect();
         let last = steps.pop().unwrap_or_default();
@@ -61,7 +61,7 @@ impl SpecBuilder {
         self.comment(&format!("{path}[{at}]"), comment);
     }
 
-    /// Lays an entry of a map, at a path such as `/metadata/labels`, over the objects of a target.
+    /// Adds a patch that sets an entry of a map, at a path such as `/metadata/labels`, in the objects of a target.
     pub fn patch(&mut self, target: &Json, path: &str, key: &str, value: impl Into<Json>) {
         let entries = self.map(&["spec"]).entry("patches").or_insert_with(|| Json::Array(Vec::new()));
         let Some(patches) = entries.as_array_mut() else { return };
@@ -76,7 +76,7 @@ impl SpecBuilder {
         here[key] = value.into();
     }
 
-    /// Writes the image as its name alone, with the comment that stood at the name.
+    /// Writes the image as a plain name, with the comment of the name.
     pub fn shorten_image(&mut self) {
         let Some(Json::Object(spec)) = self.root.get_mut("spec") else { return };
         if let Some(Json::Object(image)) = spec.get("image")
@@ -90,7 +90,7 @@ impl SpecBuilder {
         }
     }
 
-    /// Says something about a field, once.
+    /// Adds a comment to a field, once.
     pub fn comment(&mut self, path: &str, comment: &str) {
         let known = self.comments.iter().any(|(at, text)| at == path && text == comment);
         if !comment.is_empty() && !known {
@@ -98,7 +98,7 @@ impl SpecBuilder {
         }
     }
 
-    /// Says less in every comment: each of `long` by what stands beside it.
+    /// Shortens comments: replaces each of `long` by the text beside it.
     pub fn shorten(&mut self, long: &[(&str, &str)]) {
         for (_, comment) in &mut self.comments {
             for (long, short) in long {
@@ -107,14 +107,14 @@ impl SpecBuilder {
         }
     }
 
-    /// What a field holds.
+    /// Returns the value of a field.
     pub fn get(&self, path: &str) -> Option<&Json> {
         let mut steps = path.split('.');
         let first = self.root.get(steps.next()?)?;
         steps.try_fold(first, |here, step| here.get(step))
     }
 
-    /// The map at a path, made where there is none.
+    /// Returns the map at a path, which is created if there is none.
     fn map(&mut self, steps: &[&str]) -> &mut Map<String, Json> {
         let mut here = &mut self.root;
         for step in steps {
@@ -130,7 +130,7 @@ impl SpecBuilder {
         here
     }
 
-    /// The document, its fields in the order in which they are declared.
+    /// Returns the document, with its fields in the order of their declaration.
     pub fn text(&self, head: &[String]) -> String {
         let mut out = String::new();
         for line in head {
@@ -188,7 +188,7 @@ fn yaml(value: &Json) -> String {
     text
 }
 
-/// A key and its value, a list of words on one line where it fits.
+/// Writes a key and its value. A list of words is written on one line if it fits.
 fn entry(key: &str, value: &Json) -> String {
     if let Json::Array(items) = value
         && items.iter().all(Json::is_string)
@@ -201,9 +201,9 @@ fn entry(key: &str, value: &Json) -> String {
     yaml(&Json::Object(Map::from_iter([(key.to_owned(), value.clone())])))
 }
 
-/// Writes some lines, the first with its comment behind it, or above it where there is no room.
+/// Writes lines, the first with its comment after it, or above it if there is no room.
 fn chunk(text: &str, comment: &str, column: usize, out: &mut String) {
-    // A line break would end the comment, and what follows it be read.
+    // A line break would end the comment, and the rest would be parsed.
     let comment: String = comment.chars().map(|c| if yaml::ends_line(c) { ' ' } else { c }).collect();
     let indent = " ".repeat(column);
     let first = text.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Files of values, as one tree: YAML of charts, manifests and MPIJobs, parameters of ksonnet, and settings.
+//! Reads files of values into one tree: YAML of charts, manifests and MPIJobs, parameters of ksonnet, and settings.
 
 use crate::api::{Options, System};
 use crate::codes::BAD_VALUE;
@@ -21,7 +21,7 @@ pub fn read(system: System, texts: &[Text], options: &Options, found: &mut Probl
         let read = match system {
             System::KubeflowOpenmpi => Ok(openmpi::parameters::read(&text.text, span, &mut found.list)),
             System::MpiJob => Ok(mpi_job::stream(&text.text, span, &mut found.list)),
-            // What `helm get values` prints of a release that has none of its own.
+            // `helm get values` prints this for a release without values.
             System::StableHorovod | System::ElasticHorovod if no_values(&text.text) => Ok(Some(empty())),
             _ if several(&text.text, span, &mut found.list) => Err(()),
             _ => yaml::parse(&text.text, span, &mut found.list),
@@ -62,19 +62,20 @@ fn several(text: &str, span: Span, problems: &mut Vec<Problem>) -> bool {
     true
 }
 
-/// Whether there is nothing below any key, as in `worker: {}`.
+/// Whether all values are empty maps, as in `worker: {}`.
 pub fn only_headings(values: &Node) -> bool {
     let Kind::Map(entries) = &values.kind else { return false };
     entries.iter().all(|entry| matches!(&entry.value.kind, Kind::Map(below) if below.is_empty()))
 }
 
-/// Whether a text is `null` alone, maybe below its heading.
+/// Whether a text is only `null`, with or without a heading.
 fn no_values(text: &str) -> bool {
     let said = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.ends_with("VALUES:"));
     said.eq(["null"])
 }
 
-/// The settings of one `--set`, which Helm lets stand behind commas. A comma that begins none is of the value.
+/// Splits the settings of one `--set`, which may be separated by commas. A comma is part of the value unless a setting
+/// follows.
 fn settings(sets: &str) -> Vec<&str> {
     let begins = |rest: &str| {
         let path = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"_-./\\[]".contains(c));
@@ -112,7 +113,7 @@ fn set(whole: &mut Node, setting: &str, source: u32, problems: &mut Vec<Problem>
     }
 }
 
-/// `{a,b}`, which is a list to Helm.
+/// Reads `{a,b}`, which is a list for Helm.
 fn braced(value: &str, span: Span) -> Option<Node> {
     let inner = value.trim().strip_prefix('{')?.strip_suffix('}')?;
     let items = inner.split(',').filter(|_| !inner.is_empty());

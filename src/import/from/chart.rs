@@ -1,6 +1,7 @@
-//! Values of stable/horovod, of its successor in Horovod's repository, and of the elastic chart that descends from it.
+//! Imports values of the chart stable/horovod, of its successor in Horovod's repository, and of the elastic chart that
+//! is derived from it.
 //!
-//! All three make workers and one more pod, the master or driver, which is a host too: the first in the hostfile, with
+//! All three create workers and one more pod, the master or driver. That pod is the first host in the hostfile, with
 //! one slot like the others.
 
 use serde_json::json;
@@ -12,13 +13,13 @@ use crate::launch::{self, Place, World};
 use crate::pod::{self, container, volumes};
 use khorovod_compiler::yaml::Node;
 
-/// Reads the values.
+/// Imports the values.
 pub fn read(system: System, values: &Node, context: &mut Context<'_>) {
     let masters = system == System::StableHorovod || values.get("master").is_some();
     let leader = if masters && values.get("driver").is_none() { "master" } else { "driver" };
     name(values, context);
     images(system, values, leader, context);
-    // Older releases had them at the workers.
+    // In older releases they are below the workers.
     let of_workers = values.get("worker").and_then(|node| node.get("resources"));
     let resources =
         values.get("resources").filter(|node| !entries(node).is_empty()).or(of_workers).or(values.get("resources"));
@@ -54,7 +55,7 @@ fn name(values: &Node, context: &mut Context<'_>) {
     context.outcomes.settle(node, verdict, "metadata.name", how);
 }
 
-/// `repository:tag` of the workers, and of the leader where that differs.
+/// Imports the image of the workers, `repository:tag`, and that of the leader if it differs.
 fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>) {
     let own = match (system, leader) {
         (System::StableHorovod, "master") => ("uber/horovod", "0.12.1-tf1.8.0-py3.5"),
@@ -88,7 +89,7 @@ fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>
 
 fn image(values: &Node, who: &str, (repository, tag): (&str, &str)) -> String {
     let node = values.get(who).and_then(|node| node.get("image"));
-    // Some write the whole name in one.
+    // Some files have the whole name in one field.
     if let Some(whole) = node.and_then(text) {
         return whole;
     }
@@ -97,7 +98,7 @@ fn image(values: &Node, who: &str, (repository, tag): (&str, &str)) -> String {
     format!("{}:{}", get("repository").unwrap_or_else(|| own(repository)), get("tag").unwrap_or_else(|| own(tag)))
 }
 
-/// Releases that people edited name images by their digests.
+/// In edited charts, digests name the images.
 fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
     match text(node).filter(|digest| !digest.is_empty()) {
         None => context.needless(node, "nothing is given"),
@@ -121,7 +122,7 @@ fn pull_policy(node: &Node, of_workers: bool, context: &mut Context<'_>) {
     }
 }
 
-/// The workers and the leader, which ran a rank too.
+/// Imports the workers, and the leader, which ran a rank as well.
 fn workers(values: &Node, leader: &str, gpus: u32, context: &mut Context<'_>) -> World {
     let node = values.get("worker").and_then(|node| node.get("number"));
     let number = node.map_or(Some(3), |node| context.count(node)).unwrap_or(1);
@@ -138,7 +139,7 @@ fn workers(values: &Node, leader: &str, gpus: u32, context: &mut Context<'_>) ->
     }
 }
 
-/// What the leader ran: its `args`, joined as the chart did, or the line that was typed into it.
+/// Imports the leader's command: its `args`, joined as the chart joins them, or the line from the command line.
 fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>) {
     let args = values.get(leader).and_then(|node| node.get("args"));
     let lines: Vec<String> = args.map_or(&[][..], items).iter().filter_map(text).collect();
@@ -147,7 +148,7 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
     if let Some((typed, span)) = context.typed.clone() {
         launch::line(context, &typed, &Place { path: "--command".to_owned(), span }, world);
         if let Some(args) = given {
-            context.replaced(args, "another command was given");
+            context.replaced(args, "`--command` replaces it");
         }
     } else if let Some(args) = given {
         let span = items(args).first().map_or(args.span, |first| first.span);
@@ -156,7 +157,7 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
         let how = launch::became(context);
         context.outcomes.settle(args, Verdict::Changed, to, how);
     } else {
-        let why = format!("the {leader} waited for somebody to type the launch; `--command LINE` puts it here");
+        let why = format!("the {leader} waited for a launch by hand; give it with `--command LINE`");
         return launch::by_hand(context, &why, world);
     }
     if context.spec.get("spec.launcher.kind") != Some(&json!("shell")) {
@@ -164,7 +165,7 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
     }
 }
 
-/// What the charts do and khorovod does not unless asked.
+/// Sets what the charts do by default and khorovod does not.
 fn defaults(context: &mut Context<'_>) {
     if context.spec.get("spec.security.profile").is_none() {
         context.default("spec.security.profile", "restricted", "the chart's pods were root; here nothing is");
@@ -172,7 +173,8 @@ fn defaults(context: &mut Context<'_>) {
     context.default("spec.lifecycle.release", "scaleDown", "the chart's workers kept their GPUs after the end");
 }
 
-/// The leader's variables reached the workers; theirs were documented and ignored.
+/// Imports the leader's environment variables, which the charts pass to the workers. The charts ignore the workers'
+/// own.
 fn environment(values: &Node, leader: &str, context: &mut Context<'_>) {
     if let Some(env) = values.get(leader).and_then(|node| node.get("env")) {
         match items(env).is_empty() {
@@ -212,14 +214,14 @@ fn ssh(values: &Node, context: &mut Context<'_>) {
             "useSecrets" | "useSecret" => context.needless(node, "keys are always used, and host keys are checked"),
             "hostKey" | "hostKeyPub" => context.replaced(
                 node,
-                "khorovod makes keys of its own; this one stood in plain values and in Helm's release: use it no more",
+                "khorovod generates its own keys; this one was readable in the values and in Helm's release: do not use it again",
             ),
             _ => {}
         }
     }
 }
 
-/// What is known of the data set's claim.
+/// Imports the PersistentVolumeClaim of the data set.
 const DATA_SET: &[&str] = &[
     "enabled",
     "mountPath",
@@ -238,7 +240,7 @@ const DATA_SET: &[&str] = &[
     "readOnly",
 ];
 
-/// The claim of the elastic chart.
+/// Imports the PersistentVolumeClaim of the elastic chart.
 fn data_set(values: &Node, context: &mut Context<'_>) {
     let Some(node) = values.get("datasetPvc") else { return };
     let get = |keys: &[&str]| keys.iter().find_map(|key| node.get(key).and_then(text)).filter(|text| !text.is_empty());
@@ -273,7 +275,7 @@ fn data_set(values: &Node, context: &mut Context<'_>) {
     context.lose(node, "spec.storage has no such setting");
 }
 
-/// What is left: settings of pods, some of which only edited charts have.
+/// Imports the remaining settings of pods. Some of them exist in edited charts only.
 fn other(key: &str, node: &Node, leader: &str, context: &mut Context<'_>) {
     match key {
         "useHostNetwork" | "hostNetwork" => pod::host_network(context, node),

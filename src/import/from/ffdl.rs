@@ -1,4 +1,5 @@
-//! A manifest of FfDL: learners that run one framework's command, with a bucket in and a bucket out.
+//! Imports a manifest of FfDL: learners that run the command of one framework, with a bucket for the data and a bucket
+//! for the results.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -13,13 +14,13 @@ use khorovod_compiler::job::quantity::Quantity;
 use khorovod_compiler::problem::Problem;
 use khorovod_compiler::yaml::Node;
 
-/// Where the data comes in and the results go out.
+/// The folders of the data and of the results.
 const DATA: &str = "/data";
 const RESULTS: &str = "/results";
-/// Where the program lies that came beside the manifest.
+/// The folder of the program that is submitted with the manifest.
 const MODEL: &str = "/workspace";
 
-/// Reads the manifest.
+/// Imports the manifest.
 pub fn read(manifest: &Node, context: &mut Context<'_>) {
     let get = |name: &str| manifest.get(name);
     context.named(get("name"), "ffdl");
@@ -49,7 +50,7 @@ pub fn read(manifest: &Node, context: &mut Context<'_>) {
     }
 }
 
-/// Learners, and what each has; how many GPUs.
+/// Imports the number of learners and the resources of each. Returns the number of GPUs.
 fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
     let get = |name: &str| manifest.get(name);
     match get("learners").map(|node| (node, context.count(node))) {
@@ -90,13 +91,13 @@ fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
     gpus
 }
 
-/// A whole number, which FfDL also took as `2.0`.
+/// Reads a whole number, which FfDL also accepts as `2.0`.
 fn whole(node: &Node, context: &mut Context<'_>) -> Option<u32> {
     let written = text(node).and_then(|text| text.trim().trim_end_matches('0').strip_suffix('.')?.parse().ok());
     written.or_else(|| context.count(node))
 }
 
-/// `1Gb`, `16000MiB`, `2 GB`: decimal without the i, binary with it.
+/// Converts a size such as `1Gb`, `16000MiB` or `2 GB`. Units are decimal without the i and binary with it.
 fn size(text: &str) -> Option<String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -158,7 +159,7 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
             None => {}
         }
     }
-    // These FfDL launched by mpirun, a rank a GPU.
+    // FfDL started these with mpirun, one rank per GPU.
     let launched = matches!(name.as_str(), "horovod" | "pytorchmpi") || name == "tensorflow" && tag.contains("horovod");
     if !launched {
         context.default("spec.workers.slots", 1, "FfDL ran the command once in each learner");
@@ -166,11 +167,11 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
     let command = context.typed.clone().map(|(line, _)| line).or_else(|| get("command").and_then(text));
     match command.filter(|line| !line.trim().is_empty()) {
         Some(line) => program(&line, get("command"), context),
-        None => context.missing("framework.command", "it says what to run"),
+        None => context.missing("framework.command", "it is the command to run"),
     }
 }
 
-/// A registry of one's own.
+/// Imports the image of a private registry.
 fn location(node: Option<&Node>, context: &mut Context<'_>) {
     for entry in node.map_or(&[][..], entries) {
         match entry.key.as_str() {
@@ -187,9 +188,9 @@ fn location(node: Option<&Node>, context: &mut Context<'_>) {
     }
 }
 
-/// What each learner ran.
+/// Imports the command of the learners.
 fn program(line: &str, node: Option<&Node>, context: &mut Context<'_>) {
-    // FfDL put lines together.
+    // FfDL joined the lines of a command.
     let whole = line.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
     let line = whole.as_str();
     launch::refuse_secret(context, line, &launch::Place { path: "framework.command".to_owned(), span: context.whole });
@@ -205,7 +206,7 @@ fn program(line: &str, node: Option<&Node>, context: &mut Context<'_>) {
     }
 }
 
-/// What a learner had that pods lack: variables that FfDL set, and the right to install.
+/// Reports what learners have and pods lack: the variables that FfDL sets, and the permission to install software.
 fn lacking(node: Option<&Node>, context: &mut Context<'_>) {
     let span = node.map_or(context.whole, |node| node.span);
     let Some(command) = context.spec.get("spec.command").and_then(Json::as_str).map(str::to_owned) else { return };
@@ -220,8 +221,7 @@ fn lacking(node: Option<&Node>, context: &mut Context<'_>) {
     });
     for name in names {
         let row = context.outcomes.add(format!("framework.command: ${name}"), span);
-        let how =
-            "FfDL may have set it; here nothing does, and it is empty: say it in spec.env, or its value in its place";
+        let how = "FfDL may have set it; here it is empty: set it in spec.env, or write its value in its place";
         context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
     }
     for line in command.split(['&', ';', '|']).map(str::trim).filter(|line| installs(line)) {
@@ -243,7 +243,7 @@ fn installs(line: &str) -> bool {
     }
 }
 
-/// Only the first store counted.
+/// FfDL used the first store only.
 fn stores(node: Option<&Node>, context: &mut Context<'_>) {
     let Some(node) = node else { return };
     if !entries(node).is_empty() {
@@ -317,7 +317,7 @@ fn bucket(store: &Node, context: &mut Context<'_>) {
     settle(store, connection, host, context);
 }
 
-/// Access keys, in a Secret of their own.
+/// Adds a Secret with access keys. Returns its name.
 fn keys(user: Option<String>, password: Option<String>, context: &mut Context<'_>) -> Option<String> {
     let name = format!("{}-s3", context.job());
     let (user, password) = (user?, password?);
@@ -326,7 +326,7 @@ fn keys(user: Option<String>, password: Option<String>, context: &mut Context<'_
     Some(name)
 }
 
-/// What became of the rest of a store.
+/// Records the outcomes of the other fields of a store.
 fn settle(store: &Node, connection: Option<&Node>, host: bool, context: &mut Context<'_>) {
     for entry in connection.map_or(&[][..], entries) {
         match entry.key.as_str() {
@@ -352,7 +352,7 @@ fn settle(store: &Node, connection: Option<&Node>, host: bool, context: &mut Con
     }
 }
 
-/// The folder that was handed to `ffdl train` with the manifest.
+/// Imports the folder that is given to `ffdl train` with the manifest.
 fn code(context: &mut Context<'_>) {
     let files: Map<String, Json> =
         context.options.code.iter().map(|(name, text)| (name.clone(), text.as_str().into())).collect();

@@ -1,7 +1,7 @@
-//! MPIJob of Kubeflow's MPI Operator, v1 and v2beta1.
+//! Imports an MPIJob of Kubeflow's MPI Operator, v1 or v2beta1.
 //!
-//! Its pods ran what the image and the file made of them; khorovod's run our scripts. What an image of the operator did
-//! for ssh is needless here. A job that khorovod itself rendered is read by [`rendered`](super::rendered).
+//! The pods of an MPIJob start as the image and the file define; those of khorovod run its own scripts, which also set
+//! up ssh. A job that khorovod rendered is read by [`rendered`](crate::rendered).
 
 mod launch;
 mod names;
@@ -20,11 +20,11 @@ use khorovod_compiler::yaml::{Entry, Node};
 
 pub use stream::{BESIDE, stream};
 
-/// What comments leave out of paths.
+/// Parts of paths that comments leave out.
 pub const LONG: &[(&str, &str)] =
     &[("spec.mpiReplicaSpecs.", ""), (".template.spec.containers[0]", ""), (".template.spec", "")];
 
-/// Launcher or worker.
+/// One of the two replica specs.
 struct Replica<'n> {
     spec: Option<&'n Node>,
     pod: Option<&'n Node>,
@@ -45,7 +45,7 @@ impl<'n> Replica<'n> {
     }
 }
 
-/// Reads the job.
+/// Imports the job.
 pub fn read(job: &Node, context: &mut Context<'_>) {
     if let Some(node) = job.get("apiVersion").filter(|node| !text(node).is_some_and(|text| known(&text))) {
         let message = format!("`apiVersion` is {}: its MPIJobs are not read", text(node).unwrap_or_default());
@@ -95,7 +95,7 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     }
     names::put(gone, context);
     if let Some(node) = job.get(BESIDE) {
-        context.lose(node, "it stands beside the MPIJob; apply it as before");
+        context.lose(node, "it is not part of the MPIJob; apply it as before");
     }
     if let Some(node) = job.get("status") {
         context.needless(node, "the operator wrote it");
@@ -104,7 +104,7 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     context.spec.shorten(LONG);
 }
 
-/// Versions whose jobs have a launcher and workers.
+/// API versions whose jobs have a launcher and workers.
 fn known(version: &str) -> bool {
     let ours = version.strip_prefix("kubeflow.org/");
     ours.is_some_and(|version| ["v1alpha2", "v1", "v2beta1"].contains(&version))
@@ -168,16 +168,16 @@ fn metadata(node: Option<&Node>, context: &mut Context<'_>) {
     }
 }
 
-/// Why a label of the old file has no place.
+/// The note for a label that khorovod writes itself.
 const OWN: &str = "khorovod writes this key itself";
 
-/// Whether khorovod writes a label or annotation of this name.
+/// Whether khorovod writes a label or an annotation with this key.
 fn owned(key: &str) -> bool {
     let own = ["app.kubernetes.io/name", "app.kubernetes.io/component", "app.kubernetes.io/managed-by"];
     own.contains(&key) || key.starts_with("khorovod.dev/")
 }
 
-/// A label or annotation of the user's, unless khorovod writes that key itself.
+/// Imports a label or an annotation, unless khorovod writes that key itself.
 fn own_key(context: &mut Context<'_>, entry: &Entry, to: &str, value: String) {
     if owned(&entry.key) {
         return context.lose(&entry.value, OWN);
@@ -186,12 +186,12 @@ fn own_key(context: &mut Context<'_>, entry: &Entry, to: &str, value: String) {
     context.outcomes.settle(&entry.value, Verdict::Kept, to, "");
 }
 
-/// Whether the job waits in a queue: it is one Indexed Job then, whose first pod launches.
+/// Whether the job waits in a queue. Then it becomes one Indexed Job, whose first pod launches.
 fn queued(context: &Context<'_>) -> bool {
     ["gang", "kueue", "suspend"].iter().any(|way| context.spec.get(&format!("spec.scheduling.{way}")).is_some())
 }
 
-/// Why such a job has no launcher of its own.
+/// The note for the launcher's fields of such a job.
 const FIRST: &str = "a job that waits in a queue is one Indexed Job here, whose first worker launches";
 
 fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_>) {
@@ -212,7 +212,7 @@ fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_
     }
 }
 
-/// What stands around a template.
+/// Imports the fields of a replica spec that are outside its template.
 fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
     let get = |key: &str| spec.and_then(|spec| spec.get(key));
     if let Some(node) = get("replicas") {
@@ -241,7 +241,7 @@ fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
     }
 }
 
-/// Fields of a pod for which the spec has no word, and which nothing of khorovod's depends on.
+/// Fields of a pod that the spec does not have and that do not affect khorovod's own fields.
 const BEYOND: &[&str] = &["dnsConfig", "hostAliases", "preemptionPolicy"];
 
 fn beyond(context: &mut Context<'_>, pod: &Node, leads: bool) {
@@ -253,13 +253,13 @@ fn beyond(context: &mut Context<'_>, pod: &Node, leads: bool) {
     }
 }
 
-/// A label or annotation of pods.
+/// Imports a label or an annotation of pods.
 fn on_pods(context: &mut Context<'_>, field: &str, entry: &Entry, leads: bool) {
     let Some(value) = context.text(&entry.value) else { return };
     over_pods(context, &format!("/metadata/{field}"), entry, value.into(), leads);
 }
 
-/// What the spec has no word for: a patch over the pods puts it there, under any target.
+/// Imports a field that the spec does not have, as a patch of the pods.
 fn over_pods(context: &mut Context<'_>, path: &str, entry: &Entry, value: Json, leads: bool) {
     let target = json!({"kind": "Pod", "name": if leads { "*-launcher" } else { "*-worker" }});
     context.spec.patch(&target, path, &entry.key, value);

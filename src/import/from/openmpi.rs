@@ -1,4 +1,4 @@
-//! Parameters of Kubeflow's openmpi component: a master that launches, and workers with one slot a GPU.
+//! Imports the parameters of Kubeflow's openmpi component: a master that launches, and workers with one slot per GPU.
 
 mod jsonnet;
 pub mod parameters;
@@ -15,10 +15,10 @@ use crate::pod::{self, container, volumes};
 use khorovod_compiler::job::quantity::Quantity;
 use khorovod_compiler::yaml::{self, Node};
 
-/// Where all pods worked, in a directory of their own.
+/// The path below which each pod had its working directory.
 const DATA: &str = "/kubeflow/openmpi/data";
 
-/// Reads the parameters. `"null"` and `""` are what ksonnet has for nothing.
+/// Imports the parameters. In ksonnet, `"null"` and `""` mean that a parameter is not set.
 pub fn read(params: &Node, context: &mut Context<'_>) {
     for entry in entries(params) {
         if let Some(command) = entry.key.strip_prefix(COMMAND) {
@@ -57,7 +57,7 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
     }
 }
 
-/// A command among the lines of `ks` that says nothing of the component.
+/// A command between the lines of `ks` that does not concern the component.
 fn beside(command: &str, node: &Node, context: &mut Context<'_>) {
     match command.split_whitespace().next() {
         Some("ks") => context.needless(node, "it set up or applied ksonnet's own objects; khorovod needs no such step"),
@@ -65,7 +65,7 @@ fn beside(command: &str, node: &Node, context: &mut Context<'_>) {
     }
 }
 
-/// A list, or a text that holds one, as `ks param set` takes it.
+/// Reads a list, or a text that contains one, as `ks param set` accepts it.
 fn list<'n>(node: Option<&'n Node>, context: &mut Context<'_>) -> Option<Cow<'n, Node>> {
     let node = node?;
     let Some(written) = text(node) else { return Some(Cow::Borrowed(node)) };
@@ -108,7 +108,7 @@ fn command(exec: Option<&Node>, world: &World, context: &mut Context<'_>) {
         (Some((typed, span)), exec) => {
             launch::line(context, &typed, &Place { path: "--command".to_owned(), span }, world);
             if let Some(node) = exec {
-                context.replaced(node, "another command was given");
+                context.replaced(node, "`--command` replaces it");
             }
         }
         (None, Some(node)) => {
@@ -121,7 +121,7 @@ fn command(exec: Option<&Node>, world: &World, context: &mut Context<'_>) {
         (None, None) => {
             return launch::by_hand(
                 context,
-                "without `exec` the master waited for somebody; `--command LINE` puts it here",
+                "without `exec` the master waited for a launch by hand; give it with `--command LINE`",
                 world,
             );
         }
@@ -131,7 +131,7 @@ fn command(exec: Option<&Node>, world: &World, context: &mut Context<'_>) {
     }
 }
 
-/// The directory they worked in, and the buckets in and out of it.
+/// Imports the working directory, and the buckets that are copied in and out.
 fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>) {
     let secret = get("s3Secret");
     let mut paths = Vec::new();
@@ -193,7 +193,7 @@ fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>
     }
 }
 
-/// `s3://bucket/a/b` → `bucket`, `a/b/`.
+/// Splits `s3://bucket/a/b` into `bucket` and `a/b/`.
 fn bucket_of(url: &str) -> Option<(String, String)> {
     let rest = url.strip_prefix("s3://").or_else(|| url.strip_prefix("s3n://")).unwrap_or(url);
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -212,7 +212,7 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
             let to = format!("spec.workers.{name}");
             context.outcomes.settle(node, Verdict::Changed, &to, "asked for and limit at once");
         }
-        "cpu" | "memory" => context.lose(node, "it is no quantity that khorovod reads; write it as 4, 500m or 16Gi"),
+        "cpu" | "memory" => context.lose(node, "it is not a valid quantity; write it as 4, 500m or 16Gi"),
         "customResources" => custom(node, &value, context),
         "imagePullPolicy" => match value.as_str() {
             "Always" | "IfNotPresent" | "Never" => context.keep(node, "spec.image.pullPolicy", value),
@@ -255,7 +255,7 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
     }
 }
 
-/// `rdma/hca=1,example.com/fpga=2`.
+/// Imports extended resources: `rdma/hca=1,example.com/fpga=2`.
 fn custom(node: &Node, value: &str, context: &mut Context<'_>) {
     let mut others = Vec::new();
     for pair in value.split(',') {
@@ -273,7 +273,7 @@ fn custom(node: &Node, value: &str, context: &mut Context<'_>) {
     context.outcomes.settle(node, Verdict::Kept, "spec.workers", "");
 }
 
-/// `pool=a100,zone=x`.
+/// Imports a node selector: `pool=a100,zone=x`.
 fn selector(node: &Node, value: &str, context: &mut Context<'_>) {
     for pair in value.split(',') {
         match pair.split_once('=') {

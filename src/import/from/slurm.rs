@@ -1,7 +1,10 @@
-//! A batch script for Slurm, or `srun` lines as people type them.
+//! Imports a batch script for Slurm, or `srun` lines.
 //!
-//! Options of sbatch and srun say what the job asks for. Of the commands, one starts the ranks; what stands before it
-//! prepares the environment. A script that does more than that becomes the command of a `shell` launcher, whole.
+//! The options of sbatch and srun become the resources of the job. One command of the script starts the ranks; the
+//! lines before it prepare the environment and become `spec.slurm.setup`. If a script does more than that, or if a line
+//! is not understood, the whole script becomes the command of a `shell` launcher, unchanged. The state of the import is
+//! a [`Script`]; its methods are in the modules below, in the order of the import: [`precheck`], [`commands`],
+//! [`assemble`].
 
 mod amounts;
 mod assemble;
@@ -34,19 +37,19 @@ use khorovod_compiler::problem::Span;
 use resources::Resources;
 use script::Part;
 
-/// What stands for an image where nothing names one.
+/// The image of a script that names none.
 const IMAGE: &str = "example.org/name-your-image:1";
 
-/// Lines that prepare the environment.
+/// A line that prepares the environment.
 #[derive(Default)]
 struct Setup {
     text: String,
-    /// The variable they set, where nothing else uses what they do.
+    /// The variable that it sets. None if the line has another effect, too.
     name: Option<String>,
-    /// What it holds, where that is plain text.
+    /// The value of the variable, if that is plain text.
     value: Option<String>,
     row: usize,
-    /// All that they change.
+    /// What the line changes in its shell.
     effects: Effects,
 }
 
@@ -57,16 +60,16 @@ impl Setup {
         Self { text, row, effects, ..Self::default() }
     }
 
-    /// Whether it may give a variable another value.
+    /// Whether the line may change a variable.
     fn sets(&self, name: &str) -> bool {
         self.effects.may_set(name)
     }
 }
 
-/// What became of a line or an option: its row, the verdict, fields, how.
+/// An outcome: the row of a line or an option, the verdict, the fields of the spec, and a note.
 type Said = (usize, Verdict, String, String);
 
-/// A script while it is read.
+/// The state of an import.
 struct Script<'t, 'd, 'o> {
     text: &'t str,
     span: Span,
@@ -74,48 +77,48 @@ struct Script<'t, 'd, 'o> {
     resources: Resources,
     modules: Vec<String>,
     setup: Vec<Setup>,
-    /// Name, value and row.
+    /// Environment variables of the job: the name, the value and the row.
     env: Vec<(String, String, usize)>,
-    /// What assignments say, for `$NAME` behind them.
+    /// The values of variables, by the assignments that were read.
     variables: Vec<(String, String)>,
-    /// What they hold that is pieces of a launch.
+    /// Those of the variables that hold several words of a launch.
     texts: launch_pieces::Known,
     args: Vec<String>,
     image: Option<String>,
-    /// The line that starts the ranks, and its row.
+    /// The line that starts the ranks, its place and its row.
     launch: Option<(Srun, Span, usize)>,
-    /// Whether a line does that which is more than a program by itself.
+    /// Whether a line starts ranks with a launcher.
     starts: bool,
-    /// Whether all of the script is the command.
+    /// Whether the whole script is the command.
     stands: bool,
-    /// What stands in its way of being the one line that does.
+    /// Why the whole script has to be the command.
     whole: Option<String>,
-    /// The first of an array.
+    /// The first index of a job array.
     array: Option<String>,
     /// Options of the srun that starts the ranks, and their rows.
     steps: Vec<(String, usize)>,
     mpi: Option<String>,
-    /// The command behind `--wrap`.
+    /// The command of `--wrap`, and its row.
     wrap: Option<(String, usize)>,
-    /// Rows of the options that count tasks, and of those that set variables.
+    /// Rows of options that set the number of tasks, and of options that set variables.
     tasks: Vec<usize>,
     exported: Vec<usize>,
-    /// Variables that statements set which do more than that: nobody knows their values behind these.
+    /// Variables whose values are unknown, because conditions, loops or functions set them.
     changing: BTreeSet<String>,
     parts: &'t [Part],
-    /// Where parts begin, and their rows.
+    /// The start of each part that has a row, and the row.
     rows: Vec<(usize, usize)>,
     said: Vec<Said>,
 }
 
-/// Reads a script.
+/// Imports a script.
 pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
     let parts = script::parts(text);
     if !precheck::check(text, span, &parts, context) {
         return;
     }
     let plain = |part: &Part| matches!(part.kind, script::Kind::Command);
-    // Where lines are told from blocks, the commands of a module come in order or not at all.
+    // The order of modules matters. If one line needs another command of `module`, all of them stay in the setup.
     let simple = parts
         .iter()
         .filter(|part| plain(part))
@@ -159,8 +162,8 @@ pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
     script.close();
 }
 
-/// The variables that loops, conditions, functions and lines set that do more than set a variable. `unset` in a line of
-/// its own is followed when that line is read.
+/// Returns the variables that are set by loops, conditions, functions and other lines that are not plain assignments. A
+/// line with `unset` alone is not among them: the import follows it.
 fn changing(text: &str, parts: &[Part]) -> BTreeSet<String> {
     let changing = parts.iter().filter(|part| {
         let plain = || {
@@ -179,13 +182,13 @@ impl Script<'_, '_, '_> {
         Span { start: part.place.start, end: part.place.end, ..self.span }
     }
 
-    /// Where a text first stands in the script.
+    /// Returns the first place of a text in the script.
     fn place(&self, text: &str) -> Span {
         let start = self.span.start + self.text.find(text).unwrap_or_default();
         Span { start, end: start + text.len(), ..self.span }
     }
 
-    /// A row for a line; its name is the beginning of it.
+    /// Adds a row for a line. The beginning of the line is its name.
     fn row(&mut self, text: &str, span: Span) -> usize {
         let text = &secrets::masked(text);
         let line = text.lines().next().unwrap_or_default().trim();
@@ -195,12 +198,12 @@ impl Script<'_, '_, '_> {
         self.context.outcomes.add(if more { format!("{short} …") } else { short }, span)
     }
 
-    /// Says what became of a row; what is said last holds.
+    /// Records the outcome of a row. A later outcome replaces an earlier one.
     fn settle(&mut self, row: usize, verdict: Verdict, to: &str, how: &str) {
         self.said.push((row, verdict, to.to_owned(), how.to_owned()));
     }
 
-    /// Deals with a part; whether it opens a session of Python.
+    /// Imports a part. Returns whether it starts an interactive Python, whose input follows.
     fn part(&mut self, part: &Part, simple: bool) -> bool {
         let text = self.text[part.place.clone()].to_owned();
         let span = self.at(part);
@@ -212,7 +215,7 @@ impl Script<'_, '_, '_> {
                     row,
                     Verdict::Lost,
                     "",
-                    "sbatch does not see it behind the first command; move it up if it was meant",
+                    "sbatch ignores it after the first command; move it up if you need it",
                 );
             }
             script::Kind::Block => {

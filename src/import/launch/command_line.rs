@@ -1,5 +1,4 @@
-//! A launch command as people type it, taken apart: which launcher, how many ranks, what reaches them, and the program
-//! alone.
+//! Takes a launch line apart: the launcher, the number of ranks, their environment, and the program.
 
 use serde_json::{Value as Json, json};
 
@@ -10,49 +9,49 @@ use crate::secrets::masked;
 use crate::shell::{Plain as Word, words};
 use khorovod_compiler::job;
 
-/// What a line turns out to be.
+/// The result of reading a line.
 #[derive(Debug)]
 pub enum Line {
     /// One launcher that starts one program.
     Launch(Box<Launch>),
-    /// More than that, or something else: it runs as it stands. Why, for the report.
+    /// Anything else, which runs unchanged. The text is the reason, for the report.
     Script(String),
 }
 
-/// A launcher's line taken apart.
+/// A launch line.
 #[derive(Debug, Default)]
 pub struct Launch {
-    /// `launcher.kind`.
+    /// The value for `launcher.kind`.
     pub kind: &'static str,
-    /// Its number of ranks, and the bounds of an elastic one.
+    /// The number of ranks, and the bounds of an elastic launch.
     pub np: Option<u32>,
     pub min_np: Option<u32>,
     pub max_np: Option<u32>,
-    /// Ranks a host.
+    /// The number of ranks per host.
     pub per_host: Option<u32>,
-    /// Hosts, where the line counts them.
+    /// The minimum and maximum of hosts, if the line sets them.
     pub hosts: Option<(u32, u32)>,
-    /// Fields of the spec that options stand for.
+    /// Fields of the spec that options set.
     pub fields: Vec<(&'static str, Json)>,
-    /// Environment variables it sets for ranks.
+    /// Environment variables of the ranks.
     pub env: Vec<(String, String)>,
-    /// Whether it asks a script for its hosts.
+    /// Whether a script discovers the hosts.
     pub discovers: bool,
-    /// Whether the program is a python module, or needs no python.
+    /// Whether the program is a Python module, and whether it is started without Python.
     pub module: bool,
     pub whole: bool,
     /// Options that stay options of the launcher.
     pub args: Vec<String>,
-    /// What the ranks run: words, or a text for `bash -c`.
+    /// The program of the ranks: words, or text for `bash -c`.
     pub program: Json,
-    /// Every option, and what became of it.
+    /// The outcome of every option.
     pub notes: Vec<Note>,
 }
 
-/// What became of an option.
+/// The outcome of an option.
 #[derive(Debug, Clone)]
 pub struct Note {
-    /// `-np 4`.
+    /// The option as it is written: `-np 4`.
     pub option: String,
     pub verdict: Verdict,
     pub to: &'static str,
@@ -93,7 +92,7 @@ pub fn read(line: &str) -> Line {
     let taken = launch.take(line, &rest[skip..]);
     let by_env = launch.notes.iter().any(|note| note.option.replace('-', "_") == "__use_env");
     if gives_rank && !by_env {
-        let why = "it gave each program `--local-rank`; where yours wants that, add `--local-rank $LOCAL_RANK` to it";
+        let why = "it gave each program `--local-rank`; if yours needs that, add `--local-rank $LOCAL_RANK` to it";
         launch.note("torch.distributed.launch", Verdict::Changed, "spec.command", why);
     }
     if kind == "accelerate" {
@@ -105,7 +104,7 @@ pub fn read(line: &str) -> Line {
     }
 }
 
-/// How many words stand before the program that is run: variables, `exec`, `time`, `env`.
+/// Returns the number of words before the program: assignments, `exec`, `time`, `env`.
 fn prefix(words: &[Word]) -> usize {
     let said = |word: &&Word| word.assignment().is_some() || ["exec", "time", "nohup", "env"].contains(&&*word.text);
     words.iter().take_while(said).count()
@@ -117,7 +116,7 @@ pub fn starts_launcher(text: &str) -> bool {
 }
 
 impl Launch {
-    /// Whether it would run on other hosts than its own: by itself, or by what it was told.
+    /// Whether it starts ranks on other hosts, by itself or because of its options.
     pub fn finds_hosts(&self) -> bool {
         let told = |note: &Note| {
             let name = note.option.split(' ').next().unwrap_or_default().trim_start_matches('-');
@@ -134,11 +133,11 @@ impl Launch {
         self.notes.push(Note { option: masked(option), verdict, to, why });
     }
 
-    /// Takes the options before the program, and the program.
+    /// Reads the options before the program, and the program.
     fn take(&mut self, line: &str, mut words: &[Word]) -> Result<(), String> {
         while let Some((word, rest)) = words.split_first() {
             if !word.text.starts_with('-') || word.text == "--" {
-                // Where no program comes behind it, it is the program.
+                // It is the program, unless a program follows.
                 if word.expands && rest.iter().any(|word| word.text.contains(".py") || word.text == "-m") {
                     return Err(format!("`{}` needs a shell", word.text));
                 }
@@ -159,7 +158,7 @@ impl Launch {
         Ok(())
     }
 
-    /// torchrun and deepspeed put python before a script; with ours the program is whole.
+    /// Adds `python`, which torchrun and deepspeed add by themselves. khorovod starts whole programs.
     fn python(&self, program: Json) -> Json {
         if self.whole || !matches!(self.kind, "torchrun" | "deepspeed" | "accelerate") {
             return program;
@@ -172,7 +171,7 @@ impl Launch {
         }
     }
 
-    /// Deals with one option; what follows it.
+    /// Reads one option. Returns the words after it.
     fn option<'w>(&mut self, word: &Word, rest: &'w [Word]) -> Result<&'w [Word], String> {
         let unknown =
             || format!("the option `{}` is not known here, so neither is where the program begins", word.text);
@@ -201,7 +200,7 @@ impl Launch {
     fn apply(&mut self, meaning: Meaning, values: &[&str], said: &[&str], word: &str) -> Result<(), String> {
         let option = said.join(" ");
         let first = values.first().copied().unwrap_or_default();
-        let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{option}` is no number"));
+        let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{option}` is not a number"));
         let (verdict, to, why) = match meaning {
             Meaning::Ranks => {
                 self.np = Some(number(first)?);
@@ -266,7 +265,7 @@ impl Launch {
         Ok(())
     }
 
-    /// `-x NAME=value`, or `-x NAME` for what is in the environment already.
+    /// Reads `-x NAME=value`, or `-x NAME` for a variable of the environment.
     fn export(&mut self, values: &str) -> (Verdict, &'static str, &'static str) {
         let Some((name, value)) = values.split_once('=') else {
             return (Verdict::Kept, "", "every rank has the environment of its pod");
@@ -278,7 +277,7 @@ impl Launch {
         }
     }
 
-    /// `--map-by ppr:4:node`; what else it says is mpirun's.
+    /// Reads `--map-by ppr:4:node`. Other values stay options of mpirun.
     fn map_by(&mut self, value: &str, said: &[&str]) -> Result<(Verdict, &'static str, &'static str), String> {
         let each = value.strip_prefix("ppr:").and_then(|rest| rest.split_once(':'));
         let Some((count, "node")) = each.map(|(count, rest)| (count, rest.split(':').next().unwrap_or_default()))
@@ -286,7 +285,7 @@ impl Launch {
             self.args.extend(owned(said));
             return Ok((Verdict::Kept, "spec.launcher.args", ""));
         };
-        self.per_host = Some(count.parse().map_err(|_| format!("`{value}` says no number of ranks"))?);
+        self.per_host = Some(count.parse().map_err(|_| format!("`{value}` has no number of ranks"))?);
         if value.matches(':').count() > 2 {
             self.args.extend(owned(said));
             return Ok((Verdict::Kept, "spec.workers.slots spec.launcher.args", ""));
@@ -294,7 +293,7 @@ impl Launch {
         Ok((Verdict::Kept, "spec.workers.slots", ""))
     }
 
-    /// `--mca NAME VALUE`.
+    /// Reads `--mca NAME VALUE`.
     fn mca(&mut self, values: &[&str]) -> (Verdict, &'static str, &'static str) {
         match values.first().copied().unwrap_or_default() {
             "orte_keep_fqdn_hostnames"
@@ -312,7 +311,7 @@ impl Launch {
         }
     }
 
-    /// `--mpi-args "…"` of horovodrun: mpirun's options in it are looked at one by one.
+    /// Reads `--mpi-args "…"` of horovodrun, which contains options of mpirun.
     fn mpi_args(&mut self, text: &str, option: &str) -> Result<(), String> {
         let inner = words(text).ok_or_else(|| format!("`{option}` needs a shell"))?;
         let mut theirs = Launch { kind: "mpirun", ..Launch::default() };

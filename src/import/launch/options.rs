@@ -1,40 +1,40 @@
-//! The options of the launchers people use: how many words each takes, and what it means here.
+//! The options of the launchers: how many words each takes, and its meaning in a spec.
 
 use serde_json::{Value as Json, json};
 
 use crate::shell::Plain as Word;
 
-/// What an option means in a spec.
+/// The meaning of an option in a spec.
 #[derive(Debug, Clone, Copy)]
 pub enum Meaning {
-    /// The number of ranks, and the fewest and most.
+    /// The number of ranks, and the minimum and maximum.
     Ranks,
     MinRanks,
     MaxRanks,
-    /// Ranks a host.
+    /// The number of ranks per host.
     PerHost,
-    /// Hosts, or fewest and most: `2`, `1:4`.
+    /// The number of hosts, or the minimum and maximum: `2`, `1:4`.
     Hosts,
-    /// A variable of every rank's.
+    /// An environment variable with this name.
     Env(&'static str),
     /// A field of the spec.
     Field(&'static str, fn(&[&str]) -> Option<Json>),
-    /// A script that finds hosts: the launch is elastic.
+    /// A script that discovers hosts: the launch is elastic.
     Discovery,
     /// `-x NAME[=value]`, `-genv NAME value`.
     Export,
     Pair,
     /// `--mca NAME value`.
     Mca,
-    /// `--map-by`, which may say how many ranks a host has.
+    /// `--map-by`, which may set the number of ranks per host.
     MapBy,
-    /// horovodrun's options for mpirun.
+    /// Options of mpirun, in an option of horovodrun.
     MpiArgs,
-    /// khorovod does it by itself; why that is as good.
+    /// khorovod does it by default. The text is the reason.
     Ours(&'static str),
-    /// It has no place here; why, and what to do.
+    /// It cannot be imported. The text is the reason, and what to do.
     Gone(&'static str),
-    /// The program is a python module; it is whole and needs no python.
+    /// The program is a Python module.
     Module,
     Whole,
     /// It stays an option of the launcher.
@@ -46,14 +46,14 @@ use Meaning::{
     Ranks, Stays, Whole,
 };
 
-/// Names, how many words follow where it is not written `--option=value`, and the meaning.
+/// The names, the number of words that follow unless it is written `--option=value`, and the meaning.
 type Known = (&'static [&'static str], usize, Meaning);
 
 const HOSTFILE: Meaning = Ours("the hostfile follows from the workers");
 const NO_ROOT: Meaning = Ours("nothing runs as root");
 const OWN_SSH: Meaning = Gone("khorovod's own ssh verifies host keys; its port is spec.ssh.port");
 
-/// mpirun and mpiexec of Open MPI, MPICH and Intel MPI. One dash or two are the same to them.
+/// Options of mpirun and mpiexec of Open MPI, MPICH and Intel MPI, which accept one dash or two.
 const MPIRUN: &[Known] = &[
     (&["np", "n", "c"], 1, Ranks),
     (&["N", "npernode", "ppn", "perhost", "ranks-per-proc"], 1, PerHost),
@@ -140,14 +140,14 @@ const TORCHRUN: &[Known] = &[
 ];
 const RENDEZVOUS: Meaning = Ours("khorovod sets up the rendezvous");
 
-/// accelerate's own launcher over torchrun: what it hands to the program, it hands on by variables.
+/// Options of accelerate, which starts torchrun and passes settings to the program by environment variables.
 const ACCELERATE: &[Known] = &[
     (&["--num_processes"], 1, Ranks),
     (&["--num_machines"], 1, Hosts),
     (&["--machine_rank", "--main_process_ip", "--main_process_port"], 1, RENDEZVOUS),
     (&["--rdzv_backend", "--rdzv_conf"], 1, RENDEZVOUS),
     (&["--same_network"], 0, RENDEZVOUS),
-    (&["--multi_gpu"], 0, Ours("a rank for each GPU, as spec.workers says")),
+    (&["--multi_gpu"], 0, Ours("one rank per GPU, as in spec.workers")),
     (&["--mixed_precision"], 1, Env("ACCELERATE_MIXED_PRECISION")),
     (&["--num_cpu_threads_per_process"], 1, Env("OMP_NUM_THREADS")),
     (&["--max_restarts"], 1, Field("spec.launcher.retries", number)),
@@ -156,13 +156,13 @@ const ACCELERATE: &[Known] = &[
     (&["-m", "--module"], 0, Module),
     (&["--no_python"], 0, Whole),
 ];
-const ROLE: Meaning = Ours("it only stands in torchrun's own log lines");
+const ROLE: Meaning = Ours("it is used only in torchrun's own log lines");
 
 const DEEPSPEED: &[Known] = &[
     (&["-H", "--hostfile"], 1, HOSTFILE),
     (&["--num_nodes", "--num-nodes"], 1, Hosts),
     (&["--num_gpus", "--num-gpus"], 1, PerHost),
-    (&["-i", "--include", "-e", "--exclude"], 1, Gone("every worker trains; spec.workers says which there are")),
+    (&["-i", "--include", "-e", "--exclude"], 1, Gone("every worker trains; see spec.workers")),
     (&["--master_port", "--master-port", "--master_addr", "--master-addr"], 1, RENDEZVOUS),
     (&["--launcher"], 1, Ours("khorovod chooses it by spec.launcher.mpi")),
     (&["--force_multi"], 0, Ours("khorovod sets it")),
@@ -172,7 +172,7 @@ const DEEPSPEED: &[Known] = &[
     (&["--no_local_rank", "--no_ssh_check", "--save_pid", "--bind_cores_to_rank"], 0, Stays),
 ];
 
-/// The launcher a command line starts with: its `launcher.kind`, and how many words name it.
+/// Returns the launcher that a command line begins with: its `launcher.kind`, and the number of words that name it.
 pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
     let name = |at: usize| {
         let text = words.get(at).filter(|word| !word.expands)?.text.as_str();
@@ -180,7 +180,7 @@ pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
     };
     let kind = |name: &str| match name {
         "mpirun" | "mpiexec" | "mpiexec.hydra" | "mpirun.hydra" | "orterun" | "prterun"
-        // TACC's own is that of the MPI that is loaded; Debian has several MPIs beside each other.
+        // ibrun, of TACC, starts the loaded MPI; Debian has several MPIs with suffixes.
         | "ibrun" | "mpirun.openmpi" | "mpiexec.openmpi" | "mpirun.mpich" | "mpiexec.mpich" => Some("mpirun"),
         "horovodrun" => Some("horovodrun"),
         "torchrun" | "torch.distributed.run" | "torch.distributed.launch" => Some("torchrun"),
@@ -204,7 +204,7 @@ pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
     kind(name(flag + 1)?).filter(|_| between).map(|kind| (kind, flag + 2))
 }
 
-/// Whether a line that could not be taken apart names what starts ranks.
+/// Whether a line that could not be taken apart names a launcher.
 pub fn names_launcher(text: &str) -> bool {
     let word = |word: &str| {
         let name = word.rsplit('/').next().unwrap_or(word);
@@ -213,7 +213,7 @@ pub fn names_launcher(text: &str) -> bool {
     text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c)).any(word)
 }
 
-/// What an option of a launcher means, and how many words follow it.
+/// Returns the number of words after an option of a launcher, and its meaning.
 pub fn find(kind: &str, name: &str) -> Option<(usize, Meaning)> {
     let (table, bare) = match kind {
         "mpirun" => (MPIRUN, name.trim_start_matches('-')),

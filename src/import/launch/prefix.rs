@@ -1,19 +1,19 @@
-//! What stands before a launch in its line and need not run there: folders it makes, waits, and words for people.
+//! Splits off commands before a launch that need not run in the launcher: `mkdir`, `sleep` and `echo`.
 
 use crate::shell::{self, Joint, words};
 
 /// A command before the launch.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'l> {
-    /// Makes folders, which any rank can.
+    /// Creates folders, which any rank can do.
     Makes(&'l str),
-    /// Waits, for workers that are not there yet.
+    /// Waits, for workers that have not started.
     Waits(&'l str),
-    /// Says something.
+    /// Prints something.
     Says(&'l str),
 }
 
-/// Such commands, and the rest of the line.
+/// Returns the commands before a launch, and the rest of the line.
 pub fn split(line: &str) -> (Vec<Step<'_>>, &str) {
     let script = shell::parse(line);
     let mut steps = Vec::new();

@@ -1,4 +1,4 @@
-//! A line that is a program alone: what it runs, whether it only waits, whether a secret stands in it.
+//! Reads a line that is a program without a launcher: what it runs, and whether it only waits.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::launch::options;
 use crate::secrets::masked;
 use crate::shell::{self, CommandKind, Plain as Word, Statement, words};
 
-/// What a line that is a program alone runs: words, or a text for `bash -c`.
+/// Returns what a line runs: words, or text for `bash -c`.
 pub fn program(line: &str) -> Json {
     match words(line) {
         Some(words) if !words.is_empty() => program_of(line, &words),
@@ -16,7 +16,7 @@ pub fn program(line: &str) -> Json {
     }
 }
 
-/// The same of words that were read before.
+/// The same for words that are already read.
 pub fn program_of(line: &str, words: &[Word]) -> Json {
     if let [shell, dash, script] = words
         && is_shell(&shell.text)
@@ -32,7 +32,7 @@ pub fn program_of(line: &str, words: &[Word]) -> Json {
     json!(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>())
 }
 
-/// A script without the lines before its first command that say how a shell runs it: `set -ex`, comments.
+/// Removes the lines before the first command of a script that only set flags, and comments.
 pub fn without_flags(text: &str) -> &str {
     let mut rest = text;
     while let Some((line, behind)) = rest.split_once('\n') {
@@ -48,22 +48,22 @@ pub fn without_flags(text: &str) -> &str {
     rest.trim()
 }
 
-/// Whether a program is a shell, which takes a script behind `-c`.
+/// Whether a program is a shell, which takes a script after `-c`.
 pub fn is_shell(program: &str) -> bool {
     ["sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash"].contains(&program)
 }
 
-/// Whether a shell's option says that a script comes next: `-c`, or with flags that matter in the script alone, as `-exc`.
+/// Whether a script follows an option of a shell: `-c`, or `-c` with flags that only affect the script, such as `-exc`.
 pub fn takes_script(option: &str) -> bool {
     option.strip_prefix('-').is_some_and(|flags| flags.contains('c') && flags.chars().all(|flag| "ceux".contains(flag)))
 }
 
-/// Whether a line does nothing but keep its pod: `sleep infinity`, `tail -f /dev/null`.
+/// Whether a line only keeps its pod running: `sleep infinity`, `tail -f /dev/null`.
 pub fn waits(line: &str) -> bool {
     let Some(words) = words(program(line).as_str().unwrap_or(line)) else { return false };
     let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     match words.as_slice() {
-        // `bash -c` may have lost its quotes on the way.
+        // The quotes of `bash -c` may be lost.
         ["sleep", time] | ["bash" | "sh", "-c", "sleep", time] => {
             time.starts_with("inf") || time.starts_with(|c: char| c.is_ascii_digit())
         }
@@ -71,8 +71,8 @@ pub fn waits(line: &str) -> bool {
     }
 }
 
-/// The commands of a script that are programs by themselves, where no launcher starts them: python's, and torchrun, which
-/// starts ranks on its own node.
+/// Returns the commands of a script that train without a launcher of several nodes: Python programs, and torchrun,
+/// which starts ranks on its own node.
 pub fn alone(script: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut commands = Vec::new();
@@ -98,7 +98,7 @@ pub fn alone(script: &str) -> Vec<String> {
     found
 }
 
-/// The words of all simple commands in a statement, each with the assignments before it.
+/// Returns the ranges of all simple commands in a statement, with the assignments before them.
 fn simple_commands(statement: &Statement, found: &mut Vec<Range<usize>>) {
     for command in &statement.commands {
         match &command.kind {

@@ -1,4 +1,4 @@
-//! Fields of pods and containers as operators' files have them, of workers and of the launcher.
+//! Imports fields of pod templates and containers, for the workers and the launcher.
 
 use serde_json::{Value as Json, json};
 
@@ -7,13 +7,13 @@ use crate::field_outcomes::Verdict;
 use crate::pod::{self, volumes};
 use khorovod_compiler::yaml::Node;
 
-/// What to say of a field that one container a pod has no room for.
+/// The note for a field that needs a second container.
 const PATCH: &str = "spec.patches reaches it";
 
-/// The same of a container's: a merge patch would have to write all of the container anew.
-const CONTAINER: &str = "the spec has no word for it: a patch of Kustomize's over the rendered objects reaches it";
+/// The note for a field of a container: a merge patch would have to repeat the whole container.
+const CONTAINER: &str = "the spec has no field for it: patch the rendered objects with Kustomize";
 
-/// Fields of a container but its image, words, resources and mounts. `leads`: it is the launcher's.
+/// Imports the fields of a container, except its image, command, resources and mounts. `leads`: it is the launcher.
 pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
     for entry in entries(container) {
         let node = &entry.value;
@@ -23,13 +23,13 @@ pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
             "command" | "args" if !leads => context.needless(node, "khorovod's workers start sshd themselves"),
             "workingDir" => match context.text(node) {
                 Some(path) if path.starts_with('/') => once(context, node, "spec.workdir", path.into()),
-                _ => context.lose(node, "it is no whole path"),
+                _ => context.lose(node, "it is not an absolute path"),
             },
             "env" => env(context, node, if leads { "Launcher" } else { "Worker" }),
             "envFrom" => env_from(context, node),
             "ports" => ports(context, node),
             "securityContext" => security(context, node),
-            "tty" | "stdin" => context.needless(node, "nobody types into it"),
+            "tty" | "stdin" => context.needless(node, "there is no interactive input"),
             "terminationMessagePath" | "terminationMessagePolicy" => context.replaced(node, "khorovod sets its own"),
             "readinessProbe" | "livenessProbe" | "startupProbe" => {
                 context.replaced(node, "khorovod probes sshd, and the launcher each worker");
@@ -40,7 +40,7 @@ pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
     }
 }
 
-/// Ports that a container names: ssh's is khorovod's, others are closed.
+/// Records the outcomes of a container's ports. khorovod opens its own ssh port only.
 fn ports(context: &mut Context<'_>, node: &Node) {
     for port in items(node) {
         match port.get("containerPort").and_then(text).as_deref() {
@@ -53,7 +53,7 @@ fn ports(context: &mut Context<'_>, node: &Node) {
     context.needless(node, "there are none");
 }
 
-/// A value that both pods may give; the first one holds.
+/// Imports a field that the workers and the launcher may have. The first value counts.
 fn once(context: &mut Context<'_>, node: &Node, to: &str, value: Json) {
     match context.spec.get(to) {
         None => context.keep(node, to, value),
@@ -71,7 +71,7 @@ fn policy(context: &mut Context<'_>, node: &Node) {
     }
 }
 
-/// Variables as containers list them.
+/// Imports the list of a container's variables.
 pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
     for (index, item) in items(list).iter().enumerate() {
         let Some(name) = item.get("name").and_then(text) else {
@@ -110,7 +110,7 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
     context.needless(list, "there are none");
 }
 
-/// Where a variable takes its value from.
+/// Imports the source of a variable's value.
 pub fn source(from: &Node) -> Option<Json> {
     let get = |kind: &str, key: &str| from.get(kind).and_then(|node| node.get(key)).and_then(text);
     if let Some(field) = get("fieldRef", "fieldPath") {
@@ -147,7 +147,7 @@ pub fn env_from(context: &mut Context<'_>, list: &Node) {
     context.needless(list, "there are none");
 }
 
-/// Of a pod or a container.
+/// Imports the security context of a pod or a container.
 fn security(context: &mut Context<'_>, node: &Node) {
     for entry in entries(node) {
         let value = &entry.value;
@@ -197,7 +197,7 @@ fn capabilities(context: &mut Context<'_>, node: &Node) {
     context.needless(node, "all are dropped here");
 }
 
-/// CPUs and memory of the launcher.
+/// Imports the CPUs and the memory of the launcher.
 pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
     for section in ["limits", "requests"] {
         for entry in node.get(section).map_or(&[][..], entries) {
@@ -225,7 +225,8 @@ pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
     context.needless(node, "nothing is asked for");
 }
 
-/// Volumes of the workers; the launcher's where workers have none, since storage is mounted in every pod here.
+/// Imports the volumes of the workers, or those of the launcher if the workers have no volumes. khorovod mounts storage in
+/// every pod.
 pub fn volumes(context: &mut Context<'_>, pod: Option<&Node>, container: Option<&Node>, leads: bool) {
     let held = pod.and_then(|pod| pod.get("volumes"));
     let mounts = container.and_then(|container| container.get("volumeMounts"));
@@ -245,7 +246,7 @@ pub fn volumes(context: &mut Context<'_>, pod: Option<&Node>, container: Option<
     }
 }
 
-/// Says whether what the launcher mounts is storage that workers have: a volume, or its mount.
+/// Records whether a volume or a mount of the launcher is storage that the workers also have.
 fn as_workers(context: &mut Context<'_>, node: &Node, mount: &Node) {
     let path = mount.get("mountPath").and_then(text);
     match path.is_some_and(|path| mounted(context, &path)) {
@@ -256,7 +257,7 @@ fn as_workers(context: &mut Context<'_>, node: &Node, mount: &Node) {
     }
 }
 
-/// Whether something is mounted there already.
+/// Whether something is mounted at a path.
 fn mounted(context: &Context<'_>, path: &str) -> bool {
     let storage = context.spec.get("spec.storage").and_then(Json::as_array);
     let at = |entry: &Json| entry["mountPath"] == path;
@@ -265,7 +266,7 @@ fn mounted(context: &Context<'_>, path: &str) -> bool {
         || path == "/dev/shm"
 }
 
-/// Fields of a pod but its containers and volumes.
+/// Imports the fields of a pod, except its containers and volumes.
 pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
     for entry in entries(pod) {
         let node = &entry.value;
@@ -279,7 +280,10 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
                 context.lose(node, "a container asks for devices, no pod does: spec.workers.gpus, .cpu and .memory");
             }
             "imagePullPolicy" => {
-                context.lose(node, "a container has one, no pod does: it did nothing. spec.image.pullPolicy says it");
+                context.lose(
+                    node,
+                    "this is a field of containers, not of pods: it had no effect. Use spec.image.pullPolicy",
+                );
             }
             "securityContext" => security(context, node),
             "hostNetwork" if !leads => pod::host_network(context, node),
@@ -290,7 +294,7 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
             "imagePullSecrets" => {
                 context.outcomes.settle(node, Verdict::Changed, "spec.image.pullSecrets", "the workers' hold");
             }
-            "restartPolicy" => context.replaced(node, "spec.launcher.retries says how often"),
+            "restartPolicy" => context.replaced(node, "spec.launcher.retries is the number of retries"),
             "serviceAccountName" | "serviceAccount" => {
                 context.lose(node, "pods get no token here; spec.security.serviceAccount names one for the launcher");
             }
@@ -311,7 +315,7 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
     }
 }
 
-/// Whether the workers have said where they go, by this field.
+/// Whether the workers have this field.
 fn placed(context: &Context<'_>, key: &str) -> bool {
     let to = match key {
         "nodeSelector" | "tolerations" | "affinity" => format!("spec.placement.{key}"),

@@ -1,4 +1,5 @@
-//! Words of a container's command as the kubelet fills them in: `$(NAME)` is a variable of the container, `$$` a dollar.
+//! Expands the words of a container's command as the kubelet does: `$(NAME)` is a variable of the container, and `$$` a
+//! dollar.
 
 use crate::context::{items, text};
 use crate::shell::is_name;
@@ -8,7 +9,7 @@ use khorovod_compiler::yaml::Node;
 #[derive(Debug, PartialEq)]
 enum Part {
     Text(String),
-    /// A variable whose value does not stand in the file.
+    /// A variable whose value is not in the file.
     Variable(String),
 }
 
@@ -17,7 +18,7 @@ enum Part {
 pub struct Filled(Vec<Part>);
 
 impl Filled {
-    /// Fills in what the container's variables say.
+    /// Expands the variables of a container.
     pub fn new(word: &str, container: Option<&Node>) -> Self {
         let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), word);
         while let Some(at) = rest.find('$') {
@@ -42,12 +43,12 @@ impl Filled {
         Self(parts)
     }
 
-    /// As a shell would read it: the script of `sh -c`.
+    /// Returns it as shell text, for the script of `sh -c`.
     pub fn text(&self) -> String {
         self.0.iter().map(Part::text).collect()
     }
 
-    /// As one word of a shell.
+    /// Returns it as one word of a shell.
     pub fn word(&self) -> String {
         match self.0.as_slice() {
             [Part::Text(text)] => word(text),
@@ -75,18 +76,19 @@ impl Part {
     }
 }
 
-/// A variable of the container, or its value where that stands in the file; none where there is none.
+/// Returns a variable of the container, or its value if that is in the file. None if the container has no such
+/// variable.
 fn variable(name: &str, container: Option<&Node>) -> Option<Part> {
     let get = |key: &str| container.and_then(|container| container.get(key));
     let named = |item: &&Node| item.get("name").and_then(text).as_deref() == Some(name);
     let itself = || Part::Variable(name.to_owned());
     match get("env").map_or(&[][..], items).iter().find(named) {
         Some(entry) => {
-            // What is made of other variables is the kubelet's to make.
+            // A value that contains other variables is left to the kubelet.
             let value = entry.get("value").and_then(text).filter(|value| !value.contains('$'));
             Some(value.map_or_else(itself, Part::Text))
         }
-        // Whole Secrets and ConfigMaps do not say what they have.
+        // The keys of whole Secrets and ConfigMaps are not in the file.
         None => get("envFrom").filter(|_| is_name(name)).map(|_| itself()),
     }
 }

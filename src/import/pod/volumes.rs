@@ -1,4 +1,4 @@
-//! Volumes and mounts of Kubernetes → `spec.storage`, `spec.code`, `spec.workers.shm`.
+//! Imports volumes and mounts of Kubernetes into `spec.storage`, `spec.code` and `spec.workers.shm`.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -8,7 +8,7 @@ use khorovod_compiler::job;
 use khorovod_compiler::job::quantity::Quantity;
 use khorovod_compiler::yaml::{Entry, Node};
 
-/// What each volume is, and where it is mounted.
+/// Imports volumes, and the paths at which they are mounted.
 pub fn read(context: &mut Context<'_>, volumes: Option<&Node>, mounts: Option<&Node>) {
     let volumes = volumes.map_or(&[][..], items);
     for mount in mounts.map_or(&[][..], items) {
@@ -29,8 +29,8 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
     };
     let from = context.outcomes.path(volume).rsplit_once('.').map_or(String::new(), |(head, _)| head.to_owned());
     let Some(kind) = entries(volume).iter().find(|entry| entry.key != "name") else {
-        context.lose(volume, "it says no source");
-        return context.lose(mount, "its volume says no source");
+        context.lose(volume, "it has no source");
+        return context.lose(mount, "its volume has no source");
     };
     if path == "/dev/shm" {
         return memory(context, volume, mount, kind);
@@ -90,7 +90,7 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
     }
 }
 
-/// A name that no other entry of storage has.
+/// Returns a name that is unique in `spec.storage`.
 fn free_name(context: &Context<'_>, name: &str) -> Json {
     let taken = |name: &str| {
         let entries = context.spec.get("spec.storage").and_then(Json::as_array);
@@ -107,7 +107,7 @@ fn free_name(context: &Context<'_>, name: &str) -> Json {
     free.into()
 }
 
-/// A volume source of Kubernetes as an entry of storage, and how it changes.
+/// Converts a volume source to an entry of storage. Returns the entry, and how it differs.
 fn source(kind: &str, node: &Node) -> Option<(Map<String, Json>, &'static str)> {
     let get = |key: &str| node.get(key).and_then(text);
     let one = |key: &str, value: Json, how| Some((Map::from_iter([(key.to_owned(), value)]), how));
@@ -123,7 +123,7 @@ fn source(kind: &str, node: &Node) -> Option<(Map<String, Json>, &'static str)> 
     }
 }
 
-/// What an entry of storage cannot say of a volume.
+/// Records settings of a volume that storage does not have.
 fn details(context: &mut Context<'_>, kind: &Entry) {
     let get = |key: &str| kind.value.get(key);
     match kind.key.as_str() {
@@ -132,7 +132,7 @@ fn details(context: &mut Context<'_>, kind: &Entry) {
                 context.lose(node, "it lies on the node's disk here; in memory there is /dev/shm, by spec.workers.shm");
             }
             if let Some(node) = get("sizeLimit").filter(|node| size(node).is_none()) {
-                context.lose(node, "it is no quantity that khorovod reads; write it as 10Gi");
+                context.lose(node, "it is not a valid quantity; write it as 10Gi");
             }
         }
         "hostPath" => {
@@ -148,7 +148,7 @@ fn details(context: &mut Context<'_>, kind: &Entry) {
     }
 }
 
-/// A ConfigMap: files of code, where its keys are their names.
+/// Imports a ConfigMap as files of code. Its keys are their names.
 fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path: &str, from: &str) {
     let renamed = |item: &Node| item.get("key").and_then(text) != item.get("path").and_then(text);
     let why = if mount.get("subPath").is_some() {
@@ -187,7 +187,7 @@ fn size(node: &Node) -> Option<String> {
     text(node).filter(|size| Quantity::parse(size).is_some())
 }
 
-/// What is mounted at `/dev/shm`, which every pod has here.
+/// Imports the volume at `/dev/shm`, which every pod of khorovod has.
 fn memory(context: &mut Context<'_>, volume: &Node, mount: &Node, kind: &Entry) {
     let limit = kind.value.get("sizeLimit").filter(|_| kind.key == "emptyDir");
     match limit.and_then(|node| Some((node, size(node)?))) {

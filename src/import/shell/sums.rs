@@ -3,8 +3,8 @@
 use super::rewrite::{Change, rewrite};
 use super::token::PartKind;
 
-/// A text with the results of what can be calculated in it: `$((2 * N))`, `$[2 * N]`, `$(expr 2 \* 4)`; `$(pwd)` is a
-/// variable.
+/// Replaces arithmetic in a text by its result, if that is known: `$((2 * N))`, `$[2 * N]`, `$(expr 2 \* 4)`. `$(pwd)`
+/// becomes a variable.
 pub fn calculate(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
     rewrite(text, |place| {
         let inside = |open: &str, close: &str| place.written.strip_prefix(open)?.strip_suffix(close);

@@ -1,4 +1,4 @@
-//! The launcher's command and arguments: the line in them that started ranks, and how many it started.
+//! Imports the launcher's command and arguments: the line in them that starts the ranks, and the number of ranks.
 
 use serde_json::{Value as Json, json};
 
@@ -10,7 +10,7 @@ use crate::launch::{self, Place, World};
 use crate::pod::kubelet_vars::Filled;
 use khorovod_compiler::yaml::Node;
 
-/// The launcher's words as a line that started ranks.
+/// Imports the launcher's words as the line that starts the ranks.
 pub fn launch(
     job: &Node,
     launcher: &Replica<'_>,
@@ -48,13 +48,12 @@ pub fn launch(
     }
 }
 
-/// What a script of the launcher's own says of the workers' sshd.
+/// Reports commands of the launcher's script that concern sshd on the workers.
 fn script(context: &mut Context<'_>, place: &Place) {
     let Some(text) = context.spec.get("spec.command").and_then(Json::as_str) else { return };
     if text.contains("ssh -") || text.contains("plm_rsh_args") {
         let row = context.outcomes.add(format!("{}: ssh with options", place.path), place.span);
-        let how =
-            "ssh and mpirun find workers and their port by themselves here: take `-p` out, or it waits for nobody";
+        let how = "ssh and mpirun find the workers and their port by themselves: remove `-p`, otherwise it waits for a port that is closed";
         context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
     }
 }
@@ -71,7 +70,7 @@ fn words(launcher: &Replica<'_>, world: &World, context: &mut Context<'_>) {
     let place = |node: &Node| Place { path: "Launcher".to_owned(), span: node.span };
     if let Some((typed, span)) = context.typed.clone() {
         launch::line(context, &typed, &Place { path: "--command".to_owned(), span }, world);
-        parts.into_iter().flatten().for_each(|node| context.replaced(node, "another command was given"));
+        parts.into_iter().flatten().for_each(|node| context.replaced(node, "`--command` replaces it"));
     } else if let Some(first) = parts.iter().flatten().next().filter(|_| !all.is_empty()) {
         let line = match all.as_slice() {
             [shell, dash, script] if is_shell(&shell.text()) && takes_script(&dash.text()) => script.text(),

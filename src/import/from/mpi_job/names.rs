@@ -1,5 +1,5 @@
-//! Names of the operator's pods, `JOB-worker-0` or `JOB-launcher`, in variables and in the launch: here pods have others,
-//! so whoever looked for one of those would wait for a host that never comes.
+//! Imports names of the operator's pods, `JOB-worker-0` or `JOB-launcher`, in variables and in the launch. khorovod's
+//! pods have other names, so a program that looks for the old ones would wait forever.
 
 use serde_json::Value as Json;
 
@@ -10,13 +10,13 @@ use crate::launch::FIRST_WORKER;
 use khorovod_compiler::pods::word;
 use khorovod_compiler::yaml::Node;
 
-/// What to say where nothing can be put in its place.
+/// The note for a name that cannot be replaced.
 const OTHERS: &str = "it names a pod of the operator's, and pods have other names here: the launcher has the workers' in /horovod/generated/hostfile";
 
-/// A variable that may not stay, and what ranks set it to.
+/// A variable that has to change, and its new value as shell text.
 pub type Gone = (String, Option<String>);
 
-/// Says what becomes of variables with such names, before they are read like others, and of the launch.
+/// Records the outcomes of variables with such names, and of the launch. Runs before other variables are imported.
 pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>) -> Vec<Gone> {
     let name = job.get("metadata").and_then(|node| node.get("name")).and_then(text).unwrap_or_default();
     let names = |text: &str| text.contains(&format!("{name}-worker-")) || text.contains(&format!("{name}-launcher"));
@@ -28,7 +28,7 @@ pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>
         let row = context.outcomes.add(format!("Launcher: {name}-…"), node.span);
         context.outcomes.settle_row(row, Verdict::Changed, "spec.command", OTHERS);
     }
-    // The launcher's own name says nothing of the workers'.
+    // The name of the launcher does not contain that of a worker.
     let in_workers =
         context.spec.get("spec.launcher.kind").is_none() && context.spec.get("spec.launcher.runsRanks").is_none();
     let mut gone: Vec<Gone> = Vec::new();
@@ -54,7 +54,7 @@ pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>
     gone
 }
 
-/// A value with the first worker's name in it, as a shell in a worker makes it.
+/// Returns a value that contains the first worker's name, as text for the shell of a worker.
 fn first(value: &str, job: &str) -> Option<String> {
     let theirs = format!("{job}-worker-0");
     let (before, rest) = value.split_once(&theirs)?;
@@ -65,7 +65,7 @@ fn first(value: &str, job: &str) -> Option<String> {
     (whole && plain(before) && plain(after)).then(|| format!("\"{before}{FIRST_WORKER}{after}\""))
 }
 
-/// Takes them from the variables, and has ranks set them.
+/// Moves these variables from the environment into the command of the ranks.
 pub fn put(gone: Vec<Gone>, context: &mut Context<'_>) {
     let mut lines = String::new();
     for (name, value) in gone {

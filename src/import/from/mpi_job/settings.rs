@@ -1,11 +1,11 @@
-//! What an MPIJob says of the whole job: slots, deadlines, retries, its queue.
+//! Imports the settings of the whole MPIJob: slots, deadlines, retries and its queue.
 
 use super::queued;
 use crate::context::{Context, entries, text};
 use crate::field_outcomes::Verdict;
 use khorovod_compiler::yaml::Node;
 
-/// Fields of the job's own spec, and of `runPolicy`; the slots of a worker.
+/// Imports the fields of the job's spec and of `runPolicy`. Returns the slots per worker.
 pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
     let mut slots = 1;
     let policy = spec.and_then(|spec| spec.get("runPolicy"));
@@ -73,7 +73,7 @@ fn scheduling(context: &mut Context<'_>, node: &Node) {
         }
         return context.replaced(node, "the job waits in Kueue's queue, which admits all pods or none");
     }
-    let how = "the operator's own flag said which gang scheduler; Volcano is taken";
+    let how = "a flag of the operator selected the gang scheduler; Volcano is used";
     context.spec.put("spec.scheduling.gang", "volcano", how);
     for entry in entries(node) {
         match entry.key.as_str() {

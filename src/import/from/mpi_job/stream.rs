@@ -1,14 +1,14 @@
-//! The MPIJob among the documents of a file, and what stands beside it there.
+//! Finds the MPIJob in a file of several documents.
 
 use crate::codes::BAD_VALUE;
 use crate::context::text;
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{self, Entry, Kind, Node};
 
-/// The key under which other documents of the stream stand.
+/// The key of the other documents in the tree that [`stream`] returns.
 pub const BESIDE: &str = "beside";
 
-/// The MPIJob of a stream, with the other documents beside its fields.
+/// Returns the MPIJob of a file. The other documents are below a key of their own.
 pub fn stream(body: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Node> {
     let (mut job, mut others) = (None, Vec::new());
     let before = problems.len();
@@ -44,7 +44,7 @@ pub fn stream(body: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Nod
     Some(job)
 }
 
-/// The items of a List, as kubectl writes several objects; else the object itself.
+/// Returns the items of a `List`, which is how kubectl writes several objects, or the object itself.
 fn listed(mut node: Node) -> Vec<Node> {
     let is_list = node.get("kind").and_then(text).is_some_and(|kind| kind.ends_with("List"));
     if let (true, Kind::Map(fields)) = (is_list, &mut node.kind)

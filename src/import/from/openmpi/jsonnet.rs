@@ -1,16 +1,16 @@
-//! The part of jsonnet that parameters are written in.
+//! A reader for the subset of Jsonnet that parameter files use.
 
 use khorovod_compiler::problem::Span;
 use khorovod_compiler::yaml::{Entry, Kind, Node};
 
-/// Deeper than any parameters.
+/// The limit for nested values.
 const DEEPEST: usize = 32;
 
-/// What a value that is computed is told.
+/// The message for a value that Jsonnet would have to compute.
 pub const COMPUTED: &str = "this is computed: only plain values are read here";
 
-/// The part of jsonnet that parameters are written in: objects, lists, strings, numbers, `true`, `false`, `null`,
-/// comments, and an object that is only named: `local params = {…}; params`.
+/// Reads objects, lists, strings, numbers, `true`, `false`, `null`, comments, and an object with a local name: `local
+/// params = {…}; params`.
 pub struct Jsonnet<'a> {
     text: &'a str,
     pub at: usize,
@@ -32,7 +32,7 @@ impl<'a> Jsonnet<'a> {
         }
         let node = self.value()?;
         self.blank();
-        // What follows may only name it.
+        // Only the name may follow.
         let rest = self.rest().trim_start_matches(';').trim();
         if rest.contains(['{', '[', '(']) || !local && !rest.is_empty() { Err(COMPUTED) } else { Ok(node) }
     }
@@ -80,7 +80,7 @@ impl<'a> Jsonnet<'a> {
                 }
                 Kind::Scalar { text: word, plain: true }
             }
-            None => return Err("the text ends where a value should stand"),
+            None => return Err("the text ends before a value"),
         };
         let span = Span { start, end: self.at, ..self.span };
         self.blank();
@@ -141,7 +141,7 @@ impl<'a> Jsonnet<'a> {
         word
     }
 
-    /// A string in either quotes; with `@` before it, without escapes.
+    /// Reads a string in single or double quotes. With `@` before it, it has no escapes.
     fn string(&mut self) -> Result<String, &'static str> {
         const OPEN: &str = "this string does not end";
         let verbatim = self.take('@');

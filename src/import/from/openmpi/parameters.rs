@@ -1,5 +1,5 @@
-//! Parameters of a ksonnet component, in each form people have them: `components/params.libsonnet`, a list of
-//! `ks generate` and `ks param set` lines, or plain YAML or JSON.
+//! Reads the parameters of a ksonnet component from `components/params.libsonnet`, from a list of `ks generate` and `ks
+//! param set` lines, or from YAML or JSON.
 
 mod ks_lines;
 
@@ -10,10 +10,10 @@ use khorovod_compiler::yaml::{self, Entry, Kind, Node};
 
 use crate::codes::{BAD_VALUE, NOTHING, TEMPLATE};
 
-/// What a command that says nothing of the component begins with, among the parameters.
+/// The prefix of keys for commands that do not concern the component.
 pub const COMMAND: &str = "$ ";
 
-/// The parameters of the one component, as a map.
+/// Returns the parameters of the component as a map.
 pub fn read(text: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Node> {
     if text.lines().any(|line| ks_lines::ks(line).is_some()) {
         return Some(ks_lines::lines(text, span, problems));
@@ -39,7 +39,7 @@ pub fn read(text: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Node>
     component(listed(tree), problems)
 }
 
-/// What `ks param list` prints: rows of a component, a name, and a value as jsonnet writes it.
+/// Reads the output of `ks param list`: rows of a component, a name, and a value as Jsonnet writes it.
 fn table(text: &str, span: Span) -> Option<Node> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let heading: Vec<&str> = lines.next()?.split_whitespace().collect();
@@ -62,7 +62,7 @@ fn table(text: &str, span: Span) -> Option<Node> {
     Some(of_components(components, span))
 }
 
-/// Puts a parameter into its component.
+/// Adds a parameter to its component.
 fn place(components: &mut Vec<Entry>, component: &str, key: &str, text: &str, span: Span) {
     let mut reader = Jsonnet::new(text, span);
     let kind = reader.value().map_or(Kind::Scalar { text: text.to_owned(), plain: false }, |node| node.kind);
@@ -81,7 +81,7 @@ fn of_components(components: Vec<Entry>, span: Span) -> Node {
     Node { span, kind: Kind::Map(vec![Entry { key: "components".to_owned(), key_span: span, value }]) }
 }
 
-/// The same as `--output json` prints it.
+/// Reads the output of `ks param list --output json`.
 fn listed(tree: Node) -> Node {
     let is_list = tree.get("kind").and_then(text).is_some_and(|kind| kind.eq_ignore_ascii_case("paramList"));
     let Some(rows) = tree.get("data").filter(|_| is_list) else { return tree };
@@ -95,7 +95,7 @@ fn listed(tree: Node) -> Node {
     of_components(components, tree.span)
 }
 
-/// A file may hold several components; the one with an image is meant.
+/// Chooses the component with an image, if a file has several.
 fn component(mut tree: Node, problems: &mut Vec<Problem>) -> Option<Node> {
     let Kind::Map(entries) = &mut tree.kind else {
         let problem = Problem::new(&BAD_VALUE, tree.span, format!("parameters are a map, not {}", tree.describe()));
@@ -161,11 +161,8 @@ mod tests {
     fn lines_that_come_apart_are_refused() {
         let rest = "--secret s \\";
         for (text, wanted) in [
-            (
-                format!("ks generate openmpi a --image x:1 {rest} \n  --workers 2 --exec 'sleep 1'\n"),
-                "a blank stands behind",
-            ),
-            ("ks generate openmpi a --image x:1\n  --workers 2\n".to_owned(), "`--workers` stands in a line"),
+            (format!("ks generate openmpi a --image x:1 {rest} \n  --workers 2 --exec 'sleep 1'\n"), "a blank follows"),
+            ("ks generate openmpi a --image x:1\n  --workers 2\n".to_owned(), "`--workers` is in a line"),
             ("ks generate openmpi a --image x:1\nks generate openmpi b --image y:1\n".to_owned(), "several components"),
             ("ks generate openmpi a --image x:1\nks param set b workers 3\n".to_owned(), "several components"),
             ("ks generate openmpi a --image x:1 --workers\n".to_owned(), "lacks its value"),

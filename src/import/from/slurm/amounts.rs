@@ -1,9 +1,9 @@
-//! Numbers, times, memory and lists of hosts, as Slurm writes them.
+//! Reads numbers, times, memory sizes and lists of hosts in Slurm's syntax.
 
-/// More of anything is a slip.
+/// The largest number that an option may have.
 const MOST: u32 = 100_000;
 
-/// How many hosts a list such as `a[0-2,5],b` has; none where it is a file's name.
+/// Returns the number of hosts in a list such as `a[0-2,5],b`. None if the text is the name of a file.
 pub fn hosts(list: &str) -> Option<u32> {
     let (mut count, mut each, mut depth) = (0_u32, 1_u32, 0);
     let mut inner = String::new();
@@ -32,13 +32,13 @@ pub fn hosts(list: &str) -> Option<u32> {
 pub fn count(value: &str) -> Result<u32, String> {
     match value.trim().parse() {
         Ok(number) if (1..=MOST).contains(&number) => Ok(number),
-        _ => Err(format!("`{value}` is no number of 1 to {MOST}")),
+        _ => Err(format!("`{value}` is not a number from 1 to {MOST}")),
     }
 }
 
-/// `64G`, `500`: mebibytes, as Slurm counts.
+/// Reads a memory size such as `64G` or `500`, in mebibytes.
 pub fn mebibytes(value: &str) -> Result<u64, String> {
-    let wrong = || format!("`{value}` is no amount of memory such as 64G");
+    let wrong = || format!("`{value}` is not an amount of memory such as 64G");
     let text = value.trim_end_matches(['B', 'b', 'n', 'c']);
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 = digits.parse().map_err(|_| wrong())?;
@@ -59,12 +59,12 @@ pub fn quantity(mebibytes: u64) -> String {
     if mebibytes.is_multiple_of(1_024) { format!("{}Gi", mebibytes / 1_024) } else { format!("{mebibytes}Mi") }
 }
 
-/// Slurm's forms of a time: `90`, `90:30`, `8:00:00`, `2-12`, `2-12:30`, `2-12:30:00`. None: without a limit.
+/// Reads a time: `90`, `90:30`, `8:00:00`, `2-12`, `2-12:30` or `2-12:30:00`. None means no limit.
 pub fn seconds(value: &str) -> Result<Option<u64>, String> {
     if ["UNLIMITED", "INFINITE", "0", "-1"].contains(&value.to_ascii_uppercase().as_str()) {
         return Ok(None);
     }
-    let wrong = || format!("`{value}` is no time such as 8:00:00 or 2-12:00");
+    let wrong = || format!("`{value}` is not a time such as 8:00:00 or 2-12:00");
     let (days, rest) = value.split_once('-').map_or((None, value), |(days, rest)| (Some(days), rest));
     let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number < 1_000_000).ok_or_else(wrong);
     let parts = rest.split(':').map(number).collect::<Result<Vec<_>, _>>()?;
@@ -81,14 +81,14 @@ pub fn seconds(value: &str) -> Result<Option<u64>, String> {
     if seconds == 0 { Err(wrong()) } else { Ok(Some(seconds)) }
 }
 
-/// Seconds as a spec has them.
+/// Writes seconds as a duration of the spec.
 pub fn duration(seconds: u64) -> String {
     let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
     let parts = parts.iter().filter(|(number, _)| *number > 0).map(|(number, unit)| format!("{number}{unit}"));
     parts.collect::<Vec<_>>().concat()
 }
 
-/// As many GPUs as one node can have.
+/// Checks that one node can have so many GPUs.
 pub fn of_one(gpus: u32) -> Result<u32, String> {
     if gpus <= 64 { Ok(gpus) } else { Err(format!("{gpus} GPUs are more than any node has")) }
 }

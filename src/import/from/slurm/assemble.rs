@@ -1,4 +1,4 @@
-//! The end of reading a script: what was found in it goes into the draft.
+//! The last step of the import: the launch, the resources and the environment go into the new spec.
 
 use serde_json::{Value as Json, json};
 
@@ -15,7 +15,7 @@ use crate::shell::{self, words};
 use crate::shell_text;
 use khorovod_compiler::problem::{Problem, Span};
 
-/// What to say of a program that may not be MPI's.
+/// The note for a program that may not use MPI.
 const ASKS: &str = "in pods mpirun starts it. If it finds the others by SLURM_PROCID or RANK, as Lightning does, \
                     import with `--command \"torchrun PROGRAM\"`";
 
@@ -33,7 +33,7 @@ impl Script<'_, '_, '_> {
             (Some((line, span)), launch, _) => {
                 if let Some((launch, span, row)) = launch {
                     self.given(&launch.options, "srun ", span);
-                    self.settle(row, Verdict::Changed, "", "another command was given");
+                    self.settle(row, Verdict::Changed, "", "`--command` replaces it");
                 }
                 self.typed(&line, span);
             }
@@ -47,7 +47,7 @@ impl Script<'_, '_, '_> {
                 self.resources.put(self.context, 1);
                 launch::by_hand(
                     self.context,
-                    "nothing in the script starts ranks; `--command LINE` puts it here",
+                    "nothing in the script starts ranks; give the launch with `--command LINE`",
                     &world,
                 );
             }
@@ -68,14 +68,14 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Refuses a line that a secret stands in.
+    /// Refuses a line that contains a secret.
     pub fn refuse_secret(&mut self, span: Span) {
-        let problem = Problem::new(&BAD_VALUE, span, "this looks like a secret, and would stand in the spec");
+        let problem = Problem::new(&BAD_VALUE, span, "this looks like a secret, and would be readable in the spec");
         let hint = "write `export TOKEN=…` in a line of its own above it: of that variable a Secret is made";
         self.context.problems.push(problem.hint(hint));
     }
 
-    /// A line that was given beside the script.
+    /// Imports the launch line from the command line.
     fn typed(&mut self, line: &str, span: Span) {
         let world = self.resources.world();
         let launch = match classify::kind(line) {
@@ -92,18 +92,13 @@ impl Script<'_, '_, '_> {
             Line::Launch(_) => {
                 self.resources.put(self.context, 0);
                 launch::line(self.context, &launch.line, &Place { path: "--command".to_owned(), span }, &world);
-                self.settle(
-                    row,
-                    Verdict::Changed,
-                    "spec.command spec.launcher",
-                    "taken apart; khorovod writes the launch itself",
-                );
+                self.settle(row, Verdict::Changed, "spec.command spec.launcher", "khorovod writes the launch itself");
             }
             Line::Script(_) => self.program(launch, row),
         }
     }
 
-    /// The one line that starts the ranks.
+    /// Imports the line that starts the ranks.
     fn launched(&mut self, launch: Srun, span: Span, row: usize) {
         let line = launch.line.clone();
         self.start(launch, span, row);
@@ -117,8 +112,8 @@ impl Script<'_, '_, '_> {
         }
         for option in &launch.unknown {
             let row = self.context.outcomes.add(format!("srun {option}"), span);
-            let how = "only the script can make it: say it, with its value, in spec.slurm.srun.args";
-            let data = if option.contains("mounts") { "; in pods spec.storage mounts what it did" } else { "" };
+            let how = "only the script can compute it: write it, with its value, in spec.slurm.srun.args";
+            let data = if option.contains("mounts") { "; in pods, spec.storage mounts the data" } else { "" };
             self.settle(row, Verdict::Lost, "", &format!("{how}{data}"));
         }
         if let Some(why) = &launch.lost {
@@ -127,7 +122,7 @@ impl Script<'_, '_, '_> {
                 row,
                 Verdict::Lost,
                 "",
-                "Slurm writes what ranks say into its own file, and `kubectl logs` has it",
+                "Slurm writes the output of the ranks to its own file; on Kubernetes, see `kubectl logs`",
             );
         }
         if launch.program.is_some() {
@@ -173,7 +168,7 @@ impl Script<'_, '_, '_> {
                 }
                 self.resources.put(self.context, u32::from(agents));
                 let world = self.resources.world();
-                // Both start a rank for each GPU, whatever tasks there are.
+                // Both start one rank per GPU, whatever the number of tasks is.
                 let counts = agents || read.kind == "deepspeed" && world.gpus > 0;
                 let by_tasks = read.np.is_none() && read.per_host.is_none() && !counts;
                 let finds_hosts = read.finds_hosts();
@@ -183,8 +178,10 @@ impl Script<'_, '_, '_> {
                 }
                 self.srun(launch.srun && agents);
                 let how = match !launch.srun && self.resources.nodes() > 1 && !finds_hosts {
-                    true => "it ran on the first node alone, as nothing told it of others; here on every one",
-                    false => "taken apart; khorovod writes the launch itself",
+                    true => {
+                        "it ran on the first node only, because it has no list of hosts; here it runs on every worker"
+                    }
+                    false => "khorovod writes the launch itself",
                 };
                 self.settle(row, Verdict::Changed, "spec.command spec.launcher", how);
             }
@@ -203,7 +200,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// A container that the program ran in.
+    /// Imports the container that the program runs in.
     fn wrapped(&mut self, wrap: srun_program::Wrap, span: Span) {
         let row = self.context.outcomes.add("the container before the program", span);
         match wrap.words {
@@ -213,11 +210,11 @@ impl Script<'_, '_, '_> {
                     json!(words),
                     "the container's own words, which pods need not",
                 );
-                let how = "before each rank; a launcher such as torchrun starts outside of it. In pods it is the image";
+                let how = "it starts each rank; a launcher such as torchrun starts outside of it. In pods, the image replaces it";
                 self.settle(row, Verdict::Changed, "spec.slurm.wrap", how);
             }
             None => {
-                let how = "only the script can make its words: say them, with their values, in spec.slurm.wrap";
+                let how = "only the script can compute its words: write them, with their values, in spec.slurm.wrap";
                 self.settle(row, Verdict::Lost, "", how);
             }
         }
@@ -226,7 +223,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// The lines that a shell runs, where a line is that and no more.
+    /// Returns the script of a line that is `bash -c SCRIPT` and nothing else.
     fn inner(&self, line: &str) -> Option<String> {
         let hidden = shell_text::Hidden::of(line);
         let line = &hidden.text;
@@ -240,12 +237,12 @@ impl Script<'_, '_, '_> {
         Some(launch_pieces::spliced(&inner, &self.texts).trim().to_owned())
     }
 
-    /// A program that each rank runs.
+    /// Imports a program that each rank runs.
     fn program(&mut self, launch: Srun, row: usize) {
         let may_meet = launch.srun && srun_program::container(&launch.line).is_none();
         if may_meet && self.meets(&launch.line) && !srun_program::launches_more(&launch.line) && self.counts_processes()
         {
-            return self.as_it_stands("only the script knows what it makes of WORLD_SIZE");
+            return self.as_it_stands("the script computes WORLD_SIZE");
         }
         self.resources.put(self.context, 0);
         self.resources.put_workers(self.context);
@@ -255,7 +252,8 @@ impl Script<'_, '_, '_> {
         let contained = srun_program::container(line);
         if let Some(name) = contained {
             let row = self.context.outcomes.add(format!("{name} before the program"), self.place(name));
-            let how = "there under Slurm alone: the image of a pod is its container. Import with `--command PROGRAM`";
+            let how =
+                "it exists under Slurm only: the image of a pod is its container. Import with `--command PROGRAM`";
             self.settle(row, Verdict::Changed, "spec.command", how);
         }
         if launch.srun && contained.is_none() && self.meets(line) && !srun_program::launches_more(line) {
@@ -267,7 +265,8 @@ impl Script<'_, '_, '_> {
         }
         self.context.spec.put("spec.command", program, "what each rank ran");
         if srun_program::launches_more(line) {
-            let how = "once on each worker, where it starts the ranks itself; what its own config says is not read";
+            let how =
+                "once on each worker, where it starts the ranks itself; its own configuration file is not imported";
             return self.settle_program(launch.srun, row, how);
         }
         match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && srun_program::may_ask_slurm(line) {
@@ -282,7 +281,7 @@ impl Script<'_, '_, '_> {
         self.srun(srun);
     }
 
-    /// Whether srun starts the ranks under Slurm, and how.
+    /// Sets that srun starts the ranks under Slurm, if it does in the script, and its options.
     fn srun(&mut self, starts: bool) {
         if !starts {
             return;

@@ -1,4 +1,4 @@
-//! What a line of a batch script is for.
+//! Classifies the commands of a batch script by their purpose.
 
 use serde_json::Value as Json;
 
@@ -12,30 +12,30 @@ use crate::shell_text::{self, Hidden, marked};
 
 pub use khorovod_compiler::pods::words::word as quoted;
 
-/// What a line is for.
+/// The purpose of a line.
 #[derive(Debug, PartialEq)]
 pub enum Kind {
-    /// `module load` and its names; none: another command of module, whose place in the order matters.
+    /// `module load` with the names of the modules. None for another command of `module`, whose order matters.
     Module(Option<Vec<String>>),
-    /// Variables and their values; none where a shell makes the value.
+    /// Assignments. The value is None if a shell has to compute it.
     Assign(Vec<(String, Option<String>)>),
-    /// Variables that programs get from here on.
+    /// `export` of variables without values.
     Export(Vec<String>),
-    /// `cd` to a folder.
+    /// `cd` to an absolute path.
     Folder(String),
-    /// `cd` to where sbatch was called.
+    /// `cd` to the folder in which sbatch was called.
     Start,
-    /// It builds or installs something.
+    /// A command that builds or installs something.
     Installs,
-    /// It only shows something, or ends the script.
+    /// A command that only prints something, or ends the script.
     Shows,
-    /// Python without a program.
+    /// An interactive Python.
     Python,
     /// Options of an srun or salloc that opens a shell.
     Options(Vec<String>),
-    /// It starts ranks.
+    /// A line that starts ranks.
     Launch(Box<Srun>),
-    /// A program by itself.
+    /// A program without a launcher.
     Program,
     Other,
 }
@@ -43,24 +43,24 @@ pub enum Kind {
 /// A line that starts ranks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Srun {
-    /// The launcher's line, or the program's where srun starts that.
+    /// The launcher's line. If srun starts the program itself, the program's line.
     pub line: String,
-    /// Whether srun starts it, and with which options.
+    /// Whether srun starts it.
     pub srun: bool,
     pub options: Vec<String>,
-    /// Options of it that only the script can make.
+    /// Options of srun that only the script can compute.
     pub unknown: Vec<String>,
-    /// A program by itself, once on the first node.
+    /// Whether it is a program without a launcher, which runs once on the first node.
     pub alone: bool,
-    /// Variables before it.
+    /// The assignments before the program.
     pub env: Vec<(String, String)>,
-    /// Where its output went.
+    /// The redirections and the pipe that take its output.
     pub lost: Option<String>,
-    /// Known without reading the line.
+    /// The program, if it is not in the line.
     pub program: Option<Json>,
 }
 
-/// What a line is for; comments and variables are dealt with before.
+/// Classifies a line. Its comments are removed and its variables are replaced before.
 pub fn kind(text: &str) -> Kind {
     let text = text.trim();
     let text = text.strip_prefix("$ ").unwrap_or(text);
@@ -72,7 +72,7 @@ pub fn kind(text: &str) -> Kind {
     }
 }
 
-/// What a statement is for: that of its first command, if what is behind it only keeps its output or ends the script.
+/// Classifies a statement by its first command, if the rest only writes the output somewhere or ends the script.
 fn of_statement(text: &str, statement: &Statement) -> Kind {
     let first = &statement.commands[0];
     let CommandKind::Simple { assignments, words } = &first.kind else { return Kind::Other };
@@ -86,7 +86,7 @@ fn of_statement(text: &str, statement: &Statement) -> Kind {
     let ends = assignments.iter().map(|assignment| &assignment.word).chain(words).map(|word| word.span.end);
     let all = ends.clone().max().unwrap_or(first.span.start);
     let start = first.redirections.iter().map(|redirection| redirection.span.start).fold(all, usize::min);
-    // A redirection between the words of a command stays where it is.
+    // A redirection between the words of a command stays in the line.
     let head = text[first.span.start..start].trim_end();
     let tail = text[first.span.start + head.len()..].trim();
     match simple(head) {
@@ -105,7 +105,7 @@ fn of_statement(text: &str, statement: &Statement) -> Kind {
     }
 }
 
-/// Whether a statement does nothing behind its first command but write the output into files or to `tee`.
+/// Whether the rest of a statement after its first command only writes the output into files or to `tee`.
 fn only_keeps_output(text: &str, statement: &Statement) -> bool {
     let tee = statement.commands[1..].iter().all(|command| match &command.kind {
         CommandKind::Simple { assignments, words } => {
@@ -123,7 +123,7 @@ fn only_keeps_output(text: &str, statement: &Statement) -> bool {
         && plain(&text[statement.commands[0].span.end..statement.span.end])
 }
 
-/// Whether commands of a statement, from one on, only show something and write no file.
+/// Whether the commands of a statement, from index `from` on, only print something and write no file.
 fn only_shows(text: &str, statement: &Statement, from: usize) -> bool {
     statement.commands[from..].iter().all(|command| {
         let CommandKind::Simple { words, .. } = &command.kind else { return false };
@@ -137,7 +137,7 @@ fn only_shows(text: &str, statement: &Statement, from: usize) -> bool {
     })
 }
 
-/// What a simple command without redirections is for.
+/// Classifies a simple command without redirections.
 fn simple(text: &str) -> Kind {
     let Some(all) = words(text) else { return of_shell(text) };
     let before = all.iter().take_while(|word| pair(word).is_some()).count();
@@ -154,7 +154,7 @@ fn simple(text: &str) -> Kind {
             Kind::Export(rest[1..].iter().map(|word| word.text.clone()).collect())
         }
         ("export", _) => Kind::Assign(rest[1..].iter().filter_map(pair).collect()),
-        // `: ${A:=b}` gives what has no value one.
+        // `: ${A:=b}` sets a variable that has no value.
         (":", _) => Kind::Assign(rest[1..].iter().filter_map(fallback).collect()),
         ("module" | "ml", _) => module(rest),
         ("cd", folder) if rest.len() == 2 => match folder {
@@ -179,7 +179,7 @@ fn simple(text: &str) -> Kind {
             _ => Kind::Other,
         },
         ("srun" | "salloc", _) => srun(text, assigned, rest),
-        // Else it is given a script, and that is another file.
+        // Without `--wrap`, the job is in another file.
         ("sbatch", _) if rest.iter().any(|word| word.text.starts_with("--wrap")) => {
             Kind::Options(rest[1..].iter().map(|word| word.text.clone()).collect())
         }
@@ -202,14 +202,14 @@ fn simple(text: &str) -> Kind {
     }
 }
 
-/// Whether a word of `set` changes nothing that a later command sees but how it fails and what is shown of it.
+/// Whether an argument of `set` changes only how the script handles errors and what it prints.
 fn is_harmless_flag(word: &str) -> bool {
     let flags = word.strip_prefix(['-', '+']);
     flags.is_some_and(|flags| !flags.is_empty() && flags.chars().all(|flag| "eEuvxo".contains(flag)))
         || ["pipefail", "errexit", "nounset", "xtrace", "verbose", "errtrace"].contains(&word)
 }
 
-/// A simple command with `$(…)` in it, which is no matter for what it is for.
+/// Classifies a simple command that contains `$(…)`. The output of that command does not affect the purpose.
 fn of_shell(text: &str) -> Kind {
     let hidden = Hidden::of(text);
     if hidden.fits()
@@ -246,7 +246,7 @@ fn of_shell(text: &str) -> Kind {
     }
 }
 
-/// `NAME=value`; without a value where a shell makes it.
+/// Reads `NAME=value`. The value is None if a shell has to compute it.
 fn pair(word: &Word) -> Option<(String, Option<String>)> {
     let (name, value) = word.text.split_once('=')?;
     if let Some(name) = name.strip_suffix('+').filter(|name| is_name(name)) {
@@ -255,19 +255,19 @@ fn pair(word: &Word) -> Option<(String, Option<String>)> {
     if !is_name(name) {
         return None;
     }
-    // `A=${A:-b}` is b, where nobody says otherwise.
+    // `A=${A:-b}` is b, unless the variable is set where sbatch is called.
     let default = value.strip_prefix(&format!("${{{name}:-")).and_then(|rest| rest.strip_suffix('}'));
     let plain = default.filter(|default| !default.contains(['$', '`', '*', '?']));
     Some((name.to_owned(), if word.expands { plain.map(str::to_owned) } else { Some(value.to_owned()) }))
 }
 
-/// `${NAME:=value}`.
+/// Reads `${NAME:=value}`.
 fn fallback(word: &Word) -> Option<(String, Option<String>)> {
     let (name, value) = word.text.strip_prefix("${")?.strip_suffix('}')?.split_once(":=")?;
     Some((name.to_owned(), (!value.contains(['$', '`'])).then(|| value.to_owned())))
 }
 
-/// Whether a path may be the folder of a job.
+/// Whether a path is valid as the working directory of a job.
 pub fn is_folder(path: &str) -> bool {
     path.starts_with('/')
         && !path.contains("//")
@@ -276,11 +276,11 @@ pub fn is_folder(path: &str) -> bool {
         && !path.chars().any(|c| c.is_ascii_control())
 }
 
-/// srun: its options, and what it starts.
+/// Reads a line of srun: its options, and the program it starts.
 fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
     let whole = || Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() }));
     let plain: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
-    // Unlike programs: those of a file, or one behind another.
+    // A step of several programs: from a file, or separated by `:`.
     if plain.iter().any(|word| word == ":" || word == "--multi-prog") {
         return whole();
     }
@@ -295,12 +295,12 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
             at += 1;
             continue;
         }
-        // Whether a value follows what is not known, nobody can tell.
+        // For an unknown option, it is not known whether a value follows.
         if !options::known(&plain[at]) && !plain[at].contains('=') {
             return Kind::Other;
         }
         let Ok((given, count)) = options::read(&plain[at..]) else { break };
-        // Of the job that it runs in anyway.
+        // The step runs in the job of the script anyway.
         let own = plain[at].starts_with("--jobid");
         match !own && words[at..at + count].iter().any(|word| word.expands) {
             true if !given.iter().all(options::Given::goes_beside) => return whole(),
@@ -328,7 +328,7 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
     }
 }
 
-/// Whether a variable where options may stand holds options and no program; none where nobody can tell.
+/// Whether a variable in the place of an option holds options and not the program. None if that cannot be known.
 fn options_only(words: &[Word]) -> Option<bool> {
     let variable = |word: &Word| word.expands && word.text.starts_with('$');
     let (first, rest) = words.split_first()?;
@@ -336,11 +336,11 @@ fn options_only(words: &[Word]) -> Option<bool> {
     if !variable(first) || rest.first().is_none_or(|word| !option(word) && !starts(word)) {
         return Some(false);
     }
-    // A program behind it that is known for one.
+    // Options are certain only if a known program follows.
     rest.iter().find(|word| !option(word)).filter(|word| starts(word)).map(|_| true)
 }
 
-/// Whether a word is a program that is known to start others.
+/// Whether a word is the name of a program that usually starts others.
 fn starts(word: &Word) -> bool {
     let name = word.text.rsplit('/').next().unwrap_or_default();
     launchers::launcher(std::slice::from_ref(word)).is_some()
@@ -349,11 +349,11 @@ fn starts(word: &Word) -> bool {
         || ["bash", "sh", "accelerate", "numactl", "nsys"].contains(&name)
 }
 
-/// Whether a text calls something that starts ranks, or a program.
+/// Whether a text has a command that starts ranks, or a program.
 pub fn starts_ranks(text: &str) -> bool {
     let starts = |command: &str| match kind(command) {
         Kind::Launch(_) => true,
-        // `python -c` and `python --version` only ask something.
+        // `python -c` and `python --version` usually only print something.
         Kind::Program => !words(command).is_some_and(|words| {
             words.get(1).is_some_and(|word| ["-c", "-V", "--version"].contains(&word.text.as_str()))
         }),
@@ -362,12 +362,12 @@ pub fn starts_ranks(text: &str) -> bool {
     any_command(text, &shell::parse(text).statements, &starts)
 }
 
-/// Whether a line speaks of Slurm.
+/// Whether a line uses Slurm.
 pub fn of_slurm(line: &str) -> bool {
     line.split_whitespace().any(|word| ["srun", "sbatch", "salloc"].contains(&word)) || line.contains("SLURM_")
 }
 
-/// A launch line taken apart. What a shell would put into options that khorovod sets itself is no matter.
+/// Takes a launch line apart. It may contain `$(…)` in options that khorovod sets itself.
 pub fn launch(line: &str) -> (String, Line) {
     let why = match command_line::read(line) {
         Line::Script(why) => why,
@@ -387,12 +387,12 @@ pub fn launch(line: &str) -> (String, Line) {
     }
 }
 
-/// Whether a shell's text is a launcher's line and no more.
+/// Whether a text is one simple command that starts with a launcher.
 pub fn launches_plainly(text: &str) -> bool {
     words(&marked(text)).is_some_and(|words| launchers::launcher(&words).is_some())
 }
 
-/// Whether a line begins with a launcher.
+/// Whether a line begins with a launcher, or cannot be taken apart.
 pub fn launches(line: &str) -> bool {
     words(&marked(line)).is_none_or(|words| launchers::launcher(&words).is_some())
 }

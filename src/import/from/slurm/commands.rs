@@ -1,4 +1,4 @@
-//! Commands of a script, one by one: which of them starts the ranks, and what the others prepare for it.
+//! Imports the commands of a script, one by one: the one that starts the ranks, and those that prepare the environment.
 
 use serde_json::json;
 
@@ -12,18 +12,18 @@ use crate::{secrets, shell, shell_text};
 use khorovod_compiler::job::looks_secret;
 use khorovod_compiler::problem::Span;
 
-/// What to say of a variable that programs may read.
-const MADE: &str = "its value is made where the job starts; pods have it from spec.env, if at all";
+/// The note for a variable that is computed and that programs may read.
+const MADE: &str = "its value is computed when the job starts; in pods, set it in spec.env";
 
-/// They bring data or make folders, which an image does not have.
+/// Commands that copy data or create folders, which an image does not contain.
 const COPIES: &[&str] =
     &["rsync", "cp", "scp", "mv", "ln", "tar", "unzip", "sbcast", "rclone", "aws", "gsutil", "mkdir"];
 
-/// What to say of a variable that is not needed any more.
-pub const PUT_IN: &str = "what it names is put in where it is used";
+/// The note for a variable whose value is inserted where it is used.
+pub const PUT_IN: &str = "its value is inserted where it is used";
 
 impl Script<'_, '_, '_> {
-    /// Deals with a command; whether it opens a session of Python.
+    /// Imports a command. Returns whether it starts an interactive Python.
     pub fn command(&mut self, text: &str, span: Span, simple: bool) -> bool {
         let whole = text;
         let text = shell_text::unrestricted(text);
@@ -42,17 +42,17 @@ impl Script<'_, '_, '_> {
         match kind {
             Kind::Module(Some(names)) if simple && self.launch.is_none() && !self.prepares() => {
                 self.modules.extend(names);
-                self.settle(row, Verdict::Kept, "spec.slurm.modules", "on Kubernetes the image has them");
+                self.settle(row, Verdict::Kept, "spec.slurm.modules", "on Kubernetes, the image contains them");
             }
             Kind::Assign(pairs) if self.launch.is_none() => {
                 launch_pieces::learn(&filled, &mut self.texts);
-                // A condition may add to what it holds.
+                // A condition may append to the variable.
                 self.texts.retain(|(name, _)| !self.changing.contains(name));
                 self.assign(text, pairs, row);
             }
             Kind::Export(names) if self.launch.is_none() => self.export(text, &names, row),
             Kind::Assign(_) if self.launch.is_some() && !names_launcher(text) => {
-                self.settle(row, Verdict::Lost, "", "nothing comes behind the ranks that could use it");
+                self.settle(row, Verdict::Lost, "", "nothing runs after the ranks that could use it");
             }
             Kind::Folder(folder) if self.launch.is_none() => self.folder(&folder, row),
             Kind::Start => self.settle(row, Verdict::Kept, "", "a job starts where sbatch is called"),
@@ -60,20 +60,20 @@ impl Script<'_, '_, '_> {
                 row,
                 Verdict::Lost,
                 "",
-                "it would install at every start: do it once by hand, and for Kubernetes in the image",
+                "it would install at every start: run it once by hand, and for Kubernetes in the image",
             ),
             Kind::Shows => self.settle(
                 row,
                 Verdict::Lost,
                 "",
-                "it only says something, or ends the script; khorovod's does that itself",
+                "it only prints something, or ends the script; khorovod's script does that itself",
             ),
             Kind::Python => {
                 self.settle(row, Verdict::Kept, "spec.command", "what is typed into it below");
                 return self.launch.is_none();
             }
             Kind::Other if self.launch.is_none() && self.unset(text) => self.rest(text, row, false),
-            // Another line starts the ranks.
+            // Another line starts the ranks, so this program prepares for them.
             Kind::Launch(srun) if srun.alone && self.starts && self.launch.is_none() => self.before(text, row),
             Kind::Program if self.starts && self.launch.is_none() => self.before(text, row),
             Kind::Launch(launch) => match self.launch {
@@ -96,19 +96,19 @@ impl Script<'_, '_, '_> {
         false
     }
 
-    /// Whether a line was met that does more than give a variable a plain value.
+    /// Whether a line so far does more than set a variable to plain text.
     fn prepares(&self) -> bool {
         self.setup.iter().any(|line| line.value.is_none())
     }
 
-    /// A launch whose pieces variables hold.
+    /// Classifies a line after variables that hold several words of it are replaced, if it is a launch then.
     fn put_together(&self, line: &str) -> Option<Kind> {
         let whole = launch_pieces::spliced(line, &self.texts);
         let kind = classify::kind(&self.filled(&whole));
         (whole != line && matches!(kind, Kind::Launch(_) | Kind::Program)).then_some(kind)
     }
 
-    /// Nothing but the launch needs the variables that hold its pieces.
+    /// Marks variables that hold words of the launch: nothing else needs them.
     fn pieces(&mut self, launch: &str) {
         let mut uses = shell_text::named(launch);
         for line in self.setup.iter_mut().rev() {
@@ -122,27 +122,27 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// What is none of ours: it prepares, or it makes the script more than a launch.
+    /// Imports a line that is not known: it prepares the environment, or the whole script has to be the command.
     pub fn rest(&mut self, text: &str, row: usize, starts_ranks: bool) {
         if starts_ranks {
-            return self.whole("ranks are started in a line that a shell alone, or srun, can run");
+            return self.whole("a line starts ranks in a way that needs a shell or srun");
         }
         if self.launch.is_some() {
-            return self.whole("it goes on after the ranks have ended");
+            return self.whole("other lines follow the ranks");
         }
         self.setup.push(Setup::new(text.to_owned(), row));
         let first = text.split_whitespace().next().unwrap_or_default();
         let (verdict, how) = match COPIES.contains(&first) {
-            true => (Verdict::Changed, "under Slurm alone: in pods data and folders come by spec.storage"),
-            false => (Verdict::Kept, "on Kubernetes the image has what this prepares"),
+            true => (Verdict::Changed, "under Slurm only: in pods, spec.storage provides data and folders"),
+            false => (Verdict::Kept, "on Kubernetes, the image contains what this prepares"),
         };
         self.settle(row, verdict, "spec.slurm.setup", how);
     }
 
-    /// A program that runs once, before the ranks.
+    /// Imports a program that runs once, before the ranks.
     fn before(&mut self, text: &str, row: usize) {
         self.setup.push(Setup::new(text.to_owned(), row));
-        let how = "before the ranks, under Slurm; for Kubernetes run it once by hand, where its results stay";
+        let how = "it runs before the ranks under Slurm; for Kubernetes run it once by hand and keep its results";
         self.settle(row, Verdict::Changed, "spec.slurm.setup", how);
     }
 
@@ -150,7 +150,7 @@ impl Script<'_, '_, '_> {
         self.whole.get_or_insert_with(|| why.to_owned());
     }
 
-    /// `export A=b`, `A=b`: values that are plain text are variables of the job, others are made where it starts.
+    /// Imports `export A=b` or `A=b`. Plain values become variables of the job; others are computed in the setup.
     fn assign(&mut self, text: &str, pairs: Vec<(String, Option<String>)>, row: usize) {
         if pairs.iter().all(|(_, value)| value.is_some()) {
             for (name, value) in pairs {
@@ -177,22 +177,22 @@ impl Script<'_, '_, '_> {
         }
         self.variables.retain(|(known, _)| !pairs.iter().any(|(name, _)| name == known));
         let text = text.trim();
-        // What was exported may be used by any program.
+        // Any program may read an exported variable, so the line stays.
         let made = pairs.first().map(|(name, _)| name.clone()).filter(|_| !text.starts_with("export"));
-        // An array is no variable of the environment.
+        // An array cannot be exported.
         let as_it_is = text.starts_with("export") || text.starts_with(':') || pairs.is_empty() || text.contains("=(");
-        // Programs may read it; an image has paths of its own.
+        // Programs may read the variable. Search paths are different in an image.
         let read = text.starts_with("export") && !text.contains("PATH=");
         let text = if as_it_is { text.to_owned() } else { format!("export {text}") };
         self.setup.push(Setup { name: made, ..Setup::new(text, row) });
         let (verdict, how) = match read {
             true => (Verdict::Changed, MADE),
-            false => (Verdict::Kept, "its value is made where the job starts"),
+            false => (Verdict::Kept, "its value is computed when the job starts"),
         };
         self.settle(row, verdict, "spec.slurm.setup", how);
     }
 
-    /// `export A`: of what was given its value before.
+    /// Imports `export A` for variables that were assigned before.
     fn export(&mut self, text: &str, names: &[String], row: usize) {
         for name in names {
             let known = self.variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
@@ -202,7 +202,7 @@ impl Script<'_, '_, '_> {
             }
         }
         if !names.iter().all(|name| self.env.iter().any(|(known, ..)| known == name)) {
-            // Any program may use it now.
+            // Any program may read it from now on.
             self.setup
                 .iter_mut()
                 .filter(|line| line.name.as_ref().is_some_and(|name| names.contains(name)))
@@ -212,7 +212,8 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// `unset A B` in a line of its own: whether it is that. What the variables held is not put in behind it.
+    /// Imports a line that only unsets variables: later lines do not see their values. Returns whether the line is such
+    /// a line.
     fn unset(&mut self, text: &str) -> bool {
         let effects = Setup::new(text.to_owned(), 0).effects;
         if effects.unsets.is_empty() || effects.unsets != effects.sets {
@@ -229,7 +230,7 @@ impl Script<'_, '_, '_> {
             }
             let at = self.setup.iter().position(|line| line.row > row).unwrap_or(self.setup.len());
             self.setup.insert(at, Setup::new(format!("export {name}={}", classify::quoted(&value)), row));
-            self.settle(row, Verdict::Kept, "spec.slurm.setup", "a line below it unsets the variable");
+            self.settle(row, Verdict::Kept, "spec.slurm.setup", "a line below unsets the variable");
         }
         for line in self.setup.iter_mut().filter(|line| effects.unsets.iter().any(|name| line.sets(name))) {
             (line.name, line.value) = (None, None);
@@ -237,7 +238,8 @@ impl Script<'_, '_, '_> {
         true
     }
 
-    /// Under Slurm variables of the job come before `slurm.setup`: one that stood behind what may set it stands there, too.
+    /// Under Slurm, variables of the job are set before `slurm.setup` runs. If a line of the setup may set the variable
+    /// and comes first in the script, the assignment is repeated in the setup.
     fn again(&mut self, name: &str, value: &str, row: usize) {
         if self.setup.iter().any(|line| line.effects.anything) && !looks_secret(name, value) {
             let text = format!("export {name}={}", classify::quoted(value));
@@ -245,9 +247,9 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// A text with the variables that are known in their places.
+    /// Returns a text with the values of known variables inserted.
     pub fn filled(&self, text: &str) -> String {
-        // Where ranks meet is for torchrun to say, if it comes to that.
+        // torchrun sets the variables of the rendezvous itself.
         let named = shell_text::named(text);
         let fixed = |name: &str| named.contains(name) && !MEETING.contains(&name) && !self.changing.contains(name);
         let slurm = self.resources.variables().map(|(name, value)| (name.to_owned(), value));
@@ -257,7 +259,7 @@ impl Script<'_, '_, '_> {
         shell::calculate(&filled, |name| all.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
     }
 
-    /// `python` alone: what follows is typed into it.
+    /// Imports the input of an interactive Python: the lines that follow.
     pub fn python<'p>(&mut self, rest: impl Iterator<Item = &'p Part>) {
         let (mut lines, mut last) = (Vec::new(), None);
         for part in rest {

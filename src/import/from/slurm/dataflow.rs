@@ -1,4 +1,5 @@
-//! What of the lines before a launch the launch needs: the rest is dropped, and what it needs is handed on to its ranks.
+//! Finds which lines of the setup the launch needs. Lines that compute only what khorovod sets itself are dropped;
+//! variables that the launch names are exported to the ranks.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,7 +11,8 @@ use crate::shell;
 use crate::shell_text;
 
 impl Script<'_, '_, '_> {
-    /// Why a launch cannot stand alone: what it uses of variables is neither exported nor known to everybody.
+    /// Returns why a launch cannot be separated from its script: it needs a variable that cannot be exported. `uses` is
+    /// the text of the launch after its options were taken, `line` the line in the script.
     pub fn needs(&self, uses: &str, line: &str) -> Option<String> {
         let said = |name: &str| {
             let mut parts = self.parts.iter();
@@ -19,21 +21,22 @@ impl Script<'_, '_, '_> {
         if shell_text::names_positional(&shell_text::without_quoted(uses))
             && self.parts.iter().any(|part| part.effects.positional)
         {
-            return Some("the launch needs words that `set` or `shift` gives the script itself".to_owned());
+            return Some("the launch needs positional parameters that the script sets".to_owned());
         }
         let known: HashSet<&str> = self.env.iter().map(|(name, ..)| name.as_str()).collect();
         let prepared = |name: &str| known.contains(name) || self.setup.iter().any(|line| line.sets(name));
         // A list cannot be exported.
         let list = |name: &str| self.parts.iter().any(|part| part.effects.arrays.contains(name));
         let of_launch = shell_text::named(uses).into_iter().filter(|name| !prepared(name) || list(name));
-        // What prepares the environment runs as one.
+        // The lines of the setup run in one shell.
         let of_setup: BTreeSet<String> = self.setup.iter().flat_map(|line| shell_text::names(&line.text)).collect();
         let of_setup = of_setup.into_iter().filter(|name| !prepared(name));
         let name = of_launch.chain(of_setup).find(|name| said(name))?;
-        Some(format!("the launch needs `{name}`, which only the script itself can make"))
+        Some(format!("the launch needs `{name}`, which only the script can compute"))
     }
 
-    /// Hands what only blocks set on to programs, and plain values that a launch names to all of its ranks.
+    /// Makes the variables that a launch names available to its ranks: plain values become variables of the job, and
+    /// others are exported at the end of the setup.
     pub fn hand_on(&mut self, uses: &str) {
         for name in shell_text::named(uses) {
             let sets = |line: &Setup| line.sets(&name);
@@ -53,7 +56,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Whether a variable that a launch names can only come of a file or a text that the setup reads.
+    /// Whether only a file that the setup sources can set a variable.
     fn only_set_elsewhere(&self, name: &str) -> bool {
         shell::is_name(name)
             && !name.starts_with("SLURM")
@@ -65,7 +68,8 @@ impl Script<'_, '_, '_> {
             && !self.setup.iter().any(|line| line.sets(name))
     }
 
-    /// Drops lines that make values only for options that khorovod sets itself; `uses` is what is left of the launch.
+    /// Drops lines that compute values only for options that khorovod sets itself. `uses` is the remaining text of the
+    /// launch.
     pub fn drop_unused(&mut self, uses: &str) {
         let mut needed = shell_text::named(uses);
         for at in (0..self.setup.len()).rev() {
@@ -77,7 +81,12 @@ impl Script<'_, '_, '_> {
             let line = self.setup.remove(at);
             match line.value.is_some() || self.texts.iter().any(|(known, _)| *known == name) {
                 true => self.settle(line.row, Verdict::Changed, "spec.command", PUT_IN),
-                false => self.settle(line.row, Verdict::Kept, "", "it served the launch, which khorovod writes itself"),
+                false => self.settle(
+                    line.row,
+                    Verdict::Kept,
+                    "",
+                    "only the launch needed it, and khorovod writes the launch itself",
+                ),
             }
         }
     }

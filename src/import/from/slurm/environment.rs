@@ -1,4 +1,4 @@
-//! What stands around the launch of a script, the environment, modules and lines before it, goes into the draft.
+//! Puts what surrounds the launch into the new spec: environment variables, modules and the lines of the setup.
 
 use serde_json::{Value as Json, json};
 
@@ -7,7 +7,7 @@ use super::{Script, Setup};
 use crate::field_outcomes::Verdict;
 
 impl Script<'_, '_, '_> {
-    /// Which MPI the modules name.
+    /// Sets the MPI implementation from the names of the modules.
     fn implementation(&mut self) {
         const NAMES: &[(&str, &str)] = &[
             ("impi", "intelmpi"),
@@ -29,7 +29,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// Whether a row is that of the launch, which may begin with variables.
+    /// Whether a row is that of the launch, which may begin with assignments.
     fn launches(&self, row: usize) -> bool {
         self.said.iter().any(|(other, _, to, _)| *other == row && to.starts_with("spec.command"))
     }
@@ -44,7 +44,7 @@ impl Script<'_, '_, '_> {
         self.hand_on(&command);
         for at in 0..self.setup.len() {
             if self.setup[at].value.is_some() {
-                self.settle(self.setup[at].row, Verdict::Kept, "spec.slurm.setup", "lines below it name it");
+                self.settle(self.setup[at].row, Verdict::Kept, "spec.slurm.setup", "lines below use it");
             }
         }
         let kind = self.context.spec.get("spec.launcher.kind").and_then(Json::as_str);
@@ -52,7 +52,7 @@ impl Script<'_, '_, '_> {
         let counts = torchrun || kind == Some("deepspeed");
         if torchrun && self.context.spec.get("spec.workers.gpus").is_none() {
             let row = self.context.outcomes.add("no --gres=gpu", self.span);
-            let how = "where nodes have GPUs that nobody asks for, say how many: pods get none else";
+            let how = "if the nodes have GPUs, set the number: pods get only GPUs that they request";
             self.settle(row, Verdict::Changed, "spec.workers.gpus", how);
         }
         for row in std::mem::take(&mut self.tasks) {
@@ -60,7 +60,7 @@ impl Script<'_, '_, '_> {
                 _ if counts && self.resources.one_a_node() => {
                     (Verdict::Kept, "the launcher starts a rank for each GPU".to_owned())
                 }
-                true => (Verdict::Changed, "one rank a GPU: here no two share one".to_owned()),
+                true => (Verdict::Changed, "one rank per GPU: here ranks do not share GPUs".to_owned()),
                 false => self.resources.how_many(),
             };
             self.settle(row, verdict, "spec.workers.slots", &how);
@@ -73,7 +73,7 @@ impl Script<'_, '_, '_> {
             let later = |line: &Setup| line.row != row && line.value.is_none() && line.sets(&name);
             if self.setup.iter().any(later) {
                 let row = self.named(&name);
-                let how = "spec.slurm.setup sets it anew under Slurm; in pods the value of spec.env holds";
+                let how = "under Slurm, spec.slurm.setup sets it again; in pods it has the value of spec.env";
                 self.settle(row, Verdict::Changed, "spec.env spec.slurm.setup", how);
             }
             let how = match self.setup.iter().any(|line| line.row == row) {

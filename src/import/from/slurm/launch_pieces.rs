@@ -1,27 +1,27 @@
-//! Variables that hold pieces of a launch: texts with other variables in them, lists, sums. Where a launch names one, what
-//! it holds stands in its place.
+//! Variables that hold several words of a launch, as text or as an array. If a launch names one, its words are
+//! inserted.
 
 use crate::shell::{
     self, Change, Context, PartKind, TokenKind, is_name, reference, within_quotes, without_quotes, words,
 };
 use crate::shell_text::{UNKNOWN, marked};
 
-/// What a variable holds, as a shell would read it.
+/// The value of a variable, as shell text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Held {
-    /// Within double quotes.
+    /// Text, as it is written within double quotes.
     Text(String),
-    /// As the words of a command.
+    /// An array, as the words of a command.
     List(String),
 }
 
-/// Names and what they hold.
+/// Variables and their values.
 pub type Known = Vec<(String, Held)>;
 
-/// How long a text may become, as one may hold another twice.
+/// The limit for the length of a value: values may contain others repeatedly.
 const LONGEST: usize = 32 << 10;
 
-/// Learns what a line gives a variable, where that is several words; else forgets what it held.
+/// Records the variable that a line sets, if the value is several words, and otherwise removes it.
 pub fn learn(line: &str, known: &mut Known) {
     let words = ["export ", "declare ", "typeset ", "readonly ", "-a ", "-x "];
     let line = words.iter().fold(line.trim(), |line, word| line.strip_prefix(word).unwrap_or(line).trim_start());
@@ -51,27 +51,27 @@ pub fn learn(line: &str, known: &mut Known) {
     known.extend(held.filter(|held| several(held) && fits(held)).map(|held| (name.to_owned(), held)));
 }
 
-/// Whether a list has words, and not only what a program says.
+/// Whether an array has words of its own, and not only the output of a command.
 fn words_of(list: &str) -> bool {
     let alone = list.trim().starts_with("$(") && marked(list).trim() == UNKNOWN;
     !alone && words(&marked(list)).is_some()
 }
 
-/// The words of a list without the comments between them, in one line.
+/// Returns the words of an array in one line, without the comments between them.
 fn one_line(list: &str) -> String {
     let tokens = shell::tokenize(list).into_iter();
     let words = tokens.filter(|token| !token.kind.is_space() && token.kind != TokenKind::Comment);
     words.map(|token| &list[token.span]).collect::<Vec<_>>().join(" ")
 }
 
-/// A line with what variables hold in their places.
+/// Returns a line with the values of variables inserted.
 pub fn spliced(line: &str, known: &Known) -> String {
     if known.is_empty() {
         return line.to_owned();
     }
     shell::rewrite(line, |place| {
         if let PartKind::Double(_) = place.kind {
-            // `"${A[@]}"` is as many words as the list has.
+            // `"${A[@]}"` becomes one word per element.
             let inside = place.written.strip_prefix('"').and_then(|inside| inside.strip_suffix('"'));
             let list = inside.filter(|inside| inside.ends_with("[@]}")).and_then(reference);
             return match list.and_then(|(name, _)| find(name, known)) {
@@ -99,7 +99,7 @@ fn find<'k>(name: &str, known: &'k Known) -> Option<&'k Held> {
     known.iter().find(|(other, _)| other == name).map(|(_, held)| held)
 }
 
-/// What stands within double quotes behind `bash -c`, as the lines that bash runs.
+/// Converts the text within the double quotes of `bash -c "…"` to the lines that bash runs.
 pub fn lines(text: &str) -> String {
     let (mut made, mut escaped) = (String::new(), false);
     for c in text.chars() {

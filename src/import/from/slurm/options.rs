@@ -1,6 +1,6 @@
-//! Options of sbatch and srun: their names, whether a value follows, and what they mean here.
+//! The options of sbatch and srun: their names, whether a value follows, and their meaning in a spec.
 
-/// What an option means in a spec.
+/// The meaning of an option in a spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
     Nodes,
@@ -23,23 +23,23 @@ pub enum Meaning {
     Export,
     Requeue(bool),
     Hold,
-    /// The command itself.
+    /// The command of the job: `--wrap`.
     Wrap,
     /// `srun --mpi`.
     Mpi,
-    /// An image of a container runtime.
+    /// An image for a container runtime.
     Image,
-    /// As many jobs as values.
+    /// A job array, which is several jobs.
     Array,
-    /// A field of `spec.slurm`.
+    /// A field of `spec.slurm` with this name.
     Field(&'static str),
-    /// It stays an option of sbatch, or of srun; what there is to say of it on Kubernetes.
+    /// It stays an option of sbatch or srun. The text is the note about Kubernetes.
     Stays(&'static str),
-    /// It needs nothing here, and why.
+    /// It is not needed. The text is the reason.
     Needless(&'static str),
-    /// It has no place here: why, and what to do.
+    /// It cannot be imported. The text is the reason, and what to do.
     Lost(&'static str),
-    /// A terminal for a person.
+    /// An interactive terminal.
     Interactive,
 }
 
@@ -49,14 +49,14 @@ use Meaning::{
     TasksPerNode, Time, Tmp, Wrap,
 };
 
-/// Long names, the short one, whether a value follows, the meaning.
+/// The long names, the short name, whether a value follows, and the meaning.
 type Known = (&'static [&'static str], Option<char>, Value, Meaning);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     None,
     Needed,
-    /// Only behind `=`.
+    /// A value may follow, but only after `=`.
     Inline,
 }
 
@@ -195,47 +195,47 @@ const OPTIONS: &[Known] = &[
     (&["exact", "overlap", "whole"], None, Value::Inline, Lost(STEP)),
 ];
 
-/// An option as it was written.
+/// An option of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     /// Its long name.
     pub name: String,
     pub value: Option<String>,
     pub meaning: Meaning,
-    /// As it stood: `-N 2`.
+    /// As it is written: `-N 2`.
     pub said: String,
 }
 
 impl Given {
-    /// Whether a launch is the same without it.
+    /// Whether a launch starts the same ranks without it.
     pub fn goes_beside(&self) -> bool {
         matches!(self.meaning, Stays(_) | Image | Needless(_) | Lost(_) | Folder | Field(_))
     }
 }
 
-/// Whether an option is one that is known.
+/// Whether an option is known.
 pub fn known(word: &str) -> bool {
     word.strip_prefix("--").is_none_or(|long| find(long.split('=').next().unwrap_or(long)).is_some())
 }
 
-/// One option and how many words it took; why not, else.
+/// Reads one option. Returns it and the number of its words, or a message.
 pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
     let word = words[0].as_str();
     let Some(rest) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
-        return Err(format!("`{word}` is no option"));
+        return Err(format!("`{word}` is not an option"));
     };
     if let Some(long) = rest.strip_prefix('-') {
         let (name, inline) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
         let Some((names, _, takes, meaning)) = find(name) else {
-            // A word behind it that is no option can only be its value.
+            // The next word is the value, unless it is an option.
             let takes =
                 if words.get(1).is_some_and(|next| !next.starts_with('-')) { Value::Needed } else { Value::None };
-            return value(name, inline, takes, Stays("khorovod does not know it"), words);
+            return value(name, inline, takes, Stays("khorovod has no such option"), words);
         };
         let name = names.iter().find(|known| **known == name || known.starts_with(name)).unwrap_or(&names[0]);
         return value(name, inline, *takes, *meaning, words);
     }
-    // `-N2`, `-N 2`, or several that take none: `-lK`.
+    // `-N2`, `-N 2`, or several options without values: `-lK`.
     let mut given = Vec::new();
     for (at, c) in rest.char_indices() {
         let known = OPTIONS.iter().find(|(_, short, ..)| *short == Some(c));
@@ -282,7 +282,7 @@ pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
     Ok((given, 1))
 }
 
-/// By its name, or by the beginning of it, as long as that is one's alone.
+/// Finds an option by its name, or by a prefix of it that is unique.
 fn find(name: &str) -> Option<&'static Known> {
     let exact = OPTIONS.iter().find(|(names, ..)| names.contains(&name));
     exact.or_else(|| {

@@ -1,4 +1,4 @@
-//! Options of sbatch and srun, one by one, as they are met in the script.
+//! Imports the options of sbatch and srun, one by one.
 
 use super::options::{self, Given, Meaning};
 use super::{Script, Setup, amounts, classify};
@@ -8,7 +8,7 @@ use crate::shell::is_name;
 use khorovod_compiler::problem::{Problem, Span};
 
 impl Script<'_, '_, '_> {
-    /// Options in their order; `from` says whose.
+    /// Imports options in their order. `from` is the command they belong to, for the report.
     pub fn given(&mut self, words: &[String], from: &str, span: Span) {
         let mut rest = words;
         while !rest.is_empty() {
@@ -87,7 +87,12 @@ impl Script<'_, '_, '_> {
             Meaning::Needless(why) => self.settle(row, Verdict::Kept, "", why),
             Meaning::Lost(why) => self.settle(row, Verdict::Lost, "", why),
             Meaning::Interactive => {
-                self.settle(row, Verdict::Changed, "spec.command", "nobody types: the lines below it are the job");
+                self.settle(
+                    row,
+                    Verdict::Changed,
+                    "spec.command",
+                    "the job is not interactive: the lines below are its command",
+                );
             }
             _ => match self.resources.take(option) {
                 Ok(_) if matches!(option.meaning, Meaning::Tasks | Meaning::TasksPerNode | Meaning::TasksPerGpu) => {
@@ -96,13 +101,13 @@ impl Script<'_, '_, '_> {
                 Ok((verdict, to, how)) => self.settle(row, verdict, to, how),
                 Err(why) => {
                     let problem = Problem::new(&BAD_VALUE, span, format!("`{}`: {why}", option.said));
-                    self.context.problems.push(problem.hint("`man sbatch` says what it takes"));
+                    self.context.problems.push(problem.hint("see `man sbatch` for its values"));
                 }
             },
         }
     }
 
-    /// Hands an option on as it is, to srun or to sbatch; the field that has it.
+    /// Passes an option to srun or sbatch unchanged. Returns the field that holds it.
     fn stays(&mut self, option: &Given, step: bool, row: usize) -> &'static str {
         let value = option.value.as_ref().map_or(String::new(), |value| format!("={value}"));
         let written = format!("--{}{value}", option.name);
@@ -118,13 +123,13 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// An image for Pyxis or Shifter: one of a registry, or a file that only nodes can read.
+    /// Imports an image for Pyxis or Shifter: one in a registry, or a file on the nodes.
     fn container(&mut self, option: &Given, step: bool, row: usize) {
         let value = option.value.as_deref().unwrap_or_default();
         let to = self.stays(option, step, row);
         let file = value.starts_with(['/', '.', '~']) || [".sqsh", ".sif"].iter().any(|end| value.ends_with(end));
         if file {
-            let how = "a file of the nodes, which no registry has: name an image for Kubernetes, by `--image NAME`";
+            let how = "a file on the nodes, not in a registry: for Kubernetes, name an image with `--image NAME`";
             return self.settle(row, Verdict::Changed, to, how);
         }
         let scheme = ["docker://", "dockerd://", "docker:"].iter().find_map(|scheme| value.strip_prefix(scheme));
@@ -143,12 +148,12 @@ impl Script<'_, '_, '_> {
                 row,
                 Verdict::Changed,
                 "spec.slurm.setup",
-                "no folder of an image; on Kubernetes say `workdir`",
+                "it is not a folder of an image; on Kubernetes, set `workdir`",
             );
         }
     }
 
-    /// `ALL,A=b` or `NONE`.
+    /// Imports `--export`: `ALL,A=b` or `NONE`.
     fn export_option(&mut self, value: &str, row: usize) {
         self.exported.push(row);
         for part in value.split(',') {
@@ -159,11 +164,11 @@ impl Script<'_, '_, '_> {
                     row,
                     Verdict::Lost,
                     "",
-                    "ranks get what is set where sbatch is called; give `--export` to sbatch by hand to keep that away",
+                    "ranks get the environment in which sbatch is called; to prevent that, give `--export` to sbatch by hand",
                 ),
             }
         }
         let to = if value.contains('=') { "spec.env" } else { "" };
-        self.settle(row, Verdict::Kept, to, "ranks get what is set where sbatch is called");
+        self.settle(row, Verdict::Kept, to, "ranks get the environment in which sbatch is called");
     }
 }

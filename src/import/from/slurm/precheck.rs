@@ -1,4 +1,4 @@
-//! Whether a text is a script of Slurm, and all of it there: asked before anything is read.
+//! Checks, before the import, that a text is a complete script for Slurm.
 
 use super::script::{self, Part};
 use super::{classify, shebang};
@@ -9,15 +9,15 @@ use crate::secrets;
 use crate::shell;
 use khorovod_compiler::problem::{Problem, Span};
 
-/// How many options and commands a script may have.
+/// The limit for the number of options and commands of a script.
 const MOST: usize = 5_000;
 
-/// Says what is in the way of reading it; whether nothing is.
+/// Pushes the problems that prevent an import. Returns whether there are none.
 pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) -> bool {
     if let Some(part) = parts.get(MOST) {
         let span = Span { start: part.place.start, end: part.place.end, ..whole };
         let message = format!("the script has {} lines of options and commands, and {MOST} are read", parts.len());
-        let hint = "put what is no launch into a script of its own, and call that";
+        let hint = "move the preparation into a script of its own, and call that";
         context.problems.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
         return false;
     }
@@ -26,11 +26,8 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
         && let Some(part) = parts.iter().find(|part| part.kind == script::Kind::Unknown)
     {
         let span = at(part.place.start..part.place.start + text[part.place.clone()].lines().next().map_or(0, str::len));
-        let problem = Problem::new(
-            &BAD_VALUE,
-            span,
-            format!("blocks stand in one another here, more than {} deep", shell::DEEPEST),
-        );
+        let problem =
+            Problem::new(&BAD_VALUE, span, format!("commands are nested here more than {} deep", shell::DEEPEST));
         context.problems.push(
             problem.hint("a program wrote this: import what it was made from, or put it into a script of its own"),
         );
@@ -44,7 +41,8 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
         let line = &text[part.place.clone()];
         if let Some(place) = secrets::find_secret(line) {
             let place = part.place.start + place.start..part.place.start + place.end;
-            let problem = Problem::new(&BAD_VALUE, at(place), "this looks like a secret, and would stand in the spec");
+            let problem =
+                Problem::new(&BAD_VALUE, at(place), "this looks like a secret, and would be readable in the spec");
             context.problems.push(
                 problem.hint("write `export TOKEN=…` above it and `$TOKEN` here: of the variable a Secret is made"),
             );
@@ -60,7 +58,7 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
     if let Some((mark, what)) = odd.iter().find(|(mark, _)| text.contains(mark)) {
         let at_mark = text.find(mark).unwrap_or_default();
         let problem = Problem::new(&BAD_VALUE, at(at_mark..at_mark + mark.len()), format!("the script has {what}"));
-        context.problems.push(problem.hint("sbatch would not run it, either: `dos2unix` mends it"));
+        context.problems.push(problem.hint("sbatch would not run it, either: convert it with `dos2unix`"));
         return false;
     }
     let foreign = text.lines().find(|line| ["#PBS ", "#BSUB ", "#$ "].iter().any(|mark| line.starts_with(mark)));
@@ -76,7 +74,7 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
             (
                 at(start..start + line.len()),
                 &OTHER_SYSTEM,
-                format!("this is a script for another batch system: its options stand behind `{mark}`"),
+                format!("this is a script for another batch system: its options begin with `{mark}`"),
                 "write them as `#SBATCH` first: `--nodes`, `--ntasks-per-node`, `--gpus-per-node`, `--time`, `--partition`",
             )
         }
@@ -91,7 +89,7 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
     false
 }
 
-/// Says of a line of sbatch, where the file is such lines and no script, that the script is wanted.
+/// Refuses a file that only has lines of sbatch: the script is needed. Returns whether it did.
 fn hands_on(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) -> bool {
     let of_sbatch = |part: &&Part| text[part.place.clone()].trim_start_matches("$ ").starts_with("sbatch ");
     let mut lines = parts.iter().filter(of_sbatch);
@@ -115,11 +113,11 @@ fn hands_on(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) 
     true
 }
 
-/// Says all places that are to be filled in, one a line; whether there are any.
+/// Pushes a problem for each placeholder, at most one per line. Returns whether there are any.
 fn holes(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) -> bool {
     let before = context.problems.len();
     for part in parts {
-        // A directive is no comment.
+        // A directive is not a comment.
         let skip = if matches!(part.kind, script::Kind::Directive(_)) { "#SBATCH".len() } else { 0 };
         let start = part.place.start + skip;
         if let Some(place) = hole(&text[start..part.place.end]) {

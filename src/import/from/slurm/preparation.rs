@@ -1,10 +1,11 @@
-//! Lines that prepare the environment: modules, files that are sourced, what is installed or only shown.
+//! Recognises lines that prepare the environment: modules, sourced files, installations, and lines that only print
+//! something.
 
 use super::classify::Kind;
 use crate::shell::Plain as Word;
 use crate::shell_text::is_assignment;
 
-/// They only show something, or end the script.
+/// Commands that only print something, or end the script.
 pub const SHOWS: &[&str] = &[
     "echo",
     "printf",
@@ -33,11 +34,11 @@ pub const SHOWS: &[&str] = &[
     "type",
     "clear",
 ];
-/// They build or install something.
+/// Commands that build or install something.
 pub const INSTALLS: &[&str] =
     &["pip", "pip3", "virtualenv", "git", "wget", "curl", "make", "cmake", "apt", "apt-get", "yum", "dnf"];
 
-/// `module load` and its kin.
+/// Classifies a command of `module`.
 pub fn module(words: &[Word]) -> Kind {
     let rest: Vec<&str> = words[1..].iter().map(|word| word.text.as_str()).collect();
     let names = match rest.as_slice() {
@@ -65,7 +66,7 @@ pub fn module(words: &[Word]) -> Kind {
     Kind::Module(fits.then(|| names.iter().map(|name| (*name).to_owned()).collect()))
 }
 
-/// Whether a line may set variables that it does not name.
+/// Whether a line may set variables that are not named in it.
 pub fn may_set(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let (first, file) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -73,7 +74,7 @@ pub fn may_set(line: &str) -> bool {
     matches!(first, "source" | ".") && !known || first == "eval" && !line.contains("conda")
 }
 
-/// Whether a line loads software that an image has, by itself.
+/// Whether a line only loads software that an image contains.
 pub fn loads(line: &str) -> bool {
     let first = line.split_whitespace().next().unwrap_or_default();
     ["module", "ml", "conda", "mamba", "micromamba", "spack", "source", "."].contains(&first) && !line.contains('$')

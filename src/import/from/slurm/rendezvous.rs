@@ -1,6 +1,6 @@
-//! Ranks that srun numbers and no MPI brings together: they meet at `MASTER_ADDR`, as torch's do.
+//! Imports ranks that srun starts and that find each other by `MASTER_ADDR`, as those of PyTorch do, and not by MPI.
 //!
-//! torchrun numbers them in pods as well as under Slurm, so it starts them in both.
+//! torchrun numbers such ranks in pods as well as under Slurm, so it starts them in both.
 
 use serde_json::Value as Json;
 
@@ -8,10 +8,10 @@ use super::{Script, Setup, classify, srun_program};
 use crate::field_outcomes::Verdict;
 use crate::shell_text;
 
-/// Variables by which torch's processes meet; torchrun sets them.
+/// Variables of PyTorch's rendezvous, which torchrun sets.
 pub const MEETING: &[&str] = &["MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "NODE_RANK"];
 
-/// What srun says to each rank, in torchrun's words for it: a program may read either.
+/// Variables that srun sets for each rank, and those of torchrun with the same meaning.
 pub const NUMBERS: &[(&str, &str)] = &[
     ("SLURM_PROCID", "RANK"),
     ("SLURM_LOCALID", "LOCAL_RANK"),
@@ -19,11 +19,11 @@ pub const NUMBERS: &[(&str, &str)] = &[
     ("SLURM_NTASKS", "WORLD_SIZE"),
 ];
 
-/// Options of srun that bind single tasks to cores and GPUs.
+/// Options of srun that bind single tasks to cores or GPUs.
 const BINDING: &[&str] = &["--gpu-bind", "--accel-bind", "--cpu-bind", "--mem-bind", "--distribution"];
 
 impl Script<'_, '_, '_> {
-    /// Whether the script says where the ranks of a line meet, and none of MPI's ways.
+    /// Whether the script sets `MASTER_ADDR` for the ranks of a line, and does not use MPI.
     pub fn meets(&self, line: &str) -> bool {
         let asked = self.mpi.as_deref().is_some_and(|mpi| mpi != "none");
         let prepared = self.setup.iter().map(|line| line.text.as_str());
@@ -34,7 +34,7 @@ impl Script<'_, '_, '_> {
         here && !by_mpi
     }
 
-    /// A program whose ranks torchrun starts.
+    /// Imports a program whose ranks torchrun starts.
     pub fn agents(&mut self, program: Json, row: usize) {
         let program = match program {
             Json::String(text) => text,
@@ -51,7 +51,7 @@ impl Script<'_, '_, '_> {
             "torchrun",
             "ranks meet at MASTER_ADDR; it numbers them as srun did",
         );
-        // torchrun's own agents meet at its port; ranks meet as they did, where the program says or by these.
+        // The agents of torchrun use MASTER_PORT, so the ranks get the port of the script, or another one.
         let port = self.env.iter().find(|(name, ..)| name == "MASTER_PORT").map(|(_, port, _)| port.as_str());
         let port = port.filter(|port| port.parse::<u16>().is_ok()).unwrap_or("$((MASTER_PORT + 1))");
         let world = world.map_or(String::new(), |world| format!(" WORLD_SIZE={world}"));
@@ -65,8 +65,8 @@ impl Script<'_, '_, '_> {
         self.settle(row, Verdict::Changed, "spec.command spec.launcher.kind", how);
     }
 
-    /// The number that the script gives to WORLD_SIZE, where that is not the number of tasks: its programs start more
-    /// processes themselves.
+    /// Returns the script's WORLD_SIZE, if it differs from the number of tasks: then the program starts more processes
+    /// itself.
     fn own_world_size(&mut self) -> Option<u64> {
         let at = self.env.iter().rposition(|(name, ..)| name == "WORLD_SIZE")?;
         let world: u64 = self.env[at].1.parse().ok()?;
@@ -75,19 +75,21 @@ impl Script<'_, '_, '_> {
         }
         let (.., row) = self.env.remove(at);
         self.env.retain(|(name, ..)| name != "WORLD_SIZE");
-        let how = format!("{world} as in the script, which is not the number of tasks: the program starts more itself");
+        let how = format!(
+            "{world} as in the script, which is not the number of tasks: the program starts more processes itself"
+        );
         self.settle(row, Verdict::Changed, "spec.command", &how);
         Some(world)
     }
 
-    /// Whether the script makes WORLD_SIZE of something that is not known here, and starts one task on each node that
-    /// has several GPUs: then it need not be the number of tasks.
+    /// Whether the script computes WORLD_SIZE from something unknown and starts one task per node with several GPUs.
+    /// Then the value may differ from the number of tasks.
     pub fn counts_processes(&self) -> bool {
         let made = self.setup.iter().any(|line| line.value.is_none() && line.sets("WORLD_SIZE"));
         made && self.resources.one_a_node() && self.resources.world().gpus > 1
     }
 
-    /// torchrun says where ranks meet; `uses` is what is left of the launch.
+    /// Drops the variables of the rendezvous, which torchrun sets. `uses` is the remaining text of the launch.
     pub fn drop_meeting(&mut self, uses: &str) {
         let (dropped, kept): (Vec<Setup>, Vec<Setup>) = std::mem::take(&mut self.setup).into_iter().partition(|line| {
             let names = shell_text::assigned(&line.text);
@@ -100,13 +102,14 @@ impl Script<'_, '_, '_> {
         self.drop_unused(uses);
     }
 
-    /// An agent starts all ranks of a node: what binds tasks would bind all of them to one's share.
+    /// Drops options that bind tasks. One task per node starts all ranks of the node, and they would all be bound to
+    /// the share of one.
     fn unbind(&mut self) {
         let bound = |option: &str| BINDING.iter().any(|name| option.starts_with(name));
         let (bound, free) = std::mem::take(&mut self.steps).into_iter().partition(|(option, _)| bound(option));
         self.steps = free;
         for (_, row) in bound {
-            self.settle(row, Verdict::Lost, "", "it bound each task; here one task a node starts the ranks");
+            self.settle(row, Verdict::Lost, "", "it binds single tasks; here one task per node starts the ranks");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a script asks Slurm for → workers of the new spec.
+//! The resources that a script requests, as workers of the new spec.
 
 use super::amounts::{count, duration, mebibytes, of_one, quantity, seconds};
 use super::options::{Given, Meaning};
@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::field_outcomes::Verdict;
 use crate::launch::World;
 
-/// What options say; later ones win.
+/// The values of options. A later option overrides an earlier one.
 #[derive(Debug, Default)]
 pub struct Resources {
     nodes: Option<u32>,
@@ -15,7 +15,7 @@ pub struct Resources {
     tasks_per_gpu: Option<u32>,
     cpus_per_task: Option<u32>,
     cpus_per_gpu: Option<u32>,
-    /// Mebibytes.
+    /// Memory, in mebibytes.
     mem: Option<u64>,
     mem_per_cpu: Option<u64>,
     mem_per_gpu: Option<u64>,
@@ -23,20 +23,20 @@ pub struct Resources {
     gpus: Option<u32>,
     gpus_per_node: Option<u32>,
     gpus_per_task: Option<u32>,
-    /// `gpu:a100`.
+    /// The kind of GPU: `gpu:a100`.
     gres: Option<String>,
-    /// How many hosts the nodelist has.
+    /// The number of hosts in the nodelist.
     pub hosts: Option<u32>,
-    /// Seconds.
+    /// The time limit, in seconds.
     time: Option<u64>,
     pub requeue: Option<bool>,
 }
 
-/// What became of an option: verdict, field, how.
+/// The outcome of an option: the verdict, the field and a note.
 type Became = (Verdict, &'static str, &'static str);
 
 impl Resources {
-    /// Takes an option that counts something.
+    /// Takes the value of an option.
     pub fn take(&mut self, option: &Given) -> Result<Became, String> {
         let value = option.value.as_deref().unwrap_or_default();
         let (replicas, slots, gpus, memory) =
@@ -115,7 +115,7 @@ impl Resources {
         }
     }
 
-    /// `gpu:a100:4,other:1`.
+    /// Reads `--gres`: `gpu:a100:4,other:1`.
     fn take_gres(&mut self, value: &str) -> Result<Became, String> {
         let mut others = false;
         for part in value.split(',') {
@@ -132,7 +132,7 @@ impl Resources {
         Ok((Verdict::Kept, "spec.workers.gpus", ""))
     }
 
-    /// `4`, `a100:4` or `a100`.
+    /// Reads a number of GPUs: `4`, `a100:4` or `a100`.
     fn typed(&mut self, value: &str) -> Result<u32, String> {
         let (kind, number) = value.rsplit_once([':', '=']).unwrap_or(("", value));
         let (kind, number) = if number.parse::<u32>().is_err() { (value, "1") } else { (kind, number) };
@@ -140,11 +140,11 @@ impl Resources {
             let fits = kind.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
                 && kind.contains(|c: char| c.is_ascii_alphabetic());
             if !fits {
-                return Err(format!("`{kind}` is no kind of GPU"));
+                return Err(format!("`{kind}` is not a kind of GPU"));
             }
             self.gres = Some(format!("gpu:{kind}"));
         }
-        let number = number.parse().map_err(|_| format!("`{number}` is no number"))?;
+        let number = number.parse().map_err(|_| format!("`{number}` is not a number"))?;
         Ok(number)
     }
 
@@ -156,15 +156,15 @@ impl Resources {
         self.nodes.unwrap_or(by_tasks.max(self.hosts.unwrap_or(1)))
     }
 
-    /// Tasks of a node.
+    /// Returns the number of tasks per node.
     pub fn tasks(&self) -> u32 {
-        // Beside `--ntasks`, the other says only how many there may be.
+        // With `--ntasks`, `--ntasks-per-node` is only a limit.
         let shared = self.tasks.map(|tasks| tasks.div_ceil(self.nodes()).max(1));
         let by_gpus = self.tasks_per_gpu.map(|each| each.saturating_mul(self.gpus_asked()).max(1));
         [self.tasks_per_node, shared].into_iter().flatten().min().or(by_gpus).unwrap_or(1)
     }
 
-    /// GPUs of a node that are asked for as such, and not for each task.
+    /// Returns the GPUs per node, without those that are requested per task.
     fn gpus_asked(&self) -> u32 {
         self.gpus_per_node.or(self.gpus.map(|gpus| gpus.div_ceil(self.nodes()))).unwrap_or(0)
     }
@@ -177,7 +177,7 @@ impl Resources {
         self.gpus_per_node.or(by_tasks).or(shared).or(of_tasks).unwrap_or(0)
     }
 
-    /// Whether a node may have what is asked of each.
+    /// Checks that the resources per node are plausible.
     pub fn fits(&self) -> Result<(), String> {
         match (self.gpus_of_node(), self.tasks()) {
             (gpus @ 65.., _) => Err(format!("the script asks for {gpus} GPUs on one node")),
@@ -186,7 +186,7 @@ impl Resources {
         }
     }
 
-    /// Whether the ranks are as many as Slurm starts, and where.
+    /// Compares the number of ranks with the number of tasks that Slurm would start.
     pub fn how_many(&self) -> (Verdict, String) {
         let ranks = self.nodes().saturating_mul(self.tasks());
         match self.tasks {
@@ -200,22 +200,22 @@ impl Resources {
         }
     }
 
-    /// Tasks of all nodes.
+    /// Returns the number of tasks on all nodes.
     pub fn ranks(&self) -> u32 {
         self.nodes().saturating_mul(self.tasks())
     }
 
-    /// Whether each node has one task.
+    /// Whether there is one task per node.
     pub fn one_a_node(&self) -> bool {
         self.tasks() == 1
     }
 
-    /// Whether Slurm would start one task in all.
+    /// Whether there is one task in total.
     pub fn one_rank(&self) -> bool {
         self.nodes() == 1 && self.tasks() == 1
     }
 
-    /// Slurm's variables whose values are known.
+    /// Returns Slurm's variables whose values are known.
     pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
         let (nodes, tasks) = (self.nodes(), self.tasks());
         let all = [
@@ -231,12 +231,12 @@ impl Resources {
         all.into_iter().filter_map(|(name, value)| Some((name, value?.to_string())))
     }
 
-    /// The nodes as launch lines see them.
+    /// Returns the nodes as the hosts of a launch line.
     pub fn world(&self) -> World {
         World { pods: self.nodes(), from: "nodes".to_owned(), without_launcher: None, gpus: self.gpus_of_node() }
     }
 
-    /// Puts what each worker has; `tasks` of a node, where that is not what the options say.
+    /// Sets the resources per worker. `tasks` is the number of tasks per node, or 0 for that of the options.
     pub fn put(&self, context: &mut Context<'_>, tasks: u32) {
         let tasks = if tasks == 0 { self.tasks() } else { tasks };
         let gpus = self.gpus_of_node();
@@ -269,7 +269,7 @@ impl Resources {
         }
     }
 
-    /// Puts as many workers and ranks as Slurm starts tasks.
+    /// Sets the number of workers, and of ranks per worker, from the number of tasks.
     pub fn put_workers(&self, context: &mut Context<'_>) {
         context.spec.put("spec.workers.replicas", self.nodes(), "nodes");
         self.put_slots(context);
@@ -281,7 +281,7 @@ impl Resources {
         }
     }
 
-    /// Whether tasks of a node share its GPUs.
+    /// Whether tasks of a node share GPUs.
     pub fn shares(&self) -> bool {
         (1..self.tasks()).contains(&self.gpus_of_node())
     }

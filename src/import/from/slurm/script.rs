@@ -1,4 +1,4 @@
-//! A batch script as its parts: directives as sbatch reads them, and statements as bash runs them one by one.
+//! Splits a batch script into parts: directives as sbatch reads them, and statements as bash runs them.
 
 use std::ops::Range;
 
@@ -7,20 +7,20 @@ use crate::shell::{self, CommandKind, Effects, Statement, TokenKind};
 /// One part of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Where it stands, without the comment behind it.
+    /// Its place, without the comment after it.
     pub place: Range<usize>,
-    /// The same with the comment behind it in its last line.
+    /// Its place with the comment after it in the same line.
     pub line: Range<usize>,
     pub kind: Kind,
-    /// Which variables it sets.
+    /// What it changes in the shell.
     pub effects: Effects,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// A line of `#SBATCH`: its words, or none where a quote does not end.
+    /// A line of `#SBATCH` with its words. None if a quote is not closed.
     Directive(Option<Vec<String>>),
-    /// The same behind the first command, where sbatch does not look any more.
+    /// A line of `#SBATCH` after the first command, which sbatch ignores.
     Late,
     /// One simple command, or several that are joined by `|`, `&&` or `||`.
     Command,
@@ -37,7 +37,7 @@ impl Part {
     }
 }
 
-/// Takes a script apart. Blank lines and comments are in no part.
+/// Splits a script. Blank lines and comments are not part of the result.
 pub fn parts(text: &str) -> Vec<Part> {
     let script = shell::parse(text);
     let mut parts: Vec<Part> = Vec::new();
@@ -45,7 +45,7 @@ pub fn parts(text: &str) -> Vec<Part> {
         let place = statement.span.clone();
         let document = has_document(text, statement);
         let effects = shell::effects(text, std::slice::from_ref(statement));
-        // A here-document stands below its line: all commands of that line are one part.
+        // The body of a here-document is below its line, so all commands of that line are one part.
         if let Some(last) = parts.last_mut()
             && !text[last.place.end..place.start].contains('\n')
             && (document || has_open_document(text, last))
@@ -108,18 +108,18 @@ fn has_document(text: &str, statement: &Statement) -> bool {
     })
 }
 
-/// Whether a part has a here-document whose body stands below what follows it in its line.
+/// Whether a part has a here-document, and other commands follow in its line.
 fn has_open_document(text: &str, part: &Part) -> bool {
     let text = &text[part.place.clone()];
     !text.contains('\n') && shell::parse(text).statements.iter().any(|statement| has_document(text, statement))
 }
 
-/// How deep compound commands of a script are nested in one another, as far as that can be told.
+/// Whether commands of a script are nested too deeply.
 pub fn is_too_deep(text: &str) -> bool {
     shell::parse(text).failure == Some(shell::Failure::TooDeep)
 }
 
-/// Whether statements start ranks or a program, which `starts` says of the text of a simple command.
+/// Whether `starts` returns true for the text of any simple command in statements.
 pub fn any_command(text: &str, statements: &[Statement], starts: &dyn Fn(&str) -> bool) -> bool {
     statements.iter().flat_map(|statement| &statement.commands).any(|command| match &command.kind {
         CommandKind::Simple { .. } => starts(&text[command.span.clone()]),
@@ -128,12 +128,13 @@ pub fn any_command(text: &str, statements: &[Statement], starts: &dyn Fn(&str) -
     })
 }
 
-/// What stands behind the word that sbatch looks for, which begins a line.
+/// Returns the text after `#SBATCH` at the beginning of a line.
 fn directive(line: &str) -> Option<&str> {
     line.strip_prefix("#SBATCH").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
 }
 
-/// The words of a directive, in sbatch's own way of quoting: a backslash takes the next character, `#` ends the line.
+/// Splits a directive into words as sbatch does: a backslash quotes the next character, and `#` begins a comment. None
+/// if a quote is not closed.
 pub fn words(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut quote): (Vec<String>, Option<String>, Option<char>) = (Vec::new(), None, None);
     let mut chars = line.chars();

@@ -1,4 +1,4 @@
-//! The first line of a script, which names its shell and the shell's flags.
+//! Reads the first line of a script, which names its shell and the shell's flags.
 
 use super::Script;
 use crate::codes::BAD_VALUE;
@@ -6,10 +6,10 @@ use crate::context::Context;
 use crate::field_outcomes::Verdict;
 use khorovod_compiler::problem::{Problem, Span};
 
-/// Shells whose scripts bash runs.
+/// Shells whose scripts bash can run.
 const SHELLS: &[&str] = &["bash", "sh", "dash", "ash", "ksh", "ksh93", "mksh"];
 
-/// What is run with the script, and its flags.
+/// Returns the first line, the name of the program in it, and its flags.
 fn read(text: &str) -> Option<(&str, &str, Vec<&str>)> {
     let line = text.lines().next()?;
     let mut words = line.strip_prefix("#!")?.split_whitespace();
@@ -20,7 +20,7 @@ fn read(text: &str) -> Option<(&str, &str, Vec<&str>)> {
     Some((line, program.rsplit('/').next().unwrap_or(program), words.collect()))
 }
 
-/// Whether the script is for a shell whose lines are read here; else that is told.
+/// Refuses a script for another shell. Returns whether the script is accepted.
 pub fn check(text: &str, whole: Span, context: &mut Context<'_>) -> bool {
     let Some((line, program, _)) = read(text).filter(|(_, program, _)| !SHELLS.contains(program)) else { return true };
     let span = Span { end: whole.start + line.len(), ..whole };
@@ -32,13 +32,13 @@ pub fn check(text: &str, whole: Span, context: &mut Context<'_>) -> bool {
 }
 
 impl Script<'_, '_, '_> {
-    /// What becomes of the flags; the line that says them again, where `whole` of the script is kept.
+    /// Records the outcome of the flags. Returns a line with `set` for them. `whole`: the whole script is the command.
     pub fn flags(&mut self, whole: bool) -> Option<String> {
         let (line, _, flags) = read(self.text)?;
         if flags.is_empty() {
             return None;
         }
-        // `-el` is `-e` and `-l`.
+        // `-el` means `-e` and `-l`.
         let short = |flag: &&str| flag.starts_with('-') && !flag.starts_with("--");
         let of_login = flags.iter().any(|flag| *flag == "--login" || short(flag) && flag.contains('l'));
         let others = flags.iter().filter(|flag| **flag != "--login");
@@ -47,7 +47,7 @@ impl Script<'_, '_, '_> {
         let span = Span { end: self.span.start + line.len(), ..self.span };
         if of_login {
             let row = self.row(&format!("{line} (login)"), span);
-            let how = "the job's shell is no login shell: what is missing without, as `module` may be, source in \
+            let how = "the job's shell is not a login shell: if something is missing, such as `module`, source it in \
                        spec.slurm.setup; on Kubernetes the image has it";
             self.settle(row, Verdict::Lost, "", how);
         }
@@ -56,9 +56,9 @@ impl Script<'_, '_, '_> {
         }
         let row = self.row(line, span);
         match whole {
-            true => self.settle(row, Verdict::Changed, "spec.command", "said by `set` at its head"),
+            true => self.settle(row, Verdict::Changed, "spec.command", "set by `set` in its first line"),
             false => {
-                let how = "flags of a shell that runs nothing of the job any more: where a line of spec.slurm.setup must not \
+                let how = "flags of a shell that is not used any more: if a line of spec.slurm.setup must not \
                            fail, end it with `|| return 1`";
                 self.settle(row, Verdict::Lost, "", how);
             }

@@ -1,4 +1,4 @@
-//! Variables that Slurm or a site sets and pods lack: each that the ranks' command still names is told.
+//! Reports variables that the command of the ranks uses and that only Slurm or a site sets: pods lack them.
 
 use serde_json::{Value as Json, json};
 
@@ -9,17 +9,17 @@ use crate::launch::FIRST_WORKER;
 use crate::shell_text;
 use khorovod_compiler::problem::Span;
 
-/// Which variables of Open MPI say what srun's do.
+/// Variables of Slurm, and those of Open MPI with the same meaning.
 const BY_MPI: &[(&str, &str)] = &[
     ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK"),
     ("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"),
     ("SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"),
 ];
-/// Slurm's programs, as a script names them.
+/// Programs of Slurm.
 const PROGRAMS: &[&str] = &["srun", "scontrol", "sbcast", "squeue", "module"];
 
-/// Whether a line asks Slurm for its first node's name and nothing more, as `MASTER_ADDR=$(scontrol show hostnames … |
-/// head -n 1)` does.
+/// Whether a line sets a variable to the name of the first node, as `MASTER_ADDR=$(scontrol show hostnames … | head -n
+/// 1)` does.
 fn of_first_node(line: &str, name: &str) -> bool {
     let asked = line.trim().strip_prefix("export ").unwrap_or(line.trim());
     let asked = asked.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')).unwrap_or_default();
@@ -28,7 +28,8 @@ fn of_first_node(line: &str, name: &str) -> bool {
     first && asked.starts_with("$(scontrol show hostname") && asked.matches('|').count() == 1
 }
 
-/// What a shell makes anew each time in a line: commands, numbers of processes and of chance, clocks.
+/// Returns the expansions of a line whose results differ each time: commands, process numbers, random numbers and
+/// clocks.
 fn moments(line: &str) -> Vec<String> {
     const NAMES: &[&str] =
         &["RANDOM", "SRANDOM", "PPID", "BASHPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME", "HOSTNAME"];
@@ -52,7 +53,7 @@ fn moments(line: &str) -> Vec<String> {
 }
 
 impl Script<'_, '_, '_> {
-    /// Looks at the command once it is put.
+    /// Checks the command, once it is in the new spec.
     pub fn tell_of_own(&mut self) {
         if self.setup.iter().any(|line| shell_text::named(&line.text).contains("SLURM_ARRAY_TASK_ID")) {
             self.one_of_array(&mut Vec::new());
@@ -85,19 +86,20 @@ impl Script<'_, '_, '_> {
                 (false, true) => "only Slurm sets it",
                 (false, false) => "the script does not set it",
             };
-            let how = format!("{why}: in pods it is empty, unless spec.env or the image has it");
+            let how = format!("{why}: in pods it is empty, unless spec.env or the image sets it");
             let row = self.named(name);
             self.settle(row, Verdict::Changed, "spec.command", &how);
         }
     }
 
-    /// What the batch shell made once, for all ranks, each rank's own shell makes again: `line` as the script has it.
+    /// Reports expansions that the batch shell runs once for all ranks, and that the shell of each rank now runs again.
+    /// `line` is the line of the script.
     pub fn tell_of_moments(&mut self, line: &str, span: Span) {
         let spec = &self.context.spec;
         let Some(command) = spec.get("spec.command").and_then(Json::as_str) else { return };
         let number = |field: &str| spec.get(&format!("spec.workers.{field}")).and_then(Json::as_u64);
         let ranks = number("replicas").unwrap_or(1) * number("slots").or(number("gpus")).unwrap_or(1);
-        // A script runs in one shell, and so does a rank that is alone.
+        // A script runs in one shell, and so does a single rank.
         if ranks < 2 || spec.get("spec.launcher.kind").is_some_and(|kind| kind == "shell") {
             return;
         }
@@ -108,12 +110,12 @@ impl Script<'_, '_, '_> {
             return;
         }
         let row = self.context.outcomes.add(format!("{} in the launch", moments.join(", ")), span);
-        let how = "the batch script made it once, for all ranks; here each rank makes its own, and they may differ. Give a value \
-                   in its place, or make it in the program";
+        let how = "the batch script computed it once for all ranks; here each rank computes its own, and they may differ. Write a value \
+                   in its place, or compute it in the program";
         self.settle(row, Verdict::Changed, "spec.command", how);
     }
 
-    /// Words that stood behind the script's name when it was given to sbatch.
+    /// Reports uses of the arguments that are given to the script.
     fn tell_of_arguments(&mut self, command: &str) {
         let setup = self.context.spec.get("spec.slurm.setup").and_then(Json::as_str).unwrap_or_default();
         let texts = [command, setup].map(shell_text::of_script);
@@ -123,12 +125,12 @@ impl Script<'_, '_, '_> {
                 .context
                 .outcomes
                 .add(place.to_owned() + if place.contains('{') { "}" } else { "" }, self.place(place));
-            let how = "a word behind the script's name: nobody gives one to a job. Put the value in its place";
+            let how = "an argument of the script, which a job does not have. Write the value in its place";
             self.settle(row, Verdict::Lost, "", how);
         }
     }
 
-    /// An array is as many jobs; this one is its first.
+    /// Sets the index of the job array: the job becomes the first of the array.
     fn one_of_array(&mut self, names: &mut Vec<String>) {
         let Some(first) = self.array.clone() else { return };
         names.retain(|name| name != "SLURM_ARRAY_TASK_ID");
@@ -138,7 +140,7 @@ impl Script<'_, '_, '_> {
         self.settle(row, Verdict::Changed, "spec.env", comment);
     }
 
-    /// mpirun numbers ranks, by other names.
+    /// Replaces Slurm's variables by those of MPI in pods.
     fn number_by_mpi(&mut self, command: &str, names: &mut Vec<String>) {
         let alone = self.context.spec.get("spec.workers.slots") == Some(&json!(1)) || self.resources.one_a_node();
         let by_mpi = |name: &str| match name {
@@ -165,7 +167,7 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// A script that runs whole: one row for all that it asks of Slurm.
+    /// Reports, in one row, the programs and variables of Slurm that a whole script uses.
     fn tell_of_script(&mut self, command: &str, names: &[String]) {
         let mut own: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.starts_with("SLURM_")).collect();
         let words = || command.split(|c: char| c.is_whitespace() || "();|&`\"'".contains(c));
@@ -174,10 +176,10 @@ impl Script<'_, '_, '_> {
             return;
         }
         let row = self.context.outcomes.add(format!("the script: {}", own.join(", ")), self.span);
-        self.settle(row, Verdict::Changed, "spec.command", "there under Slurm alone; pods lack it");
+        self.settle(row, Verdict::Changed, "spec.command", "it exists under Slurm only; pods lack it");
     }
 
-    /// A row for a variable, where the script first names it.
+    /// Adds a row for a variable, at its first use in the script.
     pub fn named(&mut self, name: &str) -> usize {
         let places = [format!("${name}"), format!("${{{name}")];
         let place = places.iter().find(|place| self.text.contains(place.as_str())).unwrap_or(&places[0]);

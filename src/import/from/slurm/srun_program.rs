@@ -1,9 +1,10 @@
-//! What a program is that srun starts: in a container, a launcher of its own, or one that asks Slurm where it is.
+//! Recognises the kind of a program that srun starts: in a container, with a launcher of its own, or by Slurm's
+//! variables.
 
 use crate::shell::words;
 use crate::shell_text::Hidden;
 
-/// The container runtime that a line begins with.
+/// Returns the container runtime that a line begins with.
 pub fn container(line: &str) -> Option<&str> {
     let first = line.split_whitespace().next()?;
     [
@@ -20,30 +21,31 @@ pub fn container(line: &str) -> Option<&str> {
     .then_some(first)
 }
 
-/// Whether a program starts processes of its own on every node.
+/// Whether a program starts more processes on every node.
 pub fn launches_more(line: &str) -> bool {
     line.split_whitespace().take(4).any(|word| word == "accelerate" || word.starts_with("accelerate.commands"))
 }
 
-/// Whether a program may find its place by what srun says rather than by MPI.
+/// Whether a program may find its rank by Slurm's variables and not by MPI.
 pub fn may_ask_slurm(line: &str) -> bool {
     (line.contains("python") || line.contains(".py")) && !speaks_of_mpi(line) && !launches_more(line)
 }
 
-/// Whether a text names a library whose ranks meet by MPI.
+/// Whether a text names a library that uses MPI.
 pub fn speaks_of_mpi(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     ["horovod", "hvd", "mpi4py"].iter().any(|name| text.contains(name))
 }
 
-/// A container's words before a program, which none may be where a shell makes them, and the image they name.
+/// The words of a container runtime before a program, and the image they name. The words are None if a shell has to
+/// compute them.
 #[derive(Debug, PartialEq)]
 pub struct Wrap {
     pub words: Option<Vec<String>>,
     pub image: Option<String>,
 }
 
-/// A line without the container's words before its program.
+/// Removes the words of a container runtime from a line.
 pub fn unwrapped(line: &str) -> (Option<Wrap>, String) {
     const VALUED: &[&str] = &[
         "-B",
@@ -65,7 +67,7 @@ pub fn unwrapped(line: &str) -> (Option<Wrap>, String) {
     let hidden = Hidden::of(line);
     let Some(words) = words(&hidden.text) else { return (None, line.to_owned()) };
     let text = |at: usize| words.get(at).map(|word| word.text.as_str());
-    // A wrapper of the site's, as CSC has them, knows the image.
+    // Wrappers of a site, as those of CSC, choose the image themselves.
     let (mut at, valued, named) = match (text(0), text(1)) {
         (Some("apptainer" | "singularity"), Some("exec" | "run")) => (2, VALUED, 1),
         (Some("apptainer_wrapper" | "singularity_wrapper"), Some("exec" | "run")) => (2, VALUED, 0),

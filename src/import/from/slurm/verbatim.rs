@@ -1,5 +1,5 @@
-//! A script that is more than a launch, and runs as it stands: as the one rank, where Slurm gave it one task on one node,
-//! else in the launcher.
+//! Imports a whole script unchanged. If Slurm gives it one task on one node, the single rank runs it, otherwise the
+//! launcher.
 
 use super::classify::{self, Kind};
 use super::script;
@@ -9,10 +9,10 @@ use crate::launch::options::names_launcher;
 use crate::secrets;
 
 impl Script<'_, '_, '_> {
-    /// All of it runs once, on the first node, as it did.
+    /// Makes the whole script the command, which runs once on the first node. `why` is the reason, for the report.
     pub fn as_it_stands(&mut self, why: &str) {
         let parts = self.parts;
-        // The launcher's pod has no GPU, so what needs no other node runs where they are.
+        // The launcher's pod has no GPU, so a script that needs no other node runs in a worker.
         let wrap = self.wrap.take();
         let reaches = match &wrap {
             Some((text, _)) => reaches(text),
@@ -20,8 +20,8 @@ impl Script<'_, '_, '_> {
         };
         let ranks = self.resources.one_rank() && !reaches;
         let how = match ranks {
-            true => "the one rank runs the script, as it stands: Slurm gave it one task on one node".to_owned(),
-            false => format!("runs once, as it stands: {why}"),
+            true => "the single rank runs the whole script: Slurm gave it one task on one node".to_owned(),
+            false => format!("the whole script runs once: {why}"),
         };
         let to = if ranks { "spec.command" } else { "spec.command spec.launcher" };
         let (mut body, mut kept, mut first) = (Vec::new(), Vec::new(), true);
@@ -49,7 +49,7 @@ impl Script<'_, '_, '_> {
                     self.env.extend(pairs.into_iter().map(|(name, value)| (name, value.unwrap_or_default(), row)));
                     continue;
                 }
-                // An image has it; under Slurm it comes first anyway.
+                // The image contains it; under Slurm it runs first.
                 _ if ranks && first && preparation::loads(text) => {
                     kept.push(row);
                     continue;
@@ -62,7 +62,7 @@ impl Script<'_, '_, '_> {
             self.settle(row, Verdict::Changed, to, &how);
         }
         for (_, row) in std::mem::take(&mut self.steps) {
-            self.settle(row, Verdict::Changed, "spec.command", "stands in the script");
+            self.settle(row, Verdict::Changed, "spec.command", "it is in the script");
         }
         let body = body.join("\n");
         self.setup.retain(|line| kept.contains(&line.row));
@@ -80,7 +80,7 @@ impl Script<'_, '_, '_> {
     }
 }
 
-/// Whether a text starts something beyond its own node, or by what a rank of MPI cannot start again.
+/// Whether a text starts something on other nodes, or with a launcher, which a rank of MPI cannot run.
 fn reaches(text: &str) -> bool {
     let others = ["ssh", "pdsh", "clush", "sbatch", "salloc"];
     let mut words = text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c));

@@ -1,4 +1,4 @@
-//! Lines of shell that call `ks`: what they tell it of the component, and what else they are.
+//! Reads shell lines that call `ks`: the parameters they set, and the commands between them.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use crate::shell::{self, Plain as Word, Token, TokenKind, is_name, name_length, 
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{Entry, Kind, Node};
 
-/// The words behind `ks`, where a line calls it.
+/// Returns the arguments of `ks`, if a line calls it.
 pub fn ks(line: &str) -> Option<&str> {
     let line = line.trim_start();
     line.strip_prefix("$ ").unwrap_or(line).strip_prefix("ks ").map(str::trim_start)
 }
 
-/// Reads shell lines: assignments, whose values stand for their variables, and what `ks` is told.
+/// Reads shell lines. The values of assignments replace their variables in the arguments of `ks`.
 pub fn lines(text: &str, span: Span, problems: &mut Vec<Problem>) -> Node {
     let mut shell = Lines { span, variables: Vec::new(), entries: Vec::new(), component: None };
     let (mut at, tokens) = (0, shell::tokenize(text));
@@ -25,7 +25,7 @@ pub fn lines(text: &str, span: Span, problems: &mut Vec<Problem>) -> Node {
         match blank_behind(&text[at..end]).filter(|_| text[end..].starts_with('\n')) {
             Some(place) => {
                 let place = Span { start: at + place.start, end: at + place.end, ..span };
-                let message = "a blank stands behind this `\\`, so the command ends here, without the next line";
+                let message = "a blank follows this `\\`, so the command ends here, without the next line";
                 problems
                     .push(Problem::new(&BAD_VALUE, place, message).hint("remove the blank: the `\\` is then the last"));
             }
@@ -36,14 +36,14 @@ pub fn lines(text: &str, span: Span, problems: &mut Vec<Problem>) -> Node {
     Node { span, kind: Kind::Map(shell.entries) }
 }
 
-/// Where a command ends, and where the next begins: at a line end, a `;`, a `&&` or a comment.
+/// Returns the end of a command and the start of the next. A line end, `;`, `&&` or a comment separates commands.
 fn command_end(text: &str, from: usize, tokens: &[Token]) -> (usize, usize) {
     let first = tokens.partition_point(|token| token.span.start < from);
     for token in &tokens[first..] {
         let ends = match token.kind {
             TokenKind::Newline => true,
             TokenKind::Operator => [";", "&&"].contains(&&text[token.span.clone()]),
-            // The line end behind it goes with it.
+            // The line end after it belongs to it.
             TokenKind::Comment => {
                 let next = text[token.span.end..].find('\n').map_or(text.len(), |end| token.span.end + end + 1);
                 return (token.span.start, next);
@@ -57,7 +57,8 @@ fn command_end(text: &str, from: usize, tokens: &[Token]) -> (usize, usize) {
     (text.len(), text.len())
 }
 
-/// The backslash at the end of a command that was meant to join lines, and the blanks behind it, which it takes instead.
+/// Returns the range of a backslash at the end of a command and the blanks after it. Because of the blanks, it does not
+/// join the lines.
 fn blank_behind(command: &str) -> Option<Range<usize>> {
     let bare = command.trim_end();
     let slashes = bare.len() - bare.trim_end_matches('\\').len();
@@ -68,7 +69,7 @@ struct Lines {
     span: Span,
     variables: Vec<(String, String)>,
     entries: Vec<Entry>,
-    /// The component that the lines are about.
+    /// The component that the lines configure.
     component: Option<String>,
 }
 
@@ -109,7 +110,7 @@ impl Lines {
             }
             (flag, ..) if flag.starts_with('-') => {
                 let place = Span { start, end: start + flag.len(), ..self.span };
-                let message = format!("`{flag}` stands in a line that belongs to no command");
+                let message = format!("`{flag}` is in a line that does not belong to a command");
                 problems.push(Problem::new(&BAD_VALUE, place, message).hint("end the line above it with ` \\`"));
             }
             ("", ..) => {}
@@ -117,7 +118,7 @@ impl Lines {
         }
     }
 
-    /// A command that says nothing of the component: the report has it.
+    /// Adds a command that does not concern the component, for the report.
     fn beside(&mut self, line: &str, start: usize) {
         let line = line.trim();
         if line.is_empty() {
@@ -133,7 +134,7 @@ impl Lines {
         self.entries.push(Entry { key: format!("{COMMAND}{short}"), key_span: span, value });
     }
 
-    /// Several components would become one job, with the last one's values over the others'.
+    /// Refuses a second component: its values would override those of the first.
     fn is_of(&mut self, word: &Word, start: usize, problems: &mut Vec<Problem>) {
         let name = self.filled(&word.text);
         match &self.component {
@@ -147,8 +148,8 @@ impl Lines {
         }
     }
 
-    /// An assignment that is no plain word: a sum of what was set before, or a place to be filled in, which is told where
-    /// the variable is used.
+    /// Reads an assignment with arithmetic in it, or with a placeholder. A placeholder is reported where the variable
+    /// is used.
     fn odd(&mut self, line: &str, start: usize) {
         let Some((name, value)) = line.split_once('=').filter(|(name, _)| is_name(name)) else {
             return self.beside(line, start);
@@ -163,7 +164,7 @@ impl Lines {
         }
     }
 
-    /// `ks generate openmpi NAME --image X --workers=3`.
+    /// Reads `ks generate openmpi NAME --image X --workers=3`.
     fn generate(&mut self, words: &[Word], start: usize, problems: &mut Vec<Problem>) {
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -192,7 +193,7 @@ impl Lines {
     fn set(&mut self, name: &str, word: &Word, start: usize, problems: &mut Vec<Problem>) {
         let span = Span { start: start + word.place.start, end: start + word.place.end, ..self.span };
         let text = self.filled(&word.text);
-        // A launch line may have variables of its own; a value may not.
+        // A launch line may contain variables, other values may not.
         if word.expands && !matches!(name, "exec" | "secret") && text.contains('$') {
             let unset = variable(&text).unwrap_or("NAME");
             let problem = Problem::new(&TEMPLATE, span, format!("`{name}` has a variable that is not set here"));
@@ -204,8 +205,7 @@ impl Lines {
         self.entries.push(Entry { key, key_span: span, value });
     }
 
-    /// A text with the variables that were set before. The values of a file for `ks` are for people to type, so they
-    /// stand for themselves whatever quotes are around them.
+    /// Replaces the variables in a text that earlier lines set, whatever quotes are around them.
     fn filled(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (name, value) in self.variables.iter().rev() {
@@ -216,13 +216,13 @@ impl Lines {
     }
 }
 
-/// The first variable in a text: `NAME` of `${NAME}` and `$NAME`.
+/// Returns the first variable in a text: `NAME` for `${NAME}` and `$NAME`.
 fn variable(text: &str) -> Option<&str> {
     let name = text.split_once('$')?.1.trim_start_matches('{');
     Some(&name[..name_length(name)]).filter(|name| is_name(name))
 }
 
-/// A text with `$NAME` filled in, where the name ends there.
+/// Replaces `$NAME` in a text, unless the name continues.
 fn bare(text: &str, name: &str, value: &str) -> String {
     let mut filled = String::new();
     let mut rest = text;
@@ -236,7 +236,7 @@ fn bare(text: &str, name: &str, value: &str) -> String {
     filled + rest
 }
 
-/// `image-pull-policy` as flags have it, `imagePullPolicy` as parameters do.
+/// Converts a flag such as `image-pull-policy` to the parameter's name, `imagePullPolicy`.
 fn camel(name: &str) -> String {
     let mut parts = name.split('-');
     let first = parts.next().unwrap_or_default().to_owned();
