@@ -49,7 +49,7 @@ impl Made<'_> {
     }
 }
 
-/// What a plan whose run has its name becomes. `keys` are the entries of the ssh Secret; without any there is none.
+/// What a plan becomes. `keys` are the entries of the ssh Secret; without any there is none.
 pub fn build<'a>(plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> Made<'a> {
     if plan.spec.target == Target::Slurm {
         return Made::Text { kind: "sbatch", name: plan.spec.name.clone(), text: slurm::script(plan) };
@@ -57,15 +57,9 @@ pub fn build<'a>(plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, St
     Made::Objects(kubernetes::build(plan, files, keys, workloads(plan, files)))
 }
 
-/// The name of a plan's run, which changes with whatever the target does not let anyone change in place.
-pub fn run_name(plan: &Plan, files: &[File]) -> String {
-    kubernetes::run_name(plan, files, workloads(plan, files))
-}
-
 /// What makes the pods.
 fn workloads<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
     match plan.spec.target {
-        // For a batch job they only name the run.
         Target::Plain | Target::Slurm => kubernetes::workloads(plan, files),
         Target::MpiJob => vec![mpi_job::build(plan, files)],
         Target::JobSet => vec![job_set::build(plan, files)],

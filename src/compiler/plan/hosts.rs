@@ -6,12 +6,16 @@ use crate::job::valid::{Group, Target};
 
 /// What the pods of a group are beside the launcher: `worker`, or `worker-<group>`.
 pub fn role(plan: &Plan, group: &Group) -> String {
-    match &group.name {
-        Some(name) => format!("worker-{name}"),
-        // Kubeflow's own programs look for the pods that train, and their logs, under this name.
-        None if plan.spec.target == Target::TrainJob && plan.shape != Shape::StatefulSet => "node".to_owned(),
-        None => "worker".to_owned(),
+    // Kubeflow's own programs look for the pods that train, and their logs, under this name.
+    if group.name.is_none() && plan.spec.target == Target::TrainJob && plan.shape != Shape::StatefulSet {
+        return "node".to_owned();
     }
+    worker_role(group)
+}
+
+/// `worker`, or `worker-<group>`.
+pub fn worker_role(group: &Group) -> String {
+    group.name.as_ref().map_or("worker".to_owned(), |name| format!("worker-{name}"))
 }
 
 /// The worker groups with their workloads' names.
