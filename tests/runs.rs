@@ -10,10 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use khorovod::{Inputs, Keys, Target, Text, render};
+use khorovod::{Inputs, Keys, Target, Text, render, targets};
 use serde_json::Value as Json;
 
-const TARGETS: [Target; 5] = [Target::Plain, Target::MpiJob, Target::JobSet, Target::TrainJob, Target::Volcano];
+const TARGETS: [&dyn Target; 5] =
+    [targets::PLAIN, targets::MPI_JOB, targets::JOB_SET, targets::TRAIN_JOB, targets::VOLCANO];
 
 /// One value for each field of the spec, or several where one alone is not valid in most examples.
 const EDITS: &[&[&str]] = &[
@@ -58,7 +59,10 @@ const EDITS: &[&[&str]] = &[
     &["workers={groups: [{name: a, replicas: 2, gpus: 2, gpuResource: amd.com/gpu, slots: 1, shm: 1Gi}]}"],
     &["workers={groups: [{name: a, replicas: 2, cpu: 7, memory: 7Gi, ephemeralStorage: 7Gi}]}"],
     &["workers={groups: [{name: a, replicas: 2, resources: {requests: {cpu: 7}, limits: {cpu: 8}}}]}"],
-    &["workers={groups: [{name: a, replicas: 2, rdma: {resource: rdma/hca, count: 2}}]}", "security.profile=privileged"],
+    &[
+        "workers={groups: [{name: a, replicas: 2, rdma: {resource: rdma/hca, count: 2}}]}",
+        "security.profile=privileged",
+    ],
     &["launcher.kind=mpirun"],
     &["launcher.kind=horovodrun"],
     &["launcher.kind=torchrun"],
@@ -97,7 +101,9 @@ const EDITS: &[&[&str]] = &[
     &["storage=[{name: vol, mountPath: /vol, claim: {size: 7Gi}}]"],
     &["storage=[{name: vol, mountPath: /vol, claim: {size: 8Gi, storageClass: fast, accessModes: [ReadWriteMany]}}]"],
     &["storage=[{name: vol, mountPath: /vol, perWorker: {size: 7Gi}}]"],
-    &["storage=[{name: vol, mountPath: /vol, perWorker: {size: 7Gi, storageClass: fast, accessModes: [ReadWriteOnce]}}]"],
+    &[
+        "storage=[{name: vol, mountPath: /vol, perWorker: {size: 7Gi, storageClass: fast, accessModes: [ReadWriteOnce]}}]",
+    ],
     &["storage=[{name: vol, mountPath: /vol, existingClaim: other}]"],
     &["storage=[{name: vol, mountPath: /vol, existingClaim: other, readOnly: true, subPath: s}]"],
     &["storage=[{name: vol, mountPath: /vol, nfs: {server: s, path: /p}}]", "security.profile=baseline"],
@@ -111,7 +117,9 @@ const EDITS: &[&[&str]] = &[
     &["placement.nodeSelector.x=z"],
     &["placement.tolerations=[{key: a, operator: Exists}]"],
     &["placement.tolerations=[{key: a, operator: Equal, value: b, effect: NoExecute, tolerationSeconds: 7}]"],
-    &["placement.affinity={nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}}"],
+    &[
+        "placement.affinity={nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}}",
+    ],
     &["placement.priorityClass=high"],
     &["placement.runtimeClass=nvidia"],
     &["placement.spread=zone"],
@@ -202,7 +210,7 @@ fn changeable(api_version: &str, kind: &str) -> Option<&'static [&'static str]> 
 }
 
 /// The run's name, and what cannot change in place under it, with `<run>` for the name.
-fn run(text: &Text, target: Target, sets: &[&str]) -> Option<(String, String)> {
+fn run(text: &Text, target: &'static dyn Target, sets: &[&str]) -> Option<(String, String)> {
     let sets = sets.iter().map(|set| (*set).to_owned()).collect();
     let inputs = Inputs { keys: Keys::LeftOut, target, sets, ..Inputs::default() };
     let rendered = render(text, &inputs).ok()?;
@@ -233,7 +241,10 @@ fn run(text: &Text, target: Target, sets: &[&str]) -> Option<(String, String)> {
 fn section<'t>(object: &'t str, key: &str) -> Vec<&'t str> {
     let lines = object.split_inclusive('\n');
     let from = lines.skip_while(|line| line.strip_prefix(key).is_none_or(|rest| !rest.starts_with(':')));
-    from.enumerate().take_while(|(index, line)| *index == 0 || line.starts_with([' ', '\n'])).map(|(_, line)| line).collect()
+    from.enumerate()
+        .take_while(|(index, line)| *index == 0 || line.starts_with([' ', '\n']))
+        .map(|(_, line)| line)
+        .collect()
 }
 
 /// The FNV-1a hash of a text.
@@ -245,8 +256,22 @@ fn fnv(text: &str) -> u64 {
 fn another_name_and_other_fixed_objects_are_one() {
     // Others differ from these in values alone.
     let few = [
-        "deepspeed", "elastic", "gang", "horovod-gpu", "indexed-job", "interactive", "large", "openshift", "patches",
-        "per-worker", "s3", "shell", "smallest", "torchrun", "torchrun-elastic", "worker-groups",
+        "deepspeed",
+        "elastic",
+        "gang",
+        "horovod-gpu",
+        "indexed-job",
+        "interactive",
+        "large",
+        "openshift",
+        "patches",
+        "per-worker",
+        "s3",
+        "shell",
+        "smallest",
+        "torchrun",
+        "torchrun-elastic",
+        "worker-groups",
     ];
     let mut tasks = Vec::new();
     for (name, text) in examples() {
@@ -269,7 +294,8 @@ fn another_name_and_other_fixed_objects_are_one() {
                         *tried.lock().unwrap().entry(index).or_default() += 1;
                         // `rerun` asks for another run of the same objects.
                         if (before == after) != (fixed == now && !edit[0].starts_with("rerun")) {
-                            let what = if before == after { "one name, other objects" } else { "another name, same objects" };
+                            let what =
+                                if before == after { "one name, other objects" } else { "another name, same objects" };
                             wrong.lock().unwrap().push(format!("{target} {name} {edit:?}: {what}"));
                         }
                     }

@@ -2,28 +2,28 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { defineConfig, type Plugin } from "vite";
 
-/** Writes the service worker: which files there are is known only now. */
+/** Writes the service worker with the list of the built files. */
 function offline(): Plugin {
   return {
     name: "offline",
     apply: "build",
     generateBundle(_, bundle) {
-      const files = Object.values(bundle).map((file) => ("code" in file ? [file.fileName, file.code] : [file.fileName, file.source]) as const);
+      const files = Object.values(bundle);
       const hash = createHash("sha256");
-      for (const [name, content] of files) hash.update(name).update(content);
+      for (const file of files) hash.update(file.fileName).update(file.type === "chunk" ? file.code : file.source);
       const worker = readFileSync("sw.js", "utf8");
       hash.update(worker);
-      const names = ["./", "./index.html", "./icon.svg", ...files.map(([name]) => `./${name}`).filter((name) => name !== "./index.html")];
+      const names = new Set(["./", "./index.html", "./icon.svg", ...files.map((file) => `./${file.fileName}`)]);
       const source = worker
         .replace("__VERSION__", `khorovod-${hash.digest("hex").slice(0, 12)}`)
-        .replace("__FILES__", JSON.stringify([...new Set(names)]));
+        .replace("__FILES__", JSON.stringify([...names]));
       this.emitFile({ type: "asset", fileName: "sw.js", source });
     },
   };
 }
 
 export default defineConfig({
-  // Any folder of any server.
+  // The page works in any folder of any server.
   base: "./",
   build: { target: "es2022", modulePreload: { polyfill: false }, assetsInlineLimit: 0, sourcemap: false },
   worker: { format: "es" },

@@ -35,6 +35,7 @@ pub mod targets;
 pub mod yaml;
 
 pub use api::{Document, Inputs, Keys, Origin, Preview, Rendered, Reports, Text, files};
-pub use job::{KubeVersion, NotAKubeVersion, Target, UnknownTarget, schema};
+pub use job::{KubeVersion, NotAKubeVersion, schema};
 pub use pipeline::{changes, check, expand, is_rendered, krm, preview, render, render_to, reports, secret};
 pub use pods::seed;
+pub use targets::{Target, UnknownTarget};

@@ -19,7 +19,7 @@ use std::ops::Range;
 use base64ct::{Base64, Encoding};
 
 use crate::api::{Inputs, Keys, Rendered, Text};
-use crate::job::{Spec, Target};
+use crate::job::Spec;
 use crate::plan::{Plan, run_name};
 use crate::problem::{Code, Problems};
 use crate::yaml::writer::to_yaml;
@@ -35,7 +35,7 @@ pub use reports::{changes, is_rendered, reports};
 
 /// Every problem code of the compiler.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
-    yaml::CODES.iter().copied().chain(job::codes()).chain(own_codes())
+    yaml::CODES.iter().copied().chain(job::codes()).chain(targets::codes()).chain(own_codes())
 }
 
 /// The problem codes that this module and its parts declare.
@@ -123,7 +123,7 @@ pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> 
 
 /// What stands around the jobs in the output: comments and other documents, or around a script nothing.
 fn frame<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t str {
-    if inputs.target != Target::Slurm {
+    if inputs.target.facts().has_pods {
         return text;
     }
     for job in jobs.iter_mut() {
@@ -167,7 +167,7 @@ fn build(
     let build = |Job { piece, spec, head, .. }: Job| {
         let (plan, files) = plan(spec);
         let keys = keys(&plan, &inputs.keys);
-        (piece, Built::new(&targets::build(&plan, &files, &keys), &head))
+        (piece, Built::new(&inputs.target.build(&plan, &files, &keys), &head))
     };
     lanes::in_order(jobs, build, |(piece, built)| each(piece, built));
     Ok(stream.finish())
@@ -210,7 +210,7 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
         let (plan, files) = plan(job.spec);
         let names = {
             let keys = keys(&plan, &inputs.keys);
-            targets::build(&plan, &files, &keys).names()
+            inputs.target.build(&plan, &files, &keys).names()
         };
         plans.push((plan, names));
     }

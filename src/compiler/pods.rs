@@ -14,7 +14,8 @@ use std::sync::LazyLock;
 
 use serde_json::json;
 
-use crate::job::valid::{LauncherKind, S3, Target, VolumeSource};
+use crate::job::target::SshKeys;
+use crate::job::valid::{LauncherKind, S3, VolumeSource};
 use crate::plan::{Plan, Shape};
 
 pub use words::word;
@@ -70,7 +71,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     let mut files = Vec::with_capacity(24);
     files.push(made("job.sh", settings::job(plan)));
     files.extend(scripts!["common.sh", "attempt.sh"]);
-    if plan.spec.target == Target::MpiJob {
+    if plan.spec.target.ssh_keys == SshKeys::Operator {
         files[1].text = Cow::Borrowed(COMMON_WITH_OPERATOR_KEYS.as_str());
     }
     if plan.spec.security.run_as_user.is_none() {

@@ -15,8 +15,35 @@ pub(crate) use change::between;
 pub use change::{Change, Difference, Effect};
 pub(crate) use rendered::{against_rendered, earlier};
 
+/// How a target describes a job. Everything else in a report is the same for all targets.
+#[derive(Debug, Default)]
+pub struct Description {
+    /// What the job becomes: `an MPIJob, run by the MPI Operator`.
+    pub shape: &'static str,
+    /// Who ends the workers and brings what the target has of its own: `the MPI Operator`.
+    pub controller: &'static str,
+    /// The kind and the field that hold a suspended job back.
+    pub suspended: (&'static str, &'static str),
+    /// What a reader should know before choosing this target.
+    pub caveat: Option<&'static str>,
+    /// Set for a batch system, in place of everything that is about pods.
+    pub batch: Option<Batch>,
+}
+
+/// How a batch system describes a job.
+#[derive(Debug)]
+pub struct Batch {
+    /// Where ranks run.
+    pub hosts: &'static str,
+    /// How the nodes are freed.
+    pub release: &'static str,
+    /// In place of the notes about pods.
+    pub notes: Vec<&'static str>,
+}
+
 /// What one job would run.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// The job's name.
@@ -73,6 +100,7 @@ pub struct Report {
 
 /// Workers that are alike.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Workers {
     /// The group's name, where there are groups.
@@ -101,6 +129,7 @@ pub struct Workers {
 
 /// GPUs while a job runs, and over its whole life where that is bounded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
     /// With as many workers as the spec says.
@@ -114,6 +143,7 @@ pub struct Cost {
 
 /// The pod that launches.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
     /// Its host name.
@@ -126,6 +156,7 @@ pub struct Head {
 
 /// Someone who talks to someone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Link {
     /// Who begins.
     pub from: Peer,
@@ -137,6 +168,7 @@ pub struct Link {
 
 /// A part of a job, or what it meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Peer {
     /// The pod that launches.
@@ -151,6 +183,7 @@ pub enum Peer {
 
 /// So much of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Amount {
     /// `cpu`, `memory`, `nvidia.com/gpu`, …
     pub resource: String,
@@ -160,6 +193,7 @@ pub struct Amount {
 
 /// A mounted volume.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Storage {
     /// Its name in the spec.
@@ -174,6 +208,7 @@ pub struct Storage {
 
 /// A Kubernetes object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "ObjectName"))]
 pub struct Object {
     /// `StatefulSet`, …
     pub kind: String,
@@ -183,6 +218,7 @@ pub struct Object {
 
 /// A Pod Security level, and what keeps the job from a stricter one.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct PodSecurity {
     /// `restricted`, `baseline` or `privileged`.
     pub level: &'static str,
@@ -192,6 +228,7 @@ pub struct PodSecurity {
 
 /// A default taken.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "DefaultTaken"))]
 pub struct Default {
     /// The field's path below `spec`.
     pub path: &'static str,

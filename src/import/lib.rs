@@ -25,9 +25,9 @@ mod params;
 mod pod;
 mod program;
 mod rendered;
+mod shell;
 mod slurm;
 mod volumes;
-mod words;
 
 use desk::Desk;
 use khorovod_compiler::problem::{Code, Problem, Problems, Severity, Sources, Span, codes};

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Does what docs/start.md and other pages say, line by line, on a cluster of one node: tests/blocks/start.sh BINARY
+# Runs the commands of docs/start.md and other pages on a cluster of one node: tests/blocks/start.sh BINARY
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/tools.sh
-[[ $(id -u) = 0 ]] || { echo "skipped: a cluster needs root" && exit; }
+[[ $(id -u) = 0 ]] || exec tests/note.sh left-out "a cluster needs root"
 need buildah buildah && need debootstrap debootstrap
 buildah inspect --type image localhost/debian:trixie-slim >/dev/null 2>&1 || image/base.sh localhost/debian:trixie-slim
 

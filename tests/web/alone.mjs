@@ -16,7 +16,11 @@ test("once loaded it works offline, under a sub-path too", async () => {
     same(await listed(page), [], "problems");
     await page.click("#tab-plan");
     check(/torchrun/.test(await page.innerText("#view-plan")), "the plan is there");
-    same(page.complaints.filter((one) => !/ERR_CONNECTION_REFUSED|ERR_INTERNET/.test(one)), [], "complaints");
+    same(
+      page.complaints.filter((one) => !/ERR_CONNECTION_REFUSED|ERR_INTERNET/.test(one)),
+      [],
+      "complaints",
+    );
     await page.context().close();
   }
 });
@@ -41,7 +45,11 @@ test("no request leaves the page's own folder, and none is made while one writes
   await page.click("#share");
   await page.waitForTimeout(300);
   // The browser itself may look at the icon again when the address changes.
-  same(asked.slice(before).filter((url) => !url.startsWith("blob:") && !url.endsWith("/icon.svg")), [], "requests while writing");
+  same(
+    asked.slice(before).filter((url) => !url.startsWith("blob:") && !url.endsWith("/icon.svg")),
+    [],
+    "requests while writing",
+  );
   await server.close();
   return `${before} requests to load`;
 });
@@ -89,7 +97,9 @@ test("where WebAssembly is missing it says so and keeps the text", async () => {
 test("where the module cannot be loaded it says why", async () => {
   const server = await serve();
   const page = await open(server, { wait: false });
-  await page.context().route("**/*.wasm", (route) => route.fulfill({ status: 200, contentType: "application/wasm", body: "no wasm" }));
+  await page
+    .context()
+    .route("**/*.wasm", (route) => route.fulfill({ status: 200, contentType: "application/wasm", body: "no wasm" }));
   await page.context().clearCookies();
   await page.evaluate(async () => {
     for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister();

@@ -26,7 +26,14 @@ process.once("exit", () => rmSync(places, { recursive: true, force: true }));
 export const place = () => mkdtempSync(join(places, "p-"));
 
 const dist = fileURLToPath(new URL("dist/", web));
-const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".json": "application/json", ".wasm": "application/wasm" };
+const TYPES = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+  ".json": "application/json",
+  ".wasm": "application/wasm",
+};
 
 /** Serves the folder under a path, as any web server would. */
 export async function serve(under = "/") {
@@ -73,7 +80,10 @@ export async function open(server, { hash = "", spec, wait = true, ...options } 
   const page = await context.newPage();
   page.complaints = [];
   page.on("pageerror", (error) => page.complaints.push(String(error)));
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.complaints.push(message.text()));
+  page.on(
+    "console",
+    (message) => ["error", "warning"].includes(message.type()) && page.complaints.push(message.text()),
+  );
   await page.goto(`${server.address}${hash}`);
   if (wait) await ready(page);
   if (spec !== undefined) await write(page, spec);
@@ -84,7 +94,10 @@ export const ready = (page) => page.waitForSelector("html[data-ready]");
 export const editor = (page) => page.locator("#editor .cm-content");
 
 /** The editor's text, line by line as it is kept and not as it is drawn. */
-export const text = (page) => page.evaluate(() => document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view.state.doc.toString());
+export const text = (page) =>
+  page.evaluate(() =>
+    document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view.state.doc.toString(),
+  );
 
 /** Puts a text into the editor by pasting it, and waits for what becomes of it. */
 export async function write(page, spec) {
@@ -116,7 +129,10 @@ export async function settled(page) {
 export async function after(page, act, timeout = 30_000) {
   const before = await page.evaluate(() => document.documentElement.dataset.shown ?? "0");
   await act();
-  await page.waitForFunction((before) => (document.documentElement.dataset.shown ?? "0") !== before, before, { timeout, polling: 20 });
+  await page.waitForFunction((before) => (document.documentElement.dataset.shown ?? "0") !== before, before, {
+    timeout,
+    polling: 20,
+  });
   await settled(page);
 }
 

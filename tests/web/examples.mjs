@@ -10,12 +10,25 @@ export const examples = readdirSync(folder, { withFileTypes: true })
   .map((entry) => [entry.name, readFileSync(join(folder, entry.name, "job.yaml"), "utf8")]);
 
 /** What the command renders. */
-export const render = (name, ...args) => execFileSync(native, ["render", ...args, join(folder, name, "job.yaml")], { encoding: "utf8", maxBuffer: 64 << 20, stdio: ["ignore", "pipe", "ignore"] });
+export const render = (name, ...args) =>
+  execFileSync(native, ["render", ...args, join(folder, name, "job.yaml")], {
+    encoding: "utf8",
+    maxBuffer: 64 << 20,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
 
 /** Every value of every Secret's data replaced, as the page shows it. */
 export function masked(stream) {
-  const mask = (part) => (/^kind: Secret$/m.test(part) ? part.replace(/^( {2}\S+: )[A-Za-z0-9+/=]+$/gm, (line, key, at, all) => (all.lastIndexOf("\ndata:", at) > all.lastIndexOf("\nmetadata:", at) ? `${key}bWFza2Vk` : line)) : part);
-  return stream.split(/(?<=^---\n)/m).map(mask).join("");
+  const mask = (part) =>
+    /^kind: Secret$/m.test(part)
+      ? part.replace(/^( {2}\S+: )[A-Za-z0-9+/=]+$/gm, (line, key, at, all) =>
+          all.lastIndexOf("\ndata:", at) > all.lastIndexOf("\nmetadata:", at) ? `${key}bWFza2Vk` : line,
+        )
+      : part;
+  return stream
+    .split(/(?<=^---\n)/m)
+    .map(mask)
+    .join("");
 }
 
 test("every example is byte for byte what the command renders, keys masked in both", async () => {
@@ -31,7 +44,11 @@ test("every example is byte for byte what the command renders, keys masked in bo
     // As shown: every object opened and read.
     const objects = await shown(page);
     const parts = wanted.split(/^---\n/m).filter((part) => part.trim());
-    same(objects.map((one) => one.text), parts.map((part) => part.trimEnd()), name);
+    same(
+      objects.map((one) => one.text),
+      parts.map((part) => part.trimEnd()),
+      name,
+    );
     bytes += wanted.length;
   }
   check(examples.length >= 33, `only ${examples.length} examples`);
@@ -49,7 +66,11 @@ export async function shown(page) {
       await new Promise((resolve) => setTimeout(resolve, 0));
       while (!one.querySelector(".yaml").shadowRoot) await new Promise((resolve) => setTimeout(resolve, 5));
       const view = one.querySelector(".yaml").shadowRoot.querySelector(".cm-content").cmTile.view;
-      found.push({ name: one.querySelector("summary").textContent, text: view.state.doc.toString(), origins: one.querySelector(".origins").textContent });
+      found.push({
+        name: one.querySelector("summary").textContent,
+        text: view.state.doc.toString(),
+        origins: one.querySelector(".origins").textContent,
+      });
     }
     return found;
   });

@@ -1,7 +1,21 @@
 // What nobody should paste, and what an hour of editing leaves behind.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, check, editor, listed, open, root, same, serve, settled, slack, test, text, write } from "./browser.mjs";
+import {
+  after,
+  check,
+  editor,
+  listed,
+  open,
+  root,
+  same,
+  serve,
+  settled,
+  slack,
+  test,
+  text,
+  write,
+} from "./browser.mjs";
 
 const smallest = readFileSync(join(root, "examples/smallest/job.yaml"), "utf8").replace(/^#.*\n/gm, "");
 
@@ -26,7 +40,10 @@ async function paste(page, spec) {
       page.evaluate((spec) => {
         const data = new DataTransfer();
         data.setData("text/plain", spec);
-        document.querySelector("#editor").shadowRoot.querySelector(".cm-content").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+        document
+          .querySelector("#editor")
+          .shadowRoot.querySelector(".cm-content")
+          .dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
       }, spec),
     120_000,
   );
@@ -54,7 +71,11 @@ test("80,000 lines do not freeze it", async () => {
   const lines = (n, line) => Array.from({ length: n }, (_, at) => line(at)).join("\n");
   const said = [];
   const cases = {
-    "others' objects": lines(8_000, (at) => `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c${at}\n  labels:\n    a: b\ndata:\n  x: y\n  z: w\n---`),
+    "others' objects": lines(
+      8_000,
+      (at) =>
+        `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c${at}\n  labels:\n    a: b\ndata:\n  x: y\n  z: w\n---`,
+    ),
     jobs: lines(9_000, (at) => `${smallest.replace("mnist", `job-${at}`)}---`),
     "one broken job": `${smallest}${lines(80_000, (at) => `  key${at}: {a: [1, 2`)}`,
     "one job with 80,000 unknown fields": `${smallest}${lines(80_000, (at) => `  key${at}: ${at}`)}`,
@@ -81,11 +102,21 @@ test("garbage does not break it", async () => {
   const page = await open(server);
   const next = random(7);
   const letters = [..."{}[]:,-#&*!|>'\"%@`\n\n\n  \t?.~azZ09ä𝄞\u0000\u001b\ud800\u2028\ufeff"];
-  const words = ["apiVersion: khorovod.dev/v1alpha1\n", "kind: TrainingJob\n", "spec:\n", "  workers:\n", "---\n", "<<: *a\n", "&a ", "  - "];
+  const words = [
+    "apiVersion: khorovod.dev/v1alpha1\n",
+    "kind: TrainingJob\n",
+    "spec:\n",
+    "  workers:\n",
+    "---\n",
+    "<<: *a\n",
+    "&a ",
+    "  - ",
+  ];
   for (let round = 0; round < 30; round++) {
     let garbage = round % 2 ? smallest : "";
     const length = 10 ** (1 + (round % 4));
-    for (let at = 0; at < length; at++) garbage += next() < 0.1 ? words[Math.floor(next() * words.length)] : letters[Math.floor(next() * letters.length)];
+    for (let at = 0; at < length; at++)
+      garbage += next() < 0.1 ? words[Math.floor(next() * words.length)] : letters[Math.floor(next() * letters.length)];
     await paste(page, garbage);
     await page.keyboard.press("Control+Space");
     await page.keyboard.press("Escape");
@@ -117,12 +148,16 @@ test("an hour's worth of edits does not grow the heap", async () => {
       const views = ["picture", "plan", "objects", "apply"];
       for (let edit = 0; edit < count; edit++) {
         if (edit % 50 === 0) document.querySelector(`#tab-${views[(edit / 50) % 4]}`).click();
-        if (edit % 50 === 1) document.querySelectorAll("#view-objects details").forEach((one, at) => (one.open = at % 3 === 0));
+        if (edit % 50 === 1)
+          document.querySelectorAll("#view-objects details").forEach((one, at) => (one.open = at % 3 === 0));
         const text = view.state.doc.toString();
         const found = /replicas: (\d+)/.exec(text);
         const at = found.index + "replicas: ".length;
         const seen = document.documentElement.dataset.shown;
-        view.dispatch({ changes: { from: at, to: at + found[1].length, insert: String(1 + ((edit * 7) % 400)) }, userEvent: "input.type" });
+        view.dispatch({
+          changes: { from: at, to: at + found[1].length, insert: String(1 + ((edit * 7) % 400)) },
+          userEvent: "input.type",
+        });
         while (document.documentElement.dataset.shown === seen) await new Promise((resolve) => setTimeout(resolve, 0));
       }
     }, count);

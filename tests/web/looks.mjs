@@ -1,11 +1,13 @@
 // How it looks and whether everybody can use it: axe in every state, and a screenshot of each to look at.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, axe, check, open, out, root, same, serve, test, text, write } from "./browser.mjs";
+import { axe, check, open, out, root, same, serve, test, text, write } from "./browser.mjs";
 
 const example = (name) => readFileSync(join(root, "examples", name, "job.yaml"), "utf8");
 const smallest = example("smallest");
-const wrong = smallest.replace("gpus: 8", "gpu: 8, slots: 4").replace("image: ghcr.io/acme/mnist:1.4", "image: ghcr.io/acme/mnist\n  launcher: {kind: mpirum}");
+const wrong = smallest
+  .replace("gpus: 8", "gpu: 8, slots: 4")
+  .replace("image: ghcr.io/acme/mnist:1.4", "image: ghcr.io/acme/mnist\n  launcher: {kind: mpirum}");
 
 /** States of the page: a name, the spec, the view, and what else is done. */
 const STATES = [
@@ -20,30 +22,47 @@ const STATES = [
   ["cpu", example("cpu"), "picture"],
   ["host-network", example("host-network"), "picture"],
   ["plan", example("horovod-gpu"), "plan"],
-  ["objects", smallest, "objects", async (page) => {
-    await page.locator("#view-objects details", { hasText: "StatefulSet" }).locator("summary").click();
-    await write(page, smallest.replace("replicas: 4, gpus: 8", "replicas: 8, gpus: 4"));
-    await page.locator("#view-objects details", { hasText: "StatefulSet" }).scrollIntoViewIfNeeded();
-  }],
+  [
+    "objects",
+    smallest,
+    "objects",
+    async (page) => {
+      await page.locator("#view-objects details", { hasText: "StatefulSet" }).locator("summary").click();
+      await write(page, smallest.replace("replicas: 4, gpus: 8", "replicas: 8, gpus: 4"));
+      await page.locator("#view-objects details", { hasText: "StatefulSet" }).scrollIntoViewIfNeeded();
+    },
+  ],
   ["apply", smallest, "apply"],
   ["problems", wrong, "picture"],
-  ["completion", `${smallest}  \n`, "picture", async (page) => {
-    await page.locator("#editor .cm-content").focus();
-    await page.keyboard.press("Control+End");
-    await page.keyboard.press("ArrowUp");
-    await page.keyboard.press("End");
-    await page.keyboard.type("s");
-    await page.locator("#editor .cm-tooltip-autocomplete").waitFor();
-    await page.waitForTimeout(250);
-  }],
-  ["import", smallest, "picture", async (page) => {
-    await page.getByRole("button", { name: "Import…" }).click();
-    await page.getByLabel("The old file").fill(readFileSync(join(root, "tests/import/stable-horovod/everything.yaml"), "utf8"));
-    await page.waitForFunction(() => document.querySelector("#import-system").value);
-    await page.getByRole("button", { name: "Import", exact: true }).click();
-    await page.locator("#import table").waitFor();
-    await page.locator("#import .done").scrollIntoViewIfNeeded();
-  }],
+  [
+    "completion",
+    `${smallest}  \n`,
+    "picture",
+    async (page) => {
+      await page.locator("#editor .cm-content").focus();
+      await page.keyboard.press("Control+End");
+      await page.keyboard.press("ArrowUp");
+      await page.keyboard.press("End");
+      await page.keyboard.type("s");
+      await page.locator("#editor .cm-tooltip-autocomplete").waitFor();
+      await page.waitForTimeout(250);
+    },
+  ],
+  [
+    "import",
+    smallest,
+    "picture",
+    async (page) => {
+      await page.getByRole("button", { name: "Import…" }).click();
+      await page
+        .getByLabel("File to import")
+        .fill(readFileSync(join(root, "tests/import/stable-horovod/everything.yaml"), "utf8"));
+      await page.waitForFunction(() => document.querySelector("#import-system").value);
+      await page.getByRole("button", { name: "Import", exact: true }).click();
+      await page.locator("#import table").waitFor();
+      await page.locator("#import .done").scrollIntoViewIfNeeded();
+    },
+  ],
 ];
 
 const THEMES = { light: {}, dark: { colorScheme: "dark" } };
@@ -53,7 +72,12 @@ for (const [theme, colours] of Object.entries(THEMES)) {
   for (const [size, viewport] of Object.entries(SIZES)) {
     test(`${theme} on a ${size} looks right and axe finds nothing`, async () => {
       const server = await serve();
-      const page = await open(server, { viewport, ...colours, reducedMotion: "reduce", ...(size === "phone" ? { hasTouch: true, isMobile: true } : {}) });
+      const page = await open(server, {
+        viewport,
+        ...colours,
+        reducedMotion: "reduce",
+        ...(size === "phone" ? { hasTouch: true, isMobile: true } : {}),
+      });
       mkdirSync(out, { recursive: true });
       // Past the page's policy, which lets no script of others in.
       await page.evaluate(readFileSync(axe, "utf8"));
@@ -69,12 +93,18 @@ for (const [theme, colours] of Object.entries(THEMES)) {
         } else if (more) await more(page);
         await page.waitForTimeout(80);
         await page.screenshot({ path: join(out, `${name}-${theme}-${size}.png`) });
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        const wide = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
         if (wide > 0) wrong.push(`${name}: ${wide} px too wide`);
-        if (view === "picture" && (await page.evaluate(() => {
-          const picture = document.querySelector(".picture");
-          return picture.textContent.includes("(dashed)") !== !!picture.querySelector(".apart");
-        }))) wrong.push(`${name}: the note about dashed frames and the frames disagree`);
+        if (
+          view === "picture" &&
+          (await page.evaluate(() => {
+            const picture = document.querySelector(".picture");
+            return picture.textContent.includes("(dashed)") !== !!picture.querySelector(".apart");
+          }))
+        )
+          wrong.push(`${name}: the note about dashed frames and the frames disagree`);
         wrong.push(...(await cut(page)).map((one) => `${name}: cut off: ${one}`));
         wrong.push(...(await violations(page)).map((one) => `${name}: ${one}`));
         await page.keyboard.press("Escape");
@@ -124,9 +154,13 @@ test("on paper the spec and the open view are whole", async () => {
   const page = await open(server, { viewport: { width: 800, height: 500 } });
   await page.click("#tab-plan");
   await page.emulateMedia({ media: "print" });
-  const whole = await page.evaluate(() => ["#editor", "#view-plan"].map((one) => document.querySelector(one).getBoundingClientRect().height > 200));
+  const whole = await page.evaluate(() =>
+    ["#editor", "#view-plan"].map((one) => document.querySelector(one).getBoundingClientRect().height > 200),
+  );
   same(whole, [true, true], "the editor and the plan have their height");
-  const [plan, page_] = await page.evaluate(() => ["#view-plan", "html"].map((one) => document.querySelector(one).scrollHeight));
+  const [plan, page_] = await page.evaluate(() =>
+    ["#view-plan", "html"].map((one) => document.querySelector(one).scrollHeight),
+  );
   check(page_ > plan && plan > 500, `the plan's ${plan} px are all in the page's ${page_}`);
   await page.screenshot({ path: join(out, "paper.png"), fullPage: true });
   await server.close();
@@ -137,13 +171,14 @@ test("the picture moves instead of jumping, and keeps what stays", async () => {
   const page = await open(server, { spec: smallest });
   const handle = await page.locator('[data-key="worker 0 1"]').elementHandle();
   const launcher = await page.locator('[data-key="head"] text').first().elementHandle();
-  const gpus = (count) => page.evaluate((count) => {
-    const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
-    const at = view.state.doc.toString().indexOf("gpus: ") + 6;
-    const seen = document.documentElement.dataset.shown;
-    view.dispatch({ changes: { from: at, to: at + 1, insert: count } });
-    return document.documentElement.dataset.shown !== seen;
-  }, count);
+  const gpus = (count) =>
+    page.evaluate((count) => {
+      const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      const at = view.state.doc.toString().indexOf("gpus: ") + 6;
+      const seen = document.documentElement.dataset.shown;
+      view.dispatch({ changes: { from: at, to: at + 1, insert: count } });
+      return document.documentElement.dataset.shown !== seen;
+    }, count);
   const moves = () => handle.evaluate((one) => /0\.25s/.test(getComputedStyle(one).transitionDuration));
   await page.waitForTimeout(600);
   check(await gpus("2"), "the preview is there at once");
@@ -152,15 +187,27 @@ test("the picture moves instead of jumping, and keeps what stays", async () => {
   await gpus("4");
   check(!(await moves()), "where one types on, it is there at once");
   check(await launcher.evaluate((one) => one.isConnected), "a text that is the same stays");
-  await page.waitForFunction(() => document.querySelector('[data-key="worker 0 1"] title').textContent.endsWith(": ranks 4–7"), null, { timeout: 2_000 });
+  await page.waitForFunction(
+    () => document.querySelector('[data-key="worker 0 1"] title').textContent.endsWith(": ranks 4–7"),
+    null,
+    { timeout: 2_000 },
+  );
   await server.close();
 });
 
 /** Serious findings of axe. */
 async function violations(page) {
   const found = await page.evaluate(async () => {
-    const { violations } = await axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
-    return violations.map((one) => `axe ${one.impact} ${one.id}: ${one.nodes.slice(0, 2).map((node) => `${node.target} (${node.any[0]?.message ?? node.failureSummary})`).join("; ")}`);
+    const { violations } = await axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"],
+    });
+    return violations.map(
+      (one) =>
+        `axe ${one.impact} ${one.id}: ${one.nodes
+          .slice(0, 2)
+          .map((node) => `${node.target} (${node.any[0]?.message ?? node.failureSummary})`)
+          .join("; ")}`,
+    );
   });
   return found;
 }

@@ -3,10 +3,27 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { examples, masked, render, shown } from "./examples.mjs";
-import { after, check, fflate, native, open, place, root, same, serve, settled, test, text, write } from "./browser.mjs";
+import {
+  after,
+  check,
+  fflate,
+  native,
+  open,
+  place,
+  root,
+  same,
+  serve,
+  settled,
+  test,
+  text,
+  write,
+} from "./browser.mjs";
 
 async function download(page, button) {
-  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button, exact: true }).click()]);
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: button, exact: true }).click(),
+  ]);
   return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
 }
 
@@ -18,13 +35,16 @@ test("what is downloaded is what the command writes without keys", async () => {
     await page.click("#tab-apply");
     const objects = await download(page, "Download objects");
     same(objects.bytes.toString(), render(name, "--no-keys"), name);
-    const zip = await download(page, "Download zip, a file an object");
+    const zip = await download(page, "Download zip, one file per object");
     const files = fflate.unzipSync(zip.bytes);
     const folder = join(place(), "out/");
     execFileSync(native, ["render", "--no-keys", "-o", folder, join(root, "examples", name, "job.yaml")]);
-    const list = readFileSync(join(folder, ".khorovod"), "utf8").split("\n").filter((line) => line && !line.startsWith("#"));
+    const list = readFileSync(join(folder, ".khorovod"), "utf8")
+      .split("\n")
+      .filter((line) => line && !line.startsWith("#"));
     same(Object.keys(files).sort(), [...list, "job.yaml.txt"].sort(), `${name}: files`);
-    for (const file of list) same(Buffer.from(files[file]).toString(), readFileSync(join(folder, file), "utf8"), `${name}: ${file}`);
+    for (const file of list)
+      same(Buffer.from(files[file]).toString(), readFileSync(join(folder, file), "utf8"), `${name}: ${file}`);
     // Another program reads it too.
     const saved = join(folder, "..", "all.zip");
     writeFileSync(saved, zip.bytes);
@@ -46,14 +66,18 @@ test("keys are made when asked for, shown nowhere, and gone when taken out", asy
   check(/kind: Secret/.test(one) && !one.includes("bWFza2Vk"), "a Secret with keys");
   const seed = Buffer.from(readFileSync(join(root, "examples/ssh.seed"), "utf8").trim(), "hex");
   check(seed.length === 32, "the seed of the examples");
-  same(masked(one), masked(render("smallest", "--ssh-seed", join(root, "examples/ssh.seed"))), "but for the keys it is the same");
+  same(
+    masked(one),
+    masked(render("smallest", "--ssh-seed", join(root, "examples/ssh.seed"))),
+    "but for the keys it is the same",
+  );
   await page.click("#tab-objects");
   const secret = (await shown(page)).find((one) => one.name.startsWith("Secret"));
   check(secret.text.includes("bWFza2Vk") && !/PRIVATE/.test(secret.text), "the view stays masked");
   const key = /( {2}\S+: )([A-Za-z0-9+/=]{40,})/.exec(one)[2];
   check(!(await page.content()).includes(key), "no key is in the page");
   await page.click("#tab-apply");
-  await page.getByRole("button", { name: "Take the keys out again" }).click();
+  await page.getByRole("button", { name: "Remove the keys" }).click();
   check(!(await download(page, "Download objects")).bytes.includes("kind: Secret"), "no Secret after");
   await server.close();
 });
@@ -95,7 +119,10 @@ test("a link that cannot be copied, or should not be sent, says so", async () =>
     return page.innerText("#status");
   };
   const [, smallest] = examples.find(([name]) => name === "smallest");
-  check(/Secret stands in it/.test(await said(`${smallest}---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n`)), "a Secret");
+  check(
+    /contains a Secret/.test(await said(`${smallest}---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n`)),
+    "a Secret",
+  );
   check(/too long/.test(await said(`${smallest}${"# long\n".repeat(700_000)}`)), "4 MiB and more");
   await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
   check(/in the address bar/.test(await said(smallest)), "no clipboard");
@@ -130,7 +157,10 @@ test("objects lead to the lines they come from, and show what changed", async ()
   const before = await shown(page);
   const set = before.find((one) => one.name.startsWith("StatefulSet"));
   check(set.origins.includes("from workers"), set.origins);
-  await page.locator("#view-objects details", { hasText: "StatefulSet" }).getByRole("button", { name: "from workers" }).click();
+  await page
+    .locator("#view-objects details", { hasText: "StatefulSet" })
+    .getByRole("button", { name: "from workers" })
+    .click();
   check((await page.locator("#editor .origin").first().innerText()).includes("workers"), "the lines are marked");
   const spec = await text(page);
   await write(page, spec.replace(/replicas: \d+/, "replicas: 7"));

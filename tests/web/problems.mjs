@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { after, check, editor, listed, native, open, place, root, same, serve, test, text, write } from "./browser.mjs";
 
 const folder = join(root, "tests/problems");
-const fixtures = readdirSync(folder)
-  .filter((name) => name.endsWith(".yaml"))
+const fixtures = readdirSync(folder, { recursive: true })
+  .filter((name) => /^[^/]+\/[^/.]+\.yaml$/.test(name))
   .map((name) => [name.replace(".yaml", ""), readFileSync(join(folder, name), "utf8")])
   // Options of the command have no place in the page, and a page gets no bytes that are no text.
   .filter(([, spec]) => !/^# args:/m.test(spec) && !spec.includes("BYTE"))
@@ -18,16 +18,29 @@ function expected(spec) {
   writeFileSync(file, spec);
   let said;
   try {
-    said = execFileSync(native, ["validate", "--format", "json", file], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    said = execFileSync(native, ["validate", "--format", "json", file], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
   } catch (error) {
     said = error.stdout;
   }
   const problems = JSON.parse(said).problems;
-  const plain = (one) => ({ line: one.labels[0]?.line ?? 1, severity: one.severity, message: one.message.replaceAll("`", ""), code: one.code });
-  return ["error", "warning", "note"].flatMap((severity) => problems.filter((one) => one.severity === severity)).map(plain);
+  const plain = (one) => ({
+    line: one.labels[0]?.line ?? 1,
+    severity: one.severity,
+    message: one.message.replaceAll("`", ""),
+    code: one.code,
+  });
+  return ["error", "warning", "note"]
+    .flatMap((severity) => problems.filter((one) => one.severity === severity))
+    .map(plain);
 }
 
-const underlined = (page) => page.evaluate(() => document.querySelector("#editor").shadowRoot.querySelectorAll(".cm-lintRange, .cm-lintPoint").length);
+const underlined = (page) =>
+  page.evaluate(
+    () => document.querySelector("#editor").shadowRoot.querySelectorAll(".cm-lintRange, .cm-lintPoint").length,
+  );
 
 test("each kind of problem is shown where the command shows it, and fixed by its quick fix", async () => {
   const server = await serve();
@@ -37,7 +50,11 @@ test("each kind of problem is shown where the command shows it, and fixed by its
     const wanted = expected(spec);
     await write(page, spec);
     const shown = await listed(page);
-    same(shown.map(({ fix: _, ...rest }) => rest), wanted, name);
+    same(
+      shown.map(({ fix, ...rest }) => rest),
+      wanted,
+      name,
+    );
     // Only what is in sight is drawn, and a long line has many rows.
     await page.locator(".problem .go").first().click();
     check(wanted.length > 0 && (await underlined(page)) > 0, `${name}: nothing is underlined`);
@@ -47,8 +64,12 @@ test("each kind of problem is shown where the command shows it, and fixed by its
       if (at > 0) await write(page, spec);
       await after(page, () => page.locator(".problem").nth(at).locator(".fix").click());
       const left = await listed(page);
-      const same = (list) => list.filter((one) => one.code === shown[at].code && one.message === shown[at].message).length;
-      check(same(left) === same(shown) - 1 && left.length < shown.length, `${name}: ${shown[at].message} stays after ${shown[at].fix}\n${await text(page)}`);
+      const same = (list) =>
+        list.filter((one) => one.code === shown[at].code && one.message === shown[at].message).length;
+      check(
+        same(left) === same(shown) - 1 && left.length < shown.length,
+        `${name}: ${shown[at].message} stays after ${shown[at].fix}\n${await text(page)}`,
+      );
       fixed.add(shown[at].code);
     }
   }
@@ -62,7 +83,11 @@ test("a fix is there by keyboard, and in the hint beside the text", async () => 
   const server = await serve();
   const wrong = readFileSync(join(root, "examples/smallest/job.yaml"), "utf8").replace("gpus: 8", "gpu: 8");
   const page = await open(server, { spec: wrong });
-  same((await listed(page)).map((one) => one.code), ["unknown-field"], "the problem");
+  same(
+    (await listed(page)).map((one) => one.code),
+    ["unknown-field"],
+    "the problem",
+  );
   await editor(page).focus();
   await after(page, () => page.keyboard.press("Control+."));
   same(await listed(page), [], "after Ctrl+.");
@@ -93,7 +118,8 @@ test("what is missing is put in where it belongs, its value marked to be typed o
   await after(page, () => page.keyboard.type("resnet"));
   await after(page, () => page.keyboard.press("Control+."));
   same(await listed(page), [], "a whole job");
-  const lines = "metadata:\n  # ours\n  name: resnet\n  namespace: ml\nspec:\n  image: ghcr.io/acme/mnist:1.4\n  command: [python, train.py]\n  workers: {replicas: 4, gpus: 8}\n";
+  const lines =
+    "metadata:\n  # ours\n  name: resnet\n  namespace: ml\nspec:\n  image: ghcr.io/acme/mnist:1.4\n  command: [python, train.py]\n  workers: {replicas: 4, gpus: 8}\n";
   same(await text(page), head + lines, "the text");
   await write(page, head + lines.replace("metadata:\n  # ours\n  name: resnet\n  namespace: ml\n", ""));
   await after(page, () => page.keyboard.press("Control+."));

@@ -32,7 +32,7 @@ async function keys(page, count, find) {
           if (document.documentElement.dataset.shown === seen) return;
           watch.disconnect();
           document.body.getBoundingClientRect();
-          document.querySelector("#result").scrollHeight;
+          void document.querySelector("#result").scrollHeight;
           resolve(performance.now() - pressed);
         });
         watch.observe(document.documentElement, { attributeFilter: ["data-shown"] });
@@ -70,7 +70,11 @@ test("a key press leads to a new preview in time", async () => {
   keep("examples, a new page", rounds.shift());
   keep("examples", rounds.sort((a, b) => a.p95 - b.p95)[rounds.length >> 1]);
   const smallest = examples.find(([name]) => name === "smallest")[1];
-  for (const [count, most] of [[1_000, 50], [10_000, 50], [100_000, 50]]) {
+  for (const [count, most] of [
+    [1_000, 50],
+    [10_000, 50],
+    [100_000, 50],
+  ]) {
     for (const view of ["picture", "objects"]) {
       await page.click(`#tab-${view}`);
       await write(page, smallest.replace("replicas: 4", `replicas: ${count - 1}`));

@@ -1,13 +1,24 @@
 // A person at the keyboard: completion, hover, tabs, panes.
 import { after, check, editor, listed, open, ready, same, serve, settled, test, text, write } from "./browser.mjs";
 
-const options = (page) => page.evaluate(() => [...document.querySelector("#editor").shadowRoot.querySelectorAll(".cm-tooltip-autocomplete li .cm-completionLabel")].map((one) => one.textContent));
+const options = (page) =>
+  page.evaluate(() =>
+    [
+      ...document
+        .querySelector("#editor")
+        .shadowRoot.querySelectorAll(".cm-tooltip-autocomplete li .cm-completionLabel"),
+    ].map((one) => one.textContent),
+  );
 
 /** Waits for the list of completions and picks one by its first letters and Enter. */
 async function pick(page, letters) {
   if (letters) await page.keyboard.type(letters);
   else await page.keyboard.press("Control+Space");
-  await page.waitForFunction(() => document.querySelector("#editor").shadowRoot.querySelector(".cm-tooltip-autocomplete li[aria-selected]"), null, { timeout: 5_000 });
+  await page.waitForFunction(
+    () => document.querySelector("#editor").shadowRoot.querySelector(".cm-tooltip-autocomplete li[aria-selected]"),
+    null,
+    { timeout: 5_000 },
+  );
   // CodeMirror takes no Enter in the first moments of a list, lest it be meant for the text.
   await page.waitForTimeout(120);
   await page.keyboard.press("Enter");
@@ -89,8 +100,12 @@ test("who has nothing yet is led to a first job", async () => {
   await editor(page).focus();
   await page.keyboard.press("Backspace");
   // Another job's picture is no state of an empty text.
-  await page.getByText("What the job becomes appears here.").waitFor();
-  same([await page.locator("#view-picture").isVisible(), await page.textContent("#sum")], [false, ""], "what is left of the last job");
+  await page.getByText("The result appears here as soon as the spec describes a job.").waitFor();
+  same(
+    [await page.locator("#view-picture").isVisible(), await page.textContent("#sum")],
+    [false, ""],
+    "what is left of the last job",
+  );
   await after(page, () => page.getByRole("button", { name: "Start from the smallest job" }).click());
   same(await listed(page), [], await text(page));
   check(await page.locator("#view-picture").isVisible(), "the picture is back");
@@ -99,8 +114,14 @@ test("who has nothing yet is led to a first job", async () => {
 
 test("the fields of a spec alone become a job by one fix", async () => {
   const server = await serve();
-  const page = await open(server, { spec: "image: ghcr.io/acme/train:1.0\ncommand: python train.py\n\nworkers:\n  replicas: 2\n  gpus: 8\n" });
-  same((await listed(page)).map(({ code, fix }) => [code, fix]), [["no-training-job", "Fix"]], "what is said");
+  const page = await open(server, {
+    spec: "image: ghcr.io/acme/train:1.0\ncommand: python train.py\n\nworkers:\n  replicas: 2\n  gpus: 8\n",
+  });
+  same(
+    (await listed(page)).map(({ code, fix }) => [code, fix]),
+    [["no-training-job", "Fix"]],
+    "what is said",
+  );
   await editor(page).focus();
   await after(page, () => page.keyboard.press("Control+."));
   same(await listed(page), [], await text(page));
@@ -113,7 +134,9 @@ test("the fields of a spec alone become a job by one fix", async () => {
 test("each example in the list says what it teaches", async () => {
   const server = await serve();
   const page = await open(server);
-  const said = await page.$$eval("#examples option", (all) => all.map((one) => one.textContent).filter((name) => / – /.test(name)));
+  const said = await page.$$eval("#examples option", (all) =>
+    all.map((one) => one.textContent).filter((name) => / – /.test(name)),
+  );
   check(said.length > 30 && said.every((one) => /^[\w-]+ – \S.{3,}/.test(one)), said.join("\n"));
   await server.close();
 });
@@ -147,7 +170,10 @@ test("completion offers what belongs there and is not there yet", async () => {
     await page.keyboard.press("Control+Space");
     await page.waitForTimeout(250);
     const found = await options(page);
-    const wrong = [...wanted.filter((one) => !found.includes(one)).map((one) => `lacks ${one}`), ...unwanted.filter((one) => found.includes(one)).map((one) => `has ${one}`)];
+    const wrong = [
+      ...wanted.filter((one) => !found.includes(one)).map((one) => `lacks ${one}`),
+      ...unwanted.filter((one) => found.includes(one)).map((one) => `has ${one}`),
+    ];
     check(!wrong.length, `${wrong.join(", ")} in ${JSON.stringify(found)} for\n${spec}`);
     await page.keyboard.press("Escape");
   }

@@ -6,12 +6,11 @@
 
 use serde_json::Value as Json;
 
-use super::Shape;
-use super::run::{self, Fixed};
+use super::{Shape, run};
 use crate::job::valid::{
-    Claim, Code, CodeSource, Collective, Controller, Elastic, EnvFrom, EnvFromSource, EnvValue, EnvVar, Gang, Group, Image,
-    Launcher, LauncherKind, Lifecycle, Metrics, Mpi, Observability, Pairs, Patch, Placement, Resources, S3, Scheduling,
-    Security, Spec, Ssh, Volume, VolumeSource,
+    Claim, Code, CodeSource, Collective, Controller, Elastic, EnvFrom, EnvFromSource, EnvValue, EnvVar, Gang, Group,
+    Image, Launcher, LauncherKind, Lifecycle, Metrics, Mpi, Observability, Pairs, Patch, Placement, Resources, S3,
+    Scheduling, Security, Spec, Ssh, Volume, VolumeSource,
 };
 use crate::job::wording::flow;
 
@@ -85,7 +84,8 @@ impl List {
 /// Every field of a spec that has a value.
 pub fn fields(spec: &Spec) -> Vec<Field> {
     let shape = Shape::of(spec);
-    let fixed = Fixed::by(spec.target, shape);
+    // Whether the target writes a field where it cannot change.
+    let fixed = |path: &str| spec.target.immutable_fields.contains(&path);
     let Spec {
         // Not a field: the run's name holds it beside the fields.
         target: _,
@@ -137,7 +137,9 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     for one in groups {
         group(&mut list, one);
     }
-    self::launcher(&mut list, launcher, shape, &fixed);
+    // torchrun restarts its agents itself, as often as a variable of the pods says.
+    let fixed_retries = fixed("launcher.retries") || shape == Shape::Torchrun && spec.target.has_pods;
+    self::launcher(&mut list, launcher, shape, fixed_retries);
     if let Some(elastic) = elastic {
         self::elastic(&mut list, elastic, launcher.kind);
     }
@@ -148,8 +150,21 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     self::storage(&mut list, storage);
     self::collective(&mut list, collective);
     self::placement(&mut list, placement);
-    self::scheduling(&mut list, scheduling, &fixed);
-    self::lifecycle(&mut list, lifecycle, &fixed);
+    let Scheduling { gang, queue, kueue, suspend, scheduler } = scheduling;
+    let gang = gang.map(|gang| if gang == Gang::Volcano { "volcano" } else { "coscheduling" });
+    // Pods name their PodGroup, and a target that is a gang itself has none.
+    list.some_if(!spec.target.is_gang, "scheduling.gang", gang);
+    list.some_if(fixed("scheduling.queue"), "scheduling.queue", queue.as_ref());
+    // A label of the workload, not of its pods.
+    list.some_if(false, "scheduling.kueue", kueue.as_ref());
+    list.some("scheduling.scheduler", scheduler.as_ref());
+    list.add(Reach::InPlace, "scheduling.suspend", suspend);
+    let Lifecycle { deadline, ttl_after_finished, keep } = lifecycle;
+    list.some_if(fixed("lifecycle.deadline"), "lifecycle.deadline", deadline.map(duration));
+    list.some_if(fixed("lifecycle.ttlAfterFinished"), "lifecycle.ttlAfterFinished", ttl_after_finished.map(duration));
+    // Whether the launcher may scale the workers.
+    let could_scale = spec.target.own_workloads && shape == Shape::StatefulSet;
+    list.run_if(could_scale, "lifecycle.release", if *keep { "keep" } else { "scaleDown" });
     self::security(&mut list, security);
     self::observability(&mut list, observability, launcher.kind);
     for (index, patch) in patches.iter().enumerate() {
@@ -236,7 +251,7 @@ fn resources(list: &mut List, fixed: bool, prefix: &str, resources: &Resources) 
     }
 }
 
-fn launcher(list: &mut List, launcher: &Launcher, shape: Shape, fixed: &Fixed) {
+fn launcher(list: &mut List, launcher: &Launcher, shape: Shape, fixed_retries: bool) {
     let Launcher {
         kind,
         mpi,
@@ -268,7 +283,7 @@ fn launcher(list: &mut List, launcher: &Launcher, shape: Shape, fixed: &Fixed) {
     list.run("launcher.runsRanks", runs_ranks);
     list.add(Reach::InPlace, "launcher.interactive", interactive);
     list.add(Reach::InPlace, "launcher.idleTimeout", duration(*idle_timeout));
-    list.run_if(fixed.retries, "launcher.retries", retries);
+    list.run_if(fixed_retries, "launcher.retries", retries);
     list.add(Reach::InPlace, "launcher.waitTimeout", duration(*wait_timeout));
     list.some_if(own_pod, "launcher.image", image.as_ref());
     // One that runs ranks has the workers' resources.
@@ -360,16 +375,8 @@ fn collective(list: &mut List, collective: &Collective) {
 }
 
 fn placement(list: &mut List, placement: &Placement) {
-    let Placement {
-        node_selector,
-        tolerations,
-        affinity,
-        priority_class,
-        runtime_class,
-        spread,
-        pack,
-        host_network,
-    } = placement;
+    let Placement { node_selector, tolerations, affinity, priority_class, runtime_class, spread, pack, host_network } =
+        placement;
     list.pairs(Reach::Run, "placement.nodeSelector", node_selector);
     for (index, toleration) in tolerations.iter().enumerate() {
         list.run(format!("placement.tolerations[{index}]"), toleration);
@@ -380,24 +387,6 @@ fn placement(list: &mut List, placement: &Placement) {
     list.some("placement.spread", spread.as_ref());
     list.some("placement.pack", pack.as_ref());
     list.run("placement.hostNetwork", host_network);
-}
-
-fn scheduling(list: &mut List, scheduling: &Scheduling, fixed: &Fixed) {
-    let Scheduling { gang, queue, kueue, suspend, scheduler } = scheduling;
-    let gang = gang.map(|gang| if gang == Gang::Volcano { "volcano" } else { "coscheduling" });
-    list.some_if(fixed.gang, "scheduling.gang", gang);
-    list.some_if(fixed.queue, "scheduling.queue", queue.as_ref());
-    // A label of the workload, not of its pods.
-    list.some_if(false, "scheduling.kueue", kueue.as_ref());
-    list.some("scheduling.scheduler", scheduler.as_ref());
-    list.add(Reach::InPlace, "scheduling.suspend", suspend);
-}
-
-fn lifecycle(list: &mut List, lifecycle: &Lifecycle, fixed: &Fixed) {
-    let Lifecycle { deadline, ttl_after_finished, keep } = lifecycle;
-    list.some_if(fixed.deadline, "lifecycle.deadline", deadline.map(duration));
-    list.some_if(fixed.ttl, "lifecycle.ttlAfterFinished", ttl_after_finished.map(duration));
-    list.run_if(fixed.release, "lifecycle.release", if *keep { "keep" } else { "scaleDown" });
 }
 
 fn security(list: &mut List, security: &Security) {

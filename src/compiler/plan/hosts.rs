@@ -2,13 +2,12 @@
 
 use super::{Plan, Shape, Team};
 use crate::job::limits::MAX_CONFIG_MAP;
-use crate::job::valid::{Group, Target};
+use crate::job::valid::Group;
 
 /// What the pods of a group are beside the launcher: `worker`, or `worker-<group>`.
 pub fn role(plan: &Plan, group: &Group) -> String {
-    // Kubeflow's own programs look for the pods that train, and their logs, under this name.
-    if group.name.is_none() && plan.spec.target == Target::TrainJob && plan.shape != Shape::StatefulSet {
-        return "node".to_owned();
+    if group.name.is_none() && plan.shape != Shape::StatefulSet {
+        return plan.spec.target.index_role.to_owned();
     }
     worker_role(group)
 }
@@ -20,14 +19,12 @@ pub fn worker_role(group: &Group) -> String {
 
 /// The worker groups with their workloads' names.
 pub fn teams(plan: &Plan) -> Vec<Team> {
-    let stem = plan.stem();
+    let (stem, target) = (plan.stem(), plan.spec.target);
     let team = |(index, group): (usize, &Group)| Team {
         group: index,
-        workload: match (plan.spec.target, plan.shape, &group.name) {
-            (Target::Plain, Shape::IndexedJob | Shape::Torchrun, _) => stem.clone(),
-            // A JobSet numbers its Jobs, and each Job its pods.
-            (Target::JobSet | Target::TrainJob, _, _) => format!("{stem}-{}-0", role(plan, group)),
-            _ => format!("{stem}-{}", role(plan, group)),
+        workload: match plan.shape {
+            Shape::IndexedJob | Shape::Torchrun if target.own_workloads => stem.clone(),
+            _ => format!("{stem}-{}{}", role(plan, group), target.group_suffix),
         },
         replicas: group.replicas,
         slots: group.slots,

@@ -10,14 +10,14 @@ use serde_json::Value as Json;
 use super::fields::{Reach, fields};
 use super::fingerprint::Fingerprint;
 use super::{Shape, hosts};
-use crate::job::valid::{Patch, Spec, Target};
+use crate::job::valid::{Patch, Spec};
 
 /// The name of a spec's run: six characters. `revision` is that of the scripts and objects.
 pub fn run_name(spec: &Spec, revision: u32) -> String {
     let mut fingerprint = Fingerprint::new();
     fingerprint.add_word(revision.into());
     // Pods and workloads have other names under each target.
-    fingerprint.add(spec.target.name());
+    fingerprint.add(spec.target.name);
     for field in fields(spec).iter().filter(|field| field.reach == Reach::Run) {
         fingerprint.add(&field.path);
         fingerprint.add(&field.value);
@@ -25,81 +25,25 @@ pub fn run_name(spec: &Spec, revision: u32) -> String {
     fingerprint.letters()
 }
 
-/// Which fields stand in a place of the workloads that cannot change while a run lives. It depends on the target and
-/// the shape.
-pub struct Fixed {
-    pub retries: bool,
-    pub deadline: bool,
-    pub ttl: bool,
-    pub queue: bool,
-    pub release: bool,
-    pub gang: bool,
-}
-
-impl Fixed {
-    pub fn by(target: Target, shape: Shape) -> Self {
-        // Their Jobs are made from a template, which cannot change.
-        let of_jobs = matches!(target, Target::JobSet | Target::TrainJob);
-        let volcano = target == Target::Volcano;
-        Self {
-            // A Job's `backoffLimit`, Volcano's `maxRetry`, torchrun's PET_MAX_RESTARTS. Elsewhere the launcher reads
-            // it from `J-current`.
-            retries: of_jobs || volcano || shape == Shape::Torchrun && target != Target::Slurm,
-            deadline: of_jobs,
-            ttl: volcano,
-            queue: volcano,
-            // Whether the launcher scales, and has the right to.
-            release: target == Target::Plain && shape == Shape::StatefulSet,
-            // Pods carry the name of their PodGroup; Volcano's own Job has none.
-            gang: !volcano,
-        }
-    }
-}
-
-/// The kinds of workloads that a target has, each with the fields of its spec that can change in place.
-fn workloads(target: Target, shape: Shape) -> &'static [(&'static str, &'static [&'static str])] {
-    const APPS: &[&str] = &[
-        "activeDeadlineSeconds",
-        "backoffLimit",
-        "minReadySeconds",
-        "persistentVolumeClaimRetentionPolicy",
-        "replicas",
-        "revisionHistoryLimit",
-        "suspend",
-        "ttlSecondsAfterFinished",
-        "updateStrategy",
-    ];
-    match (target, shape) {
-        (Target::Plain | Target::Slurm, Shape::StatefulSet) => &[("StatefulSet", APPS), ("Job", APPS)],
-        (Target::Plain | Target::Slurm, _) => &[("Job", APPS)],
-        (Target::MpiJob, _) => &[("MPIJob", &["runPolicy"])],
-        (Target::JobSet, _) => &[("JobSet", &["suspend", "ttlSecondsAfterFinished"])],
-        (Target::TrainJob, _) => &[("TrainingRuntime", &[]), ("TrainJob", &["suspend"])],
-        (Target::Volcano, _) => &[("Job", &[])],
-    }
-}
-
 /// Whether a patch changes, in a workload or its pods, what cannot change in place.
 pub fn starts_run(patch: &Patch, spec: &Spec) -> bool {
-    let shape = Shape::of(spec);
-    let workloads = workloads(spec.target, shape);
+    let kinds = spec.target.workload_kinds;
     let changes = |(_, in_place): &(&str, &[&str])| match patch.patch.get("spec") {
         Some(Json::Object(fields)) => fields.keys().any(|field| !in_place.contains(&field.as_str())),
         other => other.is_some(),
     };
     match patch.kind.as_deref() {
-        Some("Pod") => true,
-        Some(kind) => workloads.iter().filter(|(known, _)| *known == kind).any(changes),
-        None => names_workload(patch, spec, shape) && workloads.iter().any(changes),
+        Some("Pod") => spec.target.has_pods,
+        Some(kind) => kinds.iter().filter(|(known, _)| *known == kind).any(changes),
+        None => names_workload(patch, spec) && kinds.iter().any(changes),
     }
 }
 
 /// Whether a patch's name fits a workload. The run's name is not known yet, so six `-` stand for it: a pattern can
 /// cover it with `*`, and cannot spell it out.
-fn names_workload(patch: &Patch, spec: &Spec, shape: Shape) -> bool {
+fn names_workload(patch: &Patch, spec: &Spec) -> bool {
     let stem = [&spec.name, "-------"].concat();
-    let plain = matches!(spec.target, Target::Plain | Target::Slurm);
-    if !plain || shape != Shape::StatefulSet {
+    if !spec.target.own_workloads || Shape::of(spec) != Shape::StatefulSet {
         return patch.has_name(&stem);
     }
     let workers = spec.groups.iter().map(|group| hosts::worker_role(group));

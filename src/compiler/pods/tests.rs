@@ -14,7 +14,7 @@ fn plan() -> Plan {
     let quantity = |text| crate::job::quantity::Quantity::parse(text).expect("a quantity");
     let command = words("python train.py");
     let spec = Spec {
-        target: Target::Plain,
+        target: crate::targets::PLAIN.facts(),
         name: text(job),
         namespace: None,
         labels: vec![],
@@ -295,8 +295,7 @@ fn scripts_without_comments_mean_the_same() {
         let text = String::from_utf8(out.stdout).unwrap();
         text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
-    const DUMP: &str =
-        r"import ast, sys; print(ast.dump(ast.parse(open(sys.argv[1]).read())).replace(r'\n\n', r'\n'))";
+    const DUMP: &str = r"import ast, sys; print(ast.dump(ast.parse(open(sys.argv[1]).read())).replace(r'\n\n', r'\n'))";
     for (name, text) in scripts() {
         let shipped = without_comments(&text);
         let (program, args): (_, &[&str]) = match name.rsplit_once('.') {

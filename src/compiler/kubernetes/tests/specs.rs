@@ -31,7 +31,7 @@ pub fn group(name: Option<&str>, replicas: u32, gpus: u32) -> Group {
 pub fn smallest() -> Spec {
     let few = amounts(&[("cpu", "1"), ("memory", "2Gi")]);
     Spec {
-        target: Target::Plain,
+        target: crate::targets::PLAIN.facts(),
         name: "mnist".into(),
         namespace: Some("team-a".into()),
         labels: Vec::new(),

@@ -5,26 +5,27 @@ PET_MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))
 export PET_MASTER_ADDR PET_MASTER_PORT
 
 # What every agent is first: checks its place, then runs torchrun.
-rank=$(
+khorovod_rank=$(
   cat <<'RANK'
-nodes=$1 folder=$3
-host=$(</proc/sys/kernel/hostname)
-wrong() {
+khorovod_nodes=$1 khorovod_folder=$3
+khorovod_host=$(</proc/sys/kernel/hostname)
+khorovod_wrong() {
   echo "khorovod: $*" >&2
   exit 197
 }
-[[ ${SLURM_STEP_NUM_TASKS:-?} == "$nodes" && ${SLURM_STEP_NUM_NODES:-?} == "$nodes" ]] ||
-  wrong "wrong world: srun starts ${SLURM_STEP_NUM_TASKS:-?} agents on ${SLURM_STEP_NUM_NODES:-?} nodes; the spec has $nodes, one on each"
-[[ $PWD -ef $folder ]] || wrong "$host has no folder $folder: start from one that all nodes share"
+[[ ${SLURM_STEP_NUM_TASKS:-?} == "$khorovod_nodes" && ${SLURM_STEP_NUM_NODES:-?} == "$khorovod_nodes" ]] ||
+  khorovod_wrong "wrong world: srun starts ${SLURM_STEP_NUM_TASKS:-?} agents on ${SLURM_STEP_NUM_NODES:-?} nodes; the spec has $khorovod_nodes, one on each"
+[[ $PWD -ef $khorovod_folder ]] ||
+  khorovod_wrong "$khorovod_host has no folder $khorovod_folder: start from one that all nodes share"
 export PET_NODE_RANK=$SLURM_NODEID
 shift 3
 # srun ends with the highest code of all: what it ends itself, because another failed, must not outdo that.
 trap 'wait; exit 1' TERM
 "$@" &
 wait $!
-code=$?
+khorovod_code=$?
 # Slurm tells one process after another to end: the program may know before its shell does.
-((code != 143)) || sleep 1
-exit "$code"
+((khorovod_code != 143)) || sleep 1
+exit "$khorovod_code"
 RANK
 )

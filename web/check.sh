@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Checks the page's TypeScript without a browser and without its WebAssembly module: format, lint, types, unit tests.
+set -euo pipefail
+cd "$(dirname "$0")"
+. ../tests/tools.sh
+. ./packages.sh
+
+npm run --silent check
+npm test --silent

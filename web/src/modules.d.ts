@@ -1,0 +1,17 @@
+// What the WebAssembly modules of ../wasm and ../import export, so that the sources can be checked before the modules are
+// built. Once web/pkg/ exists, TypeScript reads the declarations there instead.
+
+declare module "*/pkg/khorovod_web.js" {
+  export function preview(spec: string): Uint8Array;
+  export function render(spec: string, seed: Uint8Array): Uint8Array;
+  export function changes(old: string, now: string): string;
+  export function codes(): string;
+  export function initSync(module: { module: WebAssembly.Module }): { memory: WebAssembly.Memory };
+}
+
+declare module "*/pkg/khorovod_web_import.js" {
+  export function come_over(old: string, system: string, name: string, image: string, command: string): string;
+  export function guess(old: string): string;
+  export function systems(): string;
+  export default function load(options: { module_or_path: string }): Promise<unknown>;
+}
