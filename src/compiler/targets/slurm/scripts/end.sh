@@ -10,8 +10,8 @@ trap khorovod_told TERM INT
 for (( ; ; khorovod_tried++)); do
   khorovod_left=$((khorovod_deadline ? khorovod_deadline - SECONDS : 0))
   khorovod_log "launching: ${khorovod_launch[*]} ${khorovod_command[*]}"
-  # Asks first, so that ranks are ended in order; what is left after 10 seconds is killed. A launcher is asked alone: mpirun
-  # that is asked twice, once as one of its group, leaves its ranks behind. Of a script, the whole group is asked.
+  # SIGTERM first, so that ranks end in order, and SIGKILL after 10 seconds. A launcher gets the signal alone: an mpirun that
+  # gets it twice, once with its process group, leaves its ranks running. For a script, the whole group gets the signal.
   timeout ${khorovod_launch[0]:+--foreground} --kill-after=10 "$khorovod_left" \
     "${khorovod_launch[@]}" "${khorovod_check[@]}" "${khorovod_command[@]}" </dev/null &
   khorovod_training=$!

@@ -1,4 +1,4 @@
-# A batch job's shell may lack the command.
+# The shell of a batch job may lack the command `module`.
 type module >/dev/null 2>&1 || . /etc/profile
 type module >/dev/null 2>&1 || khorovod_fail 42 "there is no command module on $HOSTNAME, and the spec has slurm.modules"
 for khorovod_name in "${khorovod_modules[@]}"; do

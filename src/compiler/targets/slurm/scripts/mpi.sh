@@ -1,5 +1,5 @@
 
-# The names it uses do not leave the parentheses.
+# The function runs in a subshell, so its variables cannot collide with those of the user.
 khorovod_found=$(find_mpi && echo "$found")
 if [[ $khorovod_found == none ]]; then
   khorovod_fail 42 "there is no mpirun on PATH, and the spec has $khorovod_mpi: is it among slurm.modules?"

@@ -1,5 +1,5 @@
 
-# What every rank is first: checks its place, then becomes the training.
+# Every rank runs this first: it checks the number of ranks and the folder, then replaces itself by the training.
 khorovod_rank=$(
   cat <<'RANK'
 khorovod_np=$1 khorovod_slots=$2 khorovod_folder=$3

@@ -1,5 +1,5 @@
 
-# What every rank is first: checks its place, then runs the training.
+# Every rank runs this first: it checks the number of tasks and the folder, then runs the training.
 khorovod_rank=$(
   cat <<'RANK'
 khorovod_np=$1 khorovod_tasks=$2 khorovod_folder=$3 khorovod_mpi=$4
@@ -15,12 +15,13 @@ khorovod_wrong() {
 [[ $PWD -ef $khorovod_folder ]] ||
   khorovod_wrong "$khorovod_host has no folder $khorovod_folder: start from one that all nodes share"
 shift 4
-# srun ends with the highest code of all: what it ends itself, because another failed, must not outdo that.
+# srun exits with the highest exit code of all tasks. A task that srun ends because another failed must not exit with a
+# higher code than that one.
 trap 'wait; exit 1' TERM
 "$@" &
 wait $!
 khorovod_code=$?
-# Slurm tells one process after another to end: the program may know before its shell does.
+# Slurm signals one process after another: the program may receive SIGTERM before its shell does.
 ((khorovod_code != 143)) || sleep 1
 exit "$khorovod_code"
 RANK
