@@ -15,7 +15,7 @@ use crate::launch::command_line::{Launch, Line, Note};
 use crate::launch::options::names_launcher;
 use crate::launch::prefix::Step;
 use crate::secrets;
-use crate::shell_text as shell;
+use crate::shell_text;
 use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::{Problem, Span};
 
@@ -72,7 +72,7 @@ pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World)
         );
     }
     let (before, alone) = prefix::split(bare);
-    match command_line::read(shell::without_comment(alone)) {
+    match command_line::read(shell_text::without_comment(alone)) {
         Line::Launch(launch) if before.is_empty() => launched(context, bare, *launch, place, world),
         Line::Launch(mut launch) if !command_line::starts_launcher(&program_of(&launch)) => {
             let makes = |step: &Step<'_>| if let Step::Makes(text) = step { Some(format!("{text}; ")) } else { None };
@@ -131,14 +131,14 @@ pub fn refuse_secret(context: &mut Context<'_>, text: &str, place: &Place) {
 pub fn unset(context: &mut Context<'_>) {
     let is_script = context.spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell");
     let Some(script) = context.spec.get(field::COMMAND).filter(|_| is_script).and_then(Json::as_str) else { return };
-    let mut names = shell::names(&shell::without_quoted(script));
+    let mut names = shell_text::names(&shell_text::without_quoted(script));
     names.sort();
     names.dedup();
-    let set_by_script = shell::set_by(script);
+    let set_by_script = shell_text::set_by(script);
     let env = context.spec.get(field::ENV);
     names.retain(|name| {
         let set = env.is_some_and(|env| env.get(name).is_some());
-        let known = set || shell::anywhere(name) || shell::by_launcher(name);
+        let known = set || shell_text::anywhere(name) || shell_text::by_launcher(name);
         !known && !set_by_script.contains(name)
     });
     for name in names {

@@ -282,7 +282,7 @@ fn other(key: &str, node: &Node, leader: &str, context: &mut Context<'_>) {
         "useHostNetwork" | "hostNetwork" => pod::host_network(context, node),
         "useHostPID" => match context.yes(node) {
             true => {
-                context.lose(node, "nothing in the pods needs the host's processes; spec.patches could set hostPID")
+                context.lose(node, "nothing in the pods needs the host's processes; spec.patches could set hostPID");
             }
             false => context.needless(node, "the same here"),
         },

@@ -10,7 +10,7 @@ use crate::field_outcomes::Verdict;
 use crate::launch;
 use crate::launch::program;
 use crate::secrets;
-use crate::shell_text as shell;
+use crate::{shell, shell_text};
 use khorovod_compiler::job::quantity::Quantity;
 use khorovod_compiler::problem::Problem;
 use khorovod_compiler::yaml::Node;
@@ -211,21 +211,23 @@ fn program(line: &str, node: Option<&Node>, context: &mut Context<'_>) {
 fn lacking(node: Option<&Node>, context: &mut Context<'_>) {
     let span = node.map_or(context.whole, |node| node.span);
     let Some(command) = context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else { return };
-    let mut names = shell::names(&shell::without_quoted(&command));
+    let mut names = shell_text::names(&shell_text::without_quoted(&command));
     names.sort();
     names.dedup();
-    let set_by_command = shell::set_by(&command);
+    let set_by_command = shell_text::set_by(&command);
     let env = context.spec.get(field::ENV);
     names.retain(|name| {
         let set = env.is_some_and(|env| env.get(name).is_some()) || set_by_command.contains(name);
-        !set && !shell::anywhere(name) && !shell::by_launcher(name)
+        !set && !shell_text::anywhere(name) && !shell_text::by_launcher(name)
     });
     for name in names {
         let row = context.outcomes.add(format!("framework.command: ${name}"), span);
         let how = "FfDL may have set it; here it is empty: set it in spec.env, or write its value in its place";
         context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
     }
-    for line in command.split(['&', ';', '|']).map(str::trim).filter(|line| installs(line)) {
+    let script = shell::parse(&command);
+    let commands = shell::simple_commands(&script.statements).into_iter();
+    for line in commands.filter_map(|simple| Some(&command[simple.words_span()?])).filter(|line| installs(line)) {
         let row = context.outcomes.add(format!("framework.command: {}", secrets::masked(line)), span);
         let how = "each rank would install at every start, and is not root: do it once, in the image";
         context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
@@ -336,7 +338,7 @@ fn settle(store: &Node, connection: Option<&Node>, host: bool, context: &mut Con
             }
             "auth_url" | "region" if !host => context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, ""),
             "path" | "name" | "type" if host => {
-                context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, "")
+                context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, "");
             }
             "type" => context.needless(&entry.value, "the kind of storage follows from the rest"),
             _ => context.lose(&entry.value, "buckets need no such setting here"),

@@ -47,7 +47,7 @@ fn ports(context: &mut Context<'_>, node: &Node) {
         match port.get("containerPort").and_then(text).as_deref() {
             Some("22" | "2222") => context.replaced(port, "ssh has a port of its own, spec.ssh.port"),
             _ => {
-                context.lose(port, "pods let in ssh and each other; spec.observability.metrics opens a port to scrape")
+                context.lose(port, "pods let in ssh and each other; spec.observability.metrics opens a port to scrape");
             }
         }
     }
@@ -253,7 +253,7 @@ fn as_workers(context: &mut Context<'_>, node: &Node, mount: &Node) {
     let path = mount.get("mountPath").and_then(text);
     match path.is_some_and(|path| mounted(context, &path)) {
         true => {
-            context.outcomes.settle(node, Verdict::Changed, field::STORAGE, "the launcher has the workers' storage")
+            context.outcomes.settle(node, Verdict::Changed, field::STORAGE, "the launcher has the workers' storage");
         }
         false => context.lose(node, "the launcher alone had it; an entry of spec.storage is mounted in every pod"),
     }
@@ -291,7 +291,7 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
             "hostNetwork" if !leads => pod::host_network(context, node),
             "hostNetwork" | "dnsPolicy" => context.replaced(node, "follows from the workers' hostNetwork"),
             "imagePullSecrets" if context.spec.get(field::IMAGE_PULL_SECRETS).is_none() => {
-                pod::pull_secrets(context, node)
+                pod::pull_secrets(context, node);
             }
             "imagePullSecrets" => {
                 context.outcomes.settle(node, Verdict::Changed, field::IMAGE_PULL_SECRETS, "the workers' hold");

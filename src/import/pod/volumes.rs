@@ -85,7 +85,7 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
                 context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, "");
             }
             _ => {
-                context.lose(&entry.value, "spec.storage has no such setting; a patch over the StatefulSet reaches it")
+                context.lose(&entry.value, "spec.storage has no such setting; a patch over the StatefulSet reaches it");
             }
         }
     }

@@ -96,7 +96,7 @@ fn scheduling(context: &mut Context<'_>, node: &Node) {
             }
             "minResources" => context.needless(&entry.value, "the gang counts pods"),
             _ => {
-                context.lose(&entry.value, "spec.scheduling has no such setting; a patch over the PodGroup reaches it")
+                context.lose(&entry.value, "spec.scheduling has no such setting; a patch over the PodGroup reaches it");
             }
         }
     }

@@ -3,7 +3,6 @@
 use serde_json::Value as Json;
 
 use super::preparation::{INSTALLS, SHOWS, module};
-use super::script::any_command;
 use super::{options, srun_program};
 use crate::launch::command_line::{self, Line};
 use crate::launch::options as launchers;
@@ -359,7 +358,8 @@ pub fn starts_ranks(text: &str) -> bool {
         }),
         _ => false,
     };
-    any_command(text, &shell::parse(text).statements, &starts)
+    let script = shell::parse(text);
+    shell::simple_commands(&script.statements).iter().any(|command| starts(&text[command.span.clone()]))
 }
 
 /// Whether a line uses Slurm.
