@@ -16,8 +16,8 @@ mod token;
 mod words;
 
 pub use effects::{Effects, effects};
-pub use lexer::{is_name, name_length, tokenize, unquoted};
-pub use parser::{assignment, parse};
+pub use lexer::{is_name, name_length, unquoted};
+pub use parser::{assignment, parse, tokenize};
 pub use rewrite::{Change, Context, reference, rewrite, within_quotes, without_quotes};
 pub use sums::calculate;
 pub use token::{

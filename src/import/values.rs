@@ -23,7 +23,7 @@ pub fn read(system: System, texts: &[Text], options: &Options, found: &mut Probl
             System::MpiJob => Ok(mpi_job::stream(&text.text, span, &mut found.list)),
             // `helm get values` prints this for a release without values.
             System::StableHorovod | System::ElasticHorovod if no_values(&text.text) => Ok(Some(empty())),
-            _ if several(&text.text, span, &mut found.list) => Err(()),
+            _ if several(&text.text, span, &mut found.list) => Err(yaml::Unreadable),
             _ => yaml::parse(&text.text, span, &mut found.list),
         };
         match read {
@@ -37,7 +37,7 @@ pub fn read(system: System, texts: &[Text], options: &Options, found: &mut Probl
                     .list
                     .push(Problem::new(&BAD_VALUE, node.span, message).hint("give the file that holds the values"));
             }
-            Ok(None) | Err(()) => {}
+            Ok(None) | Err(yaml::Unreadable) => {}
         }
     }
     let mut whole = whole.unwrap_or_else(empty);

@@ -82,7 +82,7 @@ impl Target for Slurm {
     }
 }
 
-/// How long before Slurm's own limit the training is told to end.
+/// How many seconds before Slurm's time limit the training receives SIGTERM.
 const MARGIN: u64 = 30;
 
 macro_rules! part {
@@ -180,7 +180,6 @@ fn directives(world: &World<'_>) -> Vec<(&'static str, Option<String>)> {
     add("cpus-per-task", cpus(world).map(|count| count.to_string()));
     add("mem", amount(group, "memory").map(mebibytes));
     add("tmp", amount(group, "ephemeral-storage").map(mebibytes));
-    let gres = gres.as_deref().unwrap_or("gpu");
     add("gres", (group.gpus > 0).then(|| format!("{gres}:{}", group.gpus)));
     add("time", limit(spec).map(clock));
     let named = [
