@@ -1,4 +1,4 @@
-//! Every file of every shape is sound shell, and no word of a spec can break out of `job.sh`.
+//! Every file of every shape is valid shell, and no value of a spec can escape its quotes in `job.sh`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -131,7 +131,7 @@ fn shared_variables_have_an_owner() {
     }
 }
 
-/// Whether a program is there. CI must have it, elsewhere the reason is printed.
+/// Whether a program is installed. CI must have it.
 fn have(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     assert!(found || std::env::var_os("CI").is_none_or(|ci| ci != "true"), "CI needs {program}");
