@@ -30,7 +30,7 @@ const OUTSIDE_CRATES: &[&str] = &["getrandom", "tempfile", "anstream", "clap", "
 /// Macros that print.
 const PRINTS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 
-/// The one module that may use threads; its documentation says why.
+/// The one module that may use threads; its documentation gives the reason.
 const THREADS: &str = "khorovod_compiler::pipeline::lanes";
 
 /// Crates, by the file of their root.
