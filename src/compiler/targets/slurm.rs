@@ -143,7 +143,7 @@ fn script(plan: &Plan) -> String {
         let _ = writeln!(text, "#SBATCH {}", directive(option));
     }
     // Values stay as they are, and `/dev/stdin` is no file to follow.
-    text += "\n# shellcheck disable=SC1091,SC2016\n# What the spec says.\n";
+    text += "\n# shellcheck disable=SC1091,SC2016\n# The settings of this job.\n";
     for (name, value) in settings(&world) {
         let _ = writeln!(text, "{name}={value}");
     }
