@@ -134,7 +134,7 @@ fn summary<'a>(all: &[(&Sources, &'a Problem)], hidden: usize) -> annotate_snipp
     // The first problem of the highest severity.
     let worst = all.iter().map(|(_, problem)| problem).rev().max_by_key(|problem| problem.severity);
     let (severity, code) = worst.map_or((Severity::Note, ""), |problem| (problem.severity, problem.code.name));
-    level(severity).primary_title(format!("{}{more}; `khorovod explain {code}` says more", counts.join(", ")))
+    level(severity).primary_title(format!("{}{more}; for details, run `khorovod explain {code}`", counts.join(", ")))
 }
 
 fn level(severity: Severity) -> Level<'static> {

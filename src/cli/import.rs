@@ -38,7 +38,7 @@ pub struct Args {
     /// The job's namespace
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
-    /// The image, if the file has none or you want another one
+    /// The image, if the file contains no image or you want another one
     #[arg(long, value_name = "IMAGE")]
     image: Option<String>,
     /// The launch command, if you typed it by hand in a pod or a login shell

@@ -14,7 +14,7 @@ use super::{Failure, mode, output};
 /// The seed of a render, and whether it still has to be saved.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Seed {
-    /// The user wants no keys.
+    /// The user asked for no keys.
     LeftOut,
     /// There is no seed, and none may be created.
     Missing,
@@ -50,7 +50,7 @@ impl Seed {
         if in_ci() { Ok(Self::Missing) } else { Ok(Self::New(fresh()?, path)) }
     }
 
-    /// Leaves out a new seed: commands whose messages nobody reads create none.
+    /// Leaves out a new seed: a command whose messages the user does not see must not create one.
     #[must_use]
     pub fn unless_new(self) -> Self {
         if self.is_new() { Self::Missing } else { self }

@@ -28,7 +28,7 @@ impl StdinBuffer {
             let why = reason(&error);
             Failure::File(format!("cannot reserve memory for a stream: {why}; use a lower `--limit MIB`"))
         })?;
-        // With large pages, reading takes a third of the time. If the system has none, it uses small ones.
+        // With large pages, reading takes a third of the time. Without support for them, the kernel uses small ones.
         #[cfg(target_os = "linux")]
         let _ = pages.advise(memmap2::Advice::HugePage);
         pipe::widen(&stream);

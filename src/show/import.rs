@@ -62,7 +62,7 @@ fn rows<'f>(fields: &'f [Field]) -> Vec<(&'f Field, String)> {
     fields.iter().filter_map(row).collect()
 }
 
-/// The fields above a field: `a.b` and `a.b[0]` for `a.b[0].c`. A path that is the text of a line has none.
+/// The fields above a field: `a.b` and `a.b[0]` for `a.b[0].c`. The result is empty for a path that is the text of a line.
 fn parents(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices(['.', '[']).skip(1).map(|(at, _)| &path[..at]);
     ends.filter(|_| !path.contains(' '))
