@@ -36,7 +36,10 @@ static FACTS: Facts = Facts {
     group_suffix: "-0",
     launcher_suffix: "-0-0",
     pod_group_suffix: "",
-    longest_suffix: longest_suffix,
+    // The Jobs are created from a template, which cannot change.
+    immutable_fields: &["launcher.retries", "lifecycle.deadline"],
+    workload_kinds: &[("JobSet", &["suspend", "ttlSecondsAfterFinished"])],
+    longest_suffix,
 };
 
 /// A pod is named after its Job, which is named after the JobSet.
