@@ -1,25 +1,27 @@
-//! What is wrong with an input: a code, the places concerned, and the way out.
+//! Problems in an input. A [`Problem`] has a [`Code`], a message, the places concerned, and a hint.
 //!
-//! Problems are pushed, never thrown: all of them show in one run. A place is a byte range in
-//! one of the [`Sources`]; line and column are computed only when something is reported.
+//! Problems are collected in [`Problems`], so that one run reports all of them. A place is a byte range in one of the
+//! [`Sources`]; line and column are computed only when a problem is printed.
 
 mod places;
 
+use std::fmt;
+
 pub use places::{Position, Source, SourceId, Sources, Span};
 
-/// How bad a problem is.
+/// How severe a problem is. The three levels are fixed, so you can match on all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing, and nothing to mend.
+    /// Information; there is nothing to fix.
     Note,
-    /// Worth knowing; an error under `--strict`.
+    /// Probably a mistake; an error with `--strict`.
     Warning,
     /// Nothing is rendered.
     Error,
 }
 
 impl Severity {
-    /// The word for it in reports.
+    /// Its name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -29,20 +31,20 @@ impl Severity {
     }
 }
 
-/// `1 rank`, `2 ranks`.
+/// A number with its noun: `1 rank`, `2 ranks`.
 pub fn count(number: impl Into<u64>, what: &str) -> String {
     let number = number.into();
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A kind of problem: declared once, beside the rule that finds it.
+/// A kind of problem. Each is declared once, next to the rule that finds it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
-    /// Kebab-case, stable.
+    /// The name in kebab case, which is stable.
     pub name: &'static str,
-    /// How bad it is.
+    /// The severity of its problems without `--strict`.
     pub severity: Severity,
-    /// What it means and what to do, in Markdown; its first line is a title.
+    /// What it means and what to do, in Markdown. The first line is a title.
     pub explanation: &'static str,
 }
 
@@ -76,26 +78,29 @@ macro_rules! codes {
 }
 pub use crate::codes;
 
-/// A place concerned and what it has to do with the problem.
+/// A place that a problem concerns, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Label {
-    /// Where.
+    /// The place.
     pub span: Span,
-    /// What is there; may be empty for the first label.
+    /// What is there. It may be empty for the first label.
     pub text: String,
 }
 
-/// A replacement that mends the problem.
+/// An edit that fixes a problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fix {
-    /// What to replace; empty to insert.
+    /// The text to replace; an empty span inserts.
     pub span: Span,
-    /// What to put there.
+    /// The new text.
     pub text: String,
 }
 
-/// One thing wrong with the input.
+/// One mistake in the input.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Problem {
     /// Its kind.
     pub code: &'static Code,
@@ -103,16 +108,16 @@ pub struct Problem {
     pub severity: Severity,
     /// One sentence that names the field by its path.
     pub message: String,
-    /// The places concerned, the main one first. Empty where there is none.
+    /// The places concerned, the main one first. Empty if there is none.
     pub labels: Vec<Label>,
-    /// The way out; what can be pasted stands in backquotes.
+    /// What to do. Text that you can paste is in backquotes.
     pub hint: Option<String>,
-    /// The hint as an edit, where it is one.
+    /// The hint as an edit, if it can be one.
     pub fix: Option<Fix>,
 }
 
 impl Problem {
-    /// A problem of `code` at `span`.
+    /// Makes a problem of this kind at this place.
     pub fn new(code: &'static Code, span: Span, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -124,7 +129,7 @@ impl Problem {
         }
     }
 
-    /// Says what the main place is.
+    /// Sets the label of the main place.
     #[must_use]
     pub fn here(mut self, text: impl Into<String>) -> Self {
         if let Some(first) = self.labels.first_mut() {
@@ -140,14 +145,14 @@ impl Problem {
         self
     }
 
-    /// Adds the way out.
+    /// Sets the hint.
     #[must_use]
     pub fn hint(mut self, text: impl Into<String>) -> Self {
         self.hint = Some(text.into());
         self
     }
 
-    /// Adds the way out as an edit.
+    /// Sets the edit that fixes the problem.
     #[must_use]
     pub fn fix(mut self, span: Span, text: impl Into<String>) -> Self {
         self.fix = Some(Fix { span, text: text.into() });
@@ -155,18 +160,50 @@ impl Problem {
     }
 }
 
-/// Everything found wrong, with the texts it was found in.
+/// All problems of an input, with the texts that they are in.
+///
+/// As an error it displays the number of problems and the first of them:
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// use khorovod::{Inputs, Text, render};
+///
+/// let text = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: mnist}\nspec: {imagee: a:1}\n";
+/// let text = Text { name: "job.yaml".to_owned(), text: text.to_owned() };
+/// let error: Box<dyn std::error::Error> = render(&text, &Inputs::default()).unwrap_err().into();
+/// assert!(error.to_string().contains("job.yaml:4:8: "), "{error}");
+/// ```
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Problems {
-    /// What was read.
+    /// The texts that were read.
     pub sources: Sources,
     /// In the order of the input.
     pub list: Vec<Problem>,
 }
 
 impl Problems {
-    /// Whether anything stops the render.
+    /// Whether one of them is an error.
     pub fn any_error(&self) -> bool {
         self.list.iter().any(|problem| problem.severity == Severity::Error)
     }
 }
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = self.list.iter().find(|problem| problem.severity == Severity::Error);
+        let Some(first) = error.or(self.list.first()) else { return f.write_str("no problems") };
+        match self.list.len() {
+            1 => f.write_str("1 problem: ")?,
+            number => write!(f, "{number} problems; the first: ")?,
+        }
+        let span = first.labels.first().map(|label| label.span);
+        if let Some((span, source)) = span.and_then(|span| Some((span, self.sources.get(span.source)?))) {
+            let Position { line, column } = self.sources.position(span);
+            write!(f, "{}:{line}:{column}: ", source.name)?;
+        }
+        write!(f, "{} ({})", first.message, first.code.name)
+    }
+}
+
+impl std::error::Error for Problems {}

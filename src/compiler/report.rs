@@ -45,6 +45,7 @@ pub struct Batch {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Report {
     /// The job's name.
     pub job: String,
@@ -102,6 +103,7 @@ pub struct Report {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Workers {
     /// The group's name, where there are groups.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,6 +133,7 @@ pub struct Workers {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Cost {
     /// With as many workers as the spec says.
     pub gpus: u32,
@@ -145,6 +148,7 @@ pub struct Cost {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Head {
     /// Its host name.
     pub host: String,
@@ -157,6 +161,7 @@ pub struct Head {
 /// Someone who talks to someone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Link {
     /// Who begins.
     pub from: Peer,
@@ -170,6 +175,7 @@ pub struct Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Peer {
     /// The pod that launches.
     Head,
@@ -184,6 +190,7 @@ pub enum Peer {
 /// So much of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Amount {
     /// `cpu`, `memory`, `nvidia.com/gpu`, …
     pub resource: String,
@@ -195,6 +202,7 @@ pub struct Amount {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Storage {
     /// Its name in the spec.
     pub name: String,
@@ -209,6 +217,7 @@ pub struct Storage {
 /// A Kubernetes object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "ObjectName"))]
+#[non_exhaustive]
 pub struct Object {
     /// `StatefulSet`, …
     pub kind: String,
@@ -219,6 +228,7 @@ pub struct Object {
 /// A Pod Security level, and what keeps the job from a stricter one.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PodSecurity {
     /// `restricted`, `baseline` or `privileged`.
     pub level: &'static str,
@@ -229,6 +239,7 @@ pub struct PodSecurity {
 /// A default taken.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "DefaultTaken"))]
+#[non_exhaustive]
 pub struct Default {
     /// The field's path below `spec`.
     pub path: &'static str,

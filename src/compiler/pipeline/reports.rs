@@ -63,7 +63,13 @@ pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Ch
     Ok(report::against_rendered(&earlier, &report::earlier(&rendered.text)))
 }
 
-/// Whether a text is what was rendered from a spec, and no spec: [`changes`] takes either for the earlier one.
+/// Whether a text consists of rendered objects instead of a spec. [`changes`] accepts both as the earlier version.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// let text = khorovod::Text { name: "job.yaml".to_owned(), text: "kind: TrainingJob\n".to_owned() };
+/// assert!(!khorovod::is_rendered(&text));
+/// ```
 pub fn is_rendered(text: &Text) -> bool {
     !report::earlier(&text.text).is_empty()
 }

@@ -11,6 +11,7 @@ use crate::plan::fields::{Field, Reach, fields};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Change {
     /// The job's name.
     pub job: String,
@@ -49,6 +50,7 @@ pub enum Effect {
 /// One field that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Difference {
     /// Its path below `spec`, or in a rendered object.
     pub path: String,
