@@ -171,6 +171,9 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
         }
     }
     let texts = &texts[..];
+    if let Some(imported) = rendered::import(texts, options) {
+        return imported;
+    }
     let mut found = Problems::default();
     for text in texts {
         let source = found.sources.add(&text.name, text.text.clone());
@@ -203,10 +206,7 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             desk.problems.push(Problem::new(&NOTHING, desk.whole, message).hint(hint));
         }
     }
-    // A job that khorovod rendered runs as it did before.
-    if !texts.iter().any(|text| text.text.contains(pipeline::RENDERED)) {
-        launch::without_gpu(&mut desk, texts.first().map_or("", |text| &text.text));
-    }
+    launch::without_gpu(&mut desk, texts.first().map_or("", |text| &text.text));
     found.list.append(&mut desk.problems);
     if found.any_error() {
         return Err(found);

@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use super::{File, REVISION, current, files, without_comments};
 use crate::job::valid::*;
-use crate::plan::{Level, Plan, Shape, Team};
+use crate::plan::{Document, Level, Plan, Shape, Team};
 
 /// Two workers of two ranks under Open MPI.
 fn plan() -> Plan {
@@ -83,6 +83,7 @@ fn plan() -> Plan {
         env: vec![],
         code: vec![],
         level: Level { name: "restricted", reasons: vec![] },
+        document: Document::Unknown,
     }
 }
 
