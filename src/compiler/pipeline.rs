@@ -4,6 +4,7 @@
 //! Only this phase knows every other.
 
 mod absent;
+mod document;
 mod expand;
 mod krm;
 mod lanes;
@@ -20,7 +21,7 @@ use base64ct::{Base64, Encoding};
 
 use crate::api::{Inputs, Keys, Rendered, Text};
 use crate::job::Spec;
-use crate::plan::{Plan, run_name};
+use crate::plan::{Document, Plan, run_name};
 use crate::problem::{Code, Problems};
 use crate::yaml::writer::to_yaml;
 use crate::{job, pods, targets, yaml};
@@ -44,10 +45,11 @@ fn own_codes() -> impl Iterator<Item = &'static Code> {
         .chain([absent::CODES, ours::CODES, patches::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied())
 }
 
-/// The plan of a valid spec, and the files of its pods.
-fn plan(spec: Spec) -> (Plan, Vec<pods::File>) {
+/// The plan of a valid spec that was read from `document`, and the files of its pods.
+fn plan(spec: Spec, document: Document) -> (Plan, Vec<pods::File>) {
     let run = run_name(&spec, pods::REVISION);
-    let plan = Plan::new(spec, run);
+    let mut plan = Plan::new(spec, run);
+    plan.document = document;
     let files = pods::files(&plan);
     (plan, files)
 }
@@ -164,8 +166,8 @@ fn build(
     if stream.fails() {
         return Err(stream.finish());
     }
-    let build = |Job { piece, spec, head, .. }: Job| {
-        let (plan, files) = plan(spec);
+    let build = |Job { piece, spec, head, kept, .. }: Job| {
+        let (plan, files) = plan(spec, kept);
         let keys = keys(&plan, &inputs.keys);
         (piece, Built::new(&inputs.target.build(&plan, &files, &keys), &head))
     };
@@ -207,7 +209,7 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
     let mut plans = Vec::with_capacity(jobs.len());
     for job in jobs {
         stream.check_patches(&job);
-        let (plan, files) = plan(job.spec);
+        let (plan, files) = plan(job.spec, job.kept);
         let names = {
             let keys = keys(&plan, &inputs.keys);
             inputs.target.build(&plan, &files, &keys).names()

@@ -76,6 +76,18 @@ impl Team {
     }
 }
 
+/// The document that a spec was read from, to be kept with the objects.
+#[derive(Debug, Clone, Default)]
+pub enum Document {
+    /// The spec was not read from a document.
+    #[default]
+    Unknown,
+    /// As compact JSON.
+    Kept(String),
+    /// Not to be kept, and why not.
+    Omitted(&'static str),
+}
+
 /// A value a pod gets beside the user's own environment.
 pub type EnvPair = (Cow<'static, str>, Cow<'static, str>);
 
@@ -105,6 +117,8 @@ pub struct Plan {
     pub code: Vec<Vec<(String, String)>>,
     /// Pod Security level the pods meet, and why not a stricter one.
     pub level: Level,
+    /// What the spec was read from.
+    pub document: Document,
 }
 
 impl Plan {
@@ -132,6 +146,7 @@ impl Plan {
             hostfile: None,
             code,
             level: level::level(&spec),
+            document: Document::Unknown,
             spec,
         };
         plan.teams = hosts::teams(&plan);

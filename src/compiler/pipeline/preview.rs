@@ -44,12 +44,12 @@ pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Pro
     let mut out = Output::new(&text.text);
     let mut preview = Preview { left_out: jobs.len().saturating_sub(most), ..Preview::default() };
     let mut end = text.text.len();
-    for (index, Job { piece, head, document, spec, .. }) in jobs.into_iter().enumerate() {
+    for (index, Job { piece, head, document, kept, spec, .. }) in jobs.into_iter().enumerate() {
         if index == most {
             end = piece.start;
             break;
         }
-        let (plan, files) = plan(spec);
+        let (plan, files) = plan(spec, kept);
         let keys = keys(&plan, &inputs.keys);
         let made = inputs.target.build(&plan, &files, &keys);
         out.copy(piece.start);

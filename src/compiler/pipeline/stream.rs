@@ -9,12 +9,13 @@ use std::ops::Range;
 
 use self::changes::Changes;
 use super::ours::{self, Among, Found};
-use super::{absent, patches};
+use super::{absent, document, patches};
 use crate::api::{Inputs, Keys, Text};
 use crate::job::target::SshKeys;
 use crate::job::valid::{LauncherKind, Volume, VolumeSource};
 use crate::job::{self, Spec, Texts};
 use crate::job::{Case, Purpose};
+use crate::plan::Document;
 use crate::problem::{Code, Problem, Problems, Severity, SourceId, Span, codes};
 use crate::yaml::{self, Node};
 
@@ -59,6 +60,8 @@ pub struct Job {
     pub head: String,
     /// As it was read, changes and all; only where the stream keeps documents.
     pub document: Option<Node>,
+    /// The same for the objects.
+    pub kept: Document,
     pub spec: Spec,
 }
 
@@ -182,7 +185,8 @@ impl<'a> Stream<'a> {
         let spec = spec?;
         let head = ours::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
         let (name, patches) = (name(&document), patches::of(&document));
-        Some(Job { piece, name, patches, head, document: self.keeps.then_some(document), spec })
+        let kept = document::kept(&document, &spec);
+        Some(Job { piece, name, patches, head, document: self.keeps.then_some(document), kept, spec })
     }
 
     fn no_job(&mut self, Text { name, text }: &Text, source: SourceId) {

@@ -95,7 +95,10 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&Earlier], new: &[&Earl
         return change;
     }
     let run = |objects: &[&Earlier]| {
-        objects.iter().map(|object| object.run.as_str()).find(|run| !run.is_empty()).unwrap_or_default().to_owned()
+        let labels = objects.iter().map(|object| object.run.as_str()).find(|run| !run.is_empty());
+        // `JOB-current` is of no run, and names the current one.
+        let current = || objects.iter().find_map(|object| object.value["data"]["run"].as_str());
+        labels.or_else(current).unwrap_or_default().to_owned()
     };
     let (old_run, new_run) = (run(old), run(new));
     let restarts = old_run != new_run;
@@ -151,6 +154,8 @@ fn judge(kind: &str, found: &Difference, of_run: bool, new: &Json) -> Verdict {
     let limits = ["spec.activeDeadlineSeconds", "spec.ttlSecondsAfterFinished", "spec.suspend"];
     match kind {
         _ if path.starts_with("metadata.annotations[kubectl.kubernetes.io/") => Verdict::Same,
+        // It repeats the other differences.
+        _ if path.starts_with("metadata.annotations[khorovod.dev/spec") => Verdict::Same,
         "PersistentVolumeClaim" if path == "spec.resources.requests.storage" => {
             let size = |text: &Option<String>| text.as_deref().and_then(Quantity::parse).map(|size| size.milli());
             match size(&found.old).cmp(&size(&found.new)) {

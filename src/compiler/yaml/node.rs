@@ -85,6 +85,20 @@ impl Node {
         }
     }
 
+    /// As [`Node::to_json`], but a number whose text is not JSON's form of it, such as `0.10`, becomes a text.
+    pub fn to_exact_json(&self) -> Json {
+        match &self.kind {
+            Kind::List(items) => Json::Array(items.iter().map(Node::to_exact_json).collect()),
+            Kind::Map(entries) => {
+                Json::Object(entries.iter().map(|entry| (entry.key.clone(), entry.value.to_exact_json())).collect())
+            }
+            Kind::Scalar { text, .. } => match self.to_json() {
+                Json::Number(number) if number.is_f64() && number.to_string() != *text => Json::String(text.clone()),
+                value => value,
+            },
+        }
+    }
+
     /// The same value without places. Scalars that YAML's readers disagree on become texts; the
     /// reader has refused them before.
     pub fn to_json(&self) -> Json {
