@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::api::Document;
 use crate::kubernetes::Object;
-use crate::targets::Made;
+use crate::targets::TargetOutput;
 use crate::yaml::writer::to_yaml;
 use crate::{targets, yaml};
 
@@ -16,10 +16,10 @@ pub struct Built {
 
 impl Built {
     /// `head` is a comment that each object begins with, as a whole line, or nothing.
-    pub fn new(made: &Made<'_>, head: &str) -> Self {
+    pub fn new(made: &TargetOutput<'_>, head: &str) -> Self {
         let objects = match made {
-            Made::Objects(objects) => objects,
-            Made::Script { name, text } => {
+            TargetOutput::Objects(objects) => objects,
+            TargetOutput::Script { name, text } => {
                 let document =
                     Document { kind: targets::SCRIPT, name: name.clone(), namespace: None, range: 0..text.len() };
                 return Self { text: text.clone(), documents: vec![document] };

@@ -51,7 +51,7 @@ pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
 /// assert_eq!(changes[0].job, "mnist");
 /// ```
 pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Change>, Problems> {
-    let earlier = report::earlier(&old.text);
+    let earlier = report::job_objects(&old.text);
     if earlier.is_empty() {
         let as_it_is = Inputs { overlays: Vec::new(), sets: Vec::new(), namespace: None, ..inputs.clone() };
         let moved = Inputs { namespace: inputs.namespace.clone(), ..as_it_is.clone() };
@@ -60,12 +60,12 @@ pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Ch
         return Ok(report::between(&old.collect::<Vec<_>>(), &plans_of(new, inputs)?));
     }
     let rendered = render(new, inputs)?;
-    Ok(report::against_rendered(&earlier, &report::earlier(&rendered.text)))
+    Ok(report::against_rendered(&earlier, &report::job_objects(&rendered.text)))
 }
 
 /// Whether a text is what was rendered from a spec, and no spec: [`changes`] takes either for the earlier one.
 pub fn is_rendered(text: &Text) -> bool {
-    !report::earlier(&text.text).is_empty()
+    !report::job_objects(&text.text).is_empty()
 }
 
 /// The plans of every job of a stream.

@@ -1,5 +1,5 @@
-//! A valid spec as a flat list of paths and values, defaults included, so that two can be
-//! compared. Paths are those a person writes, below `spec`.
+//! Lists the fields of a valid spec as paths and values, including defaults, so that two specs can be compared. See [`fields`].
+//! The paths are those of the spec that a user writes, below `spec`.
 
 use serde_json::Value as Json;
 
@@ -9,50 +9,53 @@ use crate::job::valid::{
 };
 use crate::job::wording::flow;
 
-/// How far a change of a field reaches.
+/// The consequence of changing a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// The ranks can observe it.
+    /// The ranks can observe the change, so it starts a new run.
     Run,
-    /// An object changes, the ranks see nothing.
+    /// An object changes in place. The ranks cannot observe it.
     InPlace,
-    /// A claim was made with it; Kubernetes does not change it.
+    /// The field is part of a PersistentVolumeClaim, which Kubernetes does not change.
     Claim,
 }
 
-/// One field.
+/// One field that has a value.
 #[derive(Debug)]
 pub struct Field {
     pub path: String,
     pub value: String,
     pub reach: Reach,
-    /// A value not to be shown.
-    pub hidden: bool,
-    /// What to compare by size: a claim may grow.
+    /// Whether the value must not be shown, because it may be secret or is too long.
+    pub is_hidden: bool,
+    /// The size of a claim in thousandths of a byte, because a claim may grow.
     pub amount: Option<i128>,
 }
 
-/// Collects fields under a prefix.
+/// Collects fields.
 struct List(Vec<Field>);
 
-// Values by value: a line a field stays a line.
+// Arguments are passed by value so that each field needs one short line.
 #[allow(clippy::needless_pass_by_value)]
 impl List {
     fn add(&mut self, reach: Reach, path: impl Into<String>, value: impl ToString) {
         let (path, value) = (path.into(), value.to_string());
-        self.0.push(Field { path, value, reach, hidden: false, amount: None });
+        self.0.push(Field { path, value, reach, is_hidden: false, amount: None });
     }
 
+    /// Adds a field whose change starts a new run.
     fn run(&mut self, path: impl Into<String>, value: impl ToString) {
         self.add(Reach::Run, path, value);
     }
 
-    fn some(&mut self, path: &str, value: Option<impl ToString>) {
+    /// Adds a field whose change starts a new run, if it has a value.
+    fn optional(&mut self, path: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.run(path, value);
         }
     }
 
+    /// Adds one field per key of a map.
     fn pairs(&mut self, reach: Reach, path: &str, pairs: &Pairs) {
         for (key, value) in pairs {
             self.add(reach, format!("{path}.{key}"), value);
@@ -60,17 +63,17 @@ impl List {
     }
 }
 
-/// Every field of a spec that has a value.
+/// The fields of a spec that have a value.
 pub fn fields(spec: &Spec) -> Vec<Field> {
     let mut list = List(Vec::new());
     list.pairs(Reach::InPlace, "metadata.labels", &spec.labels);
     list.pairs(Reach::InPlace, "metadata.annotations", &spec.annotations);
     list.run("image", &spec.image.reference);
-    list.some("image.pullPolicy", spec.image.pull_policy);
+    list.optional("image.pullPolicy", spec.image.pull_policy);
     list.run("image.pullSecrets", spec.image.pull_secrets.join(" "));
-    list.some("rerun", spec.rerun.as_ref());
-    list.run("command", words(&spec.command));
-    list.some("workdir", spec.workdir.as_ref());
+    list.optional("rerun", spec.rerun.as_ref());
+    list.run("command", arguments(&spec.command));
+    list.optional("workdir", spec.workdir.as_ref());
     env(&mut list, spec);
     code(&mut list, spec.code.as_ref());
     list.run("workers.controller", if spec.controller == Controller::Job { "Job" } else { "StatefulSet" });
@@ -94,7 +97,7 @@ fn env(list: &mut List, spec: &Spec) {
         list.run(format!("env.{}", variable.name), value);
         if let (Some(field), EnvValue::Text(_)) = (list.0.last_mut(), &variable.value) {
             let name = variable.name.to_ascii_uppercase();
-            field.hidden = ["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL"].iter().any(|word| name.contains(word));
+            field.is_hidden = ["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL"].iter().any(|word| name.contains(word));
         }
     }
     for (index, from) in spec.env_from.iter().enumerate() {
@@ -117,9 +120,9 @@ fn code(list: &mut List, code: Option<&Code>) {
         CodeSource::Files(files) => {
             for (name, text) in files {
                 list.run(format!("code.files.{name}"), text);
-                // A whole program says nothing in a line.
+                // A file is too long to show on one line.
                 if let Some(field) = list.0.last_mut() {
-                    field.hidden = true;
+                    field.is_hidden = true;
                 }
             }
         }
@@ -137,9 +140,9 @@ fn group(list: &mut List, group: &Group) {
 }
 
 fn resources(list: &mut List, prefix: &str, resources: &Resources) {
-    for (what, amounts) in [("requests", &resources.requests), ("limits", &resources.limits)] {
+    for (list_name, amounts) in [("requests", &resources.requests), ("limits", &resources.limits)] {
         for (name, quantity) in amounts {
-            list.run(format!("{prefix}.{what}.{name}"), quantity);
+            list.run(format!("{prefix}.{list_name}.{name}"), quantity);
         }
     }
 }
@@ -160,24 +163,24 @@ fn launcher(list: &mut List, spec: &Spec) {
     };
     list.run("launcher.kind", kind);
     list.run("launcher.mpi", mpi);
-    list.run("launcher.args", words(&launcher.args));
+    list.run("launcher.args", arguments(&launcher.args));
     list.run("launcher.runsRanks", launcher.runs_ranks);
     list.run("launcher.interactive", launcher.interactive);
     list.run("launcher.idleTimeout", seconds(launcher.idle_timeout));
     list.run("launcher.retries", launcher.retries);
     list.run("launcher.waitTimeout", seconds(launcher.wait_timeout));
-    list.some("launcher.image", launcher.image.as_ref());
+    list.optional("launcher.image", launcher.image.as_ref());
     resources(list, "launcher", &launcher.resources);
     if let Some(elastic) = &spec.elastic {
         list.run("elastic.minWorkers", elastic.min_workers);
         list.run("elastic.maxWorkers", elastic.max_workers);
         list.run("elastic.timeout", seconds(elastic.timeout));
-        list.some("elastic.resetLimit", elastic.reset_limit);
-        list.some("elastic.cooldown", elastic.cooldown.map(|(least, most)| format!("[{least}, {most}]")));
+        list.optional("elastic.resetLimit", elastic.reset_limit);
+        list.optional("elastic.cooldown", elastic.cooldown.map(|(least, most)| format!("[{least}, {most}]")));
     }
     list.run("ssh.port", spec.ssh.port);
     list.run("ssh.user", &spec.ssh.user);
-    list.some("ssh.secret", spec.ssh.secret.as_ref());
+    list.optional("ssh.secret", spec.ssh.secret.as_ref());
 }
 
 fn storage(list: &mut List, spec: &Spec) {
@@ -185,11 +188,11 @@ fn storage(list: &mut List, spec: &Spec) {
         let path = format!("storage.{}", volume.name);
         list.run(format!("{path}.mountPath"), &volume.mount_path);
         list.run(format!("{path}.readOnly"), volume.read_only);
-        list.some(&format!("{path}.subPath"), volume.sub_path.as_ref());
+        list.optional(&format!("{path}.subPath"), volume.sub_path.as_ref());
         let path = path.as_str();
         match &volume.source {
             VolumeSource::Claim(made) => claim(list, path, "claim", made, Reach::Claim),
-            // Claims of a StatefulSet: another run has another StatefulSet, with claims of its own.
+            // Another run has another StatefulSet, which creates new claims from this template.
             VolumeSource::PerWorker(made) => claim(list, path, "perWorker", made, Reach::Run),
             VolumeSource::PersistentVolume { source, claim: made } => {
                 list.add(Reach::Claim, format!("{path}.persistentVolume"), source);
@@ -202,18 +205,18 @@ fn storage(list: &mut List, spec: &Spec) {
                 list.run(format!("{path}.emptyDir"), size.as_ref().map_or(String::new(), ToString::to_string));
             }
             VolumeSource::S3(s3) => {
-                list.some(&format!("{path}.s3.endpoint"), s3.endpoint.as_ref());
+                list.optional(&format!("{path}.s3.endpoint"), s3.endpoint.as_ref());
                 list.run(format!("{path}.s3.bucket"), &s3.bucket);
                 list.run(format!("{path}.s3.prefix"), &s3.prefix);
                 list.run(format!("{path}.s3.region"), &s3.region);
-                list.some(&format!("{path}.s3.secret"), s3.secret.as_ref());
+                list.optional(&format!("{path}.s3.secret"), s3.secret.as_ref());
                 let direction = match (s3.download, s3.upload) {
                     (true, true) => "both",
                     (true, false) => "in",
                     _ => "out",
                 };
                 list.run(format!("{path}.s3.direction"), direction);
-                list.some(&format!("{path}.s3.size"), s3.size.as_ref());
+                list.optional(&format!("{path}.s3.size"), s3.size.as_ref());
             }
         }
     }
@@ -231,33 +234,33 @@ fn claim(list: &mut List, path: &str, kind: &str, claim: &Claim, reach: Reach) {
 
 fn settings(list: &mut List, spec: &Spec) {
     let collective = &spec.collective;
-    list.some("collective.debug", collective.debug);
-    list.some("collective.interface", collective.interface.as_ref());
-    list.some("collective.infiniband", collective.infiniband);
-    list.some("collective.fusionThreshold", collective.fusion_threshold.as_ref());
-    list.some("collective.cycleTime", collective.cycle_time);
-    list.some("collective.autotune", collective.autotune);
-    list.some("collective.hierarchicalAllreduce", collective.hierarchical_allreduce);
-    list.some("collective.timeline", collective.timeline.as_ref());
+    list.optional("collective.debug", collective.debug);
+    list.optional("collective.interface", collective.interface.as_ref());
+    list.optional("collective.infiniband", collective.infiniband);
+    list.optional("collective.fusionThreshold", collective.fusion_threshold.as_ref());
+    list.optional("collective.cycleTime", collective.cycle_time);
+    list.optional("collective.autotune", collective.autotune);
+    list.optional("collective.hierarchicalAllreduce", collective.hierarchical_allreduce);
+    list.optional("collective.timeline", collective.timeline.as_ref());
 
     let placement = &spec.placement;
     list.pairs(Reach::Run, "placement.nodeSelector", &placement.node_selector);
     for (index, toleration) in placement.tolerations.iter().enumerate() {
         list.run(format!("placement.tolerations[{index}]"), toleration);
     }
-    list.some("placement.affinity", placement.affinity.as_ref());
-    list.some("placement.priorityClass", placement.priority_class.as_ref());
-    list.some("placement.runtimeClass", placement.runtime_class.as_ref());
-    list.some("placement.spread", placement.spread.as_ref());
-    list.some("placement.pack", placement.pack.as_ref());
+    list.optional("placement.affinity", placement.affinity.as_ref());
+    list.optional("placement.priorityClass", placement.priority_class.as_ref());
+    list.optional("placement.runtimeClass", placement.runtime_class.as_ref());
+    list.optional("placement.spread", placement.spread.as_ref());
+    list.optional("placement.pack", placement.pack.as_ref());
     list.run("placement.hostNetwork", placement.host_network);
 
     let scheduling = &spec.scheduling;
     let gang = scheduling.gang.map(|gang| if gang == Gang::Volcano { "volcano" } else { "coscheduling" });
-    list.some("scheduling.gang", gang);
-    list.some("scheduling.queue", scheduling.queue.as_ref());
-    list.some("scheduling.kueue", scheduling.kueue.as_ref());
-    list.some("scheduling.scheduler", scheduling.scheduler.as_ref());
+    list.optional("scheduling.gang", gang);
+    list.optional("scheduling.queue", scheduling.queue.as_ref());
+    list.optional("scheduling.kueue", scheduling.kueue.as_ref());
+    list.optional("scheduling.scheduler", scheduling.scheduler.as_ref());
     list.add(Reach::InPlace, "scheduling.suspend", scheduling.suspend);
 
     let lifecycle = &spec.lifecycle;
@@ -272,14 +275,14 @@ fn settings(list: &mut List, spec: &Spec) {
 
     let security = &spec.security;
     list.run("security.profile", format!("{:?}", security.profile).to_lowercase());
-    list.some("security.runAsUser", security.run_as_user);
-    list.some("security.fsGroup", security.fs_group);
+    list.optional("security.runAsUser", security.run_as_user);
+    list.optional("security.fsGroup", security.fs_group);
     list.add(Reach::InPlace, "security.networkPolicy", security.network_policy);
-    list.some("security.serviceAccount", security.service_account.as_ref());
+    list.optional("security.serviceAccount", security.service_account.as_ref());
     list.run("security.readOnlyRootFilesystem", security.read_only_root_filesystem);
 
     let observability = &spec.observability;
-    list.some("observability.tensorboard.logdir", observability.tensorboard.as_ref());
+    list.optional("observability.tensorboard.logdir", observability.tensorboard.as_ref());
     if let Some(metrics) = &observability.metrics {
         list.run("observability.metrics.port", metrics.port);
         list.add(Reach::InPlace, "observability.metrics.podMonitor", metrics.pod_monitor);
@@ -292,11 +295,11 @@ fn settings(list: &mut List, spec: &Spec) {
 }
 
 fn seconds(seconds: u64) -> String {
-    super::made::duration(seconds)
+    super::build::duration(seconds)
 }
 
-/// A command's words, in brackets where blanks would hide what is one of them.
-fn words(words: &[String]) -> String {
-    let plain = words.iter().all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
-    if plain || words.len() < 2 { words.join(" ") } else { flow(&Json::from(words)) }
+/// The arguments of a command on one line. They are written as a list in brackets if one of them contains whitespace.
+fn arguments(words: &[String]) -> String {
+    let is_plain = words.iter().all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
+    if is_plain || words.len() < 2 { words.join(" ") } else { flow(&Json::from(words)) }
 }

@@ -1,17 +1,18 @@
 
 khorovod_training=''
-khorovod_told() {
-  khorovod_log "told to end"
+khorovod_on_signal() {
+  khorovod_log "received SIGTERM"
   [[ -z $khorovod_training ]] || { kill "$khorovod_training" && wait "$khorovod_training"; }
   exit 143
 }
-trap khorovod_told TERM INT
+trap khorovod_on_signal TERM INT
 
 for (( ; ; khorovod_tried++)); do
   khorovod_left=$((khorovod_deadline ? khorovod_deadline - SECONDS : 0))
   khorovod_log "launching: ${khorovod_launch[*]} ${khorovod_command[*]}"
-  # Asks first, so that ranks are ended in order; what is left after 10 seconds is killed. A launcher is asked alone: mpirun
-  # that is asked twice, once as one of its group, leaves its ranks behind. Of a script, the whole group is asked.
+  # timeout sends SIGTERM first, so that the launcher stops its ranks, and SIGKILL after 10 seconds. With --foreground only the
+  # launcher gets the signal: mpirun leaves its ranks running if it gets the signal twice, once as a member of the process
+  # group. A shell command has no launcher, so its whole process group gets the signal.
   timeout ${khorovod_launch[0]:+--foreground} --kill-after=10 "$khorovod_left" \
     "${khorovod_launch[@]}" "${khorovod_check[@]}" "${khorovod_command[@]}" </dev/null &
   khorovod_training=$!
@@ -21,9 +22,9 @@ for (( ; ; khorovod_tried++)); do
   if ((khorovod_deadline && SECONDS >= khorovod_deadline)); then
     khorovod_fail 44 "past its deadline of $khorovod_deadline s"
   fi
-  ((khorovod_code != 197)) || khorovod_fail 42 "the world is not the spec's; a rank says above how it differs"
-  khorovod_log "attempt $((khorovod_tried + 1)) of $((khorovod_retries + 1)) failed: training ended with code $khorovod_code"
+  ((khorovod_code != 197)) || khorovod_fail 42 "the ranks do not match the spec; see the message of a rank above"
+  khorovod_log "attempt $((khorovod_tried + 1)) of $((khorovod_retries + 1)) failed: training exited with code $khorovod_code"
   ((khorovod_tried < khorovod_retries)) || exit "$khorovod_code"
   sleep 2
 done
-khorovod_log "trained"
+khorovod_log "training succeeded"

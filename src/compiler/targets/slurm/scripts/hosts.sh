@@ -1,5 +1,5 @@
 
-# The hosts in a file, and an ssh that is srun: nodes need not let anyone in.
+# Write the hostfile, and an `ssh` that calls srun, because nodes may not allow logins.
 khorovod_generated=$(mktemp -d) && trap 'rm -rf "$khorovod_generated"' EXIT
 khorovod_hostfile=$khorovod_generated/hostfile
 scontrol show hostnames "$SLURM_JOB_NODELIST" | sed "s/$/ slots=$khorovod_slots/" >"$khorovod_hostfile"
