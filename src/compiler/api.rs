@@ -5,31 +5,31 @@ use crate::problem::Problems;
 use crate::report;
 use crate::targets::{self, Target};
 
-/// Where ssh keys come from.
+/// The source of ssh keys.
 #[derive(Debug, Clone, Default)]
 pub enum Keys {
-    /// Nowhere: a job that needs a key pair is a problem.
+    /// No source: a job that needs keys is a problem.
     #[default]
     Missing,
-    /// Every key derives from these bytes, the namespace and the job's name.
+    /// Derive the keys from these bytes, the namespace and the name of the job.
     Seed([u8; 32]),
-    /// The Secret is left out of the output; the user brings it.
+    /// Leave the Secret out of the output. The user creates it.
     LeftOut,
-    /// The Secret shows `masked` where key material would stand.
+    /// Write `masked` in place of the key material.
     Masked,
 }
 
-/// A text and the name a person knows it by.
+/// A text and its name in messages.
 #[derive(Debug, Clone)]
 pub struct Text {
-    /// A file's name or `<stdin>`.
+    /// The name of the file, or `<stdin>`.
     pub name: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
 impl Text {
-    /// A text as it was read; an error says which byte makes it none.
+    /// Converts the bytes of a file to a text. The error names the first byte that is not valid UTF-8.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, String> {
         let name = name.into();
         match String::from_utf8(bytes) {
@@ -46,24 +46,24 @@ impl Text {
     }
 }
 
-/// Everything beside the spec that decides what is rendered.
+/// The inputs of a render in addition to the spec.
 #[derive(Debug, Clone)]
 pub struct Inputs {
-    /// Merged over each of our documents, in order.
+    /// Overlays, which are merged into each TrainingJob in order.
     pub overlays: Vec<Text>,
-    /// `PATH=VALUE` settings, merged last. `workers.gpus=8` and `spec.workers.gpus=8` are the same.
+    /// `PATH=VALUE` settings, which are applied after the overlays. `workers.gpus=8` and `spec.workers.gpus=8` mean the same.
     pub sets: Vec<String>,
-    /// Overrides `metadata.namespace`.
+    /// The namespace, which overrides `metadata.namespace`.
     pub namespace: Option<String>,
-    /// The Kubernetes version the objects are for.
+    /// The Kubernetes version that the objects are for.
     pub kube_version: KubeVersion,
-    /// What jobs are rendered to.
+    /// The target that jobs are rendered for.
     pub target: &'static dyn Target,
-    /// Warnings are errors.
+    /// Whether warnings are errors.
     pub strict: bool,
-    /// Where ssh keys come from.
+    /// The source of ssh keys.
     pub keys: Keys,
-    /// The largest stream, in bytes, that [`expand`] takes.
+    /// The maximum size of a stream for [`expand`], in bytes.
     pub limit: usize,
 }
 
@@ -85,13 +85,13 @@ impl Default for Inputs {
 /// One document of the output.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// `StatefulSet`; `sbatch` for a batch script; empty for a foreign document.
+    /// The kind, such as `StatefulSet`. It is `sbatch` for a batch script, and empty for a document that was not rendered.
     pub kind: &'static str,
-    /// `metadata.name`; empty for a foreign document.
+    /// The value of `metadata.name`. Empty for a document that was not rendered.
     pub name: String,
-    /// `metadata.namespace`, where it has one.
+    /// The value of `metadata.namespace`, if it is set.
     pub namespace: Option<String>,
-    /// Where it stands in [`Rendered::text`], separators not included.
+    /// Its range in [`Rendered::text`], without separators.
     pub range: std::ops::Range<usize>,
 }
 
@@ -101,30 +101,30 @@ impl Document {
         self.kind == targets::SCRIPT
     }
 
-    /// Its file in a folder of all of them, by its number there.
+    /// Its file name among all documents. `number` is its position, and `width` the number of digits.
     fn file_name(&self, number: usize, width: usize) -> String {
         let folder = if self.kind.starts_with("PersistentVolume") { "claims/" } else { "" };
         let kind = if self.kind.is_empty() { "other".to_owned() } else { self.kind.to_lowercase() };
         let name = if self.name.is_empty() { String::new() } else { format!("-{}", self.name) };
-        let form = if self.is_script() { "sh" } else { "yaml" };
-        format!("{folder}{number:0width$}-{kind}{name}.{form}")
+        let extension = if self.is_script() { "sh" } else { "yaml" };
+        format!("{folder}{number:0width$}-{kind}{name}.{extension}")
     }
 }
 
-/// What came out.
+/// The result of a render.
 #[derive(Debug, Default)]
 pub struct Rendered {
-    /// The stream: our documents replaced by objects, all others byte for byte.
+    /// The stream, with the TrainingJobs replaced by objects. Other documents are unchanged.
     pub text: String,
-    /// Its documents in order.
+    /// The documents of the stream, in order.
     pub documents: Vec<Document>,
-    /// Warnings; no errors.
+    /// The warnings and notes. It contains no errors.
     pub warnings: Problems,
 }
 
-/// The documents that hold anything, each with its text and its file in a folder of all of them, numbered in install order:
-/// `03-configmap-mnist.yaml`. Claims and volumes lie in a folder of their own, which `kubectl delete -f DIR` does not
-/// look into.
+/// The documents that are not empty, each with a file name and its text, for writing one file per document. The names are
+/// numbered in install order: `03-configmap-mnist.yaml`. Claims and volumes are in a subfolder, because `kubectl delete -f DIR`
+/// does not read subfolders.
 pub fn files(rendered: &[Rendered]) -> Vec<(String, &Document, &str)> {
     let documents: Vec<_> = rendered
         .iter()
@@ -139,36 +139,37 @@ pub fn files(rendered: &[Rendered]) -> Vec<(String, &Document, &str)> {
         .collect()
 }
 
-/// What the jobs of a stream would run.
+/// The descriptions of the jobs of a stream.
 #[derive(Debug, Default)]
 pub struct Reports {
-    /// One a job, in the stream's order.
+    /// One report per job, in the order of the stream.
     pub jobs: Vec<report::Report>,
-    /// Warnings; no errors.
+    /// The warnings and notes. It contains no errors.
     pub warnings: Problems,
 }
 
-/// Everything there is to show of a stream while somebody writes it.
+/// The result of a [`preview`](crate::pipeline::preview()): a render with additional information for an editor.
 #[derive(Debug, Default)]
 pub struct Preview {
-    /// The objects.
+    /// The rendered objects.
     pub rendered: Rendered,
-    /// Beside each of its documents: which job it is of, and the fields of the spec it is made for. None for a
-    /// foreign one.
+    /// For each document of `rendered`: its job, and the fields of the spec that it comes from. `None` for a document that was
+    /// not rendered.
     pub origins: Vec<Option<Origin>>,
-    /// What each job would run, in the stream's order.
+    /// One report per job, in the order of the stream.
     pub jobs: Vec<report::Report>,
-    /// Beside each job, where the fields of its document stand in the text: `spec.storage[0]`.
+    /// For each job: the paths of its fields, such as `spec.storage[0]`, and their ranges in the text.
     pub places: Vec<Vec<(String, std::ops::Range<usize>)>>,
-    /// How many jobs hold but are not shown, because there are more than was asked for.
+    /// The number of valid jobs that were not rendered, because the stream has more than the requested number of jobs.
     pub left_out: usize,
 }
 
-/// What an object is made for.
+/// The origin of an object.
 #[derive(Debug, Clone)]
 pub struct Origin {
-    /// Which of the stream's jobs.
+    /// The index of the job in the stream.
     pub job: usize,
-    /// Fields of its spec, whether it has them or takes their defaults; patches behind.
+    /// The paths of the fields of the spec that the object comes from, followed by the patches that change it. A field may have
+    /// its default value.
     pub fields: Vec<String>,
 }

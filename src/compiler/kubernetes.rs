@@ -32,7 +32,7 @@ use job::launcher_name;
 use meta::Metadata;
 
 use patch::may_concern;
-pub use patch::{merge, reached};
+pub use patch::{merge, patched_parts};
 
 /// One Kubernetes object.
 #[derive(Debug)]
@@ -148,7 +148,7 @@ fn patch(plan: &Plan, object: &mut Object) {
     let mut whole = None;
     for patch in plan.spec.patches.iter().filter(|patch| may_concern(patch, object)) {
         let whole = whole.get_or_insert_with(|| json(object));
-        for part in reached(patch, object, whole) {
+        for part in patched_parts(patch, object, whole) {
             merge(part, &patch.patch);
         }
     }
@@ -159,7 +159,7 @@ fn patch(plan: &Plan, object: &mut Object) {
 
 /// Whether a patch is meant for an object or for pods in it.
 pub fn concerns(patch: &Patch, object: &Object) -> bool {
-    may_concern(patch, object) && !reached(patch, object, &mut json(object)).is_empty()
+    may_concern(patch, object) && !patched_parts(patch, object, &mut json(object)).is_empty()
 }
 
 /// A part of an object as a tree.

@@ -3,14 +3,14 @@
 //!
 //! Only this phase knows every other.
 
-mod absent;
 mod expand;
 mod krm;
-mod lanes;
-mod ours;
+mod no_job;
 mod output;
+mod parallel;
 mod patches;
 mod preview;
+mod recognise;
 mod reports;
 mod stream;
 
@@ -30,9 +30,9 @@ use crate::{job, pods, targets, yaml};
 use output::{Built, Output};
 use stream::{Job, Stream};
 
-pub use absent::{NO_JOB, RENDERED, kinds};
 pub use expand::expand;
 pub use krm::krm;
+pub use no_job::{NO_JOB, RENDERED, kinds};
 pub use preview::preview;
 pub use reports::{changes, is_rendered, reports};
 
@@ -43,8 +43,9 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
 
 /// The problem codes that this module and its parts declare.
 fn own_codes() -> impl Iterator<Item = &'static Code> {
-    stream::codes()
-        .chain([absent::CODES, ours::CODES, patches::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied())
+    stream::codes().chain(
+        [no_job::CODES, recognise::CODES, patches::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied(),
+    )
 }
 
 /// The plan of a valid spec, its run named.
@@ -180,12 +181,12 @@ fn build(
     if stream.fails() {
         return Err(stream.finish());
     }
-    let build = |Job { piece, spec, head, .. }: Job| {
+    let build = |Job { piece, spec, source_comment, .. }: Job| {
         let (plan, files) = plan(inputs.target, spec);
         let keys = keys(&plan, &inputs.keys);
-        (piece, Built::new(&inputs.target.build(&plan, &files, &keys), &head))
+        (piece, Built::new(&inputs.target.build(&plan, &files, &keys), &source_comment))
     };
-    lanes::in_order(jobs, build, |(piece, built)| each(piece, built));
+    parallel::in_order(jobs, build, |(piece, built)| each(piece, built));
     Ok(stream.finish())
 }
 

@@ -1,5 +1,5 @@
-//! `ConfigMaps`: which run is current and what may change while it runs; the run's scripts and
-//! configuration; the user's own code.
+//! The ConfigMaps of a job: the current run and the limits that may change during it ([`current`]), the scripts and settings of
+//! the run ([`scripts`]), and the code of the user ([`code`]).
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ enum Data<'a> {
     Scripts(&'a [File]),
 }
 
-/// Most scripts are the same for every job; the emitter lays those out once.
+/// Serializes files as a map. Most scripts are the same for every job, so the YAML writer formats them only once.
 fn scripts_data<S: Serializer>(files: &&[File], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(files.len()))?;
     for File { name, text } in *files {
@@ -39,12 +39,13 @@ fn scripts_data<S: Serializer>(files: &&[File], serializer: S) -> Result<S::Ok, 
     map.end()
 }
 
+/// The name of the ConfigMap with the current run.
 pub fn current_name(plan: &Plan) -> String {
     [&plan.spec.name, "-current"].concat()
 }
 
-/// Read by launchers as long as they live, so a limit that changes here reaches a run that
-/// already trains.
+/// The ConfigMap with the current run and its limits. A launcher reads it repeatedly, so a changed limit applies to a run that
+/// is already training.
 pub fn current(plan: &Plan) -> Object<'_> {
     let data = Data::Texts(pods::current(plan).into_iter().collect());
     Object {
@@ -56,6 +57,7 @@ pub fn current(plan: &Plan) -> Object<'_> {
     }
 }
 
+/// The immutable ConfigMap with the scripts and settings of the run.
 pub fn scripts<'a>(plan: &'a Plan, files: &'a [File]) -> Object<'a> {
     Object {
         api_version: "v1",
@@ -66,10 +68,12 @@ pub fn scripts<'a>(plan: &'a Plan, files: &'a [File]) -> Object<'a> {
     }
 }
 
+/// The name of a ConfigMap with code.
 pub fn code_name(plan: &Plan, index: usize) -> String {
     format!("{}-{}-code-{index}", plan.spec.name, plan.run)
 }
 
+/// The ConfigMaps with the files of `code.files`.
 pub fn code(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
     plan.code.iter().enumerate().map(move |(index, files)| Object {
         api_version: "v1",

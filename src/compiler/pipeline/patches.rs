@@ -51,7 +51,7 @@ pub fn check(job: &Job, inputs: &Inputs, problems: &mut Vec<Problem>) {
         let (mut used, mut broken) = (false, false);
         for (object, whole) in &mut objects {
             let kind = if patch.kind.as_deref() == Some("Pod") { "Pod" } else { object.kind };
-            for part in kubernetes::reached(patch, object, whole) {
+            for part in kubernetes::patched_parts(patch, object, whole) {
                 if let (false, Some(laid)) = (broken, stands.get("patch"))
                     && let Some(problem) = breaks(laid, part, kind, &mut Vec::new())
                 {

@@ -1,10 +1,11 @@
-//! The forms a seed comes in: 32 bytes from which keys derive.
+//! Parses the formats of a seed: 32 bytes from which the ssh keys are derived.
 
-/// What the bytes of a seed file stand for; an error says what they are instead.
+/// Parses the content of a seed file: 32 raw bytes, or text as in [`from_text`]. The error completes a sentence that starts with
+/// the name of the source: `FILE is 31 bytes, not 32; …`.
 pub fn from_bytes(bytes: &[u8]) -> Result<[u8; 32], String> {
     if let Ok(raw) = <[u8; 32]>::try_from(bytes) {
         if raw.iter().all(u8::is_ascii_graphic) || raw.iter().all(|byte| *byte == raw[0]) {
-            return Err(format!("is not random: 32 plain characters; make one with {MAKE}"));
+            return Err(format!("is not random: it has 32 printable or equal bytes; create a seed with {MAKE}"));
         }
         return Ok(raw);
     }
@@ -15,7 +16,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<[u8; 32], String> {
 const MAKE: &str = "`openssl rand -hex 32`";
 const EXPECTED: &str = "it must be 32 raw bytes, 64 hex digits or base64, as `openssl rand -hex 32` prints";
 
-/// 64 hex digits, or base64 of 32 bytes in either alphabet.
+/// Parses 64 hex digits, or base64 of 32 bytes in the standard or the URL-safe alphabet. For the error see [`from_bytes`].
 pub fn from_text(text: &str) -> Result<[u8; 32], String> {
     let text = text.trim();
     if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -27,16 +28,16 @@ pub fn from_text(text: &str) -> Result<[u8; 32], String> {
         }
         return Ok(seed);
     }
-    base64(text).ok_or_else(|| format!("has {} characters that are no seed; {EXPECTED}", text.chars().count()))
+    base64(text).ok_or_else(|| format!("has {} characters that are not a seed; {EXPECTED}", text.chars().count()))
 }
 
-/// Base64 of exactly 32 bytes.
+/// Decodes base64 of exactly 32 bytes. It accepts both alphabets and an optional `=`, unlike most decoders.
 fn base64(text: &str) -> Option<[u8; 32]> {
     let digits = text.strip_suffix('=').unwrap_or(text).as_bytes();
     if digits.len() != 43 {
         return None;
     }
-    let (mut bytes, mut bits, mut held) = (Vec::with_capacity(32), 0_u32, 0_u32);
+    let (mut bytes, mut bits, mut buffer) = (Vec::with_capacity(32), 0_u32, 0_u32);
     for digit in digits {
         let value = match digit {
             b'A'..=b'Z' => digit - b'A',
@@ -46,11 +47,11 @@ fn base64(text: &str) -> Option<[u8; 32]> {
             b'/' | b'_' => 63,
             _ => return None,
         };
-        held = held << 6 | u32::from(value);
+        buffer = buffer << 6 | u32::from(value);
         bits += 6;
         if bits >= 8 {
             bits -= 8;
-            bytes.push(u8::try_from(held >> bits & 0xff).ok()?);
+            bytes.push(u8::try_from(buffer >> bits & 0xff).ok()?);
         }
     }
     bytes.try_into().ok()
@@ -66,7 +67,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_form_is_the_same_seed() {
+    fn every_format_gives_the_same_seed() {
         let hex = "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1Dfeff";
         assert_eq!(from_bytes(&BYTES), Ok(BYTES));
         assert_eq!(from_bytes(format!("{hex}\n").as_bytes()), Ok(BYTES));
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_seed_is_refused() {
+    fn invalid_seeds_are_refused() {
         for bytes in [&b""[..], b"secret", &[7; 32], b"correct-horse-battery-staple-0042", &BYTES[..31], &[0xff; 40]] {
             assert!(from_bytes(bytes).is_err(), "{bytes:?}");
         }

@@ -1,4 +1,4 @@
-//! Every file of every shape is sound shell, and no word of a spec can break out of `job.sh`.
+//! Checks the scripts of every shape with bash and ShellCheck, and checks that no value of a spec can escape its quotes in `job.sh`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -86,7 +86,7 @@ fn plan() -> Plan {
     }
 }
 
-/// One plan for each set of files there is.
+/// One plan for each possible set of files.
 fn plans() -> Vec<Plan> {
     let changed = |change: fn(&mut Plan)| {
         let mut plan = plan();
@@ -151,8 +151,8 @@ fn is_shell(file: &File) -> bool {
     Path::new(file.name).extension().is_some_and(|extension| extension == "sh") || file.text.starts_with("#!/bin/bash")
 }
 
-/// Whether a program is there. CI must have it, elsewhere the reason is printed.
-fn have(program: &str) -> bool {
+/// Whether a program is installed. Fails in CI if it is not; elsewhere prints why the test is skipped.
+fn is_installed(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     assert!(found || std::env::var_os("CI").is_none_or(|ci| ci != "true"), "CI needs {program}");
     if !found {
@@ -162,7 +162,7 @@ fn have(program: &str) -> bool {
 }
 
 #[test]
-fn bash_takes_every_script() {
+fn bash_parses_every_script() {
     for plan in plans() {
         let folder = tempfile::tempdir().unwrap();
         let files = files(&plan);
@@ -176,7 +176,7 @@ fn bash_takes_every_script() {
 
 #[test]
 fn shellcheck_finds_nothing() {
-    if !have("shellcheck") {
+    if !is_installed("shellcheck") {
         return;
     }
     for plan in plans() {
@@ -193,7 +193,7 @@ fn shellcheck_finds_nothing() {
 }
 
 #[test]
-fn every_file_a_script_names_is_there() {
+fn every_file_that_a_script_uses_exists() {
     for plan in plans() {
         let files = files(&plan);
         for file in &files {
@@ -208,7 +208,7 @@ fn every_file_a_script_names_is_there() {
 }
 
 #[test]
-fn hostile_words_stay_words() {
+fn difficult_values_stay_one_word() {
     let nasty = [
         "",
         " ",
@@ -244,13 +244,13 @@ fn hostile_words_stay_words() {
 }
 
 #[test]
-fn the_files_of_a_plain_job_stay_small() {
+fn the_files_of_a_plain_job_are_small() {
     let total: usize = files(&plan()).iter().map(|file| file.text.len()).sum();
     assert!(total < 31 << 10, "{total} bytes in every job");
 }
 
 #[test]
-fn limits_are_what_may_change_in_place() {
+fn only_limits_may_change_in_place() {
     let mut plan = plan();
     let before: Vec<_> = files(&plan).into_iter().map(|file| file.text).collect();
     plan.spec.lifecycle.deadline = Some(60);

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::job::valid::{Gang, Mpi};
 use crate::kubernetes::job::DEADLINE_GRACE;
-use crate::kubernetes::pod::{self, Part};
+use crate::kubernetes::pod::{self, PodKind};
 use crate::kubernetes::{self, Object, pod_group};
 use crate::plan::Plan;
 use crate::pods::File;
@@ -104,7 +104,7 @@ fn refusals(case: &Case<'_>) -> Vec<Refusal> {
 
 fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let (spec, team) = (&plan.spec, &plan.teams[0]);
-    let template = |part| kubernetes::json(&pod::template(plan, part, files));
+    let template = |kind| kubernetes::json(&pod::template(plan, kind, files));
     let body = json!({
         "slotsPerWorker": team.slots,
         "runLauncherAsWorker": spec.launcher.runs_ranks,
@@ -117,11 +117,11 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
         "sshAuthMountPath": "/etc/khorovod/keys",
         "runPolicy": run_policy(plan),
         "mpiReplicaSpecs": {
-            "Launcher": {"replicas": 1, "restartPolicy": "Never", "template": template(Part::Launcher)},
+            "Launcher": {"replicas": 1, "restartPolicy": "Never", "template": template(PodKind::Launcher)},
             "Worker": {
                 "replicas": team.replicas,
                 "restartPolicy": "OnFailure",
-                "template": template(Part::Worker(&spec.groups[team.group])),
+                "template": template(PodKind::Worker(&spec.groups[team.group])),
             },
         },
     });
@@ -146,7 +146,7 @@ fn run_policy(plan: &Plan) -> Json {
     }
     // An operator without gang scheduling ignores this field; the PodGroup that is also rendered is for this case.
     if let Some(gang) = spec.scheduling.gang {
-        policy["schedulingPolicy"] = json!({"minAvailable": pod_group::least(plan)});
+        policy["schedulingPolicy"] = json!({"minAvailable": pod_group::min_members(plan)});
         let volcano = (gang == Gang::Volcano).then_some(&spec.scheduling.queue);
         if let Some(queue) = volcano.and_then(Option::as_ref) {
             policy["schedulingPolicy"]["queue"] = json!(queue);

@@ -11,7 +11,7 @@ use crate::report::Description;
 use serde_json::{Value as Json, json};
 
 use crate::kubernetes::job::FINAL_CODES;
-use crate::kubernetes::pod::{self, Part};
+use crate::kubernetes::pod::{self, PodKind};
 use crate::kubernetes::{self, Object, pod_group};
 use crate::plan::{self, Plan, Shape, Team};
 use crate::pods::File;
@@ -97,7 +97,7 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let spec = &plan.spec;
     let mut body = json!({
         "schedulerName": spec.scheduling.scheduler.as_deref().unwrap_or("volcano"),
-        "minAvailable": pod_group::least(plan),
+        "minAvailable": pod_group::min_members(plan),
         // How often pods may be recreated. Volcano replaces 0 by 3.
         "maxRetry": spec.launcher.retries + 1,
     });
@@ -120,8 +120,8 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
         body["tasks"] = launcher_and_workers(plan, files).into();
     } else {
         let team = &plan.teams[0];
-        let part = Part::Index(&spec.groups[team.group]);
-        body["tasks"] = json!([workers(plan, team, part, files, true)]);
+        let kind = PodKind::Index(&spec.groups[team.group]);
+        body["tasks"] = json!([workers(plan, team, kind, files, true)]);
         // Only the pod with index 0 exits with 0.
         body["minSuccess"] = json!(1);
     }
@@ -138,15 +138,15 @@ fn launcher_and_workers(plan: &Plan, files: &[File]) -> Vec<Json> {
         "minAvailable": 1,
         "maxRetry": plan.spec.launcher.retries + 1,
         "policies": policies,
-        "template": kubernetes::json(&pod::template(plan, Part::Launcher, files)),
+        "template": kubernetes::json(&pod::template(plan, PodKind::Launcher, files)),
     });
     let workers =
-        plan.teams.iter().map(|team| workers(plan, team, Part::Worker(&plan.spec.groups[team.group]), files, false));
+        plan.teams.iter().map(|team| workers(plan, team, PodKind::Worker(&plan.spec.groups[team.group]), files, false));
     std::iter::once(launcher).chain(workers).collect()
 }
 
 /// The task of one group of workers. `has_launcher` is true if the pod with index 0 launches.
-fn workers(plan: &Plan, team: &Team, part: Part, files: &[File], has_launcher: bool) -> Json {
+fn workers(plan: &Plan, team: &Team, kind: PodKind, files: &[File], has_launcher: bool) -> Json {
     let restart_failed = || vec![json!({"event": "PodFailed", "action": "RestartPod"})];
     // This includes the defaults that Volcano's webhook adds, because the webhook rejects a second apply without them.
     json!({
@@ -155,7 +155,7 @@ fn workers(plan: &Plan, team: &Team, part: Part, files: &[File], has_launcher: b
         "minAvailable": plan.spec.elastic.as_ref().map_or(team.replicas, |elastic| elastic.min_workers),
         "maxRetry": plan.spec.launcher.retries + 1,
         "policies": if has_launcher { launcher_policies() } else { restart_failed() },
-        "template": kubernetes::json(&pod::template(plan, part, files)),
+        "template": kubernetes::json(&pod::template(plan, kind, files)),
     })
 }
 

@@ -4,7 +4,7 @@
 use super::node::{Entry, Kind, Node};
 use super::reader::MAX_DEPTH;
 use super::scalar::Scalar;
-use crate::problem::Span;
+use crate::problem::{Span, count};
 
 /// Merges `over` into `base`. Maps are merged key by key, and a `null` in `over` removes the key. Any other value of `over`
 /// replaces the value in `base`; in particular, lists are replaced as a whole.
@@ -71,8 +71,8 @@ fn set_at(here: &mut Node, steps: &[Step], span: Span, value: Node) -> Result<()
         }
         (Step::Key(key), _) => Err(format!("`{key}` is a key, but its parent is {kind}, not a map")),
         (Step::Index(index), Kind::List(items)) => {
-            let count = items.len();
-            let item = items.get_mut(*index).ok_or(format!("there is no item {index}: the list has {count} items"))?;
+            let count = count(items.len() as u64, "item");
+            let item = items.get_mut(*index).ok_or(format!("there is no item {index}: the list has {count}"))?;
             set_at(item, rest, span, value)
         }
         (Step::Index(index), _) => Err(format!("`[{index}]` is a list index, but its parent is {kind}, not a list")),

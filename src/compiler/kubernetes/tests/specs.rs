@@ -1,4 +1,4 @@
-//! The specs that objects are made of in the tests beside: the smallest, one with everything, and one of each kind.
+//! The specs of the tests: the smallest one, one with all fields, and one of each kind.
 
 use serde_json::json;
 
@@ -124,7 +124,7 @@ pub fn storage() -> Vec<Volume> {
     ]
 }
 
-/// Everything a spec can ask for that does not depend on the shape.
+/// All fields that do not depend on the shape.
 pub fn everything(spec: &mut Spec) {
     spec.labels = vec![("team".into(), "a".into()), ("on".into(), "yes".into())];
     spec.annotations = vec![("note".into(), "x: y".into())];
@@ -160,7 +160,7 @@ pub fn everything(spec: &mut Spec) {
     spec.observability.metrics = Some(Metrics { port: 9400, pod_monitor: true });
 }
 
-/// Plans of every shape, profile, scheduler and way to end, each with a name for messages.
+/// Specs for every shape, profile, scheduler and release policy, each with a name for messages.
 pub fn variants() -> Vec<(&'static str, Spec)> {
     let indexed = |change: fn(&mut Spec)| {
         spec(|spec| {
