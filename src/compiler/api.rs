@@ -63,7 +63,7 @@ pub struct Inputs {
     pub strict: bool,
     /// The source of ssh keys.
     pub keys: Keys,
-    /// The maximum size of a stream for [`expand`], in bytes.
+    /// The maximum size of a stream for [`expand`](crate::expand()), in bytes.
     pub limit: usize,
 }
 

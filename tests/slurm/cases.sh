@@ -70,7 +70,7 @@ mpi_sum='exec /srv/openmpi4/bin/python /srv/programs/mpi_sum.py'
 case_mpirun() {
     local rank
     train "$mpi_sum" 'env: {WANTED: "4"}'
-    expect 0 "openmpi 4.1.4 for 4 ranks on node[1-2]" "training succeeded"
+    expect 0 "openmpi 4.1.4 for 4 ranks on node[1-2]" "trained"
     for rank in 0 1 2 3; do
         expect 0 "[1,$rank]<stdout>:rank $rank of 4 on node$((rank / 2 + 1)): sum 6"
     done
@@ -96,17 +96,17 @@ case_environment() {
         'env: {NASTY: "a  b\tc\n\"$(touch /tmp/x)`id`'"'"'\\\n-n é #!"}' 'collective: {debug: WARN}'
     printf 'a  b\tc\n"$(touch /tmp/x)`id`'"'"'\\\n-n é #!' >/srv/nasty
     submit
-    expect 0 "training succeeded"
+    expect 0 "trained"
     [[ $(grep -c "rank is content, WARN" "job-$job.out") == 4 ]] || fail "not every rank has it"
     submit --export=NONE
-    expect 0 "training succeeded"
+    expect 0 "trained"
     [[ $(grep -c "rank is content, WARN" "job-$job.out") == 4 ]] || fail "not every rank has it without sbatch's"
 }
 
 case_srun() {
     local rank
     train "$mpi_sum" 'env: {WANTED: "4"}' 'slurm: {srun: {mpi: pmix}}'
-    expect 0 "training succeeded"
+    expect 0 "trained"
     for rank in 0 1 2 3; do expect 0 "$rank: rank $rank of 4 on node$((rank / 2 + 1)): sum 6"; done
 }
 
@@ -115,10 +115,10 @@ case_mpich() {
     local rank
     alice=(PATH=/srv/mpich/bin:/usr/bin:/bin)
     train 'exec python3 /srv/programs/mpi_sum.py' 'env: {WANTED: "4"}' 'launcher: {mpi: mpich}'
-    expect 0 "mpich 5.0.2 for 4 ranks on node[1-2]" "training succeeded"
+    expect 0 "mpich 5.0.2 for 4 ranks on node[1-2]" "trained"
     for rank in 0 1 2 3; do expect 0 "[$rank] rank $rank of 4 on node$((rank / 2 + 1)): sum 6"; done
     train 'exec python3 /srv/programs/mpi_sum.py' 'env: {WANTED: "4"}' 'slurm: {srun: {mpi: pmi2}}'
-    expect 0 "training succeeded"
+    expect 0 "trained"
     for rank in 0 1 2 3; do expect 0 "$rank: rank $rank of 4 on node$((rank / 2 + 1)): sum 6"; done
     alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
 }
@@ -126,7 +126,7 @@ case_mpich() {
 # An MPI that srun does not support: each rank would be alone in its world.
 case_lonely() {
     train "$mpi_sum" 'slurm: {srun: {}}'
-    expect 42 "set slurm.srun.mpi to a value from 'srun --mpi=list'" "the ranks do not match the spec"
+    expect 42 "set slurm.srun.mpi to one of 'srun --mpi=list'" "the ranks do not match the spec"
     never_printed "rank 0 of"
 }
 
@@ -134,9 +134,9 @@ case_lonely() {
 case_other_nodes() {
     spec "$mpi_sum"
     submit --nodes=1
-    expect 42 "wrong allocation: Slurm allocated 1 nodes with 2 tasks per node; the spec has 2 nodes with 2(x2) tasks per node"
+    expect 42 "wrong world: Slurm gave 1 nodes, tasks per node: 2; the spec has 2, tasks per node: 2(x2)"
     submit --ntasks-per-node=1
-    expect 42 "wrong allocation: Slurm allocated 2 nodes with 1(x2) tasks per node; the spec has 2 nodes with 2(x2) tasks per node"
+    expect 42 "wrong world: Slurm gave 2 nodes, tasks per node: 1(x2); the spec has 2, tasks per node: 2(x2)"
     never_printed "rank 0 of"
 }
 
@@ -146,19 +146,19 @@ case_other_mpirun() {
     chmod +x bin/mpirun
     alice=(PATH="$PWD/bin:/usr/bin:/bin")
     train "$mpi_sum"
-    expect 42 "node1 has 4 ranks, of 4 in all; the spec has 2 and 4" "the ranks do not match the spec"
+    expect 42 "wrong world: node1 runs 4 of 4 ranks; the spec has 2 of 4" "the ranks do not match the spec"
     never_printed "rank 0 of"
     alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
     train "$mpi_sum" 'launcher: {mpi: mpich}'
-    expect 42 "mpirun on PATH is openmpi 4.1.4; launcher.mpi is mpich"
+    expect 42 "the mpirun on PATH is openmpi 4.1.4, and launcher.mpi is mpich"
 }
 
 # The job's exit code is that of the training.
 case_rank_dies() {
     train '[[ $OMPI_COMM_WORLD_RANK != 3 ]] || exit 7; exec sleep 60' 'launcher: {retries: 0}'
-    expect 7 "attempt 1 of 1 failed: training exited with code 7"
+    expect 7 "attempt 1 of 1 failed: training ended with code 7"
     train '[[ $PMIX_RANK != 3 ]] || exit 7; exec sleep 60' 'launcher: {retries: 0}' 'slurm: {srun: {mpi: pmix}}'
-    expect 7 "attempt 1 of 1 failed: training exited with code 7"
+    expect 7 "attempt 1 of 1 failed: training ended with code 7"
     gone "sleep 60"
 }
 
@@ -174,7 +174,7 @@ gone() {
 
 case_retry() {
     train '[[ $OMPI_COMM_WORLD_RANK != 0 ]] || [[ -e again ]] || { touch again; exit 9; }; echo up'
-    expect 0 "attempt 1 of 4 failed: training exited with code 9" "[1,3]<stdout>:up" "training succeeded"
+    expect 0 "attempt 1 of 4 failed: training ended with code 9" "[1,3]<stdout>:up" "trained"
 }
 
 case_deadline() {
@@ -197,7 +197,7 @@ again() {
     wait_for '[1,3]<stdout>:life 0' && "$@"
     # Slurm restarts a job after a delay, unless its start time is set.
     sleep 3 && scontrol update jobid="$job" starttime=now
-    expect 0 "[1,3]<stdout>:life 1" "training succeeded"
+    expect 0 "[1,3]<stdout>:life 1" "trained"
     [[ $(field Restarts) == 1 ]] || fail "it was not restarted"
     gone "sleep 63"
 }
@@ -220,14 +220,14 @@ case_modules() {
     export_modules=("${alice[@]}")
     alice=(PATH=/usr/bin:/bin MODULEPATH="$PWD/files")
     train 'echo "$LOADED $VENV $(type -P mpirun)"' "slurm: {modules: [MyMPI/1.2], setup: \"# a comment, it's one\\nsource '$PWD/my venv/bin/activate'\\n\"}"
-    expect 0 "[1,3]<stdout>:1.2 active $PWD/bin/mpirun" "training succeeded"
+    expect 0 "[1,3]<stdout>:1.2 active $PWD/bin/mpirun" "trained"
     train 'echo up' "slurm: {modules: [MyMPI/1.3]}"
-    expect 42 "module load MyMPI/1.3 failed; see the messages above" "Unable to locate a modulefile"
+    expect 42 "module load MyMPI/1.3 failed; see the lines above" "Unable to locate a modulefile"
     train 'echo up' "slurm: {setup: 'source /nowhere/bin/activate'}"
-    expect 42 "slurm.setup failed; see the messages above" "/nowhere/bin/activate: No such file or directory"
+    expect 42 "slurm.setup failed; see the lines above" "/nowhere/bin/activate: No such file or directory"
     # The lines stay in their here-document, whatever they contain.
     train 'echo up' "slurm: {setup: \"SETUP\\nif true; then\\n'\"}"
-    expect 42 "slurm.setup failed; see the messages above"
+    expect 42 "slurm.setup failed; see the lines above"
     alice=("${export_modules[@]}")
 }
 
@@ -251,7 +251,7 @@ case_folders() {
     # A folder that exists on one node only.
     spec 'echo up' 'slurm: {srun: {mpi: pmix}, setup: "mkdir -p /tmp/here && cd /tmp/here"}'
     submit
-    expect 42 "the directory /tmp/here does not exist on node2: submit the job from a directory that all nodes share"
+    expect 42 "node2 has no folder /tmp/here: call sbatch in a folder that all nodes share"
 }
 
 # A prefix for each rank's command, such as that of a container.
@@ -268,14 +268,14 @@ case_imported() {
         'srun --mpi=pmix -l /srv/openmpi4/bin/python $PROGRAM' 'echo done' >old.sh
     "$KHOROVOD" import slurm old.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
     submit
-    expect 0 "training succeeded"
+    expect 0 "trained"
     for rank in 0 1 2 3; do expect 0 "$rank: rank $rank of 4 on node$((rank / 2 + 1)): sum 6"; done
     # A loop is kept as it is.
     printf '%s\n' '#!/bin/bash' '#SBATCH --nodes=2 --ntasks-per-node=2' 'for what in a b; do' '  srun -l echo "$what $SEED"' 'done' >old.sh
     sed -i '2s/$/ --export=ALL,SEED=7/' old.sh
     "$KHOROVOD" import slurm old.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
     submit
-    expect 0 "3: a 7" "3: b 7" "training succeeded"
+    expect 0 "3: a 7" "3: b 7" "trained"
 }
 
 # Ranks that srun numbers and that connect to MASTER_ADDR: the original script, and the imported job.
@@ -302,14 +302,14 @@ case_imported_torch() {
     train 'export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID; exec /usr/bin/python3 /srv/programs/torch_sum.py' \
         'env: {WANTED: "4", MASTER_PORT: "29612"}' 'slurm:' '  srun: {mpi: none}' \
         '  setup: export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
-    expect 0 "rank 0 of 4 on node1: sum 6" "rank 3 of 4 on node2: sum 6" "training succeeded"
+    expect 0 "rank 0 of 4 on node1: sum 6" "rank 3 of 4 on node2: sum 6" "trained"
 }
 
 case_torchrun() {
     spec 'exec /usr/bin/python3 /srv/programs/torch_sum.py' 'launcher: {kind: torchrun, retries: 0}' \
         'env: {WANTED: "4", PET_TEE: "1", PET_REDIRECTS: "7:1"}'
     submit
-    expect 0 "rank 0 of 4 on node1: sum 6" "rank 3 of 4 on node2: sum 6" "training succeeded"
+    expect 0 "rank 0 of 4 on node1: sum 6" "rank 3 of 4 on node2: sum 6" "trained"
     train 'exit 5' 'launcher: {kind: torchrun, retries: 0}' 'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
     expect 1 "attempt 1 of 1 failed"
 }
@@ -318,14 +318,14 @@ case_deepspeed() {
     alice=(PATH=/srv/openmpi4/bin:/usr/bin:/bin)
     train 'exec python3 /srv/programs/torch_sum.py' 'launcher: {kind: deepspeed, retries: 0}' 'env: {WANTED: "4", DS_ACCELERATOR: cpu}' \
         'collective: {interface: eth0}'
-    expect 0 "rank 0 of 4 on node1: sum 6" "rank 3 of 4 on node2: sum 6" "training succeeded"
+    expect 0 "rank 0 of 4 on node1: sum 6" "rank 3 of 4 on node2: sum 6" "trained"
     alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
 }
 
 # The command starts the ranks itself.
 case_shell() {
     train 'mpirun -np 4 hostname && srun --label hostname' 'launcher: {kind: shell, retries: 0}'
-    expect 0 "3: node2" "training succeeded"
+    expect 0 "3: node2" "trained"
     [[ $(grep -c "^node" "job-$job.out") == 4 ]] || fail "mpirun started others"
 }
 
@@ -355,7 +355,7 @@ if [[ ${HOROVOD:-} == debian ]]; then
         alice=(PATH=/usr/bin:/bin MODULEPATH="$PWD/files")
         "$KHOROVOD" import slurm taurus.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
         submit
-        expect 0 "openmpi 4.1.4 for 4 ranks on node[1-2]" "[1,0]<stdout>:Hello from: 0" "[1,3]<stdout>:Hello from: 3" "training succeeded"
+        expect 0 "openmpi 4.1.4 for 4 ranks on node[1-2]" "[1,0]<stdout>:Hello from: 0" "[1,3]<stdout>:Hello from: 3" "trained"
         alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
     }
 

@@ -33,7 +33,7 @@ codes! {
 /// The API group in the `apiVersion` of a TrainingJob. The slash after it may be escaped.
 const DOMAIN: &[u8] = b"khorovod.dev";
 
-/// Like [`render_to`](super::render_to), for a stream that consists mostly of other documents, such as a whole Helm chart. Other
+/// Like [`render_to`](crate::render_to), for a stream that consists mostly of other documents, such as a whole Helm chart. Other
 /// documents are not parsed, need not be text, and are passed to `write` as slices of the stream. A stream without a TrainingJob
 /// is not an error. `name` is the name of the stream in messages.
 ///

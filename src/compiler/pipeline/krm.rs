@@ -35,7 +35,7 @@ const INDEX: &str = "config.kubernetes.io/index";
 /// Marks a resource that is only for tools and not for the cluster, such as a copy of `functionConfig` among the items.
 const LOCAL: &str = "config.kubernetes.io/local-config";
 
-/// Like [`expand`](super::expand()), for a KRM function. Takes a ResourceList, and returns it with the TrainingJobs replaced by
+/// Like [`expand`](crate::expand()), for a KRM function. Takes a ResourceList, and returns it with the TrainingJobs replaced by
 /// their objects. The objects of a TrainingJob in `functionConfig` are added to the items.
 ///
 /// The problems are returned, and are also in the `results` of the list. If one of them is an error, the items are unchanged. If

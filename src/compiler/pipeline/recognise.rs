@@ -66,8 +66,8 @@ pub fn find(text: &str, span: Span, expected: Expected, problems: &mut Vec<Probl
             refuse_in_list(&document, &mut new);
             if new.is_empty() { Found::Other } else { Found::Invalid }
         }
-        Err(()) if claims_to_be_job(text, expected) => Found::Invalid,
-        Ok(None) | Err(()) => Found::Other,
+        Err(yaml::Unreadable) if claims_to_be_job(text, expected) => Found::Invalid,
+        Ok(None) | Err(yaml::Unreadable) => Found::Other,
     };
     if !matches!(found, Found::Other) {
         *seen += 1;

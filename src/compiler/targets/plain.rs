@@ -29,7 +29,7 @@ static FACTS: Facts = Facts {
     group_suffix: "",
     launcher_suffix: "",
     pod_group_suffix: "",
-    longest_suffix: longest_suffix,
+    longest_suffix,
 };
 
 /// The length of the longest suffix of a pod name or label. The pods of a StatefulSet have its revision in a label, and the pods

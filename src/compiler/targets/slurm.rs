@@ -79,7 +79,7 @@ impl Target for Slurm {
     }
 }
 
-/// The script stops the training this many seconds before Slurm's time limit.
+/// How many seconds before Slurm's time limit the training receives SIGTERM.
 const MARGIN: u64 = 30;
 
 macro_rules! part {
@@ -176,7 +176,6 @@ fn directives(script: &Script<'_>) -> Vec<(&'static str, Option<String>)> {
     add("cpus-per-task", cpus_per_task(script).map(|count| count.to_string()));
     add("mem", requested_amount(group, "memory").map(mebibytes));
     add("tmp", requested_amount(group, "ephemeral-storage").map(mebibytes));
-    let gres = gres.as_deref().unwrap_or("gpu");
     add("gres", (group.gpus > 0).then(|| format!("{gres}:{}", group.gpus)));
     add("time", time_limit(spec).map(format_time));
     let named = [
@@ -298,10 +297,10 @@ fn environment(script: &Script<'_>, text: &mut String) {
     if !required.is_empty() {
         let _ = writeln!(
             text,
-            "\n# On Kubernetes these variables come from Secrets and ConfigMaps.\nkhorovod_required={}",
+            "\n# On Kubernetes these variables come from Secrets and ConfigMaps.\nkhorovod_needs={}",
             bash_array(&required)
         );
-        *text += part!("required.sh");
+        *text += part!("needs.sh");
     }
     let literal = spec.env.iter().filter_map(|variable| match &variable.value {
         EnvValue::Text(value) => Some((variable.name.as_str(), value.as_str())),
@@ -318,7 +317,7 @@ fn environment(script: &Script<'_>, text: &mut String) {
         let end = heredoc_delimiter(setup);
         let _ = write!(
             text,
-            "\n# slurm.setup\n. /dev/stdin <<'{end}' || khorovod_fail 42 \"slurm.setup failed; see the messages above\"\n{}\n{end}\n",
+            "\n# slurm.setup\n. /dev/stdin <<'{end}' || khorovod_fail 42 \"slurm.setup failed; see the lines above\"\n{}\n{end}\n",
             setup.trim_end_matches('\n')
         );
         // Options that slurm.setup sets must not affect the rest of the script.

@@ -51,11 +51,15 @@ codes! {
     Error TOO_LARGE = "yaml-too-large";
 }
 
+/// The error of [`parse`]: the text is not one YAML document. The added problems describe the reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable;
+
 /// Parses the document in `text`, which starts at byte `span.start` of the source `span.source`.
 ///
 /// Returns `Ok(None)` if the document is empty or has only comments, and `Err` if it cannot be parsed. Problems are added to
 /// `problems` in both cases: after `Ok`, problems that do not prevent further checks.
-pub fn parse(text: &str, span: Span, problems: &mut Vec<Problem>) -> Result<Option<Node>, ()> {
+pub fn parse(text: &str, span: Span, problems: &mut Vec<Problem>) -> Result<Option<Node>, Unreadable> {
     let options = granit_parser::options! {
         emit_comments: false,
         flow_nesting_limit: MAX_DEPTH + 1,
@@ -96,7 +100,7 @@ impl<'t> TreeBuilder<'t, '_> {
     }
 
     /// The next event that is a value or an end.
-    fn next(&mut self) -> Result<(Event<'t>, Span), ()> {
+    fn next(&mut self) -> Result<(Event<'t>, Span), Unreadable> {
         loop {
             match self.events.next_event() {
                 Some(Ok((Event::DocumentStart(..) | Event::StreamStart, _))) => {}
@@ -104,7 +108,7 @@ impl<'t> TreeBuilder<'t, '_> {
                 None => return Ok((Event::StreamEnd, self.base)),
                 Some(Err(error)) => {
                     self.syntax_error(&error);
-                    return Err(());
+                    return Err(Unreadable);
                 }
             }
         }
@@ -133,10 +137,10 @@ impl<'t> TreeBuilder<'t, '_> {
 
     /// Reports a second document. This happens if lines end with CR only: YAML treats CR as a line break, so the parser finds
     /// a `---` that [`pieces`](super::pieces) does not.
-    fn second_document(&mut self, at: Span) -> Result<Option<Node>, ()> {
+    fn second_document(&mut self, at: Span) -> Result<Option<Node>, Unreadable> {
         let problem = Problem::new(&SYNTAX, at, "a second document starts here");
         self.problems.push(problem.hint("put a line `---` before it, and end lines with LF or CRLF instead of CR"));
-        Err(())
+        Err(Unreadable)
     }
 
     fn too_deep(&mut self, span: Span) {
@@ -149,7 +153,7 @@ impl<'t> TreeBuilder<'t, '_> {
         self.problems.push(Problem::new(&TOO_LARGE, span, message).here("too many from here on"));
     }
 
-    fn document(&mut self) -> Result<Option<Node>, ()> {
+    fn document(&mut self) -> Result<Option<Node>, Unreadable> {
         match self.next()? {
             (Event::StreamEnd | Event::DocumentEnd, _) => Ok(None),
             (event, span) => {
@@ -162,20 +166,20 @@ impl<'t> TreeBuilder<'t, '_> {
                         (_, at) => return self.second_document(at),
                     }
                 }
-                if self.has_unreadable_key { Err(()) } else { Ok(Some(node)) }
+                if self.has_unreadable_key { Err(Unreadable) } else { Ok(Some(node)) }
             }
         }
     }
 
-    fn node(&mut self, event: Event<'t>, span: Span, depth: usize) -> Result<Node, ()> {
+    fn node(&mut self, event: Event<'t>, span: Span, depth: usize) -> Result<Node, Unreadable> {
         self.nodes += 1;
         if depth > MAX_DEPTH {
             self.too_deep(span);
-            return Err(());
+            return Err(Unreadable);
         }
         if self.nodes > MAX_NODES {
             self.too_many(span);
-            return Err(());
+            return Err(Unreadable);
         }
         let (node, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
@@ -200,7 +204,7 @@ impl<'t> TreeBuilder<'t, '_> {
             Event::Alias(id) => (self.alias(id, span)?, 0),
             _ => {
                 self.problems.push(Problem::new(&SYNTAX, span, "YAML syntax error: a value is missing here"));
-                return Err(());
+                return Err(Unreadable);
             }
         };
         if anchor != 0 {
@@ -216,7 +220,7 @@ impl<'t> TreeBuilder<'t, '_> {
         span.end >= self.base.start + self.text.len() && !last.trim().is_empty()
     }
 
-    fn list(&mut self, span: Span, depth: usize) -> Result<Node, ()> {
+    fn list(&mut self, span: Span, depth: usize) -> Result<Node, Unreadable> {
         let mut items = Vec::new();
         let mut end = span.end;
         loop {
@@ -234,7 +238,7 @@ impl<'t> TreeBuilder<'t, '_> {
         }
     }
 
-    fn map(&mut self, span: Span, depth: usize) -> Result<Node, ()> {
+    fn map(&mut self, span: Span, depth: usize) -> Result<Node, Unreadable> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut end = span.end;
         loop {
@@ -327,18 +331,18 @@ impl<'t> TreeBuilder<'t, '_> {
     }
 
     /// A copy of the value that an alias refers to, with the span of the alias.
-    fn alias(&mut self, id: usize, span: Span) -> Result<Node, ()> {
+    fn alias(&mut self, id: usize, span: Span) -> Result<Node, Unreadable> {
         let Some((_, node)) = self.anchors.iter().find(|(anchor, _)| *anchor == id) else {
             let problem =
                 Problem::new(&SYNTAX, span, "YAML syntax error: the alias is inside the value of its own anchor");
             self.problems.push(problem);
-            return Err(());
+            return Err(Unreadable);
         };
         let node = Node { span, kind: node.kind.clone() };
         self.nodes += count_nodes(&node);
         if self.nodes > MAX_NODES {
             self.too_many(span);
-            return Err(());
+            return Err(Unreadable);
         }
         Ok(node)
     }

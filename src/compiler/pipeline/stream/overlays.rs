@@ -108,7 +108,7 @@ impl Stream<'_> {
                     let problem = Problem::new(&BAD_OVERLAY, place, message);
                     self.problems.push(problem.hint(EXAMPLE));
                 }
-                Err(()) => {}
+                Err(yaml::Unreadable) => {}
             }
         }
         overlays
@@ -149,7 +149,7 @@ impl Stream<'_> {
                     let hint = format!("`{path}=null` removes the field, `{path}=\"\"` sets an empty string");
                     self.problems.push(problem.hint(hint));
                 }
-                Err(()) => {}
+                Err(yaml::Unreadable) => {}
             }
         }
         if let Some(namespace) = &self.inputs.namespace {

@@ -55,7 +55,8 @@ fn workers(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let first = workers.groups.iter().flat_map(|groups| groups.iter()).next();
     let gpu_resource = first.and_then(|group| group.gpu_resource.as_ref()).or(workers.gpu_resource.as_ref());
     let has_gpus = case.spec.groups.iter().any(|group| group.gpus > 0);
-    if let (Some(resource), true, None) = (gpu_resource, has_gpus, &case.spec.slurm.gres)
+    if let (Some(resource), true, None) =
+        (gpu_resource, has_gpus, case.body.slurm.as_ref().and_then(|at| at.gres.as_ref()))
         && !["nvidia.com/gpu", "amd.com/gpu"].contains(&resource.0.as_str())
     {
         let message = format!("Slurm has no resource `{}`", resource.0);

@@ -1,9 +1,9 @@
-//! The specs of the tests: the smallest one, one with all fields, and one of each kind.
+//! Specs for unit tests: the smallest, one with every field, and one for each shape, profile and scheduler.
 
 use serde_json::json;
 
-use crate::job::quantity::Quantity;
-use crate::job::valid::*;
+use super::quantity::Quantity;
+use super::valid::*;
 
 pub fn quantity(text: &str) -> Quantity {
     Quantity::parse(text).expect("a quantity")
@@ -124,7 +124,7 @@ pub fn storage() -> Vec<Volume> {
     ]
 }
 
-/// All fields that do not depend on the shape.
+/// Sets every field that does not depend on the shape.
 pub fn everything(spec: &mut Spec) {
     spec.labels = vec![("team".into(), "a".into()), ("on".into(), "yes".into())];
     spec.annotations = vec![("note".into(), "x: y".into())];
@@ -160,7 +160,7 @@ pub fn everything(spec: &mut Spec) {
     spec.observability.metrics = Some(Metrics { port: 9400, pod_monitor: true });
 }
 
-/// Specs for every shape, profile, scheduler and release policy, each with a name for messages.
+/// Specs of every shape, profile, scheduler and way to end, each with a name for failure messages.
 pub fn variants() -> Vec<(&'static str, Spec)> {
     let indexed = |change: fn(&mut Spec)| {
         spec(|spec| {
