@@ -1,9 +1,8 @@
-//! `Plan` → what pods run: hostfile, scripts, ssh and sshd configuration, and keys.
+//! `Plan` → the files that pods use: hostfile, scripts, configuration of ssh and sshd, and keys. See [`files`].
 //!
-//! Scripts are static text, one task a file. What differs between jobs reaches them through `job.sh`, where
-//! [`words::word`] has quoted every value.
-//! The objects phase puts all files into the run's ConfigMap, which pods mount at
-//! `/etc/khorovod/scripts`.
+//! Scripts are static text, with one file per task. The values that differ between jobs are in `job.sh`, in which
+//! [`words::word`] quotes every value. The module [`kubernetes`](crate::kubernetes) puts all files into the ConfigMap of the run,
+//! which pods mount at `/etc/khorovod/scripts`.
 
 pub mod keys;
 pub mod seed;
@@ -23,9 +22,9 @@ pub use words::word;
 /// One key of the run's ConfigMap.
 #[derive(Debug, Clone)]
 pub struct File {
-    /// Its name under `/etc/khorovod/scripts`.
+    /// Its name in `/etc/khorovod/scripts`.
     pub name: &'static str,
-    /// All of it.
+    /// Its whole content.
     pub text: Cow<'static, str>,
 }
 
@@ -36,10 +35,10 @@ macro_rules! scripts {
     };
 }
 
-/// Everything the pods of a run need to be told, only what the job's shape uses.
+/// The files of the pods of a run. The list depends on the shape of the job and its launcher.
 pub fn files(plan: &Plan) -> Vec<File> {
     let mut files = Vec::with_capacity(24);
-    files.push(made("job.sh", settings::job(plan)));
+    files.push(generated("job.sh", settings::job(plan)));
     files.extend(scripts!["common.sh", "attempt.sh"]);
     if plan.spec.target.ssh_keys == SshKeys::Operator {
         let text = concat!(include_str!("pods/scripts/common.sh"), include_str!("pods/scripts/operator-keys.sh"));
@@ -49,11 +48,11 @@ pub fn files(plan: &Plan) -> Vec<File> {
         files.extend(scripts!["passwd.sh"]);
     }
     if let Some(transfers) = transfers(plan) {
-        files.push(made("s3.json", transfers));
+        files.push(generated("s3.json", transfers));
         files.extend(scripts!["s3.sh", "s3.py"]);
     }
     if let Some(passwd) = settings::passwd(plan) {
-        files.push(made("passwd", passwd));
+        files.push(generated("passwd", passwd));
     }
     if plan.shape == Shape::Torchrun {
         files.extend(scripts!["torchrun.sh"]);
@@ -61,7 +60,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     }
 
     if let Some(hostfile) = &plan.hostfile {
-        files.push(made("hostfile", hostfile.clone()));
+        files.push(generated("hostfile", hostfile.clone()));
     }
     files.extend(scripts!["sshd_config", "ssh_config"]);
     files.extend(scripts!["worker.sh", "sshd.sh", "session.sh", "sweep.sh"]);
@@ -70,7 +69,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
         LauncherKind::Mpirun => files.extend(scripts!["mpi.sh", "rank.sh", "world.sh"]),
         LauncherKind::Horovodrun if plan.spec.elastic.is_none() => files.extend(scripts!["rank.sh"]),
         LauncherKind::Deepspeed => files.extend(scripts!["rank.sh"]),
-        // The shell launcher's own horovodrun may be elastic.
+        // With the shell launcher, the user may call horovodrun with elastic options.
         LauncherKind::Shell => files.extend(scripts!["horovodrun", "discover.sh"]),
         _ => {}
     }
@@ -88,7 +87,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     files
 }
 
-/// What `J-current` says, beside whose turn it is: the limits that may change while a run lives.
+/// The entries of the ConfigMap `<job>-current`: the name of the current run, and the limits that may change during a run.
 pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     let spec = &plan.spec;
     let mut entries = vec![
@@ -105,11 +104,12 @@ pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     entries
 }
 
-fn made(name: &'static str, text: String) -> File {
+/// A generated file.
+fn generated(name: &'static str, text: String) -> File {
     File { name, text: Cow::Owned(text) }
 }
 
-/// The S3 volumes for `s3.py`, as JSON; none where the job has none.
+/// The S3 volumes as JSON, for `s3.py`. `None` if the job has none.
 fn transfers(plan: &Plan) -> Option<String> {
     let volumes: Vec<_> = plan
         .spec
@@ -123,6 +123,7 @@ fn transfers(plan: &Plan) -> Option<String> {
     (!volumes.is_empty()).then(|| serde_json::Value::Array(volumes).to_string())
 }
 
+/// One S3 volume.
 fn transfer(name: &str, path: &str, s3: &S3) -> serde_json::Value {
     let endpoint = s3.endpoint.clone().unwrap_or_else(|| format!("https://s3.{}.amazonaws.com", s3.region));
     json!({

@@ -57,10 +57,10 @@ pub fn problem(text: &str, whole: Span, empty_stdin: Option<bool>) -> Problem {
     }
     let keys = top_keys(text);
     if let Some(fields) = keys.as_ref().filter(|keys| are_spec_fields(keys)) {
-        let subject = if fields.len() == 1 { "a field of `spec`" } else { "only fields of `spec`" };
+        let content = if fields.len() == 1 { "a field" } else { "fields" };
         let indented = text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") });
         return no_job(
-            &format!("the input has {subject}, but no TrainingJob around it"),
+            &format!("the input is not a TrainingJob: it has only {content} of `spec`"),
             first,
             "indent them below `spec:`, and add `apiVersion`, `kind` and `metadata` before it",
         )

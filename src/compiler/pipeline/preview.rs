@@ -75,7 +75,7 @@ pub fn preview(text: &Text, inputs: &Inputs, max_jobs: usize) -> Result<Preview,
 fn origin(job: usize, plan: &Plan, object: &Object<'_>) -> Origin {
     let mut fields = vec![object.origin.to_string()];
     for (index, patch) in plan.spec.patches.iter().enumerate() {
-        if kubernetes::concerns(patch, object) {
+        if kubernetes::is_patched_by(patch, object) {
             fields.push(format!("spec.patches[{index}]"));
         }
     }

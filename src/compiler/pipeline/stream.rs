@@ -189,7 +189,7 @@ impl<'a> Stream<'a> {
         self.add_shell_quotes(problems_before, overlays);
         let spec = spec?;
         let source_comment = recognise::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
-        let (name, patches) = (name(&document), patches::of(&document));
+        let (name, patches) = (name(&document), patches::patch_nodes(&document));
         Some(Job { piece, name, patches, source_comment, document: self.keeps_documents.then_some(document), spec })
     }
 
