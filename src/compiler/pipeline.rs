@@ -70,7 +70,7 @@ fn named(file: pods::File, run: &str) -> pods::File {
     pods::File { text, ..file }
 }
 
-/// The entries of the ssh Secret of a job. Empty if it has none, because the job needs no keys or another Secret is used.
+/// The entries of the ssh Secret of a job. Empty if the job needs no keys or uses another Secret.
 fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
     let has_secret = plan.brings_keys() && plan.spec.ssh.secret.is_none();
     let namespace = plan.spec.namespace.as_deref().unwrap_or_default();

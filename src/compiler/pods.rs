@@ -109,7 +109,7 @@ fn generated(name: &'static str, text: String) -> File {
     File { name, text: Cow::Owned(text) }
 }
 
-/// The S3 volumes as JSON, for `s3.py`. `None` if the job has none.
+/// The S3 volumes as JSON, for `s3.py`. `None` if there are no S3 volumes.
 fn transfers(plan: &Plan) -> Option<String> {
     let volumes: Vec<_> = plan
         .spec

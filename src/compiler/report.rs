@@ -225,7 +225,7 @@ pub struct Object {
 pub struct PodSecurity {
     /// `restricted`, `baseline` or `privileged`.
     pub level: &'static str,
-    /// What prevents a stricter level. Empty for `restricted`, unless patches change the pods.
+    /// The fields that prevent a stricter level. Empty for `restricted`, unless patches change the pods.
     pub reasons: Vec<String>,
 }
 

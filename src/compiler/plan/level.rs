@@ -7,7 +7,7 @@ use crate::job::valid::{Patch, Spec, VolumeSource};
 pub struct Level {
     /// `restricted`, `baseline` or `privileged`.
     pub name: &'static str,
-    /// What prevents `restricted`, or may prevent it.
+    /// The fields that prevent `restricted`, or may prevent it.
     pub reasons: Vec<String>,
 }
 

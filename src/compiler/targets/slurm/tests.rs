@@ -1,4 +1,4 @@
-//! Runs rendered scripts with stand-ins for mpirun and srun, and checks that no value escapes its quotes.
+//! Runs rendered scripts with fake mpirun and srun programs, and checks that no value escapes its quotes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -29,14 +29,14 @@ fn plan(more: &Json) -> Plan {
     Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}\n{text}")))
 }
 
-/// The arguments and the environment that a stand-in for mpirun, srun or the command got, and the messages of the script.
+/// The arguments and the environment that a fake mpirun, srun or command received, and the messages of the script.
 struct Recorded {
     arguments: Vec<String>,
     env: Vec<String>,
     messages: String,
 }
 
-/// Runs a script as Slurm does, with stand-ins that only record their arguments and environment.
+/// Runs a script as Slurm does, with fake programs that only record their arguments and environment.
 fn run(script: &str) -> Recorded {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
