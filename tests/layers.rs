@@ -30,8 +30,8 @@ const OUTSIDE_CRATES: &[&str] = &["getrandom", "tempfile", "anstream", "clap", "
 /// Macros that print.
 const PRINTS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 
-/// The one module that may use threads; its documentation says why.
-const THREADS: &str = "khorovod_compiler::pipeline::lanes";
+/// The only module that may use threads. Its documentation gives the reason.
+const THREADS: &str = "khorovod_compiler::pipeline::parallel";
 
 /// Crates, by the file of their root.
 const CRATES: &[(&str, &str)] = &[

@@ -6,7 +6,6 @@
 mod build;
 mod change;
 mod compare;
-mod fields;
 mod rendered;
 #[cfg(test)]
 mod tests;

@@ -64,10 +64,10 @@ pub trait Target: Debug + RefUnwindSafe + Sync {
     /// The parts of a report that depend on the target.
     fn describe(&self, plan: &Plan) -> Description;
 
-    /// The objects that create the pods. Together with the scripts they determine the run's name.
+    /// The objects that create the pods. [`Facts`] lists which of their fields cannot change in place.
     fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>>;
 
-    /// Builds all output of a job. The run of `plan` must have its name. `keys` are the entries of the ssh Secret; there is no
+    /// Builds all output of a job. `keys` are the entries of the ssh Secret; there is no
     /// Secret if it is empty.
     fn build<'a>(&self, plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> TargetOutput<'a> {
         TargetOutput::Objects(kubernetes::build(plan, files, keys, self.workloads(plan, files)))
@@ -149,11 +149,6 @@ impl TargetOutput<'_> {
 
 /// The kind of a batch script. It is used where Kubernetes objects have their kind.
 pub const SCRIPT: &str = "sbatch";
-
-/// The name of a plan's run, which changes with whatever the target does not let anyone change in place.
-pub fn run_name(target: &dyn Target, plan: &Plan, files: &[File]) -> String {
-    kubernetes::run_name(plan, files, target.workloads(plan, files))
-}
 
 /// Reads a document for a target, without overlays.
 #[cfg(test)]

@@ -15,17 +15,12 @@ pub fn may_select(patch: &Patch, object: &Object) -> bool {
 
 /// Whether a patch selects the object with this kind and name.
 pub fn selects(patch: &Patch, kind: &str, name: &str) -> bool {
-    patch.kind.as_deref().is_none_or(|wanted| wanted == kind) && matches_name(patch, name)
+    patch.kind.as_deref().is_none_or(|wanted| wanted == kind) && patch.has_name(name)
 }
 
 /// Whether a patch selects pods. No target renders pods as objects of their own.
 fn selects_pods(patch: &Patch) -> bool {
     patch.kind.as_deref() == Some("Pod")
-}
-
-/// Whether the name pattern of a patch matches a name.
-fn matches_name(patch: &Patch, name: &str) -> bool {
-    patch.name.as_deref().is_none_or(|pattern| matches_pattern(pattern, name))
 }
 
 /// The parts of an object to which a patch applies: the whole object, or its pod templates. `whole` is the object as JSON.
@@ -42,7 +37,7 @@ pub fn patched_parts<'o>(patch: &Patch, object: &Object, whole: &'o mut Json) ->
 /// Collects the pod templates in a value whose names match the patch.
 fn pods<'o>(object: &'o mut Json, patch: &Patch, found: &mut Vec<&'o mut Json>) {
     if object.pointer("/spec/containers").is_some() {
-        if matches_name(patch, &pod_name(object)) {
+        if patch.has_name(&pod_name(object)) {
             found.push(object);
         }
         return;
@@ -59,19 +54,6 @@ fn pod_name(pod: &Json) -> String {
     let label = |name: &str| pod.pointer("/metadata/labels").and_then(|labels| labels.get(name)).and_then(Json::as_str);
     let parts = [JOB, RUN, COMPONENT, GROUP].map(label);
     parts.into_iter().flatten().collect::<Vec<_>>().join("-")
-}
-
-/// Whether a name matches a pattern, in which `*` matches any sequence of characters.
-fn matches_pattern(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
-    let Some(mut name) = name.strip_prefix(head).and_then(|name| name.strip_suffix(tail)) else { return false };
-    // Match each part at its first position, which leaves the longest rest for the next parts.
-    for part in middle.split('*') {
-        let Some((_, after)) = name.split_once(part) else { return false };
-        name = after;
-    }
-    true
 }
 
 /// Merges a patch into a value by RFC 7386: maps are merged, `null` removes a key, and any other value replaces. The order of

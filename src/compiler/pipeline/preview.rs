@@ -48,7 +48,7 @@ pub fn preview(text: &Text, inputs: &Inputs, max_jobs: usize) -> Result<Preview,
             end = piece.start;
             break;
         }
-        let (plan, files) = plan(inputs.target, spec);
+        let (plan, files) = plan(spec);
         let keys = keys(&plan, &inputs.keys);
         let output = inputs.target.build(&plan, &files, &keys);
         out.copy(piece.start);

@@ -3,9 +3,9 @@
 
 use serde::Serialize;
 
-use super::fields::{Field, Reach, fields};
 use crate::job::valid::{Volume, VolumeSource};
 use crate::plan::Plan;
+use crate::plan::fields::{Field, Reach, fields};
 
 /// The effect of a change on one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -93,7 +93,7 @@ impl Change {
         if starts_run { self.because.push(found) } else { self.in_place.push(found) }
     }
 
-    /// Adds a general reason if no field explains the new run. The name of a run is a hash of the objects' text, so it may
+    /// Adds a general reason if no field explains the new run. The name of a run also depends on the order of fields, so it may
     /// change although no value does.
     pub(super) fn ensure_reason(&mut self) {
         if self.because.is_empty() {
@@ -160,7 +160,12 @@ fn differences(before: &[Field], after: &[Field]) -> Vec<(Reach, Difference)> {
             Some(other) if other.value == field.value => {}
             other => {
                 // A claim that the spec no longer has remains unchanged in the cluster.
-                let reach = if other.is_none() && field.reach == Reach::Claim { Reach::InPlace } else { field.reach };
+                let reach = match (field.reach, other.map(|other| other.reach)) {
+                    (Reach::Claim, None) => Reach::InPlace,
+                    // Whether pods observe this field depends on another field.
+                    (_, Some(Reach::Run)) => Reach::Run,
+                    (reach, _) => reach,
+                };
                 let reach = if grows(field, other) { Reach::InPlace } else { reach };
                 found.push((reach, difference(&field.path, Some(field), other)));
             }

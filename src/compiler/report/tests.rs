@@ -1,8 +1,9 @@
 //! Reports and changes, computed from the text of a spec.
 
-use super::build::{duration, quantity};
+use super::build::quantity;
 use super::*;
 use crate::plan::Plan;
+use crate::plan::fields::duration;
 use crate::problem::Span;
 use crate::yaml;
 
@@ -33,9 +34,7 @@ fn plan(text: &str, run: &str) -> Plan {
     let span = Span { source: 0, start: 0, end: text.len() };
     let document = yaml::parse(text, span, &mut problems).ok().flatten().expect("it is valid YAML");
     let spec = crate::targets::read(&document, crate::targets::PLAIN, &mut problems);
-    let mut plan = Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}")));
-    plan.name_run(run.to_owned());
-    plan
+    Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}")), run.to_owned())
 }
 
 /// The change of the job if `from` is replaced by `to`, and its run gets the name `new_run`.

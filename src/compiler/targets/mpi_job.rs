@@ -38,6 +38,8 @@ static FACTS: Facts = Facts {
     launcher_suffix: "",
     // If the MPI Operator creates PodGroups itself, it does not start a job whose PodGroup already exists.
     pod_group_suffix: "-gang",
+    immutable_fields: &[],
+    workload_kinds: &[("MPIJob", &["runPolicy"])],
     // The suffix that a Job appends to the name of the launcher is longer than any worker index.
     longest_suffix: |parts| parts.launcher + JOB_POD,
 };

@@ -10,7 +10,7 @@ use super::plain;
 use super::{Target, TargetOutput};
 use crate::job::Case;
 use crate::job::target::{Facts, SshKeys};
-use crate::kubernetes::{self, Object};
+use crate::kubernetes::Object;
 use crate::pods::File;
 use crate::problem::{Problem, count};
 use crate::report::{Batch, Description};
@@ -43,6 +43,8 @@ static FACTS: Facts = Facts {
     group_suffix: "",
     launcher_suffix: "",
     pod_group_suffix: "",
+    immutable_fields: &[],
+    workload_kinds: &[],
     longest_suffix: plain::longest_suffix,
 };
 
@@ -69,9 +71,9 @@ impl Target for Slurm {
         }
     }
 
-    /// The script contains no objects. The name of the run is the same as for plain objects.
-    fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
-        kubernetes::workloads(plan, files)
+    /// The list is empty: the output is a script.
+    fn workloads<'a>(&self, _: &'a Plan, _: &[File]) -> Vec<Object<'a>> {
+        Vec::new()
     }
 
     fn build<'a>(&self, plan: &'a Plan, _: &'a [File], _: &'a [(&'static str, String)]) -> TargetOutput<'a> {

@@ -26,7 +26,7 @@ fn plan(more: &Json) -> Plan {
     let span = Span { source: 0, start: 0, end: text.len() };
     let document = yaml::parse(&text, span, &mut problems).ok().flatten().expect("it is valid YAML");
     let spec = crate::targets::read(&document, crate::targets::SLURM, &mut problems);
-    Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}\n{text}")))
+    Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}\n{text}")), "bcdfgh".to_owned())
 }
 
 /// The arguments and the environment that a fake mpirun, srun or command received, and the messages of the script.

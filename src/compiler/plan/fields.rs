@@ -1,0 +1,435 @@
+//! Lists the fields of a resolved spec as paths and values, including defaults. `plan --against` compares these lists, and the
+//! name of the run is a hash of them. See [`fields`]. The paths are those of the spec that a user writes, below `spec`.
+//!
+//! Every struct of the spec is destructured without `..`, so a new field does not compile until it is listed here. Different
+//! values of a field must give different texts, so that two specs whose pods differ have different lists.
+
+use serde_json::Value as Json;
+
+use super::{Shape, run};
+use crate::job::valid::{
+    Claim, Code, CodeSource, Collective, Controller, Elastic, EnvFrom, EnvFromSource, EnvValue, EnvVar, Gang, Group,
+    Image, Launcher, LauncherKind, Lifecycle, Metrics, Mpi, Observability, Pairs, Patch, Placement, Resources, S3,
+    Scheduling, Security, Spec, Ssh, Volume, VolumeSource,
+};
+use crate::job::wording::flow;
+
+/// The consequence of changing a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// The change starts a new run, because pods observe the value or Kubernetes does not change it in the workloads.
+    Run,
+    /// Objects change in place and the run continues.
+    InPlace,
+    /// The field is part of a PersistentVolumeClaim, which Kubernetes does not change.
+    Claim,
+}
+
+/// One field that has a value.
+#[derive(Debug)]
+pub struct Field {
+    pub path: String,
+    pub value: String,
+    pub reach: Reach,
+    /// Whether the value must not be shown.
+    pub is_hidden: bool,
+    /// The size of a claim in thousandths of a byte, because a claim may grow.
+    pub amount: Option<i128>,
+}
+
+/// Collects fields.
+struct List(Vec<Field>);
+
+// Arguments are passed by value so that each field needs one short line.
+#[allow(clippy::needless_pass_by_value)]
+impl List {
+    fn add(&mut self, reach: Reach, path: impl Into<String>, value: impl ToString) {
+        let (path, value) = (path.into(), value.to_string());
+        self.0.push(Field { path, value, reach, is_hidden: false, amount: None });
+    }
+
+    /// Adds a field whose change starts a new run.
+    fn run(&mut self, path: impl Into<String>, value: impl ToString) {
+        self.add(Reach::Run, path, value);
+    }
+
+    /// Adds a field whose change starts a new run if `is_fixed` is true.
+    fn run_if(&mut self, is_fixed: bool, path: impl Into<String>, value: impl ToString) {
+        self.add(if is_fixed { Reach::Run } else { Reach::InPlace }, path, value);
+    }
+
+    /// Adds a field whose change starts a new run, if it has a value.
+    fn optional(&mut self, path: &str, value: Option<impl ToString>) {
+        self.optional_if(true, path, value);
+    }
+
+    /// The same, but the change starts a new run only if `is_fixed` is true.
+    fn optional_if(&mut self, is_fixed: bool, path: &str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            self.run_if(is_fixed, path, value);
+        }
+    }
+
+    /// Adds one field per key of a map.
+    fn pairs(&mut self, reach: Reach, path: &str, pairs: &Pairs) {
+        for (key, value) in pairs {
+            self.add(reach, format!("{path}.{key}"), value);
+        }
+    }
+
+    /// Hides the value of the field that was added last.
+    fn hide_last(&mut self) {
+        if let Some(field) = self.0.last_mut() {
+            field.is_hidden = true;
+        }
+    }
+}
+
+/// The fields of a spec that have a value.
+pub fn fields(spec: &Spec) -> Vec<Field> {
+    let shape = Shape::of(spec);
+    // Whether the target writes the field into an immutable part of an object.
+    let fixed = |path: &str| spec.target.immutable_fields.contains(&path);
+    let Spec {
+        // This is not a field. The name of the run includes the target separately.
+        target: _,
+        name,
+        namespace: _,
+        labels,
+        annotations,
+        image,
+        rerun,
+        command,
+        workdir,
+        env,
+        env_from,
+        code,
+        groups,
+        controller,
+        launcher,
+        elastic,
+        ssh,
+        collective,
+        storage,
+        placement,
+        scheduling,
+        lifecycle,
+        security,
+        observability,
+        // A batch script is not an object that changes in place, so no run continues.
+        slurm: _,
+        patches,
+        // The fields already contain the values of the defaults.
+        defaults: _,
+    } = spec;
+    let mut list = List(Vec::with_capacity(96));
+    list.run("metadata.name", name);
+    list.pairs(Reach::InPlace, "metadata.labels", labels);
+    list.pairs(Reach::InPlace, "metadata.annotations", annotations);
+    let Image { reference, pull_policy, pull_secrets } = image;
+    list.run("image", reference);
+    list.optional("image.pullPolicy", *pull_policy);
+    list.run("image.pullSecrets", pull_secrets.join(" "));
+    list.optional("rerun", rerun.as_ref());
+    list.run("command", arguments(command));
+    list.optional("workdir", workdir.as_ref());
+    self::env(&mut list, env);
+    self::env_from(&mut list, env_from);
+    self::code(&mut list, code.as_ref());
+    let controller = if *controller == Controller::Job { "Job" } else { "StatefulSet" };
+    list.run_if(shape != Shape::Torchrun, "workers.controller", controller);
+    for one in groups {
+        group(&mut list, one);
+    }
+    // torchrun restarts its agents itself. The limit is a variable of the pods.
+    let fixed_retries = fixed("launcher.retries") || shape == Shape::Torchrun && spec.target.has_pods;
+    self::launcher(&mut list, launcher, shape, fixed_retries);
+    if let Some(elastic) = elastic {
+        self::elastic(&mut list, elastic, launcher.kind);
+    }
+    let Ssh { port, secret, user } = ssh;
+    list.run("ssh.port", port);
+    list.run("ssh.user", user);
+    list.optional_if(shape != Shape::Torchrun, "ssh.secret", secret.as_ref());
+    self::storage(&mut list, storage);
+    self::collective(&mut list, collective);
+    self::placement(&mut list, placement);
+    let Scheduling { gang, queue, kueue, suspend, scheduler } = scheduling;
+    let gang = gang.map(|gang| if gang == Gang::Volcano { "volcano" } else { "coscheduling" });
+    // Pods contain the name of their PodGroup. A target that is a gang itself has no PodGroup.
+    list.optional_if(!spec.target.is_gang, "scheduling.gang", gang);
+    list.optional_if(fixed("scheduling.queue"), "scheduling.queue", queue.as_ref());
+    // This is a label of the workload, not of its pods.
+    list.optional_if(false, "scheduling.kueue", kueue.as_ref());
+    list.optional("scheduling.scheduler", scheduler.as_ref());
+    list.add(Reach::InPlace, "scheduling.suspend", suspend);
+    let Lifecycle { deadline, ttl_after_finished, keep } = lifecycle;
+    list.optional_if(fixed("lifecycle.deadline"), "lifecycle.deadline", deadline.map(duration));
+    list.optional_if(
+        fixed("lifecycle.ttlAfterFinished"),
+        "lifecycle.ttlAfterFinished",
+        ttl_after_finished.map(duration),
+    );
+    // Whether the launcher may scale the workers.
+    let could_scale = spec.target.own_workloads && shape == Shape::StatefulSet;
+    list.run_if(could_scale, "lifecycle.release", if *keep { "keep" } else { "scaleDown" });
+    self::security(&mut list, security);
+    self::observability(&mut list, observability, launcher.kind);
+    for (index, patch) in patches.iter().enumerate() {
+        let starts = run::starts_run(patch, spec);
+        let Patch { kind, name, patch } = patch;
+        list.optional_if(starts, &format!("patches[{index}].target.kind"), kind.as_ref());
+        list.optional_if(starts, &format!("patches[{index}].target.name"), name.as_ref());
+        list.run_if(starts, format!("patches[{index}].patch"), patch);
+    }
+    list.0
+}
+
+fn env(list: &mut List, env: &[EnvVar]) {
+    for EnvVar { name, value } in env {
+        let path = format!("env.{name}");
+        match value {
+            EnvValue::Text(text) => {
+                list.run(path, text);
+                let name = name.to_ascii_uppercase();
+                if ["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL"].iter().any(|word| name.contains(word)) {
+                    list.hide_last();
+                }
+            }
+            EnvValue::Secret { name, key } => {
+                list.run(format!("{path}.secret"), name);
+                list.run(format!("{path}.key"), key);
+            }
+            EnvValue::ConfigMap { name, key } => {
+                list.run(format!("{path}.configMap"), name);
+                list.run(format!("{path}.key"), key);
+            }
+            EnvValue::Field(field) => list.run(format!("{path}.field"), field),
+        }
+    }
+}
+
+fn env_from(list: &mut List, all: &[EnvFrom]) {
+    for (index, EnvFrom { prefix, source, optional }) in all.iter().enumerate() {
+        let path = format!("envFrom[{index}]");
+        match source {
+            EnvFromSource::Secret(name) => list.run(format!("{path}.secret"), name),
+            EnvFromSource::ConfigMap(name) => list.run(format!("{path}.configMap"), name),
+        }
+        list.optional(&format!("{path}.prefix"), prefix.as_ref());
+        list.run(format!("{path}.optional"), optional);
+    }
+}
+
+fn code(list: &mut List, code: Option<&Code>) {
+    let Some(Code { mount_path, source }) = code else { return };
+    list.run("code.mountPath", mount_path);
+    match source {
+        CodeSource::ConfigMap(name) => list.run("code.configMap", name),
+        CodeSource::Files(files) => {
+            for (name, text) in files {
+                list.run(format!("code.files.{name}"), text);
+                // A file is too long to show on one line.
+                list.hide_last();
+            }
+        }
+    }
+}
+
+fn group(list: &mut List, group: &Group) {
+    let Group { name, replicas, gpus, gpu_resource, slots, resources: amounts, rdma, shm } = group;
+    let prefix = name.as_ref().map_or("workers".to_owned(), |name| format!("workers.groups.{name}"));
+    list.run(format!("{prefix}.replicas"), replicas);
+    list.run(format!("{prefix}.gpus"), gpus);
+    list.run_if(*gpus > 0, format!("{prefix}.gpuResource"), gpu_resource);
+    list.run(format!("{prefix}.slots"), slots);
+    resources(list, true, &prefix, amounts);
+    if *rdma {
+        list.run(format!("{prefix}.rdma"), rdma);
+    }
+    list.run(format!("{prefix}.shm"), shm);
+}
+
+fn resources(list: &mut List, fixed: bool, prefix: &str, resources: &Resources) {
+    let Resources { requests, limits } = resources;
+    for (list_name, amounts) in [("requests", requests), ("limits", limits)] {
+        for (name, quantity) in amounts {
+            list.run_if(fixed, format!("{prefix}.{list_name}.{name}"), quantity);
+        }
+    }
+}
+
+fn launcher(list: &mut List, launcher: &Launcher, shape: Shape, fixed_retries: bool) {
+    let Launcher {
+        kind,
+        mpi,
+        args,
+        runs_ranks,
+        interactive,
+        idle_timeout,
+        resources: amounts,
+        image,
+        retries,
+        wait_timeout,
+    } = launcher;
+    let mpi = match mpi {
+        Mpi::OpenMpi => "openmpi",
+        Mpi::IntelMpi => "intelmpi",
+        Mpi::Mpich => "mpich",
+    };
+    let name = match kind {
+        LauncherKind::Mpirun => "mpirun",
+        LauncherKind::Horovodrun => "horovodrun",
+        LauncherKind::Torchrun => "torchrun",
+        LauncherKind::Deepspeed => "deepspeed",
+        LauncherKind::Shell => "shell",
+    };
+    let own_pod = shape == Shape::StatefulSet;
+    list.run("launcher.kind", name);
+    list.run("launcher.mpi", mpi);
+    list.run_if(*kind != LauncherKind::Shell, "launcher.args", arguments(args));
+    list.run("launcher.runsRanks", runs_ranks);
+    list.add(Reach::InPlace, "launcher.interactive", interactive);
+    list.add(Reach::InPlace, "launcher.idleTimeout", duration(*idle_timeout));
+    list.run_if(fixed_retries, "launcher.retries", retries);
+    list.add(Reach::InPlace, "launcher.waitTimeout", duration(*wait_timeout));
+    list.optional_if(own_pod, "launcher.image", image.as_ref());
+    // A launcher that runs ranks has the resources of a worker.
+    resources(list, own_pod && !runs_ranks, "launcher", amounts);
+}
+
+fn elastic(list: &mut List, elastic: &Elastic, kind: LauncherKind) {
+    let Elastic { min_workers, max_workers, cooldown, timeout, reset_limit } = elastic;
+    let horovodrun = kind == LauncherKind::Horovodrun;
+    list.run("elastic.minWorkers", min_workers);
+    list.run("elastic.maxWorkers", max_workers);
+    list.run_if(horovodrun || kind == LauncherKind::Torchrun, "elastic.timeout", duration(*timeout));
+    list.optional_if(horovodrun, "elastic.resetLimit", *reset_limit);
+    list.optional_if(horovodrun, "elastic.cooldown", cooldown.map(|(least, most)| format!("[{least}, {most}]")));
+}
+
+fn storage(list: &mut List, storage: &[Volume]) {
+    for Volume { name, mount_path, read_only, sub_path, source } in storage {
+        let path = format!("storage.{name}");
+        list.run(format!("{path}.mountPath"), mount_path);
+        list.run(format!("{path}.readOnly"), read_only);
+        list.optional(&format!("{path}.subPath"), sub_path.as_ref());
+        match source {
+            VolumeSource::Claim(made) => claim(list, &format!("{path}.claim"), made, Reach::Claim),
+            // Another run has another StatefulSet, which creates new claims from this template.
+            VolumeSource::PerWorker(made) => claim(list, &format!("{path}.perWorker"), made, Reach::Run),
+            VolumeSource::PersistentVolume { source, claim: made } => {
+                list.add(Reach::Claim, format!("{path}.persistentVolume"), source);
+                claim(list, &format!("{path}.claim"), made, Reach::Claim);
+            }
+            VolumeSource::ExistingClaim(name) => list.run(format!("{path}.existingClaim"), name),
+            VolumeSource::Nfs { server, path: export } => list.run(format!("{path}.nfs"), format!("{server}:{export}")),
+            VolumeSource::HostPath(host) => list.run(format!("{path}.hostPath"), host),
+            VolumeSource::EmptyDir { size } => {
+                list.run(format!("{path}.emptyDir"), size.as_ref().map_or(String::new(), ToString::to_string));
+            }
+            VolumeSource::S3(one) => s3(list, &format!("{path}.s3"), one),
+        }
+    }
+}
+
+fn s3(list: &mut List, path: &str, s3: &S3) {
+    let S3 { endpoint, bucket, prefix, region, secret, download, upload, size } = s3;
+    list.optional(&format!("{path}.endpoint"), endpoint.as_ref());
+    list.run(format!("{path}.bucket"), bucket);
+    list.run(format!("{path}.prefix"), prefix);
+    list.run(format!("{path}.region"), region);
+    list.optional(&format!("{path}.secret"), secret.as_ref());
+    let direction = match (download, upload) {
+        (true, true) => "both",
+        (true, false) => "in",
+        _ => "out",
+    };
+    list.run(format!("{path}.direction"), direction);
+    list.optional(&format!("{path}.size"), size.as_ref());
+}
+
+/// The fields of a claim. A claim that is not part of a workload does not affect the run.
+fn claim(list: &mut List, path: &str, claim: &Claim, reach: Reach) {
+    let Claim { size, storage_class, access_modes } = claim;
+    list.add(reach, format!("{path}.size"), size);
+    if let Some(field) = list.0.last_mut().filter(|_| reach == Reach::Claim) {
+        field.amount = Some(size.milli());
+    }
+    let class = storage_class.as_deref().unwrap_or("the cluster's default");
+    list.add(reach, format!("{path}.storageClass"), class);
+    list.add(reach, format!("{path}.accessModes"), access_modes.join(" "));
+}
+
+fn collective(list: &mut List, collective: &Collective) {
+    let Collective {
+        debug,
+        interface,
+        infiniband,
+        fusion_threshold,
+        cycle_time,
+        autotune,
+        hierarchical_allreduce,
+        timeline,
+    } = collective;
+    list.optional("collective.debug", *debug);
+    list.optional("collective.interface", interface.as_ref());
+    list.optional("collective.infiniband", *infiniband);
+    list.optional("collective.fusionThreshold", fusion_threshold.as_ref());
+    list.optional("collective.cycleTime", *cycle_time);
+    list.optional("collective.autotune", *autotune);
+    list.optional("collective.hierarchicalAllreduce", *hierarchical_allreduce);
+    list.optional("collective.timeline", timeline.as_ref());
+}
+
+fn placement(list: &mut List, placement: &Placement) {
+    let Placement { node_selector, tolerations, affinity, priority_class, runtime_class, spread, pack, host_network } =
+        placement;
+    list.pairs(Reach::Run, "placement.nodeSelector", node_selector);
+    for (index, toleration) in tolerations.iter().enumerate() {
+        list.run(format!("placement.tolerations[{index}]"), toleration);
+    }
+    list.optional("placement.affinity", affinity.as_ref());
+    list.optional("placement.priorityClass", priority_class.as_ref());
+    list.optional("placement.runtimeClass", runtime_class.as_ref());
+    list.optional("placement.spread", spread.as_ref());
+    list.optional("placement.pack", pack.as_ref());
+    list.run("placement.hostNetwork", host_network);
+}
+
+fn security(list: &mut List, security: &Security) {
+    let Security { profile, run_as_user, fs_group, network_policy, service_account, read_only_root_filesystem } =
+        security;
+    // If a user id is set, pods contain only the id, and the profile has no effect on them.
+    list.run_if(run_as_user.is_none(), "security.profile", format!("{profile:?}").to_lowercase());
+    list.optional("security.runAsUser", *run_as_user);
+    list.optional("security.fsGroup", *fs_group);
+    list.add(Reach::InPlace, "security.networkPolicy", network_policy);
+    list.optional("security.serviceAccount", service_account.as_ref());
+    list.run("security.readOnlyRootFilesystem", read_only_root_filesystem);
+}
+
+fn observability(list: &mut List, observability: &Observability, kind: LauncherKind) {
+    let Observability { tensorboard, metrics, rank_prefix } = observability;
+    list.optional("observability.tensorboard.logdir", tensorboard.as_ref());
+    if let Some(Metrics { port, pod_monitor }) = metrics {
+        list.run("observability.metrics.port", port);
+        list.add(Reach::InPlace, "observability.metrics.podMonitor", pod_monitor);
+    }
+    let prefixes = matches!(kind, LauncherKind::Mpirun | LauncherKind::Deepspeed | LauncherKind::Torchrun);
+    list.run_if(prefixes, "observability.logs.rankPrefix", rank_prefix);
+}
+
+/// Formats seconds as a duration: `1h30m`.
+pub fn duration(seconds: u64) -> String {
+    let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
+    let text: Vec<_> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
+    if text.is_empty() { "0s".to_owned() } else { text.concat() }
+}
+
+/// The arguments of a command on one line. They are written as a list in brackets if one of them contains whitespace or starts
+/// with a bracket.
+fn arguments(words: &[String]) -> String {
+    let is_plain = |word: &String| !word.is_empty() && !word.contains(char::is_whitespace) && !word.starts_with('[');
+    if words.iter().all(is_plain) { words.join(" ") } else { flow(&Json::from(words)) }
+}
