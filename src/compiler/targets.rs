@@ -28,6 +28,8 @@ use crate::pods::File;
 use crate::problem::{Code, Problem};
 use crate::report::Description;
 
+pub use slurm::SCRIPT_MARK;
+
 /// Declares the targets, and lists them in the order in which the help shows them.
 macro_rules! targets {
     ($($(#[doc = $doc:literal])+ $name:ident = $target:expr;)+) => {

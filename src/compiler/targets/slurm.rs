@@ -151,11 +151,14 @@ fn script(plan: &Plan) -> String {
     text
 }
 
+/// The text in the first comment of a script by which the importer recognises a rendered script.
+pub const SCRIPT_MARK: &str = ". Rendered by khorovod: ";
+
 /// The comment at the start of the script.
 fn header(script: &Script<'_>) -> String {
     let Plan { spec, np, .. } = script.plan;
     format!(
-        "# Training job {}: {} on {}. Rendered by khorovod: change the spec, not this file. Submit it with sbatch.\n\
+        "# Training job {}: {} on {}{SCRIPT_MARK}change the spec, not this file. Submit it with sbatch.\n\
          # The ranks run directly on the nodes; the image {} is not used.\n",
         spec.name,
         count(*np, "rank"),
