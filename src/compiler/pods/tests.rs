@@ -215,7 +215,7 @@ fn pods_get_scripts_without_comments() {
 
 #[test]
 fn scripts_without_comments_mean_the_same() {
-    // What the interpreter reads in a script, line by line.
+    // The lines of a script, as its interpreter reads them.
     let parsed = |program: &str, args: &[&str], text: &str| {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("script");
