@@ -14,7 +14,7 @@ pub enum Keys {
     /// There is none: a job that needs a key pair is a problem.
     #[default]
     Missing,
-    /// Every key derives from these bytes, the namespace and the job's name.
+    /// Derive the keys from these bytes, the namespace and the name of the job.
     Seed([u8; 32]),
     /// The Secret is left out of the output; the user creates it.
     LeftOut,
@@ -88,7 +88,7 @@ pub struct Inputs {
     /// Settings of the form `PATH=VALUE`, which are merged after the overlays. `workers.gpus=8` and `spec.workers.gpus=8` are
     /// equal.
     pub sets: Vec<String>,
-    /// Overrides `metadata.namespace`.
+    /// The namespace, which overrides `metadata.namespace`.
     pub namespace: Option<String>,
     /// The Kubernetes version of the cluster.
     pub kube_version: KubeVersion,
@@ -124,7 +124,7 @@ impl Default for Inputs {
 pub struct Document {
     /// The kind of the object, for example `StatefulSet`; empty for a foreign document.
     pub kind: &'static str,
-    /// `metadata.name`; empty for a foreign document.
+    /// The value of `metadata.name`. Empty for a document that was not rendered.
     pub name: String,
     /// `metadata.namespace`, if it has one.
     pub namespace: Option<String>,
@@ -148,8 +148,8 @@ impl Document {
         let folder = if self.kind.starts_with("PersistentVolume") { "claims/" } else { "" };
         let kind = if self.is_foreign() { "other".to_owned() } else { self.kind.to_lowercase() };
         let name = if self.name.is_empty() { String::new() } else { format!("-{}", self.name) };
-        let form = if self.is_script() { "sh" } else { "yaml" };
-        format!("{folder}{number:0width$}-{kind}{name}.{form}")
+        let extension = if self.is_script() { "sh" } else { "yaml" };
+        format!("{folder}{number:0width$}-{kind}{name}.{extension}")
     }
 }
 
@@ -159,9 +159,9 @@ impl Document {
 pub struct Rendered {
     /// The stream: each TrainingJob replaced by its objects, all other documents unchanged.
     pub text: String,
-    /// Its documents in order.
+    /// The documents of the stream, in order.
     pub documents: Vec<Document>,
-    /// Warnings; no errors.
+    /// The warnings and notes. It contains no errors.
     pub warnings: Problems,
 }
 
@@ -201,13 +201,13 @@ pub fn files(rendered: &[Rendered]) -> Vec<(String, &Document, &str)> {
         .collect()
 }
 
-/// What the jobs of a stream would run.
+/// The descriptions of the jobs of a stream.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Reports {
     /// One report per job, in the order of the stream.
     pub jobs: Vec<report::Report>,
-    /// Warnings; no errors.
+    /// The warnings and notes. It contains no errors.
     pub warnings: Problems,
 }
 
@@ -215,7 +215,7 @@ pub struct Reports {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Preview {
-    /// The objects.
+    /// The rendered objects.
     pub rendered: Rendered,
     /// For each document of `rendered`: its job, and the fields of the spec that cause it. None for a foreign document.
     pub origins: Vec<Option<Origin>>,

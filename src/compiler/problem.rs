@@ -1,27 +1,27 @@
-//! Problems in an input. A [`Problem`] has a [`Code`], a message, the places concerned, and a hint.
+//! Diagnostics. A [`Problem`] has a [`Code`], a message, the places in the input that it is about, and a hint.
 //!
-//! Problems are collected in [`Problems`], so that one run reports all of them. A place is a byte range in one of the
-//! [`Sources`]; line and column are computed only when a problem is printed.
+//! Every phase adds its problems to a list and continues, so that one run reports all of them. A place is a [`Span`]: a byte
+//! range in one of the [`Sources`]. Line and column are computed when a problem is printed.
 
-mod places;
+mod sources;
 
 use std::fmt;
 
-pub use places::{Position, Source, SourceId, Sources, Span};
+pub use sources::{Position, Source, SourceId, Sources, Span};
 
-/// How severe a problem is. The three levels are fixed, so you can match on all of them.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Information; there is nothing to fix.
+    /// Information that needs no action.
     Note,
-    /// Probably a mistake; an error with `--strict`.
+    /// A likely mistake. `--strict` turns it into an error.
     Warning,
-    /// Nothing is rendered.
+    /// A mistake. Nothing is rendered.
     Error,
 }
 
 impl Severity {
-    /// Its name in reports.
+    /// The name of the severity in messages and in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -31,36 +31,36 @@ impl Severity {
     }
 }
 
-/// A number with its noun: `1 rank`, `2 ranks`.
+/// A number and a noun, in the plural unless the number is 1: `1 rank`, `2 ranks`.
 pub fn count(number: impl Into<u64>, what: &str) -> String {
     let number = number.into();
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A kind of problem. Each is declared once, next to the rule that finds it.
+/// A kind of problem. Each code is declared once, with [`codes!`](crate::codes), in the file of the rule that reports it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The name in kebab case, which is stable.
+    /// The name, in kebab case. It is stable across releases.
     pub name: &'static str,
-    /// The severity of its problems without `--strict`.
+    /// The default severity of its problems.
     pub severity: Severity,
-    /// What it means and what to do, in Markdown. The first line is a title.
+    /// The meaning and how to fix it, in Markdown. The first line is the title.
     pub explanation: &'static str,
 }
 
 impl Code {
-    /// The first line of the explanation.
+    /// The title: the first line of the explanation.
     pub fn title(&self) -> &'static str {
         self.explanation.lines().next().unwrap_or_default().trim()
     }
 
-    /// Everything after the title.
+    /// The explanation without its title.
     pub fn details(&self) -> &'static str {
         self.explanation.split_once('\n').map_or("", |(_, rest)| rest).trim()
     }
 }
 
-/// Declares problem codes next to the rules that find them, and lists them as `CODES`.
+/// Declares the problem codes of a file and a list `CODES` of them. The doc comment of a code is its explanation.
 #[macro_export]
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $severity:ident $ident:ident = $name:literal;)+) => {
@@ -72,47 +72,47 @@ macro_rules! codes {
                 explanation: concat!($($doc, "\n"),+),
             };
         )+
-        /// Every code declared in this file.
+        /// The problem codes that this file declares.
         pub static CODES: &[&$crate::problem::Code] = &[$(&$ident),+];
     };
 }
 pub use crate::codes;
 
-/// A place that a problem concerns, and how.
+/// A place in the input that a problem is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Label {
     /// The place.
     pub span: Span,
-    /// What is there. It may be empty for the first label.
+    /// How the place relates to the problem. It may be empty for the first label.
     pub text: String,
 }
 
-/// An edit that fixes a problem.
+/// An edit of the input that fixes the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fix {
-    /// The text to replace; an empty span inserts.
+    /// The text to replace. An empty span inserts.
     pub span: Span,
-    /// The new text.
+    /// The replacement.
     pub text: String,
 }
 
-/// One mistake in the input.
+/// One mistake in the input, or one piece of information about it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Its kind.
+    /// The kind of problem.
     pub code: &'static Code,
-    /// The code's severity, raised by `--strict`.
+    /// The severity of the code, or `Error` if `--strict` raised it.
     pub severity: Severity,
-    /// One sentence that names the field by its path.
+    /// One sentence that describes the mistake and contains the path of the field.
     pub message: String,
-    /// The places concerned, the main one first. Empty if there is none.
+    /// The places, the main one first. Empty if the problem has no place in the input.
     pub labels: Vec<Label>,
-    /// What to do. Text that you can paste is in backquotes.
+    /// How to fix it. Text to paste is in backquotes.
     pub hint: Option<String>,
-    /// The hint as an edit, if it can be one.
+    /// The hint as an edit, if it is an edit.
     pub fix: Option<Fix>,
 }
 
@@ -129,7 +129,7 @@ impl Problem {
         }
     }
 
-    /// Sets the label of the main place.
+    /// Sets the text of the main place.
     #[must_use]
     pub fn here(mut self, text: impl Into<String>) -> Self {
         if let Some(first) = self.labels.first_mut() {
@@ -152,7 +152,7 @@ impl Problem {
         self
     }
 
-    /// Sets the edit that fixes the problem.
+    /// Sets the edit that the hint describes.
     #[must_use]
     pub fn fix(mut self, span: Span, text: impl Into<String>) -> Self {
         self.fix = Some(Fix { span, text: text.into() });
@@ -178,12 +178,12 @@ impl Problem {
 pub struct Problems {
     /// The texts that were read.
     pub sources: Sources,
-    /// In the order of the input.
+    /// The problems, in the order of the input.
     pub list: Vec<Problem>,
 }
 
 impl Problems {
-    /// Whether one of them is an error.
+    /// Whether any problem is an error, so that nothing is rendered.
     pub fn any_error(&self) -> bool {
         self.list.iter().any(|problem| problem.severity == Severity::Error)
     }

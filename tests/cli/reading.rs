@@ -104,7 +104,7 @@ fn empty_input_is_a_problem() {
         assert!(err.contains("no-training-job"), "{err}");
         // Like kubectl's `-f`.
         let (code, _, err) = piped(khorovod(place.path()).args([command, "-f", "job.yaml"]), "");
-        assert!(code == 1 && err.contains("the spec goes without it"), "{err}");
+        assert!(code == 1 && err.contains("`-f` takes overlays"), "{err}");
     }
 }
 
@@ -129,7 +129,7 @@ fn what_is_no_job_is_told_what_it_is() {
         ("kind: MPIJob\n", "kind: MPIJob", "`khorovod import mpijob job.yaml`"),
         ("#SBATCH -N 2\nsrun a\n", "no TrainingJob", "`khorovod import slurm job.yaml`"),
         ("worker: {number: 2}\nmaster: {}\n", "no TrainingJob", "`khorovod import stable-horovod job.yaml`"),
-        ("image: a:1\nworkers: {replicas: 2}\n", "fields of a spec alone", "write them below `spec:`"),
+        ("image: a:1\nworkers: {replicas: 2}\n", "it has only fields of `spec`", "indent them below `spec:`"),
         ("train.py on 2 nodes\n", "no TrainingJob", "`khorovod init`"),
     ] {
         fs::write(place.path().join("job.yaml"), text).unwrap();

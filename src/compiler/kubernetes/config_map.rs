@@ -1,5 +1,5 @@
-//! `ConfigMaps`: which run is current and what may change while it runs; the run's scripts and
-//! configuration; the user's own code.
+//! The ConfigMaps of a job: the current run and the limits that may change during it ([`current`]), the scripts and settings of
+//! the run ([`scripts`]), and the code of the user ([`code`]).
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ enum Data<'a> {
     Scripts(&'a [File]),
 }
 
-/// Most scripts are the same for every job; the emitter lays those out once.
+/// Serializes files as a map. Most scripts are the same for every job, so the YAML writer formats them only once.
 fn scripts_data<S: Serializer>(files: &&[File], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(files.len()))?;
     for File { name, text } in *files {
@@ -39,11 +39,13 @@ fn scripts_data<S: Serializer>(files: &&[File], serializer: S) -> Result<S::Ok, 
     map.end()
 }
 
+/// The name of the ConfigMap with the current run.
 pub fn current_name(plan: &Plan) -> String {
     [&plan.spec.name, "-current"].concat()
 }
 
-/// Launchers read it as long as they run, so a limit that changes here reaches a run that already trains.
+/// The ConfigMap with the current run and its limits. A launcher reads it repeatedly, so a changed limit applies to a run that
+/// is already training.
 ///
 /// It also carries the document that the job was rendered from, for `khorovod import`: every target has this object, it
 /// can change in place, and it lives as long as the job.
@@ -64,6 +66,7 @@ pub fn current(plan: &Plan) -> Object<'_> {
     }
 }
 
+/// The immutable ConfigMap with the scripts and settings of the run.
 pub fn scripts<'a>(plan: &'a Plan, files: &'a [File]) -> Object<'a> {
     Object {
         api_version: "v1",
@@ -74,10 +77,12 @@ pub fn scripts<'a>(plan: &'a Plan, files: &'a [File]) -> Object<'a> {
     }
 }
 
+/// The name of a ConfigMap with code.
 pub fn code_name(plan: &Plan, index: usize) -> String {
     format!("{}-{}-code-{index}", plan.spec.name, plan.run)
 }
 
+/// The ConfigMaps with the files of `code.files`.
 pub fn code(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
     plan.code.iter().enumerate().map(move |(index, files)| Object {
         api_version: "v1",

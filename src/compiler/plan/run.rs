@@ -1,9 +1,9 @@
-//! The run's name: a hash of what Kubernetes does not change in place in the workloads of a job, and of what its pods
-//! see.
+//! The name of a run: see [`run_name`]. It is a hash of the fields that pods observe, and of those that Kubernetes does not change
+//! in place in the workloads of a job.
 //!
-//! The name is derived from the resolved spec before anything is built. [`fields`] lists every field with its
-//! [`Reach`], and the fields whose reach is [`Reach::Run`] make the name: so a new name always has a field that
-//! explains it. Scripts and the code that builds objects are not hashed; `pods::REVISION` stands for them.
+//! The name is derived from the resolved spec before anything is built. [`fields`] lists every field with its [`Reach`], and the
+//! fields with [`Reach::Run`] are hashed. So for each new name there is a field that explains it. Scripts and the code that builds
+//! objects are not hashed; `pods::REVISION` represents them.
 
 use serde_json::Value as Json;
 
@@ -12,11 +12,11 @@ use super::fingerprint::Fingerprint;
 use super::{Shape, hosts};
 use crate::job::valid::{Patch, Spec};
 
-/// The name of a spec's run: six characters. `revision` is that of the scripts and objects.
+/// The name of the run of a spec: six characters. `revision` is the revision of the scripts and objects.
 pub fn run_name(spec: &Spec, revision: u32) -> String {
     let mut fingerprint = Fingerprint::new();
     fingerprint.add_word(revision.into());
-    // Pods and workloads have other names under each target.
+    // Each target gives pods and workloads other names.
     fingerprint.add(spec.target.name);
     for field in fields(spec).iter().filter(|field| field.reach == Reach::Run) {
         fingerprint.add(&field.path);
@@ -25,7 +25,7 @@ pub fn run_name(spec: &Spec, revision: u32) -> String {
     fingerprint.letters()
 }
 
-/// Whether a patch changes, in a workload or its pods, what cannot change in place.
+/// Whether a patch changes a field of a workload or its pods that cannot change in place.
 pub fn starts_run(patch: &Patch, spec: &Spec) -> bool {
     let kinds = spec.target.workload_kinds;
     let changes = |(_, in_place): &(&str, &[&str])| match patch.patch.get("spec") {
@@ -39,8 +39,8 @@ pub fn starts_run(patch: &Patch, spec: &Spec) -> bool {
     }
 }
 
-/// Whether a patch's name fits a workload. The run's name is not known yet, so six `-` stand for it: a pattern can
-/// cover it with `*`, and cannot spell it out.
+/// Whether the name pattern of a patch matches a workload. The name of the run is not known yet, so six dashes replace it: a
+/// pattern can match it only with `*`.
 fn names_workload(patch: &Patch, spec: &Spec) -> bool {
     let stem = [&spec.name, "-------"].concat();
     if !spec.target.own_workloads || Shape::of(spec) != Shape::StatefulSet {
@@ -51,18 +51,18 @@ fn names_workload(patch: &Patch, spec: &Spec) -> bool {
 }
 
 impl Patch {
-    /// Whether an object of this name is meant.
+    /// Whether the name pattern of the patch matches a name. A patch without one matches every name.
     pub fn has_name(&self, name: &str) -> bool {
-        self.name.as_deref().is_none_or(|pattern| fits(pattern, name))
+        self.name.as_deref().is_none_or(|pattern| matches_pattern(pattern, name))
     }
 }
 
-/// Whether a name fits a pattern in which `*` stands for any run of characters.
-fn fits(pattern: &str, name: &str) -> bool {
+/// Whether a name matches a pattern, in which `*` matches any sequence of characters.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
     let Some(mut name) = name.strip_prefix(head).and_then(|name| name.strip_suffix(tail)) else { return false };
-    // The earliest place for each part leaves the most room for the next.
+    // Match each part at its first position, which leaves the longest rest for the next parts.
     for part in middle.split('*') {
         let Some((_, after)) = name.split_once(part) else { return false };
         name = after;

@@ -68,7 +68,7 @@ fn base64(text: &str) -> Option<[u8; 32]> {
     if digits.len() != 43 {
         return None;
     }
-    let (mut bytes, mut bits, mut held) = (Vec::with_capacity(32), 0_u32, 0_u32);
+    let (mut bytes, mut bits, mut buffer) = (Vec::with_capacity(32), 0_u32, 0_u32);
     for digit in digits {
         let value = match digit {
             b'A'..=b'Z' => digit - b'A',
@@ -78,11 +78,11 @@ fn base64(text: &str) -> Option<[u8; 32]> {
             b'/' | b'_' => 63,
             _ => return None,
         };
-        held = held << 6 | u32::from(value);
+        buffer = buffer << 6 | u32::from(value);
         bits += 6;
         if bits >= 8 {
             bits -= 8;
-            bytes.push(u8::try_from(held >> bits & 0xff).ok()?);
+            bytes.push(u8::try_from(buffer >> bits & 0xff).ok()?);
         }
     }
     bytes.try_into().ok()
@@ -98,7 +98,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_form_is_the_same_seed() {
+    fn every_format_gives_the_same_seed() {
         let hex = "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1Dfeff";
         assert_eq!(from_bytes(&BYTES), Ok(BYTES));
         assert_eq!(from_bytes(format!("{hex}\n").as_bytes()), Ok(BYTES));

@@ -1,4 +1,4 @@
-//! Writes the files that differ between jobs: `job.sh`, in which every value is quoted, and `passwd`.
+//! Generates the files that differ between jobs: `job.sh` with the settings that the static scripts read, and `passwd`.
 
 use super::words::word;
 use crate::job::valid::{LauncherKind, Mpi};
@@ -11,16 +11,17 @@ fn array(words: impl Iterator<Item = String>) -> String {
     array + " )"
 }
 
-/// The launch, with `rank.sh` before the command if the number of ranks is fixed and each rank may run any program.
-fn checked(plan: &Plan) -> Vec<String> {
+/// The launch command. If the number of ranks is fixed and the launcher can start any program, each rank first runs `rank.sh`,
+/// which checks its world.
+fn launch_with_check(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
-    let fixed = match spec.launcher.kind {
+    let is_checkable = match spec.launcher.kind {
         LauncherKind::Mpirun | LauncherKind::Deepspeed => true,
         LauncherKind::Horovodrun => spec.elastic.is_none(),
         LauncherKind::Torchrun | LauncherKind::Shell => false,
     };
     match plan.launch.strip_suffix(spec.command.as_slice()) {
-        Some(runner) if fixed => {
+        Some(runner) if is_checkable => {
             let check = ["/bin/bash", "/etc/khorovod/scripts/rank.sh"].map(str::to_owned);
             [runner, &check, &spec.command].concat()
         }
@@ -28,7 +29,7 @@ fn checked(plan: &Plan) -> Vec<String> {
     }
 }
 
-/// The text of `job.sh`, which all scripts source.
+/// The content of `job.sh`: the variables that the static scripts read.
 pub fn job(plan: &Plan) -> String {
     let spec = &plan.spec;
     let elastic = |value: fn(&crate::job::valid::Elastic) -> u32| {
@@ -36,7 +37,7 @@ pub fn job(plan: &Plan) -> String {
     };
     let hosts_ranks = plan.shape == Shape::IndexedJob || spec.launcher.runs_ranks;
     let launcher_host = if hosts_ranks { plan.launcher_host() } else { String::new() };
-    let words = |words: &[String]| array(words.iter().map(|text| word(text)));
+    let quoted_array = |words: &[String]| array(words.iter().map(|text| word(text)));
     let kind = match spec.launcher.kind {
         LauncherKind::Mpirun => "mpirun",
         LauncherKind::Horovodrun => "horovodrun",
@@ -49,39 +50,39 @@ pub fn job(plan: &Plan) -> String {
         Mpi::IntelMpi => "intelmpi",
         Mpi::Mpich => "mpich",
     };
-    // Each value is one quoted shell word, or an array of them.
+    // Each value is one quoted word, or an array of quoted words.
     let settings = [
         ("job", word(&spec.name)),
         ("run", word(&plan.run)),
         ("kind", kind.to_owned()),
         ("mpi", mpi.to_owned()),
-        // The domain of the pods' host names.
+        // The Service in which the pods have their host names.
         ("service", word(&plan.service())),
         ("port", spec.ssh.port.to_string()),
         ("user", word(&spec.ssh.user)),
         ("np", plan.np.to_string()),
-        // One entry per worker group: the workers' name before the index, their number, and the ranks of each.
+        // For each group: the name of its workers without the index, the number of workers, the ranks per worker.
         ("team_names", array(plan.teams.iter().map(|team| word(&team.workload)))),
         ("team_replicas", array(plan.teams.iter().map(|team| team.replicas.to_string()))),
         ("team_slots", array(plan.teams.iter().map(|team| team.slots.to_string()))),
         ("hostfile_mark", word(plan.hostfile_mark())),
         ("launcher_pod", word(&plan.launcher_pod())),
-        // The host name of the launcher's pod if ranks run in it too.
+        // The host name of the pod that launches, if it also runs ranks.
         ("launcher_host", word(&launcher_host)),
         ("launcher_slots", plan.teams[0].slots.to_string()),
         // Set if the launcher scales the workers.
         ("scales", if plan.scales() { "yes".to_owned() } else { word("") }),
-        // Empty unless elastic.
+        // Empty unless the job is elastic.
         ("min_workers", elastic(|elastic| elastic.min_workers)),
         ("max_workers", elastic(|elastic| elastic.max_workers)),
-        ("launch", words(&checked(plan))),
+        ("launch", quoted_array(&launch_with_check(plan))),
     ];
-    // The first pod that succeeds must be index 0.
+    // On targets where the first pod that succeeds ends the job, the other pods must not exit before the pod with index 0.
     let stays = spec.target.first_success_ends_job && plan.shape == Shape::Torchrun;
-    // torchrun has no such limit.
-    let elastic = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
-    let timeout = elastic.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
-    let settings = settings.into_iter().chain(timeout).chain(stays.then(|| ("stays", "yes".to_owned())));
+    // Only horovodrun has this limit.
+    let horovodrun = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
+    let elastic_timeout = horovodrun.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
+    let settings = settings.into_iter().chain(elastic_timeout).chain(stays.then(|| ("stays", "yes".to_owned())));
     let mut lines = "# The settings of this job.\n".to_owned();
     for (name, value) in settings {
         lines.extend([name, "=", &value, "\n"]);
@@ -89,7 +90,7 @@ pub fn job(plan: &Plan) -> String {
     lines
 }
 
-/// The passwd file that gives the pod's user id a name. None if the platform chooses the id.
+/// The content of `/etc/passwd`, which gives the user id of the pods a name. `None` if the platform chooses the user id.
 pub fn passwd(plan: &Plan) -> Option<String> {
     let uid = plan.spec.security.run_as_user?;
     let user = &plan.spec.ssh.user;

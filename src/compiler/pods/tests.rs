@@ -1,4 +1,4 @@
-//! Every file of every shape is valid shell, and no value of a spec can escape its quotes in `job.sh`.
+//! Checks the scripts of every shape with bash and ShellCheck, and checks that no value of a spec can escape its quotes in `job.sh`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -17,7 +17,7 @@ fn plan() -> Plan {
     plan
 }
 
-/// One plan for each set of files there is.
+/// One plan for each possible set of files.
 fn plans() -> Vec<Plan> {
     let changed = |change: fn(&mut Plan)| {
         let mut plan = plan();
@@ -129,8 +129,8 @@ fn shared_variables_have_an_owner() {
     }
 }
 
-/// Whether a program is installed. CI must have it.
-fn have(program: &str) -> bool {
+/// Whether a program is installed. Fails in CI if it is not; elsewhere prints why the test is skipped.
+fn is_installed(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     assert!(found || std::env::var_os("CI").is_none_or(|ci| ci != "true"), "CI needs {program}");
     if !found {
@@ -140,7 +140,7 @@ fn have(program: &str) -> bool {
 }
 
 #[test]
-fn bash_takes_every_script() {
+fn bash_parses_every_script() {
     for plan in plans() {
         let folder = tempfile::tempdir().unwrap();
         let files = files(&plan);
@@ -154,7 +154,7 @@ fn bash_takes_every_script() {
 
 #[test]
 fn shellcheck_finds_nothing() {
-    if !have("shellcheck") {
+    if !is_installed("shellcheck") {
         return;
     }
     for plan in plans() {
@@ -171,7 +171,7 @@ fn shellcheck_finds_nothing() {
 }
 
 #[test]
-fn every_file_a_script_names_is_there() {
+fn every_file_that_a_script_uses_exists() {
     for plan in plans() {
         let files = files(&plan);
         for file in &files {
@@ -186,7 +186,7 @@ fn every_file_a_script_names_is_there() {
 }
 
 #[test]
-fn hostile_words_stay_words() {
+fn difficult_values_stay_one_word() {
     let nasty = [
         "",
         " ",
@@ -222,13 +222,13 @@ fn hostile_words_stay_words() {
 }
 
 #[test]
-fn the_files_of_a_plain_job_stay_small() {
+fn the_files_of_a_plain_job_are_small() {
     let total: usize = files(&plan()).iter().map(|file| file.text.len()).sum();
     assert!(total < 31 << 10, "{total} bytes in every job");
 }
 
 #[test]
-fn limits_are_what_may_change_in_place() {
+fn only_limits_may_change_in_place() {
     let mut plan = plan();
     let before: Vec<_> = files(&plan).into_iter().map(|file| file.text).collect();
     plan.spec.lifecycle.deadline = Some(60);
@@ -262,7 +262,7 @@ fn pods_get_scripts_without_comments() {
 
 #[test]
 fn scripts_without_comments_mean_the_same() {
-    // What the interpreter reads in a script, line by line.
+    // The lines of a script, as its interpreter reads them.
     let parsed = |program: &str, args: &[&str], text: &str| {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("script");
@@ -281,7 +281,7 @@ fn scripts_without_comments_mean_the_same() {
             _ if name.ends_with("_config") => continue,
             _ => ("bash", &["--pretty-print"]),
         };
-        assert!(program == "bash" || have("python3"));
+        assert!(program == "bash" || is_installed("python3"));
         for (line, shipped) in parsed(program, args, &text).iter().zip(parsed(program, args, &shipped)) {
             assert_eq!(*line, shipped, "{name}");
         }

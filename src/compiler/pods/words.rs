@@ -2,8 +2,8 @@
 
 /// Returns `text` as exactly one word of bash: without quotes if it has only harmless characters.
 pub fn word(text: &str) -> String {
-    let bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+".contains(&byte);
-    if !text.is_empty() && text.bytes().all(bare) {
+    let is_harmless = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_harmless) {
         return text.to_owned();
     }
     let mut quoted = String::with_capacity(text.len() + 2);
