@@ -1,9 +1,9 @@
-"""What our post-renderer costs `helm template` of the chart: chart.py BINARY HELM...
+"""Measures how much time the post-renderer adds to `helm template` of the chart: chart.py BINARY HELM...
 
-Whole processes, in pairs: each round runs every command once, and the ratio is the median over the rounds. `cat` as the
-post-renderer shows what Helm itself takes for having one; `cat FILE`, with what ours prints in the file, what Helm takes for
-that text, however it is made. Writes chart.md beside this file; ends with 1 where ours takes more than the target times
-without, and that is not Helm's own doing: more than the target times `cat FILE`, too.
+Each round runs every command once as a whole process, and the ratio is the median over the rounds. `cat` as the post-renderer
+shows the cost of any post-renderer in Helm. `cat FILE`, with a file that contains khorovod's output, shows Helm's cost of that
+output. Writes chart.md next to this file. Exits with 1 if khorovod takes more than the target times both the run without a
+post-renderer and `cat FILE`: the second excludes Helm's own cost.
 """
 
 import re
@@ -24,7 +24,7 @@ ROUNDS, TARGET = 40, 1.1
 
 
 def post_renderers(folder, binary):
-    """The words that name ours and `cat`, for Helm 3 and for Helm 4, which finds plugins in a folder of their own."""
+    """The arguments that select khorovod and `cat`, for Helm 3 and for Helm 4, which uses plugins in a separate folder."""
     (folder / "bin").mkdir()
     (folder / "bin/khorovod").symlink_to(Path(binary).resolve())
     plugin = (ROOT / "plugin/helm4-post-renderer/plugin.yaml").read_text()
@@ -42,7 +42,7 @@ def post_renderers(folder, binary):
 
 
 def keep_rendered(folder, words, major):
-    """What our post-renderer prints for a Helm, kept for `cat FILE`: a post-renderer in its place writes it down."""
+    """Writes khorovod's output for a Helm to the file for `cat FILE`, with a wrapper in place of khorovod."""
     ours = folder / "bin/khorovod"
     real = ours.resolve()
     ours.unlink()
@@ -55,7 +55,7 @@ def keep_rendered(folder, words, major):
 
 
 def paired(one, other):
-    """The median of the ratios, round by round: both halves of a pair saw the same machine."""
+    """The median of the ratios within each round: both runs of a round had the same load."""
     return statistics.median(a / b for a, b in zip(one, other, strict=True))
 
 
@@ -67,7 +67,7 @@ def main(binary, *helms):
             version = Path(helm).parent.name.removeprefix("helm-v")
             words = [helm, "template", "mnist", CHART, "-f", CHART / "examples/smallest.yaml", "--kube-version", "1.34.3"]
             major = int(version.split(".")[0])
-            # Helm 3 would complain of Helm 4's plugins.
+            # Helm 3 would print warnings about Helm 4's plugins.
             measure.ENVIRONMENT["HELM_PLUGINS"] = f"{folder}/{'plugins' if major > 3 else 'none'}"
             keep_rendered(Path(folder), words, major)
             commands = [Command("without", words)]
@@ -84,8 +84,8 @@ def main(binary, *helms):
         "Written by `bench/run.sh chart`: `helm template` of `charts/training-job` with `examples/smallest.yaml`, whole processes,",
         f"{ROUNDS} rounds of one run each; × is the median of the ratios to `without` within a round, least CPU × that of the least",
         f"runs. Target: at most {TARGET} times.\n",
-        "`cat` as the post-renderer is what Helm takes for having one, `cat FILE` what it takes for the text that ours prints. Helm 4",
-        "reads and writes all manifests anew for any post-renderer, and that alone is beyond the target.\n",
+        "`cat` as the post-renderer shows Helm's cost of any post-renderer, `cat FILE` its cost of khorovod's output. Helm 4",
+        "parses and writes all manifests again for any post-renderer, which alone exceeds the target.\n",
         machine() + "\n",
         "| Helm | Post-renderer | min ms | median ms | wall × | least CPU × | CPU × |",
         "|---|---|---|---|---|---|---|",

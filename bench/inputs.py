@@ -1,5 +1,5 @@
-"""What the bench feeds khorovod and the tools beside it: the smallest example, streams of it, a very large job, the same
-objects as a chart and as a kustomization, and manifests that only pass."""
+"""The inputs of the benchmarks: the smallest example, streams of it, a very large job, the same objects as a chart and as a
+kustomization, and manifests that pass through unchanged."""
 
 import subprocess
 from pathlib import Path
@@ -44,7 +44,7 @@ def objects(binary):
 
 
 def chart(folder, binary):
-    """A chart whose release is the job of the smallest example: the same objects, their name and registry from values."""
+    """A chart that renders the same objects as the smallest example, with their name and registry from values."""
     text = objects(binary).replace("{{", '{{ "{{" }}').replace("mnist", "{{ .Release.Name }}")
     text = text.replace("ghcr.io/acme/", "{{ .Values.registry }}/")
     path = Path(folder) / "chart"
@@ -56,7 +56,7 @@ def chart(folder, binary):
 
 
 def kustomization(folder, binary):
-    """The same objects as a base, with a label and an image's tag set over them."""
+    """The same objects as a base, and an overlay that sets a label and an image tag."""
     path = Path(folder) / "kustomization"
     path.mkdir()
     (path / "objects.yaml").write_text(objects(binary))
@@ -67,7 +67,7 @@ def kustomization(folder, binary):
 
 
 def manifests(folder, size=100_000_000):
-    """A stream of other people's objects, none of them ours."""
+    """A stream of objects without a TrainingJob."""
     path = Path(folder) / "manifests.yaml"
     with path.open("w") as file:
         number = 0
@@ -82,7 +82,7 @@ def manifests(folder, size=100_000_000):
 
 
 def counted(binary, folder):
-    """What callgrind counts, for results and for the guard."""
+    """The commands whose instructions are counted, for results.md and for the guard."""
     return [
         render(binary, "smallest", SMALLEST),
         render(binary, "stream of 200 jobs", stream(folder, 200)),

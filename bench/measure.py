@@ -1,4 +1,4 @@
-"""How the bench measures: whole processes, runs interleaved so that noise falls on all alike."""
+"""Measures whole processes. Runs of several commands are interleaved, so that noise affects all of them."""
 
 import os
 import re
@@ -10,12 +10,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-# A clean environment: nobody's shell settings in the figures.
+# A clean environment, so that shell settings do not change the figures.
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": tempfile.gettempdir(), "LC_ALL": "C.UTF-8"}
 
 
 def short(word):
-    """A path as a reader knows it: `helm`, `smallest/job.yaml`."""
+    """A short form of a path, for tables: `helm`, `smallest/job.yaml`."""
     path = Path(word)
     return f"{path.parent.name}/{path.name}" if path.name == "job.yaml" else path.name or word
 
@@ -35,7 +35,7 @@ class Command:
 
 @dataclass
 class Times:
-    """Milliseconds of each run, in the order of the rounds; of the CPU's too, which a busy machine spares."""
+    """Milliseconds of each run, in the order of the rounds: elapsed time and CPU time. Load affects CPU time less."""
 
     runs: list
     cpu: list
@@ -53,12 +53,12 @@ class Times:
         return max(self.runs)
 
     def over(self, other):
-        """The median of the differences, round by round: both halves of a pair saw the same machine."""
+        """The median of the differences within each round: both runs of a round had the same load."""
         return statistics.median(one - two for one, two in zip(self.runs, other.runs, strict=True))
 
 
 def once(command):
-    """Milliseconds of one run, from spawn to reaped, and of CPU time; a failed run is no figure."""
+    """Milliseconds of one run, from spawn to wait, and of CPU time. Raises if the command fails."""
     read, write = os.O_RDONLY, os.O_WRONLY
     files = [
         (os.POSIX_SPAWN_OPEN, 0, command.stdin, read, 0),
@@ -76,7 +76,7 @@ def once(command):
 
 
 def interleaved(commands, rounds):
-    """{name: Times}: one run of each command a round, after one round to warm the caches."""
+    """Runs each command once per round, after one round to fill the caches. Returns {name: Times}."""
     for command in commands:
         once(command)
     runs = {command.name: [] for command in commands}
@@ -87,7 +87,7 @@ def interleaved(commands, rounds):
 
 
 def peak(command):
-    """(peak resident KiB, bytes written). By GNU time: a child of ours would inherit our own peak."""
+    """Returns (peak resident KiB, bytes written). Uses GNU time, because a child of this process would inherit its peak."""
     if not Path("/usr/bin/time").exists():
         raise RuntimeError("peak memory needs /usr/bin/time (Debian package: time)")
     with tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile("r") as report, open(command.stdin) as stdin:
@@ -97,7 +97,7 @@ def peak(command):
 
 
 def instructions(command):
-    """Instructions the process executes, counted by callgrind: the same on a busy machine."""
+    """The number of instructions that the process executes, by callgrind. Load does not affect it."""
     if not shutil.which("valgrind"):
         return None
     words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *map(str, command.words)]

@@ -1,11 +1,11 @@
-"""The same job by khorovod and by Kubeflow's MPI Operator, in turns: operator.py FOLDER PROGRAM ROUNDS, inside a cluster.
+"""Runs the same job with khorovod and with Kubeflow's MPI Operator, alternating: operator.py FOLDER PROGRAM ROUNDS, in a cluster.
 
-From apply to the first rank's first line, how much of that after the last worker's container runs, and after the cluster
-knows the last worker's address, and from the ranks' end to free devices. And what no launcher gets below: mpirun's own time, to
-workers that have run one before.
+Measures the time from apply to the first line of the first rank, how much of it is after the last worker's container has
+started and after the cluster has the last worker's address, and the time from the end of the ranks to free devices. Also
+measures a lower limit for any launcher: the time of mpirun alone, on workers on which it has run before.
 
-Once a minute kubelets clear up after pods that are gone, which costs a run under way some 0.2 s, and whose turns take a minute,
-always the same way: a run that this fell into is done again.
+Kubelets clean up after deleted pods once per minute, which delays a run by about 0.2 s. Because the rounds also take about a
+minute, the same runs would always be affected: a run during which this happened is repeated.
 """
 import glob
 import json
@@ -20,12 +20,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "cluster"))
 from case import IMAGE, Case, World, run  # noqa: E402
 
-# SIZES=3 measures one alone, in more rounds for the same time.
+# The numbers of workers. SIZES=3 measures one size only, to run more rounds in the same time.
 SIZES = [int(size) for size in os.environ.get("SIZES", "3 16").split()]
 LOG = f"{os.environ['STATE']}/log/mpi-operator"
 RANK = "echo first $(date +%s.%N); sleep 2; echo ranks end at $(date +%s.%N)"
 DEVICES = 4
-# What the operator's own base image does for it.
+# The ssh configuration of the operator's base image.
 SSH = """Port 2222
 StrictHostKeyChecking no
 UserKnownHostsFile /dev/null
@@ -51,12 +51,12 @@ def ours_in_one_job(case, workers):
 
 
 def ours_unguarded(case, workers):
-    """The Job shape without a NetworkPolicy, as the operator's."""
+    """The Job shape without a NetworkPolicy, like the operator's job."""
     return ours(case, workers, "Job", guarded=False)
 
 
 def mpirun_alone(case, workers):
-    """mpirun twice; the second finds everything there."""
+    """Runs mpirun twice and measures the second run, which needs no setup."""
     mpirun = f"mpirun --hostfile /horovod/generated/hostfile -np {workers} --bind-to none --tag-output sh -c '{RANK}'"
     ours(case, workers, command=f"{mpirun}; echo launch $(date +%s.%N); {mpirun}", launcher={"kind": "shell"})()
     case.equal("the end", case.finished(120), "Complete")
@@ -92,7 +92,7 @@ def theirs(case, workers):
 
 
 def began_at(pods):
-    """When the first process of each pod's container began: `{pod's name: time}`."""
+    """The start time of the first process of each pod's container: `{name of the pod: time}`."""
     boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
     of = {pod["metadata"]["uid"]: pod["metadata"]["name"] for pod in pods}
     found = {}
@@ -110,8 +110,8 @@ def began_at(pods):
     return found
 
 
-class Told(Case):
-    """A case that keeps when the cluster was told each pod's address: its kubelet looks once a second."""
+class AddressCase(Case):
+    """A case that records when the cluster received each pod's address: a kubelet may poll once per second."""
 
     def __init__(self, world, name):
         self.addressed = {}
@@ -127,7 +127,7 @@ WAYS = (ours, ours_in_one_job, ours_unguarded, theirs)
 
 
 def sandboxes():
-    """What the nodes keep of pods, those that are gone among them until their kubelet clears up."""
+    """The pod sandboxes on all nodes, including those of deleted pods that their kubelet has not cleaned up."""
     found = set()
     for path in glob.glob(f"{os.environ['STATE']}/nodes/*.pid"):
         with open(path) as pid:
@@ -140,13 +140,13 @@ def named(case, part):
 
 
 def once(world, name, way, workers):
-    """The figures of a run; none where a kubelet's clearing up fell into it."""
-    case = Told(world, name)
+    """The figures of a run, or None if a kubelet cleaned up during the run."""
+    case = AddressCase(world, name)
     try:
         if way is mpirun_alone:
             return {"alone": mpirun_alone(case, workers)}
         apply = way(case, workers)
-        # Clearing up after one job is not the next one's time.
+        # Do not count the cleanup of the previous job.
         world.rest()
         kept, began = sandboxes(), time.time()
         apply()
@@ -154,7 +154,7 @@ def once(world, name, way, workers):
         case.says(r"first [0-9.]+", 60, launcher)
         if kept - sandboxes():
             return None
-        # Index 0 of the one Job launches and works.
+        # In the Job shape, index 0 launches and is also a worker.
         pods = case.pods() if way in (ours_in_one_job, ours_unguarded) else list(named(case, "worker"))
         containers = began_at(pods)
         case.equal("workers whose container is found", len(containers), workers)
@@ -164,8 +164,8 @@ def once(world, name, way, workers):
         first = min(float(t) for t in re.findall(r"first ([0-9.]+)", log))
         case.equal("ranks", len(re.findall(r"first \d", log)), workers)
         case.until("freed devices", case.freed, 60)
-        told = max(case.addressed[pod["metadata"]["name"]] for pod in pods)
-        return {"first": first - began, "after": first - max(containers.values()), "told": first - told,
+        last_address = max(case.addressed[pod["metadata"]["name"]] for pod in pods)
+        return {"first": first - began, "after": first - max(containers.values()), "addressed": first - last_address,
                 "freed": max(0, case.freed() - ends)}
     except Exception as error:
         with open(LOG) as log:
@@ -180,13 +180,13 @@ def undisturbed(world, name, way, workers):
         found = once(world, f"{name}-{attempt}", way, workers)
         if found:
             return found
-        print(f"{name}: a kubelet cleared up in the middle; again", file=sys.stderr, flush=True)
-    sys.exit(f"{name}: a kubelet cleared up in the middle, nine times")
+        print(f"{name}: a kubelet cleaned up during the run; repeating", file=sys.stderr, flush=True)
+    sys.exit(f"{name}: a kubelet cleaned up during each of nine runs")
 
 
 def main(folder, program, rounds):
     run("kubectl", "apply", "--server-side", "-f", f"{folder}/manifests/base/kubeflow.org_mpijobs.yaml")
-    # Its conditions take a moment to be.
+    # Fails until the object has conditions.
     while run("kubectl", "wait", "--for=condition=Established", "crd/mpijobs.kubeflow.org", "--timeout=30s", check=False).returncode:
         time.sleep(0.5)
     run("kubectl", "create", "namespace", "mpi-operator")
@@ -200,7 +200,7 @@ def main(folder, program, rounds):
             for way in (*WAYS, mpirun_alone) if number % 2 else (mpirun_alone, *WAYS[::-1]):
                 found = undisturbed(world, f"{way.__name__.replace('_', '-')}-{workers}-{number}", way, workers)
                 print(number, workers, way.__name__, {key: round(value, 2) for key, value in found.items()}, file=sys.stderr, flush=True)
-                # The first round fills caches.
+                # The first round fills the caches and is not counted.
                 if number:
                     figures.setdefault((workers, way.__name__), []).append(found)
     operator.kill()
@@ -215,7 +215,7 @@ def report(figures, rounds):
     lines = ["| Workers | | khorovod | … `controller: Job` | … and no NetworkPolicy | MPI Operator |", "|---|---|---|---|---|---|"]
     for workers in SIZES:
         for what, words in (("first", "from apply to the first rank"), ("after", "… since the last worker's container runs"),
-                            ("told", "… since its address is known"),
+                            ("addressed", "… since its address is known"),
                             ("freed", "from the ranks' end to free devices")):
             lines.append(f"| {workers} | {words} | " + " | ".join(cell(workers, way.__name__, what) for way in WAYS) + " |")
         sooner = [sum(a["first"] < b["first"] for a, b in zip(figures[workers, way.__name__], figures[workers, theirs.__name__])) for way in WAYS[:-1]]

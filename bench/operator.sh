@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Side by side with Kubeflow's MPI Operator on one cluster: bench/operator.sh FOLDER [ROUNDS [VERSION...]]
-# >bench/operator.md, where FOLDER holds the operator's source. On a Kubernetes whose kubelets look once a second what became of
-# their containers, and on one whose look at once.
+# Compares khorovod with Kubeflow's MPI Operator on one cluster: bench/operator.sh FOLDER [ROUNDS [VERSION...]]
+# >bench/operator.md. FOLDER contains the operator's source. The default versions are a Kubernetes whose kubelets poll the
+# state of containers once per second, and one whose kubelets receive it as events.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$(realpath "$1")
@@ -19,21 +19,21 @@ trap 'rm -rf "$work"' EXIT
 rounds=${2:-7} versions=("${@:3}")
 ((${#versions[@]})) || versions=(1.34.3 1.36.3)
 cat <<END
-# Side by side with the MPI Operator
+# Comparison with the MPI Operator
 
-\`bench/operator.sh FOLDER >bench/operator.md\`: the same job in the same image on the same cluster of three nodes, $(nproc) CPUs in
-all, in turns, each begun when the processors had nothing to do, and again where a kubelet's clearing up, once a minute, fell into
-it. Seconds: the median of some runs, least and most behind.
+\`bench/operator.sh FOLDER >bench/operator.md\` runs the same job in the same image on the same cluster of three nodes and
+$(nproc) CPUs, alternating between khorovod and the operator. Each run starts when the CPUs are idle. A run during which a
+kubelet cleaned up, once per minute, is repeated. All values are seconds: the median, then minimum and maximum.
 
-A launcher needs its workers' addresses. Until Kubernetes 1.35 a kubelet looks once a second what became of its containers,
-and only then the cluster has a new pod's address: most of that second stands between a last container and any first
-rank, whoever launches. From 1.36 on it looks at once (\`PLEGOnDemandRelist\`).
+A launcher needs the addresses of its workers. Until Kubernetes 1.35, a kubelet polls its containers once per second, and
+the cluster gets a new pod's address only then. So up to a second passes between the start of the last container and the
+first rank, with any launcher. Since 1.36, the kubelet checks immediately (\`PLEGOnDemandRelist\`).
 
-A StatefulSet of ours is born with one worker, and its launcher asks for the others once it runs: so applying the same
-text again never takes devices. \`controller: Job\` makes all at once.
+A StatefulSet that khorovod renders starts with one worker, and its launcher scales it up when it runs, so that re-applying
+the same spec never occupies devices. \`controller: Job\` starts all workers immediately.
 
-Sixteen workers keep two processors busy to the first rank: what is compared there is processor time, most of it the
-cluster's own. The operator's job has no NetworkPolicy, and its ssh takes any host key.
+With sixteen workers, two CPUs are busy until the first rank: that comparison measures CPU time, most of it used by the
+cluster. The operator's job has no NetworkPolicy, and its ssh accepts any host key.
 
 END
 for version in "${versions[@]}"; do

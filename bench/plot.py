@@ -1,5 +1,5 @@
-"""The bench's tables as one picture: a bar for each command, as long as the logarithm of its median; a whisker from the
-least to the most of its runs."""
+"""Draws the tables of the benchmarks as one SVG: one bar per command, whose length is the logarithm of the median, with a
+whisker from the minimum to the maximum."""
 
 import math
 from xml.sax.saxutils import escape
@@ -12,7 +12,7 @@ STYLE = (
 
 
 def page(plots):
-    """An SVG of [(title, {name: Times})]; a table of one thing many times over has no place in it."""
+    """Returns an SVG of [(title, {name: Times})], without tables of more than eight rows."""
     lines, y = [], 0
     for title, times in plots:
         if len(times) > 8:

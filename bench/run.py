@@ -1,7 +1,7 @@
-"""Measures khorovod beside /bin/true, `helm template`, `kustomize build` and `cat`, and holds it against its targets.
+"""Compares khorovod with /bin/true, `helm template`, `kustomize build` and `cat`, and checks it against its targets.
 
-usage: run.py BINARY HELM KUSTOMIZE [CHARTS]     CHARTS: a folder of Helm charts to measure too
-Writes results.md, results.svg and results.json beside this file; ends with 1 when a target is missed.
+usage: run.py BINARY HELM KUSTOMIZE [CHARTS]     CHARTS: a folder of more Helm charts to measure
+Writes results.md, results.svg and results.json next to this file; exits with 1 if a target is missed.
 """
 
 import json
@@ -24,7 +24,7 @@ STREAMS = (1_000, 10_000)
 
 
 def machine():
-    """One line about where the figures come from."""
+    """One line that describes the machine and the compiler."""
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
     rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True).stdout.strip()
     load = os.getloadavg()[0]
@@ -32,7 +32,7 @@ def machine():
 
 
 class Bench:
-    """Figures by name, targets with their verdicts, and the rows of each table."""
+    """Collects figures by name, targets with their results, and the rows of each table."""
 
     def __init__(self, binary, helm, kustomize, charts, folder):
         self.binary, self.helm, self.kustomize, self.folder = binary, helm, kustomize, folder
@@ -40,7 +40,7 @@ class Bench:
         self.figures, self.targets, self.text, self.plots = {"machine": machine()}, [], [], []
 
     def target(self, what, value, limit, unit, least=False):
-        """Holds a figure against its target: at most `limit`, or at least."""
+        """Compares a figure with its target: at most `limit`, or at least `limit` if `least`."""
         met = value >= limit if least else value <= limit
         self.targets.append((what, f"{value:,.2f} {unit}", f"{'≥' if least else '≤'} {limit:g} {unit}", met))
 
@@ -49,7 +49,7 @@ class Bench:
         self.text += lines + [f"| {' | '.join(map(str, row))} |" for row in rows]
 
     def times(self, title, commands, rounds, beside):
-        """A table of interleaved runs with each command's ratio to one of them."""
+        """Adds a table of interleaved runs, with the ratio of each command to the command named `beside`."""
         times = interleaved(commands, rounds)
         rows = []
         for command in commands:
@@ -68,7 +68,7 @@ class Bench:
         return times
 
     def memory(self, title, commands):
-        """A table of peaks; {name: (KiB, bytes written)}."""
+        """Adds a table of memory peaks. Returns {name: (KiB, bytes written)}."""
         peaks = {command.name: peak(command) for command in commands}
         rows = [(name, f"{kib / 1024:.1f}", f"{written / 1024:,.0f}") for name, (kib, written) in peaks.items()]
         self.table(f"{title}: peak memory", ("", "peak MiB", "output KiB"), rows)
@@ -78,7 +78,7 @@ class Bench:
         return peaks
 
     def smallest(self):
-        """The smallest job beside a process that does nothing."""
+        """Compares the smallest job with a process that does nothing."""
         commands = [TRUE, render(self.binary, "smallest", inputs.SMALLEST)]
         times = self.times("Process start", commands, 200, TRUE.name)
         peaks = self.memory("Process start", commands)
@@ -86,7 +86,7 @@ class Bench:
         self.target("smallest: memory over /bin/true", (peaks["smallest"][0] - peaks[TRUE.name][0]) / 1024, 10, "MiB")
 
     def beside_tools(self):
-        """The same objects by the tools people would use instead, and charts that khorovod replaces."""
+        """Compares with other tools that produce the same objects, and with charts that khorovod replaces."""
         chart, base = inputs.chart(self.folder, self.binary), inputs.kustomization(self.folder, self.binary)
         equal = Command("helm template", [self.helm, "template", "mnist", chart])
         others = [Command(f"helm template {path.name}", [self.helm, "template", "x", path]) for path in self.charts]
@@ -96,10 +96,10 @@ class Bench:
         peaks = self.memory("Beside Helm and Kustomize", commands)
         version = subprocess.run([self.helm, "version", "--short"], capture_output=True, text=True).stdout.strip()
         self.figures["helm"] = version
-        self.text.append(f"\nHelm is {version}; `helm template` and `kustomize build` make the same objects, from a chart and a base of them.")
+        self.text.append(f"\nHelm is {version}; `helm template` and `kustomize build` produce the same objects from a chart and from a base.")
         self.text.append(
-            f"\nA fiftieth of `helm template` is {times[equal.name].median / 50:.2f} ms there, of which a process that does nothing"
-            f"\ntakes {times[TRUE.name].median:.2f}."
+            f"\nA fiftieth of `helm template` is {times[equal.name].median / 50:.2f} ms; a process that does nothing takes"
+            f"\n{times[TRUE.name].median:.2f} ms."
         )
         for other in [equal, *others]:
             ratio = times[other.name].median / times[own.name].median
@@ -107,7 +107,7 @@ class Bench:
         self.target("memory of that of helm template", peaks[own.name][0] / peaks[equal.name][0], 0.2, "×")
 
     def passing(self):
-        """Manifests of others through the post-renderer. `sponge` also writes nothing before it has read all."""
+        """Passes other manifests through the post-renderer. Like it, `sponge` writes only after it has read everything."""
         path = inputs.manifests(self.folder)
         size = path.stat().st_size / 1e6
 
@@ -118,14 +118,14 @@ class Bench:
         sponge = through("sponge", "sponge")
         times = self.times(f"{size:.0f} MB that pass, through pipes", [cat, sponge, own], 25, cat.name)
         self.text.append(
-            "\nNothing may leave a post-renderer before all has been read and found right, so reading and writing cannot"
-            "\noverlap as `cat` lets them. Pipes of a mebibyte, and the pages of what was read lent to the one behind instead of"
-            "\ncopied, make up for it."
+            "\nA post-renderer must read and check all input before it writes, so reading and writing cannot overlap as in `cat`."
+            "\nPipes of one mebibyte, and splicing the input's pages into the output pipe instead of copying them, compensate for"
+            "\nthis."
         )
         self.target("pass-through: time of that of cat", times[own.name].median / times[cat.name].median, 1.2, "×")
 
     def streams(self):
-        """Many jobs in one run."""
+        """Renders many jobs in one run."""
         files = [inputs.stream(self.folder, count) for count in STREAMS]
         commands = [render(self.binary, f"{count:,} jobs", path) for count, path in zip(STREAMS, files)]
         one_core = Command("10,000 jobs, one core", ["/usr/bin/taskset", "-c", "0", *commands[-1].words])
@@ -143,7 +143,7 @@ class Bench:
         self.text.append(f"\n{many}: {text[many] / 1e6:.0f} MB of text in and out, {speed:.0f} MB/s.")
 
     def workers(self):
-        """One very large job."""
+        """Renders one very large job."""
         counts = (1_000, 10_000, 100_000)
         commands = [render(self.binary, f"{count:,} workers", inputs.workers(self.folder, count)) for count in counts]
         times = self.times("Large jobs", [TRUE, *commands], 40, TRUE.name)
@@ -152,13 +152,13 @@ class Bench:
         self.target("100,000 workers: memory", peaks["100,000 workers"][0] / 1024, 64, "MiB")
 
     def examples(self):
-        """Every lesson."""
+        """Renders every example."""
         specs = sorted(ROOT.glob("examples/*/job.yaml"))
         commands = [render(self.binary, spec.parent.name, spec) for spec in specs]
         self.times("Every example", commands, 20, "smallest")
 
     def counts(self):
-        """Instructions, and the size of the binary."""
+        """Counts instructions and measures the size of the binary."""
         rows = []
         for command in inputs.counted(self.binary, self.folder):
             count = instructions(command)
@@ -170,17 +170,17 @@ class Bench:
         self.target("release binary", size / 2**20, 6, "MiB")
 
     def write(self):
-        """results.md, results.svg and results.json."""
+        """Writes results.md, results.svg and results.json."""
         rows = [(what, value, limit, "met" if met else "**missed**") for what, value, limit, met in self.targets]
         details, self.text = self.text, []
         self.table("Targets", ("", "measured", "target", ""), rows)
         head = [
             "# Last figures\n",
-            "Written by `make bench`. Whole processes, from spawn to exit, output to nowhere; the runs of a table are",
-            "interleaved, and min, median and max show the noise of the machine,",
-            "and CPU is the median of user and system time.\n",
+            "Written by `make bench`. Each value is the time of a whole process, from spawn to exit, with output to /dev/null. The",
+            "runs of a table are interleaved; min, median and max show the noise of the machine. CPU is the median of user and",
+            "system time.\n",
             self.figures["machine"],
-            "\n![Medians, with the least and the most of the runs](results.svg)",
+            "\n![Medians, with the minimum and maximum of the runs](results.svg)",
         ]
         (HERE / "results.svg").write_text(plot.page(self.plots))
         (HERE / "results.md").write_text("\n".join([*head, *self.text, *details]) + "\n")

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Measures the binary as it is shipped: bench/run.sh [guard [--bless] | chart]
-# CHARTS=DIR adds `helm template` of every chart in DIR; HELM=PATH names the helm to use, else one is built once into the
-# cache folder.
+# Measures the release binary: bench/run.sh [guard [--bless] | chart]
+# CHARTS=DIR adds `helm template` of every chart in DIR. HELM=PATH selects a helm; by default one is built in the cache folder.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=tests/tools.sh
@@ -13,7 +12,7 @@ fail() {
 }
 
 need valgrind valgrind || fail "valgrind counts the instructions"
-need /usr/bin/time time || fail "GNU time tells the peak of memory"
+need /usr/bin/time time || fail "GNU time measures the peak of memory"
 binary=${KHOROVOD:-$(cd "$root" && shipped)}
 export PYTHONDONTWRITEBYTECODE=1
 if [[ ${1:-} == guard ]]; then
@@ -22,7 +21,7 @@ elif [[ ${1:-} == chart ]]; then
     helm3=$(helm3) && helm4=$(helm4)
     exec python3 "$root/bench/chart.py" "$binary" "$helm3" "$helm4"
 else
-    need sponge moreutils || fail "sponge is what the post-renderer is measured beside"
+    need sponge moreutils || fail "the post-renderer is compared with sponge"
     helm=${HELM:-$(helm4)}
     kustomize=$(kustomize)
     exec python3 "$root/bench/run.py" "$binary" "$helm" "$kustomize" ${CHARTS:+"$CHARTS"}

@@ -1,7 +1,7 @@
-"""One job of very many workers, from apply to the last pod's end: scale.py WORKERS, inside a cluster of one real node.
+"""Runs one job of very many workers, from apply to the end of the last pod: scale.py WORKERS, in a cluster of one real node.
 
-kwok says of the workers that they run; nothing answers on their addresses, so the launcher, which is real, waits as
-long as it may, says so and scales them down. Prints a page; fails where an object, a bound or the end is not right.
+kwok sets the status of the workers to running, but nothing listens on their addresses. So the launcher, which is real, waits
+until its timeout, logs it and scales the workers down. Prints a page; fails if an object, a limit or the result is wrong.
 """
 import json
 import os
@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "tests", "cluster"))
 from case import Case, World, job, ready, run  # noqa: E402
 
 A_NODE = 100
-# The launcher gives up then; until then a small machine must have made all pods.
+# The launcher's timeout in seconds; a small machine must have created all pods by then.
 WAIT = max(300, int(sys.argv[1]) // 15)
 LIMIT = 1 << 20
 
@@ -36,7 +36,7 @@ def simulated_nodes(cluster, count):
 
 
 def requests(cluster):
-    """Of the API server's own count: all, and those of service accounts, of which the launcher's is the only one."""
+    """The API server's request counts: all, and those of service accounts, which only the launcher has."""
     text = cluster.text("/metrics")
     every = sum(float(n) for n in re.findall(r"^apiserver_request_total\{.* (\S+)$", text, re.M))
     accounts = sum(float(n) for n in re.findall(
@@ -56,7 +56,7 @@ def main(workers):
                                  "--manage-nodes-with-label-selector", "khorovod.test/simulated=yes"], stdout=log, stderr=log)
     simulated_nodes(world.cluster, -(-workers // A_NODE))
     case = Case(world, "scale")
-    # It counts devices with every change of a pod, which thousands make too slow.
+    # The world counts devices at every change of a pod, which is too slow with thousands of pods.
     world.cases.pop("scale")
     where = {"spec": {"template": {"spec": {
         "nodeSelector": {"khorovod.test/simulated": "yes"},
@@ -84,7 +84,7 @@ def main(workers):
     ended = time.time() - began
     log = case.log()
     case.equal("the launcher's code", case.code(case.launcher()), 42)
-    case.check("who is missing", re.search(
+    case.check("the missing workers", re.search(
         rf"only 0 of {workers} workers answered on port 2222 within {WAIT} s; missing: (\S+ ){{8}}and {workers - 8} more", log))
     case.check("the release", "released the workers" in log)
     case.until("end of all workers", lambda: not case.workers(), 300)
@@ -95,7 +95,7 @@ def main(workers):
     print(f"""# {workers:,} workers on one API server
 
 `bench/scale.sh {workers} >bench/scale.md`: Kubernetes {os.environ['KUBERNETES']} on {os.cpu_count()} CPUs; kwok simulates
-{-(-workers // A_NODE)} nodes and their pods; the launcher is real. Controllers may make {os.environ['QPS']} requests a second.
+{-(-workers // A_NODE)} nodes and their pods; the launcher is real. Controllers may send {os.environ['QPS']} requests per second.
 
 | | |
 |---|---|
@@ -103,8 +103,8 @@ def main(workers):
 | largest object | {largest[0].split()[0]}, {largest[1] / 1024:,.0f} KiB of 1,024 |
 | from apply to {workers:,} Ready pods | {came:.0f} s |
 | from the launcher's end to the last pod's | {gone:.0f} s |
-| requests of the launcher in all | {after[1] - before[1]:.0f} |
-| requests of everybody, a worker | {(after[0] - before[0]) / workers:.1f} |""")
+| requests of the launcher | {after[1] - before[1]:.0f} |
+| requests of all clients, per worker | {(after[0] - before[0]) / workers:.1f} |""")
 
 
 main(int(sys.argv[1]))

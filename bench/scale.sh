@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A job of thousands of workers on a real API server, with nodes and pods that kwok simulates, and a real launcher:
+# Runs a job of thousands of workers on a real API server, with nodes and pods that kwok simulates, and a real launcher:
 # bench/scale.sh [WORKERS] >bench/scale.md
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -10,13 +10,13 @@ here=tests/cluster
 . "$here/parts.sh"
 under_test
 KWOK=$(kwok)
-# What becomes of simulated nodes and pods, as kwok's own project publishes it.
+# The states that simulated nodes and pods pass through, as published by the kwok project.
 STAGES=$(mktemp)
 trap 'rm -f "$STAGES"' EXIT
 for stage in node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-with-lease pod/fast/pod-ready pod/fast/pod-delete; do
     echo ---
     published "$kwok_module" "kustomize/stage/$stage.yaml"
 done >"$STAGES"
-# Simulated nodes speak up every ten seconds at best.
+# Simulated nodes send a heartbeat every ten seconds or more rarely.
 export KWOK STAGES NODES=1 QPS=500 GRACE=120s GOGC=100
 tests/cluster/up.sh python3 bench/scale.py "${1:-5000}"

@@ -40,11 +40,14 @@ def put(path, text):
         target.write_text(text)
 
 
-def put_folder(folder):
-    """A folder's files and a page that lists them."""
+def put_folder(folder, chapters):
+    """A folder's files and, unless its README.md is a chapter, a page that lists them."""
     files = tracked(folder)
     for file in files:
-        put(folder / file, None)
+        if folder / file not in chapters:
+            put(folder / file, None)
+    if folder / "README.md" in chapters:
+        return
     name = html.escape(str(folder.relative_to(ROOT)))
     items = "".join(f'<li><a href="{html.escape(str(file))}">{html.escape(str(file))}</a></li>\n' for file in files)
     style = "<style>body { font: 16px/1.6 sans-serif; margin: 2em auto; max-width: 50em; color-scheme: light dark }</style>"
@@ -79,7 +82,7 @@ def stage():
             if target.suffix == ".md":
                 wrong.append(f"{page.relative_to(ROOT)} leads to {target.relative_to(ROOT)}, which is not in docs/SUMMARY.md")
             elif target.is_dir():
-                put_folder(target)
+                put_folder(target, chapters)
             else:
                 put(target, None)
     if live:

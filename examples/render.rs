@@ -1,8 +1,9 @@
-//! khorovod from Rust: reads the spec that is named, prints its objects, or what is wrong with it.
+//! Renders a spec with the khorovod library: reads the file named by the first argument, then prints its objects, or the
+//! problems in it.
 //!
 //!     cargo run --example render -- examples/smallest/job.yaml
 //!
-//! The library opens no file; reading, printing and where keys come from are a program's own.
+//! The library opens no file. The program reads the file, prints the result and decides where ssh keys come from.
 
 use std::process::ExitCode;
 
@@ -18,7 +19,7 @@ fn main() -> ExitCode {
             return ExitCode::from(3);
         }
     };
-    // The job's Secret is made elsewhere, by `khorovod keygen`; `Keys::Seed` would derive one.
+    // Leaves out the Secret with the ssh keys, which `khorovod keygen` prints. `Keys::Seed` would derive the keys instead.
     let inputs = Inputs { keys: Keys::LeftOut, namespace: Some("ml".to_owned()), ..Inputs::default() };
     match render(&text, &inputs) {
         Ok(rendered) => {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes the base image from Debian's packages alone, for where no registry answers: what `debian:trixie-slim` holds.
+# Builds the base image from Debian packages, with the content of `debian:trixie-slim`. Use it if no registry can be reached.
 #
-#   image/base.sh [NAME]      NAME is localhost/debian:trixie-slim
+#   image/base.sh [NAME]      the default NAME is localhost/debian:trixie-slim
 #
-# Needs root, buildah and debootstrap, which checks Debian's signature on all it fetches. MIRROR names another mirror.
+# Requires root, buildah and debootstrap, which verifies Debian's signatures. MIRROR selects another mirror.
 set -euo pipefail
 name=${1:-localhost/debian:trixie-slim}
 mirror=${MIRROR:-http://deb.debian.org}
@@ -14,7 +14,7 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
-# From a mktemp folder, which is ours alone, the image's / would be ours alone too.
+# Not the mktemp folder itself, whose mode 0700 would become the mode of the image's root folder.
 mkdir -m 0755 "$root"
 debootstrap --variant=minbase --include=ca-certificates trixie "$root" "$mirror/debian" >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; exit 1; }
 
@@ -32,7 +32,7 @@ Suites: trixie-security
 Components: main
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 SOURCES
-# Nobody in an image starts services.
+# Packages must not start services in an image.
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod 0755 "$root/usr/sbin/policy-rc.d"
 rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/* "$root"/var/log/* "$root"/usr/share/{man,info,locale}/* \

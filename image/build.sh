@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Builds the worker image, with docker, podman or buildah, whichever is there.
+# Builds the worker image with docker, podman or buildah, whichever is installed.
 #
 #   image/build.sh [--gpu] [--name NAME] [--output FILE] [--base IMAGE] [--drift | --relist] [HOROVOD_NAME=VALUE …]
 #
-#   --gpu          PyTorch for NVIDIA GPUs, Horovod with NCCL; else both for CPUs
-#   --name         the image's name: khorovod-worker:cpu or :gpu
-#   --output       also write the image to FILE, a docker archive, and its bill of materials to FILE.spdx.json
-#   --base         the image to start from: debian:trixie-slim; `image/base.sh` makes one where no registry answers
-#   --drift        take Debian's newer versions where the listed are gone from the mirror
-#   --relist       the same, and write the lists in image/pins anew
-#   HOROVOD_…      build flags of Horovod: HOROVOD_GPU_OPERATIONS=MPI HOROVOD_WITHOUT_GLOO=1 …
+#   --gpu          PyTorch for NVIDIA GPUs and Horovod with NCCL; the default is both for CPUs
+#   --name         the name of the image; the default is khorovod-worker:cpu or :gpu
+#   --output       also write the image to FILE as a docker archive, and its bill of materials to FILE.spdx.json
+#   --base         the base image; the default is debian:trixie-slim. Without a registry, `image/base.sh` builds one
+#   --drift        install a newer version if the mirror no longer has the pinned one
+#   --relist       like --drift, and write the installed versions to image/pins
+#   HOROVOD_…      Horovod's build flags: HOROVOD_GPU_OPERATIONS=MPI HOROVOD_WITHOUT_GLOO=1 …
 #
-# BUILDER names another program than the first found. CA names a file of certificates to trust behind a proxy.
+# BUILDER selects the program. CA is a file of certificates to trust behind a proxy.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 variant=cpu name='' output='' base=debian:trixie-slim drift=refuse relist='' flags=()
@@ -34,13 +34,13 @@ builder=${BUILDER:-}
 for program in docker podman buildah; do
   [[ -n $builder ]] || builder=$(command -v "$program") || true
 done
-[[ -n $builder ]] || { echo "there is no docker, podman or buildah; on Debian: apt-get install buildah" >&2; exit 1; }
+[[ -n $builder ]] || { echo "docker, podman or buildah is required; on Debian: apt-get install buildah" >&2; exit 1; }
 options=(--build-arg "BASE=$base" --build-arg "VARIANT=$variant" --build-arg "DRIFT=$drift" --build-arg "HOROVOD_FLAGS=${flags[*]}"
   --build-arg "VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' "$here/../Cargo.toml")"
   --build-arg "REVISION=$(git -C "$here" rev-parse HEAD 2>/dev/null || echo unknown)")
 [[ -z ${CA:-} ]] || options+=(--secret "id=ca,src=$CA")
 case ${builder##*/} in
-  # Steps stay for the next build; no privilege and no container runtime is needed.
+  # Caches the layers for the next build. Requires no privileges and no container runtime.
   buildah) options+=(--layers --isolation "${BUILDAH_ISOLATION:-chroot}") ;;
   docker) export DOCKER_BUILDKIT=1 ;;
 esac
@@ -48,7 +48,7 @@ esac
 # build TARGET NAME
 build() { "$builder" build "${options[@]}" --target "$1" --tag "$2" "$here"; }
 
-# run COMMAND…: in the image.
+# run COMMAND…: runs a command in the image.
 run() {
   local container
   case ${builder##*/} in
@@ -62,7 +62,7 @@ run() {
 }
 
 if [[ -n $relist ]]; then
-  # This stage has all packages of the others.
+  # This stage has all packages of the other stages.
   build compilers "$name-compilers"
   name=$name-compilers run cat /usr/share/khorovod/debian.txt >"$here/pins/debian-$variant.new"
   mv "$here/pins/debian-$variant.new" "$here/pins/debian-$variant.txt"

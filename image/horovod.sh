@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds a wheel of Horovod against the PyTorch (or TensorFlow, or MXNet) that is installed, and prints its path.
+# Builds a wheel of Horovod for the installed PyTorch, TensorFlow or MXNet, and prints its path.
 #
 #   image/horovod.sh FOLDER [HOROVOD_…=VALUE …]
 #   image/horovod.sh /tmp/wheels HOROVOD_GPU_OPERATIONS=MPI HOROVOD_WITHOUT_TENSORFLOW=1
 #
-# Any build flag of Horovod's own may follow. What is not said: PyTorch in, TensorFlow and MXNet out, MPI and Gloo in,
-# and GPU operations by NCCL where PyTorch is built for CUDA. PYTHON names another interpreter than python3.
+# Accepts Horovod's build flags. The defaults are: with PyTorch, MPI and Gloo, without TensorFlow and MXNet, and GPU operations
+# by NCCL if PyTorch is built for CUDA. PYTHON selects an interpreter; the default is python3.
 #
-# Needs g++, make, cmake, the headers of Python and of an MPI, and for GPUs nvcc. Takes 6 to 8 minutes on two cores.
+# Requires g++, make, cmake, the headers of Python and of an MPI, and for GPUs nvcc. Takes 6 to 8 minutes on two cores.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 python=${PYTHON:-python3}
@@ -18,19 +18,19 @@ mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 shift
 for flag in "$@"; do
-  [[ $flag == HOROVOD_[A-Z_]*=* ]] || { echo "'$flag' is no build flag: they read HOROVOD_NAME=VALUE" >&2; exit 2; }
+  [[ $flag == HOROVOD_[A-Z_]*=* ]] || { echo "'$flag' is not a build flag: write HOROVOD_NAME=VALUE" >&2; exit 2; }
   export "${flag?}"
 done
 
-# said NAME…: whether one of these flags was given.
-said() { local name; for name; do [[ -z ${!name:-} ]] || return 0; done; return 1; }
+# is_set NAME…: returns whether one of these flags is set.
+is_set() { local name; for name; do [[ -z ${!name:-} ]] || return 0; done; return 1; }
 
-said HOROVOD_WITH_PYTORCH HOROVOD_WITHOUT_PYTORCH || export HOROVOD_WITH_PYTORCH=1
-said HOROVOD_WITH_TENSORFLOW HOROVOD_WITHOUT_TENSORFLOW || export HOROVOD_WITHOUT_TENSORFLOW=1
-said HOROVOD_WITH_MXNET HOROVOD_WITHOUT_MXNET || export HOROVOD_WITHOUT_MXNET=1
-said HOROVOD_WITH_MPI HOROVOD_WITHOUT_MPI || export HOROVOD_WITH_MPI=1
-said HOROVOD_WITH_GLOO HOROVOD_WITHOUT_GLOO || export HOROVOD_WITH_GLOO=1
-# Horovod's own default is what the building machine can; ours is what every x86-64 server since 2013 can.
+is_set HOROVOD_WITH_PYTORCH HOROVOD_WITHOUT_PYTORCH || export HOROVOD_WITH_PYTORCH=1
+is_set HOROVOD_WITH_TENSORFLOW HOROVOD_WITHOUT_TENSORFLOW || export HOROVOD_WITHOUT_TENSORFLOW=1
+is_set HOROVOD_WITH_MXNET HOROVOD_WITHOUT_MXNET || export HOROVOD_WITHOUT_MXNET=1
+is_set HOROVOD_WITH_MPI HOROVOD_WITHOUT_MPI || export HOROVOD_WITH_MPI=1
+is_set HOROVOD_WITH_GLOO HOROVOD_WITHOUT_GLOO || export HOROVOD_WITH_GLOO=1
+# Horovod's default is the instruction set of the building machine. This one is available on every x86-64 server since 2013.
 if [[ $(uname -m) == x86_64 ]]; then : "${HOROVOD_BUILD_ARCH_FLAGS=-mavx -mf16c -mfma}"; else : "${HOROVOD_BUILD_ARCH_FLAGS=}"; fi
 export HOROVOD_BUILD_ARCH_FLAGS
 
@@ -38,9 +38,9 @@ for program in "$python" cmake make g++; do
   command -v "$program" >/dev/null || { echo "'$program' is missing" >&2; exit 1; }
 done
 torch='' cuda=''
-if ! said HOROVOD_WITHOUT_PYTORCH; then
+if ! is_set HOROVOD_WITHOUT_PYTORCH; then
   read -r torch cuda < <("$python" -c 'import torch; print(torch.__version__, torch.version.cuda or "")') || {
-    echo "$python has no PyTorch: install it first, or say HOROVOD_WITHOUT_PYTORCH=1" >&2
+    echo "$python has no PyTorch: install it first, or set HOROVOD_WITHOUT_PYTORCH=1" >&2
     exit 1
   }
 fi
@@ -54,11 +54,11 @@ export PYTHONPATH=$work/tools${PYTHONPATH:+:$PYTHONPATH}
 tar -xzf "$work"/horovod-*.tar.gz -C "$work"
 source=$(echo "$work"/horovod-*/)
 
-# Horovod is from 2023; what it says and includes has changed since. PyTorch 2.1 and later want more than C++14, Python
-# 3.12 has no distutils, GCC 13 and later include less by the way and see a wrong `const`, and setuptools would fetch
-# what nobody pinned while it builds. Debug symbols are nine tenths of a wheel. Its Gloo forgets which interface it was
-# told to use, and where a host does not find its own name, it goes on with an address that is none, and crashes.
-# edit FILE FROM TO
+# Horovod 0.28.1 is from 2023 and needs changes for current dependencies: PyTorch 2.1 and later require more than C++14; Python
+# 3.12 has no distutils; GCC 13 and later include fewer headers indirectly and reject a wrong `const`; setuptools would
+# download unpinned packages. Debug symbols would be nine tenths of the wheel. Horovod's Gloo ignores the configured interface,
+# and if a host cannot resolve its own name, it continues with an invalid address and crashes.
+# edit FILE FROM TO: replaces a regular expression in a file; fails if the file does not contain it.
 edit() { { grep -q "$2" "$1" && sed -i "s/$2/$3/" "$1"; } || { echo "Horovod's $1 has no '$2'" >&2; exit 1; }; }
 cd "$source"
 if [[ -n $torch && ${torch%%.*} != 1 ]]; then
@@ -76,11 +76,11 @@ edit third_party/gloo/gloo/transport/tcp/device.cc 'GLOO_ENFORCE_NE(rv, -1);' \
   'GLOO_ENFORCE_EQ(rv, 0, "this host does not find its own name, ", attr.hostname, ": ", gai_strerror(rv));'
 export CXXFLAGS="-include cstdint -include string ${CXXFLAGS:-}"
 
-# CUDA and NCCL from PyPI lack the links that a linker looks for.
+# The CUDA and NCCL packages from PyPI lack the symbolic links that a linker requires.
 gpu_flags=(HOROVOD_GPU_OPERATIONS HOROVOD_GPU_ALLREDUCE HOROVOD_GPU_ALLGATHER HOROVOD_GPU_BROADCAST HOROVOD_GPU_ALLTOALL
   HOROVOD_GPU_REDUCESCATTER)
 if [[ -n $cuda ]]; then
-  said "${gpu_flags[@]}" || export HOROVOD_GPU_OPERATIONS=NCCL
+  is_set "${gpu_flags[@]}" || export HOROVOD_GPU_OPERATIONS=NCCL
   wheels=$("$python" -c 'import nvidia; print(list(nvidia.__path__)[0])' 2>/dev/null) || wheels=''
   toolkit=$wheels/cu${cuda%%.*}
   if [[ -n $wheels && -x $toolkit/bin/nvcc ]]; then
@@ -90,7 +90,7 @@ if [[ -n $cuda ]]; then
     : "${HOROVOD_NCCL_LINK:=shared}"
     export HOROVOD_NCCL_LINK
   fi
-  command -v nvcc >/dev/null || { echo "PyTorch $torch is built for CUDA $cuda, and there is no nvcc" >&2; exit 1; }
+  command -v nvcc >/dev/null || { echo "PyTorch $torch is built for CUDA $cuda, but nvcc is missing" >&2; exit 1; }
 fi
 
 echo "building Horovod against PyTorch ${torch:-(none)}${cuda:+, CUDA $cuda}: some minutes" >&2

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the image's bill of materials, SPDX 2.3: every Debian and Python package with its version and hash.
+"""Prints the image's bill of materials in SPDX 2.3: every Debian and Python package with its version and hash.
 
 Runs in the image while it is built, from what dpkg and pip left there; anyone may run it again and compare.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def debian():
-    """Yields the Debian packages; the hash is that of the .deb, where the mirror had it."""
+    """Yields the Debian packages; with the hash of the .deb, if the mirror has it."""
     listed = Path("/usr/share/khorovod/debian.txt")
     sums = {}
     for line in listed.read_text().splitlines() if listed.exists() else []:
@@ -32,7 +32,7 @@ def debian():
 
 
 def python():
-    """Yields what pip installed; Debian's Python packages are Debian's."""
+    """Yields the packages that pip installed; Debian's Python packages are Debian packages."""
     for found in metadata.distributions(path=[f"/usr/local/lib/python{platform.python_version().rsplit('.', 1)[0]}/dist-packages"]):
         name, version = re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower(), found.version
         entry = package("pypi", name, version, f"pkg:pypi/{name}@{version.replace('+', '%2B')}")
@@ -57,7 +57,7 @@ def package(kind, name, version, purl):
 
 
 packages = sorted([*debian(), *python()], key=lambda entry: entry["SPDXID"])
-# The same contents make the same document, so its name is a hash of them and its date is none of today's.
+# The same contents give the same document: its name is a hash of them, and its date does not depend on the build.
 digest = hashlib.sha256(json.dumps(packages).encode()).hexdigest()
 document = {
     "spdxVersion": "SPDX-2.3",

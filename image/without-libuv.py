@@ -1,5 +1,5 @@
 
-# Added by khorovod. Debian builds PyTorch without libuv, and torchrun asks for it in places that no setting reaches.
+# Added by khorovod. Debian builds PyTorch without libuv, but torchrun requests libuv, and no setting prevents it.
 if is_available():
     _store = TCPStore.__init__
 

@@ -3,12 +3,12 @@
 //! Nothing is printed here. The command line and the Helm plugin, which have different ways to do that, show the same.
 
 mod clean;
+mod dedup;
 mod excerpt;
 mod explain;
 mod github;
 mod import;
 mod json;
-mod once;
 mod places;
 mod plan;
 mod sarif;
@@ -17,10 +17,10 @@ mod table;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use self::excerpt::Excerpt;
-use self::once::once;
 use crate::problem::{Problem, Problems, Severity, Sources, Span, count};
 
 pub use clean::{clean, clean_line};
+pub use dedup::distinct;
 pub use explain::{codes, explain};
 pub use github::text as github;
 pub use import::{document as import_json, text as import};
@@ -61,12 +61,8 @@ impl Style {
 
     /// Every problem of every file, and last a line that counts them; nothing where there are none.
     pub fn problems<'a>(self, all: impl IntoIterator<Item = &'a Problems>) -> Vec<String> {
-        let mut is_new = once();
-        let all: Vec<(&Sources, &Problem)> = all
-            .into_iter()
-            .flat_map(|problems| problems.list.iter().map(move |problem| (problems, problem)))
+        let all: Vec<(&Sources, &Problem)> = distinct(all)
             .filter(|(_, problem)| !self.quiet || problem.severity == Severity::Error)
-            .filter(|(problems, problem)| is_new(problems, problem))
             .map(|(problems, problem)| (&problems.sources, problem))
             .collect();
         if all.is_empty() {

@@ -13,8 +13,8 @@ fn found(args: &str, metadata: &str, spec: &str) -> Vec<&'static str> {
 fn said(args: &str, metadata: &str, spec: &str) -> Vec<(&'static str, String)> {
     let mut inputs = Inputs::default();
     match args.split_once(' ') {
-        Some(("--target", name)) => inputs.target = khorovod::target(name).unwrap(),
-        Some(("--kube-version", version)) => inputs.kube_version = khorovod::kube_version(version).unwrap(),
+        Some(("--target", name)) => inputs.target = name.parse().unwrap(),
+        Some(("--kube-version", version)) => inputs.kube_version = version.parse().unwrap(),
         _ => assert_eq!(args, ""),
     }
     let given = |field: &str| spec.lines().any(|line| line.starts_with(field));

@@ -314,8 +314,7 @@ fn what_is_accepted_hangs_together() {
     for number in 0..count {
         let text = job(&mut dice);
         let target = TARGETS[dice.below(TARGETS.len())];
-        let inputs =
-            Inputs { keys: Keys::Seed([7; 32]), target: khorovod::target(target).unwrap(), ..Inputs::default() };
+        let inputs = Inputs { keys: Keys::Seed([7; 32]), target: target.parse().unwrap(), ..Inputs::default() };
         let spec = Text { name: "job.yaml".to_owned(), text: text.clone() };
         let checked = std::panic::catch_unwind(|| {
             let found = khorovod::check(&spec, &inputs);

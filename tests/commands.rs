@@ -80,7 +80,7 @@ fn ends(folder: &str, verb: &str) -> BTreeSet<u8> {
 fn exit_codes_are_those_of_the_docs() {
     // 143 is a signal's own, and 1 a launcher that broke off: "any other" in the docs.
     let launcher: BTreeSet<u8> =
-        ends("src/runtime", "finish ").into_iter().filter(|code| ![1, 143].contains(code)).collect();
+        ends("src/compiler/pods/scripts", "finish ").into_iter().filter(|code| ![1, 143].contains(code)).collect();
     assert_eq!(table("docs/runtime.md", "## Exit codes of the launcher"), launcher);
     for code in &launcher {
         let output =
@@ -88,7 +88,7 @@ fn exit_codes_are_those_of_the_docs() {
         assert!(output.unwrap().stdout.starts_with(b"exit code "), "explain does not know the exit code {code}");
     }
     assert_eq!(launcher, BTreeSet::from([0, 42, 43, 44]));
-    let slurm: BTreeSet<u8> = ends("src/targets/slurm", "fail ").into_iter().chain([0, 143]).collect();
+    let slurm: BTreeSet<u8> = ends("src/compiler/targets/slurm/scripts", "fail ").into_iter().chain([0, 143]).collect();
     assert_eq!(table("docs/targets.md", "| Code of the job | Meaning |"), slurm);
     // What `cli.rs` turns failures into; tests/cli/ makes each happen.
     assert_eq!(table("docs/index.md", "| Exit code | Meaning |"), BTreeSet::from([0, 1, 2, 3]));
@@ -125,7 +125,7 @@ fn fixed(message: &str) -> String {
 fn the_guide_knows_every_last_word_of_a_pod() {
     let guide = read("docs/debugging.md");
     let mut said = BTreeSet::new();
-    for entry in fs::read_dir(root().join("src/runtime")).unwrap() {
+    for entry in fs::read_dir(root().join("src/compiler/pods/scripts")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|end| end != "sh") {
             continue;

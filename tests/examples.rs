@@ -1,28 +1,98 @@
-//! Every example renders without a word of complaint to what lies beside it, is described by its
-//! `plan.txt`, and is understood by Kubernetes' own types without loss.
+//! Renders every example without a warning and compares the result with the files beside it: the objects with
+//! `objects.yaml`, the output of `khorovod plan` with `plan.txt`. Reads every rendered object into its Kubernetes type;
+//! no field may be lost.
 //!
-//! `make bless` writes the files anew.
+//! A script of the pods that is the same text in every job is one line in `objects.yaml`: `wait.sh: <static script>`.
+//! Only the examples in [`COMPLETE`] have its text. `examples/scripts.sha256` has the digest of each such script, so a
+//! changed script changes three files under `examples/`, not one per example.
+//!
+//! `make bless` writes all these files again.
 
 #[path = "common/kubernetes.rs"]
 mod kubernetes;
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use khorovod::{Inputs, Keys, Text};
 use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+
+/// The examples whose `objects.yaml` has every script in full: the first one that a reader opens, and the one with the
+/// most scripts.
+const COMPLETE: [&str; 2] = ["smallest", "s3"];
+
+/// What a condensed `objects.yaml` has in place of a static script.
+const MARK: &str = "<static script>";
+
+/// The first lines of a condensed `objects.yaml`.
+const HEAD: &str = "\
+# What `khorovod render job.yaml` prints, except that `<static script>` stands for a script that is the same in every job.
+# The text of most of these scripts is in ../smallest/objects.yaml; ../scripts.sha256 has the digest of each.
+";
+
+/// A path in the repository.
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
 
 /// The folders under `examples/`, in order.
 fn examples() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-    let mut folders: Vec<_> =
-        fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    let entries = fs::read_dir(path("examples")).unwrap();
+    let mut folders: Vec<_> = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
     folders.sort();
     folders
 }
 
+/// The folder of the static scripts.
+const SCRIPTS: &str = "src/compiler/pods/scripts";
+
+/// The source of each static script, by its name in the ConfigMap.
+fn static_scripts() -> BTreeMap<String, String> {
+    let entries = fs::read_dir(path(SCRIPTS)).unwrap();
+    entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file() && path.extension().is_none_or(|extension| extension != "rs"))
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(path).unwrap()))
+        .collect()
+}
+
+/// A static script as an entry of a rendered ConfigMap, from the line break before it.
+fn full_entry(name: &str, script: &str) -> String {
+    let mut entry = format!("\n  {name}: |\n");
+    for line in script.split_inclusive('\n') {
+        entry.extend([if line == "\n" { "" } else { "    " }, line]);
+    }
+    entry
+}
+
+/// The same entry in a condensed file.
+fn short_entry(name: &str) -> String {
+    format!("\n  {name}: {MARK}\n")
+}
+
+/// Rendered objects with one line for each static script.
+fn condense(objects: &str, scripts: &BTreeMap<String, String>) -> String {
+    scripts
+        .iter()
+        .fold(objects.to_owned(), |text, (name, script)| text.replace(&full_entry(name, script), &short_entry(name)))
+}
+
+/// The rendered objects that a condensed text stands for.
+fn expand(condensed: &str, scripts: &BTreeMap<String, String>) -> String {
+    scripts
+        .iter()
+        .fold(condensed.to_owned(), |text, (name, script)| text.replace(&short_entry(name), &full_entry(name, script)))
+}
+
+fn parse(objects: &str) -> impl Iterator<Item = Json> {
+    serde_yaml::Deserializer::from_str(objects).map(|document| serde::Deserialize::deserialize(document).unwrap())
+}
+
 fn inputs() -> Inputs {
-    let hex = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ssh.seed")).unwrap();
+    let hex = fs::read_to_string(path("examples/ssh.seed")).unwrap();
     let byte = |index: usize| u8::from_str_radix(&hex[index * 2..index * 2 + 2], 16).unwrap();
     Inputs { keys: Keys::Seed(std::array::from_fn(byte)), ..Inputs::default() }
 }
@@ -53,15 +123,37 @@ fn hold(path: &Path, text: &str, stale: &mut Vec<String>) {
 }
 
 #[test]
-fn every_example_renders_to_what_lies_beside_it() {
+fn every_example_renders_to_its_objects_yaml() {
     let mut stale = Vec::new();
+    let scripts = static_scripts();
+    let mut digests = BTreeMap::new();
     let folders = examples();
     assert!(folders.len() >= 16, "only {} examples", folders.len());
     for folder in folders {
-        let text = rendered(&folder);
-        assert_eq!(text, rendered(&folder), "{}: two renders differ", folder.display());
-        hold(&folder.join("objects.yaml"), &text, &mut stale);
+        let full = rendered(&folder);
+        assert_eq!(full, rendered(&folder), "{}: two renders differ", folder.display());
+
+        let condensed = condense(&full, &scripts);
+        assert_eq!(expand(&condensed, &scripts), full, "{}: the condensed text has lost something", folder.display());
+        for (mut short, full) in parse(&condensed).zip(parse(&full)) {
+            let data = short.get_mut("data").and_then(Json::as_object_mut);
+            for (name, text) in data.into_iter().flatten().filter(|(_, text)| *text == MARK) {
+                let script = &scripts[name];
+                digests.insert(name.clone(), Sha256::digest(script));
+                *text = script.as_str().into();
+            }
+            assert_eq!(short, full, "{}: a marked script is not the static one", folder.display());
+        }
+
+        let is_complete = COMPLETE.iter().any(|name| folder.ends_with(name));
+        let expected = if is_complete { full } else { [HEAD, &condensed].concat() };
+        hold(&folder.join("objects.yaml"), &expected, &mut stale);
     }
+    let mut list = format!("# Static scripts of the pods; `sha256sum --check` reads this in {SCRIPTS}.\n");
+    for (name, digest) in digests {
+        let _ = writeln!(list, "{digest:x}  {name}");
+    }
+    hold(&path("examples/scripts.sha256"), &list, &mut stale);
     assert!(stale.is_empty(), "not what the code renders; look at the difference, then `make bless`: {stale:#?}");
 }
 
@@ -84,8 +176,7 @@ fn every_example_is_described_by_its_plan() {
 fn every_object_is_of_its_kubernetes_type_without_loss() {
     let mut foreign = std::collections::BTreeSet::new();
     for folder in examples() {
-        for document in serde_yaml::Deserializer::from_str(&rendered(&folder)) {
-            let object: Json = serde::Deserialize::deserialize(document).unwrap();
+        for object in parse(&rendered(&folder)) {
             let kind = object["kind"].as_str().unwrap();
             let place = format!("{}: {kind} {}", folder.display(), object["metadata"]["name"]);
             if !kubernetes::is_of_its_type(&object, &place) {

@@ -17,7 +17,7 @@ fn job(spec: &str) -> Text {
 }
 
 fn rendered(target: &str, spec: &str) -> Rendered {
-    let inputs = Inputs { keys: Keys::Masked, target: khorovod::target(target).unwrap(), ..Inputs::default() };
+    let inputs = Inputs { keys: Keys::Masked, target: target.parse().unwrap(), ..Inputs::default() };
     khorovod::render(&job(spec), &inputs).unwrap_or_else(|problems| panic!("{spec}: {:?}", problems.list))
 }
 

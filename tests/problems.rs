@@ -1,17 +1,21 @@
-//! Every problem as a person meets it: a spec with that one mistake, what `khorovod validate` says
-//! of it, in `right/` the same without the mistake, and what is made of them: the page `docs/problems.md` and the
-//! examples that `khorovod explain` shows.
+//! Every problem code, shown by specs with one mistake each. From these the tests also write the page `docs/problems.md`
+//! and the examples that `khorovod explain` prints.
 //!
-//! A fixture's first comments may say how it is run:
-//! - `# args: --strict`: what stands behind `khorovod validate`; `render ...` takes its place, and so do
-//!   `import ...`, and `post-render ...` and `krm ...`, which read it from standard input;
-//! - `# also: CODE ...`: other codes that this mistake shows;
-//! - `# fill: N`: the word `FILL` stands for so many letters;
-//! - the word `BYTE` stands for one that is no UTF-8 text.
+//! `tests/problems/CODE/WHAT-IT-SHOWS.yaml` is a fixture: a spec with a mistake that has this code. Beside it are:
+//! - `WHAT-IT-SHOWS.txt`: what `khorovod validate` prints for it;
+//! - for at least one fixture per code, `WHAT-IT-SHOWS.right.yaml`: the same spec without the mistake. The docs and
+//!   `khorovod explain` show the first such pair by name.
 //!
-//! `make bless` writes the files anew; then look at each as a stranger would.
+//! The first comments of a fixture may say how the test runs it:
+//! - `# args: --strict`: arguments of `khorovod validate`. `render ...` and `import ...` replace `validate`, and so do
+//!   `post-render ...` and `krm ...`, which read the fixture from standard input;
+//! - `# also: CODE ...`: other codes that this mistake causes;
+//! - `# fill: N`: the test replaces the word `FILL` by N letters;
+//! - the test replaces the word `BYTE` by a byte that is not UTF-8.
+//!
+//! `make bless` writes the generated files again; read each as a new user would.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,28 +25,33 @@ use khorovod::problem::{Code, Fix, Problem, Severity};
 use khorovod::{Inputs, Text};
 
 struct Fixture {
-    /// `wrong-type-2`.
+    /// `few-bytes`.
+    code: String,
+    /// `memory-without-unit`.
     name: String,
+    /// Whether it is the spec without the mistake.
+    is_right: bool,
     text: String,
 }
 
 impl Fixture {
-    /// The code it shows: its name without a number.
-    fn code(&self) -> &str {
-        match self.name.rsplit_once('-') {
-            Some((code, number)) if number.parse::<u32>().is_ok() => code,
-            _ => &self.name,
+    /// The name of the file that the command reads.
+    fn file_name(&self) -> &'static str {
+        match self.words("args").first() {
+            Some(&"import") => "values.yaml",
+            Some(&"post-render" | &"krm") => "stream.yaml",
+            _ => "job.yaml",
         }
     }
 
-    /// The words behind `# KEY:`.
+    /// The words after `# KEY:`.
     fn words(&self, key: &str) -> Vec<&str> {
         let mut comments = self.text.lines().map_while(|line| line.strip_prefix("# "));
         let value = comments.find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
         value.unwrap_or_default().split_whitespace().collect()
     }
 
-    /// Its text with what stands for something replaced.
+    /// Its text, with `FILL` replaced.
     fn filled(&self) -> String {
         match self.words("fill").first() {
             Some(count) => self.text.replace("FILL", &"x".repeat(count.parse().unwrap())),
@@ -50,7 +59,7 @@ impl Fixture {
         }
     }
 
-    /// Its bytes.
+    /// Its bytes, with `FILL` and `BYTE` replaced.
     fn bytes(&self) -> Vec<u8> {
         let text = self.filled();
         let mut parts = text.split("BYTE").map(|part| part.as_bytes().to_owned());
@@ -58,19 +67,19 @@ impl Fixture {
         parts.fold(first, |bytes, part| [bytes, part].join(&0xff))
     }
 
-    /// Runs the command on it and returns what is said; a failure prints nothing.
+    /// Runs the command, which must print nothing on stdout, and returns its exit code and stderr.
     fn run(&self, more: &[&str]) -> (i32, String) {
         let (code, printed, said) = self.output(more);
-        assert_eq!(printed, "", "{}: a failure prints nothing", self.name);
+        assert_eq!(printed, "", "{self}: stdout is not empty");
         (code, said)
     }
 
-    /// Runs the command on it, in a folder where it has its own name.
+    /// Runs the command and returns its exit code, stdout and stderr.
     fn output(&self, more: &[&str]) -> (i32, String, String) {
         let place = tempfile::tempdir().unwrap();
-        let file = place.path().join(format!("{}.yaml", self.name));
+        let file = place.path().join(self.file_name());
         fs::write(&file, self.bytes()).unwrap();
-        std::os::unix::fs::symlink(folder().join("overlays"), place.path().join("overlays")).unwrap();
+        std::os::unix::fs::symlink(self.overlay_folder(), place.path().join("overlays")).unwrap();
         let mut args = self.words("args");
         if !matches!(args.first(), Some(&"validate" | &"render" | &"post-render" | &"krm" | &"import")) {
             args.insert(0, "validate");
@@ -86,41 +95,47 @@ impl Fixture {
         if matches!(args[0], "post-render" | "krm") {
             command.stdin(fs::File::open(&file).unwrap()).arg("--quiet");
         } else {
-            command.arg(file.file_name().unwrap());
+            command.arg(self.file_name());
         }
         let Output { status, stdout, stderr } = command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        (status.code().expect("it was not killed"), text(stdout), text(stderr))
+        (status.code().expect("the command was not killed"), text(stdout), text(stderr))
     }
 
-    /// What a person writes: the lines behind the first comments that say how it is run.
+    /// Its lines without the first comments that say how the test runs it.
     fn lines(&self) -> Vec<String> {
         let text = self.text.replace("FILL", "xxxxxxxx…").replace("BYTE", "\\xff");
         let keys = ["# args: ", "# also: ", "# fill: "];
         text.lines().skip_while(|line| keys.iter().any(|key| line.starts_with(key))).map(str::to_owned).collect()
     }
 
-    /// The overlays it names, each behind its name.
-    fn overlays(&self) -> Vec<String> {
+    fn overlay_folder(&self) -> PathBuf {
+        folder().join(&self.code).join("overlays")
+    }
+
+    /// The overlay that its arguments name: its name as a comment, then its lines.
+    fn overlay(&self) -> Vec<String> {
         let args = self.words("args");
         let named = args.iter().skip_while(|arg| **arg != "-f").nth(1);
         named.map_or_else(Vec::new, |name| {
-            let text = fs::read_to_string(folder().join(name)).unwrap();
+            let text = fs::read_to_string(folder().join(&self.code).join(name)).unwrap();
             [format!("# {name}:")].into_iter().chain(text.lines().map(str::to_owned)).collect()
         })
     }
 
-    /// The command line, as a comment; none for a plain `khorovod validate`.
+    /// The command line, as a comment; `None` for `khorovod validate` without options.
     fn command(&self) -> Option<String> {
         let args = self.words("args").join(" ");
-        let named = ["validate", "render", "post-render", "krm", "import"].iter().any(|verb| args.starts_with(verb));
-        let file = match args.split(' ').next()? {
-            "" => return None,
-            "import" => " values.yaml",
-            "post-render" | "krm" => " < stream.yaml",
-            _ => " job.yaml",
-        };
-        Some(format!("# khorovod {}{args}{file}", if named { "" } else { "validate " }))
+        let has_verb = ["validate", "render", "post-render", "krm", "import"].iter().any(|verb| args.starts_with(verb));
+        let from_stdin = if self.file_name() == "stream.yaml" { "< " } else { "" };
+        let verb = if has_verb { "" } else { "validate " };
+        (!args.is_empty()).then(|| format!("# khorovod {verb}{args} {from_stdin}{}", self.file_name()))
+    }
+}
+
+impl std::fmt::Display for Fixture {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "{}/{}{}", self.code, self.name, if self.is_right { ".right" } else { "" })
     }
 }
 
@@ -128,24 +143,32 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/problems")
 }
 
-fn fixtures() -> Vec<Fixture> {
-    fixtures_in(&folder())
-}
-
-fn fixtures_in(folder: &Path) -> Vec<Fixture> {
+/// All fixtures and the specs without their mistakes, sorted by code and name.
+fn all_specs() -> Vec<Fixture> {
     let mut all = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|end| end == "yaml") {
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            all.push(Fixture { name, text: fs::read_to_string(path).unwrap() });
+    for entry in fs::read_dir(folder()).unwrap() {
+        let of_code = entry.unwrap().path();
+        let code = of_code.file_name().unwrap().to_string_lossy().into_owned();
+        let entries = fs::read_dir(&of_code).unwrap_or_else(|error| panic!("tests/problems/{code}: {error}"));
+        for entry in entries {
+            let path = entry.unwrap().path();
+            let file = path.file_name().unwrap().to_string_lossy();
+            let Some(stem) = file.strip_suffix(".yaml") else { continue };
+            let (name, is_right) = stem.strip_suffix(".right").map_or((stem, false), |name| (name, true));
+            let text = fs::read_to_string(&path).unwrap();
+            all.push(Fixture { code: code.clone(), name: name.to_owned(), is_right, text });
         }
     }
-    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all.sort_by(|a, b| (&a.code, &a.name).cmp(&(&b.code, &b.name)));
     all
 }
 
-/// The codes in what was said: `error[wrong-type]: ...`.
+/// The specs with a mistake.
+fn fixtures() -> Vec<Fixture> {
+    all_specs().into_iter().filter(|spec| !spec.is_right).collect()
+}
+
+/// The codes that the command printed: `error[wrong-type]: ...`.
 fn reported(said: &str) -> BTreeSet<&str> {
     let code = |line: &'static str, rest: &str| line.len() + rest.find(']').unwrap();
     said.lines()
@@ -158,7 +181,7 @@ fn reported(said: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Compares with a file, or writes it where `KHOROVOD_BLESS` is set.
+/// Compares a text with a file, or writes the file if `KHOROVOD_BLESS` is set.
 fn hold(path: &Path, text: &str, stale: &mut Vec<String>) {
     if std::env::var_os("KHOROVOD_BLESS").is_some() {
         fs::write(path, text).unwrap();
@@ -168,32 +191,32 @@ fn hold(path: &Path, text: &str, stale: &mut Vec<String>) {
 }
 
 #[test]
-fn every_mistake_is_reported_as_itself_and_nothing_else() {
+fn every_fixture_is_reported_by_its_code_and_no_other() {
     let mut stale = Vec::new();
     let mut wrong = Vec::new();
     for fixture in fixtures() {
         let (exit, said) = fixture.run(&[]);
-        hold(&folder().join(format!("{}.txt", fixture.name)), &said, &mut stale);
-        let expected: BTreeSet<&str> = fixture.words("also").into_iter().chain([fixture.code()]).collect();
+        hold(&folder().join(format!("{fixture}.txt")), &said, &mut stale);
+        let expected: BTreeSet<&str> = fixture.words("also").into_iter().chain([&*fixture.code]).collect();
         let found = reported(&said);
         if found != expected {
-            wrong.push(format!("{}: reports {found:?}", fixture.name));
+            wrong.push(format!("{fixture}: reports {found:?}"));
         }
         let errors = said.lines().any(|line| line.starts_with("error["));
         let strict = fixture.run(&["--strict"]).0;
         let noted = said.lines().any(|line| line.starts_with("note["));
         if (exit, strict) != (i32::from(errors), i32::from(!noted || errors)) {
-            wrong.push(format!("{}: exits with {exit}, and {strict} under --strict", fixture.name));
+            wrong.push(format!("{fixture}: exits with {exit}, and {strict} under --strict"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(stale.is_empty(), "not what is said; look at the difference, then `make bless`: {stale:#?}");
+    assert!(stale.is_empty(), "not what the command prints; look at the difference, then `make bless`: {stale:#?}");
 }
 
 #[test]
 fn every_code_has_a_title_an_explanation_and_a_fixture() {
     let fixtures = fixtures();
-    let shown: BTreeSet<&str> = fixtures.iter().map(Fixture::code).collect();
+    let shown: BTreeSet<&str> = fixtures.iter().map(|fixture| &*fixture.code).collect();
     let known: Vec<&str> = khorovod::codes().map(|code| code.name).collect();
     assert_eq!(known.len(), known.iter().collect::<BTreeSet<_>>().len(), "a code is declared twice");
     for code in khorovod::codes() {
@@ -205,55 +228,51 @@ fn every_code_has_a_title_an_explanation_and_a_fixture() {
     for name in shown {
         assert!(known.contains(&name), "there is no code {name}");
     }
-    let said = fs::read_dir(folder())
-        .unwrap()
-        .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|end| end == "txt"));
     // While blessing, another test may still be writing.
     if std::env::var_os("KHOROVOD_BLESS").is_none() {
-        assert_eq!(said.count(), fixtures.len(), "a fixture is gone and what was said of it is not");
+        let codes = fs::read_dir(folder()).unwrap();
+        let files = codes.flat_map(|code| fs::read_dir(code.unwrap().path()).unwrap());
+        let printed = files.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "txt"));
+        assert_eq!(printed.count(), fixtures.len(), "a `.txt` file has no fixture");
     }
 }
 
-/// What the library finds in a text with every field at its default.
+/// The problems that the library finds in a text, with default inputs.
 fn found(text: &str) -> Vec<Problem> {
     khorovod::check(&Text { name: "job.yaml".to_owned(), text: text.to_owned() }, &Inputs::default()).list
 }
 
-fn mended(text: &str, fix: &Fix) -> String {
+fn apply_fix(text: &str, fix: &Fix) -> String {
     assert_eq!(fix.span.source, 0, "a fix is an edit of the spec");
     format!("{}{}{}", &text[..fix.span.start], fix.text, &text[fix.span.end..])
 }
 
 #[test]
-fn every_fix_mends_its_problem() {
+fn every_fix_removes_its_problem() {
     let mut tried = BTreeSet::new();
     for fixture in fixtures().iter().filter(|fixture| fixture.words("args").is_empty()) {
         let text = fixture.filled();
         let before = found(&text);
         for problem in before.iter().filter(|problem| problem.fix.is_some()) {
-            let mended = mended(&text, problem.fix.as_ref().unwrap());
-            let after = found(&mended);
+            let fixed = apply_fix(&text, problem.fix.as_ref().unwrap());
+            let after = found(&fixed);
             let same = |list: &[Problem]| {
                 list.iter().filter(|other| other.code == problem.code && other.message == problem.message).count()
             };
             let (then, now) = (same(&before), same(&after));
-            assert_eq!(now, then - 1, "{}: {} stays after its fix\n{mended}", fixture.name, problem.message);
-            assert!(
-                after.len() < before.len(),
-                "{}: the fix makes another problem: {after:#?}\n{mended}",
-                fixture.name
-            );
+            assert_eq!(now, then - 1, "{fixture}: {} stays after its fix\n{fixed}", problem.message);
+            assert!(after.len() < before.len(), "{fixture}: the fix makes another problem: {after:#?}\n{fixed}");
             tried.insert(problem.code.name);
         }
     }
-    let mended = "unknown-field unknown-value wrong-type yaml-key yaml-ambiguous slots-above-gpus missing-field \
+    let with_fix = "unknown-field unknown-value wrong-type yaml-key yaml-ambiguous slots-above-gpus missing-field \
         missing-command needs-field empty-value literal-word";
-    for code in mended.split_whitespace() {
+    for code in with_fix.split_whitespace() {
         assert!(tried.contains(code), "no fixture has a fix for {code}");
     }
 }
 
-/// What every fixture begins with, which teaches nothing.
+/// The lines that most fixtures share; an example leaves them out.
 const USUAL: &[&str] = &[
     "apiVersion: khorovod.dev/v1alpha1",
     "kind: TrainingJob",
@@ -263,14 +282,14 @@ const USUAL: &[&str] = &[
     "  workers: {replicas: 4, gpus: 8}",
 ];
 
-/// A wrong text and the right one, each with its command line and overlays, without what they share with all others.
+/// The wrong spec and the right one as an example shows them: with command line and overlay, without the usual lines.
 fn examples(wrong: &Fixture, right: &Fixture) -> (String, String) {
     let (old, new) = (wrong.lines(), right.lines());
     let usual = |line: &String| USUAL.contains(&line.as_str()) && old.contains(line) && new.contains(line);
     let rest = |lines: &[String]| {
         let mut rest: Vec<String> = lines.iter().filter(|line| !usual(line)).cloned().collect();
         for at in (0..rest.len()).rev() {
-            // A heading that nothing stands below any more.
+            // A heading without fields.
             if ["metadata:", "spec:"].contains(&rest[at].as_str())
                 && rest.get(at + 1).is_none_or(|next| !next.starts_with(' '))
             {
@@ -286,56 +305,63 @@ fn examples(wrong: &Fixture, right: &Fixture) -> (String, String) {
             true => lines.to_vec(),
             false => rest(lines),
         };
-        let lines = fixture.command().into_iter().chain(fixture.overlays()).chain(text);
+        let lines = fixture.command().into_iter().chain(fixture.overlay()).chain(text);
         lines.map(|line| line + "\n").collect::<String>()
     };
     (text(wrong, &old), text(right, &new))
 }
 
-/// Every code with the right text to its wrong one.
+/// The fixtures that have a spec without the mistake, each with that spec.
 fn pairs() -> Vec<(Fixture, Fixture)> {
-    let mut wrong = fixtures();
-    let right = fixtures_in(&folder().join("right"));
+    let (right, mut wrong): (Vec<_>, Vec<_>) = all_specs().into_iter().partition(|spec| spec.is_right);
     let mut pairs = Vec::new();
     for right in right {
-        let at = wrong.iter().position(|wrong| wrong.name == right.name);
-        let at = at.unwrap_or_else(|| panic!("right/{}.yaml rights nothing", right.name));
+        let at = wrong.iter().position(|wrong| right.code == wrong.code && right.name == wrong.name);
+        let at = at.unwrap_or_else(|| panic!("{right}.yaml has no fixture beside it"));
         pairs.push((wrong.remove(at), right));
     }
     pairs
 }
 
+/// The pair that the docs and `khorovod explain` show of each code.
+fn shown_pairs() -> BTreeMap<String, (Fixture, Fixture)> {
+    let mut shown = BTreeMap::new();
+    for pair in pairs() {
+        shown.entry(pair.0.code.clone()).or_insert(pair);
+    }
+    shown
+}
+
 #[test]
-fn what_is_right_has_no_problem() {
+fn the_right_specs_have_no_problem() {
     let pairs = pairs();
-    let righted: BTreeSet<&str> = pairs.iter().map(|(_, right)| right.name.as_str()).collect();
-    let lacking: Vec<&str> = khorovod::codes().map(|code| code.name).filter(|name| !righted.contains(name)).collect();
-    assert!(lacking.is_empty(), "no right example in tests/problems/right for {lacking:?}");
+    let have_pair: BTreeSet<&str> = pairs.iter().map(|(wrong, _)| &*wrong.code).collect();
+    let lacking: Vec<&str> = khorovod::codes().map(|code| code.name).filter(|name| !have_pair.contains(name)).collect();
+    assert!(lacking.is_empty(), "no `.right.yaml` in tests/problems for {lacking:?}");
     for (_, right) in &pairs {
-        // An import has its report on stderr; it has no --strict.
+        // `import` prints its report on stderr and has no --strict.
         let strict: &[&str] = if right.words("args").first() == Some(&"import") { &[] } else { &["--strict"] };
         let (code, _, said) = right.output(strict);
-        assert!(code == 0 && reported(&said).is_empty(), "right/{}.yaml ends with {code}:\n{said}", right.name);
+        assert!(code == 0 && reported(&said).is_empty(), "{right}.yaml: exit code {code}:\n{said}");
     }
 }
 
 #[test]
-fn explain_shows_what_is_wrong_and_what_is_right() {
+fn explain_shows_a_wrong_and_a_right_spec_for_every_code() {
     let mut all = String::from("Wrong and right for every code, from tests/problems by `make bless`.\n");
-    for (wrong, right) in pairs() {
+    for (code, (wrong, right)) in shown_pairs() {
         let (old, new) = examples(&wrong, &right);
-        assert_ne!(old, new, "{}", wrong.name);
-        let _ = write!(all, "== {}\n{old}--\n{new}", wrong.name);
+        assert_ne!(old, new, "{wrong}");
+        let _ = write!(all, "== {code}\n{old}--\n{new}");
     }
     let mut stale = Vec::new();
     hold(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/show/examples.txt"), &all, &mut stale);
-    assert!(stale.is_empty(), "not what tests/problems has: `make bless`, and build again: {stale:?}");
+    assert!(stale.is_empty(), "not the examples of tests/problems; `make bless`, then build again: {stale:?}");
 }
 
 #[test]
 fn the_page_has_every_code() {
-    let fixtures = fixtures();
-    let pairs = pairs();
+    let pairs = shown_pairs();
     let mut codes: Vec<&Code> = khorovod::codes().collect();
     codes.sort_by_key(|code| code.name);
     let mut page = String::from(
@@ -351,16 +377,14 @@ fn the_page_has_every_code() {
         };
         let details: Vec<&str> = code.details().lines().map(str::trim).collect();
         let _ = write!(page, "\n## {}\n\n{kind}: **{}**\n\n{}\n", code.name, code.title(), details.join("\n"));
-        // A code without a fixture is the concern of another test.
-        let Some(fixture) = fixtures.iter().find(|fixture| fixture.name == code.name) else { continue };
-        let said = fixture.run(&[]).1;
+        // Another test reports a code without a pair.
+        let Some((wrong, right)) = pairs.get(code.name) else { continue };
+        let said = wrong.run(&[]).1;
         let shown: Vec<&str> = said.lines().collect();
-        // The last line counts.
+        // The last line is the number of errors.
         let shown = shown.split_last().map_or(&[][..], |(_, rest)| rest).join("\n");
         let _ = write!(page, "\n```text\n{}\n```\n", shown.trim_end());
-        if let Some((wrong, right)) = pairs.iter().find(|(wrong, _)| wrong.name == code.name) {
-            let _ = write!(page, "\nRight:\n\n```yaml\n{}```\n", examples(wrong, right).1);
-        }
+        let _ = write!(page, "\nRight:\n\n```yaml\n{}```\n", examples(wrong, right).1);
     }
     let mut stale = Vec::new();
     hold(&Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/problems.md"), &page, &mut stale);

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Runs the stages it is given, in order; says what each took; fails if one did.
+# Runs the given stages in order and prints how long each took. Fails if a stage failed.
 #
 #   tests/run.sh format lint rust
+#
+# A stage passes only if something ran: it returns 77, through `tests/note.sh left-out`, where nothing could. The last lines
+# list each stage that did not run in whole or in part, with the reason, and each case that passed only on a second try.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tests/tools.sh
 
-# left_out REASON: what a stage says that cannot run here; the last lines count it.
-left_out() {
-    echo "left out: $1"
-    return 77
-}
+left_out() { tests/note.sh left-out "$1"; }
+partly() { tests/note.sh partly "$1"; }
 
 format() { cargo fmt --all --check; }
 
@@ -29,7 +29,9 @@ msrv() { tests/msrv.py; }
 
 rust() {
     need shellcheck shellcheck && cargo test --locked &&
-        cargo run --locked --quiet --example render -- examples/smallest/job.yaml 2>/dev/null | grep -q '^kind: StatefulSet$'
+        cargo run --locked --quiet --example render -- examples/smallest/job.yaml 2>/dev/null | grep -q '^kind: StatefulSet$' || return
+    [[ -d ${KHOROVOD_CORPUS:-/nowhere} ]] ||
+        partly "KHOROVOD_CORPUS names no folder with other people's files and with the operators' custom resources"
 }
 
 # Our own; those of the pods are checked as rendered, by `output`.
@@ -54,6 +56,12 @@ book() {
 # docs/start.md line by line on a Kubernetes of our own, by a script that reads the page.
 start() { binary=$(shipped) && tests/blocks/start.sh "$binary"; }
 
+# Plain English, by the rules in tests/prose.
+prose() {
+    local linter
+    linter=$(vale) && tests/prose/prose.py "$linter"
+}
+
 layers() { tests/layers.py; }
 
 # What ranks of jobs run on here.
@@ -61,7 +69,7 @@ need_ranks() {
     need mpirun openmpi-bin && need mpichversion mpich && need /usr/bin/python3 python3-torch -c 'import torch'
 }
 
-# Whole runs on this machine, over real ssh and Open MPI; says so where it cannot.
+# Whole runs on this machine, over real ssh and Open MPI.
 runtime() {
     if [ "$(id -u)" = 0 ]; then
         need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd &&
@@ -97,8 +105,9 @@ preflight() {
 
 # Horovod under Open MPI 4 too, and with TensorFlow and MXNet; `runtime` has it in the worker image, under 5 with PyTorch.
 horovod() {
-    sed -n 's/^prepare_\(.*\)() { make_horovod; }$/\1/p' tests/runtime/cases/launchers.sh |
-        HOROVOD=debian xargs tests/runtime/run.sh &&
+    local cases
+    mapfile -t cases < <(sed -n 's/^prepare_\(.*\)() { make_horovod; }$/\1/p' tests/runtime/cases/launchers.sh)
+    HOROVOD=debian tests/runtime/run.sh "${cases[@]}" &&
         HOROVOD=tensorflow tests/runtime/run.sh horovodrun_by_mpi horovodrun_by_gloo horovodrun_elastic &&
         HOROVOD=mxnet tests/runtime/run.sh horovodrun_by_mpi horovodrun_by_gloo
 }
@@ -149,7 +158,7 @@ targets() {
     export KHOROVOD_CORPUS
     cargo test --locked --test targets && KHOROVOD=$(shipped) NODES=0 tests/cluster/up.sh tests/cluster/targets.py || return
     if [[ -z ${OPERATORS:-} ]]; then
-        echo "no job was run: OPERATORS names no folder with the sources of operators"
+        partly "no operator ran a job: OPERATORS names no folder with their sources"
         return
     fi
     tests/cluster/operators.sh "$OPERATORS"
@@ -199,6 +208,12 @@ editor() { cargo build --locked --quiet && tests/editor/run.sh "${CARGO_TARGET_D
 # The preview page's TypeScript: format, lint, types and the unit tests that need no browser.
 web-code() { web/check.sh; }
 
+# The page's Rust: what its WebAssembly modules return, and that the page's TypeScript has the same types.
+web-modules() {
+    local packages=(-p khorovod-web -p khorovod-web-import -p khorovod-web-wire)
+    cargo clippy --locked "${packages[@]}" --all-targets -- -D warnings && cargo test --locked "${packages[@]}"
+}
+
 # The preview page in a real Chromium.
 web() { tests/web/run.sh; }
 
@@ -210,21 +225,24 @@ deny() { cargo_tool cargo-deny 0.20.2 && cargo deny --locked check licenses bans
 # What is known against the versions we link and build with.
 advisories() {
     cargo_tool cargo-deny 0.20.2 || return
-    local said missing=()
+    local said missing=() asked=0
     if timeout 20 git ls-remote --quiet https://github.com/RustSec/advisory-db HEAD >/dev/null 2>&1; then
         cargo deny --locked check advisories || return
+        asked=1
     else
         missing+=("the RustSec database on GitHub cannot be reached")
     fi
     if said=$(cd web && npm audit --package-lock-only 2>&1); then
         tail -n 1 <<<"$said"
+        asked=1
     elif [[ $said == *"audit endpoint returned an error"* ]]; then
         missing+=("the npm registry answers no audits")
     else
         echo "$said"
         return 1
     fi
-    ((${#missing[@]} == 0)) || left_out "$(printf '%s; ' "${missing[@]}")what could be asked was"
+    ((${#missing[@]})) || return 0
+    if ((asked)); then partly "${missing[*]}"; else left_out "${missing[0]}; ${missing[1]}"; fi
 }
 
 # The fuzz targets, some seconds each: `cargo test` tries only what is known.
@@ -249,27 +267,36 @@ if [[ " $* " == *" output "* ]]; then
     (renice -n 10 "$BASHPID" && shipped) >/dev/null 2>&1 &
     set +m
     ahead=$!
-    trap 'kill -- "-$ahead" 2>/dev/null' EXIT
 fi
 
-passed=0 failed=() left=() report=""
+RUN_NOTES=$(mktemp) || exit
+export RUN_NOTES
+trap 'rm -f "$RUN_NOTES"; [[ -z ${ahead:-} ]] || kill -- "-$ahead" 2>/dev/null' EXIT
+passed=0 partly=0 failed=() left=() report='' notes=''
 for stage in "$@"; do
     printf '\n==> %s\n' "$stage"
     start=$(date +%s%N)
     code=0
+    : >"$RUN_NOTES"
     "$stage" </dev/null || code=$?
     case $code in
-    0) verdict=passed passed=$((passed + 1)) ;;
+    0)
+        verdict=passed passed=$((passed + 1))
+        if grep -q '^left out' "$RUN_NOTES"; then verdict='in part' partly=$((partly + 1)); fi
+        ;;
     77) verdict='left out' left+=("$stage") ;;
     *) verdict=FAILED failed+=("$stage") ;;
     esac
     took=$((($(date +%s%N) - start) / 100000000))
-    report+=$(printf '%-10s %-8s %5d.%d s' "$stage" "$verdict" $((took / 10)) $((took % 10)))$'\n'
+    report+=$(printf '%-12s %-8s %5d.%d s' "$stage" "$verdict" $((took / 10)) $((took % 10)))$'\n'
+    notes+=$(sort -u "$RUN_NOTES" | sed "s/^/$stage: /")$'\n'
 done
 
 # These stages have had all of them built.
 if [[ $fresh && " $* " == *" lint "*" rust "*" output "* ]] && ((${#failed[@]} == 0)); then keep_crates; fi
 
-printf '\n%s\nstages: %d passed, %d failed, %d left out%s\n' \
-    "$report" "$passed" "${#failed[@]}" "${#left[@]}" "${left:+ (why stands above): ${left[*]}}"
+printf '\n%s\n' "$report"
+sed '/^$/d' <<<"$notes"
+printf 'stages: %d passed, %d of them in part, %d failed, %d left out%s\n' \
+    "$passed" "$partly" "${#failed[@]}" "${#left[@]}" "${left:+: ${left[*]}}"
 ((${#failed[@]} == 0))

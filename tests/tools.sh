@@ -77,13 +77,13 @@ shipped() {
         printf '%s' "${CARGO_TARGET_DIR:-$PWD/target}/$host/release/khorovod"
 }
 
-# go_program NAME VERSION PACKAGE: builds a program of a published Go module, once, and prints its path.
+# go_program NAME VERSION PACKAGE: builds a program of a published Go module, once, and prints its path. CGO=1 enables cgo.
 go_program() {
     local folder=$tools_cache/$1-$2
     if [[ ! -x $folder/$1 ]]; then
         need go golang version || return
         echo "building $1 $2: once, some minutes" >&2
-        GOBIN=$folder.new CGO_ENABLED=0 nice go install -trimpath -ldflags '-s -w' "$3@$2" >&2 &&
+        GOBIN=$folder.new CGO_ENABLED=${CGO:-0} nice go install -trimpath -ldflags '-s -w' "$3@$2" >&2 &&
             rm -rf "$folder" && mv "$folder.new" "$folder" || return
     fi
     echo "$folder/$1"
@@ -98,6 +98,9 @@ kustomize() { go_program kustomize v5.8.2 sigs.k8s.io/kustomize/kustomize/v5; }
 
 # Reads workflows of GitHub as GitHub does, and their scripts with shellcheck.
 actionlint() { go_program actionlint v1.7.7 github.com/rhysd/actionlint/cmd/actionlint; }
+
+# Checks prose. Later versions require a newer Go; the parsers in it are C.
+vale() { need g++ g++ && CGO=1 go_program vale v3.21.0 github.com/vale-cli/vale/v3/cmd/vale; }
 
 # kubectl's manager of plugins. Published without what `go install` looks up of a later version, so it is built in its folder.
 krew() (

@@ -1,4 +1,4 @@
-"""The check that counts: all ranks are started as training would be, add up numbers, and the sums are right."""
+"""Starts all ranks in the same way as training, and checks the result of an all-reduce."""
 
 import asyncio
 import json
@@ -14,13 +14,13 @@ PROGRAM = Path(__file__).resolve().with_name("khorovod-bandwidth")
 
 
 async def allreduce(crew, hostfile):
-    """Without a hostfile it says that it was not tried."""
+    """Without a hostfile, reports that the check was skipped."""
     if not hostfile:
-        yield CHECK.warn("not tried: first mend what failed", do="")
+        yield CHECK.warn("not tried: first fix what failed", do="")
         return
     if crew.mpi == "none":
         yield CHECK.warn(
-            "not tried: there is no mpirun", do="Have khorovod-bandwidth run as the command of a torchrun job."
+            "skipped: there is no mpirun", do="Run khorovod-bandwidth as the command of a torchrun job."
         )
         return
     hosts = [(host.name, host.slots) for host in crew.hosts]
@@ -33,11 +33,11 @@ async def allreduce(crew, hostfile):
     try:
         await asyncio.wait_for(read(process, lines), patience)
     except asyncio.TimeoutError:
-        os.kill(process.pid, signal.SIGTERM)  # mpirun ends its ranks then
+        os.kill(process.pid, signal.SIGTERM)  # mpirun then ends its ranks
         await end(process, signal.SIGKILL, 10)
         yield CHECK.fail(
             f"{ranks} ranks did not end within {patience:.0f} s{tail(lines)}",
-            do="A library may have taken another interface than the one that leads: set `collective.interface`.",
+            do="A library may use an interface that does not reach the other hosts: set `collective.interface`.",
         )
         return
     world, *sums = [json.loads(line) for line in lines if line.startswith("{")] or [None]
@@ -47,19 +47,19 @@ async def allreduce(crew, hostfile):
     elif (world["ranks"], world["hosts"]) != (ranks, len(hosts)):
         yield CHECK.fail(
             f"{world['ranks']} ranks on {world['hosts']} hosts took part, of {ranks} on {len(hosts)}",
-            "Training would run on a part of what is there, and say nothing.",
-            f"Compare {hostfile} with what mpirun makes of it: `mpirun --display-map` (Open MPI).",
+            "Training would run on a part of the hosts without an error.",
+            f"Compare {hostfile} with mpirun's placement: `mpirun --display-map` (Open MPI).",
         )
     elif wrong:
         yield CHECK.fail(
             f"{wrong} of {ranks} ranks have a wrong sum, by {world['by']}",
-            do="A library, driver or network card is broken: try fewer hosts to find where.",
+            do="A library, driver or network card is broken: run this with fewer hosts to find out which.",
         )
     elif world["by"].startswith(("Horovod", "PyTorch")) and world["by"].endswith("CPUs") and all_have_gpus(crew):
         yield CHECK.warn(
             f"{ranks} ranks have the right sum, but by {world['by']}, though all hosts have GPUs",
             "Training would leave the GPUs idle.",
-            "Does the image hold a PyTorch for these GPUs? `python3 -c 'import torch; print(torch.version.cuda)'`",
+            "Does the image contain a PyTorch for these GPUs? `python3 -c 'import torch; print(torch.version.cuda)'`",
         )
     else:
         yield CHECK.ok(f"{ranks} ranks on {len(hosts)} hosts have the right sum, by {world['by']}")
@@ -76,11 +76,11 @@ async def read(process, lines):
 
 
 def tail(lines):
-    """The last words of a program, below the finding."""
+    """The last lines of a program's output, formatted for a finding."""
     return "".join(f"\n           | {line[:160]}" for line in [line for line in lines if line.strip(" -=*\t")][-6:])
 
 
 def advice(text):
     if "No such file" in text and PROGRAM.name in text:
         return f"The workers lack {PROGRAM}: use one image for all, or mount the programs by `code`."
-    return "The last words of mpirun stand above; to see all, run khorovod-bandwidth --check in the launcher."
+    return "The last lines of mpirun are above. To see all, run khorovod-bandwidth --check in the launcher."

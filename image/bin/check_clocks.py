@@ -1,4 +1,4 @@
-"""How far each host's clock is from the launcher's. What is measured is bounded by the round trip of the question."""
+"""Measures how far each host's clock is from the launcher's. The round-trip time bounds the error."""
 
 import asyncio
 import time
@@ -7,9 +7,9 @@ from finding import Check, some
 
 CHECK = Check(
     "clocks",
-    "Logs do not fit together and the wrong checkpoint is taken for the newest; from five minutes on signed requests, "
-    "to S3 for instance, and certificates are refused.",
-    "The time is the node's: mend its chrony or ntpd (`chronyc tracking` there), or keep the job off it.",
+    "Log lines of different hosts appear in the wrong order, and the wrong checkpoint may be taken for the newest. From "
+    "five minutes on, signed requests (to S3, for example) and certificates are refused.",
+    "Pods use the node's clock: repair chrony or ntpd on the node (`chronyc tracking`), or keep the job off it.",
 )
 NOTABLE, REFUSED = 0.5, 300  # seconds
 
@@ -31,7 +31,7 @@ async def clocks(crew):
 
 
 async def skew(host):
-    """The host's clock minus ours, and how wrong that may be: half of the shortest of five round trips."""
+    """The host's clock minus this one, and the maximum error: half of the shortest of five round trips."""
     best = None
     for _ in range(5):
         before = time.time()

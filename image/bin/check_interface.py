@@ -1,4 +1,5 @@
-"""Which network interface leads to the other hosts, which would mislead, and what to set for NCCL, Gloo and MPI."""
+"""Finds the network interface that leads to the other hosts, interfaces that libraries may use by mistake, and the setting
+for NCCL, Gloo and MPI."""
 
 from collections import defaultdict
 from ipaddress import ip_network
@@ -8,8 +9,8 @@ from finding import Check, groups, some, told
 CHECK = Check("interface")
 CHOSEN = Check(
     "interface",
-    "The library that reads it finds no interface and fails, or takes one that leads nowhere.",
-    "Name one that leads to the others on all hosts, or leave `collective.interface` out.",
+    "The library finds no interface and fails, or uses one that does not reach the other hosts.",
+    "Set an interface that leads to the other hosts on every host, or remove `collective.interface`.",
 )
 KNOBS = ("IFNAME", "IFACE", "clude")
 
@@ -29,7 +30,7 @@ def interface(crew):
     else:
         say = told(groups(used, lambda host: used[host]["name"]))
         do = (
-            f'Set `collective: {{interface: "{",".join(names)}"}}`; for Open MPI alone a network does as well: '
+            f'Set `collective: {{interface: "{",".join(names)}"}}`; for Open MPI only, you can also set a network: '
             f"`OMPI_MCA_btl_tcp_if_include={network(next(iter(used.values())))}`."
         )
     quiet = True
@@ -38,8 +39,8 @@ def interface(crew):
         quiet = False
         yield CHECK.warn(
             f"MTUs differ: {told(mtus)}",
-            "Where long packets get lost short ones still pass: training hangs at its first large tensor.",
-            "Give the nodes' networks one MTU.",
+            "If long packets are lost, short ones still arrive: training hangs at its first large tensor.",
+            "Set the same MTU on the networks of all nodes.",
         )
     traps = misleading(used)
     outward = outside(used)
@@ -47,7 +48,7 @@ def interface(crew):
         quiet = False
         yield CHECK.warn(
             f"{say}, by IPv6, but nobody answered by the IPv4 addresses of {some(outward)}",
-            "Such addresses lead out of the cluster. NCCL may take them for the way to the others, and hang.",
+            "Such addresses lead out of the cluster. NCCL may use them to reach other hosts, and hang.",
             do,
         )
     elif traps and not chosen(crew):
@@ -55,12 +56,12 @@ def interface(crew):
         listed = "; ".join(f"{name} {address} on {some(hosts)}" for (name, address), hosts in traps.items())
         yield CHECK.warn(
             f"{say}, but one address is on several hosts: {listed}",
-            "Open MPI and Gloo may take such a bridge for the way to the others, reach their own host, and hang.",
-            f"{do} To exclude docker0 alone would let lo in again.",
+            "Open MPI and Gloo may choose such a bridge to reach other hosts, connect to their own host instead, and hang.",
+            f"{do} Excluding only docker0 would allow lo again.",
         )
     elif not alike and not chosen(crew):
         quiet = False
-        yield CHECK.warn(f"names differ: {say}", "One name cannot choose the interface of all hosts.", do)
+        yield CHECK.warn(f"names differ: {say}", "One name cannot select the interface on all hosts.", do)
     if quiet:
         rdma = sorted({device for host in used for device in host.facts["rdma"]})
         where = network(next(iter(used.values())))
@@ -68,7 +69,7 @@ def interface(crew):
 
 
 def leading(host):
-    """The interface whose address the host had when it reached another one."""
+    """The interface with the source address of the host's connections to other hosts."""
     addresses = {answer["local"] for answer in host.reached.values() if "local" in answer}
     for one in host.facts["interfaces"]:
         if not one["loopback"] and addresses & {one["address"], *one["six"]}:
@@ -81,7 +82,7 @@ def network(one):
 
 
 def misleading(used):
-    """Interfaces with one address on several hosts: bridges of a container engine and the like."""
+    """Interfaces that have the same address on several hosts, such as bridges of a container engine."""
     found = {}
     for host, leads in used.items():
         for one in host.facts["interfaces"]:
@@ -91,7 +92,7 @@ def misleading(used):
 
 
 def outside(used):
-    """Interfaces with an IPv4 address where those that lead to other hosts have none."""
+    """Interfaces with an IPv4 address on hosts that reach each other by IPv6 only."""
     there = [(one, leads) for host, leads in used.items() for one in host.facts["interfaces"]]
     return sorted({one["name"] for one, leads in there if one["up"] and one["address"] and not one["loopback"] and not leads["address"]})
 
@@ -101,7 +102,7 @@ def chosen(crew):
 
 
 def wrongly_chosen(crew):
-    """What the environment names that a host does not have, or that leads nowhere."""
+    """Findings for interfaces that the environment names but that do not exist or do not reach other hosts."""
     wrong = defaultdict(list)
     for host in crew.there:
         have = [one["name"] for one in host.facts["interfaces"]]
@@ -109,8 +110,8 @@ def wrongly_chosen(crew):
             if knob.endswith("exclude") or not knob.endswith(KNOBS) or value.startswith("^"):
                 continue
             words = [word.lstrip("=").partition(":")[0] for word in value.split(",")]
-            words = [word for word in words if word and not word[0].isdigit()]  # no networks such as 10.0.0.0/8
-            # NCCL takes beginnings of names.
+            words = [word for word in words if word and not word[0].isdigit()]  # skips networks such as 10.0.0.0/8
+            # NCCL accepts prefixes of names.
             fits = str.startswith if knob.startswith("NCCL") else str.__eq__
             found = {name for name in have for word in words if fits(name, word)}
             if words and not found:

@@ -1,4 +1,4 @@
-"""How fast each worker sends to the next, all at once, as in the ring of an all-reduce; and whether one lags behind."""
+"""Measures how fast each worker sends to the next, in parallel, as in the ring of an all-reduce, and finds slow links."""
 
 import asyncio
 
@@ -6,11 +6,11 @@ from finding import Check, some
 
 CHECK = Check(
     "links",
-    "An all-reduce goes round all hosts: the slowest link sets the speed of all.",
-    "Find what that host shares its network card with, and the card's speed (`ethtool`). `placement.spread: "
-    "pack:LABEL` keeps a job's nodes together.",
+    "An all-reduce passes through all hosts: the slowest link sets the speed of all.",
+    "Find what else uses that host's network card, and check the card's speed (`ethtool`). `placement: {pack: LABEL}` "
+    "places a job's workers in one domain of this node label.",
 )
-LAGS = 4  # times slower than the best; less is chance on a shared network
+LAGS = 4  # times slower than the best; smaller differences are normal on a shared network
 
 
 async def links(crew):

@@ -1,4 +1,4 @@
-"""Whether every host can look up every other, and the launcher."""
+"""Checks that every host can look up the names of all other hosts and of the launcher."""
 
 import asyncio
 
@@ -7,12 +7,12 @@ from finding import Check, fails, some
 CHECK = Check(
     "names",
     "Ranks find each other by name.",
-    "Look at the job's headless Service (`kubectl get endpointslices`) and at DNS on the nodes of those who ask.",
+    "Check the job's headless Service (`kubectl get endpointslices`), and DNS on the nodes where look-ups fail.",
 )
 ASTRAY = Check(
     "names",
-    "A name that leads to another host puts ranks where nobody expects them.",
-    "Compare `getent hosts NAME` with `kubectl get pods -o wide`; look into /etc/hosts, and for another job like this.",
+    "If a name leads to another host, ranks start on the wrong host.",
+    "Compare `getent hosts NAME` with `kubectl get pods -o wide`; check /etc/hosts, and for another job of this name.",
 )
 SLOW = 1.0  # seconds; a resolver that loses a packet takes 5
 
@@ -22,7 +22,7 @@ async def names(crew):
         host.resolved = answer
     answers = [(host, name, answer) for host in crew.talking for name, answer in host.resolved.items()]
     missing = [(host.pod, name, answer["error"]) for host, name, answer in answers if "error" in answer]
-    # Open MPI calls the launcher by its address.
+    # Open MPI connects to the launcher by its address.
     optional = crew.launcher.name if crew.launcher and crew.mpi.startswith("openmpi") else None
     failed = [failure for failure in missing if failure[1] != optional]
     slowest = max((answer["seconds"] for _, _, answer in answers), default=0)
@@ -37,8 +37,8 @@ async def names(crew):
         slow = sorted({host.pod for host, _, answer in answers if answer["seconds"] > SLOW})
         yield CHECK.warn(
             f"looking up a name takes {slowest:.1f} s on {some(slow)}",
-            "Every connection of every rank begins with it; Gloo and PyTorch may give up.",
-            "Look at the cluster's DNS pods, and at `search` and `ndots` in /etc/resolv.conf there.",
+            "Every connection of every rank begins with a look-up; Gloo and PyTorch may time out.",
+            "Check the cluster's DNS pods, and `search` and `ndots` in /etc/resolv.conf on that host.",
         )
     elif not failed:
         launcher = " and the launcher" if crew.launcher and not missing else ""

@@ -1,5 +1,5 @@
-"""Whether every host can send to every other on a port that the system picked, as MPI, NCCL and Gloo do: workers to
-each other, workers to the launcher, and the launcher to workers. More than one packet, and the taker says who it is.
+"""Checks that every host can send to every other on a port that the system chooses, as MPI, NCCL and Gloo do: workers to
+each other, workers to the launcher, and the launcher to workers. Sends more than one packet, and the receiver identifies itself.
 """
 
 import asyncio
@@ -9,10 +9,10 @@ from finding import Check, fails, some
 
 CHECK = Check(
     "ports",
-    "MPI, NCCL and Gloo connect hosts to each other on ports the system picks. That ssh works says nothing about them, "
-    "and training would hang instead of failing.",
-    "Let the job's pods reach each other on all ports: look for NetworkPolicies beside the job's own, mesh sidecars, "
-    "firewalls between nodes; and for a smaller MTU on the way where only long messages fail.",
+    "MPI, NCCL and Gloo connect hosts to each other on ports that the system picks. ssh uses another port, so it can "
+    "work while these are blocked. Training would hang instead of failing.",
+    "Let the job's pods reach each other on all ports. Look for other NetworkPolicies than the job's own, mesh sidecars "
+    "and firewalls between nodes. If only long messages fail, look for a smaller MTU on the way.",
 )
 
 
@@ -39,11 +39,11 @@ async def ports(crew):
         yield ASTRAY.fail(f"not the host of that name: {some(astray)}")
     if answers and not failed and not astray:
         slowest = max(answer["connect"] for _, _, answer in answers)
-        yield CHECK.ok(f"{len(answers)} connections on ports the system picked, slowest in {slowest * 1000:.1f} ms")
+        yield CHECK.ok(f"{len(answers)} connections on ports that the system chose, slowest in {slowest * 1000:.1f} ms")
 
 
 def leads_astray(host, peer, answer):
-    """Whether somebody else took it; or nobody, at an address that is none of the peer's."""
+    """Returns whether another host answered, or no host answered at an address that the peer does not have."""
     if "error" not in answer:
         return answer["token"] != peer.facts["token"]
     found = host.resolved.get(peer.name, {}).get("addresses")
@@ -53,14 +53,14 @@ def leads_astray(host, peer, answer):
 async def reach_all(crew):
     if crew.launcher:
         await reach(crew.launcher, crew.there)
-        # Workers call the launcher by the address it shows them.
+        # Workers connect to the launcher by the source address of its connections.
         shown = [answer["local"] for answer in crew.launcher.reached.values() if "local" in answer]
         crew.launcher.address = shown[0] if shown else None
     await asyncio.gather(*(reach(host, crew.peers(host)) for host in crew.there))
 
 
 async def reach(host, peers):
-    # `names` has told of those it cannot look up.
+    # The check `names` has already reported the names that cannot be looked up.
     peers = [peer for peer in peers if peer.address and (peer.local or "error" not in host.resolved[peer.name])]
     answer = await host.ask("reach", 60, peers=[(peer.address, peer.facts["port"]) for peer in peers])
     for index, peer in enumerate(peers):

@@ -1,14 +1,14 @@
-"""Whether /dev/shm is there, writable, and large enough for the ranks of its host."""
+"""Checks that /dev/shm exists, is writable, and is large enough for the ranks of its host."""
 
 from finding import Check, some
 
 CHECK = Check(
     "shm",
-    "NCCL, MPI and PyTorch's data loaders talk through it within a host; where it is full they die of SIGBUS.",
-    "Set `workers.shm`, and `workers.memory` above it: what is in it counts as memory.",
+    "NCCL, MPI and PyTorch's data loaders use it between processes of a host. If it is full, SIGBUS kills them.",
+    "Set `workers.shm`, and set `workers.memory` higher: files in /dev/shm count as memory.",
 )
 MIB = 1 << 20
-UNASKED = 64 * MIB  # what container engines give when nobody asks
+UNASKED = 64 * MIB  # the default size in container engines
 A_RANK = 256 * MIB
 
 

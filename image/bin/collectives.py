@@ -1,5 +1,5 @@
-"""Ways to all-reduce, behind one face: Horovod, PyTorch's own (NCCL or Gloo), and MPI itself through its C library, so
-that an image with nothing but an MPI and python3 can be measured too. khorovod-bandwidth chooses one and times it.
+"""All-reduce implementations with one interface: Horovod, PyTorch (NCCL or Gloo), and MPI through its C library, so that an
+image with only an MPI and python3 can be measured too. khorovod-bandwidth selects one and measures it.
 """
 
 import array
@@ -18,7 +18,7 @@ RANKS = [
 
 
 def place():
-    """Rank, size and local rank as the launcher that started this process says; None outside of any."""
+    """The rank, size and local rank that the launcher of this process set; None without a launcher."""
     for names in RANKS:
         if all(name in os.environ for name in names):
             return tuple(int(os.environ[name]) for name in names)
@@ -26,7 +26,7 @@ def place():
 
 
 class Mpi:
-    """MPI_Allreduce between plain memory. Handles are addresses in Open MPI, numbers in MPICH and Intel MPI."""
+    """MPI_Allreduce on main memory. Handles are addresses in Open MPI, and numbers in MPICH and Intel MPI."""
 
     def __init__(self):
         self.lib = load()
@@ -74,7 +74,7 @@ class Mpi:
         return result.value
 
     def broadcast(self, text):
-        """What rank 0 says, to all."""
+        """Broadcasts the value of rank 0."""
         room = ctypes.create_string_buffer(text.encode(), 256)
         self.lib.MPI_Bcast(room, 256, self.byte, 0, self.world)
         return room.value.decode()
@@ -84,7 +84,7 @@ class Mpi:
 
 
 def load():
-    """The library of the mpirun that started this process: other MPIs may be installed beside it."""
+    """The library of the mpirun that started this process. Other MPIs may be installed too."""
     open_mpi = "OMPI_COMM_WORLD_SIZE" in os.environ
     names = ["libmpi.so.40", "libmpi.so"] if open_mpi else ["libmpi.so.12", "libmpich.so.12", "libmpi.so"]
     folder = Path(shutil.which("mpirun") or "/usr/bin/mpirun").resolve().parents[1] / "lib"
@@ -97,13 +97,13 @@ def load():
 
 
 def repeat(pattern, count):
-    """A pattern of numbers, again and again, as bytes of float32."""
+    """A repeated pattern of numbers, as bytes of float32."""
     block = array.array("f", pattern).tobytes()
     return (block * (count // len(pattern) + 1))[: count * 4]
 
 
 class Tensors:
-    """What Horovod and PyTorch share: a tensor on this rank's GPU, or in memory."""
+    """The common part of Horovod and PyTorch: a tensor on this rank's GPU, or in main memory."""
 
     def on_device(self):
         import torch
@@ -165,11 +165,11 @@ class Torch(Tensors):
         self.rank, self.size, self.local_rank = place()
         where = "env://"
         if "MASTER_ADDR" not in os.environ:
-            # Under mpirun nobody has said where to meet: rank 0 does.
+            # mpirun sets no rendezvous address: rank 0 chooses one.
             self.mpi = Mpi()
             with socket.create_server(("", 0)) as free:
                 port = free.getsockname()[1]
-            # Not gethostbyname, which knows IPv4 alone.
+            # Not gethostbyname, which supports IPv4 only.
             address = socket.getaddrinfo(socket.gethostname(), None)[0][4][0]
             where = self.mpi.broadcast(f"tcp://[{address}]:{port}" if ":" in address else f"tcp://{address}:{port}")
         self.on_device()
@@ -193,7 +193,7 @@ class Torch(Tensors):
 
 
 def choose(wanted):
-    """The way asked for; else Horovod's, else PyTorch's, else MPI's, whatever the image has."""
+    """The requested library; by default the first in the image of Horovod, PyTorch and MPI."""
     ways = {"horovod": Horovod, "torch": Torch, "mpi": Mpi}
     if wanted != "auto":
         return ways[wanted]()
@@ -204,4 +204,4 @@ def choose(wanted):
             return way()
         except ImportError:
             continue
-    raise SystemExit("khorovod-bandwidth: no Horovod, PyTorch or MPI library here")
+    raise SystemExit("khorovod-bandwidth: this image has no Horovod, PyTorch or MPI library")

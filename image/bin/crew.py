@@ -1,4 +1,4 @@
-"""All hosts of a job, and who is asked about whom."""
+"""All hosts of a job, and which host checks which others."""
 
 import asyncio
 
@@ -6,7 +6,8 @@ from hosts import Host, own_name
 
 
 class Crew:
-    """`hosts` by the hostfile; `launcher` where it is not one of them; `there` and `talking` once ssh was tried."""
+    """`hosts` are those in the hostfile. `launcher` is None if it is one of them. `there` and `talking` are valid after the
+    check `ssh`."""
 
     def __init__(self, hosts, patience):
         self.patience = patience
@@ -35,7 +36,7 @@ class Crew:
         return self.talking[-1].facts["versions"].get("mpi", "none")
 
     def peers(self, host):
-        """Whom a host is asked about: everybody, or among many those 1, 2, 4, 8 … places further; and the launcher."""
+        """The hosts that a host checks: all others, or of more than 16 those 1, 2, 4, 8 … places after it; and the launcher."""
         if host is self.launcher or len(self.there) <= 16:
             return [peer for peer in self.talking if peer is not host]
         at, many = self.there.index(host), len(self.there)

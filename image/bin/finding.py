@@ -1,10 +1,10 @@
-"""What a check found, and how to say it. Checks make findings; khorovod-preflight prints them."""
+"""The result of a check, and its text. Checks yield findings; khorovod-preflight prints them."""
 
 import textwrap
 from collections import defaultdict
 from dataclasses import dataclass
 
-MANY = 6  # lines to say one by one
+MANY = 6  # the most lines that are printed individually
 
 
 @dataclass
@@ -16,7 +16,7 @@ class Finding:
     do: str = ""
 
     def told(self, last):
-        """As lines; what the last finding has explained already is not said again."""
+        """The finding as lines, without an explanation that the last finding already has."""
         lines = [f"{self.verdict:<5} {self.what:<10} {self.text}"]
         for label, text in (("why:", self.why), ("do: ", self.do)):
             if text and not (last and text in (last.why, last.do)):
@@ -26,7 +26,7 @@ class Finding:
 
 @dataclass
 class Check:
-    """Makes the findings of one check; `why` it matters and what to `do` hold where a finding says nothing else."""
+    """Creates the findings of one check. `why` it matters and what to `do` are the defaults for its findings."""
 
     what: str
     why: str = ""
@@ -43,13 +43,13 @@ class Check:
 
 
 def some(names, shown=4):
-    """A few names of many."""
+    """The first names of a list, and how many more there are."""
     names = list(map(str, names))
     return ", ".join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")
 
 
 def groups(hosts, value):
-    """Hosts by what `value` says of them, the largest group first."""
+    """Groups hosts by `value(host)`, the largest group first."""
     found = defaultdict(list)
     for host in hosts:
         found[value(host)].append(host.pod)
@@ -57,7 +57,7 @@ def groups(hosts, value):
 
 
 def merged(failures):
-    """Failures (who, whom, words) in few lines: who fails alike with whom, and who fails with like ones."""
+    """Merges failures (from, to, message) into few lines: first by the same target and message, then by the same sources."""
     by_whom, by_who = defaultdict(list), defaultdict(list)
     for who, whom, words in failures:
         by_whom[whom, words].append(who)
@@ -67,7 +67,7 @@ def merged(failures):
 
 
 def fails(check, failures, summary, line):
-    """One finding for each line that failures make when merged; where they are many, one that tells the first."""
+    """Yields one finding per line of the merged failures; if there are many lines, one finding that names the first failure."""
     lines = merged(failures)
     if len(lines) > MANY:
         yield check.fail(summary(len(failures), *failures[0]))
@@ -77,5 +77,5 @@ def fails(check, failures, summary, line):
 
 
 def told(grouped, say=str):
-    """Groups as text: `4.1.4 on a, b; 5.0.1 on c`."""
+    """Formats groups: `4.1.4 on a, b; 5.0.1 on c`."""
     return "; ".join(f"{say(value)} on {some(names)}" for value, names in grouped)

@@ -1,5 +1,5 @@
-"""The job's hosts: who they are by the hostfile, and a conversation with a probe on each of them. Used by both
-programs; what is learnt here is judged in checks.
+"""The job's hosts in the hostfile, and a connection to a probe on each of them. Both programs use this module; the checks
+evaluate the facts.
 """
 
 import asyncio
@@ -15,21 +15,21 @@ import sys
 from pathlib import Path
 
 HOSTFILE = "/horovod/generated/hostfile"
-# Where khorovod keeps its ssh, for shells that do not start from the launcher's PATH.
+# The folder of khorovod's ssh, for shells that do not inherit the launcher's PATH.
 os.environ["PATH"] = "/horovod/generated/bin:" + os.environ.get("PATH", os.defpath)
 PROBE = Path(__file__).with_name("probe.py").read_text()
 
 
 class Host:
-    """One end of a conversation. `facts` are there once `start` went well; else `failure` says why not."""
+    """A host and its probe. After `start`, either `facts` are set or `failure` is the reason."""
 
     def __init__(self, name, slots, local=False):
         self.name, self.slots, self.local = name, slots, local
         self.pod = name if name.replace(".", "").isdigit() else name.partition(".")[0]
-        self.address = name  # the launcher's is learnt when it reaches others
+        self.address = name  # check_ports sets the launcher's when it has reached other hosts
         self.facts, self.failure, self.process = None, None, None
         self.silent = False
-        self.reached = {}  # name of another host → what came of connecting to it
+        self.reached = {}  # name of another host → the result of connecting to it
 
     async def start(self, patience):
         command = [sys.executable, "-u", "-c", PROBE]
@@ -45,18 +45,19 @@ class Host:
             self.failure = f"no answer within {patience} s"
         except EOFError:
             words = (await self.process.stderr.read()).decode(errors="replace").strip().splitlines()
-            self.failure = words[-1] if words else f"it ended with {await self.process.wait()} and said nothing"
+            self.failure = words[-1] if words else f"it ended with {await self.process.wait()} without output"
             self.failure = re.sub("^real-ssh: ", "", self.failure)
 
     async def hear(self):
-        """The next line of JSON; what a shell's start-up files print is passed over."""
+        """Reads the next line of JSON; skips the output of a shell's start-up files."""
         async for line in self.process.stdout:
             if line.startswith(b"{"):
                 return json.loads(line)
         raise EOFError
 
     async def ask(self, what, patience=30, **more):
-        """The answer; or `error`, from then on, as a late one would be taken for the next."""
+        """Sends a request and returns the answer. After a timeout, returns `error` for this and all later requests, because a
+        late answer would be taken for the next one."""
         if self.silent:
             return {"error": "the probe stopped answering"}
         try:
@@ -70,15 +71,15 @@ class Host:
         return {address for one in self.facts["interfaces"] for address in (one["address"], *one["six"])}
 
     async def stop(self):
-        """A probe ends with its standard input; what does not, such as an ssh that waits, is killed."""
+        """Closes the standard input of the probe, which ends it. Kills it if it does not end, such as an ssh that waits."""
         if self.process:
             self.process.stdin.close()
             await end(self.process, signal.SIGKILL, 2)
 
 
 async def end(process, number, patience):
-    """Waits for a process to end, and sends it a signal where that takes too long. Not by the process's own method:
-    that may take its exit code away from asyncio.
+    """Waits for a process to end, and sends it a signal after a timeout. Does not use the method of the process, which may
+    consume its exit code before asyncio does.
     """
     try:
         return await asyncio.wait_for(process.wait(), patience)
@@ -89,9 +90,9 @@ async def end(process, number, patience):
 
 
 def read_hostfile(path):
-    """Names and slots of `host slots=N` (Open MPI, Horovod) or `host:N` (MPICH, Intel MPI)."""
+    """Reads lines `host slots=N` (Open MPI, Horovod) or `host:N` (MPICH, Intel MPI) as (name, slots)."""
     if not Path(path).exists():
-        raise ValueError(f"there is no hostfile {path}: run this in a job's launcher, or name one by --hostfile")
+        raise ValueError(f"there is no hostfile {path}: run this in a job's launcher, or set --hostfile")
     hosts = []
     for line in Path(path).read_text().splitlines():
         line = line.partition("#")[0].strip()
@@ -107,18 +108,18 @@ def read_hostfile(path):
 
 
 def own_name(hosts):
-    """This pod's name as the others would look it up: beside theirs, in the job's headless service."""
+    """This pod's name in the job's headless Service, as other hosts look it up."""
     name = hosts[0][0]
     service = "" if name.replace(".", "").isdigit() else "".join(name.partition(".")[1:])
     return socket.gethostname().partition(".")[0] + service
 
 
 def mpirun(hostfile, hosts):
-    """The words that start one rank in every slot, as khorovod's own mpirun launcher does."""
+    """The command line that starts one rank per slot, like khorovod's mpirun launcher."""
     words = ["mpirun", "-np", str(sum(slots for _, slots in hosts))]
     about = subprocess.run(["mpirun", "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30)
     if b"Open MPI" in about.stdout:
         return [*words, "--hostfile", hostfile, "--bind-to", "none"]
     if b"Intel(R) MPI" in about.stdout:
-        return [*words, "-machinefile", hostfile]  # by -f it would fill every host to its cores
+        return [*words, "-machinefile", hostfile]  # with -f it would start one rank per core
     return [*words, "-f", hostfile, "-localhost", own_name(hosts)]

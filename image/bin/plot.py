@@ -1,5 +1,5 @@
-"""Rows of a measurement as a table, a plot of characters, and an SVG. A row has bytes, seconds, alg, bus and wrong;
-bandwidths are in GB/s, 10⁹ bytes a second.
+"""Formats the rows of a measurement as a table, as a plot in characters, and as an SVG. A row has bytes, seconds, alg, bus and
+wrong; bandwidths are in GB/s, 10⁹ bytes per second.
 """
 
 from html import escape
@@ -33,7 +33,7 @@ def line(row):
 
 
 def summary(rows):
-    """What to remember of a table."""
+    """The summary of a table: latency, and the highest bus bandwidth."""
     best = max(rows, key=lambda row: row["bus"])
     half = next(row for row in rows if row["bus"] * 2 >= best["bus"])
     return (
@@ -43,7 +43,7 @@ def summary(rows):
 
 
 def bars(rows, height=8):
-    """Bus bandwidth by size, a column for each."""
+    """Bus bandwidth by size, with one column per size."""
     top = max(row["bus"] for row in rows) or 1
     lines = ["bus bandwidth, GB/s"]
     for level in range(height, 0, -1):
@@ -59,7 +59,7 @@ def bars(rows, height=8):
 
 
 def svg(rows, title, width=860, height=360):
-    """Two panels over the size: bus bandwidth, and time on a scale of powers of ten."""
+    """An SVG with two panels by size: bus bandwidth, and time on a logarithmic scale."""
     left = panel(rows, "bus bandwidth, GB/s", [row["bus"] for row in rows], (70, 60, 330, 230), False)
     right = panel(rows, "time, µs", [row["seconds"] * 1e6 for row in rows], (500, 60, 330, 230), True)
     return (
@@ -93,7 +93,7 @@ def panel(rows, label, values, box, powers):
 
 
 def ticks(values, powers):
-    """Round numbers from below the smallest to above the largest."""
+    """Powers of ten, from below the smallest value to above the largest."""
     if powers:
         low, high = int(log10(min(values)) // 1), int(-(-log10(max(values)) // 1))
         return [10.0**power for power in range(low, max(high, low + 1) + 1)]

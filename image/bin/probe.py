@@ -1,7 +1,7 @@
-"""What one host can say about itself and its way to others. hosts.py starts it on every host over ssh, as source, so
-that nothing but python3 need be there; checks judge what it says.
+"""Collects facts about one host and its connections to others. hosts.py starts this program on every host over ssh, as source
+code, so that the host needs only python3. The checks evaluate the facts.
 
-It prints its facts as a line of JSON, then answers requests, a line each, until its standard input ends.
+Prints its facts as one line of JSON, then answers requests, one line each, until its standard input ends.
 """
 
 import fcntl
@@ -21,11 +21,11 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 
 PATIENCE = 5  # seconds for one connection
-TOKEN = secrets.token_hex(8)  # tells this process from all others, whatever its host is called
+TOKEN = secrets.token_hex(8)  # identifies this process, independently of the host's name
 
 
 def said(*command):
-    """What a program prints, or its words of failure; None where it is not there."""
+    """The output of a program, or the last line of its error output; None if it is not installed."""
     if not shutil.which(command[0]):
         return None, None
     try:
@@ -39,7 +39,7 @@ def said(*command):
 
 
 def interfaces():
-    """Every interface with what it has: address, network, MTU."""
+    """Every interface with its address, network and MTU."""
     found, six = [], addresses_six()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
 
@@ -68,7 +68,7 @@ def interfaces():
 
 
 def addresses_six():
-    """IPv6 addresses by interface: on some clusters there are no others."""
+    """IPv6 addresses by interface, for clusters without IPv4."""
     found = {}
     if os.path.exists("/proc/net/if_inet6"):
         with open("/proc/net/if_inet6") as lines:
@@ -78,7 +78,7 @@ def addresses_six():
 
 
 def shared_memory(folder="/dev/shm"):
-    """Its size, what is free, and whether a file can be written there."""
+    """The size and free space of /dev/shm, and whether a file can be written there."""
     try:
         room = os.statvfs(folder)
         path = f"{folder}/khorovod-preflight-{TOKEN}"
@@ -94,7 +94,7 @@ def shared_memory(folder="/dev/shm"):
 
 
 def versions():
-    """What must be alike on all hosts."""
+    """The versions that must be the same on all hosts."""
     found = {"python": ".".join(map(str, sys.version_info[:2]))}
     text = said("mpirun", "--version")[0] or ""
     for name, pattern in (
@@ -115,7 +115,7 @@ def versions():
 
 
 def gpus():
-    """The accelerators that this container sees, as their driver names them, else as devices."""
+    """The accelerators in this container, with the names that the driver reports, or as device files."""
     text, error = said("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
     if text:
         rows = [line.rsplit(", ", 1) for line in text.splitlines()]
@@ -130,7 +130,7 @@ def gpus():
 
 
 def serve(listener):
-    """Takes what a peer sends until it has sent all, then says who took how much."""
+    """Receives the data of a peer, then replies with this process's token and the number of bytes."""
 
     def answer(peer):
         with peer:
@@ -152,7 +152,7 @@ def serve(listener):
 
 
 def send(host, port, many, seconds=PATIENCE):
-    """Sends up to so many bytes, no longer than so many seconds, and hears who took them."""
+    """Sends up to a number of bytes for up to a number of seconds, and receives the peer's token and count."""
     began = time.perf_counter()
     try:
         with socket.create_connection((host, port), timeout=PATIENCE) as peer:
@@ -177,7 +177,7 @@ def send(host, port, many, seconds=PATIENCE):
 
 
 def resolve(name):
-    """Its addresses, and how long it took to learn them."""
+    """The addresses of a name, and how long the look-up took."""
     began = time.perf_counter()
     try:
         addresses = sorted({entry[4][0] for entry in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)})
@@ -187,7 +187,7 @@ def resolve(name):
 
 
 def each(work, many):
-    """`work` for all of them at once, as a list in their order."""
+    """Runs `work` for all items in parallel; returns the results in the order of the items."""
     with ThreadPoolExecutor(max_workers=16) as pool:
         return list(pool.map(work, many))
 

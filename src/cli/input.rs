@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use khorovod::{Inputs, Target, Text};
+use khorovod::{Inputs, KubeVersion, Target, Text};
 
 use super::Failure;
 use super::output::reason;
@@ -36,8 +36,8 @@ pub struct Settings {
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
     /// The Kubernetes version the objects are for
-    #[arg(long, value_name = "VERSION", default_value = "1.34", value_parser = khorovod::kube_version)]
-    pub kube_version: (u32, u32),
+    #[arg(long, value_name = "VERSION", default_value_t)]
+    pub kube_version: KubeVersion,
     /// What to render to: plain objects, or what an operator or another scheduler takes
     #[arg(long, value_name = "TARGET", default_value = "plain", value_parser = targets())]
     pub target: Target,
@@ -54,7 +54,7 @@ pub struct Settings {
 
 /// Names of targets, for the help and completions too.
 fn targets() -> impl TypedValueParser<Value = Target> {
-    PossibleValuesParser::new(Target::ALL.map(Target::name)).try_map(|name| khorovod::target(&name))
+    PossibleValuesParser::new(Target::ALL.map(Target::name)).try_map(|name| name.parse())
 }
 
 impl Args {

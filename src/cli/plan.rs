@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use khorovod::import::with_import_hint;
 use khorovod::problem::Problems;
 use khorovod::{Keys, show};
 
@@ -64,7 +65,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
                 jobs.extend(reports.jobs);
                 warnings.push(reports.warnings);
             }
-            Err(found) => problems.push(found),
+            Err(found) => problems.push(with_import_hint(found, text)),
         }
     }
     if let Some(old) = args.against.filter(|_| problems.is_empty()) {

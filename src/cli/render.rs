@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use khorovod::import::with_import_hint;
 use khorovod::problem::Problems;
 use khorovod::{Document, Inputs, Rendered, Text};
 
@@ -40,7 +41,9 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         let inputs = Inputs { keys: seed.keys(), ..settings.inputs(screen)? };
         // While it is rendered, so that 10,000 jobs need no more room than one. The library hands
         // nothing over before all of it has been checked.
-        return output::stream(screen, |write| khorovod::render_to(text, &inputs, write));
+        return output::stream(screen, |write| {
+            khorovod::render_to(text, &inputs, write).map_err(|problems| with_import_hint(problems, text))
+        });
     }
     let rendered = with_seed(&texts, settings.inputs(screen)?, &seed, screen)?;
     screen.problems(rendered.iter().map(|rendered| &rendered.warnings));
@@ -83,7 +86,7 @@ fn all(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Vec<Rendered>
     for text in texts {
         match khorovod::render(text, inputs) {
             Ok(one) => rendered.push(one),
-            Err(found) => problems.push(found),
+            Err(found) => problems.push(with_import_hint(found, text)),
         }
     }
     if problems.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use khorovod::import::with_import_hint;
 use khorovod::problem::Problems;
 use khorovod::{Keys, show};
 
@@ -47,7 +48,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     // A seed that was named must be one; whether there is one is no matter of the spec.
     seed::given(args.input.settings.ssh_seed.as_deref())?;
     inputs.keys = if args.input.settings.no_keys { Keys::LeftOut } else { Keys::Masked };
-    let all: Vec<Problems> = texts.iter().map(|text| khorovod::check(text, &inputs)).collect();
+    let all: Vec<Problems> = texts.iter().map(|text| with_import_hint(khorovod::check(text, &inputs), text)).collect();
     let text = match args.format {
         Format::Human => None,
         Format::Json => Some(show::json(&all)),

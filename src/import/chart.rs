@@ -9,7 +9,7 @@ use super::desk::{Desk, entries, items, text};
 use super::launch::{self, Place, World};
 use super::ledger::Verdict;
 use super::{System, container, pod, volumes};
-use crate::source::Node;
+use khorovod_compiler::yaml::Node;
 
 /// Reads the values.
 pub fn read(system: System, values: &Node, desk: &mut Desk<'_>) {

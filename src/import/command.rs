@@ -7,7 +7,7 @@ use super::ledger::Verdict;
 use super::options::{self, Meaning};
 use super::program::{masked, program_of};
 use super::words::{Word, is_name, words};
-use crate::spec;
+use khorovod_compiler::job;
 
 /// What a line turns out to be.
 #[derive(Debug)]
@@ -276,7 +276,7 @@ impl Launch {
             return (Verdict::Kept, "", "every rank has the environment of its pod");
         };
         self.env.push((name.to_owned(), value.to_owned()));
-        match spec::looks_secret(name, value) {
+        match job::looks_secret(name, value) {
             true => (Verdict::Changed, "spec.env", "moved to a Secret"),
             false => (Verdict::Kept, "spec.env", ""),
         }

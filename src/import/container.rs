@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::desk::{Desk, entries, items, text};
 use super::ledger::Verdict;
 use super::{pod, volumes};
-use crate::source::Node;
+use khorovod_compiler::yaml::Node;
 
 /// What to say of a field that one container a pod has no room for.
 const PATCH: &str = "spec.patches reaches it";

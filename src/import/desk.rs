@@ -6,11 +6,11 @@ use serde_json::{Map, Value as Json, json};
 use super::draft::Draft;
 use super::ledger::{Ledger, Row, Verdict};
 use super::{BAD_VALUE, Options, System};
-use crate::Text;
-use crate::emit::to_yaml;
-use crate::problem::{Problem, Span};
-use crate::source::{self, Kind, Node, Scalar, Trap};
-use crate::spec;
+use khorovod_compiler::Text;
+use khorovod_compiler::job;
+use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::yaml::writer::to_yaml;
+use khorovod_compiler::yaml::{self, Kind, Node, Scalar, Trap};
 
 /// What a field is said to be that nobody knew what to do with.
 const UNKNOWN: &str = "not known here: if yours reads it, say it in the spec by hand";
@@ -121,7 +121,7 @@ impl<'o> Desk<'o> {
 
     /// A variable for every rank; one that looks like a secret moves to a Secret, and whether it did.
     pub fn env(&mut self, name: &str, value: &str, from: &str) -> bool {
-        if !spec::looks_secret(name, value) {
+        if !job::looks_secret(name, value) {
             self.draft.put_key("spec.env", name, value, from);
             return false;
         }
@@ -186,7 +186,7 @@ impl<'o> Desk<'o> {
     pub fn close(mut self, system: System, texts: &[Text]) -> (String, String, Vec<Row>) {
         self.draft.shorten_image();
         let files: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
-        let clean: String = files.join(", ").chars().filter(|c| !source::ends_line(*c)).collect();
+        let clean: String = files.join(", ").chars().filter(|c| !yaml::ends_line(*c)).collect();
         let head = [format!("From {} ({clean}), by khorovod import.", system.name())];
         let secrets = self.secrets.iter().map(|(name, data)| self.document(name, data)).collect();
         (self.draft.text(&head), secrets, self.ledger.close(UNKNOWN))
@@ -214,7 +214,7 @@ pub fn text(node: &Node) -> Option<String> {
 }
 
 /// The entries of a map; none where it is something else.
-pub fn entries(node: &Node) -> &[crate::source::Entry] {
+pub fn entries(node: &Node) -> &[khorovod_compiler::yaml::Entry] {
     match &node.kind {
         Kind::Map(entries) => entries,
         _ => &[],

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::emit::to_yaml;
-use crate::{source, spec};
+use khorovod_compiler::yaml::writer::to_yaml;
+use khorovod_compiler::{job, yaml};
 
 /// A TrainingJob in the making.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl Draft {
     pub fn new() -> Self {
         let mut draft = Self::default();
         draft.put("apiVersion", "khorovod.dev/v1alpha1", "");
-        draft.put("kind", spec::KIND, "");
+        draft.put("kind", job::KIND, "");
         draft
     }
 
@@ -137,7 +137,7 @@ impl Draft {
             out.extend(["# ", line, "\n"]);
         }
         let mut order = HashMap::new();
-        spec::fields(&mut |path, key| {
+        job::fields(&mut |path, key| {
             let place = order.len();
             order.entry(if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }).or_insert(place);
         });
@@ -193,7 +193,7 @@ fn entry(key: &str, value: &Json) -> String {
     if let Json::Array(items) = value
         && items.iter().all(Json::is_string)
     {
-        let flow = format!("{key}: {}", spec::wording::flow(value));
+        let flow = format!("{key}: {}", job::wording::flow(value));
         if flow.len() <= WIDTH && flow.chars().all(|c| (' '..='~').contains(&c)) {
             return flow + "\n";
         }
@@ -204,7 +204,7 @@ fn entry(key: &str, value: &Json) -> String {
 /// Writes some lines, the first with its comment behind it, or above it where there is no room.
 fn chunk(text: &str, comment: &str, column: usize, out: &mut String) {
     // A line break would end the comment, and what follows it be read.
-    let comment: String = comment.chars().map(|c| if source::ends_line(c) { ' ' } else { c }).collect();
+    let comment: String = comment.chars().map(|c| if yaml::ends_line(c) { ' ' } else { c }).collect();
     let indent = " ".repeat(column);
     let first = text.lines().next().unwrap_or_default();
     let above = !comment.is_empty() && column + first.len() + comment.len() + 3 > WIDTH;

@@ -7,9 +7,9 @@ use super::launch;
 use super::ledger::Verdict;
 use super::slurm::text as shell;
 use super::{BAD_VALUE, program};
-use crate::problem::Problem;
-use crate::source::Node;
-use crate::spec::quantity::Quantity;
+use khorovod_compiler::job::quantity::Quantity;
+use khorovod_compiler::problem::Problem;
+use khorovod_compiler::yaml::Node;
 
 /// Where the data comes in and the results go out.
 const DATA: &str = "/data";

@@ -2,8 +2,8 @@
 
 use super::desk::{items, text};
 use super::words::is_name;
-use crate::runtime::word;
-use crate::source::Node;
+use khorovod_compiler::pods::word;
+use khorovod_compiler::yaml::Node;
 
 #[derive(Debug, PartialEq)]
 enum Part {
@@ -94,13 +94,13 @@ fn variable(name: &str, container: Option<&Node>) -> Option<Part> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::Span;
-    use crate::source;
+    use khorovod_compiler::problem::Span;
+    use khorovod_compiler::yaml;
 
     #[test]
     fn words_as_the_kubelet_fills_them_in() {
         let list = "env: [{name: LR, value: '0.1'}, {name: TOKEN, valueFrom: {secretKeyRef: {name: a, key: b}}}]";
-        let container = source::parse(list, Span { source: 0, start: 0, end: list.len() }, &mut Vec::new()).unwrap();
+        let container = yaml::parse(list, Span { source: 0, start: 0, end: list.len() }, &mut Vec::new()).unwrap();
         let word = |text: &str| Filled::new(text, container.as_ref()).word();
         assert_eq!(word("--lr=$(LR)"), "--lr=0.1");
         assert_eq!(word("$(TOKEN)-\"x\""), "\"${TOKEN}-\\\"x\\\"\"");

@@ -1,12 +1,13 @@
 //! Whose file a text is, before it is read: a wrong name on the command line is told at once.
 
 use super::{NOTHING, OTHER_SYSTEM, System, TEMPLATE};
-use crate::Text;
-use crate::compile::{self, NO_JOB};
-use crate::problem::{Problem, Problems, Span};
+use khorovod_compiler::Text;
+use khorovod_compiler::pipeline::{self, NO_JOB};
+use khorovod_compiler::problem::{Problem, Problems, Span};
 
-/// Problems of a text meant for a spec: where it is another system's file, the way out is to import it.
-pub fn advised(mut problems: Problems, text: &Text) -> Problems {
+/// Takes the problems of a text that holds no job. If the text is a file of another system, the hint names the command
+/// that imports it.
+pub fn with_import_hint(mut problems: Problems, text: &Text) -> Problems {
     // What can be mended in its place needs no import.
     let astray = |problem: &&mut Problem| problem.code == &NO_JOB && problem.fix.is_none();
     if let Some(problem) = problems.list.iter_mut().find(astray)
@@ -66,9 +67,9 @@ const MADE: &str = "khorovod made this script of a TrainingJob: change that, and
 
 /// The way out where a file holds objects of Kubernetes, none of them an MPIJob.
 fn objects(system: System, text: &str, whole: Span) -> String {
-    let kinds = compile::kinds(text, whole);
+    let kinds = pipeline::kinds(text, whole);
     let kind = kinds.last().map_or("an object", |(kind, _)| kind);
-    if text.contains(compile::RENDERED) {
+    if text.contains(pipeline::RENDERED) {
         return "khorovod made these objects of a TrainingJob: name that. Only those of `--target mpijob` become one \
                 again"
             .to_owned();

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::slurm::text::{outside, without_comment};
 use super::{Options, TEMPLATE};
-use crate::problem::{Problem, Span};
-use crate::source::{Kind, Node};
+use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::yaml::{Kind, Node};
 
 /// Where such a place stands in a line of shell, or in a value that is none.
 pub fn hole(line: &str) -> Option<Range<usize>> {

@@ -1,7 +1,7 @@
 //! The part of jsonnet that parameters are written in.
 
-use crate::problem::Span;
-use crate::source::{Entry, Kind, Node};
+use khorovod_compiler::problem::Span;
+use khorovod_compiler::yaml::{Entry, Kind, Node};
 
 /// Deeper than any parameters.
 const DEEPEST: usize = 32;

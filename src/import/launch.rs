@@ -8,8 +8,8 @@ use super::desk::Desk;
 use super::ledger::Verdict;
 use super::slurm::{lines, text as shell};
 use super::{BAD_VALUE, program};
-use crate::problem::{Problem, Span};
-use crate::runtime::word;
+use khorovod_compiler::pods::word;
+use khorovod_compiler::problem::{Problem, Span};
 
 /// Where the MPI Operator had its hostfile, and where it is here; that of the openmpi component is at its old place, too.
 const THEIRS: &str = "/etc/mpi/hostfile";

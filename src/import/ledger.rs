@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::problem::Span;
-use crate::source::{Kind, Node, Scalar};
+use khorovod_compiler::problem::Span;
+use khorovod_compiler::yaml::{Kind, Node, Scalar};
 
 /// What became of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

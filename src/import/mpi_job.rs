@@ -13,8 +13,8 @@ use serde_json::{Value as Json, json};
 use super::desk::{Desk, entries, items, text};
 use super::ledger::Verdict;
 use super::{BAD_VALUE, container, pod, rendered};
-use crate::problem::Problem;
-use crate::source::{Entry, Node};
+use khorovod_compiler::problem::Problem;
+use khorovod_compiler::yaml::{Entry, Node};
 
 pub use stream::{BESIDE, stream};
 

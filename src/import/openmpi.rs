@@ -9,8 +9,8 @@ use super::launch::{self, Place, World};
 use super::ledger::Verdict;
 use super::params::COMMAND;
 use super::{container, pod, volumes};
-use crate::source::{self, Node};
-use crate::spec::quantity::Quantity;
+use khorovod_compiler::job::quantity::Quantity;
+use khorovod_compiler::yaml::{self, Node};
 
 /// Where all pods worked, in a directory of their own.
 const DATA: &str = "/kubeflow/openmpi/data";
@@ -66,7 +66,7 @@ fn beside(command: &str, node: &Node, desk: &mut Desk<'_>) {
 fn list<'n>(node: Option<&'n Node>, desk: &mut Desk<'_>) -> Option<Cow<'n, Node>> {
     let node = node?;
     let Some(written) = text(node) else { return Some(Cow::Borrowed(node)) };
-    let list = source::parse(&written, node.span, &mut desk.problems).ok()??;
+    let list = yaml::parse(&written, node.span, &mut desk.problems).ok()??;
     desk.ledger.settle(node, Verdict::Kept, "spec.storage", "");
     Some(Cow::Owned(list))
 }

@@ -1,8 +1,8 @@
 //! What is wrong with a new job, told where it came from: nobody wrote that job by hand, or has seen it yet.
 
 use super::ledger::Row;
-use crate::problem::{Problem, Problems, Span};
-use crate::source::{self, Kind, Node};
+use khorovod_compiler::problem::{Problem, Problems, Span};
+use khorovod_compiler::yaml::{self, Kind, Node};
 
 /// More fields of the old file than these would point at nothing.
 const MOST: usize = 3;
@@ -11,7 +11,7 @@ const MOST: usize = 3;
 pub fn told(refused: Problems, job: &str, rows: &[Row], mut old: Problems) -> Problems {
     let source = old.sources.add("the job that comes of it", job.to_owned());
     let whole = Span { source, start: 0, end: job.len() };
-    let tree = source::parse(job, whole, &mut Vec::new()).ok().flatten();
+    let tree = yaml::parse(job, whole, &mut Vec::new()).ok().flatten();
     for mut problem in refused.list {
         problem.labels.iter_mut().for_each(|label| label.span.source = source);
         let path = problem.labels.first().zip(tree.as_ref()).map(|(label, tree)| path(tree, label.span.start));

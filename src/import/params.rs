@@ -5,8 +5,8 @@ mod shell;
 
 use super::desk::{items, text};
 use super::jsonnet::{COMPUTED, Jsonnet};
-use crate::problem::{Problem, Span};
-use crate::source::{self, Entry, Kind, Node};
+use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::yaml::{self, Entry, Kind, Node};
 
 use super::{BAD_VALUE, NOTHING, TEMPLATE};
 
@@ -34,7 +34,7 @@ pub fn read(text: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Node>
             }
         }
     } else {
-        source::parse(text, span, problems).ok()??
+        yaml::parse(text, span, problems).ok()??
     };
     component(listed(tree), problems)
 }

@@ -4,9 +4,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::desk::{Desk, entries, items, text};
 use super::ledger::Verdict;
-use crate::source::Node;
-use crate::spec;
-use crate::spec::quantity::Quantity;
+use khorovod_compiler::job;
+use khorovod_compiler::job::quantity::Quantity;
+use khorovod_compiler::yaml::Node;
 
 /// `requests` and `limits` of a container, into `spec.workers`; how many GPUs there are.
 pub fn resources(desk: &mut Desk<'_>, node: &Node) -> u32 {
@@ -116,7 +116,7 @@ pub fn env_map(desk: &mut Desk<'_>, node: &Node) {
 
 /// A variable with a value.
 pub fn variable(desk: &mut Desk<'_>, node: &Node, name: &str, value: &str, from: &str) {
-    if spec::owns_variable(name) {
+    if job::owns_variable(name) {
         return desk.replaced(node, "khorovod sets it itself, as its own hostfile and ssh need it");
     }
     let moved = desk.env(name, value, from);

@@ -6,7 +6,7 @@ use super::command::assignment;
 use super::options;
 use super::slurm::text::outside;
 use super::words::{Word, words};
-use crate::spec;
+use khorovod_compiler::job;
 
 /// What a line that is a program alone runs: words, or a text for `bash -c`.
 pub fn program(line: &str) -> Json {
@@ -104,8 +104,8 @@ pub fn alone(script: &str) -> Vec<String> {
 /// A line without the values of what looks like secrets in it, for the report.
 pub fn masked(text: &str) -> String {
     let word = |word: &str| match word.split_once('=') {
-        Some((name, value)) if spec::looks_secret(name, value) => format!("{name}=…"),
-        None if spec::looks_secret("", word) => "…".to_owned(),
+        Some((name, value)) if job::looks_secret(name, value) => format!("{name}=…"),
+        None if job::looks_secret("", word) => "…".to_owned(),
         _ => word.to_owned(),
     };
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
@@ -119,9 +119,9 @@ pub fn secret(text: &str) -> Option<String> {
         let name = name.trim_start_matches('-').replace('-', "_");
         let flag =
             behind.starts_with("--") && !behind.contains('=') && !word.starts_with('-') && !word.starts_with('$');
-        let flagged = flag && spec::looks_secret(&behind.trim_start_matches('-').replace('-', "_"), value);
+        let flagged = flag && job::looks_secret(&behind.trim_start_matches('-').replace('-', "_"), value);
         let login = behind == "login" && word.len() == 40 && word.bytes().all(|b| b.is_ascii_hexdigit());
-        if login || flagged || !value.starts_with('$') && spec::looks_secret(&name, value) {
+        if login || flagged || !value.starts_with('$') && job::looks_secret(&name, value) {
             return Some(if name.is_empty() { behind.to_owned() } else { format!("{name}=…") });
         }
         behind = word;

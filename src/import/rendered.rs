@@ -16,10 +16,10 @@ use super::desk::{Desk, items, text};
 use super::mpi_job::{BESIDE, LONG};
 use super::words::words;
 use super::{BAD_VALUE, container, pod};
-use crate::problem::Problem;
-use crate::source::Node;
-use crate::spec::Target;
-use crate::{Inputs, Keys, Text};
+use khorovod_compiler::job::Target;
+use khorovod_compiler::problem::Problem;
+use khorovod_compiler::yaml::Node;
+use khorovod_compiler::{Inputs, Keys, Text};
 
 /// Whether it is our launcher.
 pub fn is(launcher: &Node) -> bool {

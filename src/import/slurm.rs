@@ -25,8 +25,8 @@ mod whole;
 
 use super::desk::Desk;
 use super::ledger::Verdict;
-use crate::problem::Span;
 use asked::Asked;
+use khorovod_compiler::problem::Span;
 use lines::{Kind, Srun};
 use script::Part;
 

@@ -4,9 +4,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::desk::{self, Desk, entries, items, text};
 use super::ledger::Verdict;
-use crate::source::{Entry, Node};
-use crate::spec;
-use crate::spec::quantity::Quantity;
+use khorovod_compiler::job;
+use khorovod_compiler::job::quantity::Quantity;
+use khorovod_compiler::yaml::{Entry, Node};
 
 /// What each volume is, and where it is mounted.
 pub fn read(desk: &mut Desk<'_>, volumes: Option<&Node>, mounts: Option<&Node>) {
@@ -35,7 +35,7 @@ fn mounted(desk: &mut Desk<'_>, volume: &Node, mount: &Node, name: &str) {
     if path == "/dev/shm" {
         return memory(desk, volume, mount, kind);
     }
-    if let Some(reserved) = spec::reserved(path.trim_end_matches('/')) {
+    if let Some(reserved) = job::reserved(path.trim_end_matches('/')) {
         let why = match reserved {
             "/dev" => {
                 "devices come by a device plugin: `spec.workers.rdma` asks one for those of InfiniBand".to_owned()

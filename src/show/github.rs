@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use crate::problem::{Problems, Severity};
 
 use super::clean::clean;
-use super::once::once;
+use super::dedup::is_new;
 use super::places::Places;
 
 /// One command a problem.
 pub fn text(all: &[Problems]) -> String {
-    let (mut text, mut is_new) = (String::new(), once());
+    let (mut text, mut is_new) = (String::new(), is_new());
     for problems in all {
         let places = Places::new(problems);
         for problem in problems.list.iter().filter(|problem| is_new(problems, problem)) {

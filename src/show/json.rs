@@ -3,12 +3,12 @@
 use crate::problem::{Problems, Severity, Span};
 use serde_json::{Value, json};
 
-use super::once::once;
+use super::dedup::is_new;
 use super::places::Places;
 
 /// Every problem, and how many of each kind.
 pub fn text(all: &[Problems]) -> String {
-    let (all, mut is_new): (Vec<Places>, _) = (all.iter().map(Places::new).collect(), once());
+    let (all, mut is_new): (Vec<Places>, _) = (all.iter().map(Places::new).collect(), is_new());
     let list: Vec<_> = all
         .iter()
         .flat_map(|places| places.problems.list.iter().map(move |problem| (places, problem)))

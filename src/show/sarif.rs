@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use crate::problem::{Code, Problems, Span};
 use serde_json::{Value, json};
 
+use super::dedup::is_new;
 use super::explain::explanation;
-use super::once::once;
 use super::places::Places;
 
 /// One run with the rules that were broken and every place where.
 pub fn text(all: &[Problems]) -> String {
     let mut rules: Vec<&'static Code> = Vec::new();
-    let (mut results, mut is_new) = (Vec::new(), once());
+    let (mut results, mut is_new) = (Vec::new(), is_new());
     for problems in all {
         let places = &Places::new(problems);
         for problem in problems.list.iter().filter(|problem| is_new(problems, problem)) {

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/tools.sh
-[[ $(id -u) = 0 ]] || { echo "skipped: a cluster needs root" && exit; }
+[[ $(id -u) = 0 ]] || exec tests/note.sh left-out "a cluster needs root"
 need buildah buildah && need debootstrap debootstrap
 buildah inspect --type image localhost/debian:trixie-slim >/dev/null 2>&1 || image/base.sh localhost/debian:trixie-slim
 

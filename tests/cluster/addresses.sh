@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Where things are in a cluster, by FAMILY: 4; 6 as in clusters whose pods have no IPv4; 64, where it leads out only; 46, where
-# pods have both. `FAMILIES` are those by which they reach each other; servers are at an address of the first. Sourced.
+# The addresses of a cluster, by FAMILY: 4 is IPv4; 6 is IPv6 without IPv4; 64 is IPv6, and IPv4 for outgoing traffic only; 46 is
+# both. `FAMILIES` are the families by which pods reach each other; servers have an address of the first. Sourced.
 # shellcheck disable=SC2034
 
 case $FAMILY in
@@ -8,14 +8,14 @@ case $FAMILY in
 *) FAMILIES=${FAMILY:0:1} ;;
 esac
 
-# Of a family: where the control plane is; a node, and its pods; what is beyond.
+# The addresses of a family: of the control plane, of a node and its pods, and of hosts outside.
 home_of() { (($1 == 6)) && echo fd00:100::1 || echo 10.100.0.1; }
 node_of() { (($1 == 6)) && echo "fd00:100::$((10 + $2))" || echo "10.100.0.$((10 + $2))"; }
 pods_of() { (($1 == 6)) && echo "fd00:101:0:$2::/64" || echo "10.101.$2.0/24"; }
 services_of() { (($1 == 6)) && echo fd00:96::/112 || echo 10.96.0.0/16; }
 anywhere_of() { (($1 == 6)) && echo ::/0 || echo 0.0.0.0/0; }
 
-# join_network FAMILY ADDRESS INTERFACE: has the address there, and forwards what is for others.
+# join_network FAMILY ADDRESS INTERFACE: adds the address to the interface, and forwards packets for other hosts.
 join_network() {
     if (($1 == 6)); then
         ip addr add "$2/64" dev "$3" nodad

@@ -1,4 +1,4 @@
-"""The cluster's API, for tests: plain requests and watches that keep what they saw."""
+"""The cluster's API, for tests: requests, and watches that store the objects."""
 import http.client
 import io
 import json
@@ -14,12 +14,12 @@ SERVER = os.environ["SERVER"]
 
 
 class Cluster:
-    """One user's way to the API server."""
+    """A client of the API server for one user."""
 
     def __init__(self, token="admin"):
         self.token = token
         self.trust = ssl.create_default_context(cafile=f"{os.environ['STATE']}/pki/apiserver.crt")
-        # Of each thread.
+        # One connection per thread.
         self.kept = threading.local()
 
     def open(self, method, path, body=None, kind="application/json", timeout=30):
@@ -33,10 +33,10 @@ class Cluster:
             return json.load(answer)
 
     def read(self, path):
-        """What is at a path, over a connection that stays: tests ask many times a second."""
+        """Sends a request over a connection that stays open, because tests send many requests per second."""
         if not hasattr(self.kept, "connection"):
             self.kept.connection = http.client.HTTPSConnection(urllib.parse.urlsplit(SERVER).netloc, timeout=30, context=self.trust)
-        # It may have ended since, with the API server for one.
+        # The connection may be closed, for example after a restart of the API server.
         for last in (False, True):
             try:
                 self.kept.connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}"})
@@ -68,7 +68,7 @@ class Cluster:
 
 
 class Watch:
-    """Every object under a path as it is now; `seen(time, event, object)` hears of each change."""
+    """The current state of every object under a path; calls `seen(time, event, object)` for each change."""
 
     def __init__(self, cluster, path, seen=None):
         self.cluster, self.path, self.seen = cluster, path, seen
@@ -117,7 +117,7 @@ class Watch:
                         if change["type"] != "BOOKMARK":
                             self.take(change["type"], change["object"])
                 self.list()
-            except Exception as error:  # the API server may be away for a while
+            except Exception as error:  # the API server may be down for a while
                 failures += 1
                 if failures > 120:
                     self.failure = error

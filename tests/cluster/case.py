@@ -1,4 +1,4 @@
-"""A case: one namespace of the cluster, what happens in it, and the verbs that tests use there."""
+"""A case: one namespace of the cluster, its events, and the functions that tests use in it."""
 import calendar
 import json
 import os
@@ -16,21 +16,21 @@ KHOROVOD = os.environ["KHOROVOD"]
 IMAGE = os.environ["IMAGE"]
 # The minor version of the cluster: 34.
 MINOR = int(os.environ["KUBERNETES"].split(".")[1])
-# What khorovod's documentation names for deletion.
+# The kinds that khorovod's documentation names for deletion.
 KINDS = "statefulset,job,service,configmap,secret,networkpolicy,serviceaccount,role,rolebinding"
 
 
 class Failed(Exception):
-    """What a test found."""
+    """A failed check of a test."""
 
 
 class TooOld(Exception):
-    """The cluster is older than what a test renders needs, and khorovod said so."""
+    """The cluster is too old for the objects of a test, and khorovod reported it."""
 
 
 class Play:
-    """A test: what it is called, what it does with its case, what Pod Security its namespace enforces, whether it
-    disturbs others, so that it plays alone, and whether it takes long, so that `--quick` leaves it out."""
+    """A test: its name, its function, the Pod Security level of its namespace, whether it disturbs others and therefore runs
+    alone, and whether it is slow, so that `--quick` skips it."""
 
     def __init__(self, name, act, level="restricted", alone=False, long=False):
         self.name, self.act, self.level, self.alone, self.long = name, act, level, alone, long
@@ -75,7 +75,7 @@ def ended(pod):
 
 
 def devices(pod):
-    """What the scheduler counts for a pod: nothing before it has a node, nothing after its end."""
+    """The devices that the scheduler counts for a pod: 0 before it has a node and after its end."""
     if ended(pod) or not pod["spec"].get("nodeName"):
         return 0
     asked = (c["resources"].get("requests", {}) for c in pod["spec"]["containers"] if c.get("resources"))
@@ -83,14 +83,14 @@ def devices(pod):
 
 
 def merge(under, over):
-    """JSON merge patch, without removal."""
+    """Applies a JSON merge patch, without removals."""
     if not (isinstance(under, dict) and isinstance(over, dict)):
         return over
     return under | {key: merge(under.get(key), value) for key, value in over.items()}
 
 
 def job(name="sum", seconds=0, code=0, spec=None):
-    """A small job whose ranks add up their numbers, go on for some seconds, and end with a code."""
+    """A small job whose ranks add up their numbers, continue for some seconds, and exit with a code."""
     with open(os.path.join(PROGRAMS, "sum.py")) as file:
         program = file.read()
     return {"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": name}, "spec": merge({
@@ -107,12 +107,12 @@ SHAPES = {"set": {}, "job": {"workers": {"controller": "Job"}}}
 
 
 class World:
-    """What all cases share: the watches, and who hears of what they see."""
+    """The common state of all cases: the watches, and the cases that receive their events."""
 
     def __init__(self):
         self.cluster = api.Cluster()
         self.cases, self.too_old = {}, 0
-        # When, and how long all processors together had been idle until then.
+        # A time, and the total idle time of all CPUs until then.
         self.idle = []
         threading.Thread(target=self.look, daemon=True).start()
         self.pods = self.cluster.watch("/api/v1/pods", seen=self.tell)
@@ -125,18 +125,18 @@ class World:
             time.sleep(0.5)
 
     def idled(self, since, until):
-        """How long all processors together had nothing to do, and how long that could have been."""
+        """The idle time of all CPUs since the last call, and the maximum possible."""
         seen = [(when, idle) for when, idle in self.idle if since - 1 <= when <= until + 1]
         (began, before), (ended, after) = seen[0], seen[-1]
         return after - before, os.cpu_count() * (ended - began)
 
     def busy(self, since, until):
-        """Whether this machine, or those who share it, left less than a tenth of its processors over."""
+        """Returns whether the CPUs were less than a tenth idle, because of this machine or of others on the same host."""
         idle, all = self.idled(since, until)
         return idle < 0.1 * all
 
     def rest(self):
-        """Until the processors have nothing to do, half a minute at most."""
+        """Waits until the CPUs are idle, for at most half a minute."""
         until = time.time() + 30
         while time.time() < until:
             time.sleep(0.5)
@@ -161,10 +161,10 @@ class Case:
         world.cases[name] = self
         self.cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": {
             "pod-security.kubernetes.io/enforce": level}}})
-        # kubectl refuses what it may not find yet.
+        # kubectl fails until the object exists.
         self.until("the namespace's account", lambda: self.get("v1", "serviceaccounts", "default"), 20)
 
-    # What the watch says.
+    # State from the watch.
 
     def hear(self, now, event, pod):
         name = pod["metadata"]["uid"]
@@ -178,7 +178,7 @@ class Case:
         self.most_ready = max(self.most_ready, sum(map(ready, self.workers())))
 
     def freed(self):
-        """When the scheduler last began to count no device for this case."""
+        """The last time at which the number of devices that the scheduler counts for this case became 0."""
         return self.changes[-1][0] if self.changes[-1][1] == 0 else None
 
     def pods(self, component=None):
@@ -191,15 +191,15 @@ class Case:
         return self.world.jobs.all(self.namespace)
 
     def launcher(self, run=None):
-        """The newest pod that launches: the launcher's, or index 0 of an Indexed Job."""
+        """The newest launching pod: the launcher, or index 0 of an Indexed Job."""
         found = [p for p in self.pods() if (owner(p) == "launcher" or label(p, "batch.kubernetes.io/job-completion-index") == "0")
                  and run in (None, label(p, "khorovod.dev/run"))]
         return max(found, key=lambda p: p["metadata"]["creationTimestamp"], default=None)
 
-    # What a person does.
+    # Actions of a user.
 
     def render(self, job, spec=None, sets=(), metadata=None, words=()):
-        """The text of a job file or a spec as khorovod renders it for here, with more words if there are any."""
+        """The objects that khorovod renders from a job file or a spec for this cluster, with additional arguments."""
         command = [KHOROVOD, "render", "-q", "-n", self.namespace, "--kube-version", f"1.{MINOR}", *words]
         overlay = {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
         if overlay:
@@ -224,7 +224,7 @@ class Case:
         before = self.specs() if MINOR < 34 else None
         said = self.kubectl("apply", "--validate=strict", "-f", "-", *words, text=text).stdout
         if before is not None and before == self.specs():
-            # Such a Kubernetes gives out what nobody set, which kubectl takes for a change: docs/faq.md.
+            # This Kubernetes version returns fields that were not set, which kubectl treats as a change: docs/faq.md.
             said = re.sub(r"^((job\.batch|statefulset\.apps)/\S+) configured$", r"\1 unchanged", said, flags=re.M)
         return said
 
@@ -236,11 +236,11 @@ class Case:
         return self.apply(text, "--dry-run=server")
 
     def delete(self, job):
-        """As docs/runtime.md says."""
+        """Deletes the job with the command in docs/runtime.md."""
         return self.kubectl("delete", "-l", f"khorovod.dev/job={job}", KINDS)
 
     def clear(self, job):
-        """Deletes it and waits until its pods are gone."""
+        """Deletes the namespace and waits until its pods are gone."""
         self.delete(job)
         self.until("end of all pods", lambda: not self.pods(), 130)
 
@@ -257,7 +257,7 @@ class Case:
         return self.cluster.call("PATCH", f"{root}{version}/namespaces/{self.namespace}/{kind}/{name}{subresource}", change,
                                  "application/merge-patch+json")
 
-    # What a test waits for.
+    # Functions that wait.
 
     def until(self, what, holds, allowed):
         end = time.time() + allowed
@@ -270,7 +270,7 @@ class Case:
             time.sleep(0.1)
 
     def finished(self, allowed, run=None):
-        """Waits for the end of the Job of a run (or of the only one); gives `Complete` or `Failed`."""
+        """Waits for the end of the Job of a run, or of the only Job; returns `Complete` or `Failed`."""
         def look():
             jobs = [j for j in self.jobs() if run in (None, j["metadata"]["labels"].get("khorovod.dev/run"))]
             for condition in (c for j in jobs for c in j.get("status", {}).get("conditions", [])):
@@ -286,8 +286,8 @@ class Case:
         return self.cluster.text(f"/api/v1/namespaces/{self.namespace}/pods/{pod['metadata']['name']}/log")
 
     def ranks_end(self):
-        """When the ranks of the last attempt said that they end; None where none did. Under torchrun when that has ended,
-        as it takes seconds of its own."""
+        """The time at which the ranks of the last attempt logged their end, or None. With torchrun, the time at which torchrun
+        ended, because that takes some seconds."""
         log = self.log()
         said = re.findall(r"ranks end at ([0-9.]+)", log)
         ended = re.search(r"^([0-9:]{8}) khorovod: trained", log, re.M)
@@ -303,7 +303,7 @@ class Case:
         return None
 
     def says(self, pattern, allowed, pod=None):
-        """Waits until the launching pod's log matches; gives the match."""
+        """Waits until the launching pod's log matches; returns the match."""
         def look():
             try:
                 return re.search(pattern, self.log(pod))
@@ -319,21 +319,21 @@ class Case:
         self.check(f"{what}: {is_!r}, not {should!r}", is_ == should)
 
     def objects(self):
-        """All that is in the namespace and not Kubernetes' own, as kind/name."""
+        """All objects in the namespace except those of Kubernetes, as kind/name."""
         found = self.kubectl("get", KINDS + ",pod,pvc", "-o", "name").stdout.split()
         return sorted(n for n in found if n not in ("configmap/kube-root-ca.crt", "serviceaccount/default"))
 
     def freed_after(self, moment, allowed=5, settle=20):
-        """Fails unless the devices were free soon after a moment; gives the seconds it took."""
+        """Fails unless the devices were free soon after a given time; returns the seconds it took."""
         self.until("freed devices", self.freed, settle)
         took = max(0, self.freed() - moment)
-        # Only by itself, in a second try: beside others a test is never excused.
+        # Only in a second attempt alone: a time limit is never extended for a test that runs with others.
         busy = self.alone and took > allowed and self.world.busy(moment, self.freed())
         self.check(f"devices free {took:.1f} s after the end, allowed are {allowed} s", took <= allowed or busy)
         self.notes.append(f"{self.most} devices free {took:.1f} s after the end{', on a machine too busy to judge' if busy else ''}")
         return took
 
-    # What explains a failure.
+    # Functions that explain a failure.
 
     def explain(self):
         lines = []

@@ -9,7 +9,7 @@ mount -t tmpfs -o mode=755 cluster "$STATE"
 mkdir -p "$STATE"/{log,pki,claims,nodes,buckets,known}
 began=$(date +%s%N)
 
-# start NAME COMMAND...: in the background, with a log of its own and its id where faults.py finds it.
+# start NAME COMMAND...: starts a program in the background, with a log, and with its pid in a file for faults.py.
 start() {
     local name=$1
     shift
@@ -17,7 +17,7 @@ start() {
     echo $! >"$STATE/$name.pid"
 }
 
-# soon WHAT COMMAND...: waits until it holds.
+# soon WHAT COMMAND...: waits until a command succeeds.
 soon() {
     local what=$1 tries=0
     shift
@@ -32,7 +32,8 @@ soon() {
 }
 
 ip link set lo up
-# With an address of its own: else it takes the lowest of its nodes', and who knew the one before is not heard any more.
+# The bridge has a fixed MAC address. By default it has the lowest one of its ports, which changes when nodes start, and hosts
+# that cached the old one cannot reach it any more.
 ip link add nodes address 02:00:00:00:00:01 type bridge
 ip link set nodes up
 services=''
@@ -60,7 +61,7 @@ EOF
 }
 export SERVER=https://$home_url:6443
 kubeconfig admin "$STATE/kubeconfig"
-# There is more memory than processors: kubectl and the control plane collect their garbage less often than they would.
+# Memory is less scarce than CPU time: kubectl and the control plane collect garbage less often than by default.
 export GOGC=${GOGC:-300}
 export HOME_URL=$home_url KUBECONFIG=$STATE/kubeconfig KUBECACHEDIR=$STATE/kubectl PATH=$BIN:$PATH HOME=${HOME:-/root}
 
@@ -100,7 +101,7 @@ for ((n = 1; n <= nodes; n++)); do
 done
 soon 'API server' kubectl get --raw /readyz
 kubectl apply --server-side -f "$CACHE/cluster-types-1" -f "$HERE/volcano-podgroup.yaml" >/dev/null
-# Without nodes it is an API server, which accepts or refuses and no more.
+# Without nodes, only the API server runs, which validates objects.
 if ((nodes)); then
     qps=("--kube-api-qps=${QPS:-}" "--kube-api-burst=${QPS:-}")
     start controllers "$BIN/kube-controller-manager" --kubeconfig="$KUBECONFIG" --leader-elect=false \
@@ -109,7 +110,7 @@ if ((nodes)); then
     start scheduler "$BIN/kube-scheduler" --kubeconfig="$KUBECONFIG" --leader-elect=false ${QPS:+"${qps[@]}"}
     start dns "$COREDNS" -conf "$STATE/Corefile"
     start policy python3 "$HERE/policy.py"
-    # What it knows of objects stands in files: a memory disk may not take it as attributes.
+    # Stores the metadata of objects in files, because a memory disk may not support extended attributes.
     start s3 env ROOT_ACCESS_KEY=s3-user ROOT_SECRET_KEY=s3-secret "$BUCKETS" --port "$home_url:9000" --region eu-central-1 \
         --health /ready posix --sidecar "$STATE/known" "$STATE/buckets"
     for ((n = 1; n <= nodes; n++)); do soon "node-$n" kubectl get node "node-$n"; done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What GPU nodes have and ours do not: devices, which the scheduler counts like real ones, and labels. devices.sh NODES
+# devices.sh NODES: announces devices, which the scheduler counts like real ones, and sets the labels of GPU nodes.
 set -euo pipefail
 for ((n = 1; n <= $1; n++)); do
     patch=

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The second CNI plugin of a node where FAMILY is 64: gives a pod an IPv4 address by which it reaches IPv4 servers outside,
-# and nobody reaches it. Other nodes' pods have the same. So do pods on EKS with IPv6.
+# The second CNI plugin of a node if FAMILY is 64: gives a pod an IPv4 address for outgoing traffic only. Pods on other nodes
+# have the same addresses, as on EKS with IPv6.
 set -euo pipefail
 conf=$(cat)
 mkdir -p /run/egress

@@ -1,4 +1,4 @@
-"""However a run ends, the scheduler counts no device for it five seconds later; in both shapes."""
+"""However a run ends, the scheduler counts no device for it five seconds later, in both shapes."""
 import re
 import time
 
@@ -26,7 +26,7 @@ def deadline(case, shape):
     start = case.jobs()[0]["status"]["startTime"]
     case.equal("the launcher's code", case.code(case.launcher()), 44)
     case.check("ranks ran", "launching: " in case.log())
-    # The launcher looks every five seconds, and MPI is given time to end its ranks.
+    # The launcher checks every five seconds, and MPI needs time to end its ranks.
     case.freed_after(seconds(start) + 25 + 5)
     case.check("the deadline was waited for", case.freed() >= seconds(start) + 25)
 

@@ -1,4 +1,4 @@
-"""Every example of examples/ on the cluster, as examples.toml says."""
+"""Runs every example of examples/ on the cluster, as defined in examples.toml."""
 import json
 import os
 import re
@@ -21,14 +21,14 @@ def scenarios():
 
 
 def overlay(scenario):
-    """What is laid over the example: an image that is here, and a program where its own is not."""
+    """The overlay on the example: an image of this cluster, and a test program if the example's own program is not available."""
     spec = dict(scenario.get("spec", {}))
     if "dry" not in scenario:
         spec["image"] = IMAGE
-        # Many ranks share two cores here: one that waits for the others must not keep them from working.
-        # And each pod's weight is what it asks for: ranks that ask for 64 cores would leave nothing to those that ask for none.
+        # Many ranks share two cores here: a rank that waits must not use the CPU. And a pod's CPU share depends on its request: a
+        # pod that requests 64 cores would leave nothing to pods without a request.
         spec["workers"] = {"cpu": "1"} | spec.get("workers", {})
-        # Ranks go on for as long as a kubelet may take to see that the last worker is ready, which no launcher waits for.
+        # Ranks run as long as a kubelet may take to set the last worker Ready, because launchers do not wait for that.
         spec["env"] = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMP_NUM_THREADS": "1", "SUM_SECONDS": "2.5"} | spec.get("env", {})
         if os.environ["FAMILY"] == "6" and scenario.get("program") == "sum.py":
             spec = merge(IN_FULL, spec)
@@ -53,7 +53,7 @@ def example(name, scenario):
         if "mpi" in scenario:
             claim(case, scenario["mpi"])
         buckets = scenario.get("buckets", {"given": {}, "stored": {}})
-        # They may be there, from an earlier try.
+        # They may exist from an earlier attempt.
         for bucket in {key.split("/")[0] for key in buckets["given"] | buckets["stored"]}:
             ask("PUT", bucket, check=False)
         for key in buckets["stored"]:
@@ -83,7 +83,7 @@ def example(name, scenario):
 
 
 def live(case, scenario):
-    """From apply to freed devices."""
+    """Checks an example from apply to freed devices."""
     if scenario.get("does") in DOES:
         DOES[scenario["does"]](case)
     ends = case.finished(scenario.get("within", 240))
@@ -99,7 +99,7 @@ def live(case, scenario):
 
 
 def volumes(case, count=0, **of):
-    """Volumes for claims of a class that nobody provides here: folders that every node sees."""
+    """Volumes for claims of a class without a provisioner: folders that all nodes share."""
     for index in range(count):
         name = f"{case.namespace}-{index}"
         case.cluster.call("POST", "/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": {
@@ -115,13 +115,13 @@ def folder(name):
 
 
 def ask(method, key, text="", check=True):
-    """Of the server of buckets, as the user whom it knows (control.sh)."""
+    """A client of the S3 server, with the user that control.sh sets up."""
     run("curl", "-sSf", "--user", "s3-user:s3-secret", "--aws-sigv4", "aws:amz:eu-central-1:s3", "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD",
         "-X", method, "--data-binary", "@-", f"http://{os.environ['HOME_URL']}:9000/{key}", text=text, check=check)
 
 
 def stored(key):
-    """What the server keeps of an object, which is a file there."""
+    """The content of an object, from the file in which the server stores it."""
     path = os.path.join(os.environ["STATE"], "buckets", key)
     if not os.path.exists(path):
         return None
@@ -130,7 +130,7 @@ def stored(key):
 
 
 def work_by_hand(case):
-    """mpirun typed into the launcher, with nothing but the hostfile."""
+    """Runs mpirun in the launcher, with only the hostfile as an option."""
     case.says("ready: 2 workers", 60)
     name = case.launcher()["metadata"]["name"]
     said = case.execute(name, "mpirun --hostfile /horovod/generated/hostfile hostname")
@@ -144,7 +144,7 @@ def scale_to_three(case):
 
 
 def suspended(case, text):
-    """What Kueue's webhook does: the Job is born suspended, whatever its text says."""
+    """Like Kueue's webhook: creates the Job suspended, whatever its manifest contains."""
     job = next(document for document in text.split("\n---\n") if "\nkind: Job\n" in document)
     job = json.loads(case.kubectl("create", "--dry-run=client", "-o", "json", "-f", "-", text=job).stdout)
     job["spec"]["suspend"] = True
@@ -152,7 +152,7 @@ def suspended(case, text):
 
 
 def let_go(case):
-    """What Kueue does when the quota has room."""
+    """Like Kueue when the quota has room: resumes the Job."""
     job = case.until("suspended Job", case.jobs, 10)[0]
     time.sleep(2)
     case.equal("pods of a suspended Job", case.pods(), [])
@@ -163,12 +163,12 @@ DOES = {act.__name__: act for act in (work_by_hand, scale_to_three, let_go)}
 
 
 def again(case, text):
-    """The same text once more, after the end: nothing changes and nothing starts."""
+    """Applies the same text again after the end: nothing changes and nothing starts."""
     before, starts = case.objects(), len(case.starts)
     changed = [line for line in case.apply(text).splitlines() if not line.endswith(" unchanged")]
     case.equal("objects that the same text changed", changed, [])
     case.equal("pods that it started", case.starts[starts:], [])
-    # Pods of a run that is over may still be on their way out.
+    # Pods of a run that has ended may still be terminating.
     case.equal("objects that it made", sorted(set(case.objects()) - set(before)), [])
 
 

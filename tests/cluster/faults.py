@@ -1,4 +1,4 @@
-"""What goes wrong in clusters, and how each of it ends: as docs/runtime.md says, within its bound, with no device kept."""
+"""Failures in clusters, and the end of each run: as documented in docs/runtime.md, within the time limit, with devices freed."""
 import os
 import re
 import signal
@@ -36,7 +36,7 @@ def trained(case, within=120):
 
 
 def failed(case, within, *words):
-    """Failed for good, with words that say why, and nothing kept."""
+    """Checks that a run has failed permanently, that its log has the reason, and that no device is in use."""
     case.equal("the end", case.finished(within), "Failed")
     case.equal("the launcher's code", case.code(case.launcher()), 42)
     for pattern in words:
@@ -63,13 +63,13 @@ def launcher_evicted(case, shape):
 
 @play(long=True)
 def launcher_killed_again_and_again(case):
-    """As by the kernel, for memory: each death counts, and the last launcher gives the devices back."""
+    """The launcher is killed as if out of memory: each kill counts as an attempt, and the last launcher frees the devices."""
     running(case, {"launcher": {"retries": 1}}, seconds=600)
     for deaths in (1, 2):
         victim = case.launcher()
         os.kill(first_process(victim), signal.SIGKILL)
         case.until("another launcher", lambda: case.launcher()["metadata"]["uid"] != victim["metadata"]["uid"], 90)
-        case.equal("how it died", case.until("its code", lambda: case.code(next(
+        case.equal("the exit code", case.until("its code", lambda: case.code(next(
             p for p in case.pods("launcher") if p["metadata"]["uid"] == victim["metadata"]["uid"])), 10), 137)
         if deaths == 1:
             case.says("launching: ", 90)
@@ -77,7 +77,7 @@ def launcher_killed_again_and_again(case):
 
 
 def first_process(pod):
-    """The id, here, of the first process of a pod's container."""
+    """The pid on this machine of the first process of a pod's container."""
     uid = pod["metadata"]["uid"]
     for folder in os.listdir("/proc"):
         try:
@@ -92,7 +92,8 @@ def first_process(pod):
 
 @play()
 def image_missing(case):
-    """The workers' image is nowhere; the launcher's is here. It waits, names them and frees the one that was born."""
+    """The image of the workers does not exist, that of the launcher does. The launcher waits, names the workers and deletes the
+    first worker, which the StatefulSet has created."""
     image = job()["spec"]["image"]
     case.apply(case.render(job(spec={"image": "khorovod.test/nowhere:1", "launcher": {"image": image, "waitTimeout": "15s"}})))
     failed(case, 60, r"only 0 of 2 workers answered on port 2222 within 15 s; missing: sum-\w+-worker-0.sum sum-\w+-worker-1.sum")
@@ -100,7 +101,7 @@ def image_missing(case):
 
 @play(long=True)
 def devices_not_enough(case):
-    """Half of the workers find room. The job waits as long as it may, says who is missing and frees the other half."""
+    """Only half of the workers can be scheduled. The job waits until its timeout, names the missing workers and frees the rest."""
     case.apply(case.render(job(spec={"workers": {"gpuResource": "khorovod.test/scarce", "gpus": 2, "replicas": 8}, "launcher": {"waitTimeout": "20s"}})))
     case.says(r"\d of 8 workers answer; waiting for sum-", 60)
     failed(case, 90, r"only \d of 8 workers answered on port 2222 within 20 s; missing: sum-")
@@ -108,16 +109,16 @@ def devices_not_enough(case):
 
 @play()
 def claim_unbound(case):
-    """No pod starts, the scheduler counts nothing, and Kubernetes ends the Job some time after the deadline."""
+    """No pod starts, the scheduler counts no device, and Kubernetes ends the Job some time after the deadline."""
     storage = [{"name": "data", "mountPath": "/data", "claim": {
         "size": "1Gi", "storageClass": "nobody-makes-these", "accessModes": ["ReadWriteMany"]}}]
     case.apply(case.render(job(spec={"storage": storage, "lifecycle": {"deadline": "5s"}})))
     pod = case.until("pending launcher", case.launcher, 10)
-    case.until("event that says why", lambda: "unbound" in str(case.cluster.call(
+    case.until("an event with the reason", lambda: "unbound" in str(case.cluster.call(
         "GET", f"/api/v1/namespaces/{case.namespace}/events?fieldSelector=involvedObject.name={pod['metadata']['name']}")), 20)
     held = case.jobs()[0]
     case.equal("the Job's own deadline", held["spec"]["activeDeadlineSeconds"], 305)
-    # Which nobody here waits for.
+    # The test does not wait for that.
     case.patch("batch/v1", "jobs", held["metadata"]["name"], {"spec": {"activeDeadlineSeconds": 6}})
     case.equal("the end", case.finished(30), "Failed")
     case.equal("devices that the scheduler counted", case.most, 0)
@@ -125,7 +126,7 @@ def claim_unbound(case):
 
 @play(long=True)
 def twenty_jobs(case):
-    """Twenty small ones at once in one namespace."""
+    """Twenty small jobs at the same time in one namespace."""
     texts = [case.render(job(name=f"small-{n}", spec={"workers": {"replicas": 1}, "env": {"N": str(n)}})) for n in range(20)]
     began = time.time()
     case.apply("\n---\n".join(texts))
@@ -148,7 +149,7 @@ def quota(case):
 
 @play()
 def no_right_to_create_roles(case):
-    """The StatefulSet shape says so; the Job shape runs."""
+    """The StatefulSet shape logs it; the Job shape runs."""
     case.kubectl("create", "rolebinding", "kim", "--clusterrole=edit", "--user=kim")
     refused = case.kubectl("apply", "--as=kim", "-f", "-", text=case.render(job(name="roles")), check=False)
     case.check("kubectl did not refuse the Role", refused.returncode and re.search(r'cannot (get|create) resource "roles"', refused.stderr))
@@ -161,7 +162,7 @@ def no_right_to_create_roles(case):
 
 @play(alone=True, long=True)
 def names_down(case):
-    """DNS is silent for ten seconds while workers come up, and again while ranks run."""
+    """DNS does not answer for ten seconds while workers start, and again while ranks run."""
     dns = pid("dns.pid")
     os.kill(dns, signal.SIGSTOP)
     try:
@@ -180,7 +181,7 @@ def names_down(case):
 
 @play(alone=True)
 def names_denied(case):
-    """DNS keeps for half a minute that a name was not there, as CoreDNS does with a plain `cache 30`."""
+    """DNS caches negative answers for half a minute, as CoreDNS does with `cache 30`."""
     path = f"{STATE}/Corefile"
     with open(path) as file:
         before = file.read()
@@ -194,7 +195,7 @@ def names_denied(case):
 
 
 def names(path, text):
-    """CoreDNS anew, with this Corefile."""
+    """Restarts CoreDNS with this Corefile."""
     with open(path, "w") as file:
         file.write(text)
     os.kill(pid("dns.pid"), signal.SIGKILL)
@@ -203,7 +204,7 @@ def names(path, text):
 
 
 def again(part, *command):
-    """Starts a part of the cluster once more."""
+    """Starts a component of the cluster again."""
     with open(f"{STATE}/log/{part}", "a") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
     with open(f"{STATE}/{part}.pid", "w") as file:
@@ -212,8 +213,8 @@ def again(part, *command):
 
 @play(alone=True)
 def server_restarted(case):
-    """The API server is away for three seconds while ranks run."""
-    # The longer it is away, the longer controllers and kubelets wait before they ask again: up to 13 s here.
+    """The API server is down for three seconds while ranks run."""
+    # The longer it is down, the longer controllers and kubelets wait before they retry: up to 13 s here.
     running(case, seconds=22)
     restart(3)
     stamp = case.says(r"ranks end at ([0-9.]+)", 60)
@@ -228,7 +229,7 @@ def restart(away):
 
 
 def on_the_doomed_node(case, seconds):
-    """A running job with a worker on node 4, which takes no other pods; gives that worker."""
+    """Starts a job with a worker on node 4, which runs no other pods; returns that worker."""
     patch = {"spec": {"template": {"spec": {"tolerations": [{"key": "khorovod.test/doomed", "operator": "Exists"}]}}}}
     running(case, {"workers": {"replicas": 4}, "patches": [{"target": {"kind": "StatefulSet"}, "patch": patch}]}, seconds)
     return next(p for p in case.workers() if p["spec"]["nodeName"] == "node-4")
@@ -246,7 +247,8 @@ def kubelet(node):
 
 @play(alone=True, long=True)
 def kubelet_killed(case):
-    """A node falls silent while its containers run on: so does the training, and the devices come back with the node."""
+    """A node stops answering while its containers continue: the training continues, and the devices are free when the node is
+    back."""
     on_the_doomed_node(case, 15)
     open(f"{STATE}/nodes/4.stop", "w").close()
     os.kill(kubelet(4), signal.SIGKILL)
@@ -261,8 +263,8 @@ def kubelet_killed(case):
 
 @play(alone=True, long=True)
 def node_lost(case):
-    """A node dies with a worker. Somebody tells the cluster so, as docs of Kubernetes say; the worker starts elsewhere and
-    the launcher tries again."""
+    """A node with a worker fails. A person marks it as out of service, as Kubernetes documents; the worker starts on another node
+    and the launcher starts another attempt."""
     victim = on_the_doomed_node(case, 20)
     began = time.time()
     os.kill(pid("nodes/4.pid"), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Jobs on their nodes' own network. The nodes here do not find their own names, as many do not."""
+"""Jobs on the host network. The nodes here cannot resolve their own names, like many real nodes."""
 import os
 
 from case import PROGRAMS, job, merge, play

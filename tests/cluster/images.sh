@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Images on the nodes without a registry, and without unpacking them for every node and every start.
+# Provides images to the nodes without a registry, and without unpacking them per node and start.
 #
 #   images.sh store ARCHIVE...   unpacks archives once into a containerd root in the cache; prints the folder
-#   images.sh node               makes a node's own root out of it: the databases are copied, the layers linked
+#   images.sh node               creates a node's containerd root from it: copies the databases, links the layers
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=/run/images
@@ -15,7 +15,7 @@ store() {
     folder=${tools_cache:?}/cluster-images-$key
     if [[ ! -d $folder ]]; then
         echo "unpacking images: once for these" >&2
-        # What older images left; a cluster that runs links to what it has.
+        # Deletes the files of older images. A running cluster has its own links.
         find "$tools_cache" -maxdepth 1 -name 'cluster-images-*' -mmin +600 -exec rm -rf {} +
         mkdir -p "$folder.new"
         (cd "$folder.new" && pause) || return
@@ -26,7 +26,7 @@ store() {
     echo "$folder"
 }
 
-# What holds a pod's namespaces, as an archive.
+# Builds the pause image, which holds a pod's namespaces, as an archive.
 pause() {
     need gcc gcc
     mkdir layer
@@ -39,7 +39,7 @@ pause() {
     rm -r layer layer.tar config.json manifest.json
 }
 
-# unpack FOLDER ARCHIVE...: in a mount namespace of its own.
+# unpack FOLDER ARCHIVE...: runs in its own mount namespace.
 unpack() {
     local folder=$1 daemon archive
     shift

@@ -1,11 +1,11 @@
-"""Who reaches a worker's ssh: the job's own pods and nobody else."""
+"""Only the job's own pods can reach a worker's ssh port."""
 from case import IMAGE, job, play
 
 KNOCK = "exec 3<>/dev/tcp/{host}/{port} && read -r -t 5 -u 3 line && echo \"$line\""
 
 
 def stranger(case, name, namespace, labels=None):
-    """A pod that is not of the job."""
+    """A pod that is not a part of the job."""
     case.cluster.call("POST", f"/api/v1/namespaces/{namespace}/pods", {
         "metadata": {"name": name, "labels": labels or {}}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [{
             "name": "shell", "image": IMAGE, "command": ["sleep", "600"]}]}})
@@ -29,8 +29,8 @@ def ssh_is_closed_to_strangers(case):
             case.until("stranger", lambda: (case.cluster.get(f"/api/v1/namespaces/{namespace}/pods/{name}") or {}).get(
                 "status", {}).get("phase") == "Running", 30)
         case.check("the job's own launcher reaches its worker", knock(case, case.namespace, launcher, address).startswith("SSH-2.0"))
-        case.equal("what a stranger in the namespace hears", knock(case, case.namespace, "stranger", address), "")
-        case.equal("what a pod of the same label elsewhere hears", knock(case, "default", "khorovod-stranger", address), "")
+        case.equal("the answer to another pod in the namespace", knock(case, case.namespace, "stranger", address), "")
+        case.equal("the answer to a pod with the same label in another namespace", knock(case, "default", "khorovod-stranger", address), "")
         case.kubectl("delete", "networkpolicy", "sum")
         case.until("an answer once the policy is gone", lambda: knock(case, case.namespace, "stranger", address).startswith("SSH-2.0"), 20)
         case.delete("sum")

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# One node: containerd and kubelet in mount, network and process namespaces of their own. node.sh NUMBER; see control.sh.
+# node.sh NUMBER: runs one node, with containerd and kubelet in their own mount, network and process namespaces. See control.sh.
 set -euo pipefail
 n=$1
 # shellcheck source=tests/cluster/addresses.sh
 . "$HERE/addresses.sh"
-# What programs write to fixed places stays here.
+# Fixed paths that programs write to are private to this node.
 mount --make-rshared /
 mount -t tmpfs -o mode=755 node /run
 mkdir -p /run/written /run/work /run/containerd /run/kubelet
 mount -t overlay -o lowerdir=/var,upperdir=/run/written,workdir=/run/work node /var
 
-# A large machine, as GPU nodes are: kubelet counts these and limits are far away.
+# Simulates a large machine, like GPU nodes: kubelet reports these numbers, so that limits are not reached.
 mount -t tmpfs node /sys/devices/system/node
 mount -t tmpfs node /sys/devices/system/cpu
 mkdir /sys/devices/system/cpu/cpu{0..1023}
 sed 's/^MemTotal:.*/MemTotal: 34359738368 kB/' /proc/meminfo >/run/meminfo
 mount --bind /run/meminfo /proc/meminfo
 
-# Open MPI takes hosts of one name for one host.
+# Each node has its own host name, because Open MPI treats hosts with the same name as one host.
 hostname "node-$n"
 touch "$STATE/nodes/$n.here"
 until ip link show eth0 >/dev/null 2>&1; do sleep 0.05; done
@@ -31,7 +31,7 @@ for family in $FAMILIES; do
     ranges+="${ranges:+, }[{\"subnet\": \"$(pods_of "$family" "$n")\"}]"
     routes+="${routes:+, }{\"dst\": \"$(anywhere_of "$family")\"}"
 done
-# The one Service with an address of its own that pods use.
+# The only Service with a cluster IP that pods use.
 nft -f - <<EOF
 table $table services {
     chain pods { type nat hook prerouting priority -100; $table daddr $service tcp dport 443 dnat to $home_url:6443; }
@@ -79,20 +79,20 @@ clusterDomain: cluster.local
 resolvConf: /run/resolv.conf
 nodeStatusUpdateFrequency: 4s
 EOF
-# The fourth is there to fail.
+# The fourth node is for tests of node failures.
 ((n < 4)) || echo 'registerWithTaints: [{key: khorovod.test/doomed, effect: NoSchedule}]' >>/run/kubelet.yaml
 echo 'options ndots:5' >/run/resolv.conf
 
 for controller in /sys/fs/cgroup/*/; do
-    # Version 1 has a tree for each controller; version 2 one, which kubelet makes.
+    # cgroup v1 has one tree per controller; cgroup v2 has one tree, which kubelet creates.
     [[ ! -e $controller/tasks ]] || mkdir -p "$controller/$CLUSTER/node-$n"
 done
 [[ ! -e /sys/fs/cgroup/cgroup.controllers ]] || mkdir -p "/sys/fs/cgroup/$CLUSTER/node-$n"
 "$HERE/images.sh" node
 containerd --config /run/containerd.toml >"$STATE/log/containerd-$n" 2>&1 &
-# Before 1.27 the configuration had no field for it.
+# Before 1.27, the configuration had no field for this.
 [[ $KUBERNETES != 1.26.* ]] || endpoint=--container-runtime-endpoint=unix:///run/containerd/containerd.sock
-# Where it dies it starts again, as under any supervisor; a fault stops it for as long as the file is there.
+# Restarts kubelet when it exits, like a supervisor. A fault test stops it as long as the file exists.
 while :; do
     [[ -e $STATE/nodes/$n.stop ]] || "$BIN/kubelet" --config=/run/kubelet.yaml --hostname-override="node-$n" \
         --node-ip="$addresses" --kubeconfig="$STATE/nodes/$n.kubeconfig" --root-dir=/run/kubelet \

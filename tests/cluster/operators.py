@@ -1,7 +1,7 @@
-"""Examples through the operators and schedulers that the targets are for: operators.py SOURCES PROGRAMS, inside a cluster.
+"""Runs examples with the operators and schedulers of the targets: operators.py SOURCES PROGRAMS, in a cluster.
 
-Each job runs to the right sum, fails where its program does, gives its devices back either way, and is not started again
-by the same text. Admission webhooks of the operators are asked, where they have any.
+Each job must print the right sum, fail if its program fails, free its devices in both cases, and not start again if the same
+text is applied. The operators' admission webhooks are active.
 """
 import glob
 import json
@@ -19,12 +19,12 @@ from examples import overlay, scenarios, volumes
 SOURCES, PROGRAMS = sys.argv[1:]
 STATE = os.environ["STATE"]
 ADDRESS = "10.100.0.1"
-# What an object of each target says at its end: good words and bad ones.
+# The final states of each target's object: of success and of failure.
 ENDS = {"mpijob": (("Succeeded",), ("Failed",)), "jobset": (("Completed",), ("Failed",)),
         "trainjob": (("Complete",), ("Failed",)), "vcjob": (("Completed",), ("Failed", "Terminated", "Aborted"))}
 SUM = r"rank 0 of 6 on hello-\w+-worker-\S*0\b"
 TORCH = r"rank 0 of 4 on .*: sum 6"
-# Operator, target, kind, and examples with what their launcher's log matches.
+# Operator, target, kind, and examples with a pattern for the launcher's log.
 PLAYS = (
     ("mpi-operator", "mpijob", "mpijob", {"cpu": SUM, "smallest": "sum of 32 ranks: 496", "checkpoint": "epoch 19: loss",
                                            "elastic": "counted to 100 with 3 at the end"}),
@@ -33,7 +33,7 @@ PLAYS = (
     ("volcano", "volcano", "vcjob", {"cpu": SUM, "worker-groups": "sum of 32 ranks: 496", "indexed-job": "sum of 3 ranks: 3", "torchrun": TORCH,
                                    "elastic": "counted to 100 with 3 at the end"}),
 )
-# How a person gives a running elastic job a third worker.
+# The patch with which a user adds a third worker to a running elastic job.
 GROW = {"mpijob": ("--type=merge", '{"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 3}}}}'),
         "vcjob": ("--type=json", '[{"op": "replace", "path": "/spec/tasks/1/replicas", "value": 3}]')}
 
@@ -55,7 +55,7 @@ def install(*patterns):
 
 
 def certificate():
-    """For webhooks, where controller-runtime looks for it; gives the temporary folder to start with, and the authority."""
+    """Creates a certificate for webhooks where controller-runtime expects it; returns the temporary folder and the CA."""
     folder = os.path.join(STATE, "webhooks")
     certificates = os.path.join(folder, "k8s-webhook-server", "serving-certs")
     os.makedirs(certificates, exist_ok=True)
@@ -66,7 +66,7 @@ def certificate():
 
 
 def admit(path, port, authority):
-    """The webhooks of a manifest, at a process of this machine in the place of a Service; not those of all pods."""
+    """Applies the webhooks of a manifest, with a process of this machine instead of a Service; skips webhooks for all pods."""
     with open(os.path.join(SOURCES, path)) as file:
         configurations = [c for c in yaml.safe_load_all(file) if c]
     for configuration in configurations:
@@ -80,7 +80,7 @@ def admit(path, port, authority):
 
 
 def controller(name, program, port, settings, hooks):
-    """One of those built with controller-runtime: its own certificates off, its webhooks here."""
+    """Starts an operator that uses controller-runtime, with its own certificates disabled and its webhooks on this machine."""
     folder, authority = certificate()
     path = f"{STATE}/{name}.yaml"
     with open(path, "w") as file:
@@ -121,20 +121,20 @@ STARTS = {"mpi-operator": start_mpi_operator, "jobset": start_jobset, "trainer":
 
 
 def said(case, kind):
-    """The words that the operator says of the one job of a kind: its conditions that hold, or its phase."""
+    """The status of the only job of a kind: its true conditions, or its phase."""
     found = case.kubectl("get", kind, "-o", "jsonpath={.items[0].status.conditions[?(@.status=='True')].type} {.items[0].status.state.phase}", check=False)
     return set(found.stdout.split())
 
 
 def launcher(case):
-    """The pod that launches: by itself, or index 0."""
+    """The launching pod: the launcher, or index 0."""
     pods = sorted(case.pods(), key=lambda pod: pod["metadata"]["name"])
     own = [pod for pod in pods if owner(pod) == "launcher"]
     return (own or pods or [None])[0]
 
 
 def logged(case, pod):
-    """What a pod has said until now; nothing where it has not started, or is gone."""
+    """The current log of a pod; empty if the pod has not started or is gone."""
     try:
         return case.log(pod)
     except Exception:
@@ -142,7 +142,8 @@ def logged(case, pod):
 
 
 def until_end(case, kind, log):
-    """Waits for the end, and gives whether it is a good one; keeps the launcher's log on the way, as some delete its pod."""
+    """Waits for the end, and returns whether the job succeeded. Stores the launcher's log, because some operators delete its
+    pod."""
     good, bad = ENDS[kind]
 
     def look():
@@ -153,7 +154,7 @@ def until_end(case, kind, log):
 
 
 def differences(case, kind, text):
-    """Where lists of the one job of a kind are not what was applied: what kubectl would write again."""
+    """The paths of lists in the only job of a kind that differ from the applied text, which kubectl would write again."""
     live = json.loads(case.kubectl("get", kind, "-o", "json").stdout)["items"][0]
     ours = next(object for object in yaml.safe_load_all(text) if object["metadata"]["name"] == live["metadata"]["name"] and object["kind"] == live["kind"])
     found = []
@@ -173,10 +174,10 @@ def differences(case, kind, text):
 
 def play(case, target, kind, job, spec, pattern):
     text = case.render(job, spec, words=("--target", target))
-    # Trainer takes no TrainJob whose runtime is not there yet, so none that is only tried.
+    # Trainer rejects a TrainJob whose runtime does not exist, and therefore a dry run of both.
     if kind != "trainjob":
         case.dry_run(text)
-    # A webhook may take a moment to answer.
+    # A webhook may not answer immediately.
     tries = []
 
     def admitted():
@@ -200,7 +201,7 @@ def play(case, target, kind, job, spec, pattern):
     if case.most:
         case.until("freed devices", case.freed, 60)
     case.until("end of all workers", lambda: not any(pod["status"].get("phase") == "Running" for pod in case.pods()), 60)
-    # Applied again, it would have as many workers as its text says.
+    # Applying it again would reset the number of workers to that in its text.
     if grows:
         return
     starts = len(case.starts)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs examples through the operators and schedulers that the targets are for: operators.sh FOLDER, where FOLDER holds their
-# sources as mpi-operator, jobset, trainer and volcano; what is not there is left out, with a word.
+# Runs examples with the operators and schedulers of the targets: operators.sh FOLDER. FOLDER contains their sources as
+# mpi-operator, jobset, trainer and volcano; missing ones are skipped with a message.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 sources=$(realpath "$1")
@@ -19,7 +19,7 @@ build() {
     local name=$1
     shift
     if [[ ! -d $sources/$name ]]; then
-        echo "left out: $sources has no $name"
+        "$here/../note.sh" partly "$sources has no $name"
         return
     fi
     (cd "$sources/$name" && GOFLAGS=-mod=mod CGO_ENABLED=0 nice go build -trimpath -o "$programs/$name/" "$@")

@@ -1,4 +1,4 @@
-"""MPICH and Intel MPI, on a volume beside the worker image, which has Open MPI: mpirun and Hydra come from there."""
+"""MPICH and Intel MPI from a volume, because the worker image has Open MPI: mpirun and Hydra are on the volume."""
 import os
 
 from case import SHAPES, job, merge, play
@@ -6,14 +6,14 @@ from host_network import HOST_NETWORK
 
 
 def beside(mpi):
-    """What a spec needs for one of them."""
+    """The spec fields for one of these MPIs."""
     at = f"/srv/{mpi}"
     return {"env": {"PATH": f"{at}/bin:/usr/local/bin:/usr/bin:/bin", "LD_LIBRARY_PATH": f"{at}/lib"},
             "storage": [{"name": mpi, "mountPath": at, "existingClaim": mpi, "readOnly": True}]}
 
 
 def claim(case, mpi):
-    """The folder that tests/launchers/images.sh made, as a claim."""
+    """A claim for the folder that tests/launchers/images.sh has created."""
     name = f"{case.namespace}-{mpi}"
     mode = {"accessModes": ["ReadOnlyMany"], "storageClassName": name}
     case.cluster.call("POST", "/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": mode | {

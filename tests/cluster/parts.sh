@@ -1,19 +1,19 @@
 # shellcheck shell=bash
-# What a cluster is made of: Kubernetes and CoreDNS built from their Go modules, once a version; the rest from Debian.
-# Sourced after tests/tools.sh, which says where the cache is, with this folder as `here`.
+# Provides the components of a cluster: builds Kubernetes and CoreDNS from their Go modules, once per version; the rest is from
+# Debian. Sourced after tests/tools.sh, which sets the cache folder, with this folder as `here`.
 # shellcheck disable=SC2154
 
 kubernetes=1.34.3
 coredns=1.12.4
 
-# cluster_packages: containerd and what it and the nodes need.
+# cluster_packages: installs containerd and the packages that the nodes need.
 cluster_packages() {
     need containerd containerd && need runc runc && need test containernetworking-plugins -x /usr/lib/cni/ptp &&
         need etcd etcd-server && need ip iproute2 -V && need nft nftables && need unshare util-linux &&
         need openssl openssl version && need curl curl && need go golang version
 }
 
-# kubernetes_parts VERSION NAME...: puts the programs into $tools_cache/kubernetes-VERSION.
+# kubernetes_parts VERSION NAME...: builds programs into $tools_cache/kubernetes-VERSION.
 kubernetes_parts() {
     local version=$1 home=$tools_cache/kubernetes-$1 missing=() name
     shift
@@ -32,7 +32,7 @@ build_kubernetes() (
     cd "$work"
     go mod init cluster 2>/dev/null
     go mod edit -require="k8s.io/kubernetes@v$version"
-    # Kubernetes builds these in place; published they carry versions of their own.
+    # Kubernetes builds these from its own repository; the published modules have their own versions.
     for module in $(published "k8s.io/kubernetes@v$version" go.mod | awk '$2 == "v0.0.0" { print $1 }'); do
         go mod edit -replace="$module=$module@v0${version#1}"
     done
@@ -45,7 +45,7 @@ build_kubernetes() (
     mv bin/* "$home/"
 )
 
-# With the libraries of Kubernetes that are built anyway.
+# Uses the Kubernetes libraries that are built anyway.
 coredns_part() (
     home=$tools_cache/coredns-$coredns
     [[ ! -x $home/coredns ]] || exit 0
@@ -63,13 +63,13 @@ coredns_part() (
     mv coredns "$home/"
 )
 
-# cluster_parts VERSION NODES: all that up.sh starts.
+# cluster_parts VERSION NODES: provides all programs that up.sh starts.
 cluster_parts() {
     cluster_packages && cluster_types && kubernetes_parts "$1" kube-apiserver kubectl || return
     (($2 == 0)) || { kubernetes_parts "$1" kube-controller-manager kube-scheduler kubelet && coredns_part; }
 }
 
-# Types of neighbours that some examples speak to, as their own projects publish them.
+# The custom resources that some examples use, as their projects publish them.
 cluster_types() {
     local home=$tools_cache/cluster-types-1
     [[ -d $home ]] && return
@@ -81,13 +81,13 @@ cluster_types() {
         mv "$home.new" "$home"
 }
 
-# published MODULE@VERSION FILE: a file of a Go module.
+# published MODULE@VERSION FILE: prints a file of a Go module.
 published() {
     cat "$(go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')/$2"
 }
 
-# under_test: exports what tests of jobs ask for, and makes what of it is not there: KHOROVOD, the program, else the one
-# to ship; IMAGES, archives that the nodes get, else the worker image of image/; IMAGE, the one that jobs run.
+# under_test: exports the variables for tests of jobs, and builds what is missing: KHOROVOD, the program, by default the release
+# binary; IMAGES, the archives for the nodes, by default the worker image of image/; IMAGE, the image of jobs.
 under_test() {
     KHOROVOD=${KHOROVOD:-$(shipped)}
     IMAGES=${IMAGES:-$(worker_image)}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds the cluster's NetworkPolicies: translates ingress rules into nftables on every node.
+"""Enforces the cluster's NetworkPolicies: translates ingress rules into nftables on every node.
 
-What it does not understand makes it stop, and the cluster's tests with it: a rule must not seem to hold.
+Exits on a rule that it does not support, which ends the tests: a rule must not appear to be enforced if it is not.
 """
 import ctypes
 import os
@@ -11,14 +11,14 @@ import threading
 import api
 
 STATE = os.environ["STATE"]
-# How nftables calls the families of the pods' addresses.
+# The nftables names of the families of pod addresses.
 FAMILIES = [{"4": "ip", "6": "ip6"}[family] for family in os.environ["FAMILIES"].split()]
 
 
 def chosen(selector, labels):
     unknown = set(selector) - {"matchLabels"}
     if unknown:
-        raise SystemExit(f"a selector has {unknown}, which policy.py does not know")
+        raise SystemExit(f"a selector has {unknown}, which policy.py does not support")
     return all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
 
 
@@ -29,7 +29,7 @@ def address(pod, family):
 
 
 def ports(rule, pod):
-    """nftables matches of a rule's ports."""
+    """The nftables matches for a rule's ports."""
     if not rule.get("ports"):
         return [""]
     named = {p.get("name"): p["containerPort"] for c in pod["spec"]["containers"] for p in c.get("ports", [])}
@@ -37,13 +37,13 @@ def ports(rule, pod):
 
 
 def sources(rule, namespace, pods, family):
-    """nftables matches of where a rule lets traffic come from."""
+    """The nftables matches for a rule's sources."""
     if "from" not in rule:
         return [""]
     found = set()
     for peer in rule["from"]:
         if set(peer) != {"podSelector"}:
-            raise SystemExit(f"a policy lets in {peer}, which policy.py does not know")
+            raise SystemExit(f"a policy lets in {peer}, which policy.py does not support")
         found |= {address(p, family) for p in pods if p["metadata"]["namespace"] == namespace
                   and chosen(peer["podSelector"], p["metadata"].get("labels", {}))}
     found.discard(None)
@@ -52,7 +52,7 @@ def sources(rule, namespace, pods, family):
 
 def ruleset(policies, pods, family):
     pods = [p for p in pods if address(p, family) and p.get("status", {}).get("phase") in ("Pending", "Running")]
-    # What holds for a pod holds for most of its job's.
+    # Pods of the same job usually have the same rules.
     chains, jumps = {}, []
     for pod in sorted(pods, key=lambda p: address(p, family)):
         namespace, labels = pod["metadata"]["namespace"], pod["metadata"].get("labels", {})
@@ -61,7 +61,7 @@ def ruleset(policies, pods, family):
         if not mine:
             continue
         if any("Egress" in p.get("policyTypes", []) for p in mine):
-            raise SystemExit("a policy limits egress, which policy.py does not know")
+            raise SystemExit("a policy limits egress, which policy.py does not support")
         rules = "; ".join([f"{source}{port}accept" for p in mine for rule in p.get("ingress", [])
                            for source in sources(rule, namespace, pods, family) for port in ports(rule, pod)] + ["drop"])
         jumps.append(f"{address(pod, family)} : jump {chains.setdefault(rules, f'pods-{len(chains)}')}")
@@ -73,7 +73,7 @@ def ruleset(policies, pods, family):
 
 
 class Node:
-    """A node's nftables, by their library: a program for each change would keep the processors from the pods."""
+    """A node's nftables, through the library, because one process per change would use too much CPU time."""
     library = ctypes.CDLL("libnftables.so.1")
     library.nft_ctx_new.restype = ctypes.c_void_p
     library.nft_run_cmd_from_buffer.argtypes = [ctypes.c_void_p, ctypes.c_char_p]

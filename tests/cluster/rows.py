@@ -1,4 +1,4 @@
-"""Changing and repeating: each row of that table in docs/runtime.md."""
+"""Tests each row of the table "Changing and repeating" in docs/runtime.md."""
 import re
 import time
 
@@ -17,7 +17,7 @@ def changed(said):
 
 @play(long=True)
 def same_text_every_second(case):
-    """As a GitOps controller does: before the run, in it, at its end and after."""
+    """Applies the same text before the run, during it, at its end and afterwards, like a GitOps controller."""
     text = case.render(job(seconds=20))
     case.apply(text)
     began, rounds = time.time(), 0
@@ -34,8 +34,8 @@ def same_text_every_second(case):
 
 @play(long=True)
 def changed_text(case):
-    """A new run starts, the old one ends as superseded, and its devices go to the new one."""
-    # Room for one of the two.
+    """A new run starts, the old one ends as superseded, and the new one gets its devices."""
+    # There is room for one of the two.
     spec = {"workers": {"gpuResource": "habana.ai/gaudi", "gpus": 8, "replicas": 3}}
     old = case.render(job(seconds=600, spec=spec))
     case.apply(old)
@@ -47,7 +47,7 @@ def changed_text(case):
     took = time.time() - began
     case.check(f"superseded after {took:.0f} s", took <= TWO_MINUTES)
     case.equal("the old launcher's code", case.code(case.launcher(name_of(old))), 43)
-    case.check("the old launcher's last words", "superseded: run " + name_of(new) in case.log(case.launcher(name_of(old))))
+    case.check("the old launcher's message", "superseded: run " + name_of(new) in case.log(case.launcher(name_of(old))))
     case.equal("the new run's end", case.finished(60, name_of(new)), "Complete")
     case.check("the new run's sum", "sum of 3 ranks: 3" in case.log(case.launcher(name_of(new))))
     case.equal("runs", len(case.jobs()), 2)
@@ -58,7 +58,7 @@ def changed_text(case):
 
 @play(long=True)
 def changed_limits(case):
-    """A label and a deadline change under a run that goes on as it was; and the new deadline holds."""
+    """A label and a deadline change while a run continues; and the new deadline applies."""
     case.apply(case.render(job(seconds=600)))
     case.says("launching: ", 90)
     pods = {p["metadata"]["uid"] for p in case.pods()}
@@ -76,7 +76,7 @@ def changed_limits(case):
 
 @play()
 def pruned(case):
-    """With a tool that prunes, the old run's objects go at once and its devices with them."""
+    """With a tool that prunes, the old run's objects are deleted immediately, which frees its devices."""
     old = case.render(job(seconds=600))
     case.apply(old)
     case.says("launching: ", 90)
@@ -94,7 +94,7 @@ def pruned(case):
 
 @play(long=True)
 def back_to_an_old_text(case):
-    """Nothing starts, because that run has been; `rerun` runs it again."""
+    """Nothing starts, because that run already exists; `rerun` runs it again."""
     first, second = case.render(job()), case.render(job(spec={"env": {"LEARNING_RATE": "0.2"}}))
     for text in (first, second):
         case.apply(text)
@@ -111,7 +111,7 @@ def back_to_an_old_text(case):
 
 @play()
 def deleted(case):
-    """All goes but the claims, of a run that is over and of one that runs."""
+    """Deletes everything except claims, of a run that has ended and of a running one."""
     spec = {"storage": [{"name": "data", "mountPath": "/data", "claim": {
         "size": "1Gi", "storageClass": "nobody-makes-these", "accessModes": ["ReadWriteMany"]}}]}
     case.apply(case.render(job()))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gives what every example becomes for each Kubernetes target to an API server that has the published custom resources of
-the folder KHOROVOD_CORPUS; it checks them strictly and keeps nothing. What is refused must be known to tests/targets/refused.txt."""
+"""Renders every example for each Kubernetes target and submits the objects to an API server with the published custom resources
+in the folder KHOROVOD_CORPUS, as a dry run with strict validation. tests/targets/refused.txt lists the expected errors."""
 import glob
 import os
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Starts a cluster and plays the tests on it: test.sh [NAME...]; see run.py for the names, and under_test in parts.sh for
-# what can be set.
+# Starts a cluster and runs the tests on it: test.sh [NAME...]. See run.py for the names, and under_test in parts.sh for the
+# variables.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."

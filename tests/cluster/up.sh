@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
-# A Kubernetes cluster for as long as one command runs; without a command, for as long as a shell is open.
+# Starts a Kubernetes cluster for the duration of one command; without a command, of a shell.
 #
 #   tests/cluster/up.sh [COMMAND...]
 #
-#   NODES=4               how many; without any it is an API server alone
-#   IMAGES="ARCHIVE..."   images that the nodes have
-#   KUBERNETES=1.34.3     which version
-#   FAMILY=4              which addresses it has; 6 is a cluster whose pods have no IPv4, 64 one where it leads out only, 46 one with both
-#   QPS=500               how many requests a second controllers and scheduler may make, else what they choose
-#   GRACE=12s             how long a node may be silent before its pods go elsewhere
+#   NODES=4               the number of nodes; 0 starts only the API server
+#   IMAGES="ARCHIVE..."   images on the nodes
+#   KUBERNETES=1.34.3     the version
+#   FAMILY=4              the address families: 4, 6, 64 (IPv6, and IPv4 for outgoing traffic only) or 46 (both)
+#   QPS=500               requests per second of controllers and scheduler; the default is theirs
+#   GRACE=12s             how long a node may be unreachable before its pods are evicted
 #
-# Nodes with kubelet and containerd each, a control plane, DNS; the fourth node takes only pods that tolerate its end.
-# All of it lives in mount, network and process namespaces of its own and on a memory disk. They go with the command,
-# and with them everything they hold.
+# The cluster has nodes with kubelet and containerd, a control plane and DNS. The fourth node runs only pods that tolerate its
+# taint. Everything is in its own mount, network and process namespaces and on a memory disk, which end with the command.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/tools.sh
@@ -39,7 +38,7 @@ export BIN=$CACHE/kubernetes-$KUBERNETES COREDNS=$CACHE/coredns-${coredns:?}/cor
 STATE=$(mktemp -d "${TMPDIR:-/tmp}/$name.XXXX")
 export STATE
 
-# What no namespace holds: the folder's name, and the kernel's control groups of pods.
+# Cleans up what is outside the namespaces: the folder, and the pods' cgroups.
 # shellcheck disable=SC2317
 clean() {
     local group tries=0
@@ -48,7 +47,7 @@ clean() {
     wait
     for group in /sys/fs/cgroup/*/"$name" /sys/fs/cgroup/"$name"; do
         [[ -d $group ]] || continue
-        # The kernel takes a moment to see that nobody is in there.
+        # The kernel may need a moment until the cgroup is empty.
         until find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || ((++tries > 20)); do sleep 0.2; done
     done
     rmdir "$STATE"

@@ -1,10 +1,10 @@
-"""Jobs in clusters whose pods reach each other by IPv6 alone: FAMILY=6 has no other, 64 has IPv4 addresses that lead out."""
+"""Jobs in clusters whose pods reach each other by IPv6 only: FAMILY=6 has no IPv4, 64 has IPv4 for outgoing traffic."""
 import os
 
 from case import SHAPES, job, merge, play
 from other_mpi import beside, claim
 
-# Open MPI 5 asks for it, and host names may then not have more than 64 letters, the namespace among them.
+# Open MPI 5 requires it. Host names are then limited to 64 characters, including the namespace.
 IN_FULL = {"patches": [{"target": {"kind": "Pod"}, "patch": {"spec": {"setHostnameAsFQDN": True}}}]}
 EXAMPLES = ["example-smallest", "example-s3", "example-torchrun", "example-torchrun-elastic"]
 WHY = "does not launch where pods reach each other by IPv6 alone"
@@ -18,13 +18,13 @@ def open_mpi_5(case):
         case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
     else:
         case.equal("the end", case.finished(90), "Failed")
-        case.check("it is said why", WHY in case.log())
+        case.check("the reason in the log", WHY in case.log())
     case.equal("attempts", case.log().count("launching: "), 1)
 
 
 @play()
 def by_hand(case):
-    """A shell in the launcher knows what a launch of khorovod knows."""
+    """A shell in the launcher has the settings of a launch by khorovod."""
     by_hand = {"command": "sleep 100", "launcher": {"kind": "shell"}}
     case.apply(case.render(job(spec=merge(by_hand, IN_FULL))))
     case.says("launching: ", 60)
@@ -38,7 +38,7 @@ def horovodrun_breaks_off(case):
     for name, spec in ("static", IN_FULL), ("elastic", merge(IN_FULL, elastic)):
         case.apply(case.render(job(spec=merge({"launcher": {"kind": "horovodrun", "retries": 2}}, spec))))
         case.equal(f"the end, {name}", case.finished(90), "Failed")
-        case.check("it is said why", f"horovodrun {WHY}" in case.log())
+        case.check("the reason in the log", f"horovodrun {WHY}" in case.log())
         case.clear("sum")
 
 
@@ -47,7 +47,7 @@ def mpich_breaks_off(case):
     claim(case, "mpich")
     case.apply(case.render(job(spec=merge({"launcher": {"mpi": "mpich", "retries": 2}}, beside("mpich")))))
     case.equal("the end", case.finished(90), "Failed")
-    case.check("it is said why", f"mpich 5.0.2 {WHY}" in case.log())
+    case.check("the reason in the log", f"mpich 5.0.2 {WHY}" in case.log())
 
 
 @play()
@@ -55,12 +55,12 @@ def intel_mpi_over_tcp(case):
     claim(case, "intelmpi")
     case.apply(case.render(job(spec=merge({"launcher": {"mpi": "intelmpi", "retries": 2}}, beside("intelmpi")))))
     case.equal("the end", case.finished(90), "Failed")
-    case.check("it is said why", "does not go over TCP" in case.log())
+    case.check("the reason in the log", "does not go over TCP" in case.log())
 
 
 @play()
 def intel_mpi_launches(case):
-    """Ranks of one worker meet in its memory, which stands in for a fabric."""
+    """Ranks of one worker communicate through its memory, as a replacement for a fabric."""
     claim(case, "intelmpi")
     fabric = {"launcher": {"mpi": "intelmpi"}, "env": {"FI_PROVIDER": "tcp"}, "workers": {"replicas": 1, "slots": 2}}
     case.apply(case.render(job(spec=merge(fabric, beside("intelmpi")))))
@@ -84,4 +84,4 @@ def preflight(case):
     case.equal("the end", case.finished(120), "Complete")
     case.check("hosts know each other", "all hosts resolve each other" in case.log())
     if os.environ["FAMILY"] == "64":
-        case.check("NCCL may go astray", "nobody answered by the IPv4 addresses of v4if0" in case.log())
+        case.check("the warning about NCCL", "no host answered by the IPv4 addresses of v4if0" in case.log())

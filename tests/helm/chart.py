@@ -121,17 +121,17 @@ def conveniences(helm):
     holds("more objects", sorted(found), [("ConfigMap", "b"), ("ConfigMap", "mnist-a"), ("TrainingJob", "mnist")])
     spec = {**SPEC, "image": "a:1"}
     for what, values, why in [
-        ("two images", {"image": IMAGE, "spec": spec}, "image.repository and spec.image are one setting"),
-        ("a tag alone", {"image": {"tag": "2"}, "spec": spec}, "image.tag needs image.repository"),
-        ("a registry alone", {"global": mirror, "spec": spec}, "global.imageRegistry needs image.repository"),
+        ("two images", {"image": IMAGE, "spec": spec}, "image.repository and spec.image are the same setting"),
+        ("a tag alone", {"image": {"tag": "2"}, "spec": spec}, "image.tag requires image.repository"),
+        ("a registry alone", {"global": mirror, "spec": spec}, "global.imageRegistry requires image.repository"),
         ("no image", {}, "the image is missing"),
         ("a spec without a line", {"image": IMAGE, "spec": None}, "spec.workers is missing"),
         ("two selectors", {"image": IMAGE, "nodeSelector": {"a": "b"}, "spec": {**SPEC, "placement": {"nodeSelector": {"a": "b"}}}},
-         "nodeSelector and spec.placement.nodeSelector are one setting"),
+         "nodeSelector and spec.placement.nodeSelector are the same setting"),
         ("two Secrets", {"image": IMAGE, "existingSecret": "a", "spec": {**SPEC, "ssh": {"secret": "b"}}},
-         "existingSecret and spec.ssh.secret are one setting"),
+         "existingSecret and spec.ssh.secret are the same setting"),
         ("two values", {"image": IMAGE, "extraEnv": [{"name": "A", "value": "1"}], "spec": {**SPEC, "env": {"A": "2"}}},
-         "A stands in extraEnv and in spec.env"),
+         "A is set twice, in extraEnv and spec.env"),
         ("a value of another chart", {"image": IMAGE, "replicaCount": 3}, "replicaCount"),
         ("a mistyped field", {"image": IMAGE, "spec": {**SPEC, "comand": ["a"]}}, "comand"),
         ("too many GPUs", {"image": IMAGE, "spec": {"workers": {"replicas": 1, "gpus": 65}}}, "64"),

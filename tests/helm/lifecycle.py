@@ -156,7 +156,7 @@ def trained(helm):
     case.equal("the Secret after upgrades", case.get("v1", "secrets", "sum-ssh")["metadata"]["resourceVersion"],
                secret["metadata"]["resourceVersion"])
     said = helm.must("test", "sum", "--logs")
-    case.check(f"`helm test` of a run that is over:\n{said}", f"run {second} of sum has trained" in said)
+    case.check(f"`helm test` of a run that is over:\n{said}", f"run {second} of sum succeeded" in said)
     helm.upgrade("sum", helm.values(quick), "--wait")
     case.equal("pods that the same values start", [n for _, n in case.starts if second in n and "launcher" in n][1:], [])
 
@@ -231,7 +231,7 @@ def shapes(helm):
     helm.upgrade("one", helm.values(sleep))
     case.equal("what torchrun needs no more", [o for o in case.objects() if o.endswith("-keys")], [])
     said = helm.must("test", "one", "--logs")
-    case.check(f"`helm test` of torchrun:\n{said}", "2 workers are there" in said)
+    case.check(f"`helm test` of torchrun:\n{said}", "2 workers are running" in said)
     sleep["code"]["files"]["sum.py"] = "exit(1)"
     helm.upgrade("one", helm.values(sleep))
     case.equal("the end", case.finished(120, helm.run_name("one")), "Failed")
@@ -255,7 +255,7 @@ def own_keys(helm):
     helm.uninstall("own", "secret/team-keys")
     # One of the name that the chart would take, and not the chart's: it is not touched, not even by uninstall.
     case.apply(secret.replace("team-keys", "own-ssh"))
-    helm.refused("a Secret of somebody else's", "own-ssh is there and not of this release|failed|BackoffLimitExceeded",
+    helm.refused("a Secret of somebody else's", "own-ssh exists and belongs to another release|failed|BackoffLimitExceeded",
                  "install", "own", CHART, "-f", helm.values(suspended), *helm.post, "--timeout", "60s")
 
 

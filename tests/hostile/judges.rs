@@ -19,7 +19,9 @@ pub fn only_shows(page: &str, of: &str) {
 pub fn said(found: &Problems, of: &str) {
     only_shows(&show::Style::default().problems([found]).concat(), of);
     let found = std::slice::from_ref(found);
-    let problems = serde_json::from_str::<Json>(&show::json(found)).unwrap()["problems"].as_array().unwrap().len();
+    let problems = show::distinct(found).count();
+    let document: Json = serde_json::from_str(&show::json(found)).unwrap();
+    assert_eq!(document["problems"].as_array().map(Vec::len), Some(problems), "{of}");
     let commands = show::github(found);
     only_shows(&commands, of);
     let ours = |line: &&str| line.starts_with("::error ") || line.starts_with("::warning ");
@@ -92,7 +94,7 @@ pub fn well_formed(files: &BTreeMap<&str, &str>, of: &str) {
     if let Some(transfers) = files.get("s3.json") {
         serde_json::from_str::<Json>(transfers).unwrap_or_else(|error| panic!("{of}: s3.json: {error}"));
     }
-    let ssh = include_str!("../../src/runtime/ssh_config");
+    let ssh = include_str!("../../src/compiler/pods/scripts/ssh_config");
     assert!(files.get("ssh_config").is_none_or(|text| *text == ssh), "{of}: the ssh configuration is no job's own");
 }
 

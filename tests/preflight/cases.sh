@@ -36,7 +36,7 @@ case_preflight_mpich() {
   with_programs /srv/mpich/bin
   train 'khorovod-preflight && khorovod-bandwidth --by mpi --check' 'launcher: {kind: shell, mpi: mpich}' \
     'workers: {replicas: 2, slots: 2, controller: Job, memory: 4Gi}'
-  expect 0 "the launcher reaches 2 of 2 hosts" "alike everywhere: mpich 5" \
+  expect 0 "the launcher reaches 2 of 2 hosts" "the same everywhere: mpich 5" \
     "ok    allreduce  4 ranks on 2 hosts have the right sum, by" "4 ranks on 2 hosts, by MPICH on CPUs"
 }
 
@@ -90,13 +90,13 @@ case_preflight_faults() {
   done
   preflight hosts
   [[ $code == 1 ]] || fail "it ended with $code"
-  said hosts "FAIL  clocks     off from the launcher's: $worker-1 by +400." \
+  logged hosts "FAIL  clocks     off from the launcher's: $worker-1 by +400." \
     "FAIL  software   mpi differs: openmpi 4.1.4 on $worker-1, $worker-2, $job-$run-launcher; openmpi 5.0.9 on $worker-0" \
     "FAIL  gpus       nvidia-smi on $worker-2: Failed to initialize NVML: Driver/library version mismatch" \
     "FAIL  shm        free in /dev/shm: 32 MiB on $worker-0" "less than 256 MiB for each rank" \
     "warn  links      slow: " "$worker-2 to $worker-0 0.0" \
     "warn  interface  eth0 leads to the others on every host, but one address is on several hosts: docker0 172.17.0.1 on" \
-    "ok    ports      12 connections" "warn  allreduce  not tried: first mend what failed" "4 checks failed"
+    "ok    ports      12 connections" "warn  allreduce  not tried: first fix what failed" "4 checks failed"
 
   # A name that leads elsewhere, a host without DNS, a firewall that lets ssh pass alone.
   echo "$(address worker-2) $worker-1.$job" >>"$work/pods/worker-0/hosts"
@@ -104,7 +104,7 @@ case_preflight_faults() {
   root_in worker-2 nft -f - <<<'table ip f { chain i { type filter hook input priority 0; ct state new tcp dport 10000-65535 drop; }; }'
   preflight network
   [[ $code == 1 ]] || fail "it ended with $code"
-  said network "FAIL  names      $worker-1 cannot resolve $worker-0.$job, $worker-2.$job: Temporary failure in name resolution" \
+  logged network "FAIL  names      $worker-1 cannot resolve $worker-0.$job, $worker-2.$job: Temporary failure in name resolution" \
     "FAIL  ports      $worker-0, $job-$run-launcher cannot send to $worker-2:" ": timed out" \
     "FAIL  names      not the host of that name: $worker-1.$job as seen from $worker-0"
 
@@ -114,8 +114,8 @@ case_preflight_faults() {
   inside_pod launcher bash -c 'sed s/worker-0/stranger/ /horovod/generated/hostfile >/tmp/hosts'
   preflight ssh --hostfile /tmp/hosts
   [[ $code == 1 ]] || fail "it ended with $code"
-  said ssh "FAIL  ssh        $job-$run-stranger: Could not resolve hostname $job-$run-stranger.$job" \
-    "FAIL  ssh        $worker-1: " "Permission denied (publickey)" "do:  The worker does not know the launcher's key." \
+  logged ssh "FAIL  ssh        $job-$run-stranger: Could not resolve hostname $job-$run-stranger.$job" \
+    "FAIL  ssh        $worker-1: " "Permission denied (publickey)" "do:  The worker does not accept the launcher's key." \
     "FAIL  ssh        $worker-2: ssh: connect to host $worker-2.$job port 2222: Connection refused"
 }
 

@@ -86,22 +86,22 @@ class Gpus(Case):
 
     def test_not_as_many(self):
         two, one = self.see("A", "A"), self.see("A")
-        self.says(gpus(self.crew(two, two, one), 2), "FAIL 2 wanted on every host, but 2 × A on worker-0, worker-1; 1 × A on worker-2")
+        self.says(gpus(self.crew(two, two, one), 2), "FAIL 2 expected on every host, but 2 × A on worker-0, worker-1; 1 × A on worker-2")
         self.says(gpus(self.crew(two, one)), "warn fewer than ranks: 2 × A on worker-0; 1 × A on worker-1 | Set `workers.slots`")
 
     def test_not_of_a_kind(self):
-        self.says(gpus(self.crew(self.see("A", "A"), self.see("B", "B"))), "warn not alike: 2 × A on worker-0; 2 × B on worker-1")
+        self.says(gpus(self.crew(self.see("A", "A"), self.see("B", "B"))), "warn hosts differ: 2 × A on worker-0; 2 × B on worker-1")
         self.says(gpus(self.crew(self.see("A", "A"), self.see("A", "A", driver="570"))), "warn drivers differ: 580.65.06 on worker-0; 570")
 
     def test_none(self):
         none = self.facts()
         self.assertEqual(none["gpus"]["names"], [])
         self.says(gpus(self.crew(none)), "ok none on any host")
-        self.says(gpus(self.crew(none), 8), "FAIL 8 wanted on every host, but none on worker-0")
+        self.says(gpus(self.crew(none), 8), "FAIL 8 expected on every host, but none on worker-0")
         self.says(gpus(self.crew(none, self.see("A", "A"))), "FAIL none on worker-0; 2 × A on worker-1")
         os.unlink(self.folder / "nvidia-smi")
         given = self.facts(NVIDIA_VISIBLE_DEVICES="GPU-3c1ee2a7")
-        self.says(gpus(self.crew(given)), "FAIL the device plugin gave some to worker-0, which see none")
+        self.says(gpus(self.crew(given)), "FAIL the device plugin assigned some to worker-0, but none is visible there")
         self.says(gpus(self.crew(self.facts(NVIDIA_VISIBLE_DEVICES="all"))), "ok none")
 
     def test_driver_that_fails(self):
@@ -139,7 +139,7 @@ class Interfaces(Case):
     def test_addresses_that_lead_out(self):
         inner = card("eth0", "") | {"six": ["10.0.0.1"]}
         crew = self.crew(*[self.check(inner, card("v4if0", f"169.254.172.{host}")) for host in (2, 3)])
-        self.says(interface(crew), "warn eth0 leads to the others on every host, by IPv6, but nobody answered by the IPv4 addresses of v4if0")
+        self.says(interface(crew), "warn eth0 leads to the others on every host, by IPv6, but no host answered by the IPv4 addresses of v4if0")
         self.says(interface(self.crew(self.check(inner), self.check(inner))), "ok eth0 leads")
 
     def test_chosen_wrongly(self):
@@ -247,8 +247,8 @@ class Whole(Case):
     def test_two_names_of_one_host(self):
         done = self.run_on("127.0.0.1", "127.0.0.2")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("FAIL  names      127.0.0.1, 127.0.0.2 lead to one host", done.stdout)
-        self.assertIn("warn  allreduce  not tried", done.stdout)
+        self.assertIn("FAIL  names      127.0.0.1, 127.0.0.2 lead to the same host", done.stdout)
+        self.assertIn("warn  allreduce  skipped", done.stdout)
 
     def test_wants_a_hostfile(self):
         done = subprocess.run([BIN / "khorovod-preflight", "--hostfile", "/none"], capture_output=True, text=True)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# On a rank: what s3.py does with good and bad buckets.
+# Runs on a rank: tests s3.py with valid and invalid buckets.
 set -u
 mkdir /tmp/s3 && cp /etc/khorovod/scripts/s3.py /tmp/s3
 
@@ -11,19 +11,19 @@ s3() {
   timeout 40 python3 "${program:-/tmp/s3/s3.py}" "$1" 2>&1
 }
 
-# refuses TEXT ARGUMENTS...: ends with 1, says why, and shows no trace of Python.
+# refuses TEXT ARGUMENTS...: checks that s3.py exits with 1 and prints the reason, without a Python traceback.
 refuses() {
   local text=$1 said
   shift
   said=$(s3 "$@") && fail "$* did not fail: $said"
-  [[ $said == *"$text"* ]] || fail "$* did not say '$text': $said"
+  [[ $said == *"$text"* ]] || fail "$* did not print '$text': $said"
   [[ $said != *Traceback* ]] || fail "$* broke: $said"
 }
 
-# traffic: what this pod has received and sent, in bytes.
+# traffic: prints how many bytes this pod has received and sent.
 traffic() { awk '/eth0/ { print $2 + $10 }' /proc/net/dev; }
 
-# breaks_off BYTES ARGUMENTS...: kills it once so much has gone over the network. Meanwhile no process shows the key.
+# breaks_off BYTES ARGUMENTS...: kills s3.py after that many bytes of traffic. Also checks that no process shows the key.
 breaks_off() {
   local limit=$(($(traffic) + $1))
   shift
@@ -49,7 +49,7 @@ refuses "HTTP 403 AccessDenied" download closed /tmp/closed
 refuses "HTTP 404 NoSuchBucket" download nowhere /tmp/nowhere
 refuses "Connection refused" download data /tmp/down http://10.88.255.254:9
 
-# Killed on the way, and started anew: nothing comes twice. More objects than a server lists at once.
+# Killed during a copy and started again: no object is copied twice. There are more objects than in one list response.
 mkdir /tmp/seed /tmp/seed/{0..6}
 for ((number = 0; number < 1100; number++)); do
   printf "$number%.0s" {1..1000} >"/tmp/seed/$((number % 7))/$number"
@@ -61,7 +61,7 @@ s3 download many /tmp/many >/dev/null || fail "it does not go on"
 rm /tmp/many/.khorovod-s3
 diff -r /tmp/seed /tmp/many || fail "what came of many differs"
 
-# The same within one object, out and in: what got through does not go again, and no half shows.
+# The same within one object, for upload and download: finished parts are not sent again, and no partial file is visible.
 mkdir /tmp/large && head -c 300M /dev/urandom >/tmp/large/file
 breaks_off $((150 << 20)) upload large /tmp/large
 [[ $(s3 download large /tmp/half) == *" 0 objects"* ]] || fail "half an object shows"
@@ -77,12 +77,12 @@ after=$(traffic)
 ((after - before < 250 << 20)) || fail "of 300 MiB, two thirds of them there, $(((after - before) >> 20)) came"
 cmp /tmp/large/file /tmp/copy/file || fail "the large object differs"
 
-# One file cannot be read: the other stops on its way, and its parts do not stay.
+# One file cannot be read: the upload of the other stops, and its parts are deleted.
 mkdir /tmp/unread && cp /tmp/large/file /tmp/unread/large && touch /tmp/unread/small && chmod 0 /tmp/unread/small
 refuses "Permission denied: '/tmp/unread/small'" upload rotten /tmp/unread
 
-# Objects in parts of other sizes, empty ones and odd names come in, all verified; what changed goes out, in parts
-# where it is large, and comes back the same.
+# Downloads and verifies objects with other part sizes, empty objects and unusual names. Uploads changed files, large ones in
+# parts, and downloads the same content.
 mkdir -p /tmp/odd && head -c 20M /dev/urandom >/tmp/odd/parts
 printf x >"/tmp/odd/a b+ü~"
 touch /tmp/odd/empty

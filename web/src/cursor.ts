@@ -1,4 +1,4 @@
-// Where in the spec's YAML the cursor is, for completion and hover. Read from the syntax tree of CodeMirror's YAML parser,
+// The place of the cursor in the spec's YAML, for completion and hover. It is read from the syntax tree of CodeMirror's YAML parser,
 // which recovers from errors: a half-written line is the normal case here.
 import { yamlLanguage } from "@codemirror/lang-yaml";
 import { syntaxTree } from "@codemirror/language";
@@ -69,7 +69,7 @@ function enclosing(node: SyntaxNode | null, name: RegExp): SyntaxNode | undefine
   return undefined;
 }
 
-/** Whether a word may be a key where it stands: as a key, or alone in a line. */
+/** Whether a word may be a key: the parser takes it for one, or it is alone on its line. */
 function isKeyPosition(word: SyntaxNode, lineFrom: number): boolean {
   const { parent } = word;
   if (parent?.name === "Pair") {

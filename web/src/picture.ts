@@ -126,7 +126,7 @@ export class Picture {
         this.items.delete(key);
       }
     for (const item of items) this.place(item, smooth);
-    // Tooltips follow once the browser has shown the key: nobody points at one sooner.
+    // Tooltips follow after the browser has shown the key: they are not needed sooner.
     setTimeout(() => {
       for (const { key, tip } of items) {
         const title = this.items.get(key)?.tip;

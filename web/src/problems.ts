@@ -9,7 +9,7 @@ const LISTED = 50;
 /** A next step that the page offers above the problems. */
 export interface Suggestion {
   text: string;
-  /** What the button says. */
+  /** The text of the button. */
   label: string;
   act: () => void;
 }

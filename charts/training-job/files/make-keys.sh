@@ -1,6 +1,6 @@
 #!/bin/bash
-# Makes a release's ssh Secret where there is none yet. Keys that are there stay: a run may be using them.
-# Runs in the job's own image, so it takes what every job's image has: bash, ssh-keygen, curl or python3.
+# Creates a release's ssh Secret if it does not exist. Never changes existing keys: a run may be using them.
+# Runs in the job's image, so it requires only what every such image has: bash, ssh-keygen, curl or python3.
 set -euo pipefail
 umask 077
 account=/var/run/secrets/kubernetes.io/serviceaccount
@@ -11,13 +11,13 @@ die() {
   exit 1
 }
 
-# call METHOD PATH [FILE]: sets `answer` and its HTTP `status`, 000 where there is none.
+# call METHOD PATH [FILE]: calls the API server; sets `answer` and its HTTP `status`, 000 without a response.
 call() {
   local host=$KUBERNETES_SERVICE_HOST reply
   [[ $host != *:* ]] || host="[$host]"
   local url="https://$host:$KUBERNETES_SERVICE_PORT$2"
   if type -P curl >/dev/null; then
-    # The token goes through a pipe: arguments can be seen.
+    # The token goes through a pipe, because other processes can read arguments.
     reply=$(printf 'header = "Authorization: Bearer %s"\n' "$(<"$account/token")" |
       curl -sS -m 10 -K - --cacert "$account/ca.crt" -X "$1" -H 'Content-Type: application/json' \
         ${3:+--data-binary "@$3"} -w '\n%{http_code}' "$url" 2>&1) || true
@@ -45,22 +45,22 @@ PYTHON
 secrets=/api/v1/namespaces/$(<"$account/namespace")/secrets
 for ((tries = 0; tries < 10; tries++)); do
   call GET "$secrets/$SECRET"
-  # A permission as young as this pod may take a moment.
+  # The API server may need a moment to apply a Role that is as new as this pod.
   [[ $status == 000 || $status == 403 ]] || break
   sleep 1
 done
 case $status in
   200)
     [[ $answer =~ \"app.kubernetes.io/instance\":\ *\"$RELEASE\" ]] ||
-      die "the Secret $SECRET is there and not of this release: name it in existingSecret, or rename the job"
-    echo "the Secret $SECRET is there; its keys stay"
+      die "the Secret $SECRET exists and belongs to another release: name it in existingSecret, or rename the job"
+    echo "the Secret $SECRET exists; its keys do not change"
     exit
     ;;
   404) ;;
   *) die "cannot read the Secret $SECRET (HTTP $status): ${answer:0:300}" ;;
 esac
 
-type -P ssh-keygen >/dev/null || die "the image has no ssh-keygen: add OpenSSH's client, or bring keys by existingSecret"
+type -P ssh-keygen >/dev/null || die "the image has no ssh-keygen: add the OpenSSH client, or set existingSecret"
 for key in id_ed25519 host_key; do ssh-keygen -q -t ed25519 -N '' -C "khorovod $key $SECRET" -f "$key"; done
 mv id_ed25519.pub authorized_keys
 echo "khorovod-worker $(<host_key.pub)" >known_hosts
@@ -70,5 +70,5 @@ for entry in id_ed25519 authorized_keys host_key known_hosts; do
 done
 printf '{"apiVersion":"v1","kind":"Secret","type":"Opaque","metadata":%s,"data":{%s}}' "$(</files/metadata.json)" "$data" >secret.json
 call POST "$secrets" secret.json
-[[ $status == 201 ]] || die "cannot make the Secret $SECRET (HTTP $status): ${answer:0:300}"
-echo "made the Secret $SECRET"
+[[ $status == 201 ]] || die "cannot create the Secret $SECRET (HTTP $status): ${answer:0:300}"
+echo "created the Secret $SECRET"

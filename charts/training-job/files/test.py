@@ -1,7 +1,7 @@
-"""`helm test`: how the current run stands, and whether its workers reach each other.
+"""The program of `helm test`: checks whether the current run's workers can reach each other.
 
-The hosts of a run are there until it ends. While they are, the preflight's checks look at them, but for the one that
-starts ranks: the GPUs are the training's. A run that is over is judged by its Job.
+While the run has its workers, this runs the checks of the preflight on them, except the check that starts ranks, because
+the training uses the GPUs. After the run has ended, the status of its Job decides.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ def read(path):
 
 
 def job_of(run):
-    """The Job that says how a run ended."""
+    """The Job of a run, or None."""
     host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
     host = f"[{host}]" if ":" in host else host
     path = f"/apis/batch/v1/namespaces/{read(ACCOUNT + 'namespace')}/jobs?labelSelector=khorovod.dev/run%3D{run}"
@@ -39,7 +39,7 @@ def job_of(run):
 
 
 def end_of(job):
-    """`Complete` or `Failed`, and why."""
+    """Returns `Complete` or `Failed` with the message of that condition; `None` for a Job that has not ended."""
     for condition in job.get("status", {}).get("conditions", []):
         if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
             return condition["type"], condition.get("message", "")
@@ -47,7 +47,7 @@ def end_of(job):
 
 
 def workers(run):
-    """The run's workers as the job's headless Service names them, and no launcher."""
+    """The host names of the run's workers, from the DNS records of the job's headless Service."""
     try:
         found = {entry[4][0] for entry in socket.getaddrinfo(JOB, None, proto=socket.IPPROTO_TCP)}
     except socket.gaierror:
@@ -57,15 +57,15 @@ def workers(run):
         try:
             names.add(socket.gethostbyaddr(address)[0].partition(".")[0])
         except OSError:
-            pass  # it went meanwhile
+            pass  # the pod has ended in the meantime
     return sorted(f"{name}.{JOB}" for name in names if name.startswith(f"{JOB}-{run}-") and not name.endswith("-launcher"))
 
 
 def set_up_ssh():
-    """An ssh that knows the job's keys, first in PATH."""
+    """Puts an ssh that uses the job's keys first in PATH."""
     os.makedirs("/tmp/bin", exist_ok=True)
     for name in ("id_ed25519", "known_hosts"):
-        # A copy, as ssh wants a private key to be its user's own.
+        # A copy, because ssh requires that its user owns the private key.
         with open(os.open(f"/tmp/{name}", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
             file.write(read(f"/keys/{name}") + "\n")
     options = ["IdentityFile=/tmp/id_ed25519", "IdentitiesOnly=yes", "HostKeyAlias=khorovod-worker", "BatchMode=yes",
@@ -78,7 +78,7 @@ def set_up_ssh():
 
 
 def preflight(program, hostfile):
-    """The checks of khorovod-preflight that disturb nobody; whether none failed."""
+    """Runs those checks of khorovod-preflight that do not disturb the training. Returns whether all passed."""
     sys.path.insert(0, os.path.dirname(os.path.realpath(program)))
     loader = importlib.machinery.SourceFileLoader("preflight", program)
     checks = importlib.util.module_from_spec(importlib.util.spec_from_loader("preflight", loader))
@@ -98,10 +98,10 @@ def preflight(program, hostfile):
 
 
 def reach(hosts):
-    """Whether ssh leads to every host: for images without the preflight."""
-    print("the image has no khorovod-preflight: only ssh is tried")
+    """Returns whether ssh can reach every host: for images without the preflight."""
+    print("the image has no khorovod-preflight: testing ssh only")
     failed = [host for host in hosts if subprocess.run(["ssh", host, "true"]).returncode]
-    print(f"ssh leads to {len(hosts) - len(failed)} of {len(hosts)} workers" + "".join(f", not to {host}" for host in failed))
+    print(f"ssh reaches {len(hosts) - len(failed)} of {len(hosts)} workers" + "".join(f", not {host}" for host in failed))
     return not failed
 
 
@@ -110,19 +110,19 @@ def main():
     while True:
         job, hosts = job_of(run), workers(run)
         if job is None:
-            sys.exit(f"there is no Job of run {run}; it may be over and cleaned up (lifecycle.ttlAfterFinished)")
+            sys.exit(f"there is no Job of run {run}: it may have ended and been deleted (lifecycle.ttlAfterFinished)")
         how, why = end_of(job)
         if how == "Complete":
-            return print(f"run {run} of {JOB} has trained; its workers are given back")
+            return print(f"run {run} of {JOB} succeeded; its workers are released")
         if how == "Failed":
             sys.exit(f"run {run} of {JOB} failed: {why}\nsee: kubectl logs job/{job['metadata']['name']}")
         if len(hosts) >= WORKERS:
             break
         if time.time() > end:
-            sys.exit(f"{len(hosts)} of {WORKERS} workers of run {run} are there after {PATIENCE:.0f} s: kubectl describe pods "
-                     f"-l khorovod.dev/run={run} says what they wait for")
+            sys.exit(f"{len(hosts)} of {WORKERS} workers of run {run} are running after {PATIENCE:.0f} s. To see why: "
+                     f"kubectl describe pods -l khorovod.dev/run={run}")
         time.sleep(1)
-    print(f"run {run} of {JOB}: {len(hosts)} workers are there", flush=True)
+    print(f"run {run} of {JOB}: {len(hosts)} workers are running", flush=True)
     if not SSH:
         return None
     set_up_ssh()

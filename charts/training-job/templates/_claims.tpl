@@ -6,8 +6,8 @@
 {{- mulf (regexFind "^[0-9.]+" $text | float64) (get $units (regexFind "[a-zA-Z]+$" $text) | default 1 | float64) }}
 {{- end -}}
 
-{{/* What keeps a claim that exists from becoming what the spec asks for, a line each: list CLAIM EXISTING MODE FIXED.
-     MODE is the access mode where none is given; a FIXED one cannot grow either. */}}
+{{/* The differences between an existing claim and the spec that Kubernetes rejects, one per line: list CLAIM EXISTING MODE
+     FIXED. MODE is the default access mode; a FIXED claim cannot grow either. */}}
 {{- define "training-job.claim-problems" -}}
 {{- $claim := index . 0 }}{{ $is := (index . 1).spec }}
 {{- $modes := $claim.accessModes | default (list (index . 2)) | sortAlpha | join ", " }}
@@ -24,8 +24,8 @@ size: {{ $is.resources.requests.storage }} cannot become {{ $claim.size }}
 {{ end }}
 {{- end -}}
 
-{{/* Stops where a claim or a volume that is there would have to become another: Kubernetes would refuse that in the
-     middle of an upgrade. `lookup` finds nothing where there is no cluster, as under `helm template`. */}}
+{{/* Fails if an existing claim or volume would have to change: Kubernetes would reject that in the middle of an upgrade.
+     `lookup` finds nothing without a cluster, for example in `helm template`. */}}
 {{- define "training-job.check-claims" -}}
 {{- $root := . }}{{ $space := .Release.Namespace }}
 {{- $workers := .Values.spec.workers | default dict }}
@@ -58,6 +58,6 @@ size: {{ $is.resources.requests.storage }} cannot become {{ $claim.size }}
 {{- end }}
 {{- end }}
 {{- if $found }}
-{{- fail (printf "\n\nWhat is there cannot change so:\n  %s\nClaims and volumes keep what they were made with: name the storage entry anew, or delete them with what is on them.\n" (join "\n  " $found)) }}
+{{- fail (printf "\n\nExisting storage cannot change:\n  %s\nRename the storage entry, or delete the claim or volume with its data.\n" (join "\n  " $found)) }}
 {{- end }}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* The job's name, and how every object's begins. Short by default: pods' names grow out of it. */}}
+{{/* The job's name. The names of all objects begin with it; it is short by default because pod names are longer. */}}
 {{- define "training-job.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{ .Values.fullnameOverride }}
@@ -9,7 +9,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Labels of the job, which khorovod puts on every object beside its own. */}}
+{{/* Labels of the job. khorovod adds them to every object. */}}
 {{- define "training-job.labels" -}}
 {{- $ours := dict
   "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-")
@@ -17,7 +17,7 @@
 {{- merge $ours (.Values.commonLabels | default dict) | toYaml }}
 {{- end -}}
 
-{{/* Labels of what khorovod does not make; the component comes second. */}}
+{{/* Labels of the objects that the chart creates without khorovod: list ROOT COMPONENT. */}}
 {{- define "training-job.hook-labels" -}}
 {{- $root := index . 0 }}
 {{- include "training-job.labels" $root }}
@@ -26,26 +26,26 @@ app.kubernetes.io/managed-by: {{ $root.Release.Service }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 
-{{/* Puts a value under `spec.PART.KEY`, where nothing may stand yet: list SPEC PART KEY VALUE NAME. */}}
+{{/* Sets `spec.PART.KEY`; fails if it is already set: list SPEC PART KEY VALUE NAME. */}}
 {{- define "training-job.put" -}}
 {{- $spec := index . 0 }}{{ $part := index . 1 }}{{ $key := index . 2 }}{{ $value := index . 3 }}
 {{- if $value }}
 {{- $map := get $spec $part | default dict }}
 {{- if hasKey $map $key }}
-{{- fail (printf "\n\n%s and spec.%s.%s are one setting: give one of them\n" (index . 4) $part $key) }}
+{{- fail (printf "\n\n%s and spec.%s.%s are the same setting: set only one of them\n" (index . 4) $part $key) }}
 {{- end }}
 {{- $_ := set $map $key $value }}
 {{- $_ := set $spec $part $map }}
 {{- end }}
 {{- end -}}
 
-{{/* Sets `image` of a spec from its parts, or adds the release's pull secrets to what is there: list ROOT SPEC. */}}
+{{/* Sets `image` of a spec from its parts, or adds the release's pull secrets to an existing one: list ROOT SPEC. */}}
 {{- define "training-job.put-image" -}}
 {{- $values := (index . 0).Values }}{{ $spec := index . 1 }}
 {{- $parts := $values.image }}{{ $global := $values.global }}
 {{- $image := dict }}
 {{- if $parts.repository }}
-{{- if $spec.image }}{{ fail "\n\nimage.repository and spec.image are one setting: give one of them\n" }}{{ end }}
+{{- if $spec.image }}{{ fail "\n\nimage.repository and spec.image are the same setting: set only one of them\n" }}{{ end }}
 {{- $registry := $global.imageRegistry | default $parts.registry }}
 {{- $name := list $registry $parts.repository | compact | join "/" }}
 {{- $_ := set $image "name" (list $name $parts.tag | compact | join ":") }}
@@ -54,10 +54,10 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 {{- else }}
 {{- range $key, $value := $parts }}
-{{- if $value }}{{ fail (printf "\n\nimage.%s needs image.repository: spec.image is taken as it is\n" $key) }}{{ end }}
+{{- if $value }}{{ fail (printf "\n\nimage.%s requires image.repository: it does not apply to spec.image\n" $key) }}{{ end }}
 {{- end }}
 {{- if $global.imageRegistry }}
-{{- fail "\n\nglobal.imageRegistry needs image.repository: spec.image is taken as it is\n" }}
+{{- fail "\n\nglobal.imageRegistry requires image.repository: it does not apply to spec.image\n" }}
 {{- end }}
 {{- $given := required "\n\nthe image is missing: set image.repository and image.tag, or spec.image\n" $spec.image }}
 {{- $image = ternary $given (dict "name" $given) (kindIs "map" $given) }}
@@ -70,12 +70,12 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- $_ := set $spec "image" $image }}
 {{- end -}}
 
-{{/* Adds a pod's variables to `spec.env`: list ROOT SPEC. */}}
+{{/* Adds the variables in `extraEnv` to `spec.env`: list ROOT SPEC. */}}
 {{- define "training-job.put-env" -}}
 {{- $spec := index . 1 }}
 {{- $env := $spec.env | default dict }}
 {{- range (index . 0).Values.extraEnv }}
-{{- if hasKey $env .name }}{{ fail (printf "\n\n%s stands in extraEnv and in spec.env, or twice: give it once\n" .name) }}{{ end }}
+{{- if hasKey $env .name }}{{ fail (printf "\n\n%s is set twice, in extraEnv and spec.env or within extraEnv: set it once\n" .name) }}{{ end }}
 {{- $value := .value | default "" }}
 {{- with .valueFrom }}
 {{- with .secretKeyRef }}{{ $value = dict "secret" .name "key" .key }}{{ end }}
@@ -87,7 +87,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- if $env }}{{ $_ := set $spec "env" $env }}{{ end }}
 {{- end -}}
 
-{{/* The Secret that a hook makes; empty where the user brings one, or where nothing speaks ssh. */}}
+{{/* The name of the Secret that a hook creates; empty if the user has a Secret, or if the job does not use ssh. */}}
 {{- define "training-job.own-secret" -}}
 {{- $ssh := .Values.spec.ssh | default dict }}{{ $launcher := .Values.spec.launcher | default dict }}
 {{- if not (or .Values.existingSecret $ssh.secret (eq ($launcher.kind | default "") "torchrun")) -}}
@@ -95,11 +95,11 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 {{- end -}}
 
-{{/* The spec of the TrainingJob: `spec`, with what the other values say put into it. */}}
+{{/* The spec of the TrainingJob: `spec`, merged with the other values. */}}
 {{- define "training-job.spec" -}}
 {{- $values := .Values }}
 {{- $spec := deepCopy ($values.spec | default dict) }}
-{{- $_ := required "\n\nspec.workers is missing: how many workers there are, and what each has, as in examples/smallest.yaml\n" $spec.workers }}
+{{- $_ := required "\n\nspec.workers is missing: set the number of workers and their resources, as in examples/smallest.yaml\n" $spec.workers }}
 {{- include "training-job.put-image" (list . $spec) }}
 {{- include "training-job.put-env" (list . $spec) }}
 {{- include "training-job.put" (list $spec "placement" "nodeSelector" $values.nodeSelector "nodeSelector") }}
@@ -109,6 +109,6 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- include "training-job.put" (list $spec "scheduling" "scheduler" $values.schedulerName "schedulerName") }}
 {{- include "training-job.put" (list $spec "security" "serviceAccount" ($values.serviceAccount).name "serviceAccount.name") }}
 {{- include "training-job.put" (list $spec "ssh" "secret" $values.existingSecret "existingSecret") }}
-{{- include "training-job.put" (list $spec "ssh" "secret" (include "training-job.own-secret" .) "the Secret that is made") }}
+{{- include "training-job.put" (list $spec "ssh" "secret" (include "training-job.own-secret" .) "the Secret that the chart creates") }}
 {{- toYaml $spec }}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* A hook's pod but for its container and volumes; Pod Security's strictest level takes it: list ROOT SPEC. */}}
+{{/* The pod of a hook without its containers and volumes; meets Pod Security's `restricted` level: list ROOT SPEC. */}}
 {{- define "training-job.hook-pod" -}}
 {{- $spec := index . 1 }}{{ $place := $spec.placement | default dict -}}
 restartPolicy: Never
@@ -31,7 +31,8 @@ securityContext:
   seccompProfile: {type: RuntimeDefault}
 {{- end -}}
 
-{{/* What every hook's container has: the job's own image, and a name for its user, which ssh wants: list ROOT SPEC ENV. */}}
+{{/* The common part of the hooks' containers: the job's image, and a name for its user, which ssh requires: list ROOT SPEC
+     ENV. */}}
 {{- define "training-job.hook-container" -}}
 {{- $spec := index . 1 }}{{ $image := $spec.image -}}
 image: {{ get ($spec.launcher | default dict) "image" | default (list $image.name $image.digest | compact | join "@") }}
@@ -39,7 +40,7 @@ image: {{ get ($spec.launcher | default dict) "image" | default (list $image.nam
 imagePullPolicy: {{ . }}
 {{- end }}
 env:
-  # It needs no GPU, and takes none from those who do.
+  # Uses no GPU. Without this variable, CUDA images see every GPU of the node.
   - {name: NVIDIA_VISIBLE_DEVICES, value: void}
   {{- range $name, $value := index . 2 }}
   - {name: {{ $name }}, value: {{ $value | toString | quote }}}
@@ -61,7 +62,7 @@ volumeMounts:
   {{- end }}
 {{- end -}}
 
-{{/* OpenShift chooses the user and writes its name into the image's own passwd. */}}
+{{/* Not empty if the platform chooses the user: OpenShift also adds the user to the image's /etc/passwd. */}}
 {{- define "training-job.any-user" -}}
 {{- if eq (get (.security | default dict) "profile" | default "") "openshift" }}yes{{ end }}
 {{- end -}}

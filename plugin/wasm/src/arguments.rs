@@ -1,7 +1,7 @@
 //! The options of the native `khorovod` that need no file.
 
-use khorovod::Inputs;
 use khorovod::show::Style;
+use khorovod::{Inputs, KubeVersion, Target};
 
 use crate::{Failure, keys};
 
@@ -55,11 +55,11 @@ impl Arguments {
                 "--set" => read.inputs.sets.push(value()?),
                 "--namespace" => read.inputs.namespace = Some(value()?),
                 "--kube-version" => {
-                    let version = khorovod::kube_version(&value()?);
+                    let version = value()?.parse::<KubeVersion>();
                     read.inputs.kube_version = version.map_err(|why| Failure::usage(format!("{name}: {why}")))?;
                 }
                 "--target" => {
-                    let target = khorovod::target(&value()?);
+                    let target = value()?.parse::<Target>();
                     read.inputs.target = target.map_err(|why| Failure::usage(format!("{name}: {why}")))?;
                 }
                 "--strict" => read.inputs.strict = true,

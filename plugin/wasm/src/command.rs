@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Read, Write};
 
+use khorovod::import::with_import_hint;
 use khorovod::problem::Problems;
 use khorovod::show::Style;
 use khorovod::{Keys, Text, show};
@@ -69,7 +70,7 @@ fn render(args: &Arguments) -> Result<(), Failure> {
             say(args.style, &warnings);
             outcome
         }
-        Err(problems) => Err(refuse(args.style, &problems)),
+        Err(problems) => Err(refuse(args.style, &with_import_hint(problems, &text))),
     }
 }
 
@@ -82,7 +83,8 @@ fn validate(mut args: Arguments) -> Result<(), Failure> {
         Some("sarif") => Some(show::sarif as _),
         Some(other) => return Err(Failure::usage(format!("there is no format '{other}'; human, json, github, sarif"))),
     };
-    let all = [khorovod::check(&spec(&args)?, &args.inputs)];
+    let spec = spec(&args)?;
+    let all = [with_import_hint(khorovod::check(&spec, &args.inputs), &spec)];
     match report {
         Some(report) => print(report(&all).as_bytes())?,
         None if all[0].list.is_empty() => args.style.notice("no problems").iter().for_each(|text| line(text)),
@@ -98,7 +100,8 @@ fn plan(mut args: Arguments) -> Result<(), Failure> {
         Some("json") => true,
         Some(other) => return Err(Failure::usage(format!("there is no format '{other}'; text, json"))),
     };
-    match khorovod::reports(&spec(&args)?, &args.inputs) {
+    let spec = spec(&args)?;
+    match khorovod::reports(&spec, &args.inputs) {
         Ok(reports) => {
             say(args.style, &reports.warnings);
             let text = match json {
@@ -107,7 +110,7 @@ fn plan(mut args: Arguments) -> Result<(), Failure> {
             };
             print(text.as_bytes())
         }
-        Err(problems) => Err(refuse(args.style, &problems)),
+        Err(problems) => Err(refuse(args.style, &with_import_hint(problems, &spec))),
     }
 }
 

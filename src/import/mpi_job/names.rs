@@ -4,11 +4,11 @@
 use serde_json::Value as Json;
 
 use super::Replica;
-use crate::import::desk::{Desk, items, text};
-use crate::import::launch::FIRST_WORKER;
-use crate::import::ledger::Verdict;
-use crate::runtime::word;
-use crate::source::Node;
+use crate::desk::{Desk, items, text};
+use crate::launch::FIRST_WORKER;
+use crate::ledger::Verdict;
+use khorovod_compiler::pods::word;
+use khorovod_compiler::yaml::Node;
 
 /// What to say where nothing can be put in its place.
 const OTHERS: &str = "it names a pod of the operator's, and pods have other names here: the launcher has the workers' in /horovod/generated/hostfile";

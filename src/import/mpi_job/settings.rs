@@ -1,9 +1,9 @@
 //! What an MPIJob says of the whole job: slots, deadlines, retries, its queue.
 
 use super::queued;
-use crate::import::desk::{Desk, entries, text};
-use crate::import::ledger::Verdict;
-use crate::source::Node;
+use crate::desk::{Desk, entries, text};
+use crate::ledger::Verdict;
+use khorovod_compiler::yaml::Node;
 
 /// Fields of the job's own spec, and of `runPolicy`; the slots of a worker.
 pub fn read(spec: Option<&Node>, desk: &mut Desk<'_>) -> u32 {

@@ -1,9 +1,9 @@
 //! The MPIJob among the documents of a file, and what stands beside it there.
 
-use crate::import::BAD_VALUE;
-use crate::import::desk::text;
-use crate::problem::{Problem, Span};
-use crate::source::{self, Entry, Kind, Node};
+use crate::BAD_VALUE;
+use crate::desk::text;
+use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::yaml::{self, Entry, Kind, Node};
 
 /// The key under which other documents of the stream stand.
 pub const BESIDE: &str = "beside";
@@ -12,9 +12,9 @@ pub const BESIDE: &str = "beside";
 pub fn stream(body: &str, span: Span, problems: &mut Vec<Problem>) -> Option<Node> {
     let (mut job, mut others) = (None, Vec::new());
     let before = problems.len();
-    for piece in source::pieces(body) {
+    for piece in yaml::pieces(body) {
         let (start, end) = (piece.body.start, piece.body.end);
-        let Ok(Some(node)) = source::parse(&body[start..end], Span { start, end, ..span }, problems) else { continue };
+        let Ok(Some(node)) = yaml::parse(&body[start..end], Span { start, end, ..span }, problems) else { continue };
         for node in listed(node) {
             let kind = node.get("kind").and_then(text).unwrap_or_default();
             if kind != "MPIJob" {

@@ -3,12 +3,12 @@
 use serde_json::{Value as Json, json};
 
 use super::{FIRST, Replica, queued};
-use crate::import::desk::{Desk, items, text};
-use crate::import::filled::Filled;
-use crate::import::launch::{self, Place, World};
-use crate::import::ledger::Verdict;
-use crate::import::program::{is_shell, takes_script};
-use crate::source::Node;
+use crate::desk::{Desk, items, text};
+use crate::filled::Filled;
+use crate::launch::{self, Place, World};
+use crate::ledger::Verdict;
+use crate::program::{is_shell, takes_script};
+use khorovod_compiler::yaml::Node;
 
 /// The launcher's words as a line that started ranks.
 pub fn launch(job: &Node, launcher: &Replica<'_>, worker: &Replica<'_>, gpus: u32, slots: u32, desk: &mut Desk<'_>) {

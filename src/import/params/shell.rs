@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use super::COMMAND;
-use crate::import::holes::hole;
-use crate::import::program::masked;
-use crate::import::slurm::texts;
-use crate::import::words::{Word, is_name, words};
-use crate::import::{BAD_VALUE, TEMPLATE};
-use crate::problem::{Problem, Span};
-use crate::source::{Entry, Kind, Node};
+use crate::holes::hole;
+use crate::program::masked;
+use crate::slurm::texts;
+use crate::words::{Word, is_name, words};
+use crate::{BAD_VALUE, TEMPLATE};
+use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::yaml::{Entry, Kind, Node};
 
 /// The words behind `ks`, where a line calls it.
 pub fn ks(line: &str) -> Option<&str> {

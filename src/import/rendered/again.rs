@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use serde_json::{Value as Json, json};
 
 use super::{inputs, text_of};
-use crate::compile;
-use crate::import::desk::{self, Desk};
-use crate::import::ledger::Verdict;
-use crate::import::mpi_job::BESIDE;
-use crate::problem::Span;
-use crate::source::{self, Kind, Node};
+use crate::desk::{self, Desk};
+use crate::ledger::Verdict;
+use crate::mpi_job::BESIDE;
+use khorovod_compiler::pipeline;
+use khorovod_compiler::problem::Span;
+use khorovod_compiler::yaml::{self, Kind, Node};
 
 const CHANGED: &str = "it was changed since khorovod rendered it, or by a patch; `spec.patches` puts it back";
 
@@ -45,14 +45,14 @@ pub fn trim(desk: &mut Desk<'_>) {
 
 /// What the new job is rendered to; empty where it does not hold.
 fn rendered(desk: &Desk<'_>) -> String {
-    compile::render(&text_of(desk), &inputs()).map(|rendered| rendered.text).unwrap_or_default()
+    pipeline::render(&text_of(desk), &inputs()).map(|rendered| rendered.text).unwrap_or_default()
 }
 
 /// The objects of the new job.
 fn objects(desk: &Desk<'_>) -> Vec<Json> {
     let text = rendered(desk);
-    let object = |body| source::parse(&text[body], Span::default(), &mut Vec::new()).ok()?.map(|node| node.to_json());
-    source::pieces(&text).into_iter().filter_map(|piece| object(piece.body)).collect()
+    let object = |body| yaml::parse(&text[body], Span::default(), &mut Vec::new()).ok()?.map(|node| node.to_json());
+    yaml::pieces(&text).into_iter().filter_map(|piece| object(piece.body)).collect()
 }
 
 /// Lays over the pods what the old ones have beyond those of the new job: a patch put it there, or a person.

@@ -3,8 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use super::{Parts, inputs, list, put, text_of};
-use crate::compile;
-use crate::import::desk::Desk;
+use crate::desk::Desk;
+use khorovod_compiler::pipeline;
 
 /// Stands for the program while the launch is taken apart.
 const PROGRAM: &str = "khorovod-import";
@@ -117,7 +117,7 @@ pub fn launch(parts: &Parts, desk: &mut Desk<'_>) {
     if !words.is_empty() {
         desk.draft.put("spec.command", json!([PROGRAM]), "");
     }
-    let Ok((mut plans, _)) = compile::plans(&text_of(desk), &inputs()) else { return };
+    let Ok((mut plans, _)) = pipeline::plans(&text_of(desk), &inputs()) else { return };
     let Some((plan, _)) = plans.pop() else { return };
     for variable in list(&parts.worker["env"]) {
         let name = variable["name"].as_str().unwrap_or_default();

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::{Parts, list, put};
-use crate::import::desk::Desk;
+use crate::desk::Desk;
 
 pub fn placement(parts: &Parts, desk: &mut Desk<'_>) {
     let pod = &parts.pod;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::{Parts, list};
-use crate::import::desk::Desk;
+use crate::desk::Desk;
 
 pub fn read(parts: &Parts, desk: &mut Desk<'_>) {
     let transfers: Json =

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::meeting::MEETING;
 use super::{Script, Setup, text};
-use crate::import::ledger::Verdict;
+use crate::ledger::Verdict;
 
 impl Script<'_, '_, '_> {
     /// Which MPI the modules name.

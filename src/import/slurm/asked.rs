@@ -2,9 +2,9 @@
 
 use super::amounts::{count, duration, mebibytes, of_one, quantity, seconds};
 use super::options::{Given, Meaning};
-use crate::import::desk::Desk;
-use crate::import::launch::World;
-use crate::import::ledger::Verdict;
+use crate::desk::Desk;
+use crate::launch::World;
+use crate::ledger::Verdict;
 
 /// What options say; later ones win.
 #[derive(Debug, Default)]

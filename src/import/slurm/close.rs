@@ -7,12 +7,12 @@ use super::script::Part;
 use super::{IMAGE, Script};
 use super::{prepare, started};
 use super::{text, texts};
-use crate::import::command::{self, Line};
-use crate::import::launch::{self, Place};
-use crate::import::ledger::Verdict;
-use crate::import::words::words;
-use crate::import::{BAD_VALUE, program};
-use crate::problem::{Problem, Span};
+use crate::command::{self, Line};
+use crate::launch::{self, Place};
+use crate::ledger::Verdict;
+use crate::words::words;
+use crate::{BAD_VALUE, program};
+use khorovod_compiler::problem::{Problem, Span};
 
 /// What to say of a program that may not be MPI's.
 const ASKS: &str = "in pods mpirun starts it. If it finds the others by SLURM_PROCID or RANK, as Lightning does, \

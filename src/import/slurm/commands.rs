@@ -8,9 +8,9 @@ use super::lines::{self, Kind, Srun};
 use super::meeting::MEETING;
 use super::script::Part;
 use super::{Script, Setup, prepare, text, texts};
-use crate::import::ledger::Verdict;
-use crate::problem::Span;
-use crate::spec::looks_secret;
+use crate::ledger::Verdict;
+use khorovod_compiler::job::looks_secret;
+use khorovod_compiler::problem::Span;
 
 /// What to say of a variable that programs may read.
 const MADE: &str = "its value is made where the job starts; pods have it from spec.env, if at all";

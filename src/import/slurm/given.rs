@@ -2,10 +2,10 @@
 
 use super::options::{self, Given, Meaning};
 use super::{Script, Setup, amounts, lines};
-use crate::import::BAD_VALUE;
-use crate::import::ledger::Verdict;
-use crate::import::words::is_name;
-use crate::problem::{Problem, Span};
+use crate::BAD_VALUE;
+use crate::ledger::Verdict;
+use crate::words::is_name;
+use khorovod_compiler::problem::{Problem, Span};
 
 impl Script<'_, '_, '_> {
     /// Options in their order; `from` says whose.

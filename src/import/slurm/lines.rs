@@ -5,11 +5,11 @@ use serde_json::Value as Json;
 use super::prepare::{INSTALLS, SHOWS, module};
 use super::text::{Hidden, marked, outside};
 use super::{options, started};
-use crate::import::command::{self, Line};
-use crate::import::options as launchers;
-use crate::import::words::{Word, is_name, words};
+use crate::command::{self, Line};
+use crate::options as launchers;
+use crate::words::{Word, is_name, words};
 
-pub use crate::runtime::words::word as quoted;
+pub use khorovod_compiler::pods::words::word as quoted;
 
 /// What a line is for.
 #[derive(Debug, PartialEq)]

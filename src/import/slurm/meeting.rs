@@ -5,7 +5,7 @@
 use serde_json::Value as Json;
 
 use super::{Script, Setup, lines, started, text};
-use crate::import::ledger::Verdict;
+use crate::ledger::Verdict;
 
 /// Variables by which torch's processes meet; torchrun sets them.
 pub const MEETING: &[&str] = &["MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "NODE_RANK"];

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::commands::PUT_IN;
 use super::script::{self, Part};
 use super::{Script, Setup, text};
-use crate::import::ledger::Verdict;
+use crate::ledger::Verdict;
 
 impl Script<'_, '_, '_> {
     /// Why a launch cannot stand alone: what it uses of variables is neither exported nor known to everybody.

@@ -4,9 +4,9 @@ use serde_json::{Value as Json, json};
 
 use super::meeting::{MEETING, NUMBERS};
 use super::{Script, text};
-use crate::import::launch::FIRST_WORKER;
-use crate::import::ledger::Verdict;
-use crate::problem::Span;
+use crate::launch::FIRST_WORKER;
+use crate::ledger::Verdict;
+use khorovod_compiler::problem::Span;
 
 /// Which variables of Open MPI say what srun's do.
 const BY_MPI: &[(&str, &str)] = &[

@@ -1,10 +1,10 @@
 //! The first line of a script, which names its shell and the shell's flags.
 
 use super::Script;
-use crate::import::BAD_VALUE;
-use crate::import::desk::Desk;
-use crate::import::ledger::Verdict;
-use crate::problem::{Problem, Span};
+use crate::BAD_VALUE;
+use crate::desk::Desk;
+use crate::ledger::Verdict;
+use khorovod_compiler::problem::{Problem, Span};
 
 /// Shells whose scripts bash runs.
 const SHELLS: &[&str] = &["bash", "sh", "dash", "ash", "ksh", "ksh93", "mksh"];

@@ -2,10 +2,10 @@
 
 use super::script::{self, Part};
 use super::{lines, shebang, text};
-use crate::import::desk::Desk;
-use crate::import::holes::hole;
-use crate::import::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
-use crate::problem::{Problem, Span};
+use crate::desk::Desk;
+use crate::holes::hole;
+use crate::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
+use khorovod_compiler::problem::{Problem, Span};
 
 /// Blocks deeper than this are no person's.
 const DEEPEST: usize = 100;

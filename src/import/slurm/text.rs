@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::import::words::{Word, is_name, words};
-use crate::spec::looks_secret;
+use crate::words::{Word, is_name, words};
+use khorovod_compiler::job::looks_secret;
 
 /// What stands in for a value that only the job can know.
 pub const UNKNOWN: &str = "…";

@@ -2,7 +2,7 @@
 //! it holds stands in its place.
 
 use super::text::{UNKNOWN, closed, marked, without_comment};
-use crate::import::words::{is_name, words};
+use crate::words::{is_name, words};
 
 /// What a variable holds, as a shell would read it.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@
 use super::lines::{self, Kind};
 use super::script::{self, Part};
 use super::{Script, prepare, text};
-use crate::import::ledger::Verdict;
+use crate::ledger::Verdict;
 
 impl Script<'_, '_, '_> {
     /// All of it runs once, on the first node, as it did.

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Elastic runs: who is there. Sourced.
+# Elastic runs: discovery of the workers. Sourced.
 # shellcheck disable=SC2154 # `work`, `job` and `run` come from lib.sh
 
-# discover: what the discovery script says in the launcher, how it ends, and how long it takes.
+# discover: runs the discovery script in the launcher; sets its output, exit code and duration.
 discover() {
   # shellcheck disable=SC2016 # for the pod
   inside_pod launcher bash -c '
@@ -11,7 +11,7 @@ discover() {
     echo "code $?, $(((${EPOCHREALTIME/./} - start) / 1000)) ms"'
 }
 
-# A Horovod that asks for hosts and lets its own limit pass.
+# A Horovod that calls the discovery script, and does not apply its own time limit.
 case_elastic_too_few_for_good() {
   image prepare 'printf "#!/bin/bash\nwhile /horovod/generated/discoverHosts.sh; do sleep 1; done\n" >usr/local/bin/horovodrun; chmod +x usr/local/bin/horovodrun'
   train true 'workers: {replicas: 2}' 'launcher: {kind: horovodrun, retries: 0}' 'elastic: {minWorkers: 2, maxWorkers: 2, timeout: 1s}'
@@ -24,7 +24,7 @@ case_elastic_too_few_for_good() {
 
 case_discovers() {
   local found
-  # In Horovod's place.
+  # A replacement for Horovod.
   image prepare 'printf "#!/bin/bash\nsleep 100\n" >usr/local/bin/horovodrun; chmod +x usr/local/bin/horovodrun'
   train 'true' 'workers: {replicas: 2, slots: 2}' 'launcher: {kind: horovodrun}' 'elastic: {minWorkers: 2, maxWorkers: 3}'
   wait_for launcher "launching: 'horovodrun'"
@@ -35,11 +35,11 @@ case_discovers() {
   wait_for events "worker-2 is ready"
   for _ in 1 2 3; do [[ $(discover) != *worker-2* ]] || break; done
   cut_network worker-0
-  # One that is silent for a moment only stays.
+  # A worker that does not answer for a moment stays in the list.
   found=$(discover)
   [[ $found == *worker-0* && $found == *worker-2* ]] || fail "with one silent for a moment: $found"
   sleep 6
-  # Nor is one lost that was asked twice in that time.
+  # A worker that was probed twice in that time also stays.
   found=$(discover)
   [[ $found == *worker-0* ]] || fail "with one silent, asked seldom: $found"
   found=$(discover)
@@ -49,5 +49,5 @@ case_discovers() {
   discover >/dev/null
   sleep 6
   found=$(discover)
-  [[ $found == "code 0, "* ]] || fail "with nobody up: $found"
+  [[ $found == "code 0, "* ]] || fail "without workers: $found"
 }

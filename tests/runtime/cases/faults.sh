@@ -1,5 +1,5 @@
 #!/bin/bash
-# What goes wrong in a cluster, how soon it ends, and what a person then reads. Sourced.
+# Failures in a cluster: how soon the run ends, and which messages it logs. Sourced.
 # shellcheck disable=SC2016,SC2154 # the ranks expand; `work`, `job` and `run` come from lib.sh
 
 case_names_the_missing() {
@@ -7,11 +7,11 @@ case_names_the_missing() {
   train true 'launcher: {waitTimeout: 4s}'
   expect 42 "1 of 2 workers answer; waiting for $job-$run-worker-1.$job" \
     "only 1 of 2 workers answered on port 2222 within 4 s; missing: $job-$run-worker-1.$job"
-  said worker-1 "the image has no sshd: install openssh-server"
+  logged worker-1 "the image has no sshd: install openssh-server"
   released
 }
 
-# The cluster's DNS keeps for half a minute that a name was not there: nobody may be asked for too soon.
+# The cluster's DNS caches negative answers for half a minute: no name may be looked up too early.
 case_dns_remembers() {
   cluster
   echo 30 >"$work/denial"
@@ -22,7 +22,7 @@ case_dns_remembers() {
   released
 }
 
-# The Secret has changed since the launcher took its copy: the second worker has another key.
+# The Secret has changed since the launcher copied it: the second worker has another key.
 case_wrong_key() {
   image prepare '[[ $POD != worker-1 ]] || { mv usr/sbin/sshd usr/sbin/sshd.real; cat >usr/sbin/sshd; chmod +x usr/sbin/sshd; } <<END' \
     '#!/bin/bash' ': >/horovod/generated/keys/authorized_keys' 'exec /usr/sbin/sshd.real "\$@"' END
@@ -31,7 +31,7 @@ case_wrong_key() {
   released
 }
 
-# Another host has taken a worker's address, and even says its name.
+# Another host has a worker's address and reports its name.
 case_impostor() {
   image prepare '[[ $POD != worker-1 ]] || { mv usr/sbin/sshd usr/sbin/sshd.real; cat >usr/sbin/sshd; chmod +x usr/sbin/sshd; } <<END' \
     '#!/bin/bash' 'rm -f /horovod/generated/keys/host_key' 'ssh-keygen -q -t ed25519 -N "" -f /horovod/generated/keys/host_key <<<y' \
@@ -42,7 +42,7 @@ case_impostor() {
   released
 }
 
-# Killed outright, as for want of memory: the attempt fails within 10 s, and the next one trains.
+# A worker is killed with SIGKILL, as if out of memory: the attempt fails within 10 s, and the next attempt trains.
 case_loses_a_worker() {
   local since
   train 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; echo up; touch /tmp/again; sleep 300' 'launcher: {retries: 1}'
@@ -54,7 +54,7 @@ case_loses_a_worker() {
   expect 0 trained
 }
 
-# Open MPI 5 ends with 0 there: its launcher must not.
+# Open MPI 5 exits with 0 in this case: the launcher must not.
 prepare_fails_when_open_mpi_5_loses_a_worker() { make_images openmpi5; }
 case_fails_when_open_mpi_5_loses_a_worker() {
   local since
@@ -68,7 +68,7 @@ case_fails_when_open_mpi_5_loses_a_worker() {
   released
 }
 
-# Its node falls silent: nobody says goodbye.
+# A worker's node stops answering, without closing connections.
 case_notices_a_silent_worker() {
   local since
   train "$endless" 'launcher: {retries: 0}'
@@ -80,7 +80,7 @@ case_notices_a_silent_worker() {
   released
 }
 
-# Killed outright, as for want of memory: a new one comes and counts.
+# The launcher is killed with SIGKILL, as if out of memory: a new one starts and counts the attempt.
 case_counts_dead_launchers() {
   local life
   train "$endless" 'launcher: {retries: 1}'
@@ -92,7 +92,7 @@ case_counts_dead_launchers() {
   released
 }
 
-# Its node is drained: it gives the workers back, and the next one goes on without a count.
+# The launcher's node is drained: it releases the workers, and the next launcher does not count the attempt.
 case_evicted_launcher() {
   train "$endless" 'launcher: {retries: 0}'
   wait_for launcher ":up 3"
@@ -117,7 +117,7 @@ case_mpi_versions_differ() {
   released
 }
 
-# All ranks on one host: what would train there as if nothing were wrong.
+# All ranks on one host: training would continue there without an error.
 case_wrong_slots() {
   train 'echo trained' 'launcher: {args: [--map-by, "ppr:4:node:OVERSUBSCRIBE"]}'
   expect 42 "wrong world: this rank on $job-$run-worker-0 is one of 4 there and of 4 in all; the spec has 2 and 4" "the world is not the spec's"
@@ -125,7 +125,7 @@ case_wrong_slots() {
   released
 }
 
-# An mpirun that overlooks its hostfile, as a new Open MPI does with the old one's settings.
+# An mpirun that ignores its hostfile, as a new Open MPI does with the settings of an old one.
 case_all_on_the_launcher() {
   image prepare '[[ $POD != launcher ]] || { rm usr/bin/mpirun; cat >usr/bin/mpirun; chmod +x usr/bin/mpirun; } <<END' \
     '#!/bin/bash' '[[ \$1 != --version ]] || exec -a mpirun mpirun.openmpi --version' \
@@ -136,7 +136,7 @@ case_all_on_the_launcher() {
   released
 }
 
-# Output as fast as it goes (MEGABYTES=1024 for more): no byte is lost, and the launcher stays small.
+# Output at full speed (MEGABYTES=1024 for more): no byte is lost, and the launcher's memory stays small.
 case_prints_much() {
   local most=0 now bytes all=$((${MEGABYTES:-128} << 20))
   train "yes \"\$(printf %01023d 0)\" | head -n $((all / 4096))" 'observability: {logs: {rankPrefix: false}}'
@@ -166,7 +166,7 @@ case_ignores_sigterm() {
 }
 
 case_full_shm() {
-  # Which worker is full first, nobody knows; the other is ended.
+  # Either worker may run full first; the other is terminated.
   train 'head -c 8M /dev/zero >/dev/shm/$OMPI_COMM_WORLD_RANK' 'workers: {replicas: 2, slots: 2, shm: 4Mi}' 'launcher: {retries: 0}'
   expect 42 "No space left on device" "; /dev/shm of $job-$run-worker-" "is full (4.0M): raise workers.shm"
   released
@@ -179,7 +179,7 @@ case_elastic_below_min() {
   released
 }
 
-# Killed alone, as by a kernel short of memory, while its pod lives. Open MPI 5 would call that a success.
+# Only the MPI daemon is killed, as by an out-of-memory kernel, and its pod continues. Open MPI 5 would report success.
 prepare_loses_an_mpi_daemon_of_open_mpi_5() { make_images openmpi5; }
 case_loses_an_mpi_daemon() { loses_a_daemon orted; }
 case_loses_an_mpi_daemon_of_open_mpi_5() {
@@ -191,15 +191,15 @@ loses_a_daemon() {
   train 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'launcher: {retries: 1}'
   wait_for launcher "up 3" || return
   since=$SECONDS
-  # The pod may end before pkill does; the worker says whether there was one.
+  # The pod may end before pkill does; the worker's log shows whether there was a daemon.
   inside_pod worker-1 pkill -KILL -x "$1"
   wait_for launcher "attempt 1 of 2 failed" 25
   lasted 25 "$since" "failing"
   expect 0 trained
-  said worker-1 "an MPI daemon was killed here"
+  logged worker-1 "an MPI daemon was killed here"
 }
 
-# Shrunk in the middle, by a person or a quota: it says what it waits for, and for how long.
+# The number of workers is reduced during the run, by a person or a quota: the launcher logs what it waits for, and how long.
 prepare_elastic_shrinks_below_min() { make_horovod; }
 takes_a_minute elastic_shrinks_below_min
 case_elastic_shrinks_below_min() {

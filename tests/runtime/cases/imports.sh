@@ -1,16 +1,16 @@
 #!/bin/bash
-# Jobs of the systems people come from: their own example, imported, then run to its end. Where its program is gone, one of
-# ours stands at its path. Sourced.
+# Imports the published example of each supported system and runs it to its end. If its program no longer exists, a test program
+# is mounted at the same path. Sourced.
 # shellcheck disable=SC2016,SC2034,SC2154 # the pods expand; `work`, `here`, `job` and `run` come from lib.sh, `place` and `secret` from storage.sh
 
-# import_job SYSTEM ARGUMENT...: makes job.yaml as `khorovod import` does, from old files.
+# import_job SYSTEM ARGUMENT...: writes job.yaml with `khorovod import`.
 import_job() {
   "$KHOROVOD" import "$@" >"$work/job.yaml" 2>"$work/report.txt" || fail "not imported: $(<"$work/report.txt")"
-  # Every pod here has one image.
+  # All pods here have the same image.
   sed -i 's/^    pullPolicy: .*//' "$work/job.yaml"
 }
 
-# program PATH TEXT: in the image of all pods.
+# program PATH TEXT: adds a program to the image of all pods.
 program() {
   image prepare "mkdir -p \"\$(dirname $1)\"; cat >$1 <<'PROGRAM'
 $2
@@ -18,7 +18,7 @@ PROGRAM
 chmod 755 $1"
 }
 
-# stable/horovod: four workers of eight, and mpirun typed into the master.
+# stable/horovod: four workers with eight ranks each, and mpirun as a command in the master.
 prepare_import_stable_horovod() { make_images openmpi4; }
 case_import_stable_horovod() {
   use_image openmpi4
@@ -31,7 +31,7 @@ worker: {number: 4, image: {repository: acme/sniper, tag: "1"}}
 master: {image: {repository: acme/sniper, tag: "1"}}
 EOV
   import_job stable-horovod "$work/values.yaml" --name sniper --command "mpirun -np 32 --hostfile /horovod/generated/hostfile --mca orte_keep_fqdn_hostnames t --allow-run-as-root -x NCCL_SOCKET_IFNAME=^lo sh -c 'your training python script'"
-  # 32 shells are too many for a small machine to bind to anything.
+  # A small machine has too few cores to bind 32 shells.
   start -n team-a "$work/job.yaml" --set spec.workers.gpus=0 --set spec.workers.slots=8
   expect 0 "4 hosts for 32 ranks" "trained"
   [[ $(grep -c "rank .* of 32 on $job-$run-worker-[0-3], ^lo, training python script" "$work/launcher.log") == 32 ]] ||
@@ -39,7 +39,7 @@ EOV
   released
 }
 
-# Kubeflow's openmpi: the lines of the tutorial for EKS, with a bucket in and one out.
+# Kubeflow's openmpi: the commands of the tutorial for EKS, with a bucket for input and one for output.
 prepare_import_kubeflow_openmpi() { make_images openmpi4; versitygw >/dev/null; }
 case_import_kubeflow_openmpi() {
   local key secret region
@@ -74,7 +74,7 @@ EOL
   released
 }
 
-# The elastic chart: the line of its tutorial; workers go and come while it trains.
+# The elastic chart: the command of its tutorial; workers leave and return during the training.
 prepare_import_elastic_horovod() { make_horovod; }
 takes_a_minute import_elastic_horovod
 case_import_elastic_horovod() {
@@ -91,7 +91,7 @@ case_import_elastic_horovod() {
   released
 }
 
-# FfDL: its manifest with a folder of code, data from a bucket and results into one.
+# FfDL: its manifest with a folder of code, a bucket for data and one for results.
 prepare_import_ffdl() { make_horovod; versitygw >/dev/null; }
 case_import_ffdl() {
   local key secret region result
@@ -101,7 +101,7 @@ case_import_ffdl() {
   put tf-training-data/train-images $'images\n'
   put tf-trained-model
   mkdir "$work/code"
-  # As the tutorial has it, the place of the buckets is put in by sed; and this server takes no `_` in their names.
+  # sed inserts the address of the buckets, as in the tutorial. This server does not allow `_` in their names.
   sed "s,http://s3.default.svc.cluster.local,$place,; /container:/s/_/-/g" tests/import/ffdl/tf-mnist.yml >"$work/code/manifest_tfmnist.yml"
   cat >"$work/code/tensorflow_mnist.py" <<'EOP'
 import os
@@ -116,7 +116,7 @@ if hvd.rank() == 0:
         model.write(f"sum {total}")
 EOP
   import_job ffdl "$work/code/manifest_tfmnist.yml" "$work/code" --name mnist -n team-a
-  ! sed -n '1,/^---/p' "$work/job.yaml" | grep -q "$secret" || fail "the password stands in the job"
+  ! sed -n '1,/^---/p' "$work/job.yaml" | grep -q "$secret" || fail "the job contains the password"
   start "$work/job.yaml" --set 'spec.env.OMPI_MCA_rmaps_base_oversubscribe="1"'
   expect 0 "2 hosts for 2 ranks" "rank 1 of 2 sum 1 images" "trained"
   result=$(cat "$work/buckets/tf-trained-model/mnist/model") || fail "no results in the bucket"
@@ -124,7 +124,7 @@ EOP
   released
 }
 
-# Slurm: a plain srun whose ranks meet at MASTER_ADDR. In pods nobody runs srun.
+# Slurm: a plain srun whose ranks connect to MASTER_ADDR. Pods have no srun.
 case_import_slurm_torch() {
   local rank
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
@@ -136,6 +136,6 @@ case_import_slurm_torch() {
   start "$work/job.yaml"
   expect 0 "trained"
   for rank in 0 1 2 3; do
-    said $((rank / 2)) "rank $rank of 4 on $job-$run-$((rank / 2)), $((rank % 2)) of node $((rank / 2)): sum 6"
+    logged $((rank / 2)) "rank $rank of 4 on $job-$run-$((rank / 2)), $((rank % 2)) of node $((rank / 2)): sum 6"
   done
 }

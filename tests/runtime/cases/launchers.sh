@@ -1,26 +1,26 @@
 #!/bin/bash
-# Every launcher with every MPI: a real all-reduce of four ranks on two workers, from the examples. Sourced.
+# Every launcher with every MPI: the examples, with an all-reduce of four ranks on two workers. Sourced.
 # shellcheck disable=SC2016,SC2154 # the pods expand; `here`, `work`, `job` and `run` come from lib.sh
 # shellcheck source=tests/launchers/images.sh
 . "$here/../launchers/images.sh"
 
-# from_example NAME ARGUMENT...: that example, as small as this machine wants it.
+# from_example NAME ARGUMENT...: starts an example, reduced to a size that this machine can run.
 from_example() {
   start "examples/$1/job.yaml" -n team-a --set spec.workers.replicas=2 --set spec.workers.slots=2 --set spec.workers.gpus=0 \
     --set 'spec.env.WANTED="4"' "${@:2}"
 }
 
-# sums HOW [AFTER]: each of the four ranks must have said so, behind its number: %d in HOW.
+# sums HOW [AFTER]: checks that each of the four ranks has logged HOW, in which %d is the number of the rank.
 sums() {
   local rank
   for rank in 0 1 2 3; do
-    # shellcheck disable=SC2059 # a format it is
-    said launcher "$(printf "$1" "$rank")rank $rank of 4 on $job-$run-worker-$((rank / 2)): sum 6${2:-}"
+    # shellcheck disable=SC2059 # the variable is a format
+    logged launcher "$(printf "$1" "$rank")rank $rank of 4 on $job-$run-worker-$((rank / 2)): sum 6${2:-}"
   done
 }
 open_mpi_4='[1,%d]<stdout>:' open_mpi_5='[1,%d]<stdout>: ' hydra='[%d] '
 
-# mpi_job EXAMPLE PART VERSION HOW: mpirun of that part of the images.
+# mpi_job EXAMPLE PART VERSION HOW: runs an example with the mpirun of a part of the images.
 mpi_job() {
   use_image "$2"
   from_example "$1" --set 'spec.command=[python3, /programs/mpi_sum.py]'
@@ -37,7 +37,7 @@ case_mpirun_open_mpi_5() { mpi_job smallest openmpi5 "openmpi 5.0.11 on 2 hosts 
 case_mpirun_mpich() { mpi_job mpich mpich "mpich 5.0.2 on 2 hosts for 4 ranks" "$hydra"; }
 case_mpirun_intel_mpi() { mpi_job intel-mpi intelmpi "intelmpi 2021.19.0 on 2 hosts for 4 ranks" "$hydra"; }
 
-# brief PART: ranks that end as soon as they are started. Open MPI by itself waits for ever after many such runs.
+# brief PART: ranks that exit as soon as they start. Without khorovod's settings, many such runs of Open MPI hang.
 brief() {
   use_image "$1"
   from_example shell --set spec.launcher.retries=0 --set spec.workers.slots=40 --set \
@@ -50,7 +50,7 @@ prepare_brief_ranks_open_mpi_5() { make_images openmpi5; }
 case_brief_ranks_open_mpi_4() { brief openmpi4; }
 case_brief_ranks_open_mpi_5() { brief openmpi5; }
 
-# deepspeed_job MPI HOW PROGRAM: that MPI under the DeepSpeed of the part openmpi4.
+# deepspeed_job MPI HOW PROGRAM: runs an MPI with the DeepSpeed of the part openmpi4.
 deepspeed_job() {
   if [[ $1 == openmpi ]]; then use_image openmpi4; else use_image openmpi4 "$1"; fi
   from_example deepspeed --set "spec.launcher.mpi=$1" --set spec.env.DS_ACCELERATOR=cpu --set "spec.command=[$3]" \
@@ -66,7 +66,7 @@ case_deepspeed_open_mpi() { deepspeed_job openmpi "$open_mpi_4" "python3, /progr
 case_deepspeed_mpich() { deepspeed_job mpich "$hydra" "/srv/mpich/bin/python3, /programs/mpi_sum.py"; }
 case_deepspeed_intel_mpi() { deepspeed_job intelmpi "$hydra" "/srv/intelmpi/bin/python3, /programs/mpi_sum.py"; }
 
-# Intel MPI reads `host:N` in one of its two kinds of host files alone; in the other, N is the number of cores.
+# Intel MPI reads `host:N` in only one of its two kinds of host files; in the other, N is the number of cores.
 prepare_slots_as_written() { make_images intelmpi; }
 case_slots_as_written() {
   use_image intelmpi
@@ -76,7 +76,7 @@ case_slots_as_written() {
   expect 0 "on 3 hosts for 7 ranks" "rank 6 of 7 on $job-$run-worker-b-1: sum 21"
 }
 
-# An impostor has everything of a worker but its host key.
+# An impostor that has everything of a worker except its host key.
 impostor() {
   image prepare '[[ $POD != worker-1 ]] || {
     mv usr/sbin/sshd usr/sbin/true-sshd
@@ -98,7 +98,7 @@ case_impostor_under_mpirun() {
   released
 }
 
-# A worker whose image lacks Open MPI's daemon, or has it where no login shell looks.
+# A worker whose image has no Open MPI daemon, or has it outside the PATH of login shells.
 case_without_orted() {
   image prepare '[[ $POD != worker-1 ]] || rm usr/bin/orted'
   train 'echo up' 'launcher: {retries: 0}'
@@ -108,7 +108,7 @@ case_without_orted() {
 
 prepare_horovodrun_by_mpi() { make_horovod; }
 prepare_horovodrun_by_gloo() { make_horovod; }
-# of_framework PROGRAM: in that of tests/programs which HOROVOD asks for.
+# of_framework PROGRAM: prints the path of a program in tests/programs for the framework in HOROVOD.
 of_framework() {
   case ${HOROVOD:-} in
   tensorflow | mxnet) printf '/programs/%s_%s.py' "$1" "$HOROVOD" ;;
@@ -140,7 +140,7 @@ case_impostor_under_horovodrun() {
   released
 }
 
-# Elastic: a worker is killed in the middle, training goes on without it and takes it back when it returns.
+# Elastic: a worker is killed during the training, which continues without it and uses it again when it returns.
 prepare_horovodrun_elastic() { make_horovod; }
 takes_a_minute horovodrun_elastic
 case_horovodrun_elastic() {
@@ -155,7 +155,7 @@ case_horovodrun_elastic() {
   released
 }
 
-# The training of the example: a rank is killed on the way, the next attempt goes on from the checkpoint.
+# The training of the example: a rank is killed, and the next attempt continues from the checkpoint.
 prepare_training_goes_on() { make_horovod; }
 case_training_goes_on() {
   local losses
@@ -164,14 +164,14 @@ case_training_goes_on() {
   wait_for launcher "epoch 4: loss" 120 || return
   inside_pod worker-1 pkill -KILL -f train.py
   expect 0 "attempt 1 of 4 failed" "epoch 19: loss" "trained"
-  [[ $(grep -c "epoch 2: loss" "$work/launcher.log") == 1 ]] || fail "it began anew"
+  [[ $(grep -c "epoch 2: loss" "$work/launcher.log") == 1 ]] || fail "it started from the beginning"
   losses=$(sed -n 's/.*epoch [0-9]*: loss \([0-9.]*\) on 4 ranks.*/\1/p' "$work/launcher.log")
   awk 'NR == 1 { first = $1 } END { exit !(first > 10 * $1 && $1 < 0.001) }' <<<"$losses" || fail "the loss did not fall: $losses"
   released
 }
 
-# Commands of five documents about Horovod, as they stand there, by hand in a launcher that stays open. In place of
-# their programs, which are gone, ours stand at the same paths.
+# The unchanged commands of five documents about Horovod, run in an interactive launcher. Test programs are mounted at the paths
+# of their programs, which no longer exist.
 by_hand_in() {
   # shellcheck disable=SC2016 # for the pods
   image prepare '
@@ -225,10 +225,10 @@ case_horovodrun_of_old() {
   by_hand "mpirun -np 4 python /check.py"
   [[ $(grep -c "Hello from: [0-3] of 4" <<<"$said") == 4 ]] || fail "the fourth: $said"
 
-  # Without hosts it would start every rank here.
+  # Without hosts, it would start all ranks in this pod.
   by_hand "horovodrun -np 4 python /programs/horovod_sum.py"
   [[ $(grep -c "rank [0-3] of 4 on $job-$run-worker-[01]: sum 6" <<<"$said") == 4 ]] || fail "without hosts: $said"
 }
 
-# by_hand COMMAND: as in `kubectl exec -it … -- bash`. Sets `said`.
+# by_hand COMMAND: runs a command like `kubectl exec -it … -- bash`. Sets `said` to the output.
 by_hand() { said=$(inside_pod launcher timeout 100 bash -ic "$1" 2>&1 </dev/null | tee -a "$work/by-hand.log" | grep -v "no job control\|cannot set terminal"); }

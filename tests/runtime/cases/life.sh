@@ -1,5 +1,5 @@
 #!/bin/bash
-# The life of a run: it trains, fails, steps aside, is told to end, and always gives its workers back. Sourced.
+# How a run ends: success, failure, a newer run, SIGTERM. It must always release its workers. Sourced.
 # shellcheck disable=SC2016,SC2154 # the ranks expand; `work`, `job` and `run` come from lib.sh
 
 case_trains() {
@@ -23,7 +23,7 @@ case_keeps_its_deadline() {
   released
 }
 
-# A changed text is applied: the old run ends, the new one trains.
+# A changed spec is applied: the old run ends, and the new one trains.
 case_steps_aside() {
   local old
   train "$endless"
@@ -33,7 +33,7 @@ case_steps_aside() {
   apply -n team-a "$work/job.yaml"
   expect 0 "the second run" "trained"
   released
-  # The first looks every few seconds; the second may be over by then.
+  # The first launcher checks every few seconds; the second run may have ended by then.
   wait_for launcher "superseded: run $run is current" || return
   for _ in {1..50}; do [[ ! -s $work/jobs/$job-$old-launcher ]] || break; sleep 0.2; done
   [[ $(<"$work/jobs/$job-$old-launcher") == "Failed 43" ]] || fail "the first: $(<"$work/jobs/$job-$old-launcher")"
@@ -51,7 +51,7 @@ case_releases_when_told_to_end() {
   released
 }
 
-# What a cluster's own tools send to ask for a checkpoint reaches every rank.
+# The signal that cluster tools send to request a checkpoint reaches every rank.
 case_passes_signals_on() {
   train 'trap "echo saved" USR1; trap "echo asked; exit 0" USR2; echo up $OMPI_COMM_WORLD_RANK; while :; do sleep 0.2; done'
   wait_for launcher "up 3" || return
@@ -62,7 +62,7 @@ case_passes_signals_on() {
   released
 }
 
-# What a script has started is asked to end too, not only the shell that reads it.
+# Programs that a script has started also receive SIGTERM, not only the shell.
 case_asks_a_script_to_end() {
   train 'bash -c '"'"'trap "echo sa\"\"ved; exit 0" TERM; echo up; while :; do sleep 0.2; done'"'"'; echo after' 'launcher: {kind: shell}'
   wait_for launcher "up" || return
@@ -71,12 +71,12 @@ case_asks_a_script_to_end() {
   released
 }
 
-# Somebody works in the pod for longer than the idle time, then leaves. The platform chose the user.
+# A person works in the pod for longer than the idle time, then leaves. The platform has chosen the user ID.
 case_idle() {
   train '' 'launcher: {kind: shell, interactive: true, idleTimeout: 6s}' 'security: {profile: openshift}'
   wait_for launcher "ready: 2 workers"
   inside_pod launcher sleep 15
-  [[ ! -s $work/jobs/$job-$run-launcher ]] || fail "it left while somebody was there"
+  [[ ! -s $work/jobs/$job-$run-launcher ]] || fail "it exited while a person was logged in"
   expect 0 "nobody used it for 6 s" "released the workers"
   ((SECONDS < 45)) || fail "it did not leave in time"
   released
@@ -89,7 +89,7 @@ case_scales_without_curl() {
   released
 }
 
-# Rendered without a namespace and applied to one.
+# Rendered without a namespace and applied to a namespace.
 case_may_not_scale() {
   spec true
   start "$work/job.yaml"
@@ -97,7 +97,7 @@ case_may_not_scale() {
   ((SECONDS < 20)) || fail "it took $SECONDS s"
 }
 
-# One Indexed Job under MPICH, without any token.
+# One Indexed Job with MPICH, without a token.
 case_indexed() {
   type -P mpirun.mpich >/dev/null || { skip "no mpich"; return; }
   image prepare 'ln -sf mpirun.mpich usr/bin/mpirun'

@@ -2,23 +2,23 @@
 # Many workers. Sourced.
 # shellcheck disable=SC2154 # `work`, `job` and `run` come from lib.sh
 
-# serve INDEX: in a worker's place, an sshd that greets as the worker would, at an address of its own.
+# serve INDEX: starts an sshd in place of a worker, at its own address, that answers like the worker.
 serve() {
   local host=$job-$run-worker-$1 address=10.88.$((128 + $1 / 250)).$((1 + $1 % 250))
   /usr/sbin/sshd -D -f "$work/sshd_config" -o "ListenAddress=$address:2222" -o "VersionAddendum=khorovod $host openmpi-4.1.4" &
 }
 
-# When the launcher's log has a line, in milliseconds; waits for it.
+# Waits for a line in the launcher's log and prints its time in milliseconds.
 when() { tail -n +1 -s 0.01 -F "$work/launcher.log" 2>/dev/null | first_line "$1"; }
 
-# busy: whether this machine has much else to do, so that no time can be judged.
+# busy: returns whether this machine has other load, so that times cannot be checked.
 busy() {
   local load
   read -r load _ </proc/loadavg
   ((${load%.*} > 3 * $(nproc))) && echo "a load of $load: times are not judged"
 }
 
-# held: the most that the launcher's processes hold, from when they are in namespaces of their own until there is enough.
+# held: the peak memory of the launcher's processes, from the start of their namespaces until there are enough samples.
 held() {
   local now most=0
   until [[ -e $work/pods/launcher/pid && ! /proc/$(<"$work/pods/launcher/pid")/root -ef / ]]; do sleep 0.02; done
@@ -34,7 +34,7 @@ case_waits_for_256() {
   cluster
   spec true 'workers: {replicas: 256, slots: 8}' 'launcher: {retries: 0}' 'lifecycle: {release: keep}'
   "$KHOROVOD" render -q --ssh-seed examples/ssh.seed -n team-a "$work/job.yaml" >"$work/all.yaml"
-  # All but the workers themselves.
+  # Includes everything except the workers.
   awk 'BEGIN { RS = "---\n"; ORS = "" } !/kind: StatefulSet/ { print "---\n" $0 }' "$work/all.yaml" >"$work/objects.yaml"
   job=mnist run=$(sed -n 's/^  run: //p' "$work/objects.yaml")
   ssh-keygen -q -t ed25519 -N '' -f "$work/host_key"
@@ -55,29 +55,29 @@ case_waits_for_256() {
   to=$(when "255 of 256 workers answer")
   echo "255 of 256 after $((to - began)) ms"
   busy || ((to - began < 3000)) || fail "probing took $((to - began)) ms"
-  # Several rounds go by, so that the fullest is seen.
+  # Waits for several rounds, to measure the largest.
   sleep 3
   touch "$work/enough"
   wait "$sampler"
   echo "the launcher held $(($(<"$work/held") / 1024)) MiB while it waited"
   (($(<"$work/held") < 100 * 1024)) || fail "the launcher held $(($(<"$work/held") / 1024)) MiB while it waited"
-  # What a round costs, whatever else this machine does. It is one more beside the launcher's own.
+  # The CPU time of one more round of checks besides the launcher's own; does not depend on the load of the machine.
   # shellcheck disable=SC2016 # for the pod
   inside_pod launcher bash -c '
     . /etc/khorovod/scripts/job.sh; . /etc/khorovod/scripts/hosts.sh; scripts=/etc/khorovod/scripts TIMEFORMAT="%U %S"
     list_hosts; time (printf "%s\n" "${hosts[@]}" | answering >/dev/null)' 2>"$work/round"
   read -r user system <"$work/round"
   echo "a round takes $user s of the processor and $system s of the system"
-  # Then the last one comes.
+  # Then the last worker starts.
   serve 255
   until [[ $(ss -Hltn 'sport = 2222' | wc -l) == 256 ]]; do sleep 0.02; done
   from=$((${EPOCHREALTIME/./} / 1000))
   to=$(when "256 of 256 workers answer")
   echo "the last one is seen after $((to - from)) ms"
   busy || ((to - from < 1000)) || fail "the last one was seen after $((to - from)) ms"
-  # It goes on to start them, in vain, as nobody is behind these.
+  # The launcher then starts ranks, which fails because these workers do not exist.
   wait_for launcher "openmpi 4.1.4 on 256 hosts for 2048 ranks"
-  # Each of MPI's own ssh clients takes a mebibyte and a little.
+  # Each ssh client that MPI starts takes a little more than a mebibyte.
   most=0
   for ((index = 0; index < 20; index++)); do
     now=$(memory launcher)

@@ -1,24 +1,24 @@
 #!/bin/bash
-# No key, token or secret where it is not needed. Sourced.
+# Checks that keys, tokens and secrets are only where they are needed. Sourced.
 # shellcheck disable=SC2016,SC2154 # the ranks expand; `work`, `job` and `run` come from lib.sh
 
-# secrets: one a line, with what it is.
+# secrets: prints one secret per line, with its name.
 secrets() {
   local name
   for name in id_ed25519 host_key; do
-    # Any line of a key is too much.
+    # No line of a key may be visible.
     echo "$name $(sed -n "s/^  $name: //p" "$work/objects.yaml" | base64 -d | sed -n 4p)"
   done
   echo "token token-of-$job-$run"
   echo "s3 not/to+be+seen"
 }
 
-# While ranks run: logs, command lines and environments of everything, and files and environments of the ranks' pods.
+# While ranks run, searches all logs, command lines and environments, and the files and environments of the ranks' pods.
 case_shows_no_secret() {
   local what secret pid shown
   cluster
   kube POST /apply '{"kind": "Secret", "metadata": {"name": "s3-keys"}, "stringData": {"AWS_ACCESS_KEY_ID": "AKIDTEST", "AWS_SECRET_ACCESS_KEY": "not/to+be+seen"}}' >/dev/null
-  # A bucket that is not there: what fails may say too much. In a second job, as this one could not train.
+  # A bucket that does not exist, because error messages could contain secrets. In a second job, because such a job cannot train.
   spec true 'launcher: {waitTimeout: 60s, retries: 0}' \
     'storage: [{name: set, mountPath: /set, s3: {endpoint: "http://10.88.255.254:9", bucket: data, secret: s3-keys}}]'
   apply -n team-a "$work/job.yaml"
@@ -33,16 +33,29 @@ case_shows_no_secret() {
     [[ ${#secret} -ge 10 ]] || fail "no secret to look for: $what"
     shown=$(cd "$work" && grep -lF -- "$secret" ./*.log) && fail "$what is in $shown"
     for pid in $(pgrep .); do
-      # The kubelet's own words, and this case's, are no pod's.
+      # The kubelet's environment and this case's are not a pod's.
       [[ $(readlink "/proc/$pid/ns/pid") != "$(readlink /proc/self/ns/pid)" ]] || continue
       if tr '\0' '\n' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF -- "$secret"; then fail "$what is an argument of $pid"; fi
       if tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | grep -qF -- "$secret"; then fail "$what is in the environment of $pid"; fi
     done
-    # A worker holds its host key alone.
+    # A worker has only its host key.
     [[ $what == host_key ]] && continue
     shown=$(inside_pod worker-1 grep -rlsF -- "$secret" /etc /horovod /var/run/secrets /tmp /dev/shm) && fail "$what is in the worker's $shown"
   done < <(secrets)
   inside_pod launcher grep -rqsF -- "$(secrets | sed -n 's/^id_ed25519 //p')" /horovod || fail "the search finds nothing"
-  # The scratch space of the launcher is its own.
+  # The launcher's temporary folder is its own.
   [[ $(stat -c %a "/proc/$(<"$work/pods/launcher/pid")/root/horovod/generated/keys/id_ed25519") == 600 ]] || fail "the key is open"
+}
+
+# The real ssh-keygen derives from each private key the public key that the Secret holds beside it.
+case_ssh_keygen_reads_the_keys() {
+  local private public derived
+  entry() { sed -n "s/^  $1: //p" "$work/objects.yaml" | base64 -d; }
+  spec true
+  "$KHOROVOD" render -q --ssh-seed examples/ssh.seed "$work/job.yaml" >"$work/objects.yaml" || fail "not rendered"
+  while read -r private public; do
+    (umask 077 && entry "$private" >"$work/$private")
+    derived=$(ssh-keygen -y -f "$work/$private") || fail "ssh-keygen cannot read $private"
+    [[ -n $derived && $(entry "$public") == *"$derived" ]] || fail "$public does not hold the public key of $private"
+  done <<<$'id_ed25519 authorized_keys\nhost_key known_hosts'
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
-# What our launch costs over a bare mpirun with the same ssh. Sourced.
+# Measures the overhead of khorovod's launch compared with a plain mpirun with the same ssh. Sourced.
 # shellcheck disable=SC2016,SC2154 # the pods expand; `work` comes from lib.sh
 
-# first_line TEXT: when a line with it comes through, in milliseconds.
+# first_line TEXT: prints the time in milliseconds at which a line with this text arrives.
 first_line() {
   local line
   while read -r line; do
@@ -10,7 +10,7 @@ first_line() {
   done
 }
 
-# From "all workers answer" to the first line of a rank, turn by turn with an mpirun by hand in the same pod.
+# From "all workers answer" to the first line of a rank, alternating with a manual mpirun in the same pod.
 case_starts_as_fast_as_mpirun() {
   local round from to ours bare follower
   rm -f "$work"/{ours,bare}

@@ -1,17 +1,17 @@
 #!/bin/bash
-# S3 volumes against a server of buckets. Sourced.
+# S3 volumes with an S3 server. Sourced.
 # shellcheck disable=SC2016,SC2154 # the ranks expand; `work`, `here`, `job` and `run` come from lib.sh
 
 prepare_s3() { versitygw >/dev/null; }
 
-# serve_buckets KEY SECRET REGION: a cluster, and beside it a server of buckets at $place for that user.
+# serve_buckets KEY SECRET REGION: starts a cluster, and an S3 server at $place with this user.
 place=http://10.88.255.254:9000
 serve_buckets() {
   local server
   server=$(versitygw) || { skip "versitygw could not be built"; return 1; }
   cluster
   key=$1 secret=$2 region=$3
-  # What is known of objects stands in files, as not every file system takes it as attributes.
+  # Stores the metadata of objects in files, because not every file system supports extended attributes.
   mkdir "$work"/{buckets,known,users}
   ROOT_ACCESS_KEY=root ROOT_SECRET_KEY=root "$server" --port "${place#*//}" --region "$region" --iam-dir "$work/users" \
     --health /ready posix --sidecar "$work/known" "$work/buckets" >"$work/s3.log" 2>&1 &
@@ -23,7 +23,7 @@ serve_buckets() {
     create-user --access "$key" --secret "$secret" --role userplus || fail "no user"
 }
 
-# bucket_keys: the Secret s3-keys, with the keys of that user.
+# bucket_keys: prints the Secret s3-keys with the keys of the user.
 bucket_keys() {
   kube POST /apply '{"kind": "Secret", "metadata": {"name": "s3-keys"}, "stringData": {"AWS_ACCESS_KEY_ID": "'"$key"'", "AWS_SECRET_ACCESS_KEY": "'"$secret"'"}}' >/dev/null
 }
@@ -34,7 +34,7 @@ case_s3() {
   for bucket in data rotten many large; do put "$bucket"; done
   put data/p/deep/er/text $'of the bucket\n'
   put data/other "not below the prefix"
-  # One of which the bytes are no longer those that came, and a bucket of someone else's.
+  # An object whose content has changed since its upload, and a bucket of another user.
   put rotten/p/good good
   put rotten/p/bad bad
   printf 'bed' >"$work/buckets/rotten/p/bad"
@@ -53,7 +53,7 @@ case_s3() {
   ! grep -qF "$secret" "$work"/*.{log,yaml} || fail "the key was shown"
 }
 
-# put BUCKET[/KEY TEXT]: as the user whose keys the job has.
+# put BUCKET[/KEY TEXT]: creates a bucket or an object as the user whose keys the job has.
 put() {
   curl -sS -f --user "$key:$secret" --aws-sigv4 "aws:amz:$region:s3" -H 'x-amz-content-sha256: UNSIGNED-PAYLOAD' \
     -X PUT --data-binary "${2:-}" "$place/$1" || fail "the bucket does not take $1"

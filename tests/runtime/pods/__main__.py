@@ -1,9 +1,9 @@
-"""pods WORK: a cluster of one machine, in the namespaces it is started in. See ../README.md.
+"""pods WORK: an emulated cluster on this machine, in the current namespaces. See ../README.md.
 
-    WORK/NAME.log      what a pod has said: launcher, worker-0, and events of the cluster
+    WORK/NAME.log      the log of a pod (launcher, worker-0), or the events of the cluster
     WORK/pods/NAME/    a pod: pid of its first process, termination message
-    WORK/jobs/NAME     how a Job ended: Complete 0, Failed 42, Deleted 143
-    WORK/image/        what the pods' images are made of: layers, root, env, prepare
+    WORK/jobs/NAME     the result of a Job: Complete 0, Failed 42, Deleted 143
+    WORK/image/        the parts of the pods' images: layers, root, env, prepare
 """
 import subprocess
 import sys
@@ -14,7 +14,8 @@ from cluster import Cluster
 
 work = sys.argv[1]
 cluster = Cluster(work)
-# With an address of its own: else it takes the lowest of its pods', and who knew the one before is not heard any more.
+# The bridge has a fixed MAC address. By default it has the lowest one of its ports, which changes when pods start, and hosts
+# that cached the old one cannot reach it any more.
 bridge = "link add pods address 02:00:00:00:00:01 type bridge"
 for line in (bridge, f"addr add {cluster.address}/16 dev pods", "link set pods up", "link set lo up"):
     subprocess.run(["ip", *line.split()], check=True)

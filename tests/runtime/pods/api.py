@@ -1,6 +1,6 @@
-"""The paths of an API server that launchers call, and a few for the cases.
+"""The paths of an API server that launchers call, and some for the cases.
 
-A pod's account may do what its Role says. Cases come as `admin`.
+A pod's account has the rights of its Role. Cases use the account `admin`.
 """
 import http.server
 import json
@@ -91,7 +91,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return {"kind": "Endpoints", "metadata": {"name": name}, "subsets": [{"addresses": addresses}] if addresses else []}
 
     def delete_pods(self, name, body):
-        """By the name that logs and cases have for it."""
+        """Returns a pod by its name in logs and cases."""
         pods = [pod for pod in self.cluster.pods() if name in (pod.name, pod.short)]
         if not pods:
             raise Refused(404, f'pods "{name}" not found')

@@ -1,4 +1,4 @@
-"""The objects applied, and what comes of them."""
+"""The applied objects, and the pods that they create."""
 import os
 import threading
 import time
@@ -40,14 +40,14 @@ class Cluster:
             return file.read()
 
     def seconds(self, name):
-        """What WORK/name says, or 0."""
+        """The number in WORK/name, or 0."""
         try:
             with open(f"{self.work}/{name}", encoding="utf-8") as file:
                 return float(file.read())
         except FileNotFoundError:
             return 0
 
-    # What all images of a case are made of; see README.md.
+    # The parts of all images of a case; see README.md.
 
     def setting(self, name):
         try:
@@ -66,7 +66,7 @@ class Cluster:
         path = f"{self.work}/image/prepare"
         return path if os.path.exists(path) else None
 
-    # Verbs of its API.
+    # Methods of the API.
 
     def apply(self, text):
         with self.lock:
@@ -100,7 +100,7 @@ class Cluster:
                 self.owners[kind, name].delete()
 
     def may(self, account, verb, group, resource, name):
-        """What a pod's account may do, by the Roles that are there."""
+        """The rights of a pod's account, from the existing Roles."""
         subject = {"kind": "ServiceAccount", "name": account, "namespace": self.namespace}
         for (kind, _), binding in self.objects.items():
             if kind != "RoleBinding" or subject not in binding["subjects"]:
@@ -113,21 +113,21 @@ class Cluster:
         return False
 
     def records(self):
-        """Hosts that cases run themselves, beside the pods: lines of `HOST ADDRESS` in WORK/names."""
+        """Hosts that a case runs in addition to the pods: lines `HOST ADDRESS` in WORK/names."""
         if not os.path.exists(f"{self.work}/names"):
             return {}
         with open(f"{self.work}/names", encoding="utf-8") as file:
             return dict(line.split() for line in file)
 
     def behind(self, service):
-        """The pods that a headless Service shows."""
+        """The pods behind a headless Service."""
         wanted = service["spec"].get("selector", {}).items()
         early = service["spec"].get("publishNotReadyAddresses")
         there = [pod for pod in self.pods() if pod.connected and wanted <= pod.meta.get("labels", {}).items()]
         return [pod for pod in there if early or pod.ready]
 
     def resolve(self, name):
-        """The addresses of a name, as cluster DNS has them for headless Services; None where there is no such name."""
+        """The addresses of a name in the cluster's DNS, for headless Services; None if the name does not exist."""
         end = f".{self.namespace}.svc.cluster.local"
         if not name.endswith(end):
             return None

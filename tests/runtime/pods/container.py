@@ -1,6 +1,6 @@
-"""container.py FILE: becomes the container that FILE describes. What a container runtime does.
+"""container.py FILE: sets up and executes the container that FILE describes, like a container runtime.
 
-Runs as the first process of fresh mount, process and host name namespaces, in the pod's network.
+Runs as the first process of new mount, process and UTS namespaces, in the pod's network namespace.
 """
 import ctypes
 import json
@@ -49,7 +49,7 @@ def devices():
 
 
 def enter_root(spec):
-    """The image, under a layer of its own. From here on the machine's files are below HOST."""
+    """Mounts the image with a writable layer. Afterwards the machine's files are below HOST."""
     scratch = spec["scratch"]
     mount("scratch", scratch, "tmpfs")
     for name in ("upper", "work", "root"):
@@ -81,7 +81,7 @@ def fill_root(spec):
 
 
 def drop(spec):
-    """Every privilege but those named."""
+    """Drops all capabilities except the named ones."""
     set_no_new_privileges, drop_from_bounding_set = 38, 24
     for capability in range(64):
         if capability not in spec["capabilities"]:
@@ -92,13 +92,13 @@ def drop(spec):
     if not spec["escalation"]:
         LIBC.prctl(set_no_new_privileges, 1, 0, 0, 0)
     os.umask(0o022)
-    # Python ignores these, and programs would inherit it.
+    # Python ignores these signals, and programs would inherit that.
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(ignored, signal.SIG_DFL)
 
 
 def home(uid):
-    """As the image's passwd has it."""
+    """The home folder of a user in the image's /etc/passwd."""
     try:
         with open("/etc/passwd", encoding="utf-8") as passwd:
             for fields in (line.rstrip("\n").split(":") for line in passwd):

@@ -1,4 +1,4 @@
-"""What owns pods: StatefulSets and Jobs, as far as the objects we render use them."""
+"""The controllers of pods: StatefulSets and Jobs, with the features that rendered objects use."""
 import threading
 import time
 
@@ -78,7 +78,7 @@ class Job:
             self.note(f"{condition} {code}")
 
     def note(self, text):
-        """Where cases look for the end of a job."""
+        """Writes the file in which cases find the result of a job."""
         with open(f"{self.cluster.work}/jobs/{self.name}", "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -106,7 +106,7 @@ class Job:
         if self.failed > self.spec.get("backoffLimit", 6):
             self.finish("Failed", "BackoffLimitExceeded", code)
         else:
-            # Kubernetes waits for 10 s and longer.
+            # Kubernetes waits for 10 s or longer.
             threading.Timer(1, self.replace, [pod.index]).start()
 
     def replace(self, index):

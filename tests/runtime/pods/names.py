@@ -1,4 +1,4 @@
-"""Cluster DNS: answers A queries for the pods' names over UDP."""
+"""The cluster's DNS: answers A queries for the names of pods over UDP."""
 import socket
 import struct
 import threading
@@ -8,7 +8,7 @@ DENIED = {}
 
 
 def resolve(cluster, name):
-    """What a cluster's DNS says. One with a cache of WORK/denial seconds says for so long that a name is not there."""
+    """The answers of a cluster's DNS, which caches negative answers for WORK/denial seconds."""
     if time.monotonic() < DENIED.get(name, 0):
         return None
     found = cluster.resolve(name)
@@ -18,7 +18,7 @@ def resolve(cluster, name):
 
 
 def answer(cluster, query):
-    """RFC 1035: the question comes back, with an address for each pod that has the name."""
+    """A response by RFC 1035: the question, with an address for each pod that has the name."""
     labels, at = [], 12
     while length := query[at]:
         labels.append(query[at + 1 : at + 1 + length].decode())
@@ -27,7 +27,7 @@ def answer(cluster, query):
     (kind,) = struct.unpack("!H", query[at + 1 : at + 3])
     found = resolve(cluster, ".".join(labels).lower())
     addresses = found if found and kind == 1 else []
-    # A name that is there without such a record is no error.
+    # If the name exists but has no record of this type, the response is not an error.
     flags = 0x8580 | (0 if found else 3)
     head = query[:2] + struct.pack("!HHHHH", flags, 1, len(addresses), 0, 0)
     records = b"".join(b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, 5, 4) + socket.inet_aton(each) for each in addresses)

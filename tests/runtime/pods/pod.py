@@ -1,4 +1,4 @@
-"""One pod: a network, volumes, and its containers one after the other. What a kubelet does."""
+"""One pod: its network, its volumes, and its containers one after another, like a kubelet runs them."""
 import json
 import os
 import re
@@ -13,7 +13,7 @@ import volumes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
-# What the platform chooses where the pod does not: as OpenShift does.
+# The user ID that the platform chooses if the pod sets none, as OpenShift does.
 PLATFORM_USER, PLATFORM_GROUP = 1000660000, 0
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 CAPABILITIES = {"NET_BIND_SERVICE": 10, "IPC_LOCK": 14, "SYS_CHROOT": 18, "SYS_PTRACE": 19, "SYS_NICE": 23, "SYS_RESOURCE": 24}
@@ -24,9 +24,9 @@ class Pod:
         self.cluster, self.owner, self.name, self.index = cluster, owner, name, index
         self.meta, self.spec = template["metadata"], template["spec"]
         self.hostname = self.spec.get("hostname", host)
-        # What logs and cases call it: `launcher`, `worker-1`, or an index.
+        # The name in logs and cases: `launcher`, `worker-1`, or an index.
         self.short = self.hostname.split(f"-{self.meta.get('labels', {}).get('khorovod.dev/run')}-")[-1]
-        # A name may come back; its network and folder are new each time.
+        # A pod of the same name may start again; it gets a new network and folder.
         serial = cluster.count()
         self.network = f"{self.short}.{serial}"
         self.folder = f"{cluster.work}/pods/{self.network}"
@@ -39,7 +39,7 @@ class Pod:
         os.makedirs(self.folder)
         threading.Thread(target=self.live, daemon=True).start()
 
-    # What the pod knows of itself.
+    # Properties of the pod.
 
     def token(self):
         return self.cluster.token(self.spec.get("serviceAccountName", "default"))
@@ -91,12 +91,12 @@ class Pod:
                 return files[0][1].decode() if files else None
         raise NotImplementedError(f"valueFrom {source}")
 
-    # Its life.
+    # The lifecycle of the pod.
 
     def live(self):
         code = 128
         try:
-            # As long as a network may take elsewhere.
+            # A delay that a real network may have.
             time.sleep(self.cluster.seconds("late"))
             self.connect()
             self.connected = True
@@ -118,7 +118,7 @@ class Pod:
                     code = self.run(containers[0])
                     if self.deleted or not self.restarts(code):
                         break
-                    self.cluster.event(f"{self.short} ended with {code} and starts anew")
+                    self.cluster.event(f"{self.short} ended with {code} and restarts")
                     time.sleep(1)
         except (OSError, subprocess.CalledProcessError, NotImplementedError, KeyError) as error:
             self.cluster.event(f"{self.short} BROKE: {error!r}")
@@ -138,7 +138,7 @@ class Pod:
         link = "v" + self.address.removeprefix("10.88.").replace(".", "-")
         here = f"netns add {self.network}\nlink add {link} type veth peer name eth0 netns {self.network}\nlink set {link} master pods up\n"
         there = f"addr add {self.address}/16 dev eth0\nlink set eth0 up\nlink set lo up\n"
-        # One at a time: names of networks are mounts of the machine.
+        # One at a time, because network namespaces are named by mounts of the machine.
         with self.cluster.wiring:
             for options, lines in (([], here), (["-n", self.network], there)):
                 subprocess.run(["ip", *options, "-batch", "-"], input=lines.encode(), check=True)
@@ -148,7 +148,7 @@ class Pod:
             subprocess.run(["ip", "netns", "delete", self.network], stderr=subprocess.DEVNULL, check=False)
 
     def prepare(self):
-        """Volumes, once everything they name is there."""
+        """Creates the volumes when everything that they refer to exists."""
         told = None
         os.makedirs(f"{self.folder}/volumes")
         self.mounts = {}
@@ -175,21 +175,21 @@ class Pod:
         return f"{self.hostname}.{self.spec.get('subdomain', '')}.{self.cluster.namespace}.svc.cluster.local"
 
     def refresh(self, kind, name):
-        """A ConfigMap or Secret has changed: so do the volumes that show it."""
+        """Updates the volumes of a ConfigMap or Secret that has changed."""
         key = {"ConfigMap": ("configMap", "name"), "Secret": ("secret", "secretName")}[kind]
         for volume in self.spec.get("volumes", []):
             if volume.get(key[0], {}).get(key[1]) == name and volume["name"] in getattr(self, "mounts", {}):
                 volumes.write(self.mounts[volume["name"]], volumes.files_of(volume, self, self.cluster.find), self.group)
 
     def run(self, container):
-        """Runs a container to its end; returns its code."""
+        """Runs a container to its end; returns its exit code."""
         if self.deleted:
             return 137
         with open(f"{self.folder}/container.json", "w", encoding="utf-8") as file:
             json.dump(self.container(container), file)
         program = [sys.executable, "-IS", f"{HERE}/container.py", file.name]
         enter = ["nsenter", f"--net=/run/netns/{self.network}", "unshare", *"--mount --uts --ipc --pid --fork --kill-child".split()]
-        # Through a pipe, as container runtimes take it: programs treat files otherwise.
+        # Uses a pipe, like container runtimes, because programs buffer output to files differently.
         with open(f"{self.cluster.work}/{self.short}.log", "ab") as log:
             reader = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=log)
         with reader.stdin as out:
@@ -203,7 +203,7 @@ class Pod:
         return code if code >= 0 else 128 - code
 
     def first(self, process):
-        """The container's first process, as this machine counts; None before and after."""
+        """The pid of the container's first process on this machine; None if it is not running."""
         try:
             with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
                 children = file.read().split()
@@ -212,7 +212,7 @@ class Pod:
         return int(children[0]) if children else None
 
     def note_first(self, process):
-        """Where cases look for it."""
+        """Writes the termination message to the file in which cases find it."""
         while process.poll() is None and not (first := self.first(process)):
             time.sleep(0.01)
         if process.poll() is None:
@@ -272,7 +272,7 @@ class Pod:
         return folder
 
     def probe(self, container):
-        """Ready once its port answers, and for good: what comes later is the job's own affair."""
+        """Sets the pod Ready when its port answers. It stays Ready afterwards."""
         action = container["readinessProbe"].get("tcpSocket")
         ports = {port.get("name"): port["containerPort"] for port in container.get("ports", [])}
         while not self.deleted and action:
@@ -285,7 +285,7 @@ class Pod:
                 time.sleep(0.5)
 
     def delete(self, grace=None):
-        """As kubectl delete does: asks, and kills after the time of grace."""
+        """Sends SIGTERM, and SIGKILL after the grace period, like kubectl delete."""
         self.deleted = True
         if grace is None:
             grace = self.spec.get("terminationGracePeriodSeconds", 30)
@@ -307,5 +307,5 @@ class Pod:
 
 
 def expand(text, env):
-    """$(NAME) is a variable's value where there is one, $$ is $."""
+    """Replaces $(NAME) by the value of a variable if it exists, and $$ by $."""
     return re.sub(r"\$(\$|\(([A-Za-z_.-][\w.-]*)\))", lambda found: "$" if found[1] == "$" else env.get(found[2], found[0]), text)

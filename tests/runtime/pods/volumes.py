@@ -1,4 +1,4 @@
-"""A pod's volumes as folders of this machine, with the modes and owners that Kubernetes gives them."""
+"""A pod's volumes as folders of this machine, with the modes and owners that Kubernetes sets."""
 import base64
 import os
 import re
@@ -13,7 +13,7 @@ def size(quantity):
 
 
 def contents(obj):
-    """What a ConfigMap or Secret holds: names to bytes."""
+    """The data of a ConfigMap or Secret: bytes by name."""
     held = {name: text.encode() for name, text in obj.get("stringData", {}).items()}
     if obj["kind"] == "Secret":
         held.update({name: base64.b64decode(text) for name, text in (obj.get("data") or {}).items()})
@@ -24,11 +24,11 @@ def contents(obj):
 
 
 class Missing(Exception):
-    """What a pod names is not there (yet): Kubernetes lets it wait."""
+    """An object that a pod refers to does not exist yet. In Kubernetes, the pod then waits."""
 
 
 def picked(source, kind, name, default_mode, find):
-    """(path, bytes, mode) of each file that a configMap or secret source asks for."""
+    """(path, bytes, mode) of each file of a configMap or secret source."""
     obj = find(kind, name)
     if obj is None:
         if source.get("optional"):
@@ -44,7 +44,7 @@ def picked(source, kind, name, default_mode, find):
 
 
 def files_of(volume, pod, find):
-    """The files of a volume that Kubernetes writes itself, or None for any other."""
+    """The files of a volume that Kubernetes writes, or None for other volumes."""
     if "configMap" in volume:
         source = volume["configMap"]
         return picked(source, "ConfigMap", source["name"], source.get("defaultMode", 0o644), find)
@@ -69,7 +69,7 @@ def files_of(volume, pod, find):
 
 
 def write(folder, files, group):
-    """All at once, by one link that changes: so does the kubelet, and programs may see links only."""
+    """Updates all files atomically by changing one symbolic link, like the kubelet."""
     age = len(os.listdir(folder))
     fresh = f"..{age}"
     os.mkdir(f"{folder}/{fresh}")
@@ -90,7 +90,7 @@ def write(folder, files, group):
 
 
 def make(folder, volume, pod, cluster, group):
-    """A folder for the volume; returns it."""
+    """Creates and returns a folder for the volume."""
     files = files_of(volume, pod, cluster.find)
     if files is not None:
         os.makedirs(folder)
@@ -103,7 +103,7 @@ def make(folder, volume, pod, cluster, group):
             limit = f"size={size(empty['sizeLimit'])}" if "sizeLimit" in empty else "size=50%"
             subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "memory", folder], check=True)
     elif "persistentVolumeClaim" in volume or "nfs" in volume:
-        # A claim's or a share's content outlives the pods.
+        # The content of claims and shares is kept when pods end.
         name = volume.get("persistentVolumeClaim", {}).get("claimName", volume["name"])
         folder = f"{cluster.work}/claims/{name}"
         os.makedirs(folder, exist_ok=True)

@@ -3,7 +3,7 @@
 
 export interface Check<T> {
   (value: unknown): string | undefined;
-  /** Never set: it lets TypeScript tell checks of different types apart. */
+  /** Never set: it makes checks of different types different to TypeScript. */
   readonly checked?: T;
 }
 

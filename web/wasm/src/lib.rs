@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn notes_come_after_warnings() {
         let spec = text(JOB.replace("'a:1'", "a").replace("spec: {", "spec: {placement: {pack: rack}, "));
-        let inputs = Inputs { target: khorovod::target("slurm").unwrap(), ..inputs(Keys::Masked) };
+        let inputs = Inputs { target: "slurm".parse().unwrap(), ..inputs(Keys::Masked) };
         let found = khorovod::check(&spec, &inputs);
         let shown = problems(&found, &Offsets::new(&spec.text));
         let severities: Vec<Severity> = shown.iter().map(|one| one.severity).collect();

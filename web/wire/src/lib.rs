@@ -1,9 +1,9 @@
 //! What the WebAssembly modules hand over to the preview page, as types that serialize to JSON.
 //!
-//! The test `typescript` writes them as TypeScript into `web/src/wire/types.ts`, with the checks by which the page reads
-//! the JSON. They borrow where they can: each lives for one call.
+//! The test `typescript` writes them as TypeScript into `web/src/wire/types.ts`, with a check of each for the page. They
+//! borrow from what the compiler returns: each exists during one call.
 
-use khorovod::report::{Change, Report};
+use khorovod_compiler::report::{Change, Report};
 use serde::{Serialize, Serializer};
 
 /// What the preview of a spec answers. The rendered objects follow the JSON as text.
@@ -26,8 +26,8 @@ pub struct Preview<'a> {
 pub struct Compiled<'a> {
     /// One plan per job, in the order of the spec's documents.
     pub jobs: &'a [Report],
-    /// One entry per job: where each field of its document stands in the spec, as `[from, to]` in UTF-16 code units by
-    /// path: `spec.storage[0]` → `[120, 164]`.
+    /// One entry per job: the range of each field of its document in the spec, as `[from, to]` in UTF-16 code units
+    /// by path: `spec.storage[0]` → `[120, 164]`.
     pub places: Vec<Map<'a, [usize; 2]>>,
     /// The rendered objects.
     pub documents: Vec<RenderedDocument<'a>>,
@@ -45,9 +45,9 @@ pub struct RenderedDocument<'a> {
     pub name: &'a str,
     /// Its `metadata.namespace`.
     pub namespace: Option<&'a str>,
-    /// Where it starts in the rendered text, in bytes.
+    /// Its start in the rendered text, in bytes.
     pub from: usize,
-    /// Where it ends in the rendered text, in bytes.
+    /// Its end in the rendered text, in bytes.
     pub to: usize,
     /// The index in `jobs` of the job it belongs to; null for a document that passes through unchanged.
     pub job: Option<usize>,
@@ -90,9 +90,9 @@ pub enum Severity {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct PlacedText<'a> {
-    /// Where the range starts, in UTF-16 code units.
+    /// The start of the range, in UTF-16 code units.
     pub from: usize,
-    /// Where the range ends, in UTF-16 code units.
+    /// The end of the range, in UTF-16 code units.
     pub to: usize,
     /// The text.
     pub text: &'a str,
@@ -112,9 +112,9 @@ pub struct Files {
 pub struct RenderedFile {
     /// Its path.
     pub path: String,
-    /// Where it starts in the rendered text, in bytes.
+    /// Its start in the rendered text, in bytes.
     pub from: usize,
-    /// Where it ends in the rendered text, in bytes.
+    /// Its end in the rendered text, in bytes.
     pub to: usize,
 }
 
@@ -155,7 +155,7 @@ pub struct Import<'a> {
 pub struct Imported<'a> {
     /// The spec.
     pub job: &'a str,
-    /// Secrets that were written in the file, as YAML documents; empty if there were none.
+    /// Secrets that were written in the file, as YAML documents; empty if there were no secrets.
     pub secrets: &'a str,
     /// Every field of the file, in its order.
     pub fields: Vec<FieldOutcome<'a>>,

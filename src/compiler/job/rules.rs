@@ -1,0 +1,116 @@
+//! Rules past the shape of single fields: what fits together, what Kubernetes and MPI would
+//! refuse, what would fail in silence.
+//!
+//! Each rule stands beside the problem code it finds.
+
+mod cluster;
+mod command;
+mod elastic;
+mod environment;
+mod lifecycle;
+mod names;
+mod network;
+mod size;
+mod slurm;
+mod storage;
+mod target;
+mod variables;
+mod words;
+mod workers;
+
+use super::field::At;
+use super::insert::Texts;
+use super::kube_version::KubeVersion;
+use super::raw::{Body, TrainingJob};
+use super::valid::Spec;
+use crate::problem::{Code, Problem, Span};
+use crate::yaml::Node;
+
+pub use environment::{looks_secret, owns_variable, secret};
+pub use storage::reserved;
+
+/// What a rule looks at: what was written, where, and what it means.
+pub struct Case<'a> {
+    pub document: &'a Node,
+    pub texts: &'a dyn Texts,
+    /// What could not be read.
+    pub misshapen: &'a [Span],
+    pub job: &'a TrainingJob,
+    pub body: &'a Body,
+    pub spec: &'a Spec,
+    pub kube_version: KubeVersion,
+    /// Where the document names itself: for what stands nowhere.
+    pub top: Span,
+}
+
+impl Case<'_> {
+    /// Whether all these parts of the spec could be read. Where not, a default stands in the part's
+    /// place, and a rule that judged it would only confuse.
+    fn could_read(&self, paths: &[&str]) -> bool {
+        paths.iter().all(|path| {
+            let mut node = self.document.get("spec");
+            let broken = |node: &Node, whole: bool| {
+                self.misshapen.iter().any(|span| *span == node.span || whole && span.within(node.span))
+            };
+            for key in path.split('.') {
+                match node {
+                    Some(parent) if broken(parent, false) => return false,
+                    Some(parent) => node = parent.get(key),
+                    None => return true,
+                }
+            }
+            node.is_none_or(|node| !broken(node, true))
+        })
+    }
+}
+
+/// Where an optional field stands, by its key.
+fn key<T>(field: Option<&At<T>>) -> Option<Span> {
+    field.map(|at| at.key)
+}
+
+type Rule = fn(&Case<'_>, &mut Vec<Problem>);
+
+const RULES: &[Rule] = &[
+    names::check,
+    workers::check,
+    command::check,
+    words::check,
+    elastic::check,
+    environment::check,
+    storage::check,
+    network::check,
+    cluster::check,
+    lifecycle::check,
+    size::check,
+    target::check,
+];
+
+/// Applies every rule.
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    for rule in RULES {
+        rule(case, problems);
+    }
+}
+
+/// Every code of every rule.
+pub fn codes() -> impl Iterator<Item = &'static Code> {
+    [
+        names::CODES,
+        workers::CODES,
+        command::CODES,
+        words::CODES,
+        elastic::CODES,
+        environment::CODES,
+        storage::CODES,
+        network::CODES,
+        cluster::CODES,
+        lifecycle::CODES,
+        size::CODES,
+        target::CODES,
+        slurm::CODES,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}

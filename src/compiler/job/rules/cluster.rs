@@ -1,0 +1,137 @@
+//! What the cluster must be able to do: its version, images, schedulers.
+
+use super::{Case, key};
+use crate::job::KubeVersion;
+use crate::job::raw::Image;
+use crate::job::scalars::ImageName;
+use crate::job::valid::{Controller, LauncherKind, Scheduling, Target};
+use crate::problem::{Problem, codes};
+
+codes! {
+    /// The cluster is too old for what the spec renders to
+    ///
+    /// The Job shape ends its pods by `successPolicy`, which Kubernetes has since 1.31; the
+    /// launcher's `podFailurePolicy` is there since 1.26. Before that, workers would keep their
+    /// GPUs or a lost launcher would end the job. Choose the other shape, or a newer cluster.
+    Error KUBE_VERSION = "kube-version";
+
+    /// An image without a tag or digest, or with `latest`
+    ///
+    /// What it names changes: workers that start at different times may run different programs, and
+    /// nobody can say later what was trained. Name a version, or a digest.
+    Warning IMAGE_UNPINNED = "image-unpinned";
+
+    /// Two ways to queue at once
+    ///
+    /// A gang scheduler and Kueue would both hold the job back, each waiting for the other.
+    Error TWO_QUEUES = "two-queues";
+
+    /// Spread and pack at once
+    ///
+    /// They ask for opposite things.
+    Error SPREAD_AND_PACK = "spread-and-pack";
+
+    /// A toleration that Kubernetes refuses
+    ///
+    /// With operator `Exists` there is no value; without a key the operator must be `Exists`;
+    /// `tolerationSeconds` needs the effect `NoExecute`.
+    Error TOLERATION = "toleration";
+}
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    version(case, problems);
+    images(case, problems);
+    queues(case, problems);
+    if let Some(placement) = &case.body.placement
+        && let (Some(spread), Some(pack)) = (&placement.spread, &placement.pack)
+    {
+        let problem = Problem::new(&SPREAD_AND_PACK, pack.key, "`pack` and `spread` ask for opposite things");
+        problems.push(problem.and(spread.key, "spread").hint("keep one of the two"));
+    }
+    tolerations(case, problems);
+}
+
+fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["workers.controller", "launcher.kind", "scheduling"]) {
+        return;
+    }
+    let (needs, what) = match (case.spec.controller, case.spec.target) {
+        (_, Target::Volcano | Target::MpiJob | Target::Slurm) => return,
+        (Controller::Job, _) => (KubeVersion::new(31), "the Job shape"),
+        (Controller::StatefulSet, _) => (KubeVersion::new(26), "the launcher's podFailurePolicy"),
+    };
+    if case.kube_version < needs {
+        let span =
+            case.body.workers.as_ref().map_or(case.top, |at| at.controller.as_ref().map_or(at.key, |at| at.span));
+        let message = format!("{what} needs Kubernetes {needs}, and the target is {}", case.kube_version);
+        let Scheduling { gang, kueue, suspend, .. } = &case.spec.scheduling;
+        let queued = gang.is_some() || kueue.is_some() || *suspend;
+        let alone = case.spec.launcher.kind == LauncherKind::Torchrun || queued && case.spec.target == Target::Plain;
+        let problem = Problem::new(&KUBE_VERSION, span, message);
+        problems.push(match case.spec.controller {
+            Controller::Job if alone => problem.hint(
+                "ask for a newer `--kube-version`: torchrun, a gang, Kueue and `suspend` have the Job shape alone",
+            ),
+            Controller::Job => problem.hint("write `controller: StatefulSet`, or ask for a newer `--kube-version`"),
+            Controller::StatefulSet => problem.hint("ask for a newer `--kube-version`"),
+        });
+    }
+}
+
+fn images(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let job = case.body.image.as_ref().and_then(|at| match &at.value {
+        Image::Name(name) => Some((name, at.span)),
+        Image::Full(parts) if parts.digest.is_some() => None,
+        Image::Full(parts) => parts.name.as_ref().map(|at| (&at.value, at.span)),
+    });
+    let launcher = case.body.launcher.as_ref().and_then(|at| at.image.as_ref()).map(|at| (&at.value, at.span));
+    for (ImageName(name), span) in job.into_iter().chain(launcher) {
+        let last = name.rsplit('/').next().unwrap_or(name);
+        let tag = last.split_once(':').map(|(_, tag)| tag);
+        if !name.contains('@') && matches!(tag, None | Some("latest" | "")) {
+            let what = if tag.is_some_and(|tag| !tag.is_empty()) { "names `latest`" } else { "has no tag" };
+            let problem =
+                Problem::new(&IMAGE_UNPINNED, span, format!("the image `{name}` {what}: what it runs may change"));
+            let name = name.strip_suffix(":latest").unwrap_or(name).trim_end_matches(':');
+            problems.push(problem.hint(format!("name a version, such as `{name}:1.0`")));
+        }
+    }
+}
+
+fn queues(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let Some(scheduling) = &case.body.scheduling else { return };
+    let gang = key(scheduling.gang.as_ref()).filter(|_| case.spec.scheduling.gang.is_some());
+    if let (Some(gang), Some(kueue)) = (gang, key(scheduling.kueue.as_ref())) {
+        let problem = Problem::new(&TWO_QUEUES, kueue, "`kueue` and `gang` would wait for each other");
+        problems
+            .push(problem.and(gang, "the gang").hint("keep one of the two: Kueue admits all pods or none by itself"));
+    }
+    if let (Some(kueue), Some(suspend)) = (key(scheduling.kueue.as_ref()), &scheduling.suspend)
+        && !suspend.value
+    {
+        let problem = Problem::new(&TWO_QUEUES, suspend.span, "`kueue` needs the job to start suspended");
+        problems.push(problem.and(kueue, "Kueue").hint("remove `suspend`"));
+    }
+}
+
+fn tolerations(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    for at in case.body.placement.iter().filter_map(|at| at.tolerations.as_ref()).flat_map(|at| &at.value) {
+        let exists = at.operator.as_ref().is_some_and(|operator| operator.0 == "Exists");
+        let no_execute = at.effect.as_ref().is_none_or(|effect| effect.0 == "NoExecute");
+        let found = match (&at.value.key, &at.value.value, &at.toleration_seconds) {
+            (_, Some(value), _) if exists => {
+                Some((value.span, "`operator: Exists` takes no `value`", "remove `value`"))
+            }
+            (None, _, _) if !exists => {
+                Some((at.span, "a toleration without `key` needs `operator: Exists`", "add `operator: Exists`"))
+            }
+            (_, _, Some(seconds)) if !no_execute => {
+                Some((seconds.span, "`tolerationSeconds` needs `effect: NoExecute`", "remove `tolerationSeconds`"))
+            }
+            _ => None,
+        };
+        if let Some((span, message, hint)) = found {
+            problems.push(Problem::new(&TOLERATION, span, message).hint(hint));
+        }
+    }
+}

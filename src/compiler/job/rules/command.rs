@@ -1,0 +1,376 @@
+//! The command, the launcher's words, and options that have no effect.
+
+use serde_json::json;
+
+use super::{Case, key};
+use crate::job::field::Shape;
+use crate::job::insert;
+use crate::job::raw::Body;
+use crate::job::valid::{Gang, LauncherKind, Mpi, Target};
+use crate::job::wording::nearest;
+use crate::problem::{Problem, Span, codes};
+use crate::yaml::{Kind, Node};
+
+codes! {
+    /// Nothing to run
+    ///
+    /// Only an interactive shell (`launcher: {kind: shell, interactive: true}`) goes without a command.
+    Error MISSING_COMMAND = "missing-command";
+
+    /// The command starts a launcher of its own
+    ///
+    /// khorovod writes `mpirun -np …`, `horovodrun`, `torchrun` or `deepspeed` itself, with the ranks
+    /// and hosts of the spec. A second one in `command` would run in every rank, each starting
+    /// all of them again. Leave the program to train, choose the launcher in `launcher.kind`, or write
+    /// the whole launch yourself under `launcher: {kind: shell}`.
+    Error LAUNCHER_TWICE = "launcher-twice";
+
+    /// The number of ranks is given to the launcher by hand
+    ///
+    /// np is the sum of the workers' slots, and khorovod passes it. Another number in
+    /// `launcher.args` would leave GPUs idle or ranks without one, in silence.
+    Error RANKS_IN_ARGS = "ranks-in-args";
+
+    /// A launcher option that khorovod sets itself
+    ///
+    /// Hostfile, ssh settings, discovery script and the elastic bounds follow from the spec.
+    Error OWN_OPTION = "own-option";
+
+    /// An interactive launcher that is not a shell
+    ///
+    /// `interactive: true` keeps the launcher open for people; only `kind: shell` does that.
+    Error INTERACTIVE_KIND = "interactive-kind";
+
+    /// torchrun needs no ssh and no MPI
+    ///
+    /// Its agents meet over TCP. Remove the option, or choose another launcher.
+    Error TORCHRUN_SSH = "torchrun-ssh";
+
+    /// A setting without effect
+    ///
+    /// It would be ignored in silence; the message says what it needs to take effect.
+    Warning NO_EFFECT = "no-effect";
+}
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    command(case, problems);
+    launcher_twice(case, problems);
+    launcher_args(case, problems);
+    torchrun(case, problems);
+    without_effect(case, problems);
+}
+
+fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["command", "launcher.kind", "launcher.interactive"]) {
+        return;
+    }
+    let launcher = &case.spec.launcher;
+    let raw = case.body.launcher.as_ref();
+    if launcher.interactive && launcher.kind != LauncherKind::Shell {
+        let span = raw.and_then(|at| at.interactive.as_ref()).map_or(case.top, |at| at.span);
+        let problem = Problem::new(&INTERACTIVE_KIND, span, "`launcher.interactive` needs `launcher.kind: shell`");
+        problems.push(problem.hint("write `kind: shell`, or remove `interactive`"));
+    }
+    // Where `spec` itself is wrong, or `command` misspelt, the reader has said so.
+    let entries = match case.document.get("spec").map(|body| &body.kind) {
+        Some(Kind::Map(entries)) => entries.as_slice(),
+        _ => &[],
+    };
+    let lacking = entries.iter().all(|entry| nearest(&entry.key, ["command"].into_iter()).is_none());
+    if let (Some(first), true, false) = (entries.first(), lacking, launcher.interactive) {
+        let span = key(case.body.image.as_ref()).unwrap_or(first.key_span);
+        let problem = Problem::new(&MISSING_COMMAND, span, "`spec` lacks `command`: the ranks have nothing to run");
+        let example = json!(["python", "train.py"]);
+        let body = case.document.get("spec");
+        let fix = body.and_then(|body| insert::field(case.texts, body, Body::KEYS, "command", &example));
+        let problem = problem.here("`command` belongs beside this").hint("add `command: [python, train.py]`");
+        problems.push(Problem { fix, ..problem });
+    }
+    if let (Some(args), None) = (&case.body.args, &case.body.command) {
+        let problem = Problem::new(&NO_EFFECT, args.key, "`args` without a `command` reach nothing");
+        problems.push(problem.hint("put them into `command`"));
+    }
+}
+
+/// The programs that start ranks, and the launcher that is meant by each.
+const LAUNCHERS: &[(&str, &str)] = &[
+    ("mpirun", "mpirun"),
+    ("mpiexec", "mpirun"),
+    ("mpiexec.hydra", "mpirun"),
+    ("orterun", "mpirun"),
+    ("prterun", "mpirun"),
+    ("horovodrun", "horovodrun"),
+    ("torchrun", "torchrun"),
+    ("torch.distributed.run", "torchrun"),
+    ("torch.distributed.launch", "torchrun"),
+    ("deepspeed", "deepspeed"),
+    ("srun", "mpirun"),
+];
+
+fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if case.spec.launcher.kind == LauncherKind::Shell {
+        return;
+    }
+    let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
+    let Some((span, word)) = program(command) else { return };
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let Some((_, kind)) = LAUNCHERS.iter().find(|(program, _)| *program == name) else { return };
+    let message = format!("`{word}` in `command` would start in every rank: khorovod launches them itself");
+    let hint = format!(
+        "keep the program alone, as in `[python, train.py]`, with `launcher: {{kind: {kind}}}`; or launch by hand under `launcher: {{kind: shell}}`"
+    );
+    problems.push(Problem::new(&LAUNCHER_TWICE, span, message).hint(hint));
+}
+
+/// The program that a command runs, and where its name stands: the first word, or the module that
+/// python is told to run.
+fn program(command: &Node) -> Option<(Span, &str)> {
+    match &command.kind {
+        Kind::Scalar { text, .. } => {
+            let mut words = text.split_whitespace();
+            Some((command.span, behind_python(words.next()?, words.next(), words.next())))
+        }
+        Kind::List(items) => {
+            let word = |index: usize| items.get(index).and_then(Node::text);
+            let program = behind_python(word(0)?, word(1), word(2));
+            let place = items.iter().find(|item| item.text() == Some(program)).unwrap_or(command);
+            Some((place.span, program))
+        }
+        Kind::Map(_) => None,
+    }
+}
+
+fn behind_python<'w>(first: &'w str, second: Option<&'w str>, third: Option<&'w str>) -> &'w str {
+    let python = first.rsplit('/').next().is_some_and(|name| name.starts_with("python"));
+    match (second, third) {
+        (Some("-m"), Some(module)) if python => module,
+        _ => first,
+    }
+}
+
+/// Words of a launcher that say what the spec says already, and whether they name the ranks.
+fn own_options(kind: LauncherKind, mpi: Mpi) -> &'static [(&'static str, bool)] {
+    match (kind, mpi) {
+        (LauncherKind::Mpirun, Mpi::OpenMpi) => &[
+            ("-np", true),
+            ("-n", true),
+            ("--np", true),
+            ("-c", true),
+            ("-npernode", true),
+            ("--npernode", true),
+            ("-N", true),
+            ("--hostfile", false),
+            ("-hostfile", false),
+            ("--machinefile", false),
+            ("-machinefile", false),
+            ("-H", false),
+            ("--host", false),
+            ("-host", false),
+            ("--default-hostfile", false),
+            ("-default-hostfile", false),
+        ],
+        (LauncherKind::Mpirun, _) => &[
+            ("-np", true),
+            ("-n", true),
+            ("-ppn", true),
+            ("-perhost", true),
+            ("-f", false),
+            ("-hostfile", false),
+            ("-machinefile", false),
+            ("-machine", false),
+            ("-hosts", false),
+            ("-host", false),
+            ("-launcher", false),
+            ("-bootstrap", false),
+            ("-bootstrap-exec", false),
+            ("-launcher-exec", false),
+        ],
+        (LauncherKind::Horovodrun, _) => &[
+            ("-np", true),
+            ("--num-proc", true),
+            ("--min-np", true),
+            ("--min-num-proc", true),
+            ("--max-np", true),
+            ("--max-num-proc", true),
+            ("--slots-per-host", true),
+            ("-H", false),
+            ("--hosts", false),
+            ("-hostfile", false),
+            ("--hostfile", false),
+            ("-p", false),
+            ("--ssh-port", false),
+            ("-i", false),
+            ("--ssh-identity-file", false),
+            ("--host-discovery-script", false),
+            ("--elastic-timeout", false),
+            ("--reset-limit", false),
+            ("--blacklist-cooldown-range", false),
+        ],
+        (LauncherKind::Torchrun, _) => &[
+            ("--nproc-per-node", true),
+            ("--nproc_per_node", true),
+            ("--nnodes", true),
+            ("--node-rank", false),
+            ("--node_rank", false),
+            ("--rdzv-backend", false),
+            ("--rdzv_backend", false),
+            ("--rdzv-endpoint", false),
+            ("--rdzv_endpoint", false),
+            ("--rdzv-id", false),
+            ("--rdzv_id", false),
+            ("--master-addr", false),
+            ("--master_addr", false),
+            ("--master-port", false),
+            ("--master_port", false),
+            ("--max-restarts", false),
+            ("--max_restarts", false),
+            ("--standalone", false),
+        ],
+        (LauncherKind::Deepspeed, _) => &[
+            ("--num_nodes", true),
+            ("--num_gpus", true),
+            ("-H", false),
+            ("--hostfile", false),
+            ("--launcher", false),
+            ("--no_python", false),
+            ("-i", true),
+            ("--include", true),
+            ("-e", true),
+            ("--exclude", true),
+        ],
+        (LauncherKind::Shell, _) => &[],
+    }
+}
+
+fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["launcher.kind", "launcher.mpi", "launcher.args", "workers"]) {
+        return;
+    }
+    let Some(args) = case.body.launcher.as_ref().and_then(|at| at.args.as_ref()) else { return };
+    let launcher = &case.spec.launcher;
+    let np: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
+    for (index, word) in args.iter().enumerate() {
+        let (name, value) = word.0.split_once('=').map_or((word.0.as_str(), None), |(name, value)| (name, Some(value)));
+        let Some((option, ranks)) = own_options(launcher.kind, launcher.mpi).iter().find(|(option, _)| *option == name)
+        else {
+            continue;
+        };
+        let value = value.or_else(|| args.get(index + 1).map(|next| next.0.as_str())).unwrap_or_default();
+        let problem = match ranks {
+            true => {
+                let message = match value.parse() == Ok(np) {
+                    true => format!("khorovod passes `{option} {np}` itself"),
+                    false => format!("`{option} {value}` in `launcher.args`, but the workers make {np} ranks"),
+                };
+                let problem = Problem::new(&RANKS_IN_ARGS, word.span, message);
+                let workers = case.body.workers.as_ref().map_or(case.top, |at| at.key);
+                problem
+                    .and(workers, format!("{np} ranks: replicas × slots"))
+                    .hint("remove it; change `workers.replicas` or `workers.slots` for another number")
+            }
+            false => Problem::new(&OWN_OPTION, word.span, format!("khorovod passes `{option}` itself"))
+                .hint("remove it; the spec's own fields say the same"),
+        };
+        problems.push(problem);
+    }
+}
+
+fn torchrun(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if case.spec.launcher.kind != LauncherKind::Torchrun {
+        return;
+    }
+    let launcher = case.body.launcher.as_ref();
+    let kind = launcher.and_then(|at| at.kind.as_ref()).map_or(case.top, |at| at.span);
+    let spans = [("ssh", key(case.body.ssh.as_ref())), ("launcher.mpi", launcher.and_then(|at| key(at.mpi.as_ref())))];
+    for (what, span) in spans.into_iter().filter_map(|(what, span)| Some((what, span?))) {
+        let problem = Problem::new(&TORCHRUN_SSH, span, format!("`{what}` means nothing to torchrun"));
+        problems.push(problem.and(kind, "torchrun is chosen here").hint(format!("remove `{what}`")));
+    }
+}
+
+fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["launcher.kind", "launcher.interactive", "scheduling", "workers"]) {
+        return;
+    }
+    let spec = case.spec;
+    let launcher = case.body.launcher.as_ref();
+    let scheduling = case.body.scheduling.as_ref();
+    let field = |span: Option<Span>, applies: bool, what: &'static str, needs: &'static str| {
+        span.filter(|_| !applies).map(|span| (span, what, needs))
+    };
+    let gpus = spec.groups.iter().any(|group| group.gpus > 0);
+    let prefix =
+        case.body.observability.as_ref().and_then(|at| at.logs.as_ref()).and_then(|at| at.rank_prefix.as_ref());
+    let separate = separate_launcher(case);
+    let own_pod = "a launcher pod of its own, which the Job shape has not";
+    let own_resources = match separate {
+        true => "a launcher that only launches: one that runs ranks has a worker's resources",
+        false => own_pod,
+    };
+    let unused = [
+        field(
+            launcher.and_then(|at| key(at.idle_timeout.as_ref())),
+            spec.launcher.interactive,
+            "launcher.idleTimeout",
+            "`launcher.interactive: true`",
+        ),
+        field(
+            launcher.and_then(|at| key(at.args.as_ref())),
+            spec.launcher.kind != LauncherKind::Shell,
+            "launcher.args",
+            "a launcher other than `shell`",
+        ),
+        field(launcher.and_then(|at| key(at.image.as_ref())), separate, "launcher.image", own_pod),
+        field(
+            launcher.and_then(|at| key(at.cpu.as_ref())),
+            separate && !spec.launcher.runs_ranks,
+            "launcher.cpu",
+            own_resources,
+        ),
+        field(
+            launcher.and_then(|at| key(at.memory.as_ref())),
+            separate && !spec.launcher.runs_ranks,
+            "launcher.memory",
+            own_resources,
+        ),
+        field(
+            scheduling.and_then(|at| key(at.queue.as_ref())),
+            spec.scheduling.gang == Some(Gang::Volcano) || spec.target == Target::Volcano,
+            "scheduling.queue",
+            "`scheduling.gang: volcano`; for Kueue use `kueue`",
+        ),
+        field(
+            case.body.workers.as_ref().and_then(|at| key(at.gpu_resource.as_ref())),
+            gpus,
+            "workers.gpuResource",
+            "`gpus`",
+        ),
+        field(
+            case.body.elastic.as_ref().and_then(|at| key(at.cooldown.as_ref())),
+            spec.launcher.kind != LauncherKind::Torchrun,
+            "elastic.cooldown",
+            "horovodrun, which alone bars hosts",
+        ),
+        field(
+            case.body.collective.as_ref().and_then(|at| key(at.infiniband.as_ref())),
+            gpus,
+            "collective.infiniband",
+            "GPUs: it is a setting of NCCL",
+        ),
+        field(
+            prefix.filter(|at| !at.value).map(|at| at.key),
+            !matches!(spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Shell),
+            "observability.logs.rankPrefix",
+            "mpirun, torchrun or deepspeed",
+        ),
+    ];
+    for (span, what, needs) in unused.into_iter().flatten() {
+        let problem = Problem::new(&NO_EFFECT, span, format!("`{what}` has no effect without {needs}"));
+        problems.push(problem.hint(format!("remove `{}`", what.rsplit('.').next().unwrap_or(what))));
+    }
+}
+
+/// Whether the launcher has a pod of its own that is no worker.
+fn separate_launcher(case: &Case<'_>) -> bool {
+    case.spec.controller == crate::job::valid::Controller::StatefulSet
+}

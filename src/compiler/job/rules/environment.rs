@@ -1,0 +1,269 @@
+//! Environment variables: what khorovod owns, what is misspelt, what should be a Secret.
+
+use super::variables::{HOROVOD, NCCL};
+use super::workers::IDLE_GPUS;
+use super::{Case, key};
+use crate::job::raw::EnvValue;
+use crate::job::valid::{Controller, LauncherKind, Target};
+use crate::job::wording::nearest;
+use crate::problem::{Problem, Span, codes};
+
+codes! {
+    /// A variable that khorovod sets itself
+    ///
+    /// The hostfile, the ssh agent, torchrun's rendezvous and the like follow from the spec;
+    /// another value would make ranks start in the wrong place, or nowhere.
+    Error RESERVED_VARIABLE = "reserved-variable";
+
+    /// A variable that NCCL or Horovod does not know
+    ///
+    /// Both ignore variables they do not know, so a misspelt one does nothing, in silence.
+    Warning UNKNOWN_VARIABLE = "unknown-variable";
+
+    /// A secret written into the spec
+    ///
+    /// The value looks like a private key or an access token. It would stand in the pod template,
+    /// in `kubectl describe` and in every copy of the spec. Make a Secret and refer to it:
+    /// `TOKEN: {secret: hf, key: token}`. If it was ever committed, replace it.
+    Error SECRET_IN_ENV = "secret-in-env";
+
+    /// A variable that sounds like a secret has its value in the spec
+    ///
+    /// If it is one, make a Secret and refer to it: `PASSWORD: {secret: db, key: password}`.
+    Warning PASSWORD_IN_ENV = "password-in-env";
+
+    /// A setting of `collective` that `env` overrides
+    ///
+    /// `env` wins. Keep one of the two.
+    Warning KNOB_TWICE = "knob-twice";
+}
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    for (name, value) in case.body.env.iter().flat_map(|at| &at.0) {
+        reserved(case, &name.0, name.span, problems);
+        unknown(&name.0, name.span, problems);
+        if let EnvValue::Literal(text) = &value.value {
+            problems.extend(hidden_gpus(case, &name.0, text, value.span));
+            problems.extend(each_alone(case, &name.0, text, value.span));
+            problems.extend(secret(&name.0, text, value.span));
+        }
+    }
+    knobs(case, problems);
+}
+
+/// What every launcher is given.
+const OWN: &[&str] = &[
+    "OMPI_MCA_orte_default_hostfile",
+    "PRTE_MCA_prte_default_hostfile",
+    "OMPI_MCA_plm_rsh_agent",
+    "PRTE_MCA_plm_ssh_agent",
+    "I_MPI_HYDRA_HOST_FILE",
+    "I_MPI_HYDRA_BOOTSTRAP",
+    "I_MPI_HYDRA_BOOTSTRAP_EXEC",
+    "HYDRA_HOST_FILE",
+    "HYDRA_LAUNCHER",
+    "HYDRA_LAUNCHER_EXEC",
+];
+
+/// Whether khorovod sets a variable under any launcher.
+pub fn owns_variable(name: &str) -> bool {
+    name.starts_with("KHOROVOD_") || OWN.contains(&name)
+}
+
+/// What each rank has of its own.
+const RANKS_OWN: &[&str] = &[
+    "RANK",
+    "LOCAL_RANK",
+    "HOROVOD_RANK",
+    "HOROVOD_LOCAL_RANK",
+    "HOROVOD_CROSS_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+];
+
+fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>) {
+    const TORCHRUN: &[&str] = &[
+        "PET_NNODES",
+        "PET_NPROC_PER_NODE",
+        "PET_NODE_RANK",
+        "PET_MASTER_ADDR",
+        "PET_MASTER_PORT",
+        "PET_RDZV_BACKEND",
+        "PET_RDZV_ENDPOINT",
+        "PET_RDZV_ID",
+        "RANK",
+        "WORLD_SIZE",
+        "LOCAL_RANK",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+    ];
+    let kind = case.spec.launcher.kind;
+    let torchrun = kind == LauncherKind::Torchrun;
+    let ranks: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
+    if RANKS_OWN.contains(&name) && ranks > 1 && !torchrun && kind != LauncherKind::Shell {
+        let message = format!("`{name}` would be the same for all {ranks} ranks");
+        let hint = match matches!(name, "RANK" | "LOCAL_RANK") {
+            true => "remove it; with `launcher: {kind: torchrun}` each rank gets its own",
+            false => "remove it: the launcher gives each rank its own",
+        };
+        problems.push(Problem::new(&RESERVED_VARIABLE, span, message).hint(hint));
+        return;
+    }
+    // By it pods know which of them launches.
+    let index = name == "JOB_COMPLETION_INDEX" && case.spec.controller == Controller::Job;
+    let index = index && case.spec.target != Target::Slurm;
+    if index || owns_variable(name) || torchrun && TORCHRUN.contains(&name) {
+        let problem = Problem::new(&RESERVED_VARIABLE, span, format!("khorovod or the launcher sets `{name}` itself"));
+        problems.push(problem.hint("remove it; the spec's own fields say the same"));
+    }
+}
+
+fn unknown(name: &str, span: Span, problems: &mut Vec<Problem>) {
+    let known = if name.starts_with("NCCL_") {
+        NCCL
+    } else if name.starts_with("HOROVOD_") {
+        HOROVOD
+    } else {
+        misspelt_prefix(name)
+    };
+    if known.is_empty() || known.contains(&name) {
+        return;
+    }
+    let whose = if known == NCCL { "NCCL" } else { "Horovod" };
+    let near = nearest(name, known.iter().copied());
+    // A variable of another program that merely looks alike is no finding.
+    if near.is_none() && !name.starts_with("NCCL_") && !name.starts_with("HOROVOD_") {
+        return;
+    }
+    let problem =
+        Problem::new(&UNKNOWN_VARIABLE, span, format!("{whose} has no variable `{name}`: it would be ignored"));
+    problems.push(match near {
+        Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(span, near),
+        None => problem.hint("look the name up, or remove it"),
+    });
+}
+
+/// `NCLL_DEBUG` and `HOROVD_CYCLE_TIME`: the lists to look a misspelt prefix up in.
+fn misspelt_prefix(name: &str) -> &'static [&'static str] {
+    let Some((prefix, _)) = name.split_once('_') else { return &[] };
+    let close = |word: &str| prefix != word && prefix != "KHOROVOD" && strsim::damerau_levenshtein(prefix, word) == 1;
+    if close("NCCL") {
+        NCCL
+    } else if close("HOROVOD") {
+        HOROVOD
+    } else {
+        &[]
+    }
+}
+
+/// What a variable gives away.
+enum Gives {
+    Key,
+    Token,
+    /// Its name sounds like it.
+    Maybe,
+}
+
+/// Whether a variable's value belongs in a Secret.
+pub fn looks_secret(name: &str, value: &str) -> bool {
+    gives(name, value).is_some()
+}
+
+fn gives(name: &str, value: &str) -> Option<Gives> {
+    const STARTS: &[(&str, usize)] = &[
+        ("AKIA", 20),
+        ("ASIA", 20),
+        ("ghp_", 30),
+        ("gho_", 30),
+        ("ghs_", 30),
+        ("github_pat_", 40),
+        ("glpat-", 20),
+        ("hf_", 30),
+        ("xoxb-", 20),
+        ("xoxp-", 20),
+        ("sk-", 30),
+        ("AIza", 35),
+        ("npm_", 30),
+        ("pypi-", 30),
+        ("eyJ", 60),
+        ("dckr_pat_", 20),
+    ];
+    if value.contains("PRIVATE KEY-----") {
+        return Some(Gives::Key);
+    }
+    if STARTS.iter().any(|(start, length)| {
+        value.starts_with(start) && value.len() >= *length && !value.contains(char::is_whitespace)
+    }) {
+        return Some(Gives::Token);
+    }
+    let upper = name.to_uppercase();
+    let sounds =
+        ["PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIALS"];
+    let about =
+        ["_FILE", "_PATH", "_DIR", "_URL", "TOKENIZERS_", "_TOKENS", "_LENGTH", "_COUNT", "MAX_", "NUM_", "TOKENIZER"];
+    let maybe = !value.is_empty()
+        && sounds.iter().any(|word| upper.contains(word))
+        && !about.iter().any(|word| upper.contains(word));
+    maybe.then_some(Gives::Maybe)
+}
+
+/// Ranks on several workers that would each look for the first at home.
+fn each_alone(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Problem> {
+    let workers: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas)).sum();
+    let home = name == "MASTER_ADDR" && ["localhost", "127.0.0.1", "::1"].contains(&value);
+    let shown = matches!(case.spec.launcher.kind, LauncherKind::Torchrun | LauncherKind::Shell);
+    let message = format!("`{name}: {value}` is another host on each of the {workers} workers");
+    let hint = "remove it; with `launcher: {kind: torchrun}` each rank gets the first worker's";
+    (home && workers > 1 && !shown).then(|| Problem::new(&RESERVED_VARIABLE, span, message).hint(hint))
+}
+
+/// Devices that no rank sees.
+fn hidden_gpus(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Problem> {
+    let most = case.spec.groups.iter().map(|group| group.gpus).max()?;
+    let seen = value.split(',').filter(|device| !device.trim().is_empty()).count();
+    let hides = name == "CUDA_VISIBLE_DEVICES" && usize::try_from(most).is_ok_and(|most| seen < most);
+    let message = format!("`{name}` shows every rank {seen} of the {most} GPUs of its worker");
+    hides.then(|| {
+        Problem::new(&IDLE_GPUS, span, message).hint("remove it: each worker sees its own GPUs, and no others")
+    })
+}
+
+/// A value that should not stand in the spec.
+pub fn secret(name: &str, value: &str, span: Span) -> Option<Problem> {
+    let (code, message) = match gives(name, value)? {
+        Gives::Key => (&SECRET_IN_ENV, format!("the value of `{name}` looks like a private key")),
+        Gives::Token => (&SECRET_IN_ENV, format!("the value of `{name}` looks like an access token")),
+        Gives::Maybe => (&PASSWORD_IN_ENV, format!("`{name}` sounds like a secret, and its value stands here")),
+    };
+    let key = name.to_lowercase().replace('_', "-");
+    let hint = format!("make a Secret and write `{name}: {{secret: my-secret, key: {key}}}`");
+    Some(Problem::new(code, span, message).hint(hint))
+}
+
+fn knobs(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let Some(collective) = &case.body.collective else { return };
+    let pairs = [
+        ("debug", key(collective.debug.as_ref()), "NCCL_DEBUG"),
+        ("interface", key(collective.interface.as_ref()), "NCCL_SOCKET_IFNAME"),
+        ("infiniband", key(collective.infiniband.as_ref()), "NCCL_IB_DISABLE"),
+        ("fusionThreshold", key(collective.fusion_threshold.as_ref()), "HOROVOD_FUSION_THRESHOLD"),
+        ("cycleTime", key(collective.cycle_time.as_ref()), "HOROVOD_CYCLE_TIME"),
+        ("autotune", key(collective.autotune.as_ref()), "HOROVOD_AUTOTUNE"),
+        ("hierarchicalAllreduce", key(collective.hierarchical_allreduce.as_ref()), "HOROVOD_HIERARCHICAL_ALLREDUCE"),
+        ("timeline", key(collective.timeline.as_ref()), "HOROVOD_TIMELINE"),
+    ];
+    for (field, span, variable) in pairs {
+        let env = case.body.env.iter().flat_map(|at| &at.0).find(|(name, _)| name.0 == variable);
+        if let (Some(span), Some((name, _))) = (span, env) {
+            let message = format!("`env.{variable}` overrides `collective.{field}`");
+            problems.push(
+                Problem::new(&KNOB_TWICE, span, message)
+                    .here("has no effect")
+                    .and(name.span, "wins")
+                    .hint("keep one of the two"),
+            );
+        }
+    }
+}

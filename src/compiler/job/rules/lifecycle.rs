@@ -1,0 +1,84 @@
+//! Deadlines, what is left afterwards, and who might start the job again.
+
+use super::Case;
+use crate::job::valid::{Controller, LauncherKind, Target};
+use crate::problem::{Problem, Span, codes};
+
+codes! {
+    /// A finished Job is removed where something would make it again
+    ///
+    /// With `ttlAfterFinished` Kubernetes deletes the finished Job; Argo CD or Flux then sees it
+    /// missing and applies it again, and the training starts over. Leave it out where a GitOps
+    /// controller keeps the job.
+    Warning TTL_UNDER_GITOPS = "ttl-under-gitops";
+
+    /// The deadline ends before the wait for workers does
+    ///
+    /// The job would fail by its deadline while it still waits, without naming the workers that are
+    /// missing. Raise `lifecycle.deadline` or lower `launcher.waitTimeout`.
+    Warning DEADLINE_BEFORE_WAIT = "deadline-before-wait";
+
+    /// A ServiceAccount of your own must be allowed to scale the workers
+    ///
+    /// khorovod then makes no Role. The account needs `get` and `patch` on `statefulsets/scale` in
+    /// the job's namespace; without it the launcher fails when it starts, and says so. With `get` on
+    /// `jobs` too, a launcher that was evicted goes on counting attempts and time where the one before it was; with
+    /// `get` on `endpoints`, DNS is asked for no worker that has no address yet.
+    Warning OWN_ACCOUNT = "own-account";
+}
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["launcher.kind", "launcher.waitTimeout", "workers.controller", "scheduling"]) {
+        return;
+    }
+    let spec = case.spec;
+    let lifecycle = case.body.lifecycle.as_ref();
+    if let (Some(ttl), Some((controller, span))) =
+        (lifecycle.and_then(|at| at.ttl_after_finished.as_ref()), gitops(case))
+    {
+        let message = format!("{controller} would run the job again once `ttlAfterFinished` has removed it");
+        let problem = Problem::new(&TTL_UNDER_GITOPS, ttl.key, message);
+        problems.push(problem.and(span, format!("{controller} keeps the job")).hint("remove `ttlAfterFinished`"));
+    }
+    if let (Some(deadline), Some(at)) = (spec.lifecycle.deadline, lifecycle.and_then(|at| at.deadline.as_ref()))
+        && deadline <= spec.launcher.wait_timeout
+        && spec.launcher.kind != LauncherKind::Torchrun
+        && spec.target != Target::Slurm
+    {
+        let message =
+            format!("the deadline ({deadline} s) ends before the wait for workers ({} s)", spec.launcher.wait_timeout);
+        let problem = Problem::new(&DEADLINE_BEFORE_WAIT, at.span, message);
+        let shorter = format!("waitTimeout: {}s", (deadline / 2).max(1));
+        problems.push(match &case.body.launcher {
+            None => problem.hint(format!("add `launcher: {{{shorter}}}`, or raise the deadline")),
+            Some(launcher) => match &launcher.wait_timeout {
+                None => problem.hint(format!("add `{shorter}` under `launcher`, or raise the deadline")),
+                Some(wait) => {
+                    problem.and(wait.span, "the wait").hint(format!("write `{shorter}`, or raise the deadline"))
+                }
+            },
+        });
+    }
+    let account = case.body.security.as_ref().and_then(|at| at.service_account.as_ref());
+    let scales = spec.target == Target::Plain && spec.controller == Controller::StatefulSet && !spec.lifecycle.keep;
+    if let Some(at) = account.filter(|_| scales) {
+        let message = format!("the ServiceAccount `{}` must be allowed to scale the workers", at.0);
+        problems.push(
+            Problem::new(&OWN_ACCOUNT, at.span, message).hint(
+                "let it `get` and `patch` `statefulsets/scale`, and `get` `jobs` and `endpoints`; or leave it out",
+            ),
+        );
+    }
+}
+
+/// A GitOps controller that keeps the job, by the marks it leaves or is given.
+fn gitops(case: &Case<'_>) -> Option<(&'static str, Span)> {
+    let metadata = case.job.metadata.as_ref()?;
+    let labels = metadata.labels.iter().flat_map(|at| &at.0).map(|(key, _)| key);
+    let annotations = metadata.annotations.iter().flat_map(|at| &at.0).map(|(key, _)| key);
+    labels.chain(annotations).find_map(|key| match key.0.split_once('/') {
+        Some(("argocd.argoproj.io", _)) => Some(("Argo CD", key.span)),
+        Some((domain, _)) if domain.ends_with("toolkit.fluxcd.io") => Some(("Flux", key.span)),
+        _ => None,
+    })
+}

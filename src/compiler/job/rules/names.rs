@@ -1,0 +1,150 @@
+//! Names that must stay valid when pods are named after them.
+
+use super::Case;
+use crate::job::valid::{Controller, Target};
+use crate::problem::{Problem, codes};
+
+codes! {
+    /// The job's name is too long for the names of its pods
+    ///
+    /// Pods are named after the job, the run and the worker (`mnist-k4x2vq-worker-3`), and
+    /// Kubernetes copies those names into labels of at most 63 characters, with a hash behind the
+    /// StatefulSet's. So a job's name has room for about 36 characters, fewer with long group names.
+    Error NAME_TOO_LONG = "name-too-long";
+
+    /// Two entries have the same name
+    ///
+    /// Storage entries and worker groups are told apart by their names.
+    Error DUPLICATE_NAME = "duplicate-name";
+
+    /// A label or annotation that khorovod writes itself
+    ///
+    /// `khorovod.dev/...` and the `app.kubernetes.io/` labels `name`, `component` and `managed-by`
+    /// select the job's pods; another value would break it. Use a key of your own.
+    Error RESERVED_LABEL = "reserved-label";
+
+    /// A name that collides with one khorovod makes
+    ///
+    /// The pods' own volumes are called `khorovod-...`, so storage entries cannot be.
+    Error RESERVED_NAME = "reserved-name";
+}
+
+/// `-` and the run's name.
+const RUN: usize = 7;
+/// Kubernetes puts `-` and a hash of ten behind a StatefulSet's name, in a label.
+const REVISION: usize = 11;
+/// What a Job puts behind its pods' names.
+const JOBS: usize = 6;
+const LABEL: usize = 63;
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    name_length(case, problems);
+    duplicates(case, problems);
+    reserved(case, problems);
+    launchers_claim(case, problems);
+}
+
+fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["workers", "elastic", "storage", "launcher.kind", "scheduling"]) {
+        return;
+    }
+    let Some(name) = case.job.metadata.as_ref().and_then(|metadata| metadata.name.as_ref()) else { return };
+    let spec = case.spec;
+    let group =
+        spec.groups.iter().filter_map(|group| group.name.as_ref()).map(|name| name.len() + 1).max().unwrap_or(0);
+    let digits = spec
+        .groups
+        .iter()
+        .map(|group| group.replicas.saturating_sub(1).max(elastic_last(case)).to_string().len())
+        .max()
+        .unwrap_or(1);
+    let (worker, launcher) = (RUN + "-worker".len() + group, RUN + "-launcher".len());
+    let tail = match (spec.target, spec.controller) {
+        (Target::Plain | Target::Slurm, Controller::StatefulSet) => worker + REVISION,
+        (Target::Plain | Target::Slurm, Controller::Job) => RUN + JOBS,
+        // No worker's number is as long as what a Job puts behind the launcher's name.
+        (Target::MpiJob, _) => launcher + JOBS,
+        (Target::JobSet | Target::TrainJob, _) => {
+            (worker + "-0-".len() + digits + JOBS).max(launcher + "-0-0".len() + JOBS)
+        }
+        (Target::Volcano, _) => (worker + 1 + digits).max(launcher + "-0".len()),
+    };
+    let storage = spec.storage.iter().map(|volume| volume.name.len() + 1).max().unwrap_or(0);
+    let room = LABEL.saturating_sub(tail.max(storage));
+    if name.0.len() > room {
+        let message =
+            format!("`metadata.name` has {} characters; the names made from it leave room for {room}", name.0.len());
+        let mut problem = Problem::new(&NAME_TOO_LONG, name.span, message);
+        let groups = case.body.workers.iter().filter_map(|at| at.groups.as_ref()).flat_map(|at| &at.value);
+        let longest = groups.filter_map(|group| group.name.as_ref()).max_by_key(|name| name.0.len());
+        if let Some(group) = longest {
+            problem = problem.and(group.span, "stands in the names of its pods");
+        }
+        problems.push(match shortened(&name.0, room) {
+            "" => problem.hint("shorten the names of the groups and of `storage`"),
+            shorter => problem.hint(format!("shorten it, for example to `{shorter}`")),
+        });
+    }
+}
+
+/// The beginning of a name, at the end of a word where that is not far.
+fn shortened(name: &str, room: usize) -> &str {
+    let cut = name.get(..room).unwrap_or(name);
+    let word = cut.rfind('-').filter(|end| *end > room / 2).map_or(cut, |end| &cut[..end]);
+    word.trim_end_matches('-')
+}
+
+fn elastic_last(case: &Case<'_>) -> u32 {
+    case.spec.elastic.as_ref().map_or(0, |elastic| elastic.max_workers.saturating_sub(1))
+}
+
+fn duplicates(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let storage = case.body.storage.iter().flat_map(|at| &at.value).filter_map(|at| at.name.as_ref());
+    let groups = case.body.workers.iter().filter_map(|at| at.groups.as_ref()).flat_map(|at| &at.value);
+    let groups = groups.filter_map(|at| at.name.as_ref());
+    for (what, names) in [("storage entries", storage.collect::<Vec<_>>()), ("worker groups", groups.collect())] {
+        for (index, name) in names.iter().enumerate() {
+            if let Some(first) = names[..index].iter().find(|other| other.0 == name.0) {
+                let message = format!("two {what} are called `{}`", name.0);
+                let problem = Problem::new(&DUPLICATE_NAME, name.span, message).here("again here");
+                problems.push(problem.and(first.span, "first here").hint("give each a name of its own"));
+            }
+        }
+    }
+}
+
+/// A launcher that runs ranks has a claim of its own beside the workers', `<job>-<storage>-launcher`.
+fn launchers_claim(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let storage = || case.body.storage.iter().flat_map(|at| &at.value);
+    let per_worker = storage().filter(|entry| entry.per_worker.is_some() && case.spec.launcher.runs_ranks);
+    for name in per_worker.filter_map(|entry| entry.name.as_ref()) {
+        let own = format!("{}-launcher", name.0);
+        if let Some(other) = storage()
+            .filter(|entry| entry.claim.is_some() || entry.persistent_volume.is_some())
+            .find_map(|entry| entry.name.as_ref().filter(|other| other.0 == own))
+        {
+            let message = format!("the launcher's claim for `{}` would have the name of the one for `{own}`", name.0);
+            let problem = Problem::new(&DUPLICATE_NAME, other.span, message).and(name.span, "a claim for each");
+            problems.push(problem.hint("give it another name"));
+        }
+    }
+}
+
+fn reserved(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let Some(metadata) = &case.job.metadata else { return };
+    let labels = metadata.labels.iter().flat_map(|at| &at.0).map(|(key, _)| key);
+    let annotations = metadata.annotations.iter().flat_map(|at| &at.0).map(|(key, _)| key);
+    for key in labels.chain(annotations) {
+        let own = ["app.kubernetes.io/name", "app.kubernetes.io/component", "app.kubernetes.io/managed-by"];
+        if key.0.starts_with("khorovod.dev/") || own.contains(&key.0.as_str()) {
+            let problem = Problem::new(&RESERVED_LABEL, key.span, format!("khorovod writes `{}` itself", key.0));
+            problems.push(problem.hint("use a key of your own, such as `acme.com/team`"));
+        }
+    }
+    for name in case.body.storage.iter().flat_map(|at| &at.value).filter_map(|at| at.name.as_ref()) {
+        if name.0.starts_with("khorovod-") {
+            let problem = Problem::new(&RESERVED_NAME, name.span, "volumes called `khorovod-...` are khorovod's own");
+            problems.push(problem.hint(format!("call it `{}`", name.0.trim_start_matches("khorovod-"))));
+        }
+    }
+}

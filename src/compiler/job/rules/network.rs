@@ -1,0 +1,190 @@
+//! Ports, host network, and what the security profile lets through.
+
+use super::{Case, key, storage};
+use crate::job::limits::RENDEZVOUS_PORT;
+use crate::job::valid::{LauncherKind, Profile, Target};
+use crate::problem::{Problem, Span, codes};
+
+codes! {
+    /// The spec needs more than its security profile allows
+    ///
+    /// `hostNetwork`, `hostPath` and RDMA (its capability `IPC_LOCK`) meet only the Pod Security
+    /// level `privileged`; an inline NFS volume and root meet `baseline`. A namespace that enforces
+    /// a stricter level refuses the pods. Say `security: {profile: ...}` if that is what you want;
+    /// only what the spec asks for is added.
+    Error PROFILE = "profile";
+
+    /// A port below 1024 needs root
+    ///
+    /// The pods run as an ordinary user, who may not listen there. Leave `ssh.port` at 2222.
+    Error PRIVILEGED_PORT = "privileged-port";
+
+    /// `root` as the name of another user
+    ///
+    /// ssh finds a user by name, and `root` is user 0 in every pod. The pods run as another one, whose name would
+    /// be looked up in vain, and no worker would start.
+    Error SSH_USER = "ssh-user";
+
+    /// Two things listen on one port
+    ///
+    /// Pods on the host's network share the node's ports: the node's own sshd has 22, and two
+    /// workers of a job cannot share one. In a worker, sshd or torchrun's rendezvous has a port of its own.
+    Error PORT_CLASH = "port-clash";
+
+    /// Excluding `docker0` alone leaves `lo` in
+    ///
+    /// `NCCL_SOCKET_IFNAME=^docker0` lets NCCL choose the loopback interface, and ranks on
+    /// different hosts then wait for each other for ever. Exclude both, or leave it unset.
+    Error DOCKER0_ALONE = "docker0-alone";
+
+    /// User or group ids under the profile `openshift`
+    ///
+    /// OpenShift gives every namespace a range of ids and refuses others. Leave them out, or choose
+    /// `restricted`.
+    Error OPENSHIFT_IDS = "openshift-ids";
+}
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    interface(case, problems);
+    // The rest is about pods, and Slurm has none.
+    if case.spec.target != Target::Slurm {
+        profile(case, problems);
+        ports(case, problems);
+        openshift(case, problems);
+    }
+}
+
+fn profile(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["security.profile"]) {
+        return;
+    }
+    let have = case.spec.security.profile;
+    let given = case.body.security.as_ref().and_then(|at| at.profile.as_ref()).map(|at| at.span);
+    let mut need = |profile: Profile, span: Span, what: &str| {
+        if have >= profile {
+            return;
+        }
+        let word = if profile == Profile::Privileged { "privileged" } else { "baseline" };
+        let mut problem = Problem::new(&PROFILE, span, format!("{what} meets only the Pod Security level `{word}`"));
+        problem = match given {
+            Some(given) => {
+                problem.and(given, "the profile chosen").hint(format!("write `profile: {word}`, or remove it"))
+            }
+            None if case.body.security.is_some() => {
+                problem.hint(format!("add `profile: {word}` under `security`, or remove it"))
+            }
+            None => problem.hint(format!("add `security: {{profile: {word}}}`, or remove it")),
+        };
+        problems.push(problem);
+    };
+    let placement = case.body.placement.as_ref().and_then(|at| at.host_network.as_ref());
+    if let Some(at) = placement.filter(|at| at.value) {
+        need(Profile::Privileged, at.key, "`placement.hostNetwork`");
+    }
+    // Where an entry says two things, nobody knows yet which of them it is.
+    let host_paths = if case.could_read(&["storage"]) { storage::host_paths(case) } else { Vec::new() };
+    for (span, what) in host_paths {
+        let level = if what == "nfs" { Profile::Baseline } else { Profile::Privileged };
+        need(level, span, &format!("storage by `{what}`"));
+    }
+    if let Some(workers) = &case.body.workers {
+        let groups = workers.groups.iter().flat_map(|at| &at.value).filter_map(|group| group.rdma.as_ref());
+        for rdma in workers.rdma.iter().chain(groups) {
+            need(Profile::Privileged, rdma.key, "`rdma`");
+        }
+    }
+    let user = case.body.security.as_ref().and_then(|at| at.run_as_user.as_ref());
+    if let Some(at) = user.filter(|at| at.0 == 0) {
+        need(Profile::Baseline, at.key, "`security.runAsUser: 0`");
+    }
+}
+
+fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["security.profile", "security.runAsUser", "launcher.kind", "ssh.port"]) {
+        return;
+    }
+    let spec = case.spec;
+    let metrics = case.body.observability.as_ref().and_then(|at| at.metrics.as_ref()).and_then(|at| at.port.as_ref());
+    if spec.launcher.kind == LauncherKind::Torchrun {
+        if let Some(at) = metrics.filter(|at| at.0 == u32::from(RENDEZVOUS_PORT)) {
+            let message = format!("torchrun's agents meet on port {} already", at.0);
+            problems.push(Problem::new(&PORT_CLASH, at.span, message).hint("choose another port for metrics"));
+        }
+        return;
+    }
+    let user = case.body.ssh.as_ref().and_then(|at| at.user.as_ref());
+    if let Some(at) = user.filter(|at| at.0 == "root" && spec.security.run_as_user != Some(0)) {
+        let who = spec
+            .security
+            .run_as_user
+            .map_or_else(|| "as a user of the platform's".to_owned(), |id| format!("as user {id}"));
+        let problem = Problem::new(&SSH_USER, at.span, format!("`root` is user 0, and the pods run {who}"));
+        let root = match spec.security.profile {
+            Profile::OpenShift => "",
+            _ => "; or run as root: `security: {profile: baseline, runAsUser: 0}`",
+        };
+        problems.push(problem.hint(format!("remove `user`{root}")));
+    }
+    let ssh = case.body.ssh.as_ref().and_then(|at| at.port.as_ref());
+    let host_network = case
+        .body
+        .placement
+        .as_ref()
+        .and_then(|at| key(at.host_network.as_ref()))
+        .filter(|_| spec.placement.host_network);
+    if let (Some(port), Some(host)) = (ssh, host_network)
+        && port.0 == 22
+    {
+        let problem = Problem::new(&PORT_CLASH, port.span, "port 22 on the host's network is the node's own sshd");
+        problems.push(problem.and(host, "the host's network").hint("remove `port`: without it, it is 2222"));
+    } else if let Some(port) = ssh.filter(|port| port.0 < 1024 && spec.security.run_as_user != Some(0)) {
+        let problem = Problem::new(&PRIVILEGED_PORT, port.span, format!("only root may listen on port {}", port.0));
+        problems.push(problem.hint("write `2222`, or remove `port`").fix(port.span, "2222"));
+    }
+    if let (Some(host), Some("kubernetes.io/hostname")) = (host_network, spec.placement.pack.as_deref()) {
+        let span = case.body.placement.as_ref().and_then(|at| at.pack.as_ref()).map_or(host, |at| at.span);
+        let problem = Problem::new(
+            &PORT_CLASH,
+            span,
+            format!("workers packed onto one node cannot share its port {}", spec.ssh.port),
+        );
+        problems.push(problem.and(host, "the host's network").hint("remove `pack` or `hostNetwork`"));
+    }
+    if let Some(at) = metrics.filter(|at| at.0 == u32::from(spec.ssh.port)) {
+        let mut problem = Problem::new(&PORT_CLASH, at.span, format!("sshd listens on port {} already", at.0));
+        if let Some(ssh) = ssh {
+            problem = problem.and(ssh.span, "here");
+        }
+        problems.push(problem.hint("choose another port for metrics"));
+    }
+}
+
+fn interface(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let knob = case.body.collective.as_ref().and_then(|at| at.interface.as_ref()).map(|at| (at.0.as_str(), at.span));
+    let env = case.body.env.iter().flat_map(|at| &at.0).find(|(name, _)| name.0 == "NCCL_SOCKET_IFNAME");
+    let env = env.and_then(|(_, at)| match &at.value {
+        crate::job::raw::EnvValue::Literal(text) => Some((text.as_str(), at.span)),
+        crate::job::raw::EnvValue::From(_) => None,
+    });
+    for (value, span) in knob.into_iter().chain(env) {
+        if value == "^docker0" {
+            let problem = Problem::new(&DOCKER0_ALONE, span, "`^docker0` alone lets NCCL choose `lo`");
+            problems.push(problem.hint("write `\"^lo,docker0\"`, or leave it out").fix(span, "\"^lo,docker0\""));
+        }
+    }
+}
+
+fn openshift(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if case.spec.security.profile != Profile::OpenShift {
+        return;
+    }
+    let Some(security) = &case.body.security else { return };
+    for (what, span) in
+        [("runAsUser", key(security.run_as_user.as_ref())), ("fsGroup", key(security.fs_group.as_ref()))]
+    {
+        if let Some(span) = span {
+            let problem = Problem::new(&OPENSHIFT_IDS, span, format!("OpenShift chooses `{what}` itself"));
+            problems.push(problem.hint(format!("remove `{what}`, or write `profile: restricted`")));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Sizes Kubernetes and Linux put a limit to.
+
+use super::Case;
+use crate::job::limits::{MAX_CONFIG_MAP, json_size};
+use crate::job::quantity::Quantity;
+use crate::job::wording::quoted;
+use crate::problem::{Problem, codes};
+use crate::yaml::{Kind, Node};
+
+codes! {
+    /// A file too large for a ConfigMap
+    ///
+    /// `kubectl apply` keeps a copy of every object in an annotation of at most 256 KiB, so a file
+    /// in `code.files` may have 200 KiB as JSON. Several files may have more together: they are
+    /// spread over several ConfigMaps. Put what is larger into the image, a claim or a bucket.
+    Error CODE_TOO_LARGE = "code-too-large";
+
+    /// The spec is too large for the objects it becomes
+    ///
+    /// Command, environment, labels and the rest stand in pod templates, which `kubectl apply`
+    /// copies into an annotation of at most 256 KiB. Without `code.files` a spec may have 96 KiB.
+    Error SPEC_TOO_LARGE = "spec-too-large";
+
+    /// A size of a few bytes
+    ///
+    /// Sizes count bytes unless a unit follows: `64` is 64 bytes, and `m` is a thousandth of one, as everywhere in
+    /// Kubernetes. No pod lives in less than `1Mi`.
+    Error FEW_BYTES = "few-bytes";
+
+    /// More processors than a node has
+    ///
+    /// `cpu` counts processors: `64G` are 64 thousand million, and `64000` are not thousandths of one, which is
+    /// `64000m`. No node has more than some thousand, and the pod would stay Pending.
+    Error MANY_CPUS = "many-cpus";
+}
+
+/// What a spec may have without its code, as JSON. It also keeps every argument and variable below the
+/// 128 KiB that Linux passes to a program.
+pub const MAX_SPEC: usize = 96 << 10;
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    for part in ["workers", "launcher", "storage"] {
+        case.document.get("spec").and_then(|body| body.get(part)).iter().for_each(|part| few_bytes(part, problems));
+    }
+    let code = case.document.get("spec").and_then(|body| body.get("code")).map_or(0, size);
+    let rest = size(case.document).saturating_sub(code);
+    if rest > MAX_SPEC {
+        let message = format!("the spec has {rest} bytes as JSON, more than {MAX_SPEC}");
+        problems.push(
+            Problem::new(&SPEC_TOO_LARGE, case.top, message)
+                .hint("put what is long into `code.files`, a ConfigMap or the image"),
+        );
+    }
+    for (name, text) in case.body.code.iter().filter_map(|at| at.files.as_ref()).flat_map(|at| &at.0) {
+        let size = json_size(&text.0) + name.0.len();
+        if size > MAX_CONFIG_MAP {
+            let message = format!("the file `{}` has {size} bytes as JSON, more than {MAX_CONFIG_MAP}", name.0);
+            problems.push(
+                Problem::new(&CODE_TOO_LARGE, name.span, message).hint("put it into the image, a claim or a bucket"),
+            );
+        }
+    }
+}
+
+/// Sizes below a node that lack their unit.
+fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
+    match &node.kind {
+        Kind::Scalar { .. } => {}
+        Kind::List(items) => items.iter().for_each(|item| few_bytes(item, problems)),
+        Kind::Map(entries) => {
+            for entry in entries {
+                few_bytes(&entry.value, problems);
+                problems.extend(many_cpus(&entry.key, &entry.value));
+                let (name, Kind::Scalar { text, .. }) = (entry.key.as_str(), &entry.value.kind) else { continue };
+                if !matches!(name, "memory" | "shm" | "ephemeralStorage" | "size") {
+                    continue;
+                }
+                let Some(size) = Quantity::parse(text).filter(|size| size.milli() > 0) else { continue };
+                if size.value() < 1 << 20 {
+                    let bytes = if size.value() == 1 { "byte" } else { "bytes" };
+                    let message = format!("`{name}: {text}` is {} {bytes}", size.value());
+                    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+                    let unit = if number == text { "Gi" } else { "Mi" };
+                    let problem = Problem::new(&FEW_BYTES, entry.value.span, message);
+                    problems.push(problem.hint(format!("name the unit, as in `{number}{unit}`")));
+                }
+            }
+        }
+    }
+}
+
+/// More than any node has.
+const MOST_CPUS: i128 = 10_000;
+
+fn many_cpus(name: &str, value: &Node) -> Option<Problem> {
+    let Kind::Scalar { text, .. } = &value.kind else { return None };
+    let count = Quantity::parse(text).filter(|count| name == "cpu" && count.value() > MOST_CPUS)?;
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let hint = match number == text {
+        true => format!("thousandths of one are `{number}m`"),
+        false => format!("write the number alone: `cpu: {}`", quoted(number)),
+    };
+    Some(Problem::new(&MANY_CPUS, value.span, format!("`cpu: {text}` is {} processors", count.value())).hint(hint))
+}
+
+/// The bytes a value takes as JSON, about.
+fn size(node: &Node) -> usize {
+    match &node.kind {
+        Kind::Scalar { text, .. } => json_size(text),
+        Kind::List(items) => items.iter().map(|item| size(item) + 1).sum::<usize>() + 2,
+        Kind::Map(entries) => {
+            entries.iter().map(|entry| json_size(&entry.key) + size(&entry.value) + 2).sum::<usize>() + 2
+        }
+    }
+}

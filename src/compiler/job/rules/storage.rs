@@ -1,0 +1,249 @@
+//! Storage: mounts that collide, claims that cannot be shared, buckets that cannot be written.
+
+use super::Case;
+use crate::job::raw::Storage;
+use crate::job::valid::{Code, Controller, Spec, Target, VolumeSource};
+use crate::problem::{Problem, Span, codes};
+
+codes! {
+    /// Two mounts at one path
+    ///
+    /// The later one would hide the earlier one. Each needs a path of its own.
+    Error DUPLICATE_MOUNT = "duplicate-mount";
+
+    /// A mount over a path that khorovod or the system needs
+    ///
+    /// `/horovod/generated`, `/etc/khorovod`, `/dev/shm`, `/tmp` itself, `/etc`, `/proc`, `/usr` and
+    /// their like hold scripts, keys and programs. Mount below `/data`, `/mnt` or `/workspace`.
+    Error RESERVED_MOUNT = "reserved-mount";
+
+    /// A claim for one node, shared by several workers
+    ///
+    /// `ReadWriteOnce` lets one node mount the volume; workers on other nodes would stay Pending
+    /// for ever. Use `ReadWriteMany` with a StorageClass that can, or `perWorker` for a volume each.
+    Error SHARED_READ_WRITE_ONCE = "shared-read-write-once";
+
+    /// An upload without credentials, or into something read-only
+    ///
+    /// `direction: out` and `both` write to the bucket: they need `secret`, and the entry must not
+    /// be `readOnly`.
+    Error S3_UPLOAD = "s3-upload";
+
+    /// Objects are copied into a place that is read-only
+    ///
+    /// `s3` copies objects into the pods before the training, and a `readOnly` mount lets nobody write, the copying
+    /// neither. What is copied is each pod's own, and the bucket stays as it is.
+    Error S3_READ_ONLY = "s3-read-only";
+
+    /// The launcher's pod and the one worker share a claim for one node
+    ///
+    /// The launcher mounts what the worker mounts, and `ReadWriteOnce` lets one node mount the volume. Where the two are
+    /// placed on different nodes, the one that comes second never starts. In the Job shape one pod does both.
+    Warning LAUNCHER_SHARES_CLAIM = "launcher-shares-claim";
+
+    /// A volume of size 0
+    ///
+    /// It holds nothing, and most storage refuses to make it.
+    Error EMPTY_VOLUME = "empty-volume";
+
+    /// A path that nobody can write to
+    ///
+    /// The image's own files are read-only in the pods, so what is written needs storage: a claim, a bucket, or `/tmp`,
+    /// which is gone with the pod.
+    Warning NOWHERE_TO_WRITE = "nowhere-to-write";
+}
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    mounts(case, problems);
+    nowhere_to_write(case, problems);
+    for entry in case.body.storage.iter().flat_map(|at| &at.value) {
+        shared_claim(case, entry, problems);
+        s3(entry, problems);
+        let claims = [entry.claim.as_ref(), entry.per_worker.as_ref()];
+        let sizes = claims.into_iter().flatten().filter_map(|claim| claim.size.as_ref()).chain(entry.size.as_ref());
+        for size in sizes.filter(|size| size.milli() == 0) {
+            problems.push(
+                Problem::new(&EMPTY_VOLUME, size.span, "a volume of size 0 holds nothing").hint("write `size: 100Gi`"),
+            );
+        }
+    }
+}
+
+/// Directories nothing may be mounted over; with `true` nothing below them either.
+const RESERVED: &[(&str, bool)] = &[
+    ("/", false),
+    ("/tmp", false),
+    ("/horovod", false),
+    ("/horovod/generated", true),
+    ("/kubeflow/openmpi/assets", true),
+    ("/etc", true),
+    ("/dev", true),
+    ("/proc", true),
+    ("/sys", true),
+    ("/bin", true),
+    ("/sbin", true),
+    ("/lib", true),
+    ("/lib64", true),
+    ("/usr", false),
+    ("/usr/bin", true),
+    ("/usr/sbin", true),
+    ("/usr/lib", true),
+    ("/run", false),
+    ("/var", false),
+    ("/var/run", true),
+    ("/boot", true),
+];
+
+/// The directory that keeps a path from being mounted at.
+pub fn reserved(path: &str) -> Option<&'static str> {
+    let within = |reserved: &str| path.strip_prefix(reserved).is_some_and(|rest| rest.starts_with('/'));
+    let found = RESERVED.iter().find(|(reserved, below)| path == *reserved || *below && within(reserved));
+    found.map(|(reserved, _)| *reserved)
+}
+
+fn mounts(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let storage = case.body.storage.iter().flat_map(|at| &at.value).filter_map(|at| at.mount_path.as_ref());
+    let mut seen: Vec<(String, Span)> = Vec::new();
+    let code = case
+        .body
+        .code
+        .as_ref()
+        .map(|at| (code_path(case.spec.code.as_ref()), at.mount_path.as_ref().map_or(at.key, |path| path.span)));
+    let paths = storage.map(|at| (at.0.clone(), at.span));
+    for (path, span) in code.into_iter().chain(paths) {
+        let path = if path.len() > 1 { path.trim_end_matches('/').to_owned() } else { path };
+        if let Some((_, first)) = seen.iter().find(|(other, _)| *other == path) {
+            let problem =
+                Problem::new(&DUPLICATE_MOUNT, span, format!("two volumes are mounted at `{path}`")).here("again here");
+            problems.push(problem.and(*first, "first here").hint("give each a path of its own"));
+        }
+        if let Some(reserved) = reserved(&path) {
+            let message = format!("`{path}` cannot be mounted over: the pods need `{reserved}`");
+            problems.push(
+                Problem::new(&RESERVED_MOUNT, span, message).hint("mount it below `/data`, `/mnt` or `/workspace`"),
+            );
+        }
+        seen.push((path, span));
+    }
+}
+
+/// What the spec itself asks to be written.
+fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let spec = case.spec;
+    if !case.could_read(&["storage", "security", "code"])
+        || !spec.security.read_only_root_filesystem
+        || spec.target == Target::Slurm
+        || !spec.patches.is_empty()
+    {
+        return;
+    }
+    let timeline = case.body.collective.as_ref().and_then(|at| at.timeline.as_ref());
+    let tensorboard = case.body.observability.as_ref().and_then(|at| at.tensorboard.as_ref());
+    let paths = [
+        ("collective.timeline", timeline),
+        ("observability.tensorboard.logdir", tensorboard.and_then(|at| at.logdir.as_ref())),
+    ];
+    for (field, at) in paths.into_iter().filter_map(|(field, at)| Some((field, at?))) {
+        let within = |mount: &str| {
+            let rest = at.0.strip_prefix(mount.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let stored = spec.storage.iter().any(|volume| !volume.read_only && within(&volume.mount_path));
+        if !stored && !within("/tmp") && !within("/dev/shm") {
+            let message = format!("nobody can write to `{}`: no storage is mounted there", at.0);
+            problems.push(
+                Problem::new(&NOWHERE_TO_WRITE, at.span, message)
+                    .hint(format!("mount storage there, or name a folder of it in `{field}`")),
+            );
+        }
+    }
+}
+
+fn code_path(code: Option<&Code>) -> String {
+    code.map_or_else(|| "/workspace".to_owned(), |code| code.mount_path.clone())
+}
+
+fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["storage", "workers", "launcher", "elastic", "scheduling"]) || case.spec.groups.is_empty() {
+        return;
+    }
+    let spec = case.spec;
+    let given = entry.claim.as_ref().and_then(|at| at.access_modes.as_ref()).or(entry.access_modes.as_ref());
+    let Some(at) =
+        given.filter(|modes| !modes.is_empty()).map(|modes| modes.span).or(entry.claim.as_ref().map(|at| at.key))
+    else {
+        return;
+    };
+    let modes: Vec<_> = given.iter().flat_map(|modes| &modes.value).map(|mode| mode.0).collect();
+    if modes.iter().any(|mode| matches!(*mode, "ReadWriteMany" | "ReadOnlyMany")) {
+        return;
+    }
+    let hosts = hosts(spec);
+    let beside = spec.controller == Controller::StatefulSet && spec.target != Target::Slurm;
+    let one_pod = !modes.is_empty() && modes.iter().all(|mode| *mode == "ReadWriteOncePod");
+    if hosts > 1 && !modes.is_empty() {
+        let message = format!("{hosts} workers share a claim that only one node can mount");
+        let mut problem = Problem::new(&SHARED_READ_WRITE_ONCE, at, message);
+        if let Some(replicas) = case.body.workers.as_ref().and_then(|at| at.replicas.as_ref()) {
+            problem = problem.and(replicas.span, "several workers");
+        }
+        problems.push(problem.hint("write `accessModes: [ReadWriteMany]`, or `perWorker` instead of `claim`"));
+    } else if hosts == 1 && beside {
+        // Who has no Job shape to go to.
+        let groups = case.body.workers.as_ref().is_some_and(|at| at.groups.is_some());
+        let per_worker = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::PerWorker(_)));
+        let elastic = spec.elastic.is_some() || spec.lifecycle.keep;
+        let whole = groups || per_worker || elastic || spec.target == Target::MpiJob;
+        let job = if whole { "" } else { "`controller: Job` under `workers`, or " };
+        let hint = format!("write {job}`accessModes: [ReadWriteMany]`");
+        problems.push(match one_pod {
+            true => {
+                let message = "the launcher's pod and the worker share a claim that only one pod can mount";
+                Problem::new(&SHARED_READ_WRITE_ONCE, at, message).hint(hint)
+            }
+            false => {
+                let message = "the launcher's pod and the worker share a claim that only one node can mount";
+                Problem::new(&LAUNCHER_SHARES_CLAIM, at, message).hint(hint)
+            }
+        });
+    }
+}
+
+/// The pods that run ranks, as many as there may ever be.
+fn hosts(spec: &Spec) -> u32 {
+    let workers = spec.groups.iter().map(|group| group.replicas).fold(0, u32::saturating_add);
+    let most = spec.elastic.as_ref().map_or(0, |elastic| elastic.max_workers);
+    workers.max(most).saturating_add(u32::from(spec.launcher.runs_ranks))
+}
+
+fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
+    let Some(s3) = &entry.s3 else { return };
+    let uploads = s3.direction.as_ref().is_some_and(|at| at.0.1);
+    if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value && !uploads) {
+        let message = "objects cannot be copied into a place that is read-only";
+        problems.push(Problem::new(&S3_READ_ONLY, read_only.span, message).hint("remove `readOnly`"));
+    }
+    let Some(direction) = s3.direction.as_ref().filter(|at| at.0.1) else { return };
+    if s3.secret.is_none() {
+        let problem = Problem::new(&S3_UPLOAD, direction.span, "an upload needs credentials");
+        problems
+            .push(problem.hint("add `secret: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"));
+    }
+    if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value) {
+        let problem =
+            Problem::new(&S3_UPLOAD, read_only.span, "nothing can be written into a read-only entry to be uploaded");
+        problems.push(problem.and(direction.span, "uploaded").hint("remove `readOnly`"));
+    }
+}
+
+/// Entries that leave the Pod Security level `restricted`, by their keys.
+pub fn host_paths(case: &Case<'_>) -> Vec<(Span, &'static str)> {
+    let entries = case.body.storage.iter().flat_map(|at| &at.value);
+    entries
+        .filter_map(|entry| match (&entry.host_path, &entry.nfs) {
+            (Some(at), _) => Some((at.key, "hostPath")),
+            (None, Some(at)) => Some((at.key, "nfs")),
+            _ => None,
+        })
+        .collect()
+}

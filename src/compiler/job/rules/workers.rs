@@ -1,0 +1,307 @@
+//! Workers: slots, resources, groups, and the shape they take.
+
+use super::{Case, key};
+use crate::job::field::At;
+use crate::job::quantity::Quantity;
+use crate::job::raw::{Group, MAX_WORKERS, Rdma, Resources};
+use crate::job::scalars::{Int, ResourceName};
+use crate::job::valid::{Controller, LauncherKind, Target};
+use crate::problem::{Problem, Span, codes, count};
+
+codes! {
+    /// More ranks than GPUs on a worker
+    ///
+    /// Each rank of a GPU job takes a GPU of its own; with more slots than GPUs, two ranks share
+    /// one and both run out of memory or crawl. Lower `slots`, raise `gpus`, or set `gpus: 0` to
+    /// train on CPUs.
+    Error SLOTS_ABOVE_GPUS = "slots-above-gpus";
+
+    /// Fewer ranks than GPUs on a worker
+    ///
+    /// GPUs without a rank stand idle. That is right when each rank drives several GPUs; otherwise
+    /// leave `slots` out. Ranks follow from `gpus`: those that only `resources` asks for have none.
+    Warning IDLE_GPUS = "idle-gpus";
+
+    /// `/dev/shm` is larger than the memory it is taken from
+    ///
+    /// `/dev/shm` lives in the pod's memory: a worker that fills it would be killed for memory.
+    Error SHM_ABOVE_MEMORY = "shm-above-memory";
+
+    /// Resources are given twice
+    ///
+    /// `resources` gives requests and limits in full and takes the place of `cpu`, `memory` and
+    /// `ephemeralStorage`. Devices that `gpus` or `rdma` counts are added to it, so another number of them there
+    /// would be dropped. Keep one way.
+    Error RESOURCES_TWICE = "resources-twice";
+
+    /// A request above its limit, or a device whose request and limit differ
+    ///
+    /// Kubernetes refuses both.
+    Error REQUEST_ABOVE_LIMIT = "request-above-limit";
+
+    /// This shape of workers cannot do what the spec asks
+    ///
+    /// Unlike groups, a claim for each worker, elastic Horovod and `release: keep` need
+    /// StatefulSets. A gang, Kueue, `suspend` and torchrun need the Job shape: a StatefulSet is
+    /// scaled by the launcher, which would wait for pods that the queue never lets start.
+    Error WRONG_CONTROLLER = "wrong-controller";
+
+    /// More workers than khorovod renders
+    ///
+    /// A job has at most 100,000 workers and 4,000,000 ranks.
+    Error TOO_MANY_WORKERS = "too-many-workers";
+
+    /// A list that must not be empty
+    ///
+    /// `groups: []` describes a job without workers.
+    Error EMPTY_LIST = "empty-list";
+}
+
+pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let Some(workers) = &case.body.workers else { return };
+    let groups = workers.groups.as_ref().map(|at| at.value.as_slice());
+    let shared = Fields {
+        gpus: workers.gpus.as_ref(),
+        slots: workers.slots.as_ref(),
+        slots_are_shared: false,
+        memory: workers.memory.as_ref(),
+        shm: workers.shm.as_ref(),
+        resources: workers.resources.as_ref(),
+        gpu_resource: workers.gpu_resource.as_ref(),
+        rdma: workers.rdma.as_ref(),
+        sizes: [workers.cpu.as_ref(), workers.memory.as_ref(), workers.ephemeral_storage.as_ref()],
+    };
+    match groups {
+        None => shared.check(problems),
+        Some([]) => {
+            let span = workers.groups.as_ref().map_or(workers.span, |at| at.span);
+            let problem = Problem::new(&EMPTY_LIST, span, "`spec.workers.groups` is empty: the job has no workers");
+            problems.push(problem.hint("give `replicas` instead, or at least one group"));
+        }
+        Some(groups) => groups.iter().for_each(|group| shared.under(group).check(problems)),
+    }
+    let total: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas)).sum();
+    if total > u64::from(MAX_WORKERS) {
+        let message = format!("the groups have {total} workers together, more than {MAX_WORKERS}");
+        problems.push(Problem::new(&TOO_MANY_WORKERS, workers.key, message).hint("split the job"));
+    }
+    let ranks: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
+    if ranks > 4_000_000 {
+        let message = format!("the job has {ranks} ranks, more than 4000000");
+        problems.push(Problem::new(&TOO_MANY_WORKERS, workers.key, message).hint("lower `slots` or `replicas`"));
+    }
+    shape(case, problems);
+}
+
+/// The fields that rules compare, a group's over those of all.
+struct Fields<'a> {
+    gpus: Option<&'a At<Int<0, 64>>>,
+    slots: Option<&'a At<Int<1, 1024>>>,
+    /// Whether `slots` stands beside `groups`, for all of them.
+    slots_are_shared: bool,
+    memory: Option<&'a At<Quantity>>,
+    shm: Option<&'a At<Quantity>>,
+    resources: Option<&'a At<Resources>>,
+    gpu_resource: Option<&'a At<ResourceName>>,
+    rdma: Option<&'a At<Rdma>>,
+    sizes: [Option<&'a At<Quantity>>; 3],
+}
+
+impl<'a> Fields<'a> {
+    fn under(&self, group: &'a Group) -> Self {
+        let own = [group.cpu.as_ref(), group.memory.as_ref(), group.ephemeral_storage.as_ref()];
+        let [cpu, memory, disk] = self.sizes;
+        Self {
+            gpus: group.gpus.as_ref().or(self.gpus),
+            slots: group.slots.as_ref().or(self.slots),
+            slots_are_shared: group.slots.is_none(),
+            memory: group.memory.as_ref().or(self.memory),
+            shm: group.shm.as_ref().or(self.shm),
+            resources: group.resources.as_ref().or(self.resources),
+            gpu_resource: group.gpu_resource.as_ref().or(self.gpu_resource),
+            rdma: group.rdma.as_ref().or(self.rdma),
+            sizes: [own[0].or(cpu), own[1].or(memory), own[2].or(disk)],
+        }
+    }
+
+    fn check(&self, problems: &mut Vec<Problem>) {
+        self.slots(problems);
+        self.devices(problems);
+        self.devices_twice(problems);
+        self.shm(problems);
+        self.resources(problems);
+    }
+
+    /// Ranks follow from `gpus`, so what only `resources` asks for has none.
+    fn devices(&self, problems: &mut Vec<Problem>) {
+        let (None, Some(resources)) = (self.slots, self.resources) else { return };
+        if self.gpus.is_some_and(|gpus| gpus.0 > 0) {
+            return;
+        }
+        let limits = resources.limits.iter().chain(&resources.requests).flat_map(|list| &list.0);
+        let mut gpus = limits.filter(|(name, count)| name.0.ends_with("/gpu") && count.milli() > 1_000);
+        if let Some((name, count)) = gpus.next() {
+            let message = format!("1 rank on {} GPUs a worker: ranks follow from `gpus`", count.value);
+            let resource =
+                if name.0 == "nvidia.com/gpu" { String::new() } else { format!(", gpuResource: {}", name.0) };
+            let hint = format!(
+                "write `gpus: {}{resource}` beside `replicas` in its place; or `slots: 1`, if that is meant",
+                count.value
+            );
+            problems.push(Problem::new(&IDLE_GPUS, name.span, message).hint(hint));
+        }
+    }
+
+    /// What `gpus` and `rdma` count takes the place of the same in `resources`.
+    fn devices_twice(&self, problems: &mut Vec<Problem>) {
+        let Some(resources) = self.resources else { return };
+        let gpu = self.gpu_resource.map_or("nvidia.com/gpu", |at| at.0.as_str());
+        let gpus = self.gpus.filter(|at| at.0 > 0).map(|at| ("gpus", gpu, at.0, at.span));
+        let rdma = self.rdma.and_then(|at| {
+            let (count, span) = at.count.as_ref().map_or((1, at.key), |count| (count.0, count.span));
+            Some(("rdma", at.resource.as_ref()?.0.as_str(), count, span))
+        });
+        for (field, name, count, span) in gpus.into_iter().chain(rdma) {
+            let mut lists = resources.limits.iter().chain(&resources.requests).flat_map(|list| &list.0);
+            let other = lists.find(|(key, amount)| key.0 == name && amount.milli() != i128::from(count) * 1_000);
+            if let Some((key, amount)) = other {
+                let message = format!("`resources` has {} {name} and `{field}` {count}", amount.value);
+                let problem = Problem::new(&RESOURCES_TWICE, key.span, message).and(span, "counted here");
+                problems.push(problem.hint(format!("remove `{name}` from `resources`; `{field}` adds it")));
+            }
+        }
+    }
+
+    fn slots(&self, problems: &mut Vec<Problem>) {
+        let (Some(gpus), Some(slots)) = (self.gpus, self.slots) else { return };
+        if gpus.0 == 0 || slots.0 == gpus.0 {
+            return;
+        }
+        let ranks = count(slots.0, "rank");
+        let (code, message) = match slots.0 > gpus.0 {
+            true => (&SLOTS_ABOVE_GPUS, format!("{ranks} would share {} on each worker", count(gpus.0, "GPU"))),
+            false => (&IDLE_GPUS, format!("{ranks} on {} GPUs a worker: some GPUs have none", gpus.0)),
+        };
+        let problem = Problem::new(code, slots.span, message).here("ranks a worker").and(gpus.span, "GPUs a worker");
+        problems.push(match self.slots_are_shared {
+            // Another number would be wrong for the other groups.
+            true => problem.hint("leave `slots` out: each group then runs one rank a GPU"),
+            false => {
+                let more = match slots.0 < gpus.0 {
+                    true => "; right as it is where a rank uses several, as `accelerate launch` does",
+                    false => "",
+                };
+                let hint = format!("write `slots: {}`, or leave it out{more}", gpus.0);
+                problem.hint(hint).fix(slots.span, gpus.0.to_string())
+            }
+        });
+    }
+
+    fn shm(&self, problems: &mut Vec<Problem>) {
+        let limit = self
+            .resources
+            .and_then(|at| at.limits.as_ref())
+            .and_then(|at| at.0.iter().find(|(name, _)| name.0 == "memory"));
+        let memory = self.memory.or(limit.map(|(_, at)| at));
+        if let (Some(shm), Some(memory)) = (self.shm, memory)
+            && shm.milli() > memory.milli()
+        {
+            let message = format!("`shm` ({}) is larger than the worker's memory ({})", shm.value, memory.value);
+            let problem = Problem::new(&SHM_ABOVE_MEMORY, shm.span, message)
+                .here("lives in memory")
+                .and(memory.span, "all memory there is");
+            problems.push(problem.hint(format!("write `shm: {}`, or leave it out", memory.quarter())));
+        }
+    }
+
+    fn resources(&self, problems: &mut Vec<Problem>) {
+        let Some(resources) = self.resources else { return };
+        if let Some(size) = self.sizes.iter().flatten().next() {
+            let problem = Problem::new(
+                &RESOURCES_TWICE,
+                resources.key,
+                "`resources` and `cpu`, `memory` or `ephemeralStorage` are both given",
+            );
+            problems.push(problem.here("in full here").and(size.key, "and here").hint("keep one of the two"));
+        }
+        let (Some(requests), Some(limits)) = (&resources.requests, &resources.limits) else { return };
+        for (name, request) in &requests.0 {
+            let Some((_, limit)) = limits.0.iter().find(|(other, _)| other.0 == name.0) else { continue };
+            let device = name.0.contains('/');
+            if request.milli() > limit.milli() || device && request.milli() != limit.milli() {
+                let what = if device { "differs from" } else { "is above" };
+                let message =
+                    format!("the request for {} ({}) {what} its limit ({})", name.0, request.value, limit.value);
+                let problem = Problem::new(&REQUEST_ABOVE_LIMIT, request.span, message)
+                    .here("asked for")
+                    .and(limit.span, "allowed");
+                problems.push(problem.hint(format!("write `{}: {}` in both", name.0, limit.value)));
+            }
+        }
+    }
+}
+
+fn shape(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["workers.controller", "launcher.kind", "scheduling"]) {
+        return;
+    }
+    let Some(workers) = &case.body.workers else { return };
+    let given = workers.controller.as_ref();
+    let place = |other: Span| given.map_or(other, |at| at.span);
+    let spec = case.spec;
+    let scheduling = case.body.scheduling.as_ref();
+    let queued = [
+        ("scheduling.gang", spec.scheduling.gang.and(scheduling.and_then(|at| key(at.gang.as_ref())))),
+        ("scheduling.kueue", scheduling.and_then(|at| key(at.kueue.as_ref()))),
+        ("scheduling.suspend", scheduling.filter(|_| spec.scheduling.suspend).and_then(|at| key(at.suspend.as_ref()))),
+    ];
+    match spec.controller {
+        Controller::StatefulSet => {
+            // A target's workload is one, whatever its shape.
+            let queued = queued.into_iter().filter(|_| spec.target == Target::Plain);
+            for (what, span) in queued.filter_map(|(what, span)| Some((what, span?))) {
+                let message = format!(
+                    "`{what}` needs `workers.controller: Job`; StatefulSets scaled by a launcher would wait for it for ever"
+                );
+                let problem = Problem::new(&WRONG_CONTROLLER, place(span), message).and(span, "asked for here");
+                problems.push(problem.hint("write `controller: Job`, or leave it out"));
+            }
+            if spec.launcher.kind == LauncherKind::Torchrun {
+                let problem =
+                    Problem::new(&WRONG_CONTROLLER, place(workers.key), "torchrun runs in the Job shape alone");
+                problems.push(problem.hint("write `controller: Job`, or leave it out"));
+            }
+        }
+        Controller::Job => {
+            let per_worker = case.body.storage.iter().flat_map(|at| &at.value).find_map(|at| at.per_worker.as_ref());
+            let elastic = case.body.elastic.as_ref().filter(|_| spec.launcher.kind != LauncherKind::Torchrun);
+            let keep = case.body.lifecycle.as_ref().and_then(|at| at.release.as_ref()).filter(|at| at.0);
+            let runs_ranks = case.body.launcher.as_ref().and_then(|at| at.runs_ranks.as_ref());
+            let runs_ranks = runs_ranks.filter(|at| at.value);
+            let needs = [
+                ("`workers.groups` needs", key(workers.groups.as_ref())),
+                ("storage with `perWorker` needs", key(per_worker)),
+                ("`elastic` with Horovod needs", key(elastic)),
+                ("`lifecycle.release: keep` needs", key(keep)),
+                ("`launcher.runsRanks` is only for", key(runs_ranks)),
+            ];
+            let why = given.map(|at| at.span).or_else(|| queued.iter().find_map(|(_, span)| *span));
+            let why = why.or_else(|| case.body.launcher.as_ref().and_then(|at| at.kind.as_ref()).map(|at| at.span));
+            for (what, span) in needs.into_iter().filter_map(|(what, span)| Some((what, span?))) {
+                let mut problem = Problem::new(
+                    &WRONG_CONTROLLER,
+                    span,
+                    format!("{what} the StatefulSet shape, and this job takes the Job shape"),
+                );
+                if let Some(why) = why {
+                    problem = problem.and(why, "the Job shape follows from this");
+                }
+                problems.push(
+                    problem.hint(
+                        "give up one of the two: in the Job shape one Indexed Job runs workers that are all alike",
+                    ),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! `PersistentVolumes` and their claims. They outlive the job: Helm and Argo CD are told to keep them.
+
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use super::meta::{Map, Metadata, Text};
+use super::{Body, Object};
+use crate::job::valid::{Claim, Volume, VolumeSource};
+use crate::plan::{Plan, Shape};
+
+#[derive(Debug, Serialize)]
+pub struct PersistentVolumeClaim<'a> {
+    spec: ClaimSpec<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct PersistentVolume {
+    /// Ours, with the volume source as the user wrote it among it.
+    spec: Json,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimSpec<'a> {
+    access_modes: &'a [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    storage_class_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    volume_name: Option<Text<'a>>,
+    resources: Requests<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    volume_mode: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct Requests<'a> {
+    requests: Storage<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Storage<'a> {
+    storage: &'a str,
+}
+
+/// One of a `StatefulSet`'s `volumeClaimTemplates`, with all that the API server would add: it compares the list as
+/// one, so `kubectl apply` and Argo CD would see a difference for ever.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Template<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: TemplateMetadata<'a>,
+    spec: ClaimSpec<'a>,
+    status: Status,
+}
+
+#[derive(Debug, Serialize)]
+struct Status {
+    phase: &'static str,
+}
+
+/// The claim of a pod's own volume, which ends with the pod.
+#[derive(Debug, Serialize)]
+pub struct Ephemeral<'a> {
+    metadata: TemplateMetadata<'a>,
+    spec: ClaimSpec<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct TemplateMetadata<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    labels: Map<'a>,
+}
+
+/// The claim each worker of a `StatefulSet` gets.
+pub fn template<'a>(volume: &'a Volume, claim: &'a Claim, labels: Map<'a>) -> Template<'a> {
+    let metadata = TemplateMetadata { name: Some(&volume.name), labels };
+    Template {
+        api_version: "v1",
+        kind: "PersistentVolumeClaim",
+        metadata,
+        spec: ClaimSpec { volume_mode: Some("Filesystem"), ..spec(claim) },
+        status: Status { phase: "Pending" },
+    }
+}
+
+pub fn ephemeral<'a>(claim: &'a Claim, labels: Map<'a>) -> Ephemeral<'a> {
+    Ephemeral { metadata: TemplateMetadata { name: None, labels }, spec: spec(claim) }
+}
+
+fn spec(claim: &Claim) -> ClaimSpec<'_> {
+    ClaimSpec {
+        access_modes: &claim.access_modes,
+        storage_class_name: claim.storage_class.as_deref(),
+        volume_name: None,
+        resources: Requests { requests: Storage { storage: claim.size.as_str() } },
+        volume_mode: None,
+    }
+}
+
+/// The claim of a launcher that runs ranks, in place of the one each worker has.
+pub fn launcher_name(plan: &Plan, volume: &Volume) -> String {
+    format!("{}-launcher", plan.spec.claim_of(volume))
+}
+
+/// A `PersistentVolume` belongs to no namespace, so its name carries it.
+fn volume_name(plan: &Plan, volume: &Volume) -> String {
+    match &plan.spec.namespace {
+        Some(namespace) => format!("{namespace}-{}", plan.spec.claim_of(volume)),
+        None => plan.spec.claim_of(volume),
+    }
+}
+
+fn origin(index: usize) -> Text<'static> {
+    format!("spec.storage[{index}]").into()
+}
+
+fn kept(plan: &Plan, name: String) -> Metadata<'_> {
+    Metadata::of_job(plan, name)
+        .annotate("helm.sh/resource-policy", "keep")
+        .annotate("argocd.argoproj.io/sync-options", "Prune=false,Delete=false")
+        .annotate("kustomize.toolkit.fluxcd.io/prune", "disabled")
+}
+
+pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
+    plan.spec.storage.iter().enumerate().filter_map(move |(index, volume)| {
+        let VolumeSource::PersistentVolume { source, claim } = &volume.source else { return None };
+        let mut spec = json!({
+            "capacity": {"storage": claim.size},
+            "accessModes": claim.access_modes,
+            "persistentVolumeReclaimPolicy": "Retain",
+            "storageClassName": claim.storage_class.as_deref().unwrap_or_default(),
+        });
+        if let Some(namespace) = &plan.spec.namespace {
+            // Nobody else's claim may take it.
+            spec["claimRef"] = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace,
+                "name": plan.spec.claim_of(volume)});
+        }
+        super::patch::merge(&mut spec, source);
+        let mut metadata = kept(plan, volume_name(plan, volume));
+        metadata.namespace = None;
+        Some(Object {
+            api_version: "v1",
+            kind: "PersistentVolume",
+            origin: origin(index),
+            metadata,
+            body: Body::PersistentVolume(PersistentVolume { spec }),
+        })
+    })
+}
+
+pub fn claims(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
+    plan.spec.storage.iter().enumerate().filter_map(move |(index, volume)| {
+        let (name, spec) = match &volume.source {
+            VolumeSource::Claim(claim) => (plan.spec.claim_of(volume), spec(claim)),
+            VolumeSource::PersistentVolume { claim, .. } => {
+                let mut spec = spec(claim);
+                // Empty, not absent: absent asks for the cluster's default class.
+                spec.storage_class_name.get_or_insert("");
+                spec.volume_name = Some(volume_name(plan, volume).into());
+                (plan.spec.claim_of(volume), spec)
+            }
+            VolumeSource::PerWorker(claim) if plan.shape == Shape::StatefulSet && plan.spec.launcher.runs_ranks => {
+                (launcher_name(plan, volume), spec(claim))
+            }
+            _ => return None,
+        };
+        Some(Object {
+            api_version: "v1",
+            kind: "PersistentVolumeClaim",
+            origin: origin(index),
+            metadata: kept(plan, name),
+            body: Body::PersistentVolumeClaim(PersistentVolumeClaim { spec }),
+        })
+    })
+}

@@ -1,0 +1,85 @@
+//! Where pods go: the network, the scheduler, nodes, and distance from each other.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use super::Part;
+use crate::kubernetes::meta::{Map, Selector, run_pods};
+use crate::plan::Plan;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Placement<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_network: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dns_policy: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheduler_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority_class_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runtime_class_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    node_selector: Map<'a>,
+    #[serde(skip_serializing_if = "<[Json]>::is_empty")]
+    tolerations: &'a [Json],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    affinity: Option<Cow<'a, Json>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topology_spread_constraints: Option<[Spread<'a>; 1]>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Spread<'a> {
+    max_skew: u8,
+    topology_key: &'a str,
+    when_unsatisfiable: &'static str,
+    label_selector: Selector<'a>,
+}
+
+pub fn build<'a>(plan: &'a Plan, part: Part<'a>) -> Placement<'a> {
+    let placement = &plan.spec.placement;
+    // Spread and pack are about ranks; a launcher without any may stand anywhere.
+    let key = |key: &'a Option<String>| part.ranks(plan).and(key.as_deref());
+    let spread = key(&placement.spread).map(|key| {
+        [Spread {
+            max_skew: 1,
+            topology_key: key,
+            when_unsatisfiable: "ScheduleAnyway",
+            label_selector: run_pods(plan, "worker", None),
+        }]
+    });
+    Placement {
+        host_network: placement.host_network.then_some(true),
+        // Without it, pods on the host's network do not see the cluster's names.
+        dns_policy: placement.host_network.then_some("ClusterFirstWithHostNet"),
+        scheduler_name: plan.spec.scheduling.scheduler.as_deref(),
+        priority_class_name: placement.priority_class.as_deref(),
+        runtime_class_name: placement.runtime_class.as_deref(),
+        node_selector: placement.node_selector.iter().map(|(key, value)| (key, value)).collect(),
+        tolerations: &placement.tolerations,
+        affinity: match key(&placement.pack) {
+            Some(key) => Some(Cow::Owned(packed(plan, key))),
+            None => placement.affinity.as_ref().map(Cow::Borrowed),
+        },
+        topology_spread_constraints: spread,
+    }
+}
+
+/// The user's affinity, with a wish to stand near the run's other workers.
+fn packed(plan: &Plan, key: &str) -> Json {
+    let term = json!({
+        "weight": 100,
+        "podAffinityTerm": {"topologyKey": key, "labelSelector": run_pods(plan, "worker", None)},
+    });
+    let mut affinity = plan.spec.placement.affinity.clone().unwrap_or_else(|| json!({}));
+    match &mut affinity["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] {
+        Json::Array(terms) => terms.push(term),
+        none => *none = json!([term]),
+    }
+    affinity
+}

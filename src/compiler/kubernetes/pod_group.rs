@@ -1,0 +1,58 @@
+//! `PodGroup`: all pods of a run are placed, or none.
+
+use serde::Serialize;
+
+use super::meta::Metadata;
+use super::{Body, Object};
+use crate::job::valid::{Gang, Target};
+use crate::plan::{Plan, Shape};
+
+#[derive(Debug, Serialize)]
+pub struct PodGroup<'a> {
+    spec: Spec<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec<'a> {
+    min_member: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority_class_name: Option<&'a str>,
+}
+
+/// An MPI Operator that makes groups itself would not start a job whose name is taken.
+pub fn name(plan: &Plan) -> String {
+    let behind = if plan.spec.target == Target::MpiJob { "-gang" } else { "" };
+    plan.stem() + behind
+}
+
+/// The pods that must be placed together: all, or as many as an elastic run starts with.
+pub fn least(plan: &Plan) -> u32 {
+    let launchers = u32::from(plan.shape == Shape::StatefulSet);
+    match (&plan.spec.elastic, plan.spec.target) {
+        (Some(elastic), Target::Plain) => elastic.min_workers,
+        (Some(elastic), _) => elastic.min_workers + launchers,
+        (None, _) => plan.workers + launchers,
+    }
+}
+
+pub fn build(plan: &Plan) -> Option<Object<'_>> {
+    let spec = &plan.spec;
+    let gang = spec.scheduling.gang.filter(|_| spec.target != Target::Volcano)?;
+    let volcano = gang == Gang::Volcano;
+    Some(Object {
+        api_version: if volcano { "scheduling.volcano.sh/v1beta1" } else { "scheduling.x-k8s.io/v1alpha1" },
+        kind: "PodGroup",
+        origin: "spec.scheduling".into(),
+        metadata: Metadata::of_run(plan, name(plan)),
+        body: Body::PodGroup(PodGroup {
+            spec: Spec {
+                min_member: least(plan),
+                queue: spec.scheduling.queue.as_deref().filter(|_| volcano),
+                priority_class_name: spec.placement.priority_class.as_deref().filter(|_| volcano),
+            },
+        }),
+    })
+}

@@ -1,0 +1,55 @@
+//! `StatefulSet`: the workers of one group.
+
+use serde::Serialize;
+
+use super::claim;
+use super::meta::{Metadata, Selector, pod_labels, run_pods};
+use super::pod::{self, Part, PodTemplate};
+use super::{Body, File, Object};
+use crate::job::valid::VolumeSource;
+use crate::plan::{Plan, Team};
+
+#[derive(Debug, Serialize)]
+pub struct StatefulSet<'a> {
+    pub spec: Spec<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spec<'a> {
+    service_name: &'a str,
+    /// Left to the launcher, so that applying the text again never scales.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<u32>,
+    pod_management_policy: &'static str,
+    selector: Selector<'a>,
+    template: PodTemplate<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    volume_claim_templates: Vec<claim::Template<'a>>,
+}
+
+pub fn build<'a>(plan: &'a Plan, team: &'a Team, files: &[File]) -> Object<'a> {
+    let group = &plan.spec.groups[team.group];
+    let claims = plan.spec.storage.iter().filter_map(|volume| {
+        let VolumeSource::PerWorker(size) = &volume.source else { return None };
+        Some(claim::template(volume, size, pod_labels(plan, "worker", group.name.as_deref())))
+    });
+    Object {
+        api_version: "apps/v1",
+        kind: "StatefulSet",
+        origin: team.origin(plan),
+        metadata: Metadata::of_run(plan, &team.workload)
+            .component("worker")
+            .annotate("khorovod.dev/replicas", team.replicas.to_string()),
+        body: Body::StatefulSet(Box::new(StatefulSet {
+            spec: Spec {
+                service_name: &plan.spec.name,
+                replicas: plan.spec.lifecycle.keep.then_some(team.replicas),
+                pod_management_policy: "Parallel",
+                selector: run_pods(plan, "worker", group.name.as_deref()),
+                template: pod::template(plan, Part::Worker(group), files),
+                volume_claim_templates: claims.collect(),
+            },
+        })),
+    }
+}

@@ -1,0 +1,380 @@
+//! Every object, of plans of every kind, is what Kubernetes' own types hold, without loss; and
+//! the promises that a run's life stands on.
+
+mod specs;
+
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolume, PersistentVolumeClaim, Secret, Service, ServiceAccount};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+use serde::de::DeserializeOwned;
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::job::valid::*;
+use specs::*;
+
+const FILES: &[File] =
+    &[file("job.sh", "job='mnist'\n"), file("passwd", "x:x:1:1::/tmp:/bin/bash\n"), file("worker.sh", "#!/bin/bash\n")];
+
+const fn file(name: &'static str, text: &'static str) -> File {
+    File { name, text: std::borrow::Cow::Borrowed(text) }
+}
+
+fn keys() -> Vec<(&'static str, String)> {
+    crate::pods::keys::ENTRIES.map(|name| (name, "bWFza2Vk".to_owned())).into()
+}
+
+/// All objects of a spec as JSON.
+fn objects(spec: Spec) -> Vec<Json> {
+    let mut plan = Plan::new(spec);
+    let run = run_name(&plan, FILES, workloads(&plan, FILES));
+    plan.name_run(run);
+    build(&plan, FILES, &keys(), workloads(&plan, FILES)).iter().map(json).collect()
+}
+
+fn find<'o>(objects: &'o [Json], kind: &str) -> &'o Json {
+    objects.iter().find(|object| object["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"))
+}
+
+fn run_of(spec: Spec) -> String {
+    let plan = Plan::new(spec);
+    run_name(&plan, FILES, workloads(&plan, FILES))
+}
+
+/// What Kubernetes' type makes of an object is the object.
+fn holds<T: DeserializeOwned + Serialize>(object: &Json) {
+    let typed: T = serde_json::from_value(object.clone()).unwrap_or_else(|error| panic!("{error}\n{object:#}"));
+    same(object, &json(&typed));
+}
+
+/// Fails at the innermost place where two values differ.
+#[track_caller]
+fn same(ours: &Json, theirs: &Json) {
+    match (ours, theirs) {
+        (Json::Object(one), Json::Object(other)) if one.keys().all(|key| other.contains_key(key)) => {
+            assert!(one.len() == other.len(), "something came up: {theirs:#}\n{ours:#}");
+            one.iter().for_each(|(key, value)| same(value, &other[key]));
+        }
+        (Json::Array(one), Json::Array(other)) if one.len() == other.len() => {
+            one.iter().zip(other).for_each(|(one, other)| same(one, other));
+        }
+        _ => assert!(ours == theirs, "lost or changed: {ours:#}\n{theirs:#}"),
+    }
+}
+
+#[test]
+fn every_object_is_what_kubernetes_reads() {
+    for (name, spec) in variants() {
+        println!("{name}");
+        for object in objects(spec) {
+            match object["kind"].as_str().unwrap_or_default() {
+                "NetworkPolicy" => holds::<NetworkPolicy>(&object),
+                "ServiceAccount" => holds::<ServiceAccount>(&object),
+                "Role" => holds::<Role>(&object),
+                "RoleBinding" => holds::<RoleBinding>(&object),
+                "Secret" => holds::<Secret>(&object),
+                "PersistentVolume" => holds::<PersistentVolume>(&object),
+                "PersistentVolumeClaim" => holds::<PersistentVolumeClaim>(&object),
+                "ConfigMap" => holds::<ConfigMap>(&object),
+                "Service" => holds::<Service>(&object),
+                "StatefulSet" => holds::<StatefulSet>(&object),
+                "Job" => holds::<Job>(&object),
+                "PodGroup" | "PodMonitor" => {}
+                other => panic!("an unexpected {other}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_text_of_every_object_means_the_object() {
+    for (name, spec) in variants() {
+        let mut plan = Plan::new(spec);
+        plan.name_run("bcdfgh".into());
+        for object in build(&plan, FILES, &keys(), workloads(&plan, FILES)) {
+            let mut text = String::new();
+            to_yaml(&object, &mut text);
+            let read: Json = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
+            same(&json(&object), &read);
+        }
+    }
+}
+
+#[test]
+fn no_mount_lacks_its_volume_and_no_name_comes_twice() {
+    for (name, spec) in variants().into_iter().filter(|(name, _)| *name != "patched") {
+        let objects = objects(spec);
+        let mut seen = std::collections::HashSet::new();
+        for object in &objects {
+            let key = format!("{}/{}", object["kind"], object["metadata"]["name"]);
+            assert!(seen.insert(key.clone()), "{name}: {key} comes twice");
+            let Some(pod) = object.pointer("/spec/template/spec") else { continue };
+            let names = |list: &Json, field: &str| -> Vec<String> {
+                let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+                list.iter()
+                    .map(|item| item.pointer(field).and_then(Json::as_str).unwrap_or_default().to_owned())
+                    .collect()
+            };
+            let mut volumes = names(&pod["volumes"], "/name");
+            volumes.extend(names(&object["spec"]["volumeClaimTemplates"], "/metadata/name"));
+            let mounts = &pod["containers"][0]["volumeMounts"];
+            for volume in names(mounts, "/name") {
+                assert!(volumes.contains(&volume), "{name}: {volume} is mounted but not there");
+            }
+            let mut paths = names(mounts, "/mountPath");
+            for list in [&mut volumes, &mut paths] {
+                let all = list.len();
+                list.sort();
+                list.dedup();
+                assert_eq!(list.len(), all, "{name}: {list:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn objects_come_in_install_order() {
+    let kinds: Vec<String> =
+        objects(spec(everything)).iter().filter_map(|object| object["kind"].as_str().map(str::to_owned)).collect();
+    assert_eq!(
+        kinds.join(" "),
+        "NetworkPolicy ServiceAccount Secret PersistentVolume PersistentVolumeClaim PersistentVolumeClaim ConfigMap \
+         Service ConfigMap ConfigMap Role RoleBinding StatefulSet Job PodMonitor"
+    );
+}
+
+#[test]
+fn selectors_find_the_pods_of_their_own_workload_alone() {
+    let objects = objects(spec(|spec| spec.groups = vec![group(Some("big"), 2, 8), group(Some("small"), 3, 1)]));
+    let sets: Vec<_> = objects.iter().filter(|object| object["kind"] == "StatefulSet").collect();
+    let fits = |selector: &Json, labels: &Json| {
+        selector.as_object().is_some_and(|map| map.iter().all(|(key, value)| labels[key] == *value))
+    };
+    for (at, set) in sets.iter().enumerate() {
+        for (other, target) in sets.iter().enumerate() {
+            let labels = &target["spec"]["template"]["metadata"]["labels"];
+            assert_eq!(fits(&set["spec"]["selector"]["matchLabels"], labels), at == other);
+        }
+    }
+}
+
+#[test]
+fn a_change_that_ranks_can_see_starts_a_new_run_and_no_other_does() {
+    let base = run_of(smallest());
+    let same: [fn(&mut Spec); 8] = [
+        |spec| spec.labels = vec![("team".into(), "b".into())],
+        |spec| spec.annotations = vec![("a".into(), "b".into())],
+        |spec| spec.lifecycle.deadline = Some(60),
+        |spec| spec.lifecycle.ttl_after_finished = Some(60),
+        |spec| spec.launcher.retries = 9,
+        |spec| spec.launcher.wait_timeout = 9,
+        |spec| spec.security.network_policy = false,
+        |spec| spec.observability.metrics = None,
+    ];
+    for (index, change) in same.into_iter().enumerate() {
+        assert_eq!(run_of(spec(change)), base, "change {index} needs no new run");
+    }
+    let other: [fn(&mut Spec); 8] = [
+        |spec| spec.rerun = Some("2".into()),
+        |spec| spec.image.reference = "ghcr.io/acme/mnist:1.5".into(),
+        |spec| spec.env.push(EnvVar { name: "A".into(), value: EnvValue::Text("b".into()) }),
+        |spec| spec.groups[0].resources.limits[0].1 = quantity("16"),
+        |spec| spec.storage.push(volume("results", VolumeSource::PerWorker(claim()))),
+        |spec| spec.controller = Controller::Job,
+        |spec| spec.observability.metrics = Some(Metrics { port: 1, pod_monitor: false }),
+        |spec| {
+            let patch = json!({"spec": {"template": {"spec": {"priority": 5}}}});
+            spec.patches.push(Patch { kind: Some("Job".into()), name: Some("mnist-*".into()), patch });
+        },
+    ];
+    for (index, change) in other.into_iter().enumerate() {
+        assert_ne!(run_of(spec(change)), base, "change {index} needs a new run");
+    }
+    let (plan, files) = (Plan::new(smallest()), [file("job.sh", "other")]);
+    assert_ne!(run_name(&plan, &files, workloads(&plan, &files)), base);
+    assert!(base.len() == 6 && base.bytes().all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(&byte)));
+    // Claims of workers cannot grow in place.
+    let sized = |size| {
+        spec(|spec| spec.storage.push(volume("r", VolumeSource::PerWorker(Claim { size: quantity(size), ..claim() }))))
+    };
+    assert_ne!(run_of(sized("1Gi")), run_of(sized("2Gi")));
+    // A deadline changes in place in the Job shape too, and under a patch.
+    let patched = |deadline| {
+        spec(|spec| {
+            spec.controller = Controller::Job;
+            spec.lifecycle.deadline = deadline;
+            spec.patches.push(Patch { kind: None, name: None, patch: json!({"spec": {"backoffLimit": 7}}) });
+        })
+    };
+    assert_eq!(run_of(patched(Some(60))), run_of(patched(None)));
+}
+
+#[test]
+fn scale_belongs_to_the_launcher_unless_kept() {
+    let objects_ = objects(smallest());
+    let set = find(&objects_, "StatefulSet");
+    assert!(set["spec"].get("replicas").is_none());
+    assert_eq!(set["metadata"]["annotations"]["khorovod.dev/replicas"], "4");
+    let launcher = find(&objects_, "Job")["metadata"]["name"].clone();
+    assert_eq!(
+        find(&objects_, "Role")["rules"],
+        json!([
+            {"apiGroups": ["apps"], "resources": ["statefulsets/scale"],
+            "resourceNames": [set["metadata"]["name"]], "verbs": ["get", "patch"]},
+            {"apiGroups": ["batch"], "resources": ["jobs"], "resourceNames": [launcher], "verbs": ["get"]},
+            {"apiGroups": [""], "resources": ["endpoints"],
+            "resourceNames": [find(&objects_, "Service")["metadata"]["name"]], "verbs": ["get"]},
+        ])
+    );
+    let pod = |objects: &[Json], kind| find(objects, kind)["spec"]["template"]["spec"].clone();
+    assert_eq!(pod(&objects_, "Job")["automountServiceAccountToken"], true);
+    assert_eq!(pod(&objects_, "StatefulSet")["automountServiceAccountToken"], false);
+
+    let kept = objects(spec(|spec| spec.lifecycle.keep = true));
+    assert_eq!(find(&kept, "StatefulSet")["spec"]["replicas"], 4);
+    assert_eq!(pod(&kept, "Job")["automountServiceAccountToken"], false);
+    for kind in ["Role", "RoleBinding", "ServiceAccount"] {
+        assert!(kept.iter().all(|object| object["kind"] != kind), "{kind}");
+    }
+}
+
+#[test]
+fn each_part_sees_its_own_keys_alone() {
+    let items = |objects: &[Json], kind: &str| -> Vec<String> {
+        let volumes = find(objects, kind)["spec"]["template"]["spec"]["volumes"].clone();
+        let volume =
+            volumes.as_array().and_then(|all| all.iter().find(|volume| volume["name"] == "khorovod-keys").cloned());
+        let items = volume.map(|volume| volume["secret"]["items"].clone()).unwrap_or_default();
+        items.as_array().into_iter().flatten().filter_map(|item| item["key"].as_str().map(str::to_owned)).collect()
+    };
+    let plain = objects(smallest());
+    assert_eq!(items(&plain, "StatefulSet"), ["host_key", "authorized_keys"]);
+    assert_eq!(items(&plain, "Job"), ["id_ed25519", "known_hosts"]);
+    let indexed = objects(spec(|spec| spec.controller = Controller::Job));
+    assert_eq!(items(&indexed, "Job"), ["id_ed25519", "known_hosts", "host_key", "authorized_keys"]);
+    let torchrun = objects(spec(|spec| spec.launcher.kind = LauncherKind::Torchrun));
+    assert!(items(&torchrun, "Job").is_empty());
+}
+
+/// The rules of Pod Security's restricted level that a pod of ours could break.
+#[test]
+fn restricted_pods_meet_the_restricted_level() {
+    const VOLUMES: [&str; 5] = ["configMap", "emptyDir", "projected", "secret", "persistentVolumeClaim"];
+    let allowed = |objects: Vec<Json>| {
+        for pod in objects.iter().filter_map(|object| object.pointer("/spec/template/spec")) {
+            let container = &pod["containers"][0]["securityContext"];
+            assert_eq!(container["allowPrivilegeEscalation"], false);
+            assert_eq!(container["capabilities"], json!({"drop": ["ALL"]}));
+            assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+            assert_ne!(pod["securityContext"]["runAsUser"], 0);
+            assert_eq!(pod["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
+            for volume in pod["volumes"].as_array().into_iter().flatten() {
+                assert!(VOLUMES.iter().any(|kind| volume.get(kind).is_some()), "{volume}");
+            }
+        }
+    };
+    allowed(objects(smallest()));
+    allowed(objects(spec(|spec| spec.controller = Controller::Job)));
+    allowed(objects(spec(|spec| spec.launcher.kind = LauncherKind::Torchrun)));
+    allowed(objects(spec(|spec| {
+        spec.launcher.runs_ranks = true;
+        spec.storage = storage();
+        spec.storage.retain(|volume| !matches!(volume.source, VolumeSource::Nfs { .. } | VolumeSource::HostPath(_)));
+    })));
+}
+
+#[test]
+fn the_users_environment_wins() {
+    let objects = objects(spec(|spec| {
+        let text = |name: &str| EnvVar { name: name.into(), value: EnvValue::Text("theirs".into()) };
+        spec.env = vec![text("NVIDIA_VISIBLE_DEVICES"), text("OMPI_MCA_plm_rsh_agent")];
+    }));
+    for kind in ["StatefulSet", "Job"] {
+        let env = find(&objects, kind)["spec"]["template"]["spec"]["containers"][0]["env"].clone();
+        for name in ["NVIDIA_VISIBLE_DEVICES", "OMPI_MCA_plm_rsh_agent"] {
+            let values: Vec<_> = env.as_array().into_iter().flatten().filter(|var| var["name"] == name).collect();
+            assert_eq!(values, [&json!({"name": name, "value": "theirs"})], "{kind}");
+        }
+    }
+}
+
+#[test]
+fn patches_merge_by_kind_and_name() {
+    let patch = |kind: Option<&str>, name: Option<&str>| Patch {
+        kind: kind.map(str::to_owned),
+        name: name.map(str::to_owned),
+        patch: Json::Null,
+    };
+    for (pattern, name, fits) in [
+        ("*", "a", true),
+        ("a*", "abc", true),
+        ("*c", "abc", true),
+        ("a*c", "abc", true),
+        ("a*b*c", "axbxc", true),
+        ("a*b*c", "axc", false),
+        ("ab", "abc", false),
+        ("*-worker", "a-worker-b", false),
+        ("a*a", "a", false),
+        ("", "a", false),
+        ("**", "", true),
+        ("a**", "a", true),
+    ] {
+        assert_eq!(patch::concerns(&patch(None, Some(pattern)), "Job", name), fits, "{pattern} {name}");
+    }
+    assert!(!patch::concerns(&patch(Some("Job"), None), "StatefulSet", "a"));
+
+    // The examples of RFC 7386, and the order of keys.
+    for (mut target, patch, result) in [
+        (json!({"a": "b"}), json!({"a": null}), json!({})),
+        (json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"})),
+        (json!({"a": {"b": "c"}}), json!({"a": {"b": "d", "c": null}}), json!({"a": {"b": "d"}})),
+        (json!({"e": null}), json!({"a": 1}), json!({"e": null, "a": 1})),
+        (json!([1, 2]), json!({"a": "b", "c": null}), json!({"a": "b"})),
+        (json!({}), json!({"a": {"bb": {"ccc": null}}}), json!({"a": {"bb": {}}})),
+    ] {
+        patch::merge(&mut target, &patch);
+        assert_eq!(target, result);
+    }
+    let mut target = json!({"a": 1, "b": 2, "c": 3, "d": 4});
+    patch::merge(&mut target, &json!({"b": null, "e": 5, "c": 6}));
+    assert_eq!(target.to_string(), r#"{"a":1,"c":6,"d":4,"e":5}"#);
+
+    let objects = objects(spec(|spec| {
+        let patch = json!({"metadata": {"labels": {"x": "y"}}, "spec": {"clusterIP": null}});
+        spec.patches = vec![Patch { kind: Some("Service".into()), name: Some("mni*".into()), patch }];
+    }));
+    let service = find(&objects, "Service");
+    assert_eq!(service["metadata"]["labels"]["x"], "y");
+    assert!(service["spec"].get("clusterIP").is_none());
+    assert_eq!(service["spec"]["selector"][meta::JOB], "mnist");
+}
+
+#[test]
+fn claims_outlive_the_job() {
+    let objects = objects(spec(everything));
+    let lasting = ["PersistentVolume", "PersistentVolumeClaim"];
+    for object in objects.iter().filter(|object| lasting.iter().any(|kind| object["kind"] == *kind)) {
+        let annotations = &object["metadata"]["annotations"];
+        assert_eq!(annotations["helm.sh/resource-policy"], "keep");
+        assert_eq!(annotations["argocd.argoproj.io/sync-options"], "Prune=false,Delete=false");
+        assert_eq!(annotations["kustomize.toolkit.fluxcd.io/prune"], "disabled");
+    }
+    let volume = find(&objects, "PersistentVolume");
+    let claim =
+        objects.iter().find(|object| object["spec"]["volumeName"] == volume["metadata"]["name"]).expect("its claim");
+    assert_eq!(volume["spec"]["claimRef"]["name"], claim["metadata"]["name"]);
+    assert_eq!((&volume["spec"]["storageClassName"], &claim["spec"]["storageClassName"]), (&json!(""), &json!("")));
+}
+
+#[test]
+fn applying_again_never_suspends_what_kueue_admitted() {
+    let objects = objects(spec(|spec| {
+        spec.controller = Controller::Job;
+        spec.scheduling.kueue = Some("local".into());
+    }));
+    let job = find(&objects, "Job");
+    assert_eq!(job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"], "local");
+    assert!(job["spec"].get("suspend").is_none());
+}

@@ -1,0 +1,40 @@
+//! The compiler of khorovod: one training spec goes in, Kubernetes objects come out.
+//!
+//! Use the crate `khorovod`, which re-exports what is meant for you. The modules below are public because the importers
+//! and the command build on them; they change without notice.
+//!
+//! # The pipeline
+//! Text flows one way through these modules:
+//! 1. [`yaml`]: text → documents, each value with its span.
+//! 2. [`job`]: document → `Spec`, with every default filled in; or every [problem](problem::Problem) at once.
+//! 3. [`plan`]: `Spec` → `Plan`: names, hosts, slots, the number of ranks, the launch command, the environment.
+//! 4. [`pods`]: `Plan` → what pods run: hostfile, scripts, ssh configuration, keys.
+//! 5. [`targets`]: `Plan` → the objects of one target; [`kubernetes`] builds the objects they share.
+//! 6. [`yaml::writer`]: objects → text.
+//!
+//! [`pipeline`] runs the phases over a stream of documents, and [`report`] describes a `Plan`.
+//! Nothing in this crate reads a file, the environment or a clock; key material is an [input](api::Inputs::keys).
+
+pub mod api;
+pub mod pipeline;
+pub mod problem;
+pub mod report;
+
+// Not part of the public interface: fields explain themselves where their names do not.
+#[allow(missing_docs)]
+pub mod job;
+#[allow(missing_docs)]
+pub mod kubernetes;
+#[allow(missing_docs)]
+pub mod plan;
+#[allow(missing_docs)]
+pub mod pods;
+#[allow(missing_docs)]
+pub mod targets;
+#[allow(missing_docs)]
+pub mod yaml;
+
+pub use api::{Document, Inputs, Keys, Origin, Preview, Rendered, Reports, Text, files};
+pub use job::{KubeVersion, NotAKubeVersion, Target, UnknownTarget, schema};
+pub use pipeline::{changes, check, expand, is_rendered, krm, preview, render, render_to, reports, secret};
+pub use pods::seed;

@@ -1,0 +1,252 @@
+//! The whole way, for a stream: finds our documents, lays overlays and settings over them, reads,
+//! plans, builds, and puts the objects where the documents stood.
+//!
+//! Only this phase knows every other.
+
+mod absent;
+mod expand;
+mod krm;
+mod lanes;
+mod ours;
+mod output;
+mod patches;
+mod preview;
+mod reports;
+mod stream;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use base64ct::{Base64, Encoding};
+use memchr::memmem;
+
+use crate::api::{Inputs, Keys, Rendered, Text};
+use crate::job::{Spec, Target};
+use crate::plan::{Plan, STAND_IN};
+use crate::problem::{Code, Problems};
+use crate::yaml::writer::to_yaml;
+use crate::{job, pods, targets, yaml};
+use output::{Built, Output};
+use stream::{Job, Stream};
+
+pub use absent::{NO_JOB, RENDERED, kinds};
+pub use expand::expand;
+pub use krm::krm;
+pub use preview::preview;
+pub use reports::{changes, is_rendered, reports};
+
+/// Every problem code of the compiler.
+pub fn codes() -> impl Iterator<Item = &'static Code> {
+    yaml::CODES.iter().copied().chain(job::codes()).chain(own_codes())
+}
+
+/// The problem codes that this module and its parts declare.
+fn own_codes() -> impl Iterator<Item = &'static Code> {
+    stream::codes()
+        .chain([absent::CODES, ours::CODES, patches::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied())
+}
+
+/// The plan of a valid spec, its run named.
+fn plan(spec: Spec) -> (Plan, Vec<pods::File>) {
+    let mut plan = Plan::new(spec);
+    let files = pods::files(&plan);
+    let run = targets::run_name(&plan, &files);
+    let files = files.into_iter().map(|file| named(file, &run)).collect();
+    plan.name_run(run);
+    (plan, files)
+}
+
+/// A file with the run's name where the stand-in was.
+fn named(file: pods::File, run: &str) -> pods::File {
+    let text = match file.text {
+        Cow::Owned(text) if memmem::find(text.as_bytes(), STAND_IN.as_bytes()).is_some() => {
+            Cow::Owned(text.replace(STAND_IN, run))
+        }
+        text => text,
+    };
+    pods::File { text, ..file }
+}
+
+/// The entries of the job's own Secret; none where it has none.
+fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
+    let own = plan.brings_keys() && plan.spec.ssh.secret.is_none();
+    let namespace = plan.spec.namespace.as_deref().unwrap_or_default();
+    match keys {
+        Keys::Seed(seed) if own => {
+            let entries = pods::keys::secret_data(seed, namespace, &plan.spec.name);
+            entries.map(|(name, text)| (name, Base64::encode_string(text.as_bytes()))).into()
+        }
+        Keys::Masked if own => pods::keys::ENTRIES.map(|name| (name, Base64::encode_string(b"masked"))).into(),
+        _ => Vec::new(),
+    }
+}
+
+/// Replaces every `TrainingJob` in a stream of YAML documents by its Kubernetes objects.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// use khorovod::{Inputs, Keys, Text, render};
+///
+/// let spec = Text {
+///     name: "job.yaml".into(),
+///     text: "
+/// apiVersion: khorovod.dev/v1alpha1
+/// kind: TrainingJob
+/// metadata: {name: mnist}
+/// spec:
+///   image: ghcr.io/acme/mnist:1.4
+///   command: [python, train.py]
+///   workers: {replicas: 4, gpus: 8}
+/// "
+///     .into(),
+/// };
+/// let inputs = Inputs { keys: Keys::Seed([7; 32]), ..Inputs::default() };
+/// let rendered = render(&spec, &inputs).expect("the spec is valid");
+/// assert!(rendered.documents.iter().any(|document| document.kind == "StatefulSet"));
+/// assert!(rendered.text.contains("mpirun -np 32"));
+/// ```
+///
+/// What is wrong comes back all at once, each with its code, its place and a hint:
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// # use khorovod::{Inputs, Text, render};
+/// let spec = Text { name: "job.yaml".into(), text: "kind: TrainingJob\nspec: {workers: {gpu: 8}}\n".into() };
+/// let problems = render(&spec, &Inputs::default()).expect_err("much is missing");
+/// let unknown = problems.list.iter().find(|problem| problem.code.name == "unknown-field").unwrap();
+/// assert_eq!(unknown.hint.as_deref(), Some("did you mean `gpus`?"));
+/// assert_eq!(problems.sources.position(unknown.labels[0].span).line, 2);
+/// ```
+pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
+    let mut stream = Stream::new(inputs);
+    let mut jobs = stream.jobs(text);
+    let text = frame(&text.text, inputs, &mut jobs);
+    let mut out = Output::new(text);
+    let warnings = build(stream, jobs, inputs, |piece, built| out.replace(piece, built))?;
+    out.copy(text.len());
+    Ok(Rendered { text: out.text, documents: out.documents, warnings })
+}
+
+/// As [`render`], but hands the stream over in parts, so that it is never held as a whole. Nothing
+/// is handed over before everything has been checked. Answers with the warnings.
+pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> Result<Problems, Problems> {
+    let mut stream = Stream::new(inputs);
+    let mut jobs = stream.jobs(text);
+    let text = frame(&text.text, inputs, &mut jobs);
+    build_into(text.as_bytes(), stream, jobs, inputs, write)
+}
+
+/// What stands around the jobs in the output: comments and other documents, or around a script nothing.
+fn frame<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t str {
+    if inputs.target != Target::Slurm {
+        return text;
+    }
+    for job in jobs.iter_mut() {
+        job.piece = 0..0;
+    }
+    ""
+}
+
+/// Writes a stream with the objects of its jobs where those stood, part by part.
+fn build_into(
+    bytes: &[u8],
+    stream: Stream<'_>,
+    jobs: Vec<Job>,
+    inputs: &Inputs,
+    write: &mut dyn FnMut(&[u8]),
+) -> Result<Problems, Problems> {
+    let mut done = 0;
+    let warnings = build(stream, jobs, inputs, |piece, built| {
+        let before = &bytes[done..piece.start];
+        write(before);
+        write(output::line_end(before).as_bytes());
+        write(built.text.as_bytes());
+        done = piece.end;
+    })?;
+    write(&bytes[done..]);
+    Ok(warnings)
+}
+
+/// Builds every job and hands it over with the piece of the stream that it replaces. Whatever can be found wrong is
+/// found before the first.
+fn build(
+    mut stream: Stream<'_>,
+    jobs: Vec<Job>,
+    inputs: &Inputs,
+    mut each: impl FnMut(Range<usize>, Built),
+) -> Result<Problems, Problems> {
+    stream.check_buildable(&jobs);
+    if stream.fails() {
+        return Err(stream.finish());
+    }
+    let build = |Job { piece, spec, head, .. }: Job| {
+        let (plan, files) = plan(spec);
+        let keys = keys(&plan, &inputs.keys);
+        (piece, Built::new(&targets::build(&plan, &files, &keys), &head))
+    };
+    lanes::in_order(jobs, build, |(piece, built)| each(piece, built));
+    Ok(stream.finish())
+}
+
+/// Finds everything wrong with a stream, errors and warnings.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// use khorovod::{Inputs, Text, check};
+///
+/// let text = "apiVersion: khorovod.dev/v1alpha1
+/// kind: TrainingJob
+/// metadata: {name: mnist}
+/// spec: {image: ghcr.io/acme/mnist, command: [python], workers: {replicas: 4, gpus: 4, slots: 8}}
+/// ";
+/// let problems = check(&Text { name: "job.yaml".into(), text: text.into() }, &Inputs::default());
+/// let names: Vec<&str> = problems.list.iter().map(|problem| problem.code.name).collect();
+/// assert_eq!(names, ["image-unpinned", "slots-above-gpus"]);
+/// assert!(problems.any_error());
+/// ```
+pub fn check(text: &Text, inputs: &Inputs) -> Problems {
+    let mut stream = Stream::new(inputs);
+    for job in stream.jobs(text) {
+        stream.check_patches(&job);
+    }
+    stream.finish()
+}
+
+/// A plan, and the kinds and names of its objects.
+pub type Planned = (Plan, Vec<(&'static str, String)>);
+
+/// The plans of a stream's jobs with their objects' kinds and names, and what was found.
+pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), Problems> {
+    let mut stream = Stream::new(inputs);
+    let jobs = stream.jobs(text);
+    let mut plans = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        stream.check_patches(&job);
+        let (plan, files) = plan(job.spec);
+        let names = {
+            let keys = keys(&plan, &inputs.keys);
+            targets::build(&plan, &files, &keys).names()
+        };
+        plans.push((plan, names));
+    }
+    let failed = stream.fails();
+    let found = stream.finish();
+    if failed { Err(found) } else { Ok((plans, found)) }
+}
+
+/// An ssh Secret for `ssh.secret`, as YAML; its keys derive from the seed.
+pub fn secret(name: &str, namespace: Option<&str>, seed: &[u8; 32]) -> String {
+    let data = pods::keys::secret_data(seed, namespace.unwrap_or_default(), name);
+    let mut metadata = serde_json::json!({"name": name});
+    if let Some(namespace) = namespace {
+        metadata["namespace"] = namespace.into();
+    }
+    let data: serde_json::Map<_, _> =
+        data.into_iter().map(|(key, text)| (key.to_owned(), Base64::encode_string(text.as_bytes()).into())).collect();
+    let secret = serde_json::json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data,
+    });
+    let mut text = String::new();
+    to_yaml(&secret, &mut text);
+    text
+}

@@ -1,0 +1,110 @@
+//! A render that remembers: beside the objects what each job would run, and which field of the spec everything comes
+//! from. One pass for somebody who looks at the result while they type.
+
+use std::ops::Range;
+
+use super::output::{Built, Output};
+use super::stream::{Job, Stream};
+use super::{keys, plan};
+use crate::api::{Inputs, Origin, Preview, Rendered, Text};
+use crate::kubernetes::{self, Object};
+use crate::plan::Plan;
+use crate::problem::Problems;
+use crate::report::{self, Report};
+use crate::targets;
+use crate::yaml::{Kind, Node};
+
+/// How deep the places of fields go: `spec.storage[0].claim`.
+const DEPTH: usize = 4;
+
+/// Renders a stream and describes its jobs in one go, with where everything comes from. All of it is checked; behind
+/// `most` jobs it ends.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// # use khorovod::{Inputs, Keys, Text, preview};
+/// # let text = "apiVersion: khorovod.dev/v1alpha1
+/// # kind: TrainingJob
+/// # metadata: {name: mnist}
+/// # spec: {image: 'a:1', command: [python, train.py], workers: {replicas: 4, gpus: 8}}
+/// # ".to_owned();
+/// let spec = Text { name: "job.yaml".into(), text };
+/// let preview = preview(&spec, &Inputs { keys: Keys::Masked, ..Inputs::default() }, 1).unwrap();
+/// let (at, _) = preview.rendered.documents.iter().enumerate().find(|(_, one)| one.kind == "StatefulSet").unwrap();
+/// assert_eq!(preview.origins[at].as_ref().unwrap().fields, ["spec.workers"]);
+/// let (_, place) = preview.places[0].iter().find(|(path, _)| path == "spec.workers").unwrap();
+/// assert_eq!(&spec.text[place.clone()], "workers: {replicas: 4, gpus: 8}");
+/// ```
+pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Problems> {
+    let mut stream = Stream::with_documents(inputs);
+    let jobs = stream.jobs(text);
+    stream.check_buildable(&jobs);
+    if stream.fails() {
+        return Err(stream.finish());
+    }
+    let mut out = Output::new(&text.text);
+    let mut preview = Preview { left_out: jobs.len().saturating_sub(most), ..Preview::default() };
+    let mut end = text.text.len();
+    for (index, Job { piece, head, document, spec, .. }) in jobs.into_iter().enumerate() {
+        if index == most {
+            end = piece.start;
+            break;
+        }
+        let (plan, files) = plan(spec);
+        let keys = keys(&plan, &inputs.keys);
+        let made = targets::build(&plan, &files, &keys);
+        out.copy(piece.start);
+        // Other documents stand before it.
+        preview.origins.resize_with(out.documents.len(), || None);
+        out.replace(piece.clone(), Built::new(&made, &head));
+        preview.origins.extend(made.objects().iter().map(|object| Some(origin(index, &plan, object))));
+        preview.origins.resize_with(out.documents.len(), || None);
+        let names = made.names().into_iter().map(|(kind, name)| report::Object { kind: kind.to_owned(), name });
+        preview.jobs.push(Report::new(&plan, names.collect()));
+        let mut places = Vec::new();
+        if let Some(document) = document {
+            find(&document, "", DEPTH, &mut places);
+        }
+        preview.places.push(places);
+    }
+    out.copy(end);
+    preview.origins.resize_with(out.documents.len(), || None);
+    preview.rendered = Rendered { text: out.text, documents: out.documents, warnings: stream.finish() };
+    Ok(preview)
+}
+
+fn origin(job: usize, plan: &Plan, object: &Object<'_>) -> Origin {
+    let mut fields = vec![object.origin.to_string()];
+    for (index, patch) in plan.spec.patches.iter().enumerate() {
+        if kubernetes::concerns(patch, object) {
+            fields.push(format!("spec.patches[{index}]"));
+        }
+    }
+    Origin { job, fields }
+}
+
+/// Where the fields below a node stand, from key to end, if that is in the text itself and not in what was laid over.
+fn find(node: &Node, path: &str, depth: usize, places: &mut Vec<(String, Range<usize>)>) {
+    let mut field = |path: String, start: usize, value: &Node| {
+        if value.span.source == 0 && start <= value.span.end {
+            places.push((path.clone(), start..value.span.end));
+        }
+        if depth > 1 {
+            find(value, &path, depth - 1, places);
+        }
+    };
+    match &node.kind {
+        Kind::Map(entries) => {
+            for entry in entries {
+                let path = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
+                field(path, entry.key_span.start, &entry.value);
+            }
+        }
+        Kind::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                field(format!("{path}[{index}]"), item.span.start, item);
+            }
+        }
+        Kind::Scalar { .. } => {}
+    }
+}

@@ -1,0 +1,58 @@
+//! Who stands in the hostfile, under which name, with how many slots.
+
+use super::{Plan, Shape, Team};
+use crate::job::limits::MAX_CONFIG_MAP;
+use crate::job::valid::{Group, Target};
+
+/// What the pods of a group are beside the launcher: `worker`, or `worker-<group>`.
+pub fn role(plan: &Plan, group: &Group) -> String {
+    match &group.name {
+        Some(name) => format!("worker-{name}"),
+        // Kubeflow's own programs look for the pods that train, and their logs, under this name.
+        None if plan.spec.target == Target::TrainJob && plan.shape != Shape::StatefulSet => "node".to_owned(),
+        None => "worker".to_owned(),
+    }
+}
+
+/// The worker groups with their workloads' names.
+pub fn teams(plan: &Plan) -> Vec<Team> {
+    let stem = plan.stem();
+    let team = |(index, group): (usize, &Group)| Team {
+        group: index,
+        workload: match (plan.spec.target, plan.shape, &group.name) {
+            (Target::Plain, Shape::IndexedJob | Shape::Torchrun, _) => stem.clone(),
+            // A JobSet numbers its Jobs, and each Job its pods.
+            (Target::JobSet | Target::TrainJob, _, _) => format!("{stem}-{}-0", role(plan, group)),
+            _ => format!("{stem}-{}", role(plan, group)),
+        },
+        replicas: group.replicas,
+        slots: group.slots,
+    };
+    plan.spec.groups.iter().enumerate().map(team).collect()
+}
+
+/// The hostfile, or none where it would not fit beside the scripts.
+pub fn hostfile(plan: &Plan) -> Option<String> {
+    if !plan.uses_ssh() {
+        return None;
+    }
+    let service = plan.service();
+    let line = plan.teams.iter().map(|team| team.host(team.replicas, &service).len() + " slots=1024\n".len()).max();
+    if line.unwrap_or(0) * (plan.workers as usize + 1) > MAX_CONFIG_MAP / 2 {
+        return None;
+    }
+    let slots = plan.hostfile_mark();
+    let mut text = String::new();
+    if plan.spec.launcher.runs_ranks
+        && let Some(team) = plan.teams.first()
+    {
+        text.extend([&plan.first_host(), slots, &team.slots.to_string(), "\n"]);
+    }
+    for team in &plan.teams {
+        let count = team.slots.to_string();
+        for index in 0..team.replicas {
+            text.extend([&team.host(index, &service), slots, &count, "\n"]);
+        }
+    }
+    Some(text)
+}

@@ -1,0 +1,62 @@
+//! The Pod Security level the pods meet, and why not a stricter one.
+
+use crate::job::valid::{Patch, Spec, VolumeSource};
+
+/// A Pod Security level and what keeps the job from a stricter one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Level {
+    /// `restricted`, `baseline` or `privileged`.
+    pub name: &'static str,
+    /// Why it is not `restricted`, or might not be.
+    pub reasons: Vec<String>,
+}
+
+/// Whether a patch may change a pod.
+fn reaches_pods(patch: &Patch) -> bool {
+    const NO_PODS: &[&str] = &[
+        "ConfigMap",
+        "NetworkPolicy",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "PodGroup",
+        "PodMonitor",
+        "Role",
+        "RoleBinding",
+        "Secret",
+        "Service",
+        "ServiceAccount",
+    ];
+    patch.kind.as_ref().is_none_or(|kind| !NO_PODS.contains(&kind.as_str())) && patch.patch.get("spec").is_some()
+}
+
+/// What the pods of `spec` will need.
+pub fn level(spec: &Spec) -> Level {
+    let mut baseline = Vec::new();
+    let mut privileged = Vec::new();
+    if spec.security.run_as_user == Some(0) {
+        baseline.push("security.runAsUser is 0 (root)".to_owned());
+    }
+    for volume in &spec.storage {
+        match &volume.source {
+            VolumeSource::HostPath(path) => privileged.push(format!("storage {} is the host path {path}", volume.name)),
+            VolumeSource::Nfs { .. } => baseline.push(format!("storage {} is an inline NFS volume", volume.name)),
+            _ => {}
+        }
+    }
+    if spec.placement.host_network {
+        privileged.push("placement.hostNetwork uses the node's network".to_owned());
+    }
+    if spec.groups.iter().any(|group| group.rdma) {
+        privileged.push("workers.rdma needs the capability IPC_LOCK".to_owned());
+    }
+    let name = match (privileged.is_empty(), baseline.is_empty()) {
+        (false, _) => "privileged",
+        (true, false) => "baseline",
+        (true, true) => "restricted",
+    };
+    privileged.extend(baseline);
+    if spec.patches.iter().any(reaches_pods) {
+        privileged.push("what patches make of pods is not counted".to_owned());
+    }
+    Level { name, reasons: privileged }
+}

@@ -1,0 +1,141 @@
+//! `Plan` → what pods run: hostfile, scripts, ssh and sshd configuration, and keys.
+//!
+//! Scripts are static text, one task a file. What differs between jobs reaches them through `job.sh`, where
+//! [`words::word`] has quoted every value.
+//! The objects phase puts all files into the run's ConfigMap, which pods mount at
+//! `/etc/khorovod/scripts`.
+
+pub mod keys;
+pub mod seed;
+mod settings;
+pub mod words;
+
+use std::borrow::Cow;
+
+use serde_json::json;
+
+use crate::job::valid::{LauncherKind, S3, Target, VolumeSource};
+use crate::plan::{Plan, Shape};
+
+pub use words::word;
+
+/// One key of the run's ConfigMap.
+#[derive(Debug, Clone)]
+pub struct File {
+    /// Its name under `/etc/khorovod/scripts`.
+    pub name: &'static str,
+    /// All of it.
+    pub text: Cow<'static, str>,
+}
+
+/// Static files by the name they are mounted under.
+macro_rules! scripts {
+    ($($name:literal),+ $(,)?) => {
+        [$(File { name: $name, text: Cow::Borrowed(include_str!(concat!("pods/scripts/", $name))) }),+]
+    };
+}
+
+/// Everything the pods of a run need to be told, only what the job's shape uses.
+pub fn files(plan: &Plan) -> Vec<File> {
+    let mut files = Vec::with_capacity(24);
+    files.push(made("job.sh", settings::job(plan)));
+    files.extend(scripts!["common.sh", "attempt.sh"]);
+    if plan.spec.target == Target::MpiJob {
+        let text = concat!(include_str!("pods/scripts/common.sh"), include_str!("pods/scripts/operator-keys.sh"));
+        files[1].text = Cow::Borrowed(text);
+    }
+    if plan.spec.security.run_as_user.is_none() {
+        files.extend(scripts!["passwd.sh"]);
+    }
+    if let Some(transfers) = transfers(plan) {
+        files.push(made("s3.json", transfers));
+        files.extend(scripts!["s3.sh", "s3.py"]);
+    }
+    if let Some(passwd) = settings::passwd(plan) {
+        files.push(made("passwd", passwd));
+    }
+    if plan.shape == Shape::Torchrun {
+        files.extend(scripts!["torchrun.sh"]);
+        return files;
+    }
+
+    if let Some(hostfile) = &plan.hostfile {
+        files.push(made("hostfile", hostfile.clone()));
+    }
+    files.extend(scripts!["sshd_config", "ssh_config"]);
+    files.extend(scripts!["worker.sh", "sshd.sh", "session.sh", "sweep.sh"]);
+    files.extend(scripts!["launcher.sh", "ssh", "hosts.sh", "probe.sh", "wait.sh"]);
+    match plan.spec.launcher.kind {
+        LauncherKind::Mpirun => files.extend(scripts!["mpi.sh", "rank.sh", "world.sh"]),
+        LauncherKind::Horovodrun if plan.spec.elastic.is_none() => files.extend(scripts!["rank.sh"]),
+        LauncherKind::Deepspeed => files.extend(scripts!["rank.sh"]),
+        // The shell launcher's own horovodrun may be elastic.
+        LauncherKind::Shell => files.extend(scripts!["horovodrun", "discover.sh"]),
+        _ => {}
+    }
+    if plan.shape == Shape::IndexedJob {
+        files.extend(scripts!["indexed.sh"]);
+    } else if plan.scales() {
+        files.extend(scripts!["scale.sh", "call.py"]);
+    }
+    if plan.spec.elastic.is_some() {
+        files.extend(scripts!["discover.sh", "elastic.sh"]);
+    }
+    if plan.launch.is_empty() {
+        files.extend(scripts!["idle.sh"]);
+    }
+    files
+}
+
+/// What `J-current` says, beside whose turn it is: the limits that may change while a run lives.
+pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
+    let spec = &plan.spec;
+    let mut entries = vec![
+        ("run", plan.run.clone()),
+        ("retries", spec.launcher.retries.to_string()),
+        ("wait-timeout", spec.launcher.wait_timeout.to_string()),
+    ];
+    if plan.launch.is_empty() {
+        entries.push(("idle-timeout", spec.launcher.idle_timeout.to_string()));
+    }
+    if let Some(deadline) = spec.lifecycle.deadline {
+        entries.push(("deadline", deadline.to_string()));
+    }
+    entries
+}
+
+fn made(name: &'static str, text: String) -> File {
+    File { name, text: Cow::Owned(text) }
+}
+
+/// The S3 volumes for `s3.py`, as JSON; none where the job has none.
+fn transfers(plan: &Plan) -> Option<String> {
+    let volumes: Vec<_> = plan
+        .spec
+        .storage
+        .iter()
+        .filter_map(|volume| match &volume.source {
+            VolumeSource::S3(s3) => Some(transfer(&volume.name, &volume.mount_path, s3)),
+            _ => None,
+        })
+        .collect();
+    (!volumes.is_empty()).then(|| serde_json::Value::Array(volumes).to_string())
+}
+
+fn transfer(name: &str, path: &str, s3: &S3) -> serde_json::Value {
+    let endpoint = s3.endpoint.clone().unwrap_or_else(|| format!("https://s3.{}.amazonaws.com", s3.region));
+    json!({
+        "name": name,
+        "path": path,
+        "endpoint": endpoint.trim_end_matches('/'),
+        "bucket": s3.bucket,
+        "prefix": s3.prefix,
+        "region": s3.region,
+        "signed": s3.secret.is_some(),
+        "download": s3.download,
+        "upload": s3.upload,
+    })
+}
+
+#[cfg(test)]
+mod tests;

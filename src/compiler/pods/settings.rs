@@ -1,0 +1,104 @@
+//! The files of a job that are not the same for every job: `job.sh`, whose every value is quoted, and
+//! `passwd`.
+
+use super::words::word;
+use crate::job::valid::{LauncherKind, Mpi, Target};
+use crate::plan::{Plan, Shape};
+
+/// A bash array of words that are quoted already.
+fn array(words: impl Iterator<Item = String>) -> String {
+    let mut array = "(".to_owned();
+    words.for_each(|word| array.extend([" ", &word]));
+    array + " )"
+}
+
+/// The launch, with `rank.sh` before the training's own words where the number of ranks is fixed and
+/// what is started may be any program.
+fn checked(plan: &Plan) -> Vec<String> {
+    let spec = &plan.spec;
+    let fixed = match spec.launcher.kind {
+        LauncherKind::Mpirun | LauncherKind::Deepspeed => true,
+        LauncherKind::Horovodrun => spec.elastic.is_none(),
+        LauncherKind::Torchrun | LauncherKind::Shell => false,
+    };
+    match plan.launch.strip_suffix(spec.command.as_slice()) {
+        Some(runner) if fixed => {
+            let check = ["/bin/bash", "/etc/khorovod/scripts/rank.sh"].map(str::to_owned);
+            [runner, &check, &spec.command].concat()
+        }
+        _ => plan.launch.clone(),
+    }
+}
+
+/// `job.sh`: what the static scripts read.
+pub fn job(plan: &Plan) -> String {
+    let spec = &plan.spec;
+    let elastic = |value: fn(&crate::job::valid::Elastic) -> u32| {
+        spec.elastic.as_ref().map_or_else(|| word(""), |elastic| value(elastic).to_string())
+    };
+    let hosts_ranks = plan.shape == Shape::IndexedJob || spec.launcher.runs_ranks;
+    let launcher_host = if hosts_ranks { plan.launcher_host() } else { String::new() };
+    let words = |words: &[String]| array(words.iter().map(|text| word(text)));
+    let kind = match spec.launcher.kind {
+        LauncherKind::Mpirun => "mpirun",
+        LauncherKind::Horovodrun => "horovodrun",
+        LauncherKind::Torchrun => "torchrun",
+        LauncherKind::Deepspeed => "deepspeed",
+        LauncherKind::Shell => "shell",
+    };
+    let mpi = match spec.launcher.mpi {
+        Mpi::OpenMpi => "openmpi",
+        Mpi::IntelMpi => "intelmpi",
+        Mpi::Mpich => "mpich",
+    };
+    // Each value is one quoted shell word, or an array of them.
+    let settings = [
+        ("job", word(&spec.name)),
+        ("run", word(&plan.run)),
+        ("kind", kind.to_owned()),
+        ("mpi", mpi.to_owned()),
+        // Where the pods have their host names.
+        ("service", word(&plan.service())),
+        ("port", spec.ssh.port.to_string()),
+        ("user", word(&spec.ssh.user)),
+        ("np", plan.np.to_string()),
+        // Of each group: the workers' name before the index, how many there are, the ranks on each.
+        ("team_names", array(plan.teams.iter().map(|team| word(&team.workload)))),
+        ("team_replicas", array(plan.teams.iter().map(|team| team.replicas.to_string()))),
+        ("team_slots", array(plan.teams.iter().map(|team| team.slots.to_string()))),
+        ("hostfile_mark", word(plan.hostfile_mark())),
+        ("launcher_pod", word(&plan.launcher_pod())),
+        // The host name of the pod that launches, where ranks run in it too.
+        ("launcher_host", word(&launcher_host)),
+        ("launcher_slots", plan.teams[0].slots.to_string()),
+        // Set where the launcher owns the workers' scale.
+        ("scales", if plan.scales() { "yes".to_owned() } else { word("") }),
+        // Empty unless elastic.
+        ("min_workers", elastic(|elastic| elastic.min_workers)),
+        ("max_workers", elastic(|elastic| elastic.max_workers)),
+        ("launch", words(&checked(plan))),
+    ];
+    // Volcano ends a job with the first pod that ends well: it must be index 0.
+    let stays = spec.target == Target::Volcano && plan.shape == Shape::Torchrun;
+    // torchrun has no such limit.
+    let patient = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
+    let patience = patient.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
+    let settings = settings.into_iter().chain(patience).chain(stays.then(|| ("stays", "yes".to_owned())));
+    let mut lines = "# What is this job's own.\n".to_owned();
+    for (name, value) in settings {
+        lines.extend([name, "=", &value, "\n"]);
+    }
+    lines
+}
+
+/// Gives the pod's user id a name; none where the platform chooses the id.
+pub fn passwd(plan: &Plan) -> Option<String> {
+    let uid = plan.spec.security.run_as_user?;
+    let user = &plan.spec.ssh.user;
+    let root = if uid == 0 { "" } else { "root:x:0:0:root:/root:/bin/bash\n" };
+    Some(format!(
+        "{root}{user}:x:{uid}:{uid}::/tmp:/bin/bash\n\
+         sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n\
+         nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+    ))
+}

@@ -1,0 +1,339 @@
+//! `Plan` → the words and numbers of a [`Report`].
+
+use super::{Amount, Cost, Default, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers};
+use crate::job::quantity::Quantity;
+use crate::job::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Target, Volume, VolumeSource};
+use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
+
+impl Report {
+    /// What a plan and its objects amount to.
+    pub(crate) fn new(plan: &Plan, objects: Vec<Object>) -> Self {
+        let spec = &plan.spec;
+        let batch = spec.target == Target::Slurm;
+        let launcher_pod = plan.shape == Shape::StatefulSet && (!batch || spec.launcher.runs_ranks);
+        Self {
+            job: spec.name.clone(),
+            namespace: spec.namespace.clone(),
+            run: plan.run.clone(),
+            image: spec.image.reference.clone(),
+            shape: shape(plan),
+            launcher: launcher(plan),
+            launch: plan.launch.clone(),
+            workers: teams(plan),
+            ranks: plan.np,
+            pods: plan.workers + u32::from(launcher_pod),
+            requests: total(plan, launcher_pod),
+            cost: cost(plan),
+            head: Head {
+                host: plan.launcher_host(),
+                own_pod: launcher_pod,
+                ranks: if spec.launcher.runs_ranks { plan.teams.first().map_or(0, |team| team.slots) } else { 0 },
+            },
+            links: links(plan),
+            guarded: spec.security.network_policy && !spec.placement.host_network,
+            nodes: nodes(plan),
+            apart: spec.placement.spread.as_deref() == Some("kubernetes.io/hostname"),
+            elastic: spec.elastic.as_ref().map(|elastic| (elastic.min_workers, elastic.max_workers)),
+            storage: spec.storage.iter().map(|volume| storage(&spec.name, volume)).collect(),
+            objects,
+            pod_security: PodSecurity { level: plan.level.name, reasons: plan.level.reasons.clone() },
+            release: release(plan),
+            notes: notes(plan),
+            defaults: spec.defaults.iter().map(|(path, value)| Default { path, value: value.clone() }).collect(),
+        }
+    }
+}
+
+fn shape(plan: &Plan) -> &'static str {
+    match (plan.spec.target, plan.shape) {
+        (Target::Slurm, _) => "a batch script for Slurm",
+        (Target::Plain, Shape::StatefulSet) if plan.teams.len() > 1 => "a StatefulSet a group, and a launcher Job",
+        (Target::Plain, Shape::StatefulSet) => "a StatefulSet of workers and a launcher Job",
+        (Target::Plain, Shape::IndexedJob) => "one Indexed Job; index 0 launches",
+        (Target::Plain, Shape::Torchrun) => "one Indexed Job of torchrun agents, without ssh",
+        (Target::MpiJob, _) => "an MPIJob, run by the MPI Operator",
+        (Target::TrainJob, Shape::StatefulSet) => "a TrainJob of a launcher and its workers, run by Kubeflow's Trainer",
+        (Target::TrainJob, _) => "a TrainJob of pods by index, run by Kubeflow's Trainer",
+        (Target::JobSet, Shape::StatefulSet) => "a JobSet of a launcher and its workers",
+        (Target::JobSet, _) => "a JobSet of pods by index",
+        (Target::Volcano, Shape::StatefulSet) => "a Volcano Job of a launcher and its workers",
+        (Target::Volcano, _) => "a Volcano Job of pods by index",
+    }
+}
+
+fn launcher(plan: &Plan) -> String {
+    let launcher = &plan.spec.launcher;
+    let mpi = match launcher.mpi {
+        Mpi::OpenMpi => "Open MPI",
+        Mpi::IntelMpi => "Intel MPI",
+        Mpi::Mpich => "MPICH",
+    };
+    match launcher.kind {
+        LauncherKind::Mpirun => format!("mpirun ({mpi})"),
+        LauncherKind::Horovodrun => "horovodrun".to_owned(),
+        LauncherKind::Torchrun => "torchrun".to_owned(),
+        LauncherKind::Deepspeed => "deepspeed".to_owned(),
+        LauncherKind::Shell if launcher.interactive => {
+            format!("people, by kubectl exec; closes after {} idle", duration(launcher.idle_timeout))
+        }
+        LauncherKind::Shell => "the command itself, with hostfile and ssh at hand".to_owned(),
+    }
+}
+
+fn teams(plan: &Plan) -> Vec<Workers> {
+    let ranks = plan.first_ranks();
+    let first_rank = |index: usize| ranks.as_ref()?.get(index).copied();
+    plan.teams.iter().enumerate().map(|(index, team)| workers(plan, team, first_rank(index))).collect()
+}
+
+fn workers(plan: &Plan, team: &Team, first_rank: Option<u32>) -> Workers {
+    let group = &plan.spec.groups[team.group];
+    let host = |index| match plan.spec.target {
+        Target::Slurm => "the nodes that Slurm gives".to_owned(),
+        _ => team.host(index, &plan.service()),
+    };
+    Workers {
+        group: group.name.clone(),
+        origin: team.origin(plan).into_owned(),
+        workload: team.workload.clone(),
+        first_rank,
+        replicas: team.replicas,
+        slots: team.slots,
+        gpus: group.gpus,
+        hosts: (host(0), host(team.replicas.saturating_sub(1))),
+        requests: amounts(&asked(&group.resources)),
+        shm: group.shm.to_string(),
+    }
+}
+
+fn cost(plan: &Plan) -> Cost {
+    let each = plan.spec.groups.first().map_or(0, |group| group.gpus);
+    let bounds = match &plan.spec.elastic {
+        Some(elastic) => (elastic.min_workers.saturating_mul(each), elastic.max_workers.saturating_mul(each)),
+        None => (plan.gpus, plan.gpus),
+    };
+    let hours = |seconds: u64| (seconds * u64::from(bounds.1)).div_ceil(3_600);
+    let most_hours = plan.spec.lifecycle.deadline.filter(|_| plan.gpus > 0).map(hours);
+    Cost { gpus: plan.gpus, bounds, most_hours }
+}
+
+fn links(plan: &Plan) -> Vec<Link> {
+    let spec = &plan.spec;
+    let link = |from, to, over: String| Link { from, to, over };
+    let mut links = Vec::new();
+    if plan.shape == Shape::Torchrun {
+        links.push(link(Peer::Workers, Peer::Head, format!("rendezvous, port {RENDEZVOUS_PORT}")));
+    } else {
+        links.push(link(Peer::Head, Peer::Workers, format!("ssh, port {}", spec.ssh.port)));
+    }
+    let interface = spec.collective.interface.as_ref().map_or(String::new(), |name| format!(" over {name}"));
+    links.push(link(Peer::Workers, Peer::Workers, format!("gradients{interface}")));
+    if plan.scales() {
+        links.push(link(Peer::Head, Peer::Api, "scales the workers".to_owned()));
+    }
+    if spec.placement.host_network {
+        links.push(link(Peer::Others, Peer::Workers, "whatever the nodes let in".to_owned()));
+    } else if !spec.security.network_policy {
+        links.push(link(Peer::Others, Peer::Workers, "anything: there is no NetworkPolicy".to_owned()));
+    } else if let Some(metrics) = &spec.observability.metrics {
+        links.push(link(Peer::Others, Peer::Workers, format!("metrics, port {}; nothing else", metrics.port)));
+    }
+    links
+}
+
+fn nodes(plan: &Plan) -> String {
+    let placement = &plan.spec.placement;
+    let mut words: Vec<String> = Vec::new();
+    words.extend(placement.spread.as_ref().map(|key| format!("spread over {key} where there is room")));
+    words.extend(placement.pack.as_ref().map(|key| format!("packed within one {key} where there is room")));
+    words.extend(placement.node_selector.iter().map(|(key, value)| format!("only where {key}={value}")));
+    if placement.affinity.is_some() {
+        words.push("by its affinity".to_owned());
+    }
+    if words.is_empty() { "wherever there is room".to_owned() } else { words.join("; ") }
+}
+
+/// What a container asks for: its requests, and limits where it names no request.
+fn asked(resources: &Resources) -> Vec<(String, i128)> {
+    let requested = resources.requests.iter();
+    let limited =
+        resources.limits.iter().filter(|(name, _)| !resources.requests.iter().any(|(other, _)| other == name));
+    requested.chain(limited).map(|(name, quantity)| (name.clone(), quantity.milli())).collect()
+}
+
+/// What all pods ask for together, in the order it is first met.
+fn total(plan: &Plan, launcher_pod: bool) -> Vec<Amount> {
+    let mut sums: Vec<(String, i128)> = Vec::new();
+    let groups = plan.teams.iter().map(|team| (&plan.spec.groups[team.group], i128::from(team.replicas)));
+    let pods = groups.map(|(group, count): (&Group, _)| (&group.resources, count));
+    let own = match plan.spec.groups.first().filter(|_| plan.spec.launcher.runs_ranks) {
+        Some(group) => &group.resources,
+        None => &plan.spec.launcher.resources,
+    };
+    let launcher = launcher_pod.then_some((own, 1));
+    for (resources, count) in pods.chain(launcher) {
+        for (name, milli) in asked(resources) {
+            match sums.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, sum)) => *sum += milli * count,
+                None => sums.push((name, milli * count)),
+            }
+        }
+    }
+    amounts(&sums)
+}
+
+fn amounts(sums: &[(String, i128)]) -> Vec<Amount> {
+    let binary = |name: &str| name == "memory" || name.ends_with("storage") || name.starts_with("hugepages-");
+    sums.iter()
+        .map(|(name, milli)| Amount { resource: name.clone(), quantity: quantity(*milli, binary(name)) })
+        .collect()
+}
+
+/// A sum as a person would write it: `1536Gi`, `2.5`, `250m`.
+pub fn quantity(milli: i128, binary: bool) -> String {
+    if binary {
+        let bytes = (milli + 999) / 1_000;
+        let unit = [(40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")]
+            .into_iter()
+            .find(|(shift, _)| bytes > 0 && bytes % (1_i128 << shift) == 0);
+        return unit.map_or(bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift));
+    }
+    if milli % 1_000 == 0 { (milli / 1_000).to_string() } else { format!("{milli}m") }
+}
+
+fn storage(job: &str, volume: &Volume) -> Storage {
+    let size = |size: Option<&Quantity>| size.map_or(String::new(), |size| format!(", up to {size}"));
+    let claim = |claim: &Claim| {
+        let class = claim.storage_class.as_deref().map_or("default class".to_owned(), |class| format!("class {class}"));
+        format!("{}, {class}, {}", claim.size, claim.access_modes.join(" and "))
+    };
+    let (source, outlives_job) = match &volume.source {
+        VolumeSource::Claim(made) => (format!("claim {job}-{}: {}", volume.name, claim(made)), true),
+        VolumeSource::ExistingClaim(name) => (format!("claim {name}, which exists"), true),
+        VolumeSource::PerWorker(made) => (format!("a claim a worker: {}", claim(made)), true),
+        VolumeSource::Nfs { server, path } => (format!("NFS {server}:{path}"), true),
+        VolumeSource::PersistentVolume { claim: made, .. } => {
+            (format!("volume and claim {job}-{}: {}", volume.name, claim(made)), true)
+        }
+        VolumeSource::S3(s3) => {
+            let way = match (s3.download, s3.upload) {
+                (true, true) => "down before, up after",
+                (true, false) => "down before",
+                _ => "up after",
+            };
+            (format!("s3://{}/{}, {way}{}", s3.bucket, s3.prefix, size(s3.size.as_ref())), s3.upload)
+        }
+        VolumeSource::HostPath(path) => (format!("the node's own {path}"), true),
+        VolumeSource::EmptyDir { size: limit } => (format!("scratch{}", size(limit.as_ref())), false),
+    };
+    let source = if volume.read_only { format!("{source}, read only") } else { source };
+    let source = volume.sub_path.as_ref().map_or(source.clone(), |path| format!("{source}, its folder {path}"));
+    Storage { name: volume.name.clone(), mount_path: volume.mount_path.clone(), source, outlives_job }
+}
+
+/// How the GPUs come back.
+fn release(plan: &Plan) -> String {
+    let what = if plan.gpus > 0 { "GPUs" } else { "workers" };
+    let deadline = plan.spec.lifecycle.deadline;
+    let deadline = deadline.map_or(String::new(), |seconds| format!(", or {} after the start", duration(seconds)));
+    if plan.spec.target == Target::Slurm {
+        return format!("Slurm takes the nodes back when the script ends{deadline}");
+    }
+    match plan.shape {
+        Shape::StatefulSet if plan.spec.target != Target::Plain && !plan.spec.lifecycle.keep => {
+            let ender = match plan.spec.target {
+                Target::MpiJob => "the MPI Operator",
+                Target::Volcano => "Volcano",
+                _ => "the JobSet controller",
+            };
+            format!("{ender} ends the workers when the launcher ends{deadline}; the {what} are free then")
+        }
+        Shape::StatefulSet if plan.spec.lifecycle.keep => {
+            format!("by hand: lifecycle.release is keep, so the {what} stay until you delete the job")
+        }
+        Shape::StatefulSet => {
+            let end = if plan.spec.launcher.interactive {
+                format!("after {} without use", duration(plan.spec.launcher.idle_timeout))
+            } else {
+                "when training ends, well or badly".to_owned()
+            };
+            format!("the launcher scales the workers to 0 {end}{deadline}; the {what} are free then")
+        }
+        Shape::IndexedJob | Shape::Torchrun => {
+            format!("every pod ends with index 0{deadline}; the {what} are free then")
+        }
+    }
+}
+
+fn notes(plan: &Plan) -> Vec<String> {
+    let spec = &plan.spec;
+    let mut notes = Vec::new();
+    if spec.target == Target::Slurm {
+        notes.push("the ranks run on the nodes as they are; the image is for Kubernetes".to_owned());
+        notes.extend(spec.scheduling.suspend.then(|| "held: it starts after `scontrol release`".to_owned()));
+        return notes;
+    }
+    if spec.namespace.is_none() && plan.scales() {
+        notes.push(
+            "no namespace: the launcher may scale its workers in `default` alone; name another with -n or metadata.namespace"
+                .to_owned(),
+        );
+    }
+    let silent =
+        |name: &str| spec.groups.iter().any(|group| !asked(&group.resources).iter().any(|(known, _)| known == name));
+    let missing: Vec<&str> = ["cpu", "memory"].into_iter().filter(|name| silent(name)).collect();
+    if !missing.is_empty() {
+        notes.push(format!(
+            "workers name no {}: a quota may refuse them, and a full node may evict them",
+            missing.join(" and no ")
+        ));
+    }
+    if spec.launcher.runs_ranks {
+        notes.push(format!("the launcher pod is one more worker: {} runs rank 0", plan.first_host()));
+    }
+    if spec.target == Target::MpiJob {
+        notes.push("a launcher that dies without a word ends the job: the operator starts no other".to_owned());
+    }
+    if spec.placement.host_network {
+        notes.push("hostNetwork: the pods share their node's network; NetworkPolicies do not hold for them".to_owned());
+    }
+    if let Some(gang) = spec.scheduling.gang {
+        let gang = if gang == Gang::Volcano { "Volcano" } else { "coscheduling" };
+        notes.push(format!("gang: {gang} starts all pods together or none"));
+    } else if spec.target == Target::Volcano {
+        notes.push("gang: Volcano starts all pods together or none".to_owned());
+    }
+    if let Some(queue) = &spec.scheduling.kueue {
+        notes.push(format!("Kueue: the job waits in the local queue {queue}"));
+    } else if spec.scheduling.suspend {
+        let field = if spec.target == Target::MpiJob { "spec.runPolicy.suspend" } else { "spec.suspend" };
+        let kind = match spec.target {
+            Target::MpiJob => "MPIJob",
+            Target::TrainJob => "TrainJob",
+            Target::JobSet => "JobSet",
+            _ => "Job",
+        };
+        notes.push(format!("suspended: nothing starts until {field} of the {kind} is false"));
+    }
+    if plan.shape != Shape::Torchrun {
+        notes.push(match &spec.ssh.secret {
+            None if !plan.brings_keys() => "ssh keys: one pair, made by the MPI Operator".to_owned(),
+            Some(secret) => format!("ssh keys: the Secret {secret}, which must exist"),
+            None => format!("ssh keys: the Secret {}-ssh, made with the job", spec.name),
+        });
+    }
+    if plan.hostfile.is_none() && plan.shape != Shape::Torchrun {
+        notes.push("the hostfile is too long for a ConfigMap: the launcher writes it".to_owned());
+    }
+    if !spec.patches.is_empty() {
+        notes.push(format!("{} patches change the objects after this plan", spec.patches.len()));
+    }
+    notes
+}
+
+/// Seconds as a person writes them: `1h30m`.
+pub fn duration(seconds: u64) -> String {
+    let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
+    let text: Vec<_> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
+    if text.is_empty() { "0s".to_owned() } else { text.concat() }
+}

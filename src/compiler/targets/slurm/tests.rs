@@ -1,0 +1,232 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+use crate::job::Target;
+use crate::plan::Plan;
+use crate::problem::{Problem, Span};
+use crate::yaml;
+
+/// The plan of a spec; `more` is laid over a small one.
+fn plan(more: &Json) -> Plan {
+    let mut job = json!({
+        "apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "mnist"},
+        "spec": {"image": "image:1", "command": ["train"], "workers": {"replicas": 2, "slots": 2}},
+    });
+    for (key, value) in more.as_object().unwrap() {
+        job["spec"][key] = value.clone();
+    }
+    let mut text = String::new();
+    crate::yaml::writer::to_yaml(&job, &mut text);
+    let mut problems: Vec<Problem> = Vec::new();
+    let span = Span { source: 0, start: 0, end: text.len() };
+    let document = yaml::parse(&text, span, &mut problems).ok().flatten().expect("it is YAML");
+    let spec = crate::job::read(&document, &"", crate::job::KubeVersion::default(), Target::Slurm, &mut problems);
+    Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}\n{text}")))
+}
+
+/// What a program saw that stands in for mpirun, srun and the command: its words and its environment.
+struct Seen {
+    words: Vec<String>,
+    env: Vec<String>,
+    said: String,
+}
+
+/// Runs a script as if Slurm had, with programs that only write down what they are given.
+fn run(script: &str) -> Seen {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let program = format!(
+        "#!/bin/bash\n[[ $1 != --version ]] || {{ echo 'mpirun (Open MPI) 4.1.4'; exit; }}\n\
+         printf '%s\\0' \"$@\" >{0}/words\nenv -0 >{0}/env\n",
+        folder.path().display()
+    );
+    for name in ["mpirun", "srun", "train"] {
+        fs::write(path(name), &program).unwrap();
+        fs::set_permissions(path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::write(path("script"), script).unwrap();
+    let out = Command::new("/bin/bash")
+        .arg(path("script"))
+        .current_dir(folder.path())
+        .env_clear()
+        .env("PATH", format!("{}:/usr/bin:/bin", folder.path().display()))
+        .envs([("SLURM_JOB_ID", "1"), ("SLURM_JOB_NUM_NODES", "2"), ("SLURM_TASKS_PER_NODE", "2(x2)")])
+        .output()
+        .unwrap();
+    let list = |name: &str| {
+        let text = String::from_utf8(fs::read(path(name)).unwrap_or_default()).unwrap();
+        let mut list: Vec<String> = text.split('\0').map(str::to_owned).collect();
+        list.pop();
+        list
+    };
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(0), "{said}");
+    Seen { words: list("words"), env: list("env"), said }
+}
+
+/// Texts that want out of their quotes.
+fn nasty() -> impl Strategy<Value = String> {
+    let bits = [
+        "'",
+        "\"",
+        "$(touch x)",
+        "`id`",
+        "\n",
+        " ",
+        "\\",
+        "-n",
+        "--",
+        "#",
+        ";exit 9;",
+        "${IFS}",
+        "*",
+        "RANK",
+        "SETUP",
+        "é",
+        "\t",
+        "!",
+        "~",
+        "END",
+        "<<",
+    ];
+    proptest::collection::vec(proptest::sample::select(bits.to_vec()), 1..8).prop_map(|bits| bits.concat())
+}
+
+/// The words of a line of directives, as sbatch takes them apart.
+fn sbatch_words(line: &str) -> Vec<String> {
+    let (mut words, mut chars) = (Vec::new(), line.chars().peekable());
+    loop {
+        while chars.next_if(char::is_ascii_whitespace).is_some() {}
+        let (mut word, mut quote, mut any) = (String::new(), None, false);
+        while let Some(&c) = chars.peek() {
+            match (c, quote) {
+                ('\\', _) => {
+                    chars.next();
+                    word.extend(chars.peek());
+                }
+                (c, Some(q)) if c == q => quote = None,
+                ('"' | '\'', None) => quote = Some(c),
+                ('#', None) => return if any { [words, vec![word]].concat() } else { words },
+                (c, None) if c.is_ascii_whitespace() => break,
+                _ => word.push(c),
+            }
+            any = true;
+            chars.next();
+        }
+        if !any {
+            return words;
+        }
+        words.push(word);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: std::env::var("PROPTEST_CASES").map_or(24, |cases| cases.parse().unwrap_or(24)), ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_leaves_its_place(value in nasty(), word in nasty(), wrap in nasty(), script in nasty()) {
+        let word = word.trim_start_matches('-');
+        let job = json!({
+            "env": {"NASTY": value}, "command": ["train", word], "args": [script],
+            "slurm": {"wrap": ["env", wrap]},
+        });
+        let seen = run(&super::script(&plan(&job)));
+        let tail = [wrap.as_str(), "train", word, &script];
+        prop_assert_eq!(&seen.words[seen.words.len() - 4..], &tail, "{}", seen.said);
+        prop_assert!(seen.env.contains(&format!("NASTY={value}")), "{:?}", seen.env);
+    }
+
+    #[test]
+    fn what_prepares_stays_where_it_stands(text in nasty()) {
+        let setup = format!("true <<'X'\n{}\nX\nexport REACHED=1", text.replace("\nX\n", ""));
+        let seen = run(&super::script(&plan(&json!({"slurm": {"setup": setup}}))));
+        prop_assert!(seen.env.contains(&"REACHED=1".to_owned()), "{}", seen.said);
+    }
+
+    #[test]
+    fn directives_are_read_as_they_were_meant(text in nasty().prop_map(|text| text.replace(['\n', '\t'], " "))) {
+        let script = super::script(&plan(&json!({"slurm": {"partition": text, "args": [format!("--comment={text}")]}})));
+        let lines = script.lines().filter_map(|line| line.strip_prefix("#SBATCH"));
+        let words: Vec<String> = lines.flat_map(sbatch_words).collect();
+        prop_assert!(words.contains(&format!("--partition={text}")), "{words:?}");
+        prop_assert!(words.contains(&format!("--comment={text}")), "{words:?}");
+        prop_assert!(words.iter().all(|word| word.starts_with("--")), "{words:?}");
+        // sbatch stops at the first line that is none of its own.
+        let head = script.split("\n\n").next().unwrap();
+        prop_assert!(head.contains("--comment="), "{head}");
+    }
+}
+
+/// One of each kind of script.
+fn scripts() -> Vec<String> {
+    let slurm =
+        json!({"partition": "ml", "modules": ["OpenMPI/4.1.4"], "setup": "source venv/bin/activate", "time": "8h"});
+    let job = |more: Json| super::script(&plan(&more));
+    vec![
+        job(json!({})),
+        job(
+            json!({"slurm": slurm, "env": {"LR": "0.1", "TOKEN": {"secret": "hf", "key": "token"}}, "workdir": "/work/my folder"}),
+        ),
+        job(
+            json!({"slurm": {"srun": {"mpi": "pmix", "args": ["--cpu-bind=cores"]}}, "workers": {"replicas": 1, "gpus": 4, "cpu": "16"}}),
+        ),
+        job(json!({"launcher": {"kind": "torchrun"}})),
+        job(json!({"launcher": {"kind": "horovodrun"}})),
+        job(json!({"launcher": {"kind": "deepspeed"}, "lifecycle": {"deadline": "2h"}})),
+        job(json!({"launcher": {"kind": "shell"}, "command": "mpirun ./train"})),
+    ]
+}
+
+#[test]
+fn shellcheck_finds_nothing() {
+    if Command::new("shellcheck").arg("--version").output().is_err() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new("shellcheck");
+    for (index, script) in scripts().iter().enumerate() {
+        let path = folder.path().join(format!("{index}.sh"));
+        fs::write(&path, script).unwrap();
+        command.arg(path);
+    }
+    let out = command.output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
+}
+
+#[test]
+fn resources_become_what_slurm_counts() {
+    let directives = |more: Json| -> Vec<String> {
+        let script = super::script(&plan(&more));
+        script.lines().filter_map(|line| line.strip_prefix("#SBATCH --")).map(str::to_owned).collect()
+    };
+    let found = directives(json!({
+        "workers": {"replicas": 3, "gpus": 4, "slots": 4, "cpu": "10", "memory": "1000M", "ephemeralStorage": "1Gi"},
+        "slurm": {"gres": "gpu:a100", "time": "26h"}, "launcher": {"retries": 0},
+    }));
+    let wanted = [
+        "job-name=mnist",
+        "nodes=3",
+        "ntasks-per-node=4",
+        "cpus-per-task=3",
+        "mem=954M",
+        "tmp=1G",
+        "gres=gpu:a100:4",
+        "time=1-02:00:00",
+        "no-requeue",
+    ];
+    assert_eq!(found, wanted);
+    let found = directives(
+        json!({"launcher": {"kind": "torchrun"}, "workers": {"replicas": 1, "gpus": 8, "cpu": "64"}, "lifecycle": {"deadline": "59m"}}),
+    );
+    assert_eq!(found[2..], ["ntasks-per-node=1", "cpus-per-task=64", "gres=gpu:8", "time=0-01:00:00", "requeue"]);
+    // The launcher's own ranks take a node of their own, as they took a pod.
+    let found = directives(
+        json!({"launcher": {"runsRanks": true}, "scheduling": {"suspend": true}, "workers": {"replicas": 2, "slots": 2, "controller": "StatefulSet"}}),
+    );
+    assert_eq!(found[1], "nodes=3");
+    assert!(found.contains(&"hold".to_owned()));
+}

@@ -1,0 +1,80 @@
+//! Volcano's own Job: a task that launches and a task of workers a group, or one task by index. Its scheduler starts all
+//! pods or none, and its policies end them.
+
+use serde_json::{Value as Json, json};
+
+use crate::kubernetes::job::FINAL_CODES;
+use crate::kubernetes::pod::{self, Part};
+use crate::kubernetes::{self, Object, pod_group};
+use crate::plan::{self, Plan, Shape, Team};
+use crate::pods::File;
+
+pub fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
+    let spec = &plan.spec;
+    let mut body = json!({
+        "schedulerName": spec.scheduling.scheduler.as_deref().unwrap_or("volcano"),
+        "minAvailable": pod_group::least(plan),
+        // How often pods may be made anew; 0 would be taken for 3.
+        "maxRetry": spec.launcher.retries + 1,
+    });
+    if let Some(queue) = &spec.scheduling.queue {
+        body["queue"] = json!(queue);
+    }
+    if let Some(class) = &spec.placement.priority_class {
+        body["priorityClassName"] = json!(class);
+    }
+    if let Some(ttl) = spec.lifecycle.ttl_after_finished {
+        body["ttlSecondsAfterFinished"] = json!(ttl);
+    }
+    // It gives pods their host names; the Service they are found in is the job's own, and the NetworkPolicy too.
+    // Lists of hosts in variables would be too long for large jobs: the last, as an older Volcano does not know it.
+    body["plugins"] = json!({
+        "svc": ["--publish-not-ready-addresses=true", "--disable-network-policy=true", "--inject-hosts-env=false"],
+    });
+    if plan.shape == Shape::StatefulSet {
+        body["tasks"] = beside(plan, files).into();
+    } else {
+        let team = &plan.teams[0];
+        let part = Part::Index(&spec.groups[team.group]);
+        body["tasks"] = json!([workers(plan, team, part, files, true)]);
+        // Only index 0 ever ends well.
+        body["minSuccess"] = json!(1);
+    }
+    Object::custom(plan, "batch.volcano.sh/v1alpha1", "Job", body)
+}
+
+/// The launcher, then the workers.
+fn beside(plan: &Plan, files: &[File]) -> Vec<Json> {
+    let mut policies = launcher_policies();
+    policies.insert(0, json!({"event": "TaskCompleted", "action": "CompleteJob"}));
+    let launcher = json!({
+        "name": "launcher",
+        "replicas": 1,
+        "minAvailable": 1,
+        "maxRetry": plan.spec.launcher.retries + 1,
+        "policies": policies,
+        "template": kubernetes::json(&pod::template(plan, Part::Launcher, files)),
+    });
+    let workers =
+        plan.teams.iter().map(|team| workers(plan, team, Part::Worker(&plan.spec.groups[team.group]), files, false));
+    std::iter::once(launcher).chain(workers).collect()
+}
+
+fn workers(plan: &Plan, team: &Team, part: Part, files: &[File], launch: bool) -> Json {
+    let lost = || vec![json!({"event": "PodFailed", "action": "RestartPod"})];
+    // With what its webhook would add: it refuses a text that lacks it when that is applied again.
+    json!({
+        "name": plan::role(plan, &plan.spec.groups[team.group]),
+        "replicas": team.replicas,
+        "minAvailable": plan.spec.elastic.as_ref().map_or(team.replicas, |elastic| elastic.min_workers),
+        "maxRetry": plan.spec.launcher.retries + 1,
+        "policies": if launch { launcher_policies() } else { lost() },
+        "template": kubernetes::json(&pod::template(plan, part, files)),
+    })
+}
+
+/// Codes by which a launcher ends the job; after any other death another one starts.
+fn launcher_policies() -> Vec<Json> {
+    let last = FINAL_CODES.iter().map(|code| json!({"exitCode": code, "action": "TerminateJob"}));
+    last.chain([json!({"event": "PodFailed", "action": "RestartPod"})]).collect()
+}

@@ -1,0 +1,18 @@
+//! Text → documents: a stream cut into documents, and a document read into [`Node`]s that know
+//! where they stand.
+//!
+//! Nothing here knows what a training job is; it knows YAML, and what readers of YAML disagree on.
+
+mod layout;
+mod merge;
+mod node;
+mod reader;
+mod scalar;
+mod stream;
+pub mod writer;
+
+pub use merge::{merge, set};
+pub use node::{Entry, Kind, Node};
+pub use reader::{CODES, parse};
+pub use scalar::{Scalar, Trap};
+pub use stream::{document_at, ends_line, pieces};

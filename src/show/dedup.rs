@@ -1,0 +1,28 @@
+//! Equal problems are shown once: a mistake in an overlay or in `--set` is found again for every job that it is merged into,
+//! and the same `--set` may be given twice.
+
+use std::collections::HashSet;
+
+use crate::problem::{Problem, Problems};
+
+/// The problems that every format shows: of those that are equal in code, words and places, the first.
+pub fn distinct<'a>(all: impl IntoIterator<Item = &'a Problems>) -> impl Iterator<Item = (&'a Problems, &'a Problem)> {
+    let mut is_new = is_new();
+    all.into_iter()
+        .flat_map(|problems| problems.list.iter().map(move |problem| (problems, problem)))
+        .filter(move |(problems, problem)| is_new(problems, problem))
+}
+
+/// Returns a function that is true for a problem that is not equal in code, words and places to one that it was called with
+/// before.
+pub fn is_new<'a>() -> impl FnMut(&'a Problems, &'a Problem) -> bool {
+    let mut seen = HashSet::new();
+    move |problems, problem| {
+        let places = problem.labels.iter().map(|label| {
+            let source = problems.sources.get(label.span.source);
+            (source.map(|source| (source.name.as_str(), source.first_line)), label.span.start, label.span.end)
+        });
+        let places: Vec<_> = places.collect();
+        seen.insert((problem.code.name, problem.message.as_str(), problem.hint.as_deref(), places))
+    }
+}

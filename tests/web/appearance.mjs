@@ -1,0 +1,228 @@
+// The look of the page and its accessibility: axe checks every state, and a screenshot of each is kept for people.
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { axe, check, open, out, root, same, serve, test, text, write } from "./browser.mjs";
+
+const example = (name) => readFileSync(join(root, "examples", name, "job.yaml"), "utf8");
+const smallest = example("smallest");
+const wrong = smallest
+  .replace("gpus: 8", "gpu: 8, slots: 4")
+  .replace("image: ghcr.io/acme/mnist:1.4", "image: ghcr.io/acme/mnist\n  launcher: {kind: mpirum}");
+
+/** States of the page: name, spec, view, and a further action. */
+const STATES = [
+  ["smallest", smallest, "picture"],
+  ["one-worker", smallest.replace("replicas: 4", "replicas: 1"), "picture"],
+  ["forty-workers", smallest.replace("replicas: 4", "replicas: 40"), "picture"],
+  ["thousand-workers", smallest.replace("replicas: 4", "replicas: 1000"), "picture"],
+  ["groups", example("worker-groups"), "picture"],
+  ["storage", example("s3"), "picture"],
+  ["indexed-job", example("indexed-job"), "picture"],
+  ["torchrun-elastic", example("torchrun-elastic"), "picture"],
+  ["cpu", example("cpu"), "picture"],
+  ["host-network", example("host-network"), "picture"],
+  ["plan", example("horovod-gpu"), "plan"],
+  [
+    "objects",
+    smallest,
+    "objects",
+    async (page) => {
+      await page.locator("#view-objects details", { hasText: "StatefulSet" }).locator("summary").click();
+      await write(page, smallest.replace("replicas: 4, gpus: 8", "replicas: 8, gpus: 4"));
+      await page.locator("#view-objects details", { hasText: "StatefulSet" }).scrollIntoViewIfNeeded();
+    },
+  ],
+  ["apply", smallest, "apply"],
+  ["problems", wrong, "picture"],
+  [
+    "completion",
+    `${smallest}  \n`,
+    "picture",
+    async (page) => {
+      await page.locator("#editor .cm-content").focus();
+      await page.keyboard.press("Control+End");
+      await page.keyboard.press("ArrowUp");
+      await page.keyboard.press("End");
+      await page.keyboard.type("s");
+      await page.locator("#editor .cm-tooltip-autocomplete").waitFor();
+      await page.waitForTimeout(250);
+    },
+  ],
+  [
+    "import",
+    smallest,
+    "picture",
+    async (page) => {
+      await page.getByRole("button", { name: "Import…" }).click();
+      await page
+        .getByLabel("File to import")
+        .fill(readFileSync(join(root, "tests/import/stable-horovod/everything.yaml"), "utf8"));
+      await page.waitForFunction(() => document.querySelector("#import-system").value);
+      await page.getByRole("button", { name: "Import", exact: true }).click();
+      await page.locator("#import table").waitFor();
+      await page.locator("#import .done").scrollIntoViewIfNeeded();
+    },
+  ],
+];
+
+const THEMES = { light: {}, dark: { colorScheme: "dark" } };
+const SIZES = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+
+for (const [theme, colours] of Object.entries(THEMES)) {
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    test(`${theme} on a ${size} has no clipped text and no axe violation`, async () => {
+      const server = await serve();
+      const page = await open(server, {
+        viewport,
+        ...colours,
+        reducedMotion: "reduce",
+        ...(size === "phone" ? { hasTouch: true, isMobile: true } : {}),
+      });
+      mkdirSync(out, { recursive: true });
+      // The page's policy forbids other scripts; `evaluate` is not subject to it.
+      await page.evaluate(readFileSync(axe, "utf8"));
+      const wrong = [];
+      for (const [name, spec, view, more] of STATES) {
+        if (size === "phone") await page.click("#show-spec");
+        await write(page, spec);
+        check((await text(page)) === spec, "the editor holds the spec");
+        if (size === "phone" && !["problems", "completion"].includes(name)) await page.click("#show-result");
+        if (await page.locator(`#tab-${view}`).isVisible()) await page.click(`#tab-${view}`);
+        if (size === "phone" && more && name === "objects") {
+          await page.locator("#view-objects details", { hasText: "StatefulSet" }).locator("summary").click();
+        } else if (more) await more(page);
+        await page.waitForTimeout(80);
+        await page.screenshot({ path: join(out, `${name}-${theme}-${size}.png`) });
+        const wide = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
+        if (wide > 0) wrong.push(`${name}: ${wide} px too wide`);
+        if (
+          view === "picture" &&
+          (await page.evaluate(() => {
+            const picture = document.querySelector(".picture");
+            return picture.textContent.includes("(dashed)") !== !!picture.querySelector(".apart");
+          }))
+        )
+          wrong.push(`${name}: the note about dashed frames and the frames disagree`);
+        wrong.push(...(await cut(page)).map((one) => `${name}: cut off: ${one}`));
+        wrong.push(...(await violations(page)).map((one) => `${name}: ${one}`));
+        await page.keyboard.press("Escape");
+      }
+      same([...new Set(wrong)], [], "findings");
+      await server.close();
+      return `${STATES.length} states`;
+    });
+  }
+}
+
+test("a long line wraps, and its second row is indented", async () => {
+  const server = await serve();
+  const page = await open(server, { viewport: SIZES.phone, spec: example("s3") });
+  const [wide, first, second] = await page.evaluate(() => {
+    const root = document.querySelector("#editor").shadowRoot;
+    const scroller = root.querySelector(".cm-scroller");
+    const line = [...root.querySelectorAll(".cm-line")].find((one) => one.textContent.includes("command:"));
+    const range = document.createRange();
+    range.selectNodeContents(line);
+    const lefts = [...range.getClientRects()].map(({ left, top }) => ({ left, top: Math.round(top) }));
+    const top = Math.min(...lefts.map((one) => one.top));
+    const left = (below) => Math.min(...lefts.filter((one) => one.top > top + 8 === below).map((one) => one.left));
+    return [scroller.scrollWidth - scroller.clientWidth, left(false), left(true)];
+  });
+  same(wide, 0, "horizontal scrolling");
+  check(second > first && second < first + 100, `the second row begins at ${second}, the first at ${first}`);
+  await server.close();
+});
+
+test("the chosen theme persists", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await ground();
+  await page.click("#theme");
+  same(await ground(), light, "light as the system");
+  await page.click("#theme");
+  check((await ground()) !== light, "dark");
+  await page.reload();
+  check((await ground()) !== light, "dark after a reload");
+  await server.close();
+});
+
+test("a printed page shows the whole spec and the whole open view", async () => {
+  const server = await serve();
+  const page = await open(server, { viewport: { width: 800, height: 500 } });
+  await page.click("#tab-plan");
+  await page.emulateMedia({ media: "print" });
+  const whole = await page.evaluate(() =>
+    ["#editor", "#view-plan"].map((one) => document.querySelector(one).getBoundingClientRect().height > 200),
+  );
+  same(whole, [true, true], "heights of the editor and the plan");
+  const [plan, page_] = await page.evaluate(() =>
+    ["#view-plan", "html"].map((one) => document.querySelector(one).scrollHeight),
+  );
+  check(page_ > plan && plan > 500, `the plan has ${plan} px, the page ${page_}`);
+  await page.screenshot({ path: join(out, "paper.png"), fullPage: true });
+  await server.close();
+});
+
+test("the picture animates changes and reuses elements", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: smallest });
+  const handle = await page.locator('[data-key="worker 0 1"]').elementHandle();
+  const launcher = await page.locator('[data-key="head"] text').first().elementHandle();
+  const gpus = (count) =>
+    page.evaluate((count) => {
+      const view = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      const at = view.state.doc.toString().indexOf("gpus: ") + 6;
+      const seen = document.documentElement.dataset.shown;
+      view.dispatch({ changes: { from: at, to: at + 1, insert: count } });
+      return document.documentElement.dataset.shown !== seen;
+    }, count);
+  const moves = () => handle.evaluate((one) => /0\.25s/.test(getComputedStyle(one).transitionDuration));
+  await page.waitForTimeout(600);
+  check(await gpus("2"), "the preview is synchronous");
+  check(await handle.evaluate((one) => one.isConnected), "the worker's element is reused");
+  check(await moves(), "the change is animated");
+  await gpus("4");
+  check(!(await moves()), "a second change soon after is not animated");
+  check(await launcher.evaluate((one) => one.isConnected), "an unchanged text is reused");
+  await page.waitForFunction(
+    () => document.querySelector('[data-key="worker 0 1"] title').textContent.endsWith(": ranks 4–7"),
+    null,
+    { timeout: 2_000 },
+  );
+  await server.close();
+});
+
+/** The violations that axe finds. */
+async function violations(page) {
+  const found = await page.evaluate(async () => {
+    const { violations } = await axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"],
+    });
+    return violations.map(
+      (one) =>
+        `axe ${one.impact} ${one.id}: ${one.nodes
+          .slice(0, 2)
+          .map((node) => `${node.target} (${node.any[0]?.message ?? node.failureSummary})`)
+          .join("; ")}`,
+    );
+  });
+  return found;
+}
+
+/** The texts that extend beyond the picture. */
+function cut(page) {
+  return page.evaluate(() => {
+    const svg = document.querySelector(".picture");
+    if (!svg?.checkVisibility()) return [];
+    const all = svg.getBoundingClientRect();
+    return [...svg.querySelectorAll("text")]
+      .filter((one) => {
+        const box = one.getBoundingClientRect();
+        return box.right > all.right + 1 || box.left < all.left - 1 || box.bottom > all.bottom + 1;
+      })
+      .map((one) => one.textContent);
+  });
+}

@@ -1,0 +1,263 @@
+// Typing a spec: completion, hover, and use by keyboard alone.
+import { after, check, editor, listed, open, ready, same, serve, settled, test, text, write } from "./browser.mjs";
+
+const options = (page) =>
+  page.evaluate(() =>
+    [
+      ...document
+        .querySelector("#editor")
+        .shadowRoot.querySelectorAll(".cm-tooltip-autocomplete li .cm-completionLabel"),
+    ].map((one) => one.textContent),
+  );
+
+/** Selects a completion by its first letters and Enter. */
+async function pick(page, letters) {
+  if (letters) await page.keyboard.type(letters);
+  else await page.keyboard.press("Control+Space");
+  await page.waitForFunction(
+    () => document.querySelector("#editor").shadowRoot.querySelector(".cm-tooltip-autocomplete li[aria-selected]"),
+    null,
+    { timeout: 5_000 },
+  );
+  // CodeMirror ignores Enter for a moment after the list opens, as it may be meant for the text.
+  await page.waitForTimeout(120);
+  await page.keyboard.press("Enter");
+}
+
+test("a job is written in an empty editor with the keyboard and completion", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: "" });
+  await editor(page).focus();
+  // Keys and their fixed values, each selected by a few letters.
+  await pick(page, "api");
+  await pick(page);
+  await page.keyboard.press("Enter");
+  await pick(page, "ki");
+  await pick(page);
+  await page.keyboard.press("Enter");
+  await pick(page, "met");
+  await pick(page, "na");
+  await page.keyboard.press("Escape");
+  await page.keyboard.type("mnist\n");
+  await page.keyboard.press("Shift+Tab");
+  await pick(page, "sp");
+  await pick(page, "im");
+  await page.keyboard.press("Escape");
+  await page.keyboard.type("ghcr.io/acme/mnist:1.4\n");
+  await pick(page, "com");
+  await page.keyboard.press("Escape");
+  await page.keyboard.type("[python, train.py\n");
+  await settled(page);
+  await page.keyboard.press("Escape");
+  const line = await text(page);
+  check(/command: \[python, train.py\n\s*\]/.test(line), `brackets close by themselves:\n${line}`);
+  // The new line was one key too early: undo it and leave the bracket.
+  await page.keyboard.press("Control+z");
+  await page.keyboard.press("End");
+  await page.keyboard.type("\n");
+  await pick(page, "wo");
+  await pick(page, "rep");
+  await page.keyboard.press("Escape");
+  await page.keyboard.type("4\n");
+  await pick(page, "gp");
+  await page.keyboard.press("Escape");
+  await after(page, () => page.keyboard.type("8"));
+  same(await listed(page), [], await text(page));
+  same(await page.textContent("#sum"), "32 GPUs · 32 ranks · 5 pods", "the sum");
+  same(page.complaints, [], "complaints");
+  await server.close();
+  return (await text(page)).split("\n").length + " lines";
+});
+
+test("a typed character arrives once, with every input method", async () => {
+  const server = await serve();
+  for (const options of [{}, { hasTouch: true, isMobile: true }]) {
+    const page = await open(server, { spec: "a: 1", ...options });
+    const devtools = await page.context().newCDPSession(page);
+    await editor(page).focus();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("2 [y");
+    same(await text(page), "a: 12 [y]", "keys, with brackets that close themselves");
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("b: ");
+    same(await text(page), "b: ", "keys that replace the selection");
+    await devtools.send("Input.imeSetComposition", { text: "にほ", selectionStart: 2, selectionEnd: 2 });
+    await devtools.send("Input.insertText", { text: "日本" });
+    await page.keyboard.type("!");
+    await page.keyboard.insertText("ä");
+    same(await text(page), "b: 日本!ä", "an input method, a key, a letter without a key");
+    await page.keyboard.press("Control+z");
+    await page.keyboard.press("Control+z");
+    check(!(await text(page)).includes("!"), `undone: ${await text(page)}`);
+    await page.context().close();
+  }
+  await server.close();
+});
+
+test("an empty editor offers a first job", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: "x" });
+  await editor(page).focus();
+  await page.keyboard.press("Backspace");
+  // An empty spec does not show the last job.
+  await page.getByText("The result appears here as soon as the spec describes a job.").waitFor();
+  same(
+    [await page.locator("#view-picture").isVisible(), await page.textContent("#sum")],
+    [false, ""],
+    "the view and the sum of the last job",
+  );
+  await after(page, () => page.getByRole("button", { name: "Start from the smallest job" }).click());
+  same(await listed(page), [], await text(page));
+  check(await page.locator("#view-picture").isVisible(), "the picture is back");
+  await server.close();
+});
+
+test("one fix turns the fields of a spec into a job", async () => {
+  const server = await serve();
+  const page = await open(server, {
+    spec: "image: ghcr.io/acme/train:1.0\ncommand: python train.py\n\nworkers:\n  replicas: 2\n  gpus: 8\n",
+  });
+  same(
+    (await listed(page)).map(({ code, fix }) => [code, fix]),
+    [["no-training-job", "Fix"]],
+    "the problems",
+  );
+  await editor(page).focus();
+  await after(page, () => page.keyboard.press("Control+."));
+  same(await listed(page), [], await text(page));
+  same(await page.textContent("#sum"), "16 GPUs · 16 ranks · 3 pods", "the sum");
+  await after(page, () => page.keyboard.press("Control+z"));
+  check((await text(page)).startsWith("image:"), await text(page));
+  await server.close();
+});
+
+test("each example in the list has a summary", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const summaries = await page.$$eval("#examples option", (all) =>
+    all.map((one) => one.textContent).filter((name) => / – /.test(name)),
+  );
+  check(summaries.length > 30 && summaries.every((one) => /^[\w-]+ – \S.{3,}/.test(one)), summaries.join("\n"));
+  await server.close();
+});
+
+test("completion offers the missing fields of the map at the cursor", async () => {
+  const server = await serve();
+  const head = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\n";
+  const cases = [
+    // A text with the cursor at `|`, completions that it must have, completions that it must not have.
+    [`${head}spec:\n  workers:\n    replicas: 4\n    |`, ["gpus", "cpu", "memory"], ["replicas", "image"]],
+    [`${head}spec:\n  workers: {replicas: 4, |}`, ["gpus", "slots"], ["replicas", "image"]],
+    [`${head}spec:\n  launcher:\n    kind: |`, ["mpirun", "torchrun", "deepspeed"], ["gpus"]],
+    [`${head}spec:\n  launcher: {kind: |}`, ["mpirun", "horovodrun"], []],
+    [`${head}spec:\n  storage:\n    - |`, ["name", "mountPath", "nfs"], ["image"]],
+    [`${head}spec:\n  storage:\n  - name: data\n    |`, ["mountPath", "claim"], ["name", "image"]],
+    [`${head}spec:\n  storage:\n    - {name: data, nfs: {|}}`, ["server", "path"], ["name"]],
+    [`${head}spec:\n  storage:\n    - name: a\n      mountPath: /a\n    - n|`, ["name", "nfs"], []],
+    [`${head}spec:\n  placement:\n    hostNetwork: |`, ["true", "false"], []],
+    [`${head}spec:\n  image: a:1\n  |\n  command: [a]`, ["workers", "launcher"], ["image", "command"]],
+    [`${head}spec:\n  env:\n    TOKEN: {|}`, ["secret", "key"], ["image"]],
+    ["|", ["apiVersion", "kind", "metadata", "spec"], ["image"]],
+    [`${head}metadata: {name: a}\n---\n|`, ["apiVersion", "kind"], ["image"]],
+  ];
+  const page = await open(server);
+  for (const [spec, wanted, unwanted] of cases) {
+    await write(page, spec.replace("|", ""));
+    await page.keyboard.press("Control+Home");
+    const before = spec.slice(0, spec.indexOf("|")).split("\n");
+    for (let down = 1; down < before.length; down++) await page.keyboard.press("ArrowDown");
+    for (let right = 0; right < before.at(-1).length; right++) await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Control+Space");
+    await page.waitForTimeout(250);
+    const found = await options(page);
+    const wrong = [
+      ...wanted.filter((one) => !found.includes(one)).map((one) => `lacks ${one}`),
+      ...unwanted.filter((one) => found.includes(one)).map((one) => `has ${one}`),
+    ];
+    check(!wrong.length, `${wrong.join(", ")} in ${JSON.stringify(found)} for\n${spec}`);
+    await page.keyboard.press("Escape");
+  }
+  await server.close();
+  return `${cases.length} places`;
+});
+
+test("completion does not replace a user's own name, and writes a size without quotes", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const list = async (spec, typed) => {
+    await write(page, spec);
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type(typed);
+    await page.waitForTimeout(400);
+    return options(page);
+  };
+  same(await list("kind: TrainingJob\nspec:\n  env:\n    ", "LR"), [], "completions for the name of a variable");
+  same(await list("kind: TrainingJob\nspec:\n  workers:\n    ", "memory: "), ["256Gi"], "completions for a size");
+  await server.close();
+});
+
+test("hovering over a key shows its documentation", async () => {
+  const server = await serve();
+  const page = await open(server);
+  await page.evaluate(() => {
+    const root = document.querySelector("#editor").shadowRoot;
+    const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) if (walk.currentNode.data.includes("gpus")) break;
+    const range = document.createRange();
+    const at = walk.currentNode.data.indexOf("gpus");
+    range.setStart(walk.currentNode, at);
+    range.setEnd(walk.currentNode, at + 4);
+    window.box = range.getBoundingClientRect().toJSON();
+  });
+  const { x, y, width, height } = await page.evaluate(() => window.box);
+  await page.mouse.move(x + width / 2 - 6, y + height / 2);
+  await page.mouse.move(x + width / 2, y + height / 2);
+  const tip = page.locator("#editor .cm-tooltip-hover, #editor .cm-tooltip.cm-tooltip-hover");
+  await tip.waitFor({ timeout: 5_000 });
+  const shown = await tip.innerText();
+  check(/spec\.workers\.gpus/.test(shown) && /GPUs/.test(shown) && /default\s*0/.test(shown), shown);
+  await server.close();
+});
+
+test("the page can be used by keyboard alone", async () => {
+  const server = await serve();
+  const page = await open(server);
+  const reached = new Set();
+  const focus = () =>
+    page.evaluate(() => {
+      const one = document.activeElement;
+      return one.id || one.dataset.key || one.className || one.tagName;
+    });
+  for (let tab = 0; tab < 60; tab++) {
+    await page.keyboard.press("Tab");
+    const at = await focus();
+    if (at === "editor") await page.keyboard.press("Escape");
+    reached.add(at);
+    if (at === "BODY") break;
+  }
+  for (const one of ["examples", "share", "theme", "editor", "tab-picture", "head", "team 0", "view-picture"])
+    check(reached.has(one), `${one} is not reached: ${[...reached]}`);
+  await page.locator("#tab-picture").focus();
+  await page.keyboard.press("ArrowRight");
+  same(await focus(), "tab-plan", "the next tab");
+  check(await page.locator("#view-plan table").first().isVisible(), "the plan shows");
+  await page.keyboard.press("ArrowLeft");
+  await page.locator('[data-key="team 0"]').focus();
+  await page.keyboard.press("Enter");
+  const marked = await page.locator("#editor .origin").allInnerTexts();
+  check(marked.length === 1 && marked[0].includes("workers:"), `the workers' line is marked: ${marked}`);
+  await server.close();
+});
+
+test("a draft is restored after a reload, and an example replaces it", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: "kind: TrainingJob # mine\n" });
+  await page.waitForTimeout(600);
+  await page.reload();
+  await ready(page);
+  same(await text(page), "kind: TrainingJob # mine\n", "the draft");
+  await after(page, () => page.selectOption("#examples", "torchrun"));
+  check((await text(page)).includes("kind: torchrun"), "the example is there");
+  same(await listed(page), [], "an example has no problems");
+  await server.close();
+});

@@ -1,0 +1,177 @@
+// What the page hands out: downloads, links, keys, commands, and the objects with their changes.
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { examples, masked, render, shown } from "./examples.mjs";
+import {
+  after,
+  check,
+  fflate,
+  native,
+  open,
+  place,
+  root,
+  same,
+  serve,
+  settled,
+  test,
+  text,
+  write,
+} from "./browser.mjs";
+
+async function download(page, button) {
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: button, exact: true }).click(),
+  ]);
+  return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
+}
+
+test("downloads equal the output of the command without keys", async () => {
+  const server = await serve();
+  const page = await open(server);
+  for (const name of ["smallest", "s3", "persistent-volume", "torchrun", "existing-keys"]) {
+    await after(page, () => page.selectOption("#examples", name));
+    await page.click("#tab-apply");
+    const objects = await download(page, "Download objects");
+    same(objects.bytes.toString(), render(name, "--no-keys"), name);
+    const zip = await download(page, "Download zip, one file per object");
+    const files = fflate.unzipSync(zip.bytes);
+    const folder = join(place(), "out/");
+    execFileSync(native, ["render", "--no-keys", "-o", folder, join(root, "examples", name, "job.yaml")]);
+    const list = readFileSync(join(folder, ".khorovod"), "utf8")
+      .split("\n")
+      .filter((line) => line && !line.startsWith("#"));
+    same(Object.keys(files).sort(), [...list, "job.yaml.txt"].sort(), `${name}: files`);
+    for (const file of list)
+      same(Buffer.from(files[file]).toString(), readFileSync(join(folder, file), "utf8"), `${name}: ${file}`);
+    // Another program can read the archive.
+    const saved = join(folder, "..", "all.zip");
+    writeFileSync(saved, zip.bytes);
+    execFileSync("python3", ["-m", "zipfile", "-t", saved]);
+  }
+  const spec = await download(page, "Download spec");
+  same(spec.bytes.toString(), await text(page), "the spec");
+  await server.close();
+});
+
+test("ssh keys are made on request, never displayed, and can be removed", async () => {
+  const server = await serve();
+  const page = await open(server);
+  await after(page, () => page.selectOption("#examples", "smallest"));
+  await page.click("#tab-apply");
+  check(!(await download(page, "Download objects")).bytes.includes("kind: Secret"), "no Secret before");
+  await page.getByRole("button", { name: "Make keys in this page" }).click();
+  const one = (await download(page, "Download objects")).bytes.toString();
+  check(/kind: Secret/.test(one) && !one.includes("bWFza2Vk"), "a Secret with keys");
+  const seed = Buffer.from(readFileSync(join(root, "examples/ssh.seed"), "utf8").trim(), "hex");
+  check(seed.length === 32, "the seed of the examples");
+  same(
+    masked(one),
+    masked(render("smallest", "--ssh-seed", join(root, "examples/ssh.seed"))),
+    "the same except for the keys",
+  );
+  await page.click("#tab-objects");
+  const secret = (await shown(page)).find((one) => one.name.startsWith("Secret"));
+  check(secret.text.includes("bWFza2Vk") && !/PRIVATE/.test(secret.text), "the view shows masked keys");
+  const key = /( {2}\S+: )([A-Za-z0-9+/=]{40,})/.exec(one)[2];
+  check(!(await page.content()).includes(key), "the page contains no key");
+  await page.click("#tab-apply");
+  await page.getByRole("button", { name: "Remove the keys" }).click();
+  check(!(await download(page, "Download objects")).bytes.includes("kind: Secret"), "no Secret after");
+  await server.close();
+});
+
+test("a link opens the spec in another browser", async () => {
+  const server = await serve("/some/where/");
+  const context = { permissions: ["clipboard-read", "clipboard-write"] };
+  const page = await open(server, context);
+  const odd = `# äöü 𝄞 "quotes" & <tags>\r\n${"x".repeat(3000)}\n---\n`;
+  for (const spec of [...examples.slice(0, 3).map(([, spec]) => spec), odd.replaceAll("\r", "")]) {
+    await write(page, spec);
+    await page.click("#share");
+    await page.waitForFunction(() => document.querySelector("#status").textContent.startsWith("Link copied"));
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    check(link.startsWith(`${server.address}#spec=`), link);
+    const other = await open(server, { hash: link.slice(link.indexOf("#")) });
+    same(await text(other), spec, "the text in the other browser");
+    await other.context().close();
+  }
+  // A link that was cut shows a notice; another fragment is ignored.
+  const cut = (await page.evaluate(() => location.hash)).slice(0, -40);
+  for (const hash of [cut, "#spec=%%%", `#spec=${"A".repeat(5000)}`, "#other"]) {
+    const other = await open(server, { hash });
+    check((await text(other)).includes("kind: TrainingJob"), `${hash}: the first example`);
+    same(await other.locator("#notice").isVisible(), hash !== "#other", `${hash}: the notice`);
+    same(other.complaints, [], hash);
+    await other.context().close();
+  }
+  await server.close();
+});
+
+test("the page warns about a link that cannot be copied or contains a Secret", async () => {
+  const server = await serve();
+  const page = await open(server, { permissions: ["clipboard-write"] });
+  const shareStatus = async (spec) => {
+    await write(page, spec);
+    await page.click("#share");
+    await page.waitForFunction(() => /link/i.test(document.querySelector("#status").textContent));
+    return page.innerText("#status");
+  };
+  const [, smallest] = examples.find(([name]) => name === "smallest");
+  check(
+    /contains a Secret/.test(await shareStatus(`${smallest}---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n`)),
+    "a Secret",
+  );
+  check(/too long/.test(await shareStatus(`${smallest}${"# long\n".repeat(700_000)}`)), "4 MiB and more");
+  await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+  check(/in the address bar/.test(await shareStatus(smallest)), "no clipboard");
+  check(page.url().includes("#spec="), page.url());
+  await server.close();
+});
+
+test("commands name the rendered objects and are copied as displayed", async () => {
+  const server = await serve();
+  const page = await open(server, { permissions: ["clipboard-read", "clipboard-write"] });
+  await after(page, () => page.selectOption("#examples", "smallest"));
+  await page.click("#tab-apply");
+  const lines = await page.locator(".line pre").allInnerTexts();
+  const objects = render("smallest", "--no-keys");
+  const job = /^ {2}name: (\S+-launcher)$/m.exec(objects)[1];
+  check(lines.includes(`kubectl logs -f job/${job}`), lines.join("\n"));
+  check(lines.includes("khorovod keygen mnist-ssh | kubectl apply -f -"), lines.join("\n"));
+  check(lines.includes("cargo install --locked --path ."), lines.join("\n"));
+  await page.locator(".line button").first().click();
+  same(await page.evaluate(() => navigator.clipboard.readText()), lines[0], "the clipboard");
+  await page.getByRole("button", { name: "Copy objects" }).click();
+  await page.getByText("The objects are copied.").waitFor();
+  same(await page.evaluate(() => navigator.clipboard.readText()), objects, "the clipboard");
+  await server.close();
+});
+
+test("objects link to their fields and show their changes", async () => {
+  const server = await serve();
+  const page = await open(server);
+  await after(page, () => page.selectOption("#examples", "nfs"));
+  await page.click("#tab-objects");
+  const before = await shown(page);
+  const set = before.find((one) => one.name.startsWith("StatefulSet"));
+  check(set.origins.includes("from workers"), set.origins);
+  await page
+    .locator("#view-objects details", { hasText: "StatefulSet" })
+    .getByRole("button", { name: "from workers" })
+    .click();
+  check((await page.locator("#editor .origin").first().innerText()).includes("workers"), "the highlighted lines");
+  const spec = await text(page);
+  await write(page, spec.replace(/replicas: \d+/, "replicas: 7"));
+  await settled(page);
+  const badges = await page.locator("#view-objects .badge").allInnerTexts();
+  check(badges.includes("changed") && badges.includes(""), `changed and unchanged objects: ${badges}`);
+  const changes = await page.locator(".base").innerText();
+  check(/workers\.replicas/.test(changes) && /→ 7/.test(changes), changes);
+  check((await page.locator("#view-objects .added").count()) > 0, "added lines");
+  check((await page.locator("#view-objects .removed").count()) > 0, "removed lines");
+  await page.getByRole("button", { name: "Compare from here on" }).click();
+  check(!(await page.locator("#view-objects .badge").allInnerTexts()).some(Boolean), "changes since the new base");
+  await server.close();
+});
