@@ -195,7 +195,7 @@ function description(report: Report): string {
 }
 
 /** The items of the picture and its height. */
-function layout(report: Report, width: number): { items: Item[]; height: number } {
+export function layout(report: Report, width: number): { items: Item[]; height: number } {
   const items: Item[] = [];
   const inner = width - 2 * GAP;
   items.push(titleItem(report, width), accessItem(report, inner));
