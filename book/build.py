@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Builds the book into target/book/html, with the `mdbook` that is in PATH.
+"""Builds the book into target/book/html, with the `mdbook` in PATH.
 
-mdBook reads target/book/src, a copy of the repository as far as docs/SUMMARY.md and links lead: so a link means the same
-on GitHub, in a checkout and in the book, and no page is changed. A folder that is linked gets a list of its files.
-Where the preview page is built, it is in the book, and docs/preview.md shows it.
+mdBook reads target/book/src, a copy of the pages in docs/SUMMARY.md and of all files they link to. The copy has the folders of
+the repository, so each link works on GitHub, in a checkout and in the book. For a linked folder, the book has a page that
+lists its files. If the preview page is built, the book contains it, and docs/preview.md shows it.
 """
 
 import html
@@ -25,13 +25,14 @@ LIVE = """
 
 
 def tracked(folder):
-    """What of a folder belongs to the project."""
+    """Returns the files in a folder that git tracks or does not ignore."""
     command = ["git", "-C", folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z", "."]
     names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
     return sorted(Path(name) for name in names if name and (folder / name).is_file())
 
 
 def put(path, text):
+    """Writes a file of the repository to the copy: with this text, or unchanged if the text is None."""
     target = SOURCE / path.relative_to(ROOT)
     target.parent.mkdir(parents=True, exist_ok=True)
     if text is None:
@@ -41,32 +42,31 @@ def put(path, text):
 
 
 def put_folder(folder, chapters):
-    """A folder's files and, unless its README.md is a chapter, a page that lists them."""
+    """Copies a folder's files and writes a page that lists them. A file that is a chapter is listed with the chapter's page."""
     files = tracked(folder)
     for file in files:
         if folder / file not in chapters:
             put(folder / file, None)
-    if folder / "README.md" in chapters:
-        return
     name = html.escape(str(folder.relative_to(ROOT)))
-    items = "".join(f'<li><a href="{html.escape(str(file))}">{html.escape(str(file))}</a></li>\n' for file in files)
+    places = {file: file.with_suffix(".html") if folder / file in chapters else file for file in files}
+    items = "".join(f'<li><a href="{html.escape(str(place))}">{html.escape(str(file))}</a></li>\n' for file, place in places.items())
     style = "<style>body { font: 16px/1.6 sans-serif; margin: 2em auto; max-width: 50em; color-scheme: light dark }</style>"
     page = f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{name}</title>{style}\n'
     put(folder / "index.html", f"{page}<h1>{name}</h1>\n<ul>\n{items}</ul>\n</html>\n")
 
 
 def targets(page):
-    """The files and folders a page leads to."""
+    """Returns the files and folders that a page links to."""
     return [target for _, target, _ in links(page)]
 
 
 def pages():
-    """What SUMMARY lists, in its order."""
+    """Returns the pages in SUMMARY.md, in order."""
     return list(dict.fromkeys(targets(SUMMARY)))
 
 
 def stage():
-    """Writes what mdBook reads. Answers with what is wrong."""
+    """Writes the files that mdBook reads. Returns a list of errors."""
     shutil.rmtree(SOURCE, ignore_errors=True)
     SOURCE.mkdir(parents=True)
     chapters = pages()
@@ -94,7 +94,7 @@ def main():
     wrong = stage()
     if wrong:
         sys.exit("\n".join(wrong))
-    # mdBook looks for nothing else in there, and would keep what an earlier build left.
+    # mdBook does not delete the files of an earlier build.
     shutil.rmtree(ROOT / "target/book/html", ignore_errors=True)
     subprocess.run(["mdbook", "build", ROOT / "book"], check=True)
     print(f"{len(pages())} pages in target/book/html, {'with' if (PREVIEW / 'index.html').exists() else 'without'} the preview")

@@ -1,4 +1,4 @@
-"""The links of a Markdown page, for the book and for the tests of the docs."""
+"""Finds the links of a Markdown page, for the book and for the tests of the docs."""
 
 import re
 
@@ -7,12 +7,12 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def prose(page):
-    """A page's text without what stands in blocks."""
+    """Returns a page's text without fenced code blocks."""
     return FENCE.sub("", page.read_text())
 
 
 def links(page):
-    """The links that lead into the repository: as they are written, what they lead to, and the heading there."""
+    """Yields each link into the repository: the link as written, the file or folder it leads to, and the anchor."""
     for link in LINK.findall(prose(page)):
         if not re.match(r"[a-z]+:", link):
             path, _, anchor = link.partition("#")

@@ -28,7 +28,7 @@ pub mod show;
 pub use khorovod_compiler::{
     Document, Inputs, Keys, KubeVersion, NotAKubeVersion, Origin, Preview, Rendered, Reports, Target, Text,
     UnknownTarget, changes, check, expand, files, is_rendered, krm, preview, problem, render, render_to, report,
-    reports, schema, secret, seed,
+    reports, schema, secret, seed, targets,
 };
 pub use khorovod_import as import;
 

@@ -16,7 +16,7 @@ PROGRAM = Path(__file__).resolve().with_name("khorovod-bandwidth")
 async def allreduce(crew, hostfile):
     """Without a hostfile, reports that the check was skipped."""
     if not hostfile:
-        yield CHECK.warn("not tried: first fix what failed", do="")
+        yield CHECK.warn("skipped: fix the failures above first", do="")
         return
     if crew.mpi == "none":
         yield CHECK.warn(

@@ -47,7 +47,7 @@ def interface(crew):
     if outward and not chosen(crew):
         quiet = False
         yield CHECK.warn(
-            f"{say}, by IPv6, but nobody answered by the IPv4 addresses of {some(outward)}",
+            f"{say}, by IPv6, but no host answered by the IPv4 addresses of {some(outward)}",
             "Such addresses lead out of the cluster. NCCL may use them to reach other hosts, and hang.",
             do,
         )

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use khorovod::{Inputs, KubeVersion, Target, Text};
+use khorovod::{Inputs, KubeVersion, Target, Text, targets};
 
 use super::Failure;
 use super::output::reason;
@@ -39,8 +39,8 @@ pub struct Settings {
     #[arg(long, value_name = "VERSION", default_value_t)]
     pub kube_version: KubeVersion,
     /// What to render to: plain objects, or what an operator or another scheduler takes
-    #[arg(long, value_name = "TARGET", default_value = "plain", value_parser = targets())]
-    pub target: Target,
+    #[arg(long, value_name = "TARGET", default_value = "plain", value_parser = target())]
+    pub target: &'static dyn Target,
     /// Treat warnings as errors
     #[arg(long)]
     pub strict: bool,
@@ -53,8 +53,8 @@ pub struct Settings {
 }
 
 /// Names of targets, for the help and completions too.
-fn targets() -> impl TypedValueParser<Value = Target> {
-    PossibleValuesParser::new(Target::ALL.map(Target::name)).try_map(|name| name.parse())
+fn target() -> impl TypedValueParser<Value = &'static dyn Target> {
+    PossibleValuesParser::new(targets::ALL.iter().map(|target| target.name())).try_map(|name| name.parse())
 }
 
 impl Args {

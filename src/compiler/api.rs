@@ -1,8 +1,9 @@
 //! The types of the public interface: what a caller passes in, and what the verbs of [`crate::pipeline`] return.
 
-use crate::job::{KubeVersion, Target};
+use crate::job::KubeVersion;
 use crate::problem::Problems;
 use crate::report;
+use crate::targets::{self, Target};
 
 /// Where ssh keys come from.
 #[derive(Debug, Clone, Default)]
@@ -57,12 +58,12 @@ pub struct Inputs {
     /// The Kubernetes version the objects are for.
     pub kube_version: KubeVersion,
     /// What jobs are rendered to.
-    pub target: Target,
+    pub target: &'static dyn Target,
     /// Warnings are errors.
     pub strict: bool,
     /// Where ssh keys come from.
     pub keys: Keys,
-    /// The largest stream, in bytes, that [`expand`] takes.
+    /// The largest stream, in bytes, that [`expand`](crate::expand) takes.
     pub limit: usize,
 }
 
@@ -73,7 +74,7 @@ impl Default for Inputs {
             sets: Vec::new(),
             namespace: None,
             kube_version: KubeVersion::default(),
-            target: Target::Plain,
+            target: targets::PLAIN,
             strict: false,
             keys: Keys::Missing,
             limit: 512 << 20,
@@ -84,7 +85,7 @@ impl Default for Inputs {
 /// One document of the output.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// `StatefulSet`; empty for a foreign document.
+    /// `StatefulSet`; `sbatch` for a batch script; empty for a foreign document.
     pub kind: &'static str,
     /// `metadata.name`; empty for a foreign document.
     pub name: String,
@@ -95,12 +96,17 @@ pub struct Document {
 }
 
 impl Document {
+    /// Whether it is a script for a batch system, and not a Kubernetes object.
+    pub fn is_script(&self) -> bool {
+        self.kind == targets::SCRIPT
+    }
+
     /// Its file in a folder of all of them, by its number there.
     fn file_name(&self, number: usize, width: usize) -> String {
         let folder = if self.kind.starts_with("PersistentVolume") { "claims/" } else { "" };
         let kind = if self.kind.is_empty() { "other".to_owned() } else { self.kind.to_lowercase() };
         let name = if self.name.is_empty() { String::new() } else { format!("-{}", self.name) };
-        let form = if kind == "sbatch" { "sh" } else { "yaml" };
+        let form = if self.is_script() { "sh" } else { "yaml" };
         format!("{folder}{number:0width$}-{kind}{name}.{form}")
     }
 }

@@ -1,71 +1,88 @@
-//! Document → [`RawSpec`](raw) (what a person may write) → [`Spec`] (what holds), or every
-//! problem at once.
+//! The spec of a job: a document is read into the [declared](declare) fields, these are [resolved](resolve) to a [`Spec`]
+//! in which every default is filled in, and [rules] check both. Every problem is reported at once.
 
-mod elsewhere;
-pub mod field;
-mod insert;
-mod kube_version;
-pub mod limits;
-mod lower;
-pub mod quantity;
-mod raw;
+pub(crate) mod declare;
+#[cfg(test)]
+pub mod fixtures;
+mod read;
+mod resolve;
 mod rules;
-mod scalars;
-mod shapes;
-mod texts;
-pub mod valid;
+mod secrets;
+pub mod types;
 pub mod wording;
+
+use std::sync::LazyLock;
 
 use serde_json::{Value as Json, json};
 
 use crate::problem::{Code, Problem, Severity, Span};
 use crate::yaml::Node;
-use field::{Field, Reader};
+use declare::TrainingJob;
+use read::suggestions::FieldIndex;
+use read::{Field, Reader};
 
-pub use insert::Texts;
-pub use kube_version::{KubeVersion, NotAKubeVersion};
-pub use rules::{looks_secret, owns_variable, reserved};
-pub use valid::{Spec, Target, UnknownTarget};
+pub use read::edits::Texts;
+pub use rules::{Case, key, owns_variable, reserved};
+pub use secrets::looks_secret;
+pub use types::spec::Spec;
+pub use types::target::Facts;
+pub use types::{KubeVersion, NotAKubeVersion, limits, quantity, spec as valid, target};
 
 /// The kind of our documents.
 pub const KIND: &str = "TrainingJob";
 
+static INDEX: LazyLock<FieldIndex> = LazyLock::new(|| FieldIndex::new(|each| TrainingJob::fields("", 0, each)));
+
+/// What a document is read for.
+pub struct Purpose<'a> {
+    /// The Kubernetes version the objects are for.
+    pub kube_version: KubeVersion,
+    /// What the job is rendered to.
+    pub target: &'static Facts,
+    /// Reports the fields that the target does not support.
+    pub refuse: &'a dyn Fn(&Case<'_>, &mut Vec<Problem>),
+}
+
 /// Reads a document, pushing everything wrong with it. None where something is.
-pub fn read(
-    document: &Node,
-    texts: &dyn Texts,
-    kube_version: KubeVersion,
-    target: Target,
-    problems: &mut Vec<Problem>,
-) -> Option<Spec> {
+pub fn read(document: &Node, texts: &dyn Texts, purpose: &Purpose<'_>, problems: &mut Vec<Problem>) -> Option<Spec> {
     let before = problems.len();
-    let job = raw::TrainingJob::read(document, &mut Reader::new(texts, problems))?;
+    let job = TrainingJob::read(document, &mut Reader::new(texts, &INDEX, problems))?;
     let misshapen: Vec<Span> =
         problems[before..].iter().filter_map(|problem| Some(problem.labels.first()?.span)).collect();
-    let spec = lower::lower(&job, target);
-    let none = raw::Body::default();
+    let spec = resolve::resolve(&job, purpose.target);
+    let none = declare::Body::default();
     let body = job.spec.as_ref().map_or(&none, |at| &at.value);
     let top = document.entry("kind").map_or(document.span, |entry| entry.key_span);
-    let case = rules::Case { document, texts, misshapen: &misshapen, job: &job, body, spec: &spec, kube_version, top };
+    let case = rules::Case {
+        document,
+        texts,
+        misshapen: &misshapen,
+        job: &job,
+        body,
+        spec: &spec,
+        kube_version: purpose.kube_version,
+        top,
+    };
     rules::check(&case, problems);
+    (purpose.refuse)(&case, problems);
     let sound = problems[before..].iter().all(|problem| problem.severity < Severity::Error);
     sound.then_some(spec)
 }
 
 /// Every code of the reader and the rules.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
-    field::CODES.iter().copied().chain(rules::codes())
+    read::CODES.iter().chain(secrets::CODES).copied().chain(rules::codes())
 }
 
 /// Names the fields of a document in order, not too deep: the path of what holds each, and its key.
 pub fn fields(each: &mut dyn FnMut(&str, &'static str)) {
-    raw::TrainingJob::fields("", 0, &mut |_, path, key| each(path, key));
+    TrainingJob::fields("", 0, &mut |_, path, key| each(path, key));
 }
 
 /// The JSON Schema of a document.
 pub fn schema() -> Json {
-    let mut defs = field::Defs::new();
-    let top = raw::TrainingJob::schema(&mut defs);
+    let mut defs = read::Defs::new();
+    let top = TrainingJob::schema(&mut defs);
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "https://khorovod.dev/schema/training-job.v1alpha1.schema.json",

@@ -21,9 +21,10 @@ use base64ct::{Base64, Encoding};
 use memchr::memmem;
 
 use crate::api::{Inputs, Keys, Rendered, Text};
-use crate::job::{Spec, Target};
+use crate::job::Spec;
 use crate::plan::{Plan, STAND_IN};
 use crate::problem::{Code, Problems};
+use crate::targets::Target;
 use crate::yaml::writer::to_yaml;
 use crate::{job, pods, targets, yaml};
 use output::{Built, Output};
@@ -37,7 +38,7 @@ pub use reports::{changes, is_rendered, reports};
 
 /// Every problem code of the compiler.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
-    yaml::CODES.iter().copied().chain(job::codes()).chain(own_codes())
+    yaml::CODES.iter().copied().chain(job::codes()).chain(targets::codes()).chain(own_codes())
 }
 
 /// The problem codes that this module and its parts declare.
@@ -47,10 +48,10 @@ fn own_codes() -> impl Iterator<Item = &'static Code> {
 }
 
 /// The plan of a valid spec, its run named.
-fn plan(spec: Spec) -> (Plan, Vec<pods::File>) {
+fn plan(target: &dyn Target, spec: Spec) -> (Plan, Vec<pods::File>) {
     let mut plan = Plan::new(spec);
     let files = pods::files(&plan);
-    let run = targets::run_name(&plan, &files);
+    let run = targets::run_name(target, &plan, &files);
     let files = files.into_iter().map(|file| named(file, &run)).collect();
     plan.name_run(run);
     (plan, files)
@@ -138,7 +139,7 @@ pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> 
 
 /// What stands around the jobs in the output: comments and other documents, or around a script nothing.
 fn frame<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t str {
-    if inputs.target != Target::Slurm {
+    if inputs.target.facts().has_pods {
         return text;
     }
     for job in jobs.iter_mut() {
@@ -180,9 +181,9 @@ fn build(
         return Err(stream.finish());
     }
     let build = |Job { piece, spec, head, .. }: Job| {
-        let (plan, files) = plan(spec);
+        let (plan, files) = plan(inputs.target, spec);
         let keys = keys(&plan, &inputs.keys);
-        (piece, Built::new(&targets::build(&plan, &files, &keys), &head))
+        (piece, Built::new(&inputs.target.build(&plan, &files, &keys), &head))
     };
     lanes::in_order(jobs, build, |(piece, built)| each(piece, built));
     Ok(stream.finish())
@@ -222,10 +223,10 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
     let mut plans = Vec::with_capacity(jobs.len());
     for job in jobs {
         stream.check_patches(&job);
-        let (plan, files) = plan(job.spec);
+        let (plan, files) = plan(inputs.target, job.spec);
         let names = {
             let keys = keys(&plan, &inputs.keys);
-            targets::build(&plan, &files, &keys).names()
+            inputs.target.build(&plan, &files, &keys).names()
         };
         plans.push((plan, names));
     }

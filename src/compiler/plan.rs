@@ -12,7 +12,8 @@ use std::borrow::Cow;
 
 pub use crate::job::limits::RENDEZVOUS_PORT;
 use crate::job::limits::{MAX_CONFIG_MAP, json_size};
-use crate::job::valid::{CodeSource, Controller, LauncherKind, Mpi, Spec, Target, VolumeSource};
+use crate::job::target::SshKeys;
+use crate::job::valid::{CodeSource, Controller, LauncherKind, Mpi, Spec, VolumeSource};
 
 pub use hosts::role;
 pub use level::Level;
@@ -192,20 +193,12 @@ impl Plan {
 
     /// The host name of the pod that launches beside the workers, without its domain.
     pub fn launcher_pod(&self) -> String {
-        let stem = self.stem();
-        match self.spec.target {
-            Target::Plain | Target::Slurm | Target::MpiJob => format!("{stem}-launcher"),
-            Target::Volcano => format!("{stem}-launcher-0"),
-            Target::JobSet | Target::TrainJob => format!("{stem}-launcher-0-0"),
-        }
+        format!("{}-launcher{}", self.stem(), self.spec.target.launcher_suffix)
     }
 
-    /// The headless Service in which the pods have their names: the job's own, but the MPI Operator brings one.
+    /// The headless Service in which the pods have their names.
     pub fn service(&self) -> Cow<'_, str> {
-        match self.spec.target {
-            Target::MpiJob => self.stem().into(),
-            _ => self.spec.name.as_str().into(),
-        }
+        if self.spec.target.brings_service { self.stem().into() } else { self.spec.name.as_str().into() }
     }
 
     /// What stands between a host and its slots. Horovod and DeepSpeed read Open MPI's form
@@ -224,12 +217,12 @@ impl Plan {
 
     /// Whether the launcher needs the right to scale the workers. An operator ends them itself.
     pub fn scales(&self) -> bool {
-        self.spec.target == Target::Plain && self.shape == Shape::StatefulSet && !self.spec.lifecycle.keep
+        self.spec.target.own_workloads && self.shape == Shape::StatefulSet && !self.spec.lifecycle.keep
     }
 
-    /// Whether the ssh keys are ours: the MPI Operator makes a pair itself.
+    /// Whether khorovod creates the ssh keys, not an operator.
     pub fn brings_keys(&self) -> bool {
-        self.uses_ssh() && self.spec.target != Target::MpiJob
+        self.uses_ssh() && self.spec.target.ssh_keys != SshKeys::Operator
     }
 
     /// Whether any volume is copied from or to a bucket.

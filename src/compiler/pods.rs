@@ -14,7 +14,8 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use crate::job::valid::{LauncherKind, S3, Target, VolumeSource};
+use crate::job::target::SshKeys;
+use crate::job::valid::{LauncherKind, S3, VolumeSource};
 use crate::plan::{Plan, Shape};
 
 pub use words::word;
@@ -40,7 +41,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     let mut files = Vec::with_capacity(24);
     files.push(made("job.sh", settings::job(plan)));
     files.extend(scripts!["common.sh", "attempt.sh"]);
-    if plan.spec.target == Target::MpiJob {
+    if plan.spec.target.ssh_keys == SshKeys::Operator {
         let text = concat!(include_str!("pods/scripts/common.sh"), include_str!("pods/scripts/operator-keys.sh"));
         files[1].text = Cow::Borrowed(text);
     }

@@ -16,6 +16,32 @@ pub(crate) use change::between;
 pub use change::{Change, Difference, Effect};
 pub(crate) use rendered::{against_rendered, earlier};
 
+/// How a target describes a job. Everything else in a report is the same for all targets.
+#[derive(Debug, Default)]
+pub struct Description {
+    /// What the job becomes: `an MPIJob, run by the MPI Operator`.
+    pub shape: &'static str,
+    /// Who ends the workers and brings what the target has of its own: `the MPI Operator`.
+    pub controller: &'static str,
+    /// The kind and the field that hold a suspended job back.
+    pub suspended: (&'static str, &'static str),
+    /// What a reader should know before choosing this target.
+    pub caveat: Option<&'static str>,
+    /// Set for a batch system, in place of everything that is about pods.
+    pub batch: Option<Batch>,
+}
+
+/// How a batch system describes a job.
+#[derive(Debug)]
+pub struct Batch {
+    /// Where ranks run.
+    pub hosts: &'static str,
+    /// How the nodes are freed.
+    pub release: &'static str,
+    /// In place of the notes about pods.
+    pub notes: Vec<&'static str>,
+}
+
 /// What one job would run.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]

@@ -1,75 +1,171 @@
-//! `Plan` → what a job becomes: plain Kubernetes objects, or what an operator or another scheduler takes in their
-//! place. One file a target.
+//! `Plan` → what a job becomes: plain Kubernetes objects, or what an operator or another scheduler takes instead.
 //!
-//! Pods run the same scripts everywhere, so that the same is asserted; what differs is who makes the pods, names them
-//! and ends them. What a target cannot say was refused by the rules of the spec (`spec/rules/target.rs`), so nothing
-//! fails here.
+//! Each target is one file (or folder) here that implements [`Target`], and one line in the list below. It holds all that
+//! is special to the target: what it refuses, how it names things, its workloads, how `plan` describes it.
+//!
+//! Pods run the same scripts under every target, which check the same things; what differs is who creates, names and ends
+//! the pods. A target refuses what it does not support before anything is planned, so building objects cannot fail.
 
 mod job_set;
 mod mpi_job;
+mod plain;
+pub mod refusal;
 mod slurm;
 mod train_job;
 mod volcano;
 
-use crate::job::Target;
+use std::fmt::{self, Debug};
+use std::panic::RefUnwindSafe;
+use std::str::FromStr;
+
+use crate::job::Case;
+use crate::job::target::Facts;
 use crate::kubernetes::{self, Object};
 use crate::plan::Plan;
 use crate::pods::File;
+use crate::problem::{Code, Problem};
+use crate::report::Description;
+
+/// Declares the targets, and lists them in the order in which the help shows them.
+macro_rules! targets {
+    ($($(#[doc = $doc:literal])+ $name:ident = $target:expr;)+) => {
+        $($(#[doc = $doc])+ pub const $name: &dyn Target = &$target;)+
+
+        /// Every target.
+        pub static ALL: &[&dyn Target] = &[$($name),+];
+    };
+}
+
+targets! {
+    /// Kubernetes' own objects.
+    PLAIN = plain::Plain;
+    /// A batch script for Slurm.
+    SLURM = slurm::Slurm;
+    /// An MPIJob of Kubeflow's MPI Operator.
+    MPI_JOB = mpi_job::MpiJob;
+    /// A TrainJob of Kubeflow's Trainer.
+    TRAIN_JOB = train_job::TrainJob;
+    /// A JobSet.
+    JOB_SET = job_set::JobSet;
+    /// A Job of Volcano.
+    VOLCANO = volcano::Volcano;
+}
+
+/// Something that jobs are rendered to.
+pub trait Target: Debug + RefUnwindSafe + Sync {
+    /// The properties that earlier phases read.
+    fn facts(&self) -> &'static Facts;
+
+    /// Reports the fields that the spec sets and this target does not support.
+    fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>);
+
+    /// The words for this target in a report.
+    fn describe(&self, plan: &Plan) -> Description;
+
+    /// The objects that create the pods. Together with the scripts they determine the run's name.
+    fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>>;
+
+    /// Everything the job becomes, for a plan whose run has its name. `keys` are the entries of the ssh Secret; if it is
+    /// empty there is no Secret.
+    fn build<'a>(&self, plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> Made<'a> {
+        Made::Objects(kubernetes::build(plan, files, keys, self.workloads(plan, files)))
+    }
+}
+
+impl dyn Target {
+    /// The name that `--target` takes.
+    pub fn name(&self) -> &'static str {
+        self.facts().name
+    }
+}
+
+impl PartialEq for dyn Target {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl fmt::Display for dyn Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for &'static dyn Target {
+    type Err = UnknownTarget;
+
+    fn from_str(name: &str) -> Result<Self, UnknownTarget> {
+        ALL.iter().copied().find(|target| target.name() == name).ok_or(UnknownTarget)
+    }
+}
+
+/// A name that no target has; its message lists the names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownTarget;
+
+impl fmt::Display for UnknownTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = ALL.iter().map(|target| target.name()).collect();
+        write!(f, "there is {}", names.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownTarget {}
+
+/// The problem codes of the targets.
+pub fn codes() -> impl Iterator<Item = &'static Code> {
+    refusal::CODES.iter().chain(slurm::CODES).copied()
+}
 
 /// What a job becomes.
 pub enum Made<'a> {
-    /// Kubernetes objects, in the order they are installed.
+    /// Kubernetes objects, in the order in which they are installed.
     Objects(Vec<Object<'a>>),
-    /// One text that is no YAML: a script for a batch system.
-    Text {
-        /// What it is: `sbatch`.
-        kind: &'static str,
-        name: String,
-        text: String,
-    },
+    /// A script for a batch system.
+    Script { name: String, text: String },
 }
 
 impl Made<'_> {
-    /// The objects; none where it is a text.
+    /// The objects; none if it is a script.
     pub fn objects(&self) -> &[Object<'_>] {
         match self {
             Self::Objects(objects) => objects,
-            Self::Text { .. } => &[],
+            Self::Script { .. } => &[],
         }
     }
 
-    /// Kinds and names of all there is.
+    /// The kind and the name of each part.
     pub fn names(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::Objects(objects) => {
                 objects.iter().map(|object| (object.kind, object.metadata.name.to_string())).collect()
             }
-            Self::Text { kind, name, .. } => vec![(kind, name.clone())],
+            Self::Script { name, .. } => vec![(SCRIPT, name.clone())],
         }
     }
 }
 
-/// What a plan whose run has its name becomes. `keys` are the entries of the ssh Secret; without any there is none.
-pub fn build<'a>(plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> Made<'a> {
-    if plan.spec.target == Target::Slurm {
-        return Made::Text { kind: "sbatch", name: plan.spec.name.clone(), text: slurm::script(plan) };
-    }
-    Made::Objects(kubernetes::build(plan, files, keys, workloads(plan, files)))
-}
+/// The kind of a batch script, in place of a Kubernetes kind.
+pub const SCRIPT: &str = "sbatch";
 
 /// The name of a plan's run, which changes with whatever the target does not let anyone change in place.
-pub fn run_name(plan: &Plan, files: &[File]) -> String {
-    kubernetes::run_name(plan, files, workloads(plan, files))
+pub fn run_name(target: &dyn Target, plan: &Plan, files: &[File]) -> String {
+    kubernetes::run_name(plan, files, target.workloads(plan, files))
 }
 
-/// What makes the pods.
-fn workloads<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
-    match plan.spec.target {
-        // For a batch job they only name the run.
-        Target::Plain | Target::Slurm => kubernetes::workloads(plan, files),
-        Target::MpiJob => vec![mpi_job::build(plan, files)],
-        Target::JobSet => vec![job_set::build(plan, files)],
-        Target::TrainJob => train_job::build(plan, files),
-        Target::Volcano => vec![volcano::build(plan, files)],
-    }
+/// Reads a document for a target, without overlays.
+#[cfg(test)]
+pub fn read(
+    document: &crate::yaml::Node,
+    target: &'static dyn Target,
+    problems: &mut Vec<Problem>,
+) -> Option<crate::job::Spec> {
+    let refuse = |case: &Case<'_>, problems: &mut Vec<Problem>| target.refuse(case, problems);
+    let kube_version = crate::job::KubeVersion::default();
+    crate::job::read(
+        document,
+        &"",
+        &crate::job::Purpose { kube_version, target: target.facts(), refuse: &refuse },
+        problems,
+    )
 }

@@ -14,10 +14,10 @@ use serde_json::{Map, Value as Json};
 
 use super::desk::{Desk, items, text};
 use super::mpi_job::{BESIDE, LONG};
-use super::words::words;
+use super::shell::words;
 use super::{BAD_VALUE, container, pod};
-use khorovod_compiler::job::Target;
 use khorovod_compiler::problem::Problem;
+use khorovod_compiler::targets;
 use khorovod_compiler::yaml::Node;
 use khorovod_compiler::{Inputs, Keys, Text};
 
@@ -184,7 +184,7 @@ fn text_of(desk: &Desk<'_>) -> Text {
 }
 
 fn inputs() -> Inputs {
-    Inputs { target: Target::MpiJob, keys: Keys::LeftOut, ..Inputs::default() }
+    Inputs { target: targets::MPI_JOB, keys: Keys::LeftOut, ..Inputs::default() }
 }
 
 /// Sets a field that is given.

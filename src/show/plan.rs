@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use khorovod_compiler::targets::SCRIPT;
+
 use crate::problem::count;
 use crate::report::{Amount, Change, Difference, Effect, Report, Workers};
 
@@ -56,7 +58,7 @@ fn job(report: &Report) -> String {
         table.row("elastic", format!("{least} to {most} workers"));
     }
     table.row("ranks", report.ranks.to_string());
-    let batch = report.objects.iter().any(|object| object.kind == "sbatch");
+    let batch = report.objects.iter().any(|object| object.kind == SCRIPT);
     let place = if batch { "node" } else { "pod" };
     let all = count(report.pods, place);
     table.words(

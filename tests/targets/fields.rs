@@ -1,6 +1,6 @@
-//! What a target takes of the spec: what changes in place, what it refuses, what it makes itself.
+//! The fields of the spec in each target: fields that change in place, rejected fields, and fields that the operator sets.
 
-use khorovod::{Inputs, Keys, Target, Text};
+use khorovod::{Inputs, Keys, Target, Text, targets};
 
 use super::{TARGETS, job, objects, render};
 
@@ -14,39 +14,43 @@ fn what_may_change_in_place_does() {
     let base = with("");
     for target in TARGETS {
         let before = run(&base, target);
-        assert_ne!(before, run(&base, Target::Plain), "{}: a job moves by a new run", target.name());
+        assert_ne!(before, run(&base, targets::PLAIN), "{}: a job moves by a new run", target.name());
         assert_ne!(before, run(&with("  env: {A: b}\n"), target), "{}", target.name());
         assert_ne!(before, run(&with("  rerun: '2'\n"), target), "{}", target.name());
     }
-    // By whom a suspended job may be let go, and what a ttl may become, their webhooks say.
+    // The operators' webhooks decide which clients can resume a suspended job, and how a TTL may change.
     let suspended = with("  scheduling: {suspend: true}\n");
-    for target in [Target::MpiJob, Target::JobSet, Target::TrainJob] {
+    for target in [targets::MPI_JOB, targets::JOB_SET, targets::TRAIN_JOB] {
         assert_eq!(run(&base, target), run(&suspended, target), "{}", target.name());
     }
     let brief = with("  lifecycle: {ttlAfterFinished: 1h, deadline: 2h}\n");
-    assert_eq!(run(&base, Target::MpiJob), run(&brief, Target::MpiJob));
-    assert_ne!(run(&base, Target::Volcano), run(&brief, Target::Volcano));
+    assert_eq!(run(&base, targets::MPI_JOB), run(&brief, targets::MPI_JOB));
+    assert_ne!(run(&base, targets::VOLCANO), run(&brief, targets::VOLCANO));
 }
 
-/// A spec for each field that a target refuses, and a word of what is said.
-const REFUSED: &[(Target, &str, &str)] = &[
-    (Target::MpiJob, "  workers: {replicas: 2}\n  launcher: {kind: torchrun}\n", "torchrun"),
-    (Target::MpiJob, "  workers: {groups: [{name: a, replicas: 2}]}\n", "workers.groups"),
-    (Target::MpiJob, "  workers: {replicas: 2, controller: Job}\n", "workers.controller"),
-    (Target::MpiJob, "  workers: {replicas: 2}\n  ssh: {secret: mine}\n", "ssh.secret"),
-    (Target::MpiJob, "  workers: {replicas: 20000}\n", "the MPI Operator lists"),
-    (Target::JobSet, "  workers: {replicas: 2}\n  lifecycle: {release: keep}\n", "lifecycle.release"),
+/// A spec for each field that a target rejects, and a word of the message.
+const REFUSED: &[(&dyn Target, &str, &str)] = &[
+    (targets::MPI_JOB, "  workers: {replicas: 2}\n  launcher: {kind: torchrun}\n", "torchrun"),
+    (targets::MPI_JOB, "  workers: {groups: [{name: a, replicas: 2}]}\n", "workers.groups"),
+    (targets::MPI_JOB, "  workers: {replicas: 2, controller: Job}\n", "workers.controller"),
+    (targets::MPI_JOB, "  workers: {replicas: 2}\n  ssh: {secret: mine}\n", "ssh.secret"),
+    (targets::MPI_JOB, "  workers: {replicas: 20000}\n", "the MPI Operator lists"),
+    (targets::JOB_SET, "  workers: {replicas: 2}\n  lifecycle: {release: keep}\n", "lifecycle.release"),
     (
-        Target::JobSet,
+        targets::JOB_SET,
         "  workers: {replicas: 2}\n  launcher: {kind: horovodrun}\n  elastic: {minWorkers: 1, maxWorkers: 4}\n",
         "elastic.maxWorkers",
     ),
-    (Target::TrainJob, "  workers: {replicas: 2}\n  lifecycle: {ttlAfterFinished: 1h}\n", "lifecycle.ttlAfterFinished"),
-    (Target::TrainJob, "  workers: {replicas: 2}\n  lifecycle: {release: keep}\n", "lifecycle.release"),
-    (Target::Volcano, "  workers: {replicas: 2}\n  scheduling: {gang: coscheduling}\n", "coscheduling"),
-    (Target::Volcano, "  workers: {replicas: 2}\n  scheduling: {kueue: team}\n", "Kueue"),
-    (Target::Volcano, "  workers: {replicas: 2}\n  scheduling: {suspend: true}\n", "suspended"),
-    (Target::Volcano, "  workers: {replicas: 90000}\n", "ConfigMap"),
+    (
+        targets::TRAIN_JOB,
+        "  workers: {replicas: 2}\n  lifecycle: {ttlAfterFinished: 1h}\n",
+        "lifecycle.ttlAfterFinished",
+    ),
+    (targets::TRAIN_JOB, "  workers: {replicas: 2}\n  lifecycle: {release: keep}\n", "lifecycle.release"),
+    (targets::VOLCANO, "  workers: {replicas: 2}\n  scheduling: {gang: coscheduling}\n", "coscheduling"),
+    (targets::VOLCANO, "  workers: {replicas: 2}\n  scheduling: {kueue: team}\n", "Kueue"),
+    (targets::VOLCANO, "  workers: {replicas: 2}\n  scheduling: {suspend: true}\n", "suspended"),
+    (targets::VOLCANO, "  workers: {replicas: 90000}\n", "ConfigMap"),
 ];
 
 #[test]
@@ -60,7 +64,7 @@ fn what_a_target_cannot_say_is_refused() {
         assert_eq!(problem.code.name, "target-cannot", "{}: {problem:?}", target.name());
         assert!(problem.message.contains(word), "{}: {}", target.name(), problem.message);
         assert!(problem.hint.is_some());
-        render(&text, Target::Plain).unwrap_or_else(|problems| panic!("plain objects can: {problems:?}"));
+        render(&text, targets::PLAIN).unwrap_or_else(|problems| panic!("plain objects can: {problems:?}"));
     }
 }
 
@@ -69,7 +73,7 @@ fn elastic_runs_keep_their_number_or_grow() {
     let elastic =
         "  workers: {replicas: 2}\n  launcher: {kind: horovodrun}\n  elastic: {minWorkers: 1, maxWorkers: MAX}\n";
     for (most, target) in
-        [("2", Target::JobSet), ("2", Target::TrainJob), ("4", Target::MpiJob), ("4", Target::Volcano)]
+        [("2", targets::JOB_SET), ("2", targets::TRAIN_JOB), ("4", targets::MPI_JOB), ("4", targets::VOLCANO)]
     {
         render(&job("mnist", &elastic.replace("MAX", most)), target).unwrap();
     }
@@ -78,7 +82,7 @@ fn elastic_runs_keep_their_number_or_grow() {
 #[test]
 fn the_operator_makes_the_keys_of_an_mpi_job() {
     let text = job("mnist", "  workers: {replicas: 2}\n");
-    let inputs = Inputs { target: Target::MpiJob, keys: Keys::Missing, ..Inputs::default() };
+    let inputs = Inputs { target: targets::MPI_JOB, keys: Keys::Missing, ..Inputs::default() };
     let rendered = khorovod::render(&text, &inputs).expect("no seed is asked for");
     assert!(rendered.documents.iter().all(|document| document.kind != "Secret" && document.kind != "Service"));
 }

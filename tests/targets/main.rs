@@ -1,8 +1,8 @@
-//! Every example on every Kubernetes target: it is rendered, or refused by a problem with a place and a way out; and what
-//! is rendered holds all that the plain objects hold.
+//! Every example on every Kubernetes target: khorovod renders it, or reports a problem with a location and a solution. The
+//! rendered objects must contain everything that the plain objects contain.
 //!
-//! Where `KHOROVOD_CORPUS` names a folder whose `crds/` holds the custom resources as their projects publish them, they
-//! judge. `make bless` writes the files beside this one anew.
+//! If `KHOROVOD_CORPUS` is a folder with the published custom resources in `crds/`, they validate the objects. `make bless`
+//! writes the files in this folder.
 
 mod fields;
 mod mpi_job;
@@ -15,16 +15,16 @@ use std::fs;
 use std::path::Path;
 
 use khorovod::problem::Problems;
-use khorovod::{Inputs, Keys, Rendered, Target, Text};
+use khorovod::{Inputs, Keys, Rendered, Target, Text, targets};
 use serde_json::Value as Json;
 
-const TARGETS: [Target; 4] = [Target::MpiJob, Target::JobSet, Target::TrainJob, Target::Volcano];
+const TARGETS: [&dyn Target; 4] = [targets::MPI_JOB, targets::JOB_SET, targets::TRAIN_JOB, targets::VOLCANO];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Names and texts of the examples.
+/// The names and texts of the examples.
 fn examples() -> Vec<(String, Text)> {
     let folders = fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path());
     let mut all: Vec<_> = folders
@@ -39,7 +39,7 @@ fn examples() -> Vec<(String, Text)> {
     all
 }
 
-fn render(text: &Text, target: Target) -> Result<Rendered, Problems> {
+fn render(text: &Text, target: &'static dyn Target) -> Result<Rendered, Problems> {
     khorovod::render(text, &Inputs { target, keys: Keys::Seed([7; 32]), ..Inputs::default() })
 }
 
@@ -49,7 +49,7 @@ fn objects(rendered: &Rendered) -> Vec<Json> {
         .collect()
 }
 
-/// A job of which only what is given differs.
+/// A job with some changed fields.
 fn job(name: &str, spec: &str) -> Text {
     let text = format!(
         "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {{name: {name}}}\nspec:\n  image: a:1\n  command: [train]\n{spec}"
@@ -57,7 +57,7 @@ fn job(name: &str, spec: &str) -> Text {
     Text { name: "job.yaml".to_owned(), text }
 }
 
-/// Compares with a file, or writes it where `KHOROVOD_BLESS` is set.
+/// Compares a text with a file, or writes the file if `KHOROVOD_BLESS` is set.
 fn hold(path: &Path, text: &str, stale: &mut Vec<String>) {
     if std::env::var_os("KHOROVOD_BLESS").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -94,20 +94,20 @@ fn every_example_renders_or_is_refused_with_a_way_out() {
 #[test]
 fn what_examples_become() {
     let shown = [
-        (Target::MpiJob, "cpu"),
-        (Target::MpiJob, "gang"),
-        (Target::JobSet, "worker-groups"),
-        (Target::JobSet, "torchrun"),
-        (Target::TrainJob, "kueue"),
-        (Target::TrainJob, "torchrun"),
-        (Target::Volcano, "gang"),
-        (Target::Volcano, "indexed-job"),
+        (targets::MPI_JOB, "cpu"),
+        (targets::MPI_JOB, "gang"),
+        (targets::JOB_SET, "worker-groups"),
+        (targets::JOB_SET, "torchrun"),
+        (targets::TRAIN_JOB, "kueue"),
+        (targets::TRAIN_JOB, "torchrun"),
+        (targets::VOLCANO, "gang"),
+        (targets::VOLCANO, "indexed-job"),
     ];
     let mut stale = Vec::new();
     for (target, example) in shown {
         let (_, text) = examples().into_iter().find(|(name, _)| name == example).unwrap();
         let rendered = render(&text, target).unwrap();
-        // What stands around is the same as for plain objects.
+        // The other objects are the same as for the plain target.
         let around = ["NetworkPolicy", "Secret", "ConfigMap", "Service"];
         let mut workloads = String::new();
         for document in rendered.documents.iter().filter(|document| !around.contains(&document.kind)) {

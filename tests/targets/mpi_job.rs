@@ -1,7 +1,7 @@
-//! An MPIJob that was rendered comes back as the TrainingJob that it was.
+//! Importing a rendered MPIJob returns the original TrainingJob.
 
 use khorovod::import::{Options, System, import};
-use khorovod::{Target, Text};
+use khorovod::{Text, targets};
 use serde_json::json;
 
 use super::{examples, job, objects, render};
@@ -10,23 +10,23 @@ use super::{examples, job, objects, render};
 fn an_imported_mpi_job_is_the_job_it_was_rendered_from() {
     let mut tried = 0;
     for (name, text) in examples() {
-        let Ok(rendered) = render(&text, Target::MpiJob) else { continue };
-        // Another example has as many workers as the operator can list.
+        let Ok(rendered) = render(&text, targets::MPI_JOB) else { continue };
+        // Reduces the number of workers to the maximum of the operator.
         let old = Text { name: "rendered.yaml".to_owned(), text: rendered.text.clone() };
         let imported = import(System::MpiJob, &[old], &Options::default())
             .unwrap_or_else(|problems| panic!("{name}: {:#?}", problems.list));
         let lost: Vec<_> = imported.fields.iter().filter(|field| field.verdict != "kept").collect();
         assert!(lost.is_empty(), "{name}: {lost:#?}\n{}", imported.job);
         let again = Text { name: "again.yaml".to_owned(), text: imported.job };
-        assert_eq!(render(&again, Target::MpiJob).unwrap().text, rendered.text, "{name}: {}", again.text);
-        let plain = |text| render(text, Target::Plain).unwrap().text;
+        assert_eq!(render(&again, targets::MPI_JOB).unwrap().text, rendered.text, "{name}: {}", again.text);
+        let plain = |text| render(text, targets::PLAIN).unwrap().text;
         assert_eq!(plain(&again), plain(&text), "{name}: {}", again.text);
         tried += 1;
     }
     assert!(tried > 20, "only {tried}");
 }
 
-/// What no example has, or none together.
+/// Fields that no example has, or that no example has together.
 const RICH: &str = r#"  workdir: /work
   args: [--epochs, "9 0", it's]
   env: {A: "", LR: "0.1", NAME: {configMap: settings, key: name}, POD: {field: metadata.name}}
@@ -50,19 +50,19 @@ const RICH: &str = r#"  workdir: /work
 #[test]
 fn a_rich_mpi_job_comes_back_too() {
     let text = job("rich", RICH);
-    let rendered = render(&text, Target::MpiJob).unwrap_or_else(|problems| panic!("{:#?}", problems.list)).text;
+    let rendered = render(&text, targets::MPI_JOB).unwrap_or_else(|problems| panic!("{:#?}", problems.list)).text;
     let old = Text { name: "rendered.yaml".to_owned(), text: rendered.clone() };
     let imported = import(System::MpiJob, &[old], &Options::default()).unwrap_or_else(|p| panic!("{:#?}", p.list));
     let again = Text { name: "again.yaml".to_owned(), text: imported.job };
     let lost: Vec<_> = imported.fields.iter().filter(|field| field.verdict != "kept").collect();
     assert!(lost.is_empty(), "{lost:#?}\n{}", again.text);
-    assert_eq!(render(&again, Target::MpiJob).unwrap().text, rendered, "{}", again.text);
+    assert_eq!(render(&again, targets::MPI_JOB).unwrap().text, rendered, "{}", again.text);
 }
 
 #[test]
 fn an_mpi_job_as_the_cluster_has_it_comes_back_too() {
     let (_, text) = examples().into_iter().find(|(name, _)| name == "horovod-gpu").unwrap();
-    let mut all = objects(&render(&text, Target::MpiJob).unwrap());
+    let mut all = objects(&render(&text, targets::MPI_JOB).unwrap());
     for object in &mut all {
         object["metadata"]["uid"] = json!("6f1c");
         object["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
@@ -87,12 +87,12 @@ fn an_mpi_job_as_the_cluster_has_it_comes_back_too() {
     let lost: Vec<_> = imported.fields.iter().filter(|field| field.verdict != "kept").collect();
     assert!(lost.is_empty(), "{lost:#?}");
     let again = Text { name: "again.yaml".to_owned(), text: imported.job };
-    assert_eq!(render(&again, Target::Plain).unwrap().text, render(&text, Target::Plain).unwrap().text);
+    assert_eq!(render(&again, targets::PLAIN).unwrap().text, render(&text, targets::PLAIN).unwrap().text);
 }
 
 #[test]
 fn what_was_changed_by_hand_in_a_rendered_mpi_job_is_told() {
-    let rendered = render(&job("mnist", "  workers: {replicas: 2}\n"), Target::MpiJob).unwrap().text;
+    let rendered = render(&job("mnist", "  workers: {replicas: 2}\n"), targets::MPI_JOB).unwrap().text;
     let changed = rendered.replace("terminationGracePeriodSeconds: 30", "terminationGracePeriodSeconds: 31");
     assert_ne!(rendered, changed);
     let text = |text| Text { name: "rendered.yaml".to_owned(), text };

@@ -1,6 +1,6 @@
-//! Patches reach what an operator reads, and the pods in it.
+//! Patches apply to the object for the operator, and to its pod templates.
 
-use khorovod::Target;
+use khorovod::targets;
 use serde_json::Value as Json;
 
 use super::pods::templates;
@@ -9,10 +9,10 @@ use super::{TARGETS, job, objects, render};
 #[test]
 fn patches_reach_the_operators_kinds() {
     for (target, kind) in [
-        (Target::MpiJob, "MPIJob"),
-        (Target::JobSet, "JobSet"),
-        (Target::TrainJob, "TrainJob"),
-        (Target::Volcano, "Job"),
+        (targets::MPI_JOB, "MPIJob"),
+        (targets::JOB_SET, "JobSet"),
+        (targets::TRAIN_JOB, "TrainJob"),
+        (targets::VOLCANO, "Job"),
     ] {
         let spec = format!(
             "  workers: {{replicas: 2}}\n  patches: [{{target: {{kind: {kind}}}, patch: {{metadata: {{annotations: {{a: b}}}}}}}}]\n"
@@ -42,7 +42,7 @@ fn patches_reach_the_pods_under_every_target() {
         found.sort();
         found
     };
-    for target in TARGETS.into_iter().chain([Target::Plain]) {
+    for target in TARGETS.into_iter().chain([targets::PLAIN]) {
         let beside = format!("  workers: {{replicas: 2}}\n{}", patches(&["*-worker", "mnist-*-launcher"]));
         assert_eq!(
             labelled(&beside, target),
@@ -50,7 +50,7 @@ fn patches_reach_the_pods_under_every_target() {
             "{}",
             target.name()
         );
-        if target != Target::MpiJob {
+        if target != targets::MPI_JOB {
             let groups = "  workers: {groups: [{name: big, replicas: 1}, {name: small, replicas: 1}]}\n";
             let one = format!("{groups}{}", patches(&["*-small"]));
             assert_eq!(
@@ -63,7 +63,7 @@ fn patches_reach_the_pods_under_every_target() {
                 format!("  workers: {{replicas: 2}}\n  launcher: {{kind: torchrun}}\n{}", patches(&["*-worker"]));
             assert_eq!(labelled(&index, target), ["worker \"*-worker\""], "{}", target.name());
         }
-        // Nothing else is a pod, and none is called otherwise.
+        // A patch of kind Pod applies to pod templates only, and only to those with its name.
         for missed in ["mnist", "*-other"] {
             let spec = format!("  workers: {{replicas: 2}}\n{}", patches(&[missed]));
             let problems = render(&job("mnist", &spec), target).map(|_| ()).unwrap_err();

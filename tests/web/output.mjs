@@ -1,4 +1,4 @@
-// What the page hands out: downloads, links, keys, commands, and the objects with their changes.
+// The output of the page: downloads, links, keys, commands, and the objects with their changes.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -16,7 +16,7 @@ interface Context {
 export class Apply {
   /** The seed of the ssh keys that this page made. */
   private seed: Uint8Array | undefined;
-  /** What the view was drawn from. */
+  /** Identifies what the view shows. */
   private drawn = "";
   private readonly message = h("p", { role: "status", class: "said" });
 

@@ -359,7 +359,7 @@ export class Editor {
   }
 }
 
-/** What a fix does, in a word or two. */
+/** The label of a fix's button: what it does, in a word or two. */
 export function fixLabel({ from, to, text: whole }: PlacedText): string {
   const text = whole.replaceAll(/^[\s,]+|[\s,]+$/g, "");
   if (text === "") return "Remove";

@@ -15,7 +15,7 @@ export const examples: Example[] = Object.entries(files)
   .map(([path, spec]) => ({ name: path.split("/").at(-2) ?? path, spec }))
   .sort((a, b) => Number(b.name === "smallest") - Number(a.name === "smallest") || a.name.localeCompare(b.name));
 
-/** What an example teaches: the first sentence of the comment at its top. */
+/** The summary of an example: the first sentence of the comment at its top. */
 export function summaryOf(spec: string): string {
   const comment = /^(?:#.*\n)+/.exec(spec)?.[0] ?? "";
   const text = comment.replaceAll(/^# ?/gm, "").replaceAll("\n", " ");

@@ -343,7 +343,7 @@ function parentOf(path: string): string {
   return parent === path ? "" : parent;
 }
 
-/** What the jobs take together: `32 GPUs · 32 ranks · 5 pods`. */
+/** The total of the jobs: `32 GPUs · 32 ranks · 5 pods`. */
 function total({ jobs }: Compiled): string {
   const [report] = jobs;
   if (jobs.length > 1) return count(jobs.length, "job");

@@ -15,7 +15,7 @@ export interface Suggestion {
 }
 
 export class ProblemList {
-  /** What the codes mean; empty until the compiler is loaded. */
+  /** The meaning of each problem code; empty until the compiler is loaded. */
   codes: Codes = {};
 
   constructor(

@@ -11,22 +11,20 @@ mod lifecycle;
 mod names;
 mod network;
 mod size;
-mod slurm;
 mod storage;
-mod target;
 mod variables;
 mod words;
 mod workers;
 
-use super::field::At;
-use super::insert::Texts;
-use super::kube_version::KubeVersion;
-use super::raw::{Body, TrainingJob};
-use super::valid::Spec;
+use super::declare::{Body, TrainingJob};
+use super::read::At;
+use super::read::edits::Texts;
+use super::types::KubeVersion;
+use super::types::spec::Spec;
 use crate::problem::{Code, Problem, Span};
 use crate::yaml::Node;
 
-pub use environment::{looks_secret, owns_variable, secret};
+pub use environment::owns_variable;
 pub use storage::reserved;
 
 /// What a rule looks at: what was written, where, and what it means.
@@ -46,7 +44,7 @@ pub struct Case<'a> {
 impl Case<'_> {
     /// Whether all these parts of the spec could be read. Where not, a default stands in the part's
     /// place, and a rule that judged it would only confuse.
-    fn could_read(&self, paths: &[&str]) -> bool {
+    pub fn could_read(&self, paths: &[&str]) -> bool {
         paths.iter().all(|path| {
             let mut node = self.document.get("spec");
             let broken = |node: &Node, whole: bool| {
@@ -65,7 +63,7 @@ impl Case<'_> {
 }
 
 /// Where an optional field stands, by its key.
-fn key<T>(field: Option<&At<T>>) -> Option<Span> {
+pub fn key<T>(field: Option<&At<T>>) -> Option<Span> {
     field.map(|at| at.key)
 }
 
@@ -83,7 +81,6 @@ const RULES: &[Rule] = &[
     cluster::check,
     lifecycle::check,
     size::check,
-    target::check,
 ];
 
 /// Applies every rule.
@@ -107,8 +104,6 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         cluster::CODES,
         lifecycle::CODES,
         size::CODES,
-        target::CODES,
-        slurm::CODES,
     ]
     .into_iter()
     .flatten()

@@ -12,7 +12,8 @@ use serde::Serialize;
 
 use super::meta::{Map, Named, Text, pod_labels};
 use super::{File, launcher_name, pod_group};
-use crate::job::valid::{Gang, Group, Target};
+use crate::job::Facts;
+use crate::job::valid::{Gang, Group};
 use crate::plan::{Plan, Shape};
 
 /// Whose pod it is.
@@ -99,7 +100,8 @@ struct PodSpec<'a> {
 /// The pods of one part.
 pub fn template<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> PodTemplate<'a> {
     let spec = &plan.spec;
-    let by_us = spec.target == Target::Plain;
+    let Facts { own_workloads: by_us, templates_set_subdomain, templates_set_restart_policy, .. } = *spec.target;
+    let is_worker = matches!(part, Part::Worker(_));
     let scales = plan.scales() && part.launches();
     let account = match &spec.security.service_account {
         Some(theirs) => Some(theirs.into()),
@@ -111,19 +113,17 @@ pub fn template<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> PodTempla
         spec: PodSpec {
             // The controllers of StatefulSets and Indexed Jobs name their pods' hosts themselves, and operators all.
             hostname: (by_us && matches!(part, Part::Launcher)).then(|| launcher_name(plan)),
-            subdomain: match spec.target {
-                Target::Plain => (!matches!(part, Part::Worker(_))).then_some(&spec.name),
-                Target::Volcano => Some(&spec.name),
-                _ => None,
-            },
+            // A StatefulSet names it in its own spec.
+            subdomain: (templates_set_subdomain && !(by_us && is_worker)).then_some(&spec.name),
             service_account_name: account,
             automount_service_account_token: scales,
             enable_service_links: false,
-            restart_policy: match (spec.target, part.launches()) {
-                // The MPI Operator takes it beside the template.
-                (Target::Plain, false) | (Target::MpiJob, _) => None,
-                (_, true) => Some("Never"),
-                (_, false) => Some("OnFailure"),
+            restart_policy: match part.launches() {
+                _ if !templates_set_restart_policy => None,
+                true => Some("Never"),
+                // A StatefulSet allows no other than its default.
+                false if by_us => None,
+                false => Some("OnFailure"),
             },
             // A launcher gives the GPUs back before it goes; a worker goes at once.
             termination_grace_period_seconds: if part.launches() { 120 } else { 30 },
@@ -148,8 +148,8 @@ fn metadata<'a>(plan: &'a Plan, part: Part<'a>) -> Metadata<'a> {
         .with("cluster-autoscaler.kubernetes.io/safe-to-evict", "false")
         .with("karpenter.sh/do-not-disrupt", "true");
     match plan.spec.scheduling.gang {
-        // Volcano's own Job brings its group.
-        _ if plan.spec.target == Target::Volcano => {}
+        // Then the pods' group is the job itself.
+        _ if plan.spec.target.is_gang => {}
         Some(Gang::Volcano) => annotations.set("scheduling.k8s.io/group-name", pod_group::name(plan)),
         Some(Gang::Coscheduling) => labels.set("scheduling.x-k8s.io/pod-group", pod_group::name(plan)),
         None => {}

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::meta::Metadata;
 use super::{Body, Object};
-use crate::job::valid::{Gang, Target};
+use crate::job::valid::Gang;
 use crate::plan::{Plan, Shape};
 
 #[derive(Debug, Serialize)]
@@ -22,25 +22,23 @@ struct Spec<'a> {
     priority_class_name: Option<&'a str>,
 }
 
-/// An MPI Operator that makes groups itself would not start a job whose name is taken.
 pub fn name(plan: &Plan) -> String {
-    let behind = if plan.spec.target == Target::MpiJob { "-gang" } else { "" };
-    plan.stem() + behind
+    plan.stem() + plan.spec.target.pod_group_suffix
 }
 
 /// The pods that must be placed together: all, or as many as an elastic run starts with.
 pub fn least(plan: &Plan) -> u32 {
     let launchers = u32::from(plan.shape == Shape::StatefulSet);
-    match (&plan.spec.elastic, plan.spec.target) {
-        (Some(elastic), Target::Plain) => elastic.min_workers,
-        (Some(elastic), _) => elastic.min_workers + launchers,
-        (None, _) => plan.workers + launchers,
+    match &plan.spec.elastic {
+        Some(elastic) if plan.spec.target.own_workloads => elastic.min_workers,
+        Some(elastic) => elastic.min_workers + launchers,
+        None => plan.workers + launchers,
     }
 }
 
 pub fn build(plan: &Plan) -> Option<Object<'_>> {
     let spec = &plan.spec;
-    let gang = spec.scheduling.gang.filter(|_| spec.target != Target::Volcano)?;
+    let gang = spec.scheduling.gang.filter(|_| !spec.target.is_gang)?;
     let volcano = gang == Gang::Volcano;
     Some(Object {
         api_version: if volcano { "scheduling.volcano.sh/v1beta1" } else { "scheduling.x-k8s.io/v1alpha1" },

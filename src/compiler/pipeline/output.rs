@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::api::Document;
 use crate::kubernetes::Object;
 use crate::targets::Made;
-use crate::yaml;
 use crate::yaml::writer::to_yaml;
+use crate::{targets, yaml};
 
 /// The text of one job's objects, and where each stands in it.
 pub struct Built {
@@ -19,8 +19,9 @@ impl Built {
     pub fn new(made: &Made<'_>, head: &str) -> Self {
         let objects = match made {
             Made::Objects(objects) => objects,
-            Made::Text { kind, name, text } => {
-                let document = Document { kind, name: name.clone(), namespace: None, range: 0..text.len() };
+            Made::Script { name, text } => {
+                let document =
+                    Document { kind: targets::SCRIPT, name: name.clone(), namespace: None, range: 0..text.len() };
                 return Self { text: text.clone(), documents: vec![document] };
             }
         };

@@ -6,10 +6,10 @@ use serde_json::Value as Json;
 use super::stream::Job;
 use super::{keys, plan};
 use crate::api::Inputs;
-use crate::job::valid::{Patch, Target};
+use crate::job::Facts;
+use crate::job::valid::Patch;
 use crate::kubernetes::{self, Object};
 use crate::problem::{Problem, codes};
-use crate::targets;
 use crate::yaml::{Kind, Node};
 
 codes! {
@@ -38,14 +38,14 @@ pub fn of(document: &Node) -> Vec<Node> {
 
 pub fn check(job: &Job, inputs: &Inputs, problems: &mut Vec<Problem>) {
     // A script takes none, which a note says.
-    if job.patches.is_empty() || job.spec.target == Target::Slurm {
+    if job.patches.is_empty() || !job.spec.target.has_pods {
         return;
     }
-    let (mut plan, files) = plan(job.spec.clone());
+    let (mut plan, files) = plan(inputs.target, job.spec.clone());
     let keys = keys(&plan, &inputs.keys);
     // The objects before any patch, under the names that they have with all.
     let patches = std::mem::take(&mut plan.spec.patches);
-    let made = targets::build(&plan, &files, &keys);
+    let made = inputs.target.build(&plan, &files, &keys);
     let mut objects: Vec<_> = made.objects().iter().map(|object| (object, kubernetes::json(object))).collect();
     for (patch, stands) in patches.iter().zip(&job.patches) {
         let (mut used, mut broken) = (false, false);
@@ -71,13 +71,13 @@ pub fn check(job: &Job, inputs: &Inputs, problems: &mut Vec<Problem>) {
 }
 
 /// How a patch that nothing takes would be.
-fn way_out(patch: &Patch, target: Target, made: &[Object<'_>]) -> String {
-    let plan = if target == Target::Plain { "plan".to_owned() } else { format!("plan --target {}", target.name()) };
+fn way_out(patch: &Patch, target: &Facts, made: &[Object<'_>]) -> String {
+    let plan = if target.own_workloads { "plan".to_owned() } else { format!("plan --target {}", target.name) };
     let lists = format!("`khorovod {plan}` lists the objects");
     let kind = patch.kind.as_deref();
     let there = made.iter().any(|object| kind == Some(object.kind));
     match kind {
-        Some("StatefulSet" | "Job") if !there || target != Target::Plain => format!(
+        Some("StatefulSet" | "Job") if !there || !target.own_workloads => format!(
             "write `{{kind: Pod, name: \"*-worker\"}}`, or `*-launcher`, and as the patch what stands under `template`: \
              that reaches the pods under every target; {lists}"
         ),

@@ -11,7 +11,6 @@ use crate::kubernetes::{self, Object};
 use crate::plan::Plan;
 use crate::problem::Problems;
 use crate::report::{self, Report};
-use crate::targets;
 use crate::yaml::{Kind, Node};
 
 /// How deep the places of fields go: `spec.storage[0].claim`.
@@ -50,9 +49,9 @@ pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Pro
             end = piece.start;
             break;
         }
-        let (plan, files) = plan(spec);
+        let (plan, files) = plan(inputs.target, spec);
         let keys = keys(&plan, &inputs.keys);
-        let made = targets::build(&plan, &files, &keys);
+        let made = inputs.target.build(&plan, &files, &keys);
         out.copy(piece.start);
         // Other documents stand before it.
         preview.origins.resize_with(out.documents.len(), || None);
@@ -60,7 +59,7 @@ pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Pro
         preview.origins.extend(made.objects().iter().map(|object| Some(origin(index, &plan, object))));
         preview.origins.resize_with(out.documents.len(), || None);
         let names = made.names().into_iter().map(|(kind, name)| report::Object { kind: kind.to_owned(), name });
-        preview.jobs.push(Report::new(&plan, names.collect()));
+        preview.jobs.push(Report::new(&plan, &inputs.target.describe(&plan), names.collect()));
         let mut places = Vec::new();
         if let Some(document) = document {
             find(&document, "", DEPTH, &mut places);

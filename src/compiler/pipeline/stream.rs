@@ -11,8 +11,10 @@ use self::changes::Changes;
 use super::ours::{self, Among, Found};
 use super::{absent, patches};
 use crate::api::{Inputs, Keys, Text};
-use crate::job::valid::{LauncherKind, Target, Volume, VolumeSource};
+use crate::job::target::SshKeys;
+use crate::job::valid::{LauncherKind, Volume, VolumeSource};
 use crate::job::{self, Spec, Texts};
+use crate::job::{Case, Purpose};
 use crate::problem::{Code, Problem, Problems, Severity, SourceId, Span, codes};
 use crate::yaml::{self, Node};
 
@@ -137,7 +139,7 @@ impl<'a> Stream<'a> {
             self.no_job(text, source);
         }
         self.duplicates(&jobs);
-        if self.inputs.target == Target::Slurm {
+        if !self.inputs.target.facts().has_pods {
             self.alone(text, source);
         }
         jobs
@@ -161,7 +163,7 @@ impl<'a> Stream<'a> {
 
     /// Said of a stream that our documents are only a part of.
     pub fn refuse_slurm(&mut self, jobs: &[Job]) {
-        for job in jobs.iter().filter(|job| job.spec.target == Target::Slurm) {
+        for job in jobs.iter().filter(|job| !job.spec.target.has_pods) {
             let problem = Problem::new(&SLURM_ALONE, job.name, "a batch script has no place among documents");
             self.problems.push(problem.hint("use `khorovod render --target slurm job.yaml`"));
         }
@@ -173,7 +175,9 @@ impl<'a> Stream<'a> {
         ours::refuse_hook(&document, &mut self.problems);
         let before = self.problems.len();
         let Inputs { kube_version, target, .. } = *self.inputs;
-        let spec = job::read(&document, &self.parts, kube_version, target, &mut self.problems);
+        let refuse = |case: &Case<'_>, problems: &mut Vec<Problem>| target.refuse(case, problems);
+        let purpose = Purpose { kube_version, target: target.facts(), refuse: &refuse };
+        let spec = job::read(&document, &self.parts, &purpose, &mut self.problems);
         self.quote_for_shells(before, changes);
         let spec = spec?;
         let head = ours::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
@@ -236,8 +240,7 @@ impl<'a> Stream<'a> {
     }
 
     fn check_keys(&mut self, job: &Job) {
-        // The MPI Operator makes keys itself, and Slurm needs none.
-        let brought = matches!(job.spec.target, Target::MpiJob | Target::Slurm) || job.spec.ssh.secret.is_some();
+        let brought = job.spec.target.ssh_keys != SshKeys::Ours || job.spec.ssh.secret.is_some();
         let needs = job.spec.launcher.kind != LauncherKind::Torchrun && !brought;
         if needs && matches!(self.inputs.keys, Keys::Missing) {
             let problem = Problem::new(&NO_KEYS, job.name, "there is nothing to make this job's ssh keys from");

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use super::{EnvPair, GENERATED, Plan, RENDEZVOUS_PORT, Shape};
-use crate::job::Target;
 use crate::job::valid::{Collective, LauncherKind, Mpi};
 
 /// Names and values, in the order they are written.
@@ -13,7 +12,7 @@ pub fn environment(plan: &Plan) -> Vec<EnvPair> {
     match plan.shape {
         Shape::Torchrun => torchrun(plan, &mut env),
         // Its MPIs know it, and who binds whom.
-        _ if plan.spec.target == Target::Slurm => {
+        _ if !plan.spec.target.has_pods => {
             if plan.spec.launcher.mpi == Mpi::OpenMpi && plan.spec.slurm.srun.is_none() {
                 forks(&mut env);
             }
@@ -107,7 +106,7 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     let slots = spec.groups.first().map_or(1, |group| group.slots);
     set(env, "PET_NPROC_PER_NODE", slots.to_string());
     // In a Slurm job whoever starts the agents starts them again.
-    let restarts = if spec.target == Target::Slurm { 0 } else { spec.launcher.retries };
+    let restarts = if spec.target.has_pods { spec.launcher.retries } else { 0 };
     set(env, "PET_MAX_RESTARTS", restarts.to_string());
     if spec.observability.rank_prefix {
         // Standard output and errors both, each line behind its rank.
@@ -124,7 +123,7 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
         None => {
             set(env, "PET_NNODES", plan.workers.to_string());
             // Known when the job has its nodes.
-            if spec.target != Target::Slurm {
+            if spec.target.has_pods {
                 set(env, "PET_MASTER_ADDR", first);
                 set(env, "PET_MASTER_PORT", RENDEZVOUS_PORT.to_string());
             }

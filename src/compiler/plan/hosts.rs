@@ -2,28 +2,25 @@
 
 use super::{Plan, Shape, Team};
 use crate::job::limits::MAX_CONFIG_MAP;
-use crate::job::valid::{Group, Target};
+use crate::job::valid::Group;
 
 /// What the pods of a group are beside the launcher: `worker`, or `worker-<group>`.
 pub fn role(plan: &Plan, group: &Group) -> String {
     match &group.name {
         Some(name) => format!("worker-{name}"),
-        // Kubeflow's own programs look for the pods that train, and their logs, under this name.
-        None if plan.spec.target == Target::TrainJob && plan.shape != Shape::StatefulSet => "node".to_owned(),
+        None if plan.shape != Shape::StatefulSet => plan.spec.target.index_role.to_owned(),
         None => "worker".to_owned(),
     }
 }
 
 /// The worker groups with their workloads' names.
 pub fn teams(plan: &Plan) -> Vec<Team> {
-    let stem = plan.stem();
+    let (stem, target) = (plan.stem(), plan.spec.target);
     let team = |(index, group): (usize, &Group)| Team {
         group: index,
-        workload: match (plan.spec.target, plan.shape, &group.name) {
-            (Target::Plain, Shape::IndexedJob | Shape::Torchrun, _) => stem.clone(),
-            // A JobSet numbers its Jobs, and each Job its pods.
-            (Target::JobSet | Target::TrainJob, _, _) => format!("{stem}-{}-0", role(plan, group)),
-            _ => format!("{stem}-{}", role(plan, group)),
+        workload: match plan.shape {
+            Shape::IndexedJob | Shape::Torchrun if target.own_workloads => stem.clone(),
+            _ => format!("{stem}-{}{}", role(plan, group), target.group_suffix),
         },
         replicas: group.replicas,
         slots: group.slots,

@@ -1,7 +1,6 @@
 //! The one command that starts the ranks, derived from the spec.
 
 use super::{GENERATED, HOSTFILE, Plan};
-use crate::job::Target;
 use crate::job::valid::{Elastic, LauncherKind, Mpi};
 
 /// The words the launcher runs.
@@ -26,10 +25,7 @@ pub fn launch(plan: &Plan) -> Vec<String> {
 }
 
 fn hostfile(plan: &Plan) -> String {
-    match plan.spec.target {
-        Target::Slurm => HOSTFILE.to_owned(),
-        _ => format!("{GENERATED}/hostfile"),
-    }
+    if plan.spec.target.has_pods { format!("{GENERATED}/hostfile") } else { HOSTFILE.to_owned() }
 }
 
 fn mpirun(plan: &Plan) -> Vec<String> {
@@ -41,7 +37,7 @@ fn mpirun(plan: &Plan) -> Vec<String> {
     };
     let mut words = ["mpirun", "-np", &plan.np.to_string()].map(str::to_owned).to_vec();
     // It asks Slurm.
-    if plan.spec.target != Target::Slurm {
+    if plan.spec.target.has_pods {
         words.extend([hosts.to_owned(), hostfile(plan)]);
     }
     words.extend(placement(plan, &plan.spec.launcher.args));
@@ -72,7 +68,7 @@ fn horovodrun(plan: &Plan) -> Vec<String> {
         Some(elastic) => words.extend(elastic_options(plan, elastic)),
         None => words.extend(["--hostfile".to_owned(), hostfile(plan)]),
     }
-    if plan.spec.target != Target::Slurm {
+    if plan.spec.target.has_pods {
         words.extend(["-p".to_owned(), plan.spec.ssh.port.to_string()]);
     }
     // Its own 30 s are too few for many or busy hosts, all of which answered before.

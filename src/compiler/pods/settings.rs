@@ -2,7 +2,7 @@
 //! `passwd`.
 
 use super::words::word;
-use crate::job::valid::{LauncherKind, Mpi, Target};
+use crate::job::valid::{LauncherKind, Mpi};
 use crate::plan::{Plan, Shape};
 
 /// A bash array of words that are quoted already.
@@ -78,8 +78,8 @@ pub fn job(plan: &Plan) -> String {
         ("max_workers", elastic(|elastic| elastic.max_workers)),
         ("launch", words(&checked(plan))),
     ];
-    // Volcano ends a job with the first pod that ends well: it must be index 0.
-    let stays = spec.target == Target::Volcano && plan.shape == Shape::Torchrun;
+    // The first pod that succeeds must be index 0.
+    let stays = spec.target.first_success_ends_job && plan.shape == Shape::Torchrun;
     // torchrun has no such limit.
     let patient = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
     let patience = patient.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));

@@ -1,25 +1,24 @@
 //! `Plan` → the words and numbers of a [`Report`].
 
-use super::{Amount, Cost, Default, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers};
+use super::{Amount, Cost, Default, Description, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers};
 use crate::job::quantity::Quantity;
-use crate::job::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Target, Volume, VolumeSource};
+use crate::job::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 
 impl Report {
     /// What a plan and its objects amount to.
-    pub(crate) fn new(plan: &Plan, objects: Vec<Object>) -> Self {
+    pub(crate) fn new(plan: &Plan, description: &Description, objects: Vec<Object>) -> Self {
         let spec = &plan.spec;
-        let batch = spec.target == Target::Slurm;
-        let launcher_pod = plan.shape == Shape::StatefulSet && (!batch || spec.launcher.runs_ranks);
+        let launcher_pod = plan.shape == Shape::StatefulSet && (spec.target.has_pods || spec.launcher.runs_ranks);
         Self {
             job: spec.name.clone(),
             namespace: spec.namespace.clone(),
             run: plan.run.clone(),
             image: spec.image.reference.clone(),
-            shape: shape(plan),
+            shape: description.shape,
             launcher: launcher(plan),
             launch: plan.launch.clone(),
-            workers: teams(plan),
+            workers: teams(plan, description),
             ranks: plan.np,
             pods: plan.workers + u32::from(launcher_pod),
             requests: total(plan, launcher_pod),
@@ -37,27 +36,10 @@ impl Report {
             storage: spec.storage.iter().map(|volume| storage(&spec.name, volume)).collect(),
             objects,
             pod_security: PodSecurity { level: plan.level.name, reasons: plan.level.reasons.clone() },
-            release: release(plan),
-            notes: notes(plan),
+            release: release(plan, description),
+            notes: notes(plan, description),
             defaults: spec.defaults.iter().map(|(path, value)| Default { path, value: value.clone() }).collect(),
         }
-    }
-}
-
-fn shape(plan: &Plan) -> &'static str {
-    match (plan.spec.target, plan.shape) {
-        (Target::Slurm, _) => "a batch script for Slurm",
-        (Target::Plain, Shape::StatefulSet) if plan.teams.len() > 1 => "a StatefulSet a group, and a launcher Job",
-        (Target::Plain, Shape::StatefulSet) => "a StatefulSet of workers and a launcher Job",
-        (Target::Plain, Shape::IndexedJob) => "one Indexed Job; index 0 launches",
-        (Target::Plain, Shape::Torchrun) => "one Indexed Job of torchrun agents, without ssh",
-        (Target::MpiJob, _) => "an MPIJob, run by the MPI Operator",
-        (Target::TrainJob, Shape::StatefulSet) => "a TrainJob of a launcher and its workers, run by Kubeflow's Trainer",
-        (Target::TrainJob, _) => "a TrainJob of pods by index, run by Kubeflow's Trainer",
-        (Target::JobSet, Shape::StatefulSet) => "a JobSet of a launcher and its workers",
-        (Target::JobSet, _) => "a JobSet of pods by index",
-        (Target::Volcano, Shape::StatefulSet) => "a Volcano Job of a launcher and its workers",
-        (Target::Volcano, _) => "a Volcano Job of pods by index",
     }
 }
 
@@ -80,17 +62,17 @@ fn launcher(plan: &Plan) -> String {
     }
 }
 
-fn teams(plan: &Plan) -> Vec<Workers> {
+fn teams(plan: &Plan, description: &Description) -> Vec<Workers> {
     let ranks = plan.first_ranks();
     let first_rank = |index: usize| ranks.as_ref()?.get(index).copied();
-    plan.teams.iter().enumerate().map(|(index, team)| workers(plan, team, first_rank(index))).collect()
+    plan.teams.iter().enumerate().map(|(index, team)| workers(plan, description, team, first_rank(index))).collect()
 }
 
-fn workers(plan: &Plan, team: &Team, first_rank: Option<u32>) -> Workers {
+fn workers(plan: &Plan, description: &Description, team: &Team, first_rank: Option<u32>) -> Workers {
     let group = &plan.spec.groups[team.group];
-    let host = |index| match plan.spec.target {
-        Target::Slurm => "the nodes that Slurm gives".to_owned(),
-        _ => team.host(index, &plan.service()),
+    let host = |index| match &description.batch {
+        Some(batch) => batch.hosts.to_owned(),
+        None => team.host(index, &plan.service()),
     };
     Workers {
         group: group.name.clone(),
@@ -232,20 +214,16 @@ fn storage(job: &str, volume: &Volume) -> Storage {
 }
 
 /// How the GPUs come back.
-fn release(plan: &Plan) -> String {
+fn release(plan: &Plan, description: &Description) -> String {
     let what = if plan.gpus > 0 { "GPUs" } else { "workers" };
     let deadline = plan.spec.lifecycle.deadline;
     let deadline = deadline.map_or(String::new(), |seconds| format!(", or {} after the start", duration(seconds)));
-    if plan.spec.target == Target::Slurm {
-        return format!("Slurm takes the nodes back when the script ends{deadline}");
+    if let Some(batch) = &description.batch {
+        return format!("{}{deadline}", batch.release);
     }
     match plan.shape {
-        Shape::StatefulSet if plan.spec.target != Target::Plain && !plan.spec.lifecycle.keep => {
-            let ender = match plan.spec.target {
-                Target::MpiJob => "the MPI Operator",
-                Target::Volcano => "Volcano",
-                _ => "the JobSet controller",
-            };
+        Shape::StatefulSet if !plan.spec.target.own_workloads && !plan.spec.lifecycle.keep => {
+            let ender = description.controller;
             format!("{ender} ends the workers when the launcher ends{deadline}; the {what} are free then")
         }
         Shape::StatefulSet if plan.spec.lifecycle.keep => {
@@ -265,13 +243,11 @@ fn release(plan: &Plan) -> String {
     }
 }
 
-fn notes(plan: &Plan) -> Vec<String> {
+fn notes(plan: &Plan, description: &Description) -> Vec<String> {
     let spec = &plan.spec;
     let mut notes = Vec::new();
-    if spec.target == Target::Slurm {
-        notes.push("the ranks run on the nodes as they are; the image is for Kubernetes".to_owned());
-        notes.extend(spec.scheduling.suspend.then(|| "held: it starts after `scontrol release`".to_owned()));
-        return notes;
+    if let Some(batch) = &description.batch {
+        return batch.notes.iter().map(|note| (*note).to_owned()).collect();
     }
     if spec.namespace.is_none() && plan.scales() {
         notes.push(
@@ -291,33 +267,25 @@ fn notes(plan: &Plan) -> Vec<String> {
     if spec.launcher.runs_ranks {
         notes.push(format!("the launcher pod is one more worker: {} runs rank 0", plan.first_host()));
     }
-    if spec.target == Target::MpiJob {
-        notes.push("a launcher that dies without a word ends the job: the operator starts no other".to_owned());
-    }
+    notes.extend(description.caveat.map(str::to_owned));
     if spec.placement.host_network {
         notes.push("hostNetwork: the pods share their node's network; NetworkPolicies do not hold for them".to_owned());
     }
     if let Some(gang) = spec.scheduling.gang {
         let gang = if gang == Gang::Volcano { "Volcano" } else { "coscheduling" };
         notes.push(format!("gang: {gang} starts all pods together or none"));
-    } else if spec.target == Target::Volcano {
-        notes.push("gang: Volcano starts all pods together or none".to_owned());
+    } else if spec.target.is_gang {
+        notes.push(format!("gang: {} starts all pods together or none", description.controller));
     }
     if let Some(queue) = &spec.scheduling.kueue {
         notes.push(format!("Kueue: the job waits in the local queue {queue}"));
     } else if spec.scheduling.suspend {
-        let field = if spec.target == Target::MpiJob { "spec.runPolicy.suspend" } else { "spec.suspend" };
-        let kind = match spec.target {
-            Target::MpiJob => "MPIJob",
-            Target::TrainJob => "TrainJob",
-            Target::JobSet => "JobSet",
-            _ => "Job",
-        };
+        let (kind, field) = description.suspended;
         notes.push(format!("suspended: nothing starts until {field} of the {kind} is false"));
     }
     if plan.shape != Shape::Torchrun {
         notes.push(match &spec.ssh.secret {
-            None if !plan.brings_keys() => "ssh keys: one pair, made by the MPI Operator".to_owned(),
+            None if !plan.brings_keys() => format!("ssh keys: one pair, made by {}", description.controller),
             Some(secret) => format!("ssh keys: the Secret {secret}, which must exist"),
             None => format!("ssh keys: the Secret {}-ssh, made with the job", spec.name),
         });

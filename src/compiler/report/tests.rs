@@ -23,13 +23,16 @@ spec:
   lifecycle: {deadline: 24h}
 "#;
 
+fn reported(plan: &Plan) -> Report {
+    Report::new(plan, &crate::targets::PLAIN.describe(plan), Vec::new())
+}
+
 /// The plan of a spec, as a run of this name.
 fn plan(text: &str, run: &str) -> Plan {
     let mut problems = Vec::new();
     let span = Span { source: 0, start: 0, end: text.len() };
     let document = yaml::parse(text, span, &mut problems).ok().flatten().expect("it is YAML");
-    let spec =
-        crate::job::read(&document, &"", crate::job::KubeVersion::default(), crate::job::Target::Plain, &mut problems);
+    let spec = crate::targets::read(&document, crate::targets::PLAIN, &mut problems);
     let mut plan = Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}")));
     plan.name_run(run.to_owned());
     plan
@@ -49,7 +52,7 @@ fn paths(found: &[Difference]) -> Vec<&str> {
 
 #[test]
 fn sums_count_every_pod() {
-    let report = Report::new(&plan(JOB, "bcdfgh"), Vec::new());
+    let report = reported(&plan(JOB, "bcdfgh"));
     assert_eq!((report.ranks, report.pods), (32, 5));
     let sum = |resource: &str| {
         report.requests.iter().find(|amount| amount.resource == resource).map(|amount| amount.quantity.as_str())
@@ -65,7 +68,7 @@ fn sums_count_every_pod() {
 #[test]
 fn a_launcher_that_runs_ranks_counts_as_a_worker() {
     let text = JOB.replace(r#"{cpu: "1500m", memory: 2Gi}"#, "{runsRanks: true}");
-    let report = Report::new(&plan(&text, "bcdfgh"), Vec::new());
+    let report = reported(&plan(&text, "bcdfgh"));
     assert_eq!((report.ranks, report.pods), (40, 5));
     assert!(report.requests.contains(&Amount { resource: "nvidia.com/gpu".to_owned(), quantity: "40".to_owned() }));
 }

@@ -1,6 +1,12 @@
 //! JobSet: a launcher's Job and a Job of workers a group, or one Job by index. It succeeds and fails with the one that
 //! launches, and then ends the others, so nothing needs a right to.
 
+use super::Target;
+use super::refusal::{Refusal, grows, keep, per_worker, report};
+use crate::job::Case;
+use crate::job::target::{Facts, JOB_POD, NameParts, SshKeys};
+use crate::problem::Problem;
+use crate::report::Description;
 use serde_json::{Value as Json, json};
 
 use crate::kubernetes::job::{self, Spec};
@@ -9,7 +15,67 @@ use crate::kubernetes::{self, Object};
 use crate::plan::{self, Plan, Shape};
 use crate::pods::File;
 
-pub fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
+#[derive(Debug)]
+pub struct JobSet;
+
+static FACTS: Facts = Facts {
+    name: "jobset",
+    has_pods: true,
+    own_workloads: false,
+    uses_jobs: true,
+    has_job_shape: true,
+    is_gang: false,
+    brings_service: false,
+    ssh_keys: SshKeys::Ours,
+    templates_set_subdomain: false,
+    templates_set_restart_policy: true,
+    first_success_ends_job: false,
+    pod_index: None,
+    index_role: "worker",
+    // A JobSet numbers its Jobs, and each Job its pods.
+    group_suffix: "-0",
+    launcher_suffix: "-0-0",
+    pod_group_suffix: "",
+    longest_suffix,
+};
+
+/// A pod is named after its Job, which is named after the JobSet.
+pub fn longest_suffix(parts: &NameParts) -> usize {
+    (parts.worker + "-0-".len() + parts.digits + JOB_POD).max(parts.launcher + "-0-0".len() + JOB_POD)
+}
+
+impl Target for JobSet {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>) {
+        report(refusals(case), problems);
+    }
+
+    fn describe(&self, plan: &Plan) -> Description {
+        Description {
+            shape: if plan.shape == Shape::StatefulSet {
+                "a JobSet of a launcher and its workers"
+            } else {
+                "a JobSet of pods by index"
+            },
+            controller: "the JobSet controller",
+            suspended: ("JobSet", "spec.suspend"),
+            ..Description::default()
+        }
+    }
+
+    fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
+        vec![build(plan, files)]
+    }
+}
+
+fn refusals(case: &Case<'_>) -> Vec<Refusal> {
+    vec![per_worker(case, "a JobSet"), keep(case, "a JobSet"), grows(case, "a JobSet")]
+}
+
+fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let mut body = body(plan, files);
     if plan.spec.scheduling.suspend {
         body["suspend"] = json!(true);

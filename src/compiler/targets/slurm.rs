@@ -4,14 +4,85 @@
 //! Its parts are static text, in `slurm/`; what differs between jobs are assignments between them, in which every value
 //! is quoted.
 
+mod refusals;
+
+use super::plain;
+use super::{Made, Target};
+use crate::job::Case;
+use crate::job::target::{Facts, SshKeys};
+use crate::kubernetes::{self, Object};
+use crate::pods::File;
+use crate::problem::Problem;
+use crate::report::{Batch, Description};
 use std::fmt::Write as _;
 
 use crate::job::quantity::Quantity;
-use crate::job::valid::{EnvValue, Group, LauncherKind, Mpi, Slurm, Spec};
+use crate::job::valid::{EnvValue, Group, LauncherKind, Mpi, Slurm as Options, Spec};
 use crate::plan::{HOSTFILE, Plan};
 use crate::pods::words::word;
 
-/// How long before Slurm's own limit the training is told to end.
+pub use refusals::CODES;
+
+#[derive(Debug)]
+pub struct Slurm;
+
+static FACTS: Facts = Facts {
+    name: "slurm",
+    has_pods: false,
+    own_workloads: false,
+    uses_jobs: false,
+    has_job_shape: true,
+    is_gang: false,
+    brings_service: false,
+    ssh_keys: SshKeys::None,
+    templates_set_subdomain: false,
+    templates_set_restart_policy: true,
+    first_success_ends_job: false,
+    pod_index: None,
+    index_role: "worker",
+    group_suffix: "",
+    launcher_suffix: "",
+    pod_group_suffix: "",
+    longest_suffix: plain::longest_suffix,
+};
+
+impl Target for Slurm {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>) {
+        refusals::check(case, problems);
+    }
+
+    fn describe(&self, plan: &Plan) -> Description {
+        let held = plan.spec.scheduling.suspend.then_some("held: it starts after `scontrol release`");
+        Description {
+            shape: "a batch script for Slurm",
+            controller: "Slurm",
+            batch: Some(Batch {
+                hosts: "the nodes that Slurm gives",
+                release: "Slurm takes the nodes back when the script ends",
+                notes: ["the ranks run on the nodes as they are; the image is for Kubernetes"]
+                    .into_iter()
+                    .chain(held)
+                    .collect(),
+            }),
+            ..Description::default()
+        }
+    }
+
+    /// There are none; these determine the run's name.
+    fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
+        kubernetes::workloads(plan, files)
+    }
+
+    fn build<'a>(&self, plan: &'a Plan, _: &'a [File], _: &'a [(&'static str, String)]) -> Made<'a> {
+        Made::Script { name: plan.spec.name.clone(), text: script(plan) }
+    }
+}
+
+/// How many seconds before Slurm's time limit the training receives SIGTERM.
 const MARGIN: u64 = 30;
 
 macro_rules! part {
@@ -53,7 +124,7 @@ struct World<'a> {
 }
 
 /// The script, to be given to sbatch.
-pub fn script(plan: &Plan) -> String {
+fn script(plan: &Plan) -> String {
     let spec = &plan.spec;
     let group = &spec.groups[0];
     let way = way(spec);
@@ -98,7 +169,7 @@ fn head(world: &World<'_>) -> String {
 /// Options of sbatch and their values, in the order people write them.
 fn directives(world: &World<'_>) -> Vec<(&'static str, Option<String>)> {
     let spec = &world.plan.spec;
-    let Slurm { partition, account, qos, constraint, nodelist, exclude, reservation, gres, .. } = &spec.slurm;
+    let Options { partition, account, qos, constraint, nodelist, exclude, reservation, gres, .. } = &spec.slurm;
     let group = world.group;
     let mut all = vec![
         ("job-name", Some(spec.name.clone())),
@@ -175,7 +246,7 @@ fn directive(value: &str) -> String {
 
 fn array(words: &[String]) -> String {
     let words = words.iter().map(|text| match text.as_str() {
-        HOSTFILE => r#""$hostfile""#.to_owned(),
+        HOSTFILE => r#""$khorovod_hostfile""#.to_owned(),
         text => word(text),
     });
     format!("({})", words.collect::<Vec<_>>().join(" "))
@@ -189,10 +260,10 @@ fn settings(world: &World<'_>) -> Vec<(&'static str, String)> {
         nodes => format!("{}(x{nodes})", world.tasks),
     };
     let mut settings = vec![
-        ("nodes", world.nodes.to_string()),
-        ("tasks", word(&tasks)),
-        ("retries", spec.launcher.retries.to_string()),
-        ("deadline", deadline(spec).to_string()),
+        ("khorovod_nodes", world.nodes.to_string()),
+        ("khorovod_tasks", word(&tasks)),
+        ("khorovod_retries", spec.launcher.retries.to_string()),
+        ("khorovod_deadline", deadline(spec).to_string()),
     ];
     if world.way == Way::Mpi {
         let mpi = match spec.launcher.mpi {
@@ -200,15 +271,15 @@ fn settings(world: &World<'_>) -> Vec<(&'static str, String)> {
             Mpi::IntelMpi => "intelmpi",
             Mpi::Mpich => "mpich",
         };
-        settings.push(("mpi", mpi.to_owned()));
-        settings.push(("slots", world.group.slots.to_string()));
+        settings.push(("khorovod_mpi", mpi.to_owned()));
+        settings.push(("khorovod_slots", world.group.slots.to_string()));
     }
     if world.way == Way::Step {
         let mpi = spec.slurm.srun.as_ref().and_then(|srun| srun.mpi.as_deref());
-        settings.push(("mpi", word(mpi.unwrap_or_default())));
+        settings.push(("khorovod_mpi", word(mpi.unwrap_or_default())));
     }
     if world.way != Way::Shell && world.way != Way::Agents {
-        settings.push(("np", world.plan.np.to_string()));
+        settings.push(("khorovod_np", world.plan.np.to_string()));
     }
     settings
 }
@@ -217,7 +288,7 @@ fn settings(world: &World<'_>) -> Vec<(&'static str, String)> {
 fn environment(world: &World<'_>, text: &mut String) {
     let Plan { spec, env, .. } = world.plan;
     if !spec.slurm.modules.is_empty() {
-        let _ = writeln!(text, "\nmodules={}", array(&spec.slurm.modules));
+        let _ = writeln!(text, "\nkhorovod_modules={}", array(&spec.slurm.modules));
         *text += part!("modules.sh");
     }
     let needs: Vec<String> = spec
@@ -227,7 +298,11 @@ fn environment(world: &World<'_>, text: &mut String) {
         .map(|variable| variable.name.clone())
         .collect();
     if !needs.is_empty() {
-        let _ = writeln!(text, "\n# In Kubernetes they come from Secrets and ConfigMaps.\nneeds={}", array(&needs));
+        let _ = writeln!(
+            text,
+            "\n# In Kubernetes they come from Secrets and ConfigMaps.\nkhorovod_needs={}",
+            array(&needs)
+        );
         *text += part!("needs.sh");
     }
     let own = spec.env.iter().filter_map(|variable| match &variable.value {
@@ -245,7 +320,7 @@ fn environment(world: &World<'_>, text: &mut String) {
         let end = delimiter(setup);
         let _ = write!(
             text,
-            "\n# slurm.setup\n. /dev/stdin <<'{end}' || fail 42 \"slurm.setup failed; see the lines above\"\n{}\n{end}\n",
+            "\n# slurm.setup\n. /dev/stdin <<'{end}' || khorovod_fail 42 \"slurm.setup failed; see the lines above\"\n{}\n{end}\n",
             setup.trim_end_matches('\n')
         );
         // What it asked bash for was for itself.
@@ -254,7 +329,7 @@ fn environment(world: &World<'_>, text: &mut String) {
     if let Some(folder) = &spec.workdir {
         let _ = write!(
             text,
-            "\nworkdir={}\ncd \"$workdir\" || fail 42 \"there is no workdir $workdir on $HOSTNAME\"\n",
+            "\nkhorovod_workdir={}\ncd \"$khorovod_workdir\" || khorovod_fail 42 \"there is no workdir $khorovod_workdir on $HOSTNAME\"\n",
             word(folder)
         );
     }
@@ -288,14 +363,18 @@ fn launch(world: &World<'_>, text: &mut String) {
         }
     }
     *text += checked;
-    let _ = writeln!(text, "\nlaunch={}", array(&program));
+    let _ = writeln!(text, "\nkhorovod_launch={}", array(&program));
     *text += match world.way {
-        Way::Shell => "check=()\n",
-        Way::Mpi => "check=(bash -c \"$rank\" rank \"$np\" \"$slots\" \"$PWD\")\n",
-        Way::Step => "check=(bash -c \"$rank\" rank \"$np\" \"$tasks\" \"$PWD\" \"$mpi\")\n",
-        Way::Agents => "check=(bash -c \"$rank\" agent \"$nodes\" \"$tasks\" \"$PWD\")\n",
+        Way::Shell => "khorovod_check=()\n",
+        Way::Mpi => "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_slots\" \"$PWD\")\n",
+        Way::Step => {
+            "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_tasks\" \"$PWD\" \"$khorovod_mpi\")\n"
+        }
+        Way::Agents => {
+            "khorovod_check=(bash -c \"$khorovod_rank\" agent \"$khorovod_nodes\" \"$khorovod_tasks\" \"$PWD\")\n"
+        }
     };
-    let _ = writeln!(text, "command={}", array(&command));
+    let _ = writeln!(text, "khorovod_command={}", array(&command));
 }
 
 /// srun and its options.

@@ -5,6 +5,13 @@
 //! TrainJobs, as Kubeflow's SDK does, reads the pod that trains by marks, and gives up on all TrainJobs of a namespace
 //! where one has none: so the pod that launches bears them.
 
+use super::Target;
+use super::refusal::{Refusal, grows, keep, per_worker, report};
+use crate::job::target::{Facts, SshKeys};
+use crate::job::{Case, key};
+use crate::plan::Shape;
+use crate::problem::Problem;
+use crate::report::Description;
 use serde_json::{Value as Json, json};
 
 use super::job_set;
@@ -13,9 +20,70 @@ use crate::kubernetes::Object;
 use crate::plan::Plan;
 use crate::pods::File;
 
+#[derive(Debug)]
+pub struct TrainJob;
+
+static FACTS: Facts = Facts {
+    name: "trainjob",
+    has_pods: true,
+    own_workloads: false,
+    uses_jobs: true,
+    has_job_shape: true,
+    is_gang: false,
+    brings_service: false,
+    ssh_keys: SshKeys::Ours,
+    templates_set_subdomain: false,
+    templates_set_restart_policy: true,
+    first_success_ends_job: false,
+    pod_index: None,
+    // Kubeflow's own programs look for the pods that train, and their logs, under this name.
+    index_role: "node",
+    group_suffix: "-0",
+    launcher_suffix: "-0-0",
+    pod_group_suffix: "",
+    longest_suffix: job_set::longest_suffix,
+};
+
+impl Target for TrainJob {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>) {
+        report(refusals(case), problems);
+    }
+
+    fn describe(&self, plan: &Plan) -> Description {
+        Description {
+            shape: if plan.shape == Shape::StatefulSet {
+                "a TrainJob of a launcher and its workers, run by Kubeflow's Trainer"
+            } else {
+                "a TrainJob of pods by index, run by Kubeflow's Trainer"
+            },
+            controller: "the JobSet controller",
+            suspended: ("TrainJob", "spec.suspend"),
+            ..Description::default()
+        }
+    }
+
+    fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
+        build(plan, files)
+    }
+}
+
+fn refusals(case: &Case<'_>) -> Vec<Refusal> {
+    let ttl = case.body.lifecycle.as_ref().and_then(|at| at.ttl_after_finished.as_ref());
+    let stays = (
+        key(ttl),
+        "a TrainJob stays until somebody deletes it, so there is no `lifecycle.ttlAfterFinished`".to_owned(),
+        "remove it, or render to `jobset`",
+    );
+    vec![per_worker(case, "a TrainJob"), keep(case, "a TrainJob"), grows(case, "a TrainJob"), stays]
+}
+
 const VERSION: &str = "trainer.kubeflow.org/v1alpha1";
 
-pub fn build<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
+fn build<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
     let mut body = job_set::body(plan, files);
     let nodes = mark(&mut body["replicatedJobs"][0]);
     let runtime = json!({"mlPolicy": {"numNodes": nodes}, "template": {"spec": body}});

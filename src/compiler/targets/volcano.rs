@@ -1,6 +1,13 @@
 //! Volcano's own Job: a task that launches and a task of workers a group, or one task by index. Its scheduler starts all
 //! pods or none, and its policies end them.
 
+use super::Target;
+use super::refusal::{Refusal, keep, per_worker, report, too_many};
+use crate::job::target::{Facts, SshKeys};
+use crate::job::valid::Gang;
+use crate::job::{Case, key};
+use crate::problem::Problem;
+use crate::report::Description;
 use serde_json::{Value as Json, json};
 
 use crate::kubernetes::job::FINAL_CODES;
@@ -9,7 +16,84 @@ use crate::kubernetes::{self, Object, pod_group};
 use crate::plan::{self, Plan, Shape, Team};
 use crate::pods::File;
 
-pub fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
+#[derive(Debug)]
+pub struct Volcano;
+
+static FACTS: Facts = Facts {
+    name: "volcano",
+    has_pods: true,
+    own_workloads: false,
+    uses_jobs: false,
+    has_job_shape: true,
+    is_gang: true,
+    brings_service: false,
+    ssh_keys: SshKeys::Ours,
+    templates_set_subdomain: true,
+    templates_set_restart_policy: true,
+    first_success_ends_job: true,
+    pod_index: Some("metadata.annotations['volcano.sh/task-index']"),
+    index_role: "worker",
+    group_suffix: "",
+    launcher_suffix: "-0",
+    pod_group_suffix: "",
+    longest_suffix: |parts| (parts.worker + 1 + parts.digits).max(parts.launcher + "-0".len()),
+};
+
+impl Target for Volcano {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>) {
+        report(refusals(case), problems);
+    }
+
+    fn describe(&self, plan: &Plan) -> Description {
+        Description {
+            shape: if plan.shape == Shape::StatefulSet {
+                "a Volcano Job of a launcher and its workers"
+            } else {
+                "a Volcano Job of pods by index"
+            },
+            controller: "Volcano",
+            suspended: ("Job", "spec.suspend"),
+            ..Description::default()
+        }
+    }
+
+    fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
+        vec![build(plan, files)]
+    }
+}
+
+fn refusals(case: &Case<'_>) -> Vec<Refusal> {
+    let scheduling = case.body.scheduling.as_ref();
+    let gang = scheduling.and_then(|at| at.gang.as_ref()).filter(|at| at.0 == Some(Gang::Coscheduling));
+    let suspend = scheduling.and_then(|at| at.suspend.as_ref()).filter(|at| at.value);
+    vec![
+        per_worker(case, "a Volcano Job"),
+        keep(case, "a Volcano Job"),
+        (
+            gang.map(|at| at.span),
+            "a Volcano Job is a gang of Volcano's own scheduler, not of coscheduling".to_owned(),
+            "remove `gang`: all pods of a Volcano Job start or none",
+        ),
+        (
+            scheduling.and_then(|at| key(at.kueue.as_ref())),
+            "Kueue does not know Volcano Jobs".to_owned(),
+            "remove `kueue` and give Volcano's `queue`, leave `--target` out, or render to `jobset`",
+        ),
+        (
+            key(suspend),
+            "a Volcano Job cannot start suspended".to_owned(),
+            "remove `suspend`, leave `--target` out, or render to `jobset`",
+        ),
+        // It lists every worker once in one ConfigMap.
+        too_many(case, |host, name| host + name, "Volcano"),
+    ]
+}
+
+fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let spec = &plan.spec;
     let mut body = json!({
         "schedulerName": spec.scheduling.scheduler.as_deref().unwrap_or("volcano"),

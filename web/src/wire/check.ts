@@ -45,7 +45,7 @@ export const array =
     return undefined;
   };
 
-/** What either of two checks accepts. */
+/** A value that either of two checks accepts. */
 export const either =
   <A, B>(a: Check<A>, b: Check<B>): Check<A | B> =>
   (value) =>

@@ -57,13 +57,13 @@ pub fn render(spec: String, seed: &[u8]) -> Vec<u8> {
     packed(&Files { files: files.collect() }, &rendered.text)
 }
 
-/// What happens to running jobs if the spec `new` replaces the spec `old`, as JSON; an empty list if either has errors.
+/// Returns what happens to running jobs if the spec `new` replaces the spec `old`, as JSON; an empty list if either has errors.
 #[wasm_bindgen]
 pub fn changes(old: String, new: String) -> String {
     json(&khorovod::changes(&text(old), &text(new), &inputs(Keys::Masked)).unwrap_or_default())
 }
 
-/// What each problem code means, as JSON: [`Codes`].
+/// Returns what each problem code means, as JSON: [`Codes`].
 #[wasm_bindgen]
 pub fn codes() -> String {
     let code = |code: &problem::Code| {
@@ -154,7 +154,7 @@ mod tests {
         unpacked(preview(text.to_owned()))
     }
 
-    /// What JavaScript's `slice` returns.
+    /// Does the same as JavaScript's `slice`.
     fn slice(text: &str, place: [&Value; 2]) -> String {
         let units: Vec<u16> = text.encode_utf16().collect();
         let [from, to] = place.map(|at| usize::try_from(at.as_u64().unwrap()).unwrap());

@@ -1,4 +1,4 @@
-//! What the WebAssembly modules hand over to the preview page, as types that serialize to JSON.
+//! The types of the JSON that the WebAssembly modules return to the preview page.
 //!
 //! The test `typescript` writes them as TypeScript into `web/src/wire/types.ts`, with a check of each for the page. They
 //! borrow from what the compiler returns: each exists during one call.
@@ -6,7 +6,7 @@
 use khorovod_compiler::report::{Change, Report};
 use serde::{Serialize, Serializer};
 
-/// What the preview of a spec answers. The rendered objects follow the JSON as text.
+/// The result of `preview`. The rendered objects follow the JSON as text.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Preview<'a> {
@@ -14,12 +14,12 @@ pub struct Preview<'a> {
     pub problems: Vec<Problem<'a>>,
     /// How many further problems were found.
     pub more: usize,
-    /// What the spec compiles to; absent if there is an error.
+    /// The compiled spec; absent if there is an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiled: Option<Compiled<'a>>,
 }
 
-/// What a spec without errors compiles to.
+/// The result of compiling a spec without errors.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -65,7 +65,7 @@ pub struct Problem<'a> {
     pub severity: Severity,
     /// One sentence that names the field. Code is in backquotes.
     pub message: &'a str,
-    /// What to do about it. Code is in backquotes.
+    /// The way to fix it. Code is in backquotes.
     pub hint: Option<&'a str>,
     /// The places concerned, the main one first; empty for a problem without a location.
     pub labels: Vec<PlacedText<'a>>,
@@ -118,7 +118,7 @@ pub struct RenderedFile {
     pub to: usize,
 }
 
-/// What a problem code means.
+/// The meaning of a problem code.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Code {
@@ -134,11 +134,11 @@ pub struct Code {
 pub struct System {
     /// Its name, as `khorovod import` takes it.
     pub name: &'static str,
-    /// What its files are.
+    /// A description of its files.
     pub about: &'static str,
 }
 
-/// What the import of a file answers: a job, or the problems that prevent one.
+/// The result of `import_file`: a job, or the problems that prevent one.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Import<'a> {
@@ -161,7 +161,7 @@ pub struct Imported<'a> {
     pub fields: Vec<FieldOutcome<'a>>,
 }
 
-/// What an import made of a field.
+/// The outcome of an import for a field.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct FieldOutcome<'a> {
@@ -186,14 +186,14 @@ pub struct ImportProblem<'a> {
     pub line: Option<usize>,
     /// One sentence. Code is in backquotes.
     pub message: &'a str,
-    /// What to do about it.
+    /// The way to fix it.
     pub hint: Option<&'a str>,
 }
 
-/// What `changes` answers: what happens to each job if one spec replaces another.
+/// The result of `changes`: what happens to each job if one spec replaces another.
 pub type Changes = Vec<Change>;
 
-/// What `codes` answers: what each problem code means.
+/// The result of `codes`: the meaning of each problem code.
 pub type Codes = Map<'static, Code>;
 
 /// A JSON object whose keys are data, in the order given. A map of the standard library would sort them, and makes the

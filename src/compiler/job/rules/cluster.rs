@@ -1,10 +1,10 @@
 //! What the cluster must be able to do: its version, images, schedulers.
 
 use super::{Case, key};
-use crate::job::KubeVersion;
-use crate::job::raw::Image;
-use crate::job::scalars::ImageName;
-use crate::job::valid::{Controller, LauncherKind, Scheduling, Target};
+use crate::job::declare::Image;
+use crate::job::declare::scalars::ImageName;
+use crate::job::types::KubeVersion;
+use crate::job::types::spec::{Controller, LauncherKind, Scheduling};
 use crate::problem::{Problem, codes};
 
 codes! {
@@ -55,10 +55,12 @@ fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if !case.could_read(&["workers.controller", "launcher.kind", "scheduling"]) {
         return;
     }
-    let (needs, what) = match (case.spec.controller, case.spec.target) {
-        (_, Target::Volcano | Target::MpiJob | Target::Slurm) => return,
-        (Controller::Job, _) => (KubeVersion::new(31), "the Job shape"),
-        (Controller::StatefulSet, _) => (KubeVersion::new(26), "the launcher's podFailurePolicy"),
+    if !case.spec.target.uses_jobs {
+        return;
+    }
+    let (needs, what) = match case.spec.controller {
+        Controller::Job => (KubeVersion::new(31), "the Job shape"),
+        Controller::StatefulSet => (KubeVersion::new(26), "the launcher's podFailurePolicy"),
     };
     if case.kube_version < needs {
         let span =
@@ -66,7 +68,7 @@ fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let message = format!("{what} needs Kubernetes {needs}, and the target is {}", case.kube_version);
         let Scheduling { gang, kueue, suspend, .. } = &case.spec.scheduling;
         let queued = gang.is_some() || kueue.is_some() || *suspend;
-        let alone = case.spec.launcher.kind == LauncherKind::Torchrun || queued && case.spec.target == Target::Plain;
+        let alone = case.spec.launcher.kind == LauncherKind::Torchrun || queued && case.spec.target.own_workloads;
         let problem = Problem::new(&KUBE_VERSION, span, message);
         problems.push(match case.spec.controller {
             Controller::Job if alone => problem.hint(

@@ -3,10 +3,9 @@
 use serde_json::json;
 
 use super::{Case, key};
-use crate::job::field::Shape;
-use crate::job::insert;
-use crate::job::raw::Body;
-use crate::job::valid::{Gang, LauncherKind, Mpi, Target};
+use crate::job::declare::Body;
+use crate::job::read::{Shape, edits};
+use crate::job::types::spec::{Gang, LauncherKind, Mpi};
 use crate::job::wording::nearest;
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{Kind, Node};
@@ -82,7 +81,7 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let problem = Problem::new(&MISSING_COMMAND, span, "`spec` lacks `command`: the ranks have nothing to run");
         let example = json!(["python", "train.py"]);
         let body = case.document.get("spec");
-        let fix = body.and_then(|body| insert::field(case.texts, body, Body::KEYS, "command", &example));
+        let fix = body.and_then(|body| edits::field(case.texts, body, Body::KEYS, "command", &example));
         let problem = problem.here("`command` belongs beside this").hint("add `command: [python, train.py]`");
         problems.push(Problem { fix, ..problem });
     }
@@ -335,7 +334,7 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
         ),
         field(
             scheduling.and_then(|at| key(at.queue.as_ref())),
-            spec.scheduling.gang == Some(Gang::Volcano) || spec.target == Target::Volcano,
+            spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang,
             "scheduling.queue",
             "`scheduling.gang: volcano`; for Kueue use `kueue`",
         ),
@@ -372,5 +371,5 @@ fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
 
 /// Whether the launcher has a pod of its own that is no worker.
 fn separate_launcher(case: &Case<'_>) -> bool {
-    case.spec.controller == crate::job::valid::Controller::StatefulSet
+    case.spec.controller == crate::job::types::spec::Controller::StatefulSet
 }

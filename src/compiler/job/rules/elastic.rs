@@ -1,7 +1,7 @@
 //! Elastic training: bounds that hold, with launchers that can.
 
 use super::{Case, key};
-use crate::job::valid::LauncherKind;
+use crate::job::types::spec::LauncherKind;
 use crate::problem::{Problem, codes};
 
 codes! {
@@ -64,8 +64,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 
 fn bounds(
     case: &Case<'_>,
-    raw: &crate::job::raw::Elastic,
-    elastic: &crate::job::valid::Elastic,
+    raw: &crate::job::declare::Elastic,
+    elastic: &crate::job::types::spec::Elastic,
     problems: &mut Vec<Problem>,
 ) {
     let (Some(min), Some(max)) = (&raw.min_workers, &raw.max_workers) else { return };

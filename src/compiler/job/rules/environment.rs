@@ -3,8 +3,9 @@
 use super::variables::{HOROVOD, NCCL};
 use super::workers::IDLE_GPUS;
 use super::{Case, key};
-use crate::job::raw::EnvValue;
-use crate::job::valid::{Controller, LauncherKind, Target};
+use crate::job::declare::EnvValue;
+use crate::job::secrets;
+use crate::job::types::spec::{Controller, LauncherKind};
 use crate::job::wording::nearest;
 use crate::problem::{Problem, Span, codes};
 
@@ -20,18 +21,6 @@ codes! {
     /// Both ignore variables they do not know, so a misspelt one does nothing, in silence.
     Warning UNKNOWN_VARIABLE = "unknown-variable";
 
-    /// A secret written into the spec
-    ///
-    /// The value looks like a private key or an access token. It would stand in the pod template,
-    /// in `kubectl describe` and in every copy of the spec. Make a Secret and refer to it:
-    /// `TOKEN: {secret: hf, key: token}`. If it was ever committed, replace it.
-    Error SECRET_IN_ENV = "secret-in-env";
-
-    /// A variable that sounds like a secret has its value in the spec
-    ///
-    /// If it is one, make a Secret and refer to it: `PASSWORD: {secret: db, key: password}`.
-    Warning PASSWORD_IN_ENV = "password-in-env";
-
     /// A setting of `collective` that `env` overrides
     ///
     /// `env` wins. Keep one of the two.
@@ -45,7 +34,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         if let EnvValue::Literal(text) = &value.value {
             problems.extend(hidden_gpus(case, &name.0, text, value.span));
             problems.extend(each_alone(case, &name.0, text, value.span));
-            problems.extend(secret(&name.0, text, value.span));
+            problems.extend(secrets::secret(&name.0, text, value.span));
         }
     }
     knobs(case, problems);
@@ -113,7 +102,7 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
     }
     // By it pods know which of them launches.
     let index = name == "JOB_COMPLETION_INDEX" && case.spec.controller == Controller::Job;
-    let index = index && case.spec.target != Target::Slurm;
+    let index = index && case.spec.target.has_pods;
     if index || owns_variable(name) || torchrun && TORCHRUN.contains(&name) {
         let problem = Problem::new(&RESERVED_VARIABLE, span, format!("khorovod or the launcher sets `{name}` itself"));
         problems.push(problem.hint("remove it; the spec's own fields say the same"));
@@ -158,57 +147,6 @@ fn misspelt_prefix(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// What a variable gives away.
-enum Gives {
-    Key,
-    Token,
-    /// Its name sounds like it.
-    Maybe,
-}
-
-/// Whether a variable's value belongs in a Secret.
-pub fn looks_secret(name: &str, value: &str) -> bool {
-    gives(name, value).is_some()
-}
-
-fn gives(name: &str, value: &str) -> Option<Gives> {
-    const STARTS: &[(&str, usize)] = &[
-        ("AKIA", 20),
-        ("ASIA", 20),
-        ("ghp_", 30),
-        ("gho_", 30),
-        ("ghs_", 30),
-        ("github_pat_", 40),
-        ("glpat-", 20),
-        ("hf_", 30),
-        ("xoxb-", 20),
-        ("xoxp-", 20),
-        ("sk-", 30),
-        ("AIza", 35),
-        ("npm_", 30),
-        ("pypi-", 30),
-        ("eyJ", 60),
-        ("dckr_pat_", 20),
-    ];
-    if value.contains("PRIVATE KEY-----") {
-        return Some(Gives::Key);
-    }
-    if STARTS.iter().any(|(start, length)| {
-        value.starts_with(start) && value.len() >= *length && !value.contains(char::is_whitespace)
-    }) {
-        return Some(Gives::Token);
-    }
-    let upper = name.to_uppercase();
-    let sounds =
-        ["PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIALS"];
-    let about =
-        ["_FILE", "_PATH", "_DIR", "_URL", "TOKENIZERS_", "_TOKENS", "_LENGTH", "_COUNT", "MAX_", "NUM_", "TOKENIZER"];
-    let maybe = !value.is_empty()
-        && sounds.iter().any(|word| upper.contains(word))
-        && !about.iter().any(|word| upper.contains(word));
-    maybe.then_some(Gives::Maybe)
-}
-
 /// Ranks on several workers that would each look for the first at home.
 fn each_alone(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Problem> {
     let workers: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas)).sum();
@@ -228,18 +166,6 @@ fn hidden_gpus(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<P
     hides.then(|| {
         Problem::new(&IDLE_GPUS, span, message).hint("remove it: each worker sees its own GPUs, and no others")
     })
-}
-
-/// A value that should not stand in the spec.
-pub fn secret(name: &str, value: &str, span: Span) -> Option<Problem> {
-    let (code, message) = match gives(name, value)? {
-        Gives::Key => (&SECRET_IN_ENV, format!("the value of `{name}` looks like a private key")),
-        Gives::Token => (&SECRET_IN_ENV, format!("the value of `{name}` looks like an access token")),
-        Gives::Maybe => (&PASSWORD_IN_ENV, format!("`{name}` sounds like a secret, and its value stands here")),
-    };
-    let key = name.to_lowercase().replace('_', "-");
-    let hint = format!("make a Secret and write `{name}: {{secret: my-secret, key: {key}}}`");
-    Some(Problem::new(code, span, message).hint(hint))
 }
 
 fn knobs(case: &Case<'_>, problems: &mut Vec<Problem>) {

@@ -1,7 +1,7 @@
 //! Deadlines, what is left afterwards, and who might start the job again.
 
 use super::Case;
-use crate::job::valid::{Controller, LauncherKind, Target};
+use crate::job::types::spec::{Controller, LauncherKind};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -43,7 +43,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let (Some(deadline), Some(at)) = (spec.lifecycle.deadline, lifecycle.and_then(|at| at.deadline.as_ref()))
         && deadline <= spec.launcher.wait_timeout
         && spec.launcher.kind != LauncherKind::Torchrun
-        && spec.target != Target::Slurm
+        && spec.target.has_pods
     {
         let message =
             format!("the deadline ({deadline} s) ends before the wait for workers ({} s)", spec.launcher.wait_timeout);
@@ -60,7 +60,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         });
     }
     let account = case.body.security.as_ref().and_then(|at| at.service_account.as_ref());
-    let scales = spec.target == Target::Plain && spec.controller == Controller::StatefulSet && !spec.lifecycle.keep;
+    let scales = spec.target.own_workloads && spec.controller == Controller::StatefulSet && !spec.lifecycle.keep;
     if let Some(at) = account.filter(|_| scales) {
         let message = format!("the ServiceAccount `{}` must be allowed to scale the workers", at.0);
         problems.push(

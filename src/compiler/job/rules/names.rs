@@ -1,7 +1,8 @@
 //! Names that must stay valid when pods are named after them.
 
 use super::Case;
-use crate::job::valid::{Controller, Target};
+use crate::job::target::{NameParts, RUN};
+use crate::job::types::spec::Controller;
 use crate::problem::{Problem, codes};
 
 codes! {
@@ -29,12 +30,6 @@ codes! {
     Error RESERVED_NAME = "reserved-name";
 }
 
-/// `-` and the run's name.
-const RUN: usize = 7;
-/// Kubernetes puts `-` and a hash of ten behind a StatefulSet's name, in a label.
-const REVISION: usize = 11;
-/// What a Job puts behind its pods' names.
-const JOBS: usize = 6;
 const LABEL: usize = 63;
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -58,17 +53,12 @@ fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
         .map(|group| group.replicas.saturating_sub(1).max(elastic_last(case)).to_string().len())
         .max()
         .unwrap_or(1);
-    let (worker, launcher) = (RUN + "-worker".len() + group, RUN + "-launcher".len());
-    let tail = match (spec.target, spec.controller) {
-        (Target::Plain | Target::Slurm, Controller::StatefulSet) => worker + REVISION,
-        (Target::Plain | Target::Slurm, Controller::Job) => RUN + JOBS,
-        // No worker's number is as long as what a Job puts behind the launcher's name.
-        (Target::MpiJob, _) => launcher + JOBS,
-        (Target::JobSet | Target::TrainJob, _) => {
-            (worker + "-0-".len() + digits + JOBS).max(launcher + "-0-0".len() + JOBS)
-        }
-        (Target::Volcano, _) => (worker + 1 + digits).max(launcher + "-0".len()),
-    };
+    let tail = (spec.target.longest_suffix)(&NameParts {
+        worker: RUN + "-worker".len() + group,
+        launcher: RUN + "-launcher".len(),
+        digits,
+        is_indexed_job: spec.controller == Controller::Job,
+    });
     let storage = spec.storage.iter().map(|volume| volume.name.len() + 1).max().unwrap_or(0);
     let room = LABEL.saturating_sub(tail.max(storage));
     if name.0.len() > room {

@@ -1,8 +1,8 @@
 //! Ports, host network, and what the security profile lets through.
 
 use super::{Case, key, storage};
-use crate::job::limits::RENDEZVOUS_PORT;
-use crate::job::valid::{LauncherKind, Profile, Target};
+use crate::job::types::limits::RENDEZVOUS_PORT;
+use crate::job::types::spec::{LauncherKind, Profile};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -46,8 +46,8 @@ codes! {
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     interface(case, problems);
-    // The rest is about pods, and Slurm has none.
-    if case.spec.target != Target::Slurm {
+    // The rest is about pods, and a batch system has none.
+    if case.spec.target.has_pods {
         profile(case, problems);
         ports(case, problems);
         openshift(case, problems);
@@ -163,8 +163,8 @@ fn interface(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let knob = case.body.collective.as_ref().and_then(|at| at.interface.as_ref()).map(|at| (at.0.as_str(), at.span));
     let env = case.body.env.iter().flat_map(|at| &at.0).find(|(name, _)| name.0 == "NCCL_SOCKET_IFNAME");
     let env = env.and_then(|(_, at)| match &at.value {
-        crate::job::raw::EnvValue::Literal(text) => Some((text.as_str(), at.span)),
-        crate::job::raw::EnvValue::From(_) => None,
+        crate::job::declare::EnvValue::Literal(text) => Some((text.as_str(), at.span)),
+        crate::job::declare::EnvValue::From(_) => None,
     });
     for (value, span) in knob.into_iter().chain(env) {
         if value == "^docker0" {

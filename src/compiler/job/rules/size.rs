@@ -1,8 +1,8 @@
 //! Sizes Kubernetes and Linux put a limit to.
 
 use super::Case;
-use crate::job::limits::{MAX_CONFIG_MAP, json_size};
-use crate::job::quantity::Quantity;
+use crate::job::types::limits::{MAX_CONFIG_MAP, json_size};
+use crate::job::types::quantity::Quantity;
 use crate::job::wording::quoted;
 use crate::problem::{Problem, codes};
 use crate::yaml::{Kind, Node};

@@ -1,8 +1,8 @@
 //! Storage: mounts that collide, claims that cannot be shared, buckets that cannot be written.
 
 use super::Case;
-use crate::job::raw::Storage;
-use crate::job::valid::{Code, Controller, Spec, Target, VolumeSource};
+use crate::job::declare::Storage;
+use crate::job::types::spec::{Code, Controller, Spec, VolumeSource};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -132,7 +132,7 @@ fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let spec = case.spec;
     if !case.could_read(&["storage", "security", "code"])
         || !spec.security.read_only_root_filesystem
-        || spec.target == Target::Slurm
+        || !spec.target.has_pods
         || !spec.patches.is_empty()
     {
         return;
@@ -179,7 +179,7 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         return;
     }
     let hosts = hosts(spec);
-    let beside = spec.controller == Controller::StatefulSet && spec.target != Target::Slurm;
+    let beside = spec.controller == Controller::StatefulSet && spec.target.has_pods;
     let one_pod = !modes.is_empty() && modes.iter().all(|mode| *mode == "ReadWriteOncePod");
     if hosts > 1 && !modes.is_empty() {
         let message = format!("{hosts} workers share a claim that only one node can mount");
@@ -193,7 +193,7 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         let groups = case.body.workers.as_ref().is_some_and(|at| at.groups.is_some());
         let per_worker = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::PerWorker(_)));
         let elastic = spec.elastic.is_some() || spec.lifecycle.keep;
-        let whole = groups || per_worker || elastic || spec.target == Target::MpiJob;
+        let whole = groups || per_worker || elastic || !spec.target.has_job_shape;
         let job = if whole { "" } else { "`controller: Job` under `workers`, or " };
         let hint = format!("write {job}`accessModes: [ReadWriteMany]`");
         problems.push(match one_pod {

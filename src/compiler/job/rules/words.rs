@@ -1,7 +1,7 @@
 //! Words of the command that reach the program otherwise than somebody at a shell would think.
 
 use super::Case;
-use crate::job::raw::EnvValue;
+use crate::job::declare::EnvValue;
 use crate::job::wording::{quoted, variable};
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{Kind, Node};

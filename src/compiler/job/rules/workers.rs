@@ -1,11 +1,11 @@
 //! Workers: slots, resources, groups, and the shape they take.
 
 use super::{Case, key};
-use crate::job::field::At;
-use crate::job::quantity::Quantity;
-use crate::job::raw::{Group, MAX_WORKERS, Rdma, Resources};
-use crate::job::scalars::{Int, ResourceName};
-use crate::job::valid::{Controller, LauncherKind, Target};
+use crate::job::declare::scalars::{Int, ResourceName};
+use crate::job::declare::{Group, MAX_WORKERS, Rdma, Resources};
+use crate::job::read::At;
+use crate::job::types::quantity::Quantity;
+use crate::job::types::spec::{Controller, LauncherKind};
 use crate::problem::{Problem, Span, codes, count};
 
 codes! {
@@ -258,7 +258,7 @@ fn shape(case: &Case<'_>, problems: &mut Vec<Problem>) {
     match spec.controller {
         Controller::StatefulSet => {
             // A target's workload is one, whatever its shape.
-            let queued = queued.into_iter().filter(|_| spec.target == Target::Plain);
+            let queued = queued.into_iter().filter(|_| spec.target.own_workloads);
             for (what, span) in queued.filter_map(|(what, span)| Some((what, span?))) {
                 let message = format!(
                     "`{what}` needs `workers.controller: Job`; StatefulSets scaled by a launcher would wait for it for ever"

@@ -6,7 +6,7 @@ use serde::ser::{SerializeMap, Serializer};
 use super::volumes::{self, Mount};
 use super::{Part, security};
 use crate::job::quantity::Quantity;
-use crate::job::valid::{EnvFromSource, EnvValue, EnvVar, Resources, Target};
+use crate::job::valid::{EnvFromSource, EnvValue, EnvVar, Resources};
 use crate::kubernetes::meta::{Named, Text};
 use crate::plan::Plan;
 
@@ -136,7 +136,7 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>, mounts: Vec<Mount<'a>>) -> Cont
         failure_threshold,
     };
     let metrics = spec.observability.metrics.as_ref().filter(|_| ranks.is_some());
-    let protocol = (spec.target != Target::Plain).then_some("TCP");
+    let protocol = (!spec.target.own_workloads).then_some("TCP");
     Container {
         name: part.name(),
         image: spec.launcher.image.as_ref().filter(|_| launcher).unwrap_or(&spec.image.reference),
@@ -186,12 +186,11 @@ fn amounts(resources: &Resources) -> Option<Amounts<'_>> {
 fn env<'a>(plan: &'a Plan, part: Part) -> Vec<Env<'a>> {
     let theirs = &plan.spec.env;
     let runs_ranks = part.ranks(plan).is_some();
-    // As an Indexed Job would say it.
-    let index = matches!(part, Part::Index(_)) && plan.spec.target == Target::Volcano;
-    let index = index.then_some(Env {
+    // An Indexed Job sets this variable itself.
+    let index = plan.spec.target.pod_index.filter(|_| matches!(part, Part::Index(_))).map(|field_path| Env {
         name: "JOB_COMPLETION_INDEX",
         value: None,
-        value_from: Some(ValueFrom::Field { field_path: "metadata.annotations['volcano.sh/task-index']" }),
+        value_from: Some(ValueFrom::Field { field_path }),
     });
     // CUDA images ask for all GPUs where nothing says otherwise.
     let blind: &[_] = if runs_ranks { &[] } else { &[("NVIDIA_VISIBLE_DEVICES", "void")] };

@@ -5,7 +5,6 @@ use std::process::Command;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use crate::job::Target;
 use crate::plan::Plan;
 use crate::problem::{Problem, Span};
 use crate::yaml;
@@ -24,7 +23,7 @@ fn plan(more: &Json) -> Plan {
     let mut problems: Vec<Problem> = Vec::new();
     let span = Span { source: 0, start: 0, end: text.len() };
     let document = yaml::parse(&text, span, &mut problems).ok().flatten().expect("it is YAML");
-    let spec = crate::job::read(&document, &"", crate::job::KubeVersion::default(), Target::Slurm, &mut problems);
+    let spec = crate::targets::read(&document, crate::targets::SLURM, &mut problems);
     Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}\n{text}")))
 }
 

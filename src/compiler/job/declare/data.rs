@@ -1,0 +1,172 @@
+//! Data in and results out.
+
+use serde_json::{Value as Json, json};
+
+use crate::job::declare::scalars::*;
+use crate::job::declare::shapes::{choice, shape};
+use crate::job::read::{At, Defs, Field, Reader, WayOut};
+use crate::job::types::quantity::Quantity;
+use crate::yaml::Node;
+
+shape! {
+    /// A place for data, mounted in every worker. Exactly one field says where the data lies.
+    Storage {
+        /// The entry's name, in the names of volumes and claims.
+        "name" (required) name: Label, example "data";
+        /// Where it is mounted.
+        "mountPath" (required) mount_path: Path, example "/data";
+        /// Whether the pods may only read it.
+        "readOnly" read_only: bool, default false;
+        /// The directory of the volume to mount.
+        "subPath" sub_path: SubPath, example "imagenet/train";
+        /// A claim that khorovod makes and that outlives the job.
+        "claim" claim: Claim, example json!({"size": "1Ti", "accessModes": ["ReadWriteMany"]});
+        /// A claim that exists.
+        "existingClaim" existing_claim: ObjectName, example "team-nfs";
+        /// A claim for each worker, kept under the worker's name.
+        "perWorker" per_worker: Claim, example json!({"size": "100Gi"});
+        /// A directory on an NFS server.
+        "nfs" nfs: Nfs, example json!({"server": "10.0.0.1", "path": "/exports/data"});
+        /// A PersistentVolume that khorovod makes, with its claim: a Kubernetes volume source such as `{nfs: {...}}` or `{csi: {...}}`. Needs `size`.
+        "persistentVolume" persistent_volume: VolumeSource, example json!({"nfs": {"server": "10.0.0.1", "path": "/data"}});
+        /// Objects in a bucket, copied in before and out after the training.
+        "s3" s3: S3, example json!({"bucket": "imagenet", "secret": "s3-keys", "direction": "in"});
+        /// A directory of the node. Needs the profile `privileged`.
+        "hostPath" host_path: Path, example "/mnt/nvme";
+        /// A directory that lives as long as the pod.
+        "emptyDir" empty_dir: EmptyDir, example json!({"size": "50Gi"});
+        /// The size of a `persistentVolume`.
+        "size" size: Quantity, example "1Ti";
+        /// How a `persistentVolume` may be mounted. Default: ReadWriteMany.
+        "accessModes" access_modes: Vec<At<AccessMode>>, example json!(["ReadWriteMany"]);
+    }
+    exactly one of ["claim", "existingClaim", "perWorker", "nfs", "persistentVolume", "s3", "hostPath", "emptyDir"];
+    "persistentVolume" needs "size";
+    "size" needs "persistentVolume";
+    "accessModes" needs "persistentVolume";
+}
+
+shape! {
+    /// A claim for storage.
+    Claim {
+        /// How much.
+        "size" (required) size: Quantity, example "1Ti";
+        /// The StorageClass. Default: the cluster's own.
+        "storageClass" storage_class: ObjectName, example "fast";
+        /// How it may be mounted. Default: ReadWriteMany for a shared claim of several workers, else ReadWriteOnce.
+        "accessModes" access_modes: Vec<At<AccessMode>>, example json!(["ReadWriteMany"]);
+    }
+}
+
+choice! {
+    /// How a claim may be mounted.
+    AccessMode -> &'static str {
+        "ReadWriteOnce" => "ReadWriteOnce", "By the pods of one node.";
+        "ReadOnlyMany" => "ReadOnlyMany", "By many nodes, to read.";
+        "ReadWriteMany" => "ReadWriteMany", "By many nodes.";
+        "ReadWriteOncePod" => "ReadWriteOncePod", "By one pod.";
+    }
+}
+
+shape! {
+    /// A directory on an NFS server.
+    Nfs {
+        /// The server's name or address.
+        "server" (required) server: Host, example "10.0.0.1";
+        /// The exported directory.
+        "path" (required) path: Path, example "/exports/data";
+    }
+}
+
+shape! {
+    /// Objects in a bucket.
+    S3 {
+        /// The server, for anything but AWS.
+        "endpoint" endpoint: Endpoint, example "https://minio.example.org:9000";
+        /// The bucket.
+        "bucket" (required) bucket: Bucket, example "imagenet";
+        /// Only objects below this prefix.
+        "prefix" prefix: Prefix, default "", example "train/";
+        /// The region.
+        "region" region: Region, default "us-east-1";
+        /// A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. Default: a public bucket.
+        "secret" secret: ObjectName, example "s3-keys";
+        /// What is copied when.
+        "direction" direction: Direction, default "in";
+        /// Room for the copies. Default: as much as the node gives.
+        "size" size: Quantity, example "500Gi";
+    }
+}
+
+choice! {
+    /// What is copied when: before the training, and after it.
+    Direction -> (bool, bool) {
+        "in" => (true, false), "Into every worker before the training.";
+        "out" => (false, true), "Out of the first worker after the training.";
+        "both" => (true, true), "In before and out after.";
+    }
+}
+
+shape! {
+    /// A directory that lives as long as the pod.
+    EmptyDir {
+        /// The most it may hold.
+        "size" size: Quantity, example "50Gi";
+    }
+}
+
+/// Kubernetes' sources for a PersistentVolume.
+const SOURCES: &[&str] = &[
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "csi",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "glusterfs",
+    "hostPath",
+    "iscsi",
+    "local",
+    "nfs",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "storageos",
+    "vsphereVolume",
+];
+
+/// The source of a PersistentVolume: one key, one map.
+#[derive(Debug, Clone)]
+pub struct VolumeSource(pub Json);
+
+impl Field for VolumeSource {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        let entries = reader.map(node, "a map such as `{nfs: {server: .., path: ..}}`")?;
+        let unknown: Vec<_> = entries.iter().filter(|entry| !SOURCES.contains(&entry.key.as_str())).collect();
+        for entry in &unknown {
+            reader.unknown(entry, SOURCES);
+        }
+        let sources: Vec<_> = entries.iter().filter_map(|entry| reader.entry::<Fragment>(entry)).collect();
+        if entries.len() != 1 && unknown.is_empty() {
+            let hint = Some(WayOut::Say("give one, such as `nfs: {server: 10.0.0.1, path: /data}`".to_owned()));
+            return reader.invalid(node, "one volume source", hint);
+        }
+        (unknown.is_empty() && sources.len() == 1).then(|| Self(node.to_json()))
+    }
+
+    fn schema(defs: &mut Defs) -> Json {
+        json!({
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "propertyNames": {"enum": SOURCES},
+            "additionalProperties": Fragment::schema(defs),
+        })
+    }
+}

@@ -1,0 +1,398 @@
+//! The texts with a form: names, paths, images, labels. Each knows its predicate for the reader, the same as a pattern for
+//! the schema, and what may have been meant by a text that does not fit.
+
+use serde_json::{Value as Json, json};
+
+use crate::job::read::{Defs, Field, Reader, WayOut};
+use crate::job::wording::variable;
+use crate::yaml::{Kind, Node, Scalar};
+
+/// Declares a text with a form: a predicate for the reader, the same as a pattern for the schema.
+macro_rules! texts {
+    ($($(#[doc = $doc:literal])+ $name:ident, $wanted:literal, $max:literal, $pattern:literal, $valid:expr;)+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $name(pub String);
+
+        impl Form for $name {
+            const WANTED: &'static str = $wanted;
+            const MAX: usize = $max;
+            const PATTERN: &'static str = $pattern;
+
+            fn fits(text: &str) -> bool {
+                let valid: fn(&str) -> bool = $valid;
+                valid(text)
+            }
+
+            fn wrap(text: &str) -> Self {
+                Self(text.to_owned())
+            }
+        }
+
+        impl Field for $name {
+            fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+                // Quotes alone would not mend it.
+                if let (Kind::Scalar { text, .. }, Some(Scalar::Int(_) | Scalar::Float(_))) = (&node.kind, node.scalar())
+                    && let Err((wanted, hint)) = fit::<Self>(text)
+                {
+                    return reader.unfit(node, &wanted, hint);
+                }
+                // Of these the form says nothing: quotes mend them, or nothing does.
+                let quotable = matches!(node.scalar(), Some(Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_)));
+                let text = reader.text(node, if quotable || node.scalar().is_none() || $wanted.starts_with("a text") { "a text" } else { concat!("a text: ", $wanted) })?;
+                match fit::<Self>(text) {
+                    Ok(value) => Some(value),
+                    Err((wanted, hint)) => reader.unfit(node, &wanted, hint),
+                }
+            }
+
+            fn schema(_: &mut Defs) -> Json {
+                json!({"type": "string", "maxLength": $max, "pattern": $pattern})
+            }
+        }
+    )+};
+}
+
+/// A text with a form.
+pub trait Form: Field {
+    /// The form in words.
+    const WANTED: &'static str;
+    /// The longest it may be, in characters.
+    const MAX: usize;
+    /// The form as a pattern.
+    const PATTERN: &'static str;
+    /// Whether a text has the form, whatever its length.
+    fn fits(text: &str) -> bool;
+    /// The value of a text that fits.
+    fn wrap(text: &str) -> Self;
+}
+
+/// The value of a text that fits; else what is wrong, in words behind its name, and what might mend it.
+pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
+    if text.len() > T::MAX && text.chars().count() > T::MAX {
+        let (length, most) = (text.chars().count(), T::MAX);
+        return Err((
+            format!("has {length} characters, and at most {most} fit"),
+            Some(WayOut::Say("shorten it".to_owned())),
+        ));
+    }
+    if T::fits(text) {
+        Ok(T::wrap(text))
+    } else {
+        let way_out = meant_text(text, T::fits).map(WayOut::Write).or_else(|| left_open(text).map(WayOut::Say));
+        Err((format!("is not {}", T::WANTED), way_out))
+    }
+}
+
+/// What to say of a variable that nothing fills in.
+fn left_open(text: &str) -> Option<String> {
+    if text.starts_with("~/") {
+        return Some("nothing fills in `~` here: write the folder's whole path".to_owned());
+    }
+    let bare = || variable(text).filter(|_| !text.contains(char::is_whitespace));
+    let braced = || {
+        let start = text.find("${").or_else(|| text.find("$("))?;
+        Some(&text[start..=start + text[start..].find(['}', ')'])?])
+    };
+    let open = braced().or_else(bare)?;
+    Some(format!("nothing fills in `{open}` here: write it out, or give it with `--set PATH=VALUE`"))
+}
+
+texts! {
+    /// Any text that a process can be given.
+    Text, "a text without NUL characters", 1_000_000, r"^[^\u0000]*$", |text| !text.contains('\0');
+    /// A text that is not empty.
+    Word, "a text that is not empty and has no NUL character", 1_000_000, r"^[^\u0000]+$", |text| !text.is_empty() && !text.contains('\0');
+    /// A DNS-1035 label.
+    Label, "a name of lower-case letters, digits and `-` that starts with a letter and ends with a letter or digit", 63,
+        r"^[a-z]([-a-z0-9]*[a-z0-9])?$", |text| label(text) && text.starts_with(|c: char| c.is_ascii_lowercase());
+    /// A DNS-1123 label.
+    Namespace, "a namespace of lower-case letters, digits and `-`", 63, r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", label;
+    /// A DNS-1123 subdomain: the name of most Kubernetes objects.
+    ObjectName, "the name of a Kubernetes object: lower-case letters, digits, `-` and `.`", 253,
+        r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", |text| text.split('.').all(label);
+    /// A key of a Secret or ConfigMap.
+    DataKey, "a key of a Secret or ConfigMap: letters, digits, `-`, `_` and `.`", 253, r"^[-._a-zA-Z0-9]+$", data_key;
+    /// A file's name in `code.files`.
+    FileName, "a file name of letters, digits, `-`, `_` and `.`", 253, r"^(\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*)$",
+        |text| data_key(text) && text.strip_prefix('.').unwrap_or(text).starts_with(|c: char| c != '.');
+    /// The name of an environment variable.
+    EnvName, "a variable name of letters, digits and `_` that does not start with a digit", 253, r"^[A-Za-z_][A-Za-z0-9_]*$",
+        |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && text.starts_with(|c: char| !c.is_ascii_digit());
+    /// An absolute path.
+    Path, "an absolute path without `.`, `..` and empty parts, `:` or control characters", 4096,
+        r"^/((\.{3}[^/:\u0000-\u001f\u007f]*|\.{0,2}[^./:\u0000-\u001f\u007f][^/:\u0000-\u001f\u007f]*)(/|$))*$",
+        |text| absolute(text) && !text.split('/').any(|part| part == ".");
+    /// A path below a volume.
+    SubPath, "a relative path without `..`", 4096,
+        r"^((^|/)(\.|\.{3}[^/:\u0000-\u001f\u007f]*|\.{0,2}[^./:\u0000-\u001f\u007f][^/:\u0000-\u001f\u007f]*))+$",
+        |text| !text.is_empty() && !text.starts_with('/') && absolute(&format!("/{text}")) && !text.ends_with('/');
+    /// An image reference.
+    ImageName, "an image such as `ghcr.io/acme/mnist:1.4`, without spaces or a scheme", 1024,
+        r"^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*(:[0-9]+)?/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*(:[A-Za-z0-9_][-A-Za-z0-9._]{0,127})?(@sha256:[0-9a-f]{64})?$", image;
+    /// An image digest.
+    Digest, "a digest such as `sha256:` and 64 hex digits", 71, r"^sha256:[0-9a-f]{64}$", digest;
+    /// A resource of a node.
+    ResourceName, "`cpu`, `memory` or a resource with its domain, such as `nvidia.com/gpu`", 253,
+        r"^(cpu|memory|ephemeral-storage|hugepages-[0-9]+[KMGT]i|[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$", resource;
+    /// A label's or annotation's key.
+    LabelKey, "a label key such as `team` or `acme.com/team`", 317, r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$", qualified;
+    /// A label's value.
+    LabelValue, "a label value: at most 63 letters, digits, `-`, `_` and `.`, letters or digits at both ends", 63,
+        r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$", |text| text.is_empty() || name_part(text);
+    /// A network interface, or several, as NCCL takes them.
+    Interface, "an interface such as `eth0`, `^lo,docker0` or `=ib0`", 255, r"^[=^]?[A-Za-z0-9_.:@-]+(,[A-Za-z0-9_.:@-]+)*$", interfaces;
+    /// A host name or address.
+    Host, "a host name or address", 253, r"^[A-Za-z0-9]([-A-Za-z0-9.:]*[A-Za-z0-9])?$",
+        |text| ends_alphanumeric(text) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b':'));
+    /// An http or https URL without a path.
+    Endpoint, "a URL such as `https://s3.example.org`, without a path", 255, r"^https?://([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f.]*(:[0-9A-Fa-f.]*){2,7}\])(:[0-9]{1,5})?$", endpoint;
+    /// The name of an S3 bucket.
+    Bucket, "a bucket name: 3 to 63 letters, digits, `-`, `_` and `.`", 63, r"^[A-Za-z0-9][-A-Za-z0-9_.]{1,61}[A-Za-z0-9]$",
+        |text| text.len() > 2 && name_part(text);
+    /// A key prefix in a bucket.
+    Prefix, "a key prefix without a leading `/` or control characters", 1024, r"^([^/\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*)?$",
+        |text| !text.starts_with('/') && !text.chars().any(|c| c.is_ascii_control());
+    /// A region's name.
+    Region, "a region such as `eu-central-1`", 63, r"^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$",
+        |text| ends_alphanumeric(text) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    /// A user's login name.
+    UserName, "a login name of lower-case letters, digits, `-` and `_`", 32, r"^[a-z_][-a-z0-9_]*$",
+        |text| text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'));
+    /// A field of a pod, for an environment variable.
+    FieldPath, "a pod field such as `spec.nodeName`, `metadata.name` or `status.podIP`", 320,
+        r"^(metadata\.(name|namespace|uid)|metadata\.(labels|annotations)\['[-A-Za-z0-9_./]+'\]|spec\.(nodeName|serviceAccountName)|status\.(hostIP|hostIPs|podIP|podIPs))$", pod_field;
+    /// A value of a directive of sbatch.
+    Directive, "a text of one line that is not empty", 1024, r"^[^\u0000-\u001f\u007f]+$", one_line;
+    /// A long option of sbatch, with its value.
+    SbatchOption, "an option of sbatch in one word, such as `--mail-type=END` or `--exclusive`", 1024,
+        r"^--[a-z][-a-z0-9]*(=[^\u0000-\u001f\u007f]*)?$", sbatch_option;
+    /// An environment module.
+    Module, "a module such as `OpenMPI/4.1.4`: no spaces, no leading `-`", 255, r"^[A-Za-z0-9_./+@:~=,%][-A-Za-z0-9_./+@:~=,%]*$",
+        |text| !text.is_empty() && !text.starts_with('-') && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./+@:~=,%".contains(&b));
+    /// A generic resource of Slurm, and its type.
+    Gres, "a resource such as `gpu` or `gpu:a100`, without the number", 255, r"^[A-Za-z][-A-Za-z0-9_.]*(:[-A-Za-z0-9_.]*[A-Za-z][-A-Za-z0-9_.]*)?$", gres;
+    /// An object's name with `*` for any run of characters.
+    Glob, "an object's name, in which `*` stands for any characters", 253, r"^[-a-z0-9.*]+$",
+        |text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.' | b'*'));
+}
+
+fn one_line(text: &str) -> bool {
+    !text.is_empty() && !text.chars().any(|c| c.is_ascii_control())
+}
+
+fn sbatch_option(text: &str) -> bool {
+    let (name, value) = text.split_once('=').unwrap_or((text, "-"));
+    (value.is_empty() || one_line(value))
+        && name.strip_prefix("--").is_some_and(|name| {
+            name.starts_with(|c: char| c.is_ascii_lowercase())
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        })
+}
+
+fn gres(text: &str) -> bool {
+    let (name, kind) = text.split_once(':').unwrap_or((text, "any"));
+    // `gpu:2` would be two of them.
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && data_key(name)
+        && data_key(kind)
+        && kind.contains(|c: char| c.is_ascii_alphabetic())
+}
+
+fn ends_alphanumeric(text: &str) -> bool {
+    let edge = |c: char| c.is_ascii_alphanumeric();
+    text.starts_with(edge) && text.ends_with(edge)
+}
+
+fn label(text: &str) -> bool {
+    text.len() <= 253
+        && ends_alphanumeric(text)
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+fn data_key(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+fn absolute(text: &str) -> bool {
+    let clean = |c: char| !c.is_ascii_control() && c != ':';
+    text.starts_with('/')
+        && text.chars().all(clean)
+        && !text.contains("//")
+        && !text.split('/').any(|part| part == "..")
+}
+
+fn name_part(text: &str) -> bool {
+    text.len() <= 63 && ends_alphanumeric(text) && data_key(text)
+}
+
+fn qualified(text: &str) -> bool {
+    let (domain, name) = text.rsplit_once('/').map_or((None, text), |(domain, name)| (Some(domain), name));
+    let lower = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
+    name_part(name) && domain.is_none_or(|domain| ends_alphanumeric(domain) && domain.bytes().all(lower))
+}
+
+/// A resource that a container may ask for: Kubernetes' own, or another's with its domain.
+fn resource(text: &str) -> bool {
+    let pages = || {
+        text.strip_prefix("hugepages-")?
+            .strip_suffix(["Ki", "Mi", "Gi", "Ti"].iter().find(|unit| text.ends_with(**unit))?)
+    };
+    let sized = pages().is_some_and(|size| !size.is_empty() && size.bytes().all(|b| b.is_ascii_digit()));
+    sized || matches!(text, "cpu" | "memory" | "ephemeral-storage") || text.contains('/') && qualified(text)
+}
+
+fn digest(text: &str) -> bool {
+    text.strip_prefix("sha256:")
+        .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+}
+
+/// What a kubelet takes: a registry where there is one, a path in lower case, a tag.
+fn image(text: &str) -> bool {
+    let (name, hash) = text.split_once('@').map_or((text, None), |(name, hash)| (name, Some(hash)));
+    let (path, tag) = match name.rsplit_once(':') {
+        // A registry's port.
+        Some((_, port)) if port.contains('/') => (name, None),
+        Some((path, tag)) => (path, Some(tag)),
+        None => (name, None),
+    };
+    let (first, rest) = path.split_once('/').map_or((None, path), |(first, rest)| (Some(first), rest));
+    hash.is_none_or(digest)
+        && tag.is_none_or(|tag| tag.len() <= 128 && data_key(tag) && !tag.starts_with(['-', '.']))
+        && first.is_none_or(|first| registry(first) || path_part(first))
+        && rest.split('/').all(path_part)
+}
+
+fn registry(text: &str) -> bool {
+    let (host, port) = text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
+    let word = |word: &str| ends_alphanumeric(word) && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    host.split('.').all(word) && port.is_none_or(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Words of lower-case letters and digits, between them a point, one or two underscores or hyphens.
+fn path_part(text: &str) -> bool {
+    let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let between = |gap: &str| matches!(gap, "" | "." | "_" | "__") || gap.bytes().all(|b| b == b'-');
+    text.starts_with(word) && text.ends_with(word) && text.split(word).all(between)
+}
+
+fn interfaces(text: &str) -> bool {
+    text.strip_prefix(['=', '^']).unwrap_or(text).split(',').all(|name| {
+        !name.is_empty()
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'@'))
+    })
+}
+
+fn endpoint(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix("https://").or(text.strip_prefix("http://")) else { return false };
+    let (host, port) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, port)) if brackets_fit(host) => ("v6", port),
+        _ => rest.split_at(rest.find(':').unwrap_or(rest.len())),
+    };
+    ends_alphanumeric(host)
+        && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
+        && (port.is_empty()
+            || port
+                .strip_prefix(':')
+                .is_some_and(|port| (1..=5).contains(&port.len()) && port.bytes().all(|b| b.is_ascii_digit())))
+}
+
+/// What stands in brackets looks like an IPv6 address.
+fn brackets_fit(text: &str) -> bool {
+    (3..=8).contains(&text.split(':').count())
+        && text.bytes().all(|b| b.is_ascii_hexdigit() || matches!(b, b':' | b'.'))
+}
+
+fn pod_field(text: &str) -> bool {
+    let keyed = ["metadata.labels['", "metadata.annotations['"].iter().find_map(|start| text.strip_prefix(start));
+    match keyed.and_then(|rest| rest.strip_suffix("']")) {
+        Some(key) => {
+            !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'/'))
+        }
+        None => matches!(
+            text,
+            "metadata.name"
+                | "metadata.namespace"
+                | "metadata.uid"
+                | "spec.nodeName"
+                | "spec.serviceAccountName"
+                | "status.hostIP"
+                | "status.hostIPs"
+                | "status.podIP"
+                | "status.podIPs"
+        ),
+    }
+}
+
+/// An absolute path by its shortest name; nothing of another.
+fn resolved(path: &str) -> String {
+    let mut parts = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    if path.starts_with('/') { format!("/{}", parts.join("/")) } else { String::new() }
+}
+
+/// A URL's scheme and server, an IPv6 address in brackets.
+fn without_path(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return String::new() };
+    let server = rest.split('/').next().unwrap_or_default();
+    match server.rsplit_once(':') {
+        Some((host, port)) if host.contains(':') && !host.starts_with('[') => {
+            if host.ends_with(':') || port.len() < 4 {
+                format!("{scheme}://[{server}]")
+            } else {
+                format!("{scheme}://[{host}]:{port}")
+            }
+        }
+        _ => format!("{scheme}://{server}"),
+    }
+}
+
+/// The text that was meant: a simple change makes it fit.
+fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
+    // Half of it is somebody's shell's.
+    if text.trim().is_empty() || text.starts_with(['~', '$']) {
+        return None;
+    }
+    let lower = text.to_lowercase();
+    let resource = match lower.as_str() {
+        "gpu" | "gpus" | "nvidia" => "nvidia.com/gpu",
+        "mem" => "memory",
+        "cpus" => "cpu",
+        _ => "",
+    };
+    let without_scheme = text.split_once("://").map_or("", |(_, rest)| rest);
+    // The points of a path are no separators.
+    let path = text.contains('/');
+    let dash = if path { lower.clone() } else { lower.replace(['_', '.', ' '], "-") };
+    let underscore = if path { String::new() } else { text.replace(['-', '.', ' '], "_") };
+    [
+        text.trim().to_owned(),
+        without_scheme.to_owned(),
+        without_scheme.split('/').next().unwrap_or_default().to_owned(),
+        text.split([',', ' ']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(","),
+        lower,
+        text.replace(' ', "-"),
+        dash.clone(),
+        underscore,
+        resolved(text),
+        without_path(text),
+        format!("/{}", text.trim_start_matches("./")),
+        text.trim_start_matches('/').to_owned(),
+        dash.trim_matches('-').to_owned(),
+        text.rsplit('/').next().filter(|_| !text.contains(":/")).unwrap_or_default().to_owned(),
+        text.split_once(":/").map_or("", |(server, _)| server).to_owned(),
+        resource.to_owned(),
+        // Some names must not start with a digit.
+        format!("job-{}", dash.trim_matches('-')),
+        format!("_{text}"),
+    ]
+    .into_iter()
+    .take(if text.starts_with(|c: char| c.is_ascii_digit()) { 18 } else { 16 })
+    .find(|candidate| candidate != text && !candidate.is_empty() && valid(candidate))
+}

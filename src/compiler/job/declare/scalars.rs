@@ -1,0 +1,318 @@
+//! The types a value can have beside texts: numbers, quantities, durations, lists, maps of names. Each knows its form, its
+//! schema, and what to say of a value that does not fit.
+
+use std::borrow::Cow;
+
+use serde_json::{Value as Json, json};
+
+use super::formats::fit;
+pub use super::formats::*;
+use crate::job::read::{At, Defs, Field, OUT_OF_RANGE, Reader, WayOut, invalid};
+use crate::job::types::quantity::Quantity;
+use crate::yaml::{Kind, Node, Scalar};
+
+/// A whole number with limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Int<const MIN: u32, const MAX: u32>(pub u32);
+
+impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        let value = match node.scalar() {
+            Some(Scalar::Int(value)) => u32::try_from(value).ok(),
+            // `8.0` is a whole number to JSON Schema, and to people. (`+ 0.0` makes `-0` a zero.)
+            Some(Scalar::Float(value)) if value.fract() == 0.0 => format!("{:.0}", value + 0.0).parse().ok(),
+            _ => return reader.wrong_type(node, "a whole number"),
+        };
+        match value {
+            Some(value) if (MIN..=MAX).contains(&value) => Some(Self(value)),
+            _ => {
+                let message = format!("`{}` is {}, outside {MIN} to {MAX}", reader.path(), written(node));
+                reader.refuse(&OUT_OF_RANGE, node, message, Some(format!("give a number from {MIN} to {MAX}")))
+            }
+        }
+    }
+
+    fn schema(_: &mut Defs) -> Json {
+        json!({"type": "integer", "minimum": MIN, "maximum": MAX})
+    }
+}
+
+impl Field for bool {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        match node.scalar() {
+            Some(Scalar::Bool(value)) => Some(value),
+            _ => reader.wrong_type(node, "true or false"),
+        }
+    }
+
+    fn schema(_: &mut Defs) -> Json {
+        json!({"type": "boolean"})
+    }
+}
+
+impl Field for Quantity {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        const LARGEST: i64 = 999_999_999_999;
+        // `cpu: 0.5` and `memory: 1073741824` are as good as their quoted forms.
+        let text = match node.scalar() {
+            Some(Scalar::Text(text)) => Cow::Borrowed(text),
+            Some(Scalar::Int(value)) if (0..=LARGEST).contains(&value) => Cow::Owned(value.to_string()),
+            Some(Scalar::Float(value)) if (0.0..=999_999_999_999.0).contains(&value) => Cow::Owned(decimal(value)),
+            Some(Scalar::Int(_) | Scalar::Float(_)) => {
+                let message = format!("`{}` is {}, outside 0 to {LARGEST}", reader.path(), written(node));
+                let example = reader.example().as_ref().and_then(Json::as_str).unwrap_or("64Gi").to_owned();
+                return reader.refuse(
+                    &OUT_OF_RANGE,
+                    node,
+                    message,
+                    Some(format!("write a quantity such as `{example}`")),
+                );
+            }
+            _ => return reader.wrong_type(node, "a quantity such as `\"32\"` or `64Gi` (a text or a number)"),
+        };
+        match Quantity::parse(&text) {
+            Some(quantity) => Some(quantity),
+            None => reader.invalid(
+                node,
+                "a quantity such as `32`, `500m` or `64Gi`",
+                meant_quantity(&text).map(WayOut::Write),
+            ),
+        }
+    }
+
+    fn schema(_: &mut Defs) -> Json {
+        json!({"anyOf": [
+            {"type": "string", "pattern": Quantity::PATTERN},
+            {"type": "number", "minimum": 0, "maximum": 999_999_999_999_u64},
+        ]})
+    }
+}
+
+/// A scalar as it stands in the text.
+fn written(node: &Node) -> &str {
+    match &node.kind {
+        Kind::Scalar { text, .. } => text,
+        _ => "",
+    }
+}
+
+/// A number without exponent, with at most 12 digits behind its point.
+fn decimal(value: f64) -> String {
+    let text = format!("{:.12}", value.abs());
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// What a person meant by `64GB`, `64 Gi` or `64gi`.
+fn meant_quantity(text: &str) -> Option<String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = match unit.trim().to_ascii_lowercase().trim_end_matches('b') {
+        "k" => "k",
+        "m" => "M",
+        "g" => "G",
+        "t" => "T",
+        "ki" => "Ki",
+        "mi" => "Mi",
+        "gi" => "Gi",
+        "ti" => "Ti",
+        "core" | "cores" | "cpu" | "cpus" => "",
+        _ => return None,
+    };
+    let fixed = format!("{number}{unit}");
+    Quantity::parse(&fixed).map(|_| fixed)
+}
+
+/// A span of time, in seconds: `30m`, `1h30m`, `90s`, `7d`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Duration(pub u64);
+
+impl Duration {
+    const PATTERN: &'static str = r"^([0-9]{1,6}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$";
+
+    fn parse(text: &str) -> Option<u64> {
+        let mut rest = text;
+        let mut seconds = 0;
+        for (unit, length) in [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)] {
+            let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+            if (1..=6).contains(&digits) && rest[digits..].starts_with(unit) {
+                seconds += rest[..digits].parse::<u64>().ok()? * length;
+                rest = &rest[digits + 1..];
+            }
+        }
+        (rest.is_empty() && !text.is_empty()).then_some(seconds)
+    }
+}
+
+/// What a person meant by `2 days`, `30min`, `12 H`, `24:00:00` or `PT1H`.
+fn meant_duration(text: &str) -> Option<String> {
+    if let Some(iso) = text.strip_prefix('P').filter(|iso| iso.contains(['T', 'D'])) {
+        let short = iso.replace('T', "").to_lowercase();
+        return Duration::parse(&short).map(|_| short);
+    }
+    if let [hours, minutes, seconds] = *text.split(':').collect::<Vec<_>>() {
+        let mut written = String::new();
+        for (digits, unit) in [(hours, 'h'), (minutes, 'm'), (seconds, 's')] {
+            match digits.parse::<u32>().ok()? {
+                0 => {}
+                count => written.extend([count.to_string(), unit.to_string()]),
+            }
+        }
+        return Some(written).filter(|written| !written.is_empty());
+    }
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let unit = match unit.trim().to_ascii_lowercase().as_str() {
+        "w" | "wk" | "week" | "weeks" => return Some(format!("{}d", number.parse::<u32>().ok()?.checked_mul(7)?)),
+        "d" | "day" | "days" => "d",
+        "h" | "hr" | "hrs" | "hour" | "hours" => "h",
+        "m" | "min" | "mins" | "minute" | "minutes" => "m",
+        "s" | "sec" | "secs" | "second" | "seconds" => "s",
+        _ => return None,
+    };
+    let fixed = format!("{number}{unit}");
+    Duration::parse(&fixed).map(|_| fixed)
+}
+
+impl Field for Duration {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        const WANTED: &str = "a duration such as `30m`, `1h30m` or `90s`";
+        if let Some(Scalar::Int(value)) = node.scalar() {
+            return reader.invalid(
+                node,
+                WANTED,
+                Some(WayOut::Say(format!("name the unit: `{value}s`, `{value}m` or `{value}h`"))),
+            );
+        }
+        // As Slurm writes it.
+        if let (Some(Scalar::Trap(_)), Kind::Scalar { text, .. }) = (node.scalar(), &node.kind)
+            && let Some(meant) = meant_duration(text)
+        {
+            return reader.invalid(node, WANTED, Some(WayOut::Write(meant)));
+        }
+        let text = reader.text(node, WANTED)?;
+        match Self::parse(text) {
+            Some(seconds) => Some(Self(seconds)),
+            None => reader.invalid(node, WANTED, meant_duration(text).map(WayOut::Write)),
+        }
+    }
+
+    fn schema(_: &mut Defs) -> Json {
+        json!({"type": "string", "minLength": 1, "pattern": Self::PATTERN})
+    }
+}
+
+/// A duration of at least one second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period(pub u64);
+
+impl Field for Period {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        match Duration::read(node, reader)?.0 {
+            0 => reader.invalid(
+                node,
+                "a duration of at least one second",
+                Some(WayOut::Say("write `1s` or more".to_owned())),
+            ),
+            seconds => Some(Self(seconds)),
+        }
+    }
+
+    fn schema(defs: &mut Defs) -> Json {
+        let mut schema = Duration::schema(defs);
+        schema["not"] = json!({"pattern": "^[0dhms]+$"});
+        schema
+    }
+}
+
+impl<T: Field> Field for Vec<At<T>> {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        let items = reader.list(node, "a list")?;
+        // What could be read is judged further; the rest was reported.
+        Some(items.iter().enumerate().filter_map(|(index, item)| reader.item(index, item)).collect())
+    }
+
+    fn schema(defs: &mut Defs) -> Json {
+        json!({"type": "array", "items": T::schema(defs)})
+    }
+
+    fn fields(path: &str, depth: usize, each: &mut dyn FnMut(usize, &str, &'static str)) {
+        T::fields(path, depth, each);
+    }
+}
+
+/// A map from names of one form to values, in the order written.
+#[derive(Debug, Clone)]
+pub struct Table<K, V>(pub Vec<(At<K>, At<V>)>);
+
+impl<K: Form, V: Field> Field for Table<K, V> {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        let entries = reader.map(node, "a map")?;
+        let mut read = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let value = reader.entry(entry);
+            match fit::<K>(&entry.key) {
+                Ok(key) => {
+                    let key = At { value: key, span: entry.key_span, key: entry.key_span };
+                    read.extend(value.map(|value| (key, value)));
+                }
+                Err((wanted, way_out)) => {
+                    let message = format!("`{}` in `{}` {wanted}", entry.key, reader.path());
+                    reader.push(invalid(entry.key_span, message, way_out));
+                }
+            }
+        }
+        Some(Self(read))
+    }
+
+    fn schema(defs: &mut Defs) -> Json {
+        json!({
+            "type": "object",
+            "propertyNames": {"maxLength": K::MAX, "pattern": K::PATTERN},
+            "additionalProperties": V::schema(defs),
+        })
+    }
+}
+
+/// A Kubernetes fragment, taken as it is; a map.
+#[derive(Debug, Clone)]
+pub struct Fragment(pub Json);
+
+impl Field for Fragment {
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        reader.map(node, "a map")?;
+        no_traps(node, reader)?;
+        Some(Self(node.to_json()))
+    }
+
+    fn schema(defs: &mut Defs) -> Json {
+        let free = json!({
+            "description": "Any value that every reader takes alike.",
+            "anyOf": [
+                {"type": ["null", "boolean", "string"]},
+                {"type": "number", "minimum": i64::MIN, "maximum": i64::MAX},
+                {"type": "array", "items": {"$ref": "#/$defs/Free"}},
+                {"type": "object", "additionalProperties": {"$ref": "#/$defs/Free"}},
+            ],
+        });
+        defs.insert("Free".to_owned(), free);
+        json!({"type": "object", "additionalProperties": {"$ref": "#/$defs/Free"}})
+    }
+}
+
+/// Beyond the integers of Kubernetes' API.
+const TWO_63: f64 = 9_223_372_036_854_775_808.0;
+
+/// Refuses what readers of YAML disagree on, at any depth.
+fn no_traps<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<()> {
+    match &node.kind {
+        Kind::Scalar { .. } => match node.scalar() {
+            Some(Scalar::Trap(_)) => reader.wrong_type(node, "a text or a number"),
+            Some(Scalar::Float(value)) if !(-TWO_63..TWO_63).contains(&value) => {
+                let message = format!("a number in `{}` is larger than Kubernetes takes", reader.path());
+                reader.refuse(&OUT_OF_RANGE, node, message, Some("put it in quotes to make it a text".to_owned()))
+            }
+            _ => Some(()),
+        },
+        Kind::List(items) => items.iter().try_for_each(|item| no_traps(item, reader)),
+        Kind::Map(entries) => entries.iter().try_for_each(|entry| no_traps(&entry.value, reader)),
+    }
+}

@@ -1,0 +1,236 @@
+//! One declaration a field: its name, type, default, examples and documentation become the raw
+//! type, its reader, its JSON Schema, and the texts of `explain` and of an editor's hover.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::job::read::Defs;
+
+/// Declares a map with known keys.
+///
+/// ```text
+/// shape! {
+///     /// What the shape is.
+///     Elastic {
+///         /// What the field is.
+///         "minWorkers" min_workers: Int<1, 100>, default "...", example 2;
+///         /// A field that must be given.
+///         "size" (required) size: Quantity, example "1Ti";
+///     }
+///     exactly one of ["claim", "nfs"];
+///     "persistentVolume" needs "size";
+/// }
+/// ```
+macro_rules! shape {
+    (
+        $(#[doc = $about:literal])+
+        $name:ident {
+            $(
+                $(#[doc = $doc:literal])+
+                $key:literal $(($required:ident))? $field:ident : $type:ty
+                $(, default $default:expr)? $(, example $example:expr)* ;
+            )+
+        }
+        $(exactly one of [$($one:literal),+];)?
+        $($need:literal needs $other:literal;)*
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone, Default)]
+        pub struct $name {
+            $($(#[doc = $doc])+ pub $field: Option<$crate::job::read::At<$type>>,)+
+        }
+
+        impl $crate::job::read::Shape for $name {
+            const KEYS: &'static [&'static str] = &[$($key),+];
+            const NEEDED: &'static [&'static str] = &[$($($crate::job::declare::shapes::shape!(@key $required $key),)?)+ $($($one),+)?];
+
+            fn examples(key: &str) -> Vec<serde_json::Value> {
+                match key {
+                    $($key => vec![$(serde_json::json!($example)),*],)+
+                    _ => Vec::new(),
+                }
+            }
+        }
+
+        impl $crate::job::read::Field for $name {
+            fn read<'n>(
+                node: &'n $crate::yaml::Node,
+                reader: &mut $crate::job::read::Reader<'n, '_>,
+            ) -> Option<Self> {
+                let mut read = Self::default();
+                for entry in reader.map(node, "a map of fields")? {
+                    match entry.key.as_str() {
+                        $($key => read.$field = reader.field::<Self, _>(entry),)+
+                        _ => reader.unknown(entry, <Self as $crate::job::read::Shape>::KEYS),
+                    }
+                }
+                $($crate::job::declare::shapes::shape!(@require reader node $key $($required)?);)+
+                $(reader.exactly_one::<Self>(node, &[$($one),+]);)?
+                $(reader.needs::<Self>(node, $need, $other);)*
+                Some(read)
+            }
+
+            fn schema(defs: &mut $crate::job::read::Defs) -> serde_json::Value {
+                use $crate::job::{declare::shapes, read::{Field, Shape}};
+                let name = stringify!($name);
+                if !defs.contains_key(name) {
+                    defs.insert(name.to_owned(), serde_json::Value::Null);
+                    let mut properties = serde_json::Map::new();
+                    $(
+                        let field = shapes::Property {
+                            doc: concat!($($doc, "\n"),+),
+                            schema: <$type as Field>::schema,
+                            default: || [$(serde_json::json!($default))?].into_iter().next(),
+                            examples: Self::examples,
+                        };
+                        properties.insert($key.to_owned(), field.written($key, defs));
+                    )+
+                    let required = [$($($crate::job::declare::shapes::shape!(@key $required $key),)?)+];
+                    let schema = shapes::Schema {
+                        title: name,
+                        doc: concat!($($about, "\n"),+),
+                        properties,
+                        required: &required,
+                        one_of: &[$($($one),+)?],
+                        needs: &[$(($need, $other)),*],
+                    };
+                    defs.insert(name.to_owned(), schema.written());
+                }
+                serde_json::json!({"$ref": format!("#/$defs/{name}")})
+            }
+
+            fn fields(path: &str, depth: usize, each: &mut dyn FnMut(usize, &str, &'static str)) {
+                $(each(depth, path, $key);)+
+                if depth < $crate::job::read::DEEPEST {
+                    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+                    $(<$type as $crate::job::read::Field>::fields(&below($key), depth + 1, each);)+
+                }
+            }
+        }
+    };
+    (@key required $key:literal) => {
+        $key
+    };
+    (@require $reader:ident $node:ident $key:literal) => {};
+    (@require $reader:ident $node:ident $key:literal required) => {
+        $reader.required::<Self>($node, $key);
+    };
+}
+pub(crate) use shape;
+
+/// The first of some words.
+macro_rules! first {
+    ($first:literal $(, $rest:literal)*) => {
+        $first
+    };
+}
+pub(crate) use first;
+
+/// Declares a field that takes one of a few words, and the value each stands for.
+macro_rules! choice {
+    ($(#[doc = $about:literal])+ $name:ident -> $type:ty { $($word:literal => $value:expr, $doc:literal;)+ }) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $name(pub $type);
+
+        impl $crate::job::read::Field for $name {
+            fn read<'n>(
+                node: &'n $crate::yaml::Node,
+                reader: &mut $crate::job::read::Reader<'n, '_>,
+            ) -> Option<Self> {
+                const WORDS: &[&str] = &[$($word),+];
+                match reader.text(node, concat!("a text such as `", $crate::job::declare::shapes::first!($($word),+), "`"))? {
+                    $($word => Some(Self($value)),)+
+                    other => {
+                        let message = format!("`{}` does not know `{other}`", reader.path());
+                        let mut problem = $crate::problem::Problem::new(
+                            &$crate::job::read::UNKNOWN_VALUE, node.span, message,
+                        );
+                        problem = match $crate::job::read::suggestions::word(other, WORDS) {
+                            Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(node.span, near),
+                            None => problem.hint(format!("it takes {}", $crate::job::wording::words(WORDS))),
+                        };
+                        reader.push(problem);
+                        None
+                    }
+                }
+            }
+
+            fn schema(_: &mut $crate::job::read::Defs) -> serde_json::Value {
+                serde_json::json!({
+                    "type": "string",
+                    "enum": [$($word),+],
+                    "markdownEnumDescriptions": [$($doc),+],
+                })
+            }
+        }
+    };
+}
+pub(crate) use choice;
+
+/// What the schema of a shape says.
+pub struct Schema<'a> {
+    pub title: &'a str,
+    pub doc: &'a str,
+    pub properties: Map<String, Json>,
+    pub required: &'a [&'a str],
+    /// Keys of which one must be given.
+    pub one_of: &'a [&'a str],
+    /// A key, and what it needs beside it.
+    pub needs: &'a [(&'a str, &'a str)],
+}
+
+impl Schema<'_> {
+    pub fn written(self) -> Json {
+        let mut schema = json!({"type": "object", "title": self.title, "description": tidy(self.doc)});
+        schema["properties"] = Json::Object(self.properties);
+        schema["additionalProperties"] = Json::Bool(false);
+        if !self.required.is_empty() {
+            schema["required"] = json!(self.required);
+        }
+        if !self.one_of.is_empty() {
+            schema["oneOf"] = self.one_of.iter().map(|key| json!({"required": [key]})).collect();
+        }
+        for (key, other) in self.needs {
+            schema["dependentRequired"][key] = json!([other]);
+        }
+        schema
+    }
+}
+
+/// What it says of one field, by functions: there are so many of them that what is written out for each tells in a module.
+pub struct Property {
+    pub doc: &'static str,
+    pub schema: fn(&mut Defs) -> Json,
+    pub default: fn() -> Option<Json>,
+    pub examples: fn(&str) -> Vec<Json>,
+}
+
+impl Property {
+    pub fn written(&self, key: &str, defs: &mut Defs) -> Json {
+        let mut field = described((self.schema)(defs), self.doc);
+        if let Some(default) = (self.default)() {
+            field["default"] = default;
+        }
+        let examples = (self.examples)(key);
+        if !examples.is_empty() {
+            field["examples"] = Json::Array(examples);
+        }
+        field
+    }
+}
+
+/// A schema with the first sentence of a doc comment as title and all of it as description.
+pub fn described(schema: Json, doc: &str) -> Json {
+    let doc = tidy(doc);
+    let title = doc.split_once(". ").map_or(doc.as_str(), |(first, _)| first).trim_end_matches('.').to_owned();
+    let mut described = json!({"title": title, "description": doc});
+    if let (Some(all), Json::Object(own)) = (described.as_object_mut(), schema) {
+        all.extend(own);
+    }
+    described
+}
+
+/// A doc comment as running text.
+pub fn tidy(doc: &str) -> String {
+    doc.split_whitespace().collect::<Vec<_>>().join(" ")
+}

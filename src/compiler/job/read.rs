@@ -1,0 +1,231 @@
+//! How one field is read: a value and its place, or a problem pushed, whose words are in `mismatch`.
+//!
+//! `shape!` and `choice!` in `declare` turn declarations into [`Field`]s.
+
+pub mod edits;
+mod mismatch;
+pub mod suggestions;
+
+use std::ops::Deref;
+
+use serde_json::{Map, Value as Json};
+
+use crate::problem::{Code, Problem, Span, codes};
+use crate::yaml::{Entry, Kind, Node, Scalar};
+
+use edits::Texts;
+use suggestions::FieldIndex;
+
+pub use mismatch::{WayOut, invalid};
+
+codes! {
+    /// A field the spec does not have
+    ///
+    /// Every field is checked, so that a misspelt one cannot be ignored in silence. The hint names
+    /// the nearest field there is; `khorovod explain spec.workers` lists them.
+    Error UNKNOWN_FIELD = "unknown-field";
+
+    /// A required field is missing
+    ///
+    /// Add it; the hint shows a value.
+    Error MISSING_FIELD = "missing-field";
+
+    /// A value of another type than the field takes
+    ///
+    /// A text where a number should stand, a number where a text should stand (put it in quotes),
+    /// a map where a list should stand.
+    Error WRONG_TYPE = "wrong-type";
+
+    /// A key without a value
+    ///
+    /// `gpus:` with nothing behind it is null. Give it a value; where the field has a default, removing the key takes it.
+    Error EMPTY_VALUE = "empty-value";
+
+    /// A word the field does not know
+    ///
+    /// The field takes one of a few words; the hint names the nearest, or all of them.
+    Error UNKNOWN_VALUE = "unknown-value";
+
+    /// A value outside the field's limits
+    ///
+    /// The message names the limits.
+    Error OUT_OF_RANGE = "out-of-range";
+
+    /// A text that does not have the form the field needs
+    ///
+    /// Names, paths, quantities, durations, images and labels have forms that Kubernetes or the
+    /// tools in the pods insist on; the message says which.
+    Error INVALID_VALUE = "invalid-value";
+
+    /// One field out of several must be given, and only one
+    ///
+    /// Such as `claim`, `nfs` or `s3` in a storage entry: it says where the data lies.
+    Error CHOOSE_ONE = "choose-one";
+
+    /// A field that needs another beside it
+    ///
+    /// Add the field that the message names.
+    Error NEEDS_FIELD = "needs-field";
+
+    /// A value that readers of YAML disagree on
+    ///
+    /// `yes`, `on` and `n` are booleans to YAML 1.1 and texts to 1.2; `0777`, `1:30` and `1_000`
+    /// are one number to one reader and another, or a text, to the next. khorovod does not guess:
+    /// write `"on"` for the text, `true` for the boolean, and plain decimal digits for a number.
+    Error AMBIGUOUS = "yaml-ambiguous";
+}
+
+/// A value, where it stands, and where its key stands.
+#[derive(Debug, Clone)]
+pub struct At<T> {
+    pub value: T,
+    pub span: Span,
+    pub key: Span,
+}
+
+impl<T> Deref for At<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// The shapes a schema refers to, by name.
+pub type Defs = Map<String, Json>;
+
+/// Something a field can hold.
+pub trait Field: Sized {
+    /// Reads it, or pushes what is wrong.
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self>;
+    /// Its JSON Schema.
+    fn schema(defs: &mut Defs) -> Json;
+    /// Names the fields that may stand below it, those of `path` itself first: how deep, where, and how it is called.
+    fn fields(_path: &str, _depth: usize, _each: &mut dyn FnMut(usize, &str, &'static str)) {}
+}
+
+/// No field is looked for deeper than this.
+pub const DEEPEST: usize = 3;
+
+/// What reading needs: where we are, and where problems go.
+pub struct Reader<'n, 'p> {
+    texts: &'p dyn Texts,
+    /// Every field of a document, to suggest one for a name that is unknown.
+    index: &'p FieldIndex,
+    problems: &'p mut Vec<Problem>,
+    /// How many problems there may be once this document is read.
+    most: usize,
+    path: Vec<Step<'n>>,
+    /// The fields that misspelt keys were taken for: they are not missing.
+    guessed: Vec<String>,
+}
+
+/// Past these, a document is garbage.
+const MAX_PROBLEMS: usize = 1_000;
+
+enum Step<'n> {
+    Key(&'n Entry, Own),
+    Index(usize),
+}
+
+/// What a shape knows of its fields.
+pub trait Shape {
+    /// Their keys, in the order people write them.
+    const KEYS: &'static [&'static str];
+    /// Those one cannot do without, each alone or as one of several.
+    const NEEDED: &'static [&'static str];
+    /// Values that a field can have.
+    fn examples(key: &str) -> Vec<Json>;
+    /// One of them.
+    fn example(key: &str) -> Option<Json> {
+        Self::examples(key).into_iter().next()
+    }
+}
+
+/// The same of one field; of a map's entry, nothing.
+#[derive(Clone, Copy)]
+struct Own {
+    needed: bool,
+    example: fn(&str) -> Option<Json>,
+}
+
+const NOTHING: Own = Own { needed: false, example: |_| None };
+
+impl<'n, 'p> Reader<'n, 'p> {
+    /// A reader at the top of a document.
+    pub fn new(texts: &'p dyn Texts, index: &'p FieldIndex, problems: &'p mut Vec<Problem>) -> Self {
+        let most = problems.len() + MAX_PROBLEMS;
+        Self { texts, index, problems, most, path: Vec::new(), guessed: Vec::new() }
+    }
+
+    /// Pushes a problem, up to as many as anybody will read.
+    pub fn push(&mut self, problem: Problem) {
+        if self.problems.len() < self.most {
+            self.problems.push(problem);
+        }
+    }
+
+    /// Where we are: `spec.storage[0].mountPath`.
+    pub fn path(&self) -> String {
+        let mut path = String::new();
+        for step in &self.path {
+            match step {
+                Step::Key(entry, _) if path.is_empty() => path.push_str(&entry.key),
+                Step::Key(entry, _) => {
+                    path.push('.');
+                    path.push_str(&entry.key);
+                }
+                Step::Index(index) => path.extend(["[", &index.to_string(), "]"]),
+            }
+        }
+        if path.is_empty() { "the document".to_owned() } else { path }
+    }
+
+    /// Reads the value under a key that is a name.
+    pub fn entry<T: Field>(&mut self, entry: &'n Entry) -> Option<At<T>> {
+        self.under(entry, NOTHING)
+    }
+
+    /// Reads the value of a shape's field.
+    pub fn field<S: Shape, T: Field>(&mut self, entry: &'n Entry) -> Option<At<T>> {
+        self.under(entry, Own { needed: S::NEEDED.contains(&entry.key.as_str()), example: S::example })
+    }
+
+    fn under<T: Field>(&mut self, entry: &'n Entry, own: Own) -> Option<At<T>> {
+        self.path.push(Step::Key(entry, own));
+        let value = T::read(&entry.value, self);
+        self.path.pop();
+        Some(At { value: value?, span: entry.value.span, key: entry.key_span })
+    }
+
+    /// Reads an item of a list.
+    pub fn item<T: Field>(&mut self, index: usize, node: &'n Node) -> Option<At<T>> {
+        self.path.push(Step::Index(index));
+        let value = T::read(node, self);
+        self.path.pop();
+        Some(At { value: value?, span: node.span, key: node.span })
+    }
+
+    /// The entries of a map.
+    pub fn map(&mut self, node: &'n Node, wanted: &str) -> Option<&'n [Entry]> {
+        match &node.kind {
+            Kind::Map(entries) => Some(entries),
+            _ => self.wrong_type(node, wanted),
+        }
+    }
+
+    /// The items of a list.
+    pub fn list(&mut self, node: &'n Node, wanted: &str) -> Option<&'n [Node]> {
+        match &node.kind {
+            Kind::List(items) => Some(items),
+            _ => self.wrong_type(node, wanted),
+        }
+    }
+
+    /// The text of a scalar that is one without doubt.
+    pub fn text(&mut self, node: &'n Node, wanted: &str) -> Option<&'n str> {
+        match node.scalar() {
+            Some(Scalar::Text(text)) => Some(text),
+            _ => self.wrong_type(node, wanted),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Edits of a map as a person would make them: a field that is missing, put where it belongs. What reads a field knows
+//! only nodes; here alone the layout of the text counts.
+
+use serde_json::Value as Json;
+
+use crate::job::wording::flow;
+use crate::problem::{Fix, Span};
+use crate::yaml::{Entry, Kind, Node};
+
+/// The texts that spans are in.
+pub trait Texts {
+    /// All of the text that a place is in.
+    fn around(&self, place: Span) -> &str;
+}
+
+/// A text alone.
+impl Texts for &str {
+    fn around(&self, _: Span) -> &str {
+        self
+    }
+}
+
+/// Puts `key` into the map at `node`, behind the last of the fields that stand before it in `order`. None where the map's
+/// text is not its own, as behind an alias.
+pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &Json) -> Option<Fix> {
+    let Kind::Map(entries) = &node.kind else { return None };
+    let text = texts.around(node.span);
+    let entries: Vec<_> = entries.iter().filter(|entry| entry.key_span.within(node.span)).collect();
+    let rank = |key: &str| order.iter().position(|known| *known == key);
+    // A stray one may be the field that is missing.
+    if entries.iter().any(|entry| rank(&entry.key).is_none()) {
+        return None;
+    }
+    // Where a field of another layer's ends, no place in this text tells.
+    let own = entries.iter().filter(|entry| entry.value.span.within(node.span));
+    let before = own.filter(|entry| rank(&entry.key) < rank(key)).max_by_key(|entry| rank(&entry.key));
+    let insert = |at: usize, text: String| Some(Fix { span: Span { start: at, end: at, ..node.span }, text });
+    let first = entries.first().map(|entry| entry.key_span.start);
+    if text.get(node.span.start..)?.starts_with('{') {
+        let json = first.is_some_and(|at| text[at..].starts_with('"'));
+        let written = if json { format!("\"{key}\": {value}") } else { format!("{key}: {}", flow(value)) };
+        return match (before, first) {
+            (Some(entry), _) => insert(entry.value.span.end, format!(", {written}")),
+            (None, Some(first)) => insert(first, format!("{written}, ")),
+            (None, None) => insert(node.span.start + 1, written),
+        };
+    }
+    let first = first?;
+    let indent = indent(text, first)?;
+    let written = block(key, value, &indent);
+    match before {
+        None => insert(first, format!("{written}\n{indent}")),
+        Some(entry) => {
+            // A block of text ends with its line.
+            let end = text[..entry.value.span.end].trim_end().len();
+            let line = end + text[end..].find('\n').unwrap_or(text.len() - end);
+            let (line, newline) = if text[..line].ends_with('\r') { (line - 1, "\r\n") } else { (line, "\n") };
+            insert(line, format!("{newline}{indent}{written}"))
+        }
+    }
+}
+
+/// As many spaces as stand before a place in its line, hyphens of lists counted; none where other things stand there.
+pub fn indent(text: &str, at: usize) -> Option<String> {
+    let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
+    let before = &text[start..at];
+    before.chars().all(|c| c == ' ' || c == '-').then(|| " ".repeat(before.len()))
+}
+
+/// A field in block style; a map of several fields has a line for each.
+fn block(key: &str, value: &Json, indent: &str) -> String {
+    match value {
+        Json::Object(fields) if fields.len() > 2 => {
+            let line = |(key, value): (&String, &Json)| format!("\n{indent}  {key}: {}", flow(value));
+            format!("{key}:{}", fields.iter().map(line).collect::<String>())
+        }
+        _ => format!("{key}: {}", flow(value)),
+    }
+}
+
+/// The place behind a key's colon, where nothing stands; none in a text of another form.
+pub fn colon(texts: &dyn Texts, entry: &Entry) -> Option<Span> {
+    let text = texts.around(entry.key_span);
+    let at = entry.key_span.end + text.get(entry.key_span.end..)?.starts_with(':').then_some(1)?;
+    Some(Span { start: at, end: at, ..entry.key_span })
+}
+
+/// Makes a map the only item of a list.
+pub fn as_item(texts: &dyn Texts, map: &Node) -> Option<Fix> {
+    let text = texts.around(map.span);
+    let written = text.get(map.span.start..map.span.end)?;
+    let item = match written.starts_with('{') {
+        true => format!("[{written}]"),
+        false => {
+            indent(text, map.span.start)?;
+            format!("- {}", written.replace('\n', "\n  "))
+        }
+    };
+    Some(Fix { span: map.span, text: item })
+}
+
+/// Puts lines in the place of a block that stands below `key`.
+pub fn lines(texts: &dyn Texts, key: Span, block: Span, lines: &[String]) -> Option<Fix> {
+    let text = texts.around(block);
+    if key.source != block.source {
+        return None;
+    }
+    if text.get(block.start..)?.starts_with('[') {
+        return Some(Fix { span: block, text: format!("{{{}}}", lines.join(", ")) });
+    }
+    // A list in the column of its key has its place at the first item, behind the hyphen.
+    let line = text[..block.start].rfind('\n').map_or(0, |at| at + 1);
+    let start = text[line..block.start].find('-').map_or(block.start, |at| line + at);
+    let block = Span { start, ..block };
+    let (above, own) = (indent(text, key.start)?, indent(text, block.start)?);
+    // Items may begin in the column of their key, fields may not.
+    let deeper = if own.len() > above.len() { "" } else { "  " };
+    Some(Fix { span: block, text: format!("{deeper}{}", lines.join(&format!("\n{own}{deeper}"))) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml;
+    use serde_json::json;
+
+    const ORDER: &[&str] = &["image", "command", "workers", "env"];
+
+    /// The text with `key` put into its map at `path`.
+    fn put(text: &str, path: &[&str], key: &str, value: &Json) -> Option<String> {
+        let span = Span { source: 0, start: 0, end: text.len() };
+        let document = yaml::parse(text, span, &mut Vec::new()).unwrap().unwrap();
+        let node = path.iter().fold(&document, |node, key| node.get(key).unwrap());
+        let fix = field(&text, node, ORDER, key, value)?;
+        Some(format!("{}{}{}", &text[..fix.span.start], fix.text, &text[fix.span.end..]))
+    }
+
+    #[test]
+    fn a_field_stands_where_people_write_it() {
+        let workers = json!({"replicas": 4, "gpus": 8});
+        let cases = [
+            ("image: a # mine\nenv: {}\n", "image: a # mine\nworkers: {replicas: 4, gpus: 8}\nenv: {}\n"),
+            ("# first\nenv:\n  A: b", "# first\nworkers: {replicas: 4, gpus: 8}\nenv:\n  A: b"),
+            ("image: a", "image: a\nworkers: {replicas: 4, gpus: 8}"),
+            ("image: a\r\nenv: {}\r\n", "image: a\r\nworkers: {replicas: 4, gpus: 8}\r\nenv: {}\r\n"),
+            ("command: |\n  a\n  b\n\nenv: {}\n", "command: |\n  a\n  b\nworkers: {replicas: 4, gpus: 8}\n\nenv: {}\n"),
+            ("command:\n- a\n- b # c\n", "command:\n- a\n- b # c\nworkers: {replicas: 4, gpus: 8}\n"),
+            ("image:\nenv: {}\n", "image:\nworkers: {replicas: 4, gpus: 8}\nenv: {}\n"),
+            ("{image: a}", "{image: a, workers: {replicas: 4, gpus: 8}}"),
+            ("{env: {}}", "{workers: {replicas: 4, gpus: 8}, env: {}}"),
+            ("{}", "{workers: {replicas: 4, gpus: 8}}"),
+            (r#"{"image":"a"}"#, r#"{"image":"a", "workers": {"replicas":4,"gpus":8}}"#),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(put(text, &[], "workers", &workers).as_deref(), Some(wanted), "{text}");
+        }
+        assert_eq!(put("imgae: a\n", &[], "image", &json!("a")), None, "a stray one may be it");
+    }
+
+    #[test]
+    fn a_field_has_the_indentation_of_its_fellows() {
+        let below = put("a:\n    image: x\n", &["a"], "command", &json!(["p"]));
+        assert_eq!(below.unwrap(), "a:\n    image: x\n    command: [p]\n");
+        let long = json!({"image": "a:1", "command": ["p"], "workers": {"replicas": 2}});
+        let nested = put("a:\n  image: x\n", &["a"], "env", &long);
+        let wanted = "a:\n  image: x\n  env:\n    image: a:1\n    command: [p]\n    workers: {replicas: 2}\n";
+        assert_eq!(nested.unwrap(), wanted);
+        assert_eq!(put("a: &x {image: y}\nb: *x\n", &["b"], "command", &json!("p")), None);
+    }
+}

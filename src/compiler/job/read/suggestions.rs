@@ -1,0 +1,342 @@
+//! What a newcomer meant: the hints for fields that stand one level off, for the names Kubernetes and
+//! the operators use, and for a single value where a map belongs.
+
+use std::collections::HashMap;
+
+use crate::job::types::quantity::Quantity;
+use crate::job::wording::{nearest_word, quoted, words};
+use crate::yaml::{Entry, Kind, Node};
+
+/// Names people bring along, and what says it here.
+const FOREIGN: &[(&str, &str)] = &[
+    ("activeDeadlineSeconds", "spec.lifecycle.deadline"),
+    ("backoffLimit", "spec.launcher.retries"),
+    ("cleanPodPolicy", "spec.lifecycle.release"),
+    ("containers", "spec.patches"),
+    ("dnsPolicy", "spec.patches"),
+    ("entrypoint", "spec.command"),
+    ("gpu", "spec.workers.gpus"),
+    ("gpuType", "spec.placement.nodeSelector"),
+    ("hostAliases", "spec.patches"),
+    ("hostIPC", "spec.patches"),
+    ("imagePullPolicy", "spec.image.pullPolicy"),
+    ("imagePullSecret", "spec.image.pullSecrets"),
+    ("imagePullSecrets", "spec.image.pullSecrets"),
+    ("initContainers", "spec.patches"),
+    ("mpiReplicaSpecs", "spec.workers"),
+    ("nnodes", "spec.workers.replicas"),
+    ("nodes", "spec.workers.replicas"),
+    ("np", "spec.workers"),
+    ("nprocPerNode", "spec.workers.slots"),
+    ("nproc_per_node", "spec.workers.slots"),
+    ("persistentVolumeClaim", "spec.storage.existingClaim"),
+    ("priority", "spec.placement.priorityClass"),
+    ("priorityClassName", "spec.placement.priorityClass"),
+    ("privileged", "spec.security.profile"),
+    ("pvc", "spec.storage.existingClaim"),
+    ("repository", "spec.image.name"),
+    ("restartPolicy", "spec.launcher.retries"),
+    ("runtimeClassName", "spec.placement.runtimeClass"),
+    ("schedulerName", "spec.scheduling.scheduler"),
+    ("securityContext", "spec.security"),
+    ("serviceAccountName", "spec.security.serviceAccount"),
+    ("shmSize", "spec.workers.shm"),
+    ("slotsPerWorker", "spec.workers.slots"),
+    ("tag", "spec.image.name"),
+    ("template", "spec.patches"),
+    ("topologySpreadConstraints", "spec.placement.spread"),
+    ("ttlSecondsAfterFinished", "spec.lifecycle.ttlAfterFinished"),
+    ("volumeMounts", "spec.storage"),
+    ("volumes", "spec.storage"),
+    ("walltime", "spec.lifecycle.deadline"),
+    ("workingDir", "spec.workdir"),
+];
+
+/// Other names of the same thing, with the same value, where ours stands beside them.
+const RENAMED: &[(&str, &str)] = &[
+    ("claimName", "existingClaim"),
+    ("count", "replicas"),
+    ("entrypoint", "command"),
+    ("existing", "existingClaim"),
+    ("max", "maxWorkers"),
+    ("maxReplicas", "maxWorkers"),
+    ("min", "minWorkers"),
+    ("minReplicas", "minWorkers"),
+    ("ro", "readOnly"),
+    ("imagePullPolicy", "pullPolicy"),
+    ("nnodes", "replicas"),
+    ("nodes", "replicas"),
+    ("nprocPerNode", "slots"),
+    ("nproc_per_node", "slots"),
+    ("path", "mountPath"),
+    ("priorityClassName", "priorityClass"),
+    ("pvc", "existingClaim"),
+    ("repository", "name"),
+    ("runtimeClassName", "runtimeClass"),
+    ("schedulerName", "scheduler"),
+    ("serviceAccountName", "serviceAccount"),
+    ("shmSize", "shm"),
+    ("slotsPerWorker", "slots"),
+    ("type", "kind"),
+    ("workingDir", "workdir"),
+];
+
+/// Words for one of ours.
+const WORDS: &[(&str, &str)] = &[
+    ("ddp", "torchrun"),
+    ("horovod", "horovodrun"),
+    ("mpi", "mpirun"),
+    ("mpiexec", "mpirun"),
+    ("pytorch", "torchrun"),
+    ("ROX", "ReadOnlyMany"),
+    ("RWO", "ReadWriteOnce"),
+    ("RWOP", "ReadWriteOncePod"),
+    ("RWX", "ReadWriteMany"),
+    ("torch", "torchrun"),
+];
+
+/// Which of the fields `known` is called `name` elsewhere.
+pub fn renamed<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let (_, ours) = RENAMED.iter().find(|(other, _)| *other == name)?;
+    known.iter().find(|known| *known == ours).copied()
+}
+
+/// The one of a few words that somebody means.
+pub fn word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    let meant = WORDS.iter().find(|(other, _)| other.eq_ignore_ascii_case(word)).map(|(_, ours)| *ours);
+    known.iter().find(|known| Some(**known) == meant).copied().or_else(|| nearest_word(word, known))
+}
+
+/// A field of Kubernetes in our words, where that is one of the fields `known`: which, and all of it.
+pub fn rewritten<'k>(entry: &Entry, known: &[&'k str]) -> Option<(&'k str, String)> {
+    let (ours, inner, key) = match entry.key.as_str() {
+        "valueFrom" => match &entry.value.kind {
+            Kind::Map(entries) => return rewritten(entries.first()?, known).map(|(key, text)| (key, braced(&text))),
+            _ => return None,
+        },
+        "secretKeyRef" => ("secret", "name", Some("key")),
+        "configMapKeyRef" => ("configMap", "name", Some("key")),
+        "fieldRef" => ("field", "fieldPath", None),
+        "secretRef" => ("secret", "name", None),
+        "configMapRef" => ("configMap", "name", None),
+        "persistentVolumeClaim" => ("existingClaim", "claimName", None),
+        _ => return None,
+    };
+    let ours = known.iter().find(|known| **known == ours)?;
+    let text = |key: &str| entry.value.get(key).and_then(Node::text).map(quoted);
+    let field = format!("{ours}: {}", text(inner)?);
+    Some((ours, key.and_then(text).map_or(field.clone(), |key| format!("{field}, key: {key}"))))
+}
+
+fn braced(fields: &str) -> String {
+    format!("{{{fields}}}")
+}
+
+/// `NCCL_DEBUG`
+fn is_variable(name: &str) -> bool {
+    name.contains('_') && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+/// The variables of a container or of `docker run -e`, as lines of a map; none where one of them is of another form.
+pub fn variables(items: &[Node]) -> Option<Vec<String>> {
+    const SOURCES: &[&str] = &["secret", "configMap", "field", "key"];
+    let line = |item: &Node| {
+        if let Some(text) = item.text() {
+            return assigned(text);
+        }
+        let name = item.get("name")?.text()?;
+        let value = match (item.entry("value"), item.entry("valueFrom")) {
+            (Some(value), None) => match &value.value.kind {
+                Kind::Scalar { text, .. } => quoted(text),
+                _ => return None,
+            },
+            (None, Some(from)) => rewritten(from, SOURCES)?.1,
+            _ => return None,
+        };
+        Some(format!("{name}: {value}"))
+    };
+    let lines: Option<Vec<String>> = items.iter().map(line).collect();
+    lines.filter(|lines| !lines.is_empty())
+}
+
+/// `A=b` as a line of a map.
+fn assigned(text: &str) -> Option<String> {
+    let (name, value) = text.split_once('=')?;
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.is_empty();
+    is_name.then(|| format!("{name}: {}", quoted(value)))
+}
+
+/// Every field's name, with the maps nearest to the top that have it.
+#[derive(Debug)]
+pub struct FieldIndex {
+    homes: HashMap<&'static str, Vec<String>>,
+}
+
+impl FieldIndex {
+    /// Collects the fields that `fields` names one by one: how deep, the path of the map that has it, and the key.
+    pub fn new(fields: impl FnOnce(&mut dyn FnMut(usize, &str, &'static str))) -> Self {
+        let mut homes: HashMap<&str, (usize, Vec<String>)> = HashMap::new();
+        fields(&mut |depth, path, key| {
+            let (level, found) = homes.entry(key).or_insert((depth, Vec::new()));
+            if depth < *level {
+                (*level, *found) = (depth, Vec::new());
+            }
+            if *level == depth && !path.is_empty() && found.last().is_none_or(|last| last != path) {
+                found.push(path.to_owned());
+            }
+        });
+        Self { homes: homes.into_iter().map(|(name, (_, found))| (name, found)).collect() }
+    }
+
+    /// Whether the spec has a field of this name anywhere.
+    pub fn contains(&self, name: &str) -> bool {
+        self.homes.contains_key(name)
+    }
+
+    /// A field whose colon has no space behind it, with one.
+    pub fn missing_space(&self, text: &str) -> Option<String> {
+        let (key, value) = text.split_once([':', '='])?;
+        let word = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let one = !value.is_empty() && !value.starts_with('/') && !text.contains(char::is_whitespace);
+        (word && one && self.contains(key)).then(|| format!("{key}: {value}"))
+    }
+
+    /// What `name`, unknown in the map at `path`, may have been meant to be.
+    pub fn hint(&self, name: &str, path: &str) -> Option<String> {
+        if ["mpirun", "horovodrun", "torchrun", "deepspeed"].contains(&name) {
+            return Some(format!("write `launcher: {{kind: {name}}}`"));
+        }
+        let of = |list: &[(&str, &'static str)]| list.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
+        let said = match name {
+            "bucket" if path.contains("storage") => "it belongs in `s3`: `s3: {bucket: my-bucket}`",
+            "tag" if path.ends_with("image") => "write it behind the image's name, as in `ghcr.io/acme/mnist:1.4`",
+            "timeout" if path == "spec" => {
+                "here it is `spec.lifecycle.deadline`; `spec.launcher.waitTimeout` is for workers to start"
+            }
+            "generateName" => "each run gets a name of its own: write `name: mnist`",
+            _ if is_variable(name) => "a variable belongs in `spec.env`",
+            _ => "",
+        };
+        if !said.is_empty() {
+            return Some(said.to_owned());
+        }
+        if let Some(ours) = of(FOREIGN) {
+            return Some(format!("here it is `{ours}`; `khorovod explain {ours}` says more"));
+        }
+        let belongs = |name: &str| {
+            let homes: Vec<&str> = self.homes.get(name)?.iter().map(String::as_str).collect();
+            // Those of something else than what has them here.
+            let astray = matches!(name, "name" | "key" | "value") && !matches!(path, "the document" | "spec");
+            (!homes.is_empty() && !astray).then(|| words(&homes))
+        };
+        belongs(name).map(|homes| format!("it belongs in {homes}")).or_else(|| {
+            let near = self.homes.keys().filter_map(|ours| Some((letters_off(ours, name)?, *ours))).min()?.1;
+            Some(format!("did you mean `{near}`? It belongs in {}", belongs(near)?))
+        })
+    }
+}
+
+/// Whether the name is known from elsewhere, as that of something that stands not beside the fields `known`.
+pub fn is_foreign(name: &str, known: &[&str]) -> bool {
+    let ours = FOREIGN.iter().find(|(other, _)| *other == name).and_then(|(_, ours)| ours.rsplit('.').next());
+    ours.is_some_and(|ours| !known.contains(&ours))
+}
+
+/// By how many letters two names differ, case aside: one at most, and short names are not guessed at.
+fn letters_off(ours: &str, name: &str) -> Option<usize> {
+    let alike = name.len() > 2 && ours.len().abs_diff(name.len()) < 2;
+    let distance = alike.then(|| strsim::damerau_levenshtein(&ours.to_lowercase(), &name.to_lowercase()))?;
+    (distance < 2).then_some(distance)
+}
+
+/// The map that a single value was meant to stand for: in words, and as the field in its place, where there is only one.
+pub fn in_full(path: &str, text: &str) -> Option<(String, Option<String>)> {
+    let value = if text.parse::<u32>().is_ok() { text.to_owned() } else { quoted(text) };
+    let one = |key: &str, below: &str| format!("{key}: {{{below}: {value}}}");
+    let field = match path.rsplit('.').next()? {
+        "metadata" => one("metadata", "name"),
+        "launcher" => one("launcher", "kind"),
+        "workers" if text.parse::<u32>().is_ok() => one("workers", "replicas"),
+        "workers" => return Some((format!("write `{}`", one("workers", "replicas")), None)),
+        "claim" if Quantity::parse(text).is_some() => one("claim", "size"),
+        "claim" => {
+            let field = format!("existingClaim: {value}");
+            return Some((
+                format!("a claim that exists is `{field}`; one to be made is `claim: {{size: 1Ti}}`"),
+                Some(field),
+            ));
+        }
+        "emptyDir" if Quantity::parse(text).is_some() => one("emptyDir", "size"),
+        "emptyDir" => "emptyDir: {}".to_owned(),
+        "env" => format!("env: {{{}}}", assigned(text)?),
+        "s3" => {
+            let (bucket, prefix) = text.strip_prefix("s3://")?.split_once('/').unwrap_or_default();
+            let prefix = if prefix.is_empty() { String::new() } else { format!(", prefix: {}", quoted(prefix)) };
+            format!("s3: {{bucket: {}{prefix}}}", Some(bucket).filter(|bucket| !bucket.is_empty()).map(quoted)?)
+        }
+        "nfs" => {
+            let (server, path) = text.split_once(":/")?;
+            format!("nfs: {{server: {server}, path: /{path}}}")
+        }
+        _ => return None,
+    };
+    Some((format!("write `{field}`"), Some(field)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::declare::TrainingJob;
+    use crate::job::read::{DEEPEST, Field};
+
+    fn index() -> FieldIndex {
+        FieldIndex::new(|each| TrainingJob::fields("", 0, each))
+    }
+
+    #[test]
+    fn what_it_sends_people_to_is_there() {
+        let (index, mut paths) = (index(), Vec::new());
+        TrainingJob::fields("", 0, &mut |_, path, key| paths.push(format!("{path}.{key}")));
+        for (name, ours) in FOREIGN {
+            assert!(paths.iter().any(|path| path == ours), "{name}: there is no {ours}");
+            assert!(!index.contains(name), "{name} is a field of ours");
+        }
+    }
+
+    #[test]
+    fn every_field_of_the_schema_has_a_home() {
+        let (index, schema) = (index(), crate::job::schema());
+        let mut next = vec![(0, &schema)];
+        while let Some((depth, part)) = next.pop() {
+            next.extend(
+                part["$ref"]
+                    .as_str()
+                    .and_then(|path| schema.pointer(path.strip_prefix('#')?))
+                    .map(|part| (depth, part)),
+            );
+            next.extend(part["anyOf"].as_array().into_iter().flatten().map(|part| (depth, part)));
+            next.extend(part.get("items").map(|part| (depth, part)));
+            for (key, field) in part["properties"].as_object().into_iter().flatten() {
+                assert!(index.contains(key), "{key}");
+                if depth < DEEPEST {
+                    next.push((depth + 1, field));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearest_homes_of_a_name() {
+        let index = index();
+        let hint = |name| index.hint(name, "spec").unwrap();
+        assert_eq!(hint("nodeSelector"), "it belongs in `spec.placement`");
+        assert_eq!(hint("image"), "it belongs in `spec`");
+        assert_eq!(hint("memory"), "it belongs in `spec.workers` or `spec.launcher`");
+        assert_eq!(hint("namespace"), "it belongs in `metadata`");
+        assert_eq!(hint("worker"), "did you mean `workers`? It belongs in `spec`");
+        assert_eq!(hint("Replicas"), "did you mean `replicas`? It belongs in `spec.workers`");
+        assert_eq!(index.hint("qwertz", "spec"), None);
+        assert_eq!(index.hint("name", "spec.storage[0].nfs"), None);
+        assert!(is_foreign("nodes", &["code"]) && !is_foreign("serviceAccountName", &["serviceAccount"]));
+    }
+}

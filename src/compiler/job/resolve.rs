@@ -1,0 +1,238 @@
+//! What was written → what holds: defaults taken, units resolved, groups filled in.
+//!
+//! Lowering never fails. Where something required is missing, a problem was pushed already and
+//! the result is not used.
+
+/// The text of an optional field.
+macro_rules! text {
+    ($field:expr) => {
+        $field.as_ref().map(|at| at.value.0.clone())
+    };
+}
+
+/// The number, word or flag of an optional field.
+macro_rules! plain {
+    ($field:expr) => {
+        $field.as_ref().map(|at| at.value.0)
+    };
+}
+
+mod cluster;
+mod storage;
+mod workers;
+
+use self::cluster::{lifecycle, observability, patch, placement, scheduling, security, slurm};
+use self::storage::storage;
+use self::workers::{controller, groups, launcher};
+use super::declare;
+use super::declare::scalars::{Int, Word};
+use super::read::At;
+use super::types::quantity::Quantity;
+use super::types::spec::*;
+use crate::job::target::Facts;
+
+/// Defaults as they are taken, in the spec's order.
+#[derive(Default)]
+struct Defaults(Vec<(&'static str, String)>);
+
+impl Defaults {
+    /// The value given, or the default, noted.
+    fn take<V: Clone>(&mut self, path: &'static str, given: Option<V>, default: V, shown: &dyn ToString) -> V {
+        given.unwrap_or_else(|| {
+            self.0.push((path, shown.to_string()));
+            default
+        })
+    }
+}
+
+impl Defaults {
+    /// Those that the target has a use for.
+    fn of(self, target: &'static Facts) -> Vec<(&'static str, String)> {
+        const PODS: &[&str] = &[
+            "security.",
+            "ssh.",
+            "placement.",
+            "lifecycle.release",
+            "workers.shm",
+            "workers.controller",
+            "workers.gpuResource",
+            "launcher.waitTimeout",
+            "launcher.cpu",
+            "launcher.memory",
+        ];
+        let about_pods = |path: &str| PODS.iter().any(|pods| path.starts_with(pods));
+        self.0.into_iter().filter(|(path, _)| target.has_pods || !about_pods(path)).collect()
+    }
+}
+
+/// Takes every default.
+pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
+    let mut defaults = Defaults::default();
+    let none = declare::Body::default();
+    let body = job.spec.as_ref().map_or(&none, |at| &at.value);
+    let no_metadata = declare::Metadata::default();
+    let metadata = job.metadata.as_ref().map_or(&no_metadata, |at| &at.value);
+
+    let launcher = launcher(body, &mut defaults);
+    let scheduling = scheduling(body);
+    let controller = controller(body, target, &launcher, &scheduling, &mut defaults);
+    if controller == Controller::Job || launcher.runs_ranks {
+        // The launcher's pod is a worker.
+        defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(path));
+    }
+    let workdir = text!(body.workdir).or_else(|| body.code.as_ref().map(|code| mount_path(code)));
+    Spec {
+        target,
+        name: text!(metadata.name).unwrap_or_default(),
+        namespace: text!(metadata.namespace),
+        labels: pairs(metadata.labels.as_ref().map(|at| &at.value), |key, value| (key.0.clone(), value.0.clone())),
+        annotations: pairs(metadata.annotations.as_ref().map(|at| &at.value), |key, value| {
+            (key.0.clone(), value.0.clone())
+        }),
+        image: image(body),
+        rerun: text!(body.rerun),
+        command: command(body),
+        workdir,
+        env: pairs(body.env.as_ref().map(|at| &at.value), |name, value| EnvVar {
+            name: name.0.clone(),
+            value: env_value(value),
+        }),
+        env_from: body.env_from.iter().flat_map(|at| &at.value).map(|from| env_from(from)).collect(),
+        code: body.code.as_ref().map(|at| code(at)),
+        groups: groups(body, &mut defaults),
+        controller,
+        launcher: Launcher { runs_ranks: launcher.runs_ranks && controller == Controller::StatefulSet, ..launcher },
+        elastic: body.elastic.as_ref().map(|at| elastic(at, &mut defaults)),
+        ssh: ssh(body, &mut defaults),
+        collective: body.collective.as_ref().map(|at| collective(at)).unwrap_or_default(),
+        storage: storage(body),
+        placement: placement(body, &mut defaults),
+        scheduling,
+        lifecycle: lifecycle(body, controller, &mut defaults),
+        security: security(body, &mut defaults),
+        observability: observability(body, &mut defaults),
+        slurm: body.slurm.as_ref().map(|at| slurm(at)).unwrap_or_default(),
+        patches: body.patches.iter().flat_map(|at| &at.value).filter_map(|at| patch(at)).collect(),
+        defaults: defaults.of(target),
+    }
+}
+
+fn pairs<K, V, T>(table: Option<&super::declare::scalars::Table<K, V>>, pair: impl Fn(&K, &V) -> T) -> Vec<T> {
+    table.into_iter().flat_map(|table| &table.0).map(|(key, value)| pair(key, value)).collect()
+}
+
+fn image(body: &declare::Body) -> Image {
+    match body.image.as_ref().map(|at| &at.value) {
+        Some(declare::Image::Full(parts)) => Image {
+            reference: match (text!(parts.name), text!(parts.digest)) {
+                (Some(name), Some(digest)) => format!("{}@{digest}", name.split('@').next().unwrap_or_default()),
+                (name, _) => name.unwrap_or_default(),
+            },
+            pull_policy: plain!(parts.pull_policy),
+            pull_secrets: parts.pull_secrets.iter().flat_map(|at| &at.value).map(|name| name.0.clone()).collect(),
+        },
+        Some(declare::Image::Name(name)) => {
+            Image { reference: name.0.clone(), pull_policy: None, pull_secrets: Vec::new() }
+        }
+        None => Image { reference: String::new(), pull_policy: None, pull_secrets: Vec::new() },
+    }
+}
+
+/// The words every rank runs. Words behind a script are its `$1`, `$2`, ...
+fn command(body: &declare::Body) -> Vec<String> {
+    let mut words = match body.command.as_ref().map(|at| &at.value) {
+        Some(declare::CommandLine::Words(words)) => words.clone(),
+        Some(declare::CommandLine::Script(script)) => {
+            let mut words = vec!["bash".to_owned(), "-c".to_owned(), script.clone()];
+            words.extend(body.args.as_ref().filter(|args| !args.is_empty()).map(|_| "bash".to_owned()));
+            words
+        }
+        None => Vec::new(),
+    };
+    words.extend(body.args.iter().flat_map(|at| &at.value).map(|word| word.0.clone()));
+    words
+}
+
+fn env_value(value: &declare::EnvValue) -> EnvValue {
+    match value {
+        declare::EnvValue::Literal(text) => EnvValue::Text(text.clone()),
+        declare::EnvValue::From(from) => {
+            let key = text!(from.key).unwrap_or_default();
+            match (text!(from.secret), text!(from.config_map)) {
+                (Some(name), _) => EnvValue::Secret { name, key },
+                (None, Some(name)) => EnvValue::ConfigMap { name, key },
+                (None, None) => EnvValue::Field(text!(from.field).unwrap_or_default()),
+            }
+        }
+    }
+}
+
+fn env_from(from: &declare::EnvFrom) -> EnvFrom {
+    EnvFrom {
+        prefix: text!(from.prefix),
+        source: match text!(from.secret) {
+            Some(name) => EnvFromSource::Secret(name),
+            None => EnvFromSource::ConfigMap(text!(from.config_map).unwrap_or_default()),
+        },
+        optional: from.optional.as_ref().is_some_and(|at| at.value),
+    }
+}
+
+fn mount_path(code: &declare::Code) -> String {
+    text!(code.mount_path).unwrap_or_else(|| "/workspace".to_owned())
+}
+
+fn code(code: &declare::Code) -> Code {
+    let source = match text!(code.config_map) {
+        Some(name) => CodeSource::ConfigMap(name),
+        None => CodeSource::Files(pairs(code.files.as_ref().map(|at| &at.value), |name, text| {
+            (name.0.clone(), text.0.clone())
+        })),
+    };
+    Code { mount_path: mount_path(code), source }
+}
+
+fn elastic(raw: &declare::Elastic, defaults: &mut Defaults) -> Elastic {
+    let cooldown = raw.cooldown.as_ref().map(|at| &at.value);
+    Elastic {
+        min_workers: plain!(raw.min_workers).unwrap_or(1),
+        max_workers: plain!(raw.max_workers).unwrap_or(1),
+        cooldown: cooldown.and_then(|pair| match pair.as_slice() {
+            [low, high] => Some((u64::from(low.0), u64::from(high.0))),
+            _ => None,
+        }),
+        timeout: defaults.take("elastic.timeout", plain!(raw.timeout), 600, &"10m"),
+        reset_limit: plain!(raw.reset_limit),
+    }
+}
+
+fn ssh(body: &declare::Body, defaults: &mut Defaults) -> Ssh {
+    let none = declare::Ssh::default();
+    let raw = body.ssh.as_ref().map_or(&none, |at| &at.value);
+    let user = "khorovod".to_owned();
+    if plain!(body.launcher.as_ref().and_then(|launcher| launcher.kind.as_ref())) == Some(LauncherKind::Torchrun) {
+        return Ssh { port: 2222, secret: None, user };
+    }
+    Ssh {
+        port: defaults.take("ssh.port", port(raw.port.as_ref()), 2222, &2222),
+        secret: text!(raw.secret),
+        user: text!(raw.user).unwrap_or(user),
+    }
+}
+
+fn port(at: Option<&At<Int<1, 65_535>>>) -> Option<u16> {
+    at.and_then(|at| u16::try_from(at.value.0).ok())
+}
+
+fn collective(raw: &declare::Collective) -> Collective {
+    Collective {
+        debug: plain!(raw.debug),
+        interface: text!(raw.interface),
+        infiniband: raw.infiniband.as_ref().map(|at| at.value),
+        fusion_threshold: raw.fusion_threshold.as_ref().map(|at| at.value.clone()),
+        cycle_time: plain!(raw.cycle_time),
+        autotune: raw.autotune.as_ref().map(|at| at.value),
+        hierarchical_allreduce: raw.hierarchical_allreduce.as_ref().map(|at| at.value),
+        timeline: text!(raw.timeline),
+    }
+}

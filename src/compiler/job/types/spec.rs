@@ -1,0 +1,386 @@
+//! What holds after validation: every default taken, every unit a number, every rule kept.
+//!
+//! Everything behind this (plan, runtime, objects) takes it as true, so nothing there can fail
+//! on what a person wrote.
+
+use serde_json::Value as Json;
+
+use super::quantity::Quantity;
+use super::target::Facts;
+
+/// Keys and values in the order they were written.
+pub type Pairs = Vec<(String, String)>;
+
+/// One training job, valid and complete.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    pub target: &'static Facts,
+    pub name: String,
+    /// Left out of the objects when not given.
+    pub namespace: Option<String>,
+    /// On every object, but not in pod templates: a label must not restart a run.
+    pub labels: Pairs,
+    pub annotations: Pairs,
+    pub image: Image,
+    pub rerun: Option<String>,
+    /// What every rank runs, a string already turned into `bash -c`. Empty only for an
+    /// interactive shell and the shell launcher's pure wait.
+    pub command: Vec<String>,
+    pub workdir: Option<String>,
+    pub env: Vec<EnvVar>,
+    pub env_from: Vec<EnvFrom>,
+    pub code: Option<Code>,
+    /// At least one; a job without `groups` has one of name `None`.
+    pub groups: Vec<Group>,
+    pub controller: Controller,
+    pub launcher: Launcher,
+    pub elastic: Option<Elastic>,
+    pub ssh: Ssh,
+    pub collective: Collective,
+    pub storage: Vec<Volume>,
+    pub placement: Placement,
+    pub scheduling: Scheduling,
+    pub lifecycle: Lifecycle,
+    pub security: Security,
+    pub observability: Observability,
+    pub slurm: Slurm,
+    pub patches: Vec<Patch>,
+    /// Every default taken, as `(path, value)`, in the spec's order; `plan` shows them.
+    pub defaults: Vec<(&'static str, String)>,
+}
+
+impl Spec {
+    /// The name of the claim made for a volume, `<job>-<volume>`.
+    pub fn claim_of(&self, volume: &Volume) -> String {
+        format!("{}-{}", self.name, volume.name)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Image {
+    /// `name:tag` or `name@digest`, as a container runtime takes it.
+    pub reference: String,
+    /// `Always`, `IfNotPresent` or `Never`.
+    pub pull_policy: Option<&'static str>,
+    pub pull_secrets: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct EnvVar {
+    pub name: String,
+    pub value: EnvValue,
+}
+
+#[derive(Debug, Clone)]
+pub enum EnvValue {
+    Text(String),
+    Secret {
+        name: String,
+        key: String,
+    },
+    ConfigMap {
+        name: String,
+        key: String,
+    },
+    /// A `fieldRef`, such as `spec.nodeName`.
+    Field(String),
+}
+
+#[derive(Debug, Clone)]
+pub struct EnvFrom {
+    pub prefix: Option<String>,
+    pub source: EnvFromSource,
+    pub optional: bool,
+}
+
+#[derive(Debug, Clone)]
+pub enum EnvFromSource {
+    Secret(String),
+    ConfigMap(String),
+}
+
+/// Small scripts without an image build.
+#[derive(Debug, Clone)]
+pub struct Code {
+    pub mount_path: String,
+    pub source: CodeSource,
+}
+
+#[derive(Debug, Clone)]
+pub enum CodeSource {
+    /// A ConfigMap that exists.
+    ConfigMap(String),
+    /// File name and text.
+    Files(Pairs),
+}
+
+/// Workers that are alike: one StatefulSet, or the one Indexed Job.
+#[derive(Debug, Clone)]
+pub struct Group {
+    pub name: Option<String>,
+    pub replicas: u32,
+    pub gpus: u32,
+    pub gpu_resource: String,
+    /// Ranks a worker runs.
+    pub slots: u32,
+    pub resources: Resources,
+    /// Whether its containers need the capability `IPC_LOCK`.
+    pub rdma: bool,
+    /// Size of the memory-backed `/dev/shm`.
+    pub shm: Quantity,
+}
+
+/// What a container asks for and may use, GPUs and RDMA devices included, in print order.
+#[derive(Debug, Clone, Default)]
+pub struct Resources {
+    pub requests: Vec<(String, Quantity)>,
+    pub limits: Vec<(String, Quantity)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Controller {
+    StatefulSet,
+    Job,
+}
+
+#[derive(Debug, Clone)]
+pub struct Launcher {
+    pub kind: LauncherKind,
+    pub mpi: Mpi,
+    pub args: Vec<String>,
+    /// The launcher pod is one more host beside the workers. Always false in the Job shape,
+    /// where index 0 is a worker that launches.
+    pub runs_ranks: bool,
+    pub interactive: bool,
+    /// Seconds.
+    pub idle_timeout: u64,
+    pub resources: Resources,
+    pub image: Option<String>,
+    pub retries: u32,
+    /// Seconds.
+    pub wait_timeout: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LauncherKind {
+    Mpirun,
+    Horovodrun,
+    Torchrun,
+    Deepspeed,
+    Shell,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mpi {
+    OpenMpi,
+    IntelMpi,
+    Mpich,
+}
+
+#[derive(Debug, Clone)]
+pub struct Elastic {
+    pub min_workers: u32,
+    pub max_workers: u32,
+    /// Seconds, shortest and longest.
+    pub cooldown: Option<(u64, u64)>,
+    /// Seconds.
+    pub timeout: u64,
+    pub reset_limit: Option<u32>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Ssh {
+    pub port: u16,
+    /// An existing Secret with the keys; none: khorovod makes `<job>-ssh`.
+    pub secret: Option<String>,
+    /// The login name inside the pods.
+    pub user: String,
+}
+
+/// NCCL, Horovod and MPI knobs by their meaning. `None`: NCCL and MPI choose.
+#[derive(Debug, Clone, Default)]
+pub struct Collective {
+    /// `VERSION`, `WARN`, `INFO` or `TRACE`.
+    pub debug: Option<&'static str>,
+    pub interface: Option<String>,
+    pub infiniband: Option<bool>,
+    pub fusion_threshold: Option<Quantity>,
+    /// Milliseconds.
+    pub cycle_time: Option<u32>,
+    pub autotune: Option<bool>,
+    pub hierarchical_allreduce: Option<bool>,
+    pub timeline: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Volume {
+    pub name: String,
+    pub mount_path: String,
+    pub read_only: bool,
+    pub sub_path: Option<String>,
+    pub source: VolumeSource,
+}
+
+#[derive(Debug, Clone)]
+pub enum VolumeSource {
+    /// A claim khorovod makes, `<job>-<name>`; it outlives the job.
+    Claim(Claim),
+    ExistingClaim(String),
+    /// A claim a worker, by the StatefulSet's volumeClaimTemplates.
+    PerWorker(Claim),
+    Nfs {
+        server: String,
+        path: String,
+    },
+    /// A PersistentVolume and its claim; `source` is the volume source, such as `{nfs: {...}}`.
+    PersistentVolume {
+        source: Json,
+        claim: Claim,
+    },
+    S3(S3),
+    HostPath(String),
+    EmptyDir {
+        size: Option<Quantity>,
+    },
+}
+
+#[derive(Debug, Clone)]
+pub struct Claim {
+    pub size: Quantity,
+    pub storage_class: Option<String>,
+    /// `ReadWriteOnce`, `ReadWriteMany`, `ReadOnlyMany`, `ReadWriteOncePod`.
+    pub access_modes: Vec<&'static str>,
+}
+
+#[derive(Debug, Clone)]
+pub struct S3 {
+    /// `https://…`; none: AWS by region.
+    pub endpoint: Option<String>,
+    pub bucket: String,
+    /// Without a leading slash, with a trailing one where not empty.
+    pub prefix: String,
+    pub region: String,
+    /// A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`; none: a public bucket.
+    pub secret: Option<String>,
+    pub download: bool,
+    pub upload: bool,
+    pub size: Option<Quantity>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Placement {
+    pub node_selector: Pairs,
+    /// Kubernetes tolerations as written, checked by shape.
+    pub tolerations: Vec<Json>,
+    /// A Kubernetes affinity as written.
+    pub affinity: Option<Json>,
+    pub priority_class: Option<String>,
+    pub runtime_class: Option<String>,
+    /// Topology key over which workers spread softly.
+    pub spread: Option<String>,
+    /// Topology key within which workers pack softly.
+    pub pack: Option<String>,
+    pub host_network: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Scheduling {
+    pub gang: Option<Gang>,
+    /// Volcano's queue.
+    pub queue: Option<String>,
+    /// Kueue's local queue.
+    pub kueue: Option<String>,
+    pub suspend: bool,
+    /// `schedulerName`; for a gang already the gang's own scheduler.
+    pub scheduler: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gang {
+    Volcano,
+    Coscheduling,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Lifecycle {
+    /// Seconds.
+    pub deadline: Option<u64>,
+    /// Seconds.
+    pub ttl_after_finished: Option<u64>,
+    /// `release: keep`: the StatefulSet says `replicas` and the user frees the workers.
+    pub keep: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Security {
+    pub profile: Profile,
+    /// `None` under `openshift`, where the platform chooses.
+    pub run_as_user: Option<u32>,
+    pub fs_group: Option<u32>,
+    pub network_policy: bool,
+    /// A ServiceAccount that exists; it is then the user's task to let it scale.
+    pub service_account: Option<String>,
+    pub read_only_root_filesystem: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Profile {
+    Restricted,
+    OpenShift,
+    Baseline,
+    Privileged,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Observability {
+    /// Directory TensorBoard reads.
+    pub tensorboard: Option<String>,
+    pub metrics: Option<Metrics>,
+    /// Each line of a rank's output starts with its rank.
+    pub rank_prefix: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    pub port: u16,
+    pub pod_monitor: bool,
+}
+
+/// What only Slurm needs to know.
+#[derive(Debug, Clone, Default)]
+pub struct Slurm {
+    pub partition: Option<String>,
+    /// Seconds.
+    pub time: Option<u64>,
+    pub modules: Vec<String>,
+    pub account: Option<String>,
+    pub qos: Option<String>,
+    pub constraint: Option<String>,
+    pub nodelist: Option<String>,
+    pub exclude: Option<String>,
+    pub reservation: Option<String>,
+    pub gres: Option<String>,
+    /// Long options of sbatch, one line each.
+    pub args: Vec<String>,
+    /// Bash.
+    pub setup: Option<String>,
+    pub wrap: Vec<String>,
+    /// srun starts the ranks, not mpirun.
+    pub srun: Option<Srun>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Srun {
+    pub mpi: Option<String>,
+    pub args: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Patch {
+    /// A kind such as `StatefulSet`; none: any.
+    pub kind: Option<String>,
+    /// The object's name with `*` for any run of characters; none: any.
+    pub name: Option<String>,
+    /// An RFC 7386 merge patch.
+    pub patch: Json,
+}

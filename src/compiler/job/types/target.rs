@@ -1,0 +1,80 @@
+//! What the rules, the plan and the objects need to know about a target, as data.
+//!
+//! Each target declares its [`Facts`] in its own file in `targets/`, so these phases name no target. What a target does,
+//! rather than is, stands in the trait `targets::Target`.
+
+/// The properties of a target.
+#[allow(clippy::struct_excessive_bools)] // Each is a property of its own.
+pub struct Facts {
+    /// The name that `--target` takes.
+    pub name: &'static str,
+    /// Whether ranks run in pods. If not, the output is one batch script, and nothing about pods applies.
+    pub has_pods: bool,
+    /// Whether khorovod writes the launcher and the workers as workloads of their own, out of Kubernetes' kinds. If not,
+    /// one object describes all of them, and its controller creates, names and ends the pods.
+    pub own_workloads: bool,
+    /// Whether the pods belong to Jobs, whose failure policies need a minimum version of Kubernetes.
+    pub uses_jobs: bool,
+    /// Whether a launcher can be index 0 of an Indexed Job.
+    pub has_job_shape: bool,
+    /// Whether the target itself starts all pods or none, and takes `scheduling.queue`.
+    pub is_gang: bool,
+    /// Whether the controller creates a headless Service of the run's name. If not, pods use the job's own.
+    pub brings_service: bool,
+    /// Who creates the ssh keys.
+    pub ssh_keys: SshKeys,
+    /// Whether pod templates name the Service in their `subdomain`.
+    pub templates_set_subdomain: bool,
+    /// Whether pod templates carry the restart policy.
+    pub templates_set_restart_policy: bool,
+    /// Whether the first pod that succeeds ends the job.
+    pub first_success_ends_job: bool,
+    /// The annotation of a pod that holds its index, if it is not in `JOB_COMPLETION_INDEX`.
+    pub pod_index: Option<&'static str>,
+    /// The role in the name of a pod that is a worker and launches too.
+    pub index_role: &'static str,
+    /// What the controller appends to the name of a group of pods, before the pod's number.
+    pub group_suffix: &'static str,
+    /// What the controller appends to the name of the launcher, for its pod.
+    pub launcher_suffix: &'static str,
+    /// What khorovod appends to the run's name for a PodGroup.
+    pub pod_group_suffix: &'static str,
+    /// The length of the longest name that is derived from the job's name, without the job's name.
+    pub longest_suffix: fn(&NameParts) -> usize,
+}
+
+impl std::fmt::Debug for Facts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Who creates the ssh keys of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SshKeys {
+    /// khorovod, in a Secret.
+    Ours,
+    /// The operator.
+    Operator,
+    /// No one: the job uses no ssh of khorovod's.
+    None,
+}
+
+/// Lengths of the parts of names, from which each target's longest name follows.
+pub struct NameParts {
+    /// `-run123-worker-group`.
+    pub worker: usize,
+    /// `-run123-launcher`.
+    pub launcher: usize,
+    /// Digits of the largest worker number.
+    pub digits: usize,
+    /// Whether the launcher is index 0 of one Indexed Job.
+    pub is_indexed_job: bool,
+}
+
+/// Kubernetes copies the name of a StatefulSet's revision into a label of its pods: `-` and a hash of ten characters.
+pub const REVISION: usize = 11;
+/// The length of the run's part of a name, `-run123`.
+pub const RUN: usize = "-run123".len();
+/// What the Job controller appends to the name of a Job for its pods, `-x7x2p`.
+pub const JOB_POD: usize = "-x7x2p".len();

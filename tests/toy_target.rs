@@ -1,0 +1,97 @@
+//! A target needs one file: this one adds a target of its own to the compiler, without a change anywhere else.
+
+use khorovod::{Inputs, Keys, Target, Text, problem::Problem};
+use khorovod_compiler::job::target::{Facts, SshKeys};
+use khorovod_compiler::job::{Case, key};
+use khorovod_compiler::kubernetes::{self, Object, pod};
+use khorovod_compiler::plan::Plan;
+use khorovod_compiler::pods::File;
+use khorovod_compiler::report::Description;
+use khorovod_compiler::targets::refusal;
+use serde_json::json;
+
+/// An operator that runs one kind of pod and creates the ssh keys itself.
+#[derive(Debug)]
+struct Toy;
+
+static FACTS: Facts = Facts {
+    name: "toy",
+    has_pods: true,
+    own_workloads: false,
+    uses_jobs: false,
+    has_job_shape: true,
+    is_gang: false,
+    brings_service: false,
+    ssh_keys: SshKeys::Operator,
+    templates_set_subdomain: false,
+    templates_set_restart_policy: true,
+    first_success_ends_job: false,
+    pod_index: None,
+    index_role: "toy",
+    group_suffix: "-7",
+    launcher_suffix: "",
+    pod_group_suffix: "",
+    longest_suffix: |parts| parts.worker + parts.digits,
+};
+
+impl Target for Toy {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>) {
+        let queue = case.body.scheduling.as_ref().and_then(|at| key(at.kueue.as_ref()));
+        refusal::report(vec![(queue, "a Toy waits in no queue".to_owned(), "remove `kueue`")], problems);
+    }
+
+    fn describe(&self, _: &Plan) -> Description {
+        Description { shape: "a Toy", controller: "the toy operator", ..Description::default() }
+    }
+
+    fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
+        let template = pod::template(plan, pod::Part::Worker(&plan.spec.groups[0]), files);
+        let body = json!({"toys": plan.workers, "template": kubernetes::json(&template)});
+        vec![Object::custom(plan, "example.com/v1", "Toy", body)]
+    }
+}
+
+const TOY: &dyn Target = &Toy;
+
+fn job(more: &str) -> Text {
+    let text = format!(
+        "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {{name: mnist, namespace: ml}}\n\
+         spec:\n  image: acme/mnist:1\n  command: [python, train.py]\n  workers: {{replicas: 3}}\n{more}"
+    );
+    Text { name: "job.yaml".to_owned(), text }
+}
+
+fn inputs() -> Inputs {
+    Inputs { target: TOY, keys: Keys::Missing, ..Inputs::default() }
+}
+
+#[test]
+fn a_target_of_ones_own_renders_its_workload_among_the_shared_objects() {
+    let rendered = khorovod::render(&job(""), &inputs()).unwrap_or_else(|problems| panic!("{:?}", problems.list));
+    let kinds: Vec<_> = rendered.documents.iter().map(|document| document.kind).collect();
+    assert!(kinds.contains(&"Toy") && kinds.contains(&"ConfigMap") && kinds.contains(&"Service"), "{kinds:?}");
+    // The operator creates the keys, and no other target's workloads appear.
+    assert!(!kinds.iter().any(|kind| ["Secret", "StatefulSet", "Job"].contains(kind)), "{kinds:?}");
+    assert!(rendered.text.contains("toys: 3"));
+}
+
+#[test]
+fn its_facts_reach_host_names_and_reports() {
+    let reports = khorovod::reports(&job(""), &inputs()).unwrap_or_else(|problems| panic!("{:?}", problems.list));
+    let report = &reports.jobs[0];
+    assert_eq!(report.shape, "a Toy");
+    assert!(report.workers[0].hosts.0.contains("-worker-7-0.mnist"), "{:?}", report.workers[0].hosts);
+    assert!(report.release.starts_with("the toy operator ends the workers"), "{}", report.release);
+}
+
+#[test]
+fn what_it_refuses_is_reported_at_the_field() {
+    let found = khorovod::check(&job("  scheduling: {kueue: team}\n"), &inputs());
+    let refused: Vec<_> = found.list.iter().filter(|problem| problem.code.name == "target-cannot").collect();
+    assert_eq!(refused.len(), 1, "{:?}", found.list);
+    assert_eq!(found.sources.position(refused[0].labels[0].span).line, 8);
+}
