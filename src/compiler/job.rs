@@ -11,8 +11,6 @@ mod secrets;
 pub mod types;
 pub mod wording;
 
-use std::sync::LazyLock;
-
 use serde_json::{Value as Json, json};
 
 use crate::problem::{Code, Problem, Severity, Span};
@@ -31,7 +29,7 @@ pub use types::{KubeVersion, NotAKubeVersion, limits, quantity, spec as valid, t
 /// The kind of our documents.
 pub const KIND: &str = "TrainingJob";
 
-static INDEX: LazyLock<FieldIndex> = LazyLock::new(|| FieldIndex::new(|each| TrainingJob::fields("", 0, each)));
+static INDEX: FieldIndex = FieldIndex::new(|each| TrainingJob::fields("", 0, each));
 
 /// What a document is read for.
 pub struct Purpose<'a> {

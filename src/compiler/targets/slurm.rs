@@ -180,7 +180,6 @@ fn directives(world: &World<'_>) -> Vec<(&'static str, Option<String>)> {
     add("cpus-per-task", cpus(world).map(|count| count.to_string()));
     add("mem", amount(group, "memory").map(mebibytes));
     add("tmp", amount(group, "ephemeral-storage").map(mebibytes));
-    let gres = gres.as_deref().unwrap_or("gpu");
     add("gres", (group.gpus > 0).then(|| format!("{gres}:{}", group.gpus)));
     add("time", limit(spec).map(clock));
     let named = [
