@@ -41,7 +41,7 @@ pub fn check(job: &Job, inputs: &Inputs, problems: &mut Vec<Problem>) {
     if job.patches.is_empty() || !job.spec.target.has_pods {
         return;
     }
-    let (mut plan, files) = plan(inputs.target, job.spec.clone());
+    let (mut plan, files) = plan(job.spec.clone());
     let keys = keys(&plan, &inputs.keys);
     // The objects before any patch, under the names that they have with all.
     let patches = std::mem::take(&mut plan.spec.patches);

@@ -3,6 +3,7 @@
 use super::{Amount, Cost, Default, Description, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers};
 use crate::job::quantity::Quantity;
 use crate::job::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
+use crate::plan::fields::duration;
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 
 impl Report {
@@ -297,11 +298,4 @@ fn notes(plan: &Plan, description: &Description) -> Vec<String> {
         notes.push(format!("{} patches change the objects after this plan", spec.patches.len()));
     }
     notes
-}
-
-/// Seconds as a person writes them: `1h30m`.
-pub fn duration(seconds: u64) -> String {
-    let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
-    let text: Vec<_> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
-    if text.is_empty() { "0s".to_owned() } else { text.concat() }
 }

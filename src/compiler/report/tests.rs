@@ -1,8 +1,9 @@
 //! Reports and changes of specs as people write them.
 
-use super::made::{duration, quantity};
+use super::made::quantity;
 use super::*;
 use crate::plan::Plan;
+use crate::plan::fields::duration;
 use crate::problem::Span;
 use crate::yaml;
 
@@ -33,9 +34,7 @@ fn plan(text: &str, run: &str) -> Plan {
     let span = Span { source: 0, start: 0, end: text.len() };
     let document = yaml::parse(text, span, &mut problems).ok().flatten().expect("it is YAML");
     let spec = crate::targets::read(&document, crate::targets::PLAIN, &mut problems);
-    let mut plan = Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}")));
-    plan.name_run(run.to_owned());
-    plan
+    Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}")), run.to_owned())
 }
 
 /// What happens when `from` becomes `to` in the job, and with it perhaps the run.
