@@ -92,7 +92,7 @@ fn compiled<'a>(preview: &'a khorovod::Preview, offsets: &Offsets) -> Compiled<'
 
 fn document<'a>(document: &'a khorovod::Document, origin: Option<&'a Origin>) -> RenderedDocument<'a> {
     RenderedDocument {
-        kind: &document.kind,
+        kind: document.kind,
         name: &document.name,
         namespace: document.namespace.as_deref(),
         from: document.range.start,
