@@ -27,7 +27,7 @@ book: ## Build the docs as a book into target/book/html, with the preview page i
 	@. tests/tools.sh && FEATURES=search cargo_tool mdbook 0.5.4 && book/build.py
 
 check: ## Check format, lints and prose; run unit and snapshot tests, of the page too
-	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs prose layers web-code lint rust
+	@PROPTEST_CASES=$${PROPTEST_CASES:-32} tests/run.sh format docs prose web-code lint rust
 
 test: ## Run everything that CI runs; installs what it needs
 	@WITHIN=40 tests/run.sh $(stages) cluster

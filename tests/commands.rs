@@ -122,7 +122,7 @@ fn fixed(message: &str) -> String {
 }
 
 #[test]
-fn the_guide_knows_every_last_word_of_a_pod() {
+fn the_debugging_page_lists_every_termination_message() {
     let guide = read("docs/debugging.md");
     let mut said = BTreeSet::new();
     for entry in fs::read_dir(root().join("src/compiler/pods/scripts")).unwrap() {
@@ -132,7 +132,7 @@ fn the_guide_knows_every_last_word_of_a_pod() {
         }
         for line in fs::read_to_string(&path).unwrap().lines() {
             let words = line.split_once("finish ").map(|(_, rest)| rest.split_once(' ').map_or("", |(_, rest)| rest));
-            let Some(message) = words.or_else(|| Some(line.split_once("epitaph ")?.1)) else { continue };
+            let Some(message) = words.or_else(|| Some(line.split_once("terminate_message ")?.1)) else { continue };
             let Some(message) = message.strip_prefix('"') else { continue };
             let end = message.rfind('"').unwrap();
             said.insert(fixed(&message[..end]));

@@ -55,13 +55,14 @@ book() {
 # The commands of docs/start.md on a test cluster.
 start() { binary=$(shipped) && tests/blocks/start.sh "$binary"; }
 
+# Import cycles, the order of the phases, and what the core touches. Part of the stage `rust` too.
+layers() { cargo test --locked --quiet --test layers; }
 # Plain English, by the rules in tests/prose.
 prose() {
     local linter
     linter=$(vale) && tests/prose/prose.py "$linter"
 }
 
-layers() { tests/layers.py; }
 
 # Installs the MPIs and PyTorch for the ranks of jobs on this machine.
 need_ranks() {

@@ -2,14 +2,14 @@
 //! in which every default is filled in, and [rules] check both. Every problem is reported at once.
 
 pub(crate) mod declare;
+#[cfg(test)]
+pub mod fixtures;
 mod read;
 mod resolve;
 mod rules;
 mod secrets;
 pub mod types;
 pub mod wording;
-
-use std::sync::LazyLock;
 
 use serde_json::{Value as Json, json};
 
@@ -29,7 +29,7 @@ pub use types::{KubeVersion, NotAKubeVersion, limits, quantity, spec as valid, t
 /// The kind of our documents.
 pub const KIND: &str = "TrainingJob";
 
-static INDEX: LazyLock<FieldIndex> = LazyLock::new(|| FieldIndex::new(|each| TrainingJob::fields("", 0, each)));
+static INDEX: FieldIndex = FieldIndex::new(|each| TrainingJob::fields("", 0, each));
 
 /// What a document is read for.
 pub struct Purpose<'a> {

@@ -1,8 +1,8 @@
-//! `Plan` → the files of a run's pods: hostfile, scripts, and the configuration and keys of ssh and sshd.
+//! Makes the files that pods run from a [`Plan`]: hostfile, scripts, configuration of ssh and sshd, and keys.
 //!
-//! Scripts are static text, one file per task. What differs between jobs reaches them through `job.sh`, in which
-//! [`words::word`] quotes every value. The kubernetes phase puts all files into the run's ConfigMap, which pods mount at
-//! `/etc/khorovod/scripts`.
+//! Scripts are static text, one file per task; scripts/README.md lists them. Settings that differ between jobs are in
+//! `job.sh`, in which [`words::word`] has quoted every value. The phase `kubernetes` puts all files into the run's
+//! ConfigMap, which pods mount at `/etc/khorovod/scripts`.
 
 pub mod keys;
 pub mod seed;
@@ -35,7 +35,7 @@ pub struct File {
 /// `job.sh` or a workload is written differently. Kubernetes does not change these objects in place, so under the old name
 /// `kubectl apply` of a job that was rendered by an earlier version would fail. Every job that is rendered again then
 /// starts a new run. `make test` fails until the number is raised, and `make bless` records it in `pods/revision.txt`.
-pub const REVISION: u32 = 1;
+pub const REVISION: u32 = 2;
 
 /// Static files by the name they are mounted under, without comments.
 macro_rules! scripts {
@@ -66,7 +66,7 @@ fn without_comments(text: &str) -> String {
     text.split_inclusive('\n').enumerate().filter(is_code).map(|(_, line)| line).collect()
 }
 
-/// Everything the pods of a run need to be told, only what the job's shape uses.
+/// All files of the run's pods. Files that the job's shape does not use are left out.
 pub fn files(plan: &Plan) -> Vec<File> {
     let mut files = Vec::with_capacity(24);
     files.push(made("job.sh", settings::job(plan)));
@@ -117,7 +117,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     files
 }
 
-/// What `J-current` says, beside whose turn it is: the limits that may change while a run lives.
+/// The entries of the ConfigMap `J-current`: the current run, and the limits that may change while it runs.
 pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     let spec = &plan.spec;
     let mut entries = vec![
@@ -138,7 +138,7 @@ fn made(name: &'static str, text: String) -> File {
     File { name, text: Cow::Owned(text) }
 }
 
-/// The S3 volumes for `s3.py`, as JSON; none where the job has none.
+/// The S3 volumes for `s3.py`, as JSON. None if the job has no S3 volume.
 fn transfers(plan: &Plan) -> Option<String> {
     let volumes: Vec<_> = plan
         .spec

@@ -73,7 +73,7 @@ def launcher_killed_again_and_again(case):
             p for p in case.pods("launcher") if p["metadata"]["uid"] == victim["metadata"]["uid"])), 10), 137)
         if deaths == 1:
             case.says("launching: ", 90)
-    failed(case, 90, "2 launchers died, and retries are 1", "released the workers")
+    failed(case, 90, "2 launchers failed, and launcher.retries is 1", "released the workers")
 
 
 def first_process(pod):

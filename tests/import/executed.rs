@@ -71,7 +71,9 @@ fn programs(script: &str, case: &Case) -> Result<Vec<String>, String> {
         fs::write(bin.path().join(name), text).unwrap();
         fs::set_permissions(bin.path().join(name), fs::Permissions::from_mode(0o755)).unwrap();
     };
-    PROGRAMS.iter().for_each(|(name, text)| program(name, format!("{COMMON}{text}\n")));
+    for (name, text) in PROGRAMS {
+        program(name, format!("{COMMON}{text}\n"));
+    }
     for name in RECORDED {
         let text = format!(
             "#!/bin/bash\nshift $((0))\nwords=(\"$@\")\n[[ ${{words[0]}} != -u ]] || words=(\"${{words[@]:1}}\")\n\

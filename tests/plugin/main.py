@@ -60,7 +60,7 @@ def as_list(stream):
 
 
 def expected_objects(folder):
-    """What an example renders to: its objects.yaml with the text of each static script (see tests/examples.rs)."""
+    """The rendered objects of an example: its objects.yaml with the text of each static script (see tests/examples.rs)."""
     def entry(match):
         lines = (SCRIPTS / match[1]).read_text().splitlines(keepends=True)
         return f"  {match[1]}: |\n" + "".join(line if line == "\n" else f"    {line}" for line in lines)
@@ -120,7 +120,7 @@ def command(place, helm4, module):
     large = "---\n".join(JOB.replace("name: mnist", f"name: m{index}") for index in range(3000))[: 2 << 20]
     for args, stdin, env, why in [
         (["render"], JOB, {"KHOROVOD_SSH_SEED": ""}, "no-ssh-keys"),
-        (["render"], JOB, {"KHOROVOD_SSH_SEED": "secret"}, "KHOROVOD_SSH_SEED has 6 characters that are no seed"),
+        (["render"], JOB, {"KHOROVOD_SSH_SEED": "secret"}, "KHOROVOD_SSH_SEED has 6 characters, which do not form a seed"),
         (["render", "job.yaml"], JOB, {}, "'job.yaml' names a file, but this plugin cannot open files"),
         (["render", "--ssh-seed", "x"], JOB, {}, "names a file"),
         (["render", "-o", "x"], JOB, {}, "names a file"),

@@ -126,7 +126,7 @@ case_mpich() {
 # An MPI that srun does not support: each rank would be alone in its world.
 case_lonely() {
     train "$mpi_sum" 'slurm: {srun: {}}'
-    expect 42 "name one of 'srun --mpi=list' in slurm.srun.mpi" "the world is not the spec's"
+    expect 42 "set slurm.srun.mpi to one of 'srun --mpi=list'" "the ranks do not match the spec"
     never_printed "rank 0 of"
 }
 
@@ -134,9 +134,9 @@ case_lonely() {
 case_other_nodes() {
     spec "$mpi_sum"
     submit --nodes=1
-    expect 42 "wrong world: Slurm gave 1 nodes, tasks on each: 2; the spec has 2, tasks on each: 2(x2)"
+    expect 42 "wrong world: Slurm gave 1 nodes, tasks per node: 2; the spec has 2, tasks per node: 2(x2)"
     submit --ntasks-per-node=1
-    expect 42 "wrong world: Slurm gave 2 nodes, tasks on each: 1(x2); the spec has 2, tasks on each: 2(x2)"
+    expect 42 "wrong world: Slurm gave 2 nodes, tasks per node: 1(x2); the spec has 2, tasks per node: 2(x2)"
     never_printed "rank 0 of"
 }
 
@@ -146,11 +146,11 @@ case_other_mpirun() {
     chmod +x bin/mpirun
     alice=(PATH="$PWD/bin:/usr/bin:/bin")
     train "$mpi_sum"
-    expect 42 "this rank on node1 is one of 4 there and of 4 in all; the spec has 2 and 4" "the world is not the spec's"
+    expect 42 "wrong world: node1 runs 4 of 4 ranks; the spec has 2 of 4" "the ranks do not match the spec"
     never_printed "rank 0 of"
     alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
     train "$mpi_sum" 'launcher: {mpi: mpich}'
-    expect 42 "mpirun is that of openmpi 4.1.4; the spec has mpich (launcher.mpi)"
+    expect 42 "the mpirun on PATH is openmpi 4.1.4, and launcher.mpi is mpich"
 }
 
 # The job's exit code is that of the training.
@@ -186,7 +186,7 @@ case_deadline() {
 case_cancelled() {
     train 'echo up; exec sleep 62'
     wait_for '[1,3]<stdout>:up' && as_alice scancel "$job"
-    expect 143 "told to end"
+    expect 143 "received SIGTERM"
     gone "sleep 62"
 }
 
@@ -205,7 +205,7 @@ case_requeued() {
     # shellcheck disable=SC2317 # again calls it
     requeue() { scontrol requeue "$job"; }
     again requeue
-    expect 0 "told to end"
+    expect 0 "received SIGTERM"
 }
 case_node_lost() {
     # shellcheck disable=SC2317
@@ -235,7 +235,7 @@ case_modules() {
 case_secrets() {
     spec '[[ $TOKEN == "it'"'"'s secret" ]] && echo "known"' 'env: {TOKEN: {secret: hf, key: token}}'
     submit
-    expect 42 "TOKEN is not set: export it where you call sbatch"
+    expect 42 "TOKEN is not set: export it before you call sbatch"
     alice+=("TOKEN=it's secret")
     submit
     expect 0 "[1,3]<stdout>:known"
@@ -251,7 +251,7 @@ case_folders() {
     # A folder that exists on one node only.
     spec 'echo up' 'slurm: {srun: {mpi: pmix}, setup: "mkdir -p /tmp/here && cd /tmp/here"}'
     submit
-    expect 42 "node2 has no folder /tmp/here: start from one that all nodes share"
+    expect 42 "node2 has no folder /tmp/here: call sbatch in a folder that all nodes share"
 }
 
 # A prefix for each rank's command, such as that of a container.

@@ -12,7 +12,7 @@ use super::{documents, inputs, read, render};
 
 pub fn run(input: &[u8]) {
     let mut choices = Choices::new(input);
-    let target = *choices.pick(&targets::ALL);
+    let target = *choices.pick(targets::ALL);
     let mut job = choices.pick(&EXAMPLES).clone();
     while !choices.is_empty() {
         edit(&SCHEMA, &mut job, &mut choices, 0);

@@ -15,4 +15,5 @@ pub use cluster::*;
 pub use data::*;
 pub use job::*;
 pub use launcher::*;
+pub use shapes::OrDefault;
 pub use workers::*;

@@ -93,8 +93,43 @@ impl<T> Deref for At<T> {
 /// The shapes a schema refers to, by name.
 pub type Defs = Map<String, Json>;
 
+/// What a field takes, for the report of a value of another type.
+#[derive(Debug, Clone, Copy)]
+pub enum Expected {
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number within these limits.
+    Integer { min: u32, max: u32 },
+    /// A Kubernetes quantity: a text or a number.
+    Quantity,
+    /// A duration with its units.
+    Duration,
+    /// A text for which `fits` is true; `form` describes such texts.
+    Text { form: &'static str, fits: fn(&str) -> bool },
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Any scalar that all readers of YAML read as the same value.
+    Scalar,
+    /// A list of such items.
+    List(Item),
+    /// A map with fields of its own.
+    Fields,
+    /// A map whose keys are names.
+    Names,
+}
+
+/// What the items of a list are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Item {
+    Text,
+    Number,
+    Map,
+}
+
 /// Something a field can hold.
 pub trait Field: Sized {
+    /// What a list of these holds.
+    const ITEM: Item;
     /// Reads it, or pushes what is wrong.
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self>;
     /// Its JSON Schema.
@@ -206,26 +241,26 @@ impl<'n, 'p> Reader<'n, 'p> {
     }
 
     /// The entries of a map.
-    pub fn map(&mut self, node: &'n Node, wanted: &str) -> Option<&'n [Entry]> {
+    pub fn map(&mut self, node: &'n Node, expected: Expected) -> Option<&'n [Entry]> {
         match &node.kind {
             Kind::Map(entries) => Some(entries),
-            _ => self.wrong_type(node, wanted),
+            _ => self.wrong_type(node, expected),
         }
     }
 
     /// The items of a list.
-    pub fn list(&mut self, node: &'n Node, wanted: &str) -> Option<&'n [Node]> {
+    pub fn list(&mut self, node: &'n Node, expected: Expected) -> Option<&'n [Node]> {
         match &node.kind {
             Kind::List(items) => Some(items),
-            _ => self.wrong_type(node, wanted),
+            _ => self.wrong_type(node, expected),
         }
     }
 
     /// The text of a scalar that is one without doubt.
-    pub fn text(&mut self, node: &'n Node, wanted: &str) -> Option<&'n str> {
+    pub fn text(&mut self, node: &'n Node, expected: Expected) -> Option<&'n str> {
         match node.scalar() {
             Some(Scalar::Text(text)) => Some(text),
-            _ => self.wrong_type(node, wanted),
+            _ => self.wrong_type(node, expected),
         }
     }
 }

@@ -25,27 +25,30 @@ use self::cluster::{lifecycle, observability, patch, placement, scheduling, secu
 use self::storage::storage;
 use self::workers::{controller, groups, launcher};
 use super::declare;
-use super::declare::scalars::{Int, Word};
-use super::read::At;
-use super::types::quantity::Quantity;
+use super::declare::OrDefault;
+use super::declare::scalars::Int;
 use super::types::spec::*;
-use crate::job::target::Facts;
+use super::types::target::Facts;
 
 /// Defaults as they are taken, in the spec's order.
 #[derive(Default)]
 struct Defaults(Vec<(&'static str, String)>);
 
 impl Defaults {
-    /// The value given, or the default, noted.
-    fn take<V: Clone>(&mut self, path: &'static str, given: Option<V>, default: V, shown: &dyn ToString) -> V {
+    /// The value of a field; if it is the declared default, that is noted.
+    fn take<V>(&mut self, path: &'static str, field: OrDefault<V>) -> V {
+        self.0.extend(field.default.map(|default| (path, default)));
+        field.value
+    }
+
+    /// The value given, or a default that depends on other fields, noted as `shown`.
+    fn computed<V>(&mut self, path: &'static str, given: Option<V>, default: V, shown: &dyn ToString) -> V {
         given.unwrap_or_else(|| {
             self.0.push((path, shown.to_string()));
             default
         })
     }
-}
 
-impl Defaults {
     /// Those that the target has a use for.
     fn of(self, target: &'static Facts) -> Vec<(&'static str, String)> {
         const PODS: &[&str] = &[
@@ -80,7 +83,7 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
         // The launcher's pod is a worker.
         defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(path));
     }
-    let workdir = text!(body.workdir).or_else(|| body.code.as_ref().map(|code| mount_path(code)));
+    let workdir = text!(body.workdir).or_else(|| body.code.as_ref().map(|code| code.mount_path().value.0));
     Spec {
         target,
         name: text!(metadata.name).unwrap_or_default(),
@@ -111,7 +114,7 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
         lifecycle: lifecycle(body, controller, &mut defaults),
         security: security(body, &mut defaults),
         observability: observability(body, &mut defaults),
-        slurm: body.slurm.as_ref().map(|at| slurm(at)).unwrap_or_default(),
+        slurm: slurm(body),
         patches: body.patches.iter().flat_map(|at| &at.value).filter_map(|at| patch(at)).collect(),
         defaults: defaults.of(target),
     }
@@ -174,12 +177,8 @@ fn env_from(from: &declare::EnvFrom) -> EnvFrom {
             Some(name) => EnvFromSource::Secret(name),
             None => EnvFromSource::ConfigMap(text!(from.config_map).unwrap_or_default()),
         },
-        optional: from.optional.as_ref().is_some_and(|at| at.value),
+        optional: from.optional().value,
     }
-}
-
-fn mount_path(code: &declare::Code) -> String {
-    text!(code.mount_path).unwrap_or_else(|| "/workspace".to_owned())
 }
 
 fn code(code: &declare::Code) -> Code {
@@ -189,7 +188,7 @@ fn code(code: &declare::Code) -> Code {
             (name.0.clone(), text.0.clone())
         })),
     };
-    Code { mount_path: mount_path(code), source }
+    Code { mount_path: code.mount_path().value.0, source }
 }
 
 fn elastic(raw: &declare::Elastic, defaults: &mut Defaults) -> Elastic {
@@ -201,27 +200,23 @@ fn elastic(raw: &declare::Elastic, defaults: &mut Defaults) -> Elastic {
             [low, high] => Some((u64::from(low.0), u64::from(high.0))),
             _ => None,
         }),
-        timeout: defaults.take("elastic.timeout", plain!(raw.timeout), 600, &"10m"),
+        timeout: defaults.take("elastic.timeout", raw.timeout()).0,
         reset_limit: plain!(raw.reset_limit),
     }
 }
 
 fn ssh(body: &declare::Body, defaults: &mut Defaults) -> Ssh {
     let none = declare::Ssh::default();
-    let raw = body.ssh.as_ref().map_or(&none, |at| &at.value);
-    let user = "khorovod".to_owned();
-    if plain!(body.launcher.as_ref().and_then(|launcher| launcher.kind.as_ref())) == Some(LauncherKind::Torchrun) {
-        return Ssh { port: 2222, secret: None, user };
+    let given = body.ssh.as_ref().map_or(&none, |at| &at.value);
+    let kind = body.launcher.as_ref().map(|launcher| launcher.kind().value.0);
+    if kind == Some(LauncherKind::Torchrun) {
+        return Ssh { port: port(none.port().value), secret: None, user: none.user().value.0 };
     }
-    Ssh {
-        port: defaults.take("ssh.port", port(raw.port.as_ref()), 2222, &2222),
-        secret: text!(raw.secret),
-        user: text!(raw.user).unwrap_or(user),
-    }
+    Ssh { port: port(defaults.take("ssh.port", given.port())), secret: text!(given.secret), user: given.user().value.0 }
 }
 
-fn port(at: Option<&At<Int<1, 65_535>>>) -> Option<u16> {
-    at.and_then(|at| u16::try_from(at.value.0).ok())
+fn port(number: Int<1, 65_535>) -> u16 {
+    u16::try_from(number.0).unwrap_or(u16::MAX)
 }
 
 fn collective(raw: &declare::Collective) -> Collective {

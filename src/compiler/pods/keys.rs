@@ -1,5 +1,5 @@
-//! The job's ssh keys, derived: the same seed, namespace and name give the same bytes on any
-//! machine, so a render is a pure function.
+//! Derives the job's ssh keys: the same seed, namespace and name give the same keys on any machine, so rendering is a pure
+//! function.
 
 use hkdf::Hkdf;
 use sha2::Sha256;

@@ -1,6 +1,6 @@
-//! The forms a seed comes in: 32 bytes from which keys derive.
+//! Reads a seed, the 32 bytes from which a job's keys are derived, in each form that a user may give it.
 
-/// What the bytes of a seed file stand for; an error says what they are instead.
+/// Reads a seed file. The error text completes a sentence whose subject is the file.
 pub fn from_bytes(bytes: &[u8]) -> Result<[u8; 32], String> {
     if let Ok(raw) = <[u8; 32]>::try_from(bytes) {
         if raw.iter().all(u8::is_ascii_graphic) || raw.iter().all(|byte| *byte == raw[0]) {
@@ -15,7 +15,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<[u8; 32], String> {
 const MAKE: &str = "`openssl rand -hex 32`";
 const EXPECTED: &str = "it must be 32 raw bytes, 64 hex digits or base64, as `openssl rand -hex 32` prints";
 
-/// 64 hex digits, or base64 of 32 bytes in either alphabet.
+/// Reads 64 hex digits, or base64 of 32 bytes in the standard or the URL-safe alphabet.
 pub fn from_text(text: &str) -> Result<[u8; 32], String> {
     let text = text.trim();
     if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -27,10 +27,10 @@ pub fn from_text(text: &str) -> Result<[u8; 32], String> {
         }
         return Ok(seed);
     }
-    base64(text).ok_or_else(|| format!("has {} characters that are no seed; {EXPECTED}", text.chars().count()))
+    base64(text).ok_or_else(|| format!("has {} characters, which do not form a seed; {EXPECTED}", text.chars().count()))
 }
 
-/// Base64 of exactly 32 bytes.
+/// Decodes base64 of exactly 32 bytes.
 fn base64(text: &str) -> Option<[u8; 32]> {
     let digits = text.strip_suffix('=').unwrap_or(text).as_bytes();
     if digits.len() != 43 {

@@ -1,19 +1,17 @@
-//! The files of a job that are not the same for every job: `job.sh`, whose every value is quoted, and
-//! `passwd`.
+//! Writes the files that differ between jobs: `job.sh`, in which every value is quoted, and `passwd`.
 
 use super::words::word;
 use crate::job::valid::{LauncherKind, Mpi};
 use crate::plan::{Plan, Shape};
 
-/// A bash array of words that are quoted already.
+/// A bash array of words that are already quoted.
 fn array(words: impl Iterator<Item = String>) -> String {
     let mut array = "(".to_owned();
     words.for_each(|word| array.extend([" ", &word]));
     array + " )"
 }
 
-/// The launch, with `rank.sh` before the training's own words where the number of ranks is fixed and
-/// what is started may be any program.
+/// The launch, with `rank.sh` before the command if the number of ranks is fixed and each rank may run any program.
 fn checked(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let fixed = match spec.launcher.kind {
@@ -30,7 +28,7 @@ fn checked(plan: &Plan) -> Vec<String> {
     }
 }
 
-/// `job.sh`: what the static scripts read.
+/// The text of `job.sh`, which all scripts source.
 pub fn job(plan: &Plan) -> String {
     let spec = &plan.spec;
     let elastic = |value: fn(&crate::job::valid::Elastic) -> u32| {
@@ -57,21 +55,21 @@ pub fn job(plan: &Plan) -> String {
         ("run", word(&plan.run)),
         ("kind", kind.to_owned()),
         ("mpi", mpi.to_owned()),
-        // Where the pods have their host names.
+        // The domain of the pods' host names.
         ("service", word(&plan.service())),
         ("port", spec.ssh.port.to_string()),
         ("user", word(&spec.ssh.user)),
         ("np", plan.np.to_string()),
-        // Of each group: the workers' name before the index, how many there are, the ranks on each.
+        // One entry per worker group: the workers' name before the index, their number, and the ranks of each.
         ("team_names", array(plan.teams.iter().map(|team| word(&team.workload)))),
         ("team_replicas", array(plan.teams.iter().map(|team| team.replicas.to_string()))),
         ("team_slots", array(plan.teams.iter().map(|team| team.slots.to_string()))),
         ("hostfile_mark", word(plan.hostfile_mark())),
         ("launcher_pod", word(&plan.launcher_pod())),
-        // The host name of the pod that launches, where ranks run in it too.
+        // The host name of the launcher's pod if ranks run in it too.
         ("launcher_host", word(&launcher_host)),
         ("launcher_slots", plan.teams[0].slots.to_string()),
-        // Set where the launcher owns the workers' scale.
+        // Set if the launcher scales the workers.
         ("scales", if plan.scales() { "yes".to_owned() } else { word("") }),
         // Empty unless elastic.
         ("min_workers", elastic(|elastic| elastic.min_workers)),
@@ -81,17 +79,17 @@ pub fn job(plan: &Plan) -> String {
     // The first pod that succeeds must be index 0.
     let stays = spec.target.first_success_ends_job && plan.shape == Shape::Torchrun;
     // torchrun has no such limit.
-    let patient = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
-    let patience = patient.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
-    let settings = settings.into_iter().chain(patience).chain(stays.then(|| ("stays", "yes".to_owned())));
-    let mut lines = "# What is this job's own.\n".to_owned();
+    let elastic = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
+    let timeout = elastic.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
+    let settings = settings.into_iter().chain(timeout).chain(stays.then(|| ("stays", "yes".to_owned())));
+    let mut lines = "# The settings of this job.\n".to_owned();
     for (name, value) in settings {
         lines.extend([name, "=", &value, "\n"]);
     }
     lines
 }
 
-/// Gives the pod's user id a name; none where the platform chooses the id.
+/// The passwd file that gives the pod's user id a name. None if the platform chooses the id.
 pub fn passwd(plan: &Plan) -> Option<String> {
     let uid = plan.spec.security.run_as_user?;
     let user = &plan.spec.ssh.user;

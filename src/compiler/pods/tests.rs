@@ -1,90 +1,20 @@
-//! Every file of every shape is sound shell, and no word of a spec can break out of `job.sh`.
+//! Every file of every shape is valid shell, and no value of a spec can escape its quotes in `job.sh`.
 
 use std::{fs, path::Path, process::Command};
 
 use super::{File, REVISION, current, files, without_comments};
+use crate::job::fixtures::{group, spec};
 use crate::job::valid::*;
-use crate::plan::{Document, Level, Plan, Shape, Team};
+use crate::plan::{Plan, Shape};
 
-/// Two workers of two ranks under Open MPI.
+/// A plan for two workers of two ranks each, under Open MPI.
 fn plan() -> Plan {
-    let (job, run) = ("mnist", "bcdfgh");
-    let text = |text: &str| text.to_owned();
-    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    let quantity = |text| crate::job::quantity::Quantity::parse(text).expect("a quantity");
-    let command = words("python train.py");
-    let spec = Spec {
-        target: crate::targets::PLAIN.facts(),
-        name: text(job),
-        namespace: None,
-        labels: vec![],
-        annotations: vec![],
-        image: Image { reference: text("image:1"), pull_policy: None, pull_secrets: vec![] },
-        rerun: None,
-        command: command.clone(),
-        workdir: None,
-        env: vec![],
-        env_from: vec![],
-        code: None,
-        groups: vec![Group {
-            name: None,
-            replicas: 2,
-            gpus: 0,
-            rdma: false,
-            gpu_resource: text("nvidia.com/gpu"),
-            slots: 2,
-            resources: Resources::default(),
-            shm: quantity("8Gi"),
-        }],
-        controller: Controller::StatefulSet,
-        launcher: Launcher {
-            kind: LauncherKind::Mpirun,
-            mpi: Mpi::OpenMpi,
-            args: vec![],
-            runs_ranks: false,
-            interactive: false,
-            idle_timeout: 7200,
-            resources: Resources::default(),
-            image: None,
-            retries: 3,
-            wait_timeout: 1800,
-        },
-        elastic: None,
-        ssh: Ssh { port: 2222, secret: None, user: text("khorovod") },
-        collective: Collective::default(),
-        storage: vec![],
-        placement: Placement::default(),
-        scheduling: Scheduling::default(),
-        lifecycle: Lifecycle::default(),
-        security: Security {
-            profile: Profile::Restricted,
-            run_as_user: Some(65532),
-            fs_group: Some(65532),
-            network_policy: true,
-            service_account: None,
-            read_only_root_filesystem: true,
-        },
-        observability: Observability::default(),
-        slurm: Slurm::default(),
-        patches: vec![],
-        defaults: vec![],
-    };
-    let workload = format!("{job}-{run}-worker");
-    Plan {
-        hostfile: Some(format!("{workload}-0.{job} slots=2\n{workload}-1.{job} slots=2\n")),
-        spec,
-        shape: Shape::StatefulSet,
-        run: text(run),
-        teams: vec![Team { group: 0, workload, replicas: 2, slots: 2 }],
-        workers: 2,
-        np: 4,
-        gpus: 0,
-        launch: [words("mpirun -np 4 --hostfile /horovod/generated/hostfile"), command].concat(),
-        env: vec![],
-        code: vec![],
-        level: Level { name: "restricted", reasons: vec![] },
-        document: Document::Unknown,
-    }
+    let spec = spec(|spec| spec.groups = vec![Group { slots: 2, ..group(None, 2, 0) }]);
+    let mut plan = Plan::new(spec, "bcdfgh".to_owned());
+    plan.launch =
+        "mpirun -np 4 --hostfile /horovod/generated/hostfile python train.py".split(' ').map(str::to_owned).collect();
+    plan.env.clear();
+    plan
 }
 
 /// One plan for each set of files there is.
@@ -152,7 +82,54 @@ fn is_shell(file: &File) -> bool {
     Path::new(file.name).extension().is_some_and(|extension| extension == "sh") || file.text.starts_with("#!/bin/bash")
 }
 
-/// Whether a program is there. CI must have it, elsewhere the reason is printed.
+/// Whether a script assigns a value to a variable that other files see.
+fn sets(text: &str, variable: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.lines().filter(|line| !line.trim_start().starts_with('#')).any(|line| {
+        line.match_indices(variable).any(|(at, _)| {
+            let (before, after) = (&line[..at], &line[at + variable.len()..]);
+            let assigned =
+                after.trim_start().trim_start_matches('+').starts_with('=') && !after.trim_start().starts_with("==");
+            let is_whole = !before.ends_with(|c| is_name(c) || "$-{".contains(c));
+            is_whole && !before.contains("local ") && (assigned || before.ends_with("mapfile -t "))
+        })
+    })
+}
+
+/// The table of scripts/README.md is complete for the variables that it lists.
+#[test]
+fn shared_variables_have_an_owner() {
+    let files: Vec<File> = plans().iter().flat_map(files).collect();
+    let text = |name: &str| &files.iter().find(|file| file.name == name).unwrap_or_else(|| panic!("no {name}")).text;
+    let readme = include_str!("scripts/README.md");
+    let table = readme.split_once("| Owner |").expect("a table of owners").1;
+    let (mut owners, mut variables, mut allowed) = (Vec::new(), Vec::new(), Vec::new());
+    for row in table.lines().skip(2).take_while(|row| row.starts_with('|')) {
+        let words = |cell: &'static str| cell.split('`').skip(1).step_by(2).collect::<Vec<_>>();
+        let cells: Vec<_> = row.split('|').map(words).collect();
+        if !cells[1].is_empty() {
+            owners.clone_from(&cells[1]);
+        }
+        for variable in &cells[2] {
+            assert!(owners.iter().all(|owner| sets(text(owner), variable)), "{owners:?} set no {variable}");
+            variables.push(*variable);
+            allowed.push([owners.clone(), cells[4].clone()].concat());
+        }
+    }
+    assert!(variables.len() > 20, "{variables:?}");
+    let shared =
+        ["common.sh", "launcher.sh", "torchrun.sh", "attempt.sh", "hosts.sh", "wait.sh", "elastic.sh", "scale.sh"];
+    for name in [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "worker.sh"]].concat() {
+        for (variable, allowed) in variables.iter().zip(&allowed) {
+            assert!(
+                allowed.contains(&name) || !sets(text(name), variable),
+                "{name} sets {variable}: name it in README.md"
+            );
+        }
+    }
+}
+
+/// Whether a program is installed. CI must have it.
 fn have(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     assert!(found || std::env::var_os("CI").is_none_or(|ci| ci != "true"), "CI needs {program}");
@@ -285,6 +262,7 @@ fn pods_get_scripts_without_comments() {
 
 #[test]
 fn scripts_without_comments_mean_the_same() {
+    const DUMP: &str = r"import ast, sys; print(ast.dump(ast.parse(open(sys.argv[1]).read())).replace(r'\n\n', r'\n'))";
     // What the interpreter reads in a script, line by line.
     let parsed = |program: &str, args: &[&str], text: &str| {
         let folder = tempfile::tempdir().unwrap();
@@ -296,7 +274,6 @@ fn scripts_without_comments_mean_the_same() {
         let text = String::from_utf8(out.stdout).unwrap();
         text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
-    const DUMP: &str = r"import ast, sys; print(ast.dump(ast.parse(open(sys.argv[1]).read())).replace(r'\n\n', r'\n'))";
     for (name, text) in scripts() {
         let shipped = without_comments(&text);
         let (program, args): (_, &[&str]) = match name.rsplit_once('.') {
@@ -318,8 +295,7 @@ fn scripts_change_only_with_the_revision() {
     for (name, text) in scripts() {
         hash.update(format!("{name}\0{}\0", without_comments(&text)));
     }
-    let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    let now = format!("revision {REVISION}\nscripts {hex}\n");
+    let now = format!("revision {REVISION}\nscripts {:x}\n", hash.finalize());
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/pods/revision.txt");
     let recorded = fs::read_to_string(path).unwrap_or_default();
     if recorded == now {

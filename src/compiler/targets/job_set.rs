@@ -39,7 +39,7 @@ static FACTS: Facts = Facts {
     // The Jobs are created from a template, which cannot change.
     immutable_fields: &["launcher.retries", "lifecycle.deadline"],
     workload_kinds: &[("JobSet", &["suspend", "ttlSecondsAfterFinished"])],
-    longest_suffix: longest_suffix,
+    longest_suffix,
 };
 
 /// A pod is named after its Job, which is named after the JobSet.

@@ -31,7 +31,7 @@ static FACTS: Facts = Facts {
     pod_group_suffix: "",
     immutable_fields: &[],
     workload_kinds: OWN_KINDS,
-    longest_suffix: longest_suffix,
+    longest_suffix,
 };
 
 /// A StatefulSet's pods carry its revision in a label; a Job's carry a suffix in their names.

@@ -84,7 +84,7 @@ impl Target for Slurm {
     }
 }
 
-/// How long before Slurm's own limit the training is told to end.
+/// How many seconds before Slurm's time limit the training receives SIGTERM.
 const MARGIN: u64 = 30;
 
 macro_rules! part {
@@ -143,7 +143,7 @@ fn script(plan: &Plan) -> String {
         let _ = writeln!(text, "#SBATCH {}", directive(option));
     }
     // Values stay as they are, and `/dev/stdin` is no file to follow.
-    text += "\n# shellcheck disable=SC1091,SC2016\n# What the spec says.\n";
+    text += "\n# shellcheck disable=SC1091,SC2016\n# The settings of this job.\n";
     for (name, value) in settings(&world) {
         let _ = writeln!(text, "{name}={value}");
     }
@@ -182,7 +182,6 @@ fn directives(world: &World<'_>) -> Vec<(&'static str, Option<String>)> {
     add("cpus-per-task", cpus(world).map(|count| count.to_string()));
     add("mem", amount(group, "memory").map(mebibytes));
     add("tmp", amount(group, "ephemeral-storage").map(mebibytes));
-    let gres = gres.as_deref().unwrap_or("gpu");
     add("gres", (group.gpus > 0).then(|| format!("{gres}:{}", group.gpus)));
     add("time", limit(spec).map(clock));
     let named = [

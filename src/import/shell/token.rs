@@ -1,5 +1,5 @@
-//! What the lexer and the parser return: tokens, the parts of words, and statements. Every item has the range of bytes
-//! that it takes in the text.
+//! The results of the lexer and the parser: tokens, the parts of words, and statements. Every item has the range of
+//! bytes that it takes in the text.
 
 use std::ops::Range;
 
@@ -41,8 +41,8 @@ pub struct Word {
     pub parts: Vec<Part>,
 }
 
-/// A part of a word. The spans of all parts, in order, cover the word; those of nested parts cover what stands between
-/// the delimiters of the outer part.
+/// A part of a word. The spans of all parts, in order, cover the word; those of nested parts cover the text between the
+/// delimiters of the outer part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub kind: PartKind,
@@ -91,7 +91,7 @@ pub struct Statement {
     pub background: bool,
 }
 
-/// What stands between two commands.
+/// What joins two commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Joint {
     /// `|` or `|&`.
@@ -107,7 +107,7 @@ pub struct Command {
     pub span: Span,
     pub kind: CommandKind,
     pub redirections: Vec<Redirection>,
-    /// Whether `!` or `time` stands before it.
+    /// Whether it follows `!` or `time`.
     pub prefixed: bool,
 }
 
@@ -116,7 +116,7 @@ pub enum CommandKind {
     /// `NAME=value… program arguments…`.
     Simple { assignments: Vec<Assignment>, words: Vec<Word> },
     /// `if`, `for`, `while`, `until`, `select`, `case`, `{ … }`, `( … )`: all statements in it, in their order, and the
-    /// words that stand outside of these.
+    /// words outside of these.
     Compound { keyword: Keyword, variable: Option<Word>, words: Vec<Word>, body: Vec<Statement> },
     /// `[[ … ]]`.
     Test { words: Vec<Word> },
@@ -180,6 +180,13 @@ impl Word {
 }
 
 impl Command {
+    /// Returns the range of the words of a simple command, with the assignments before them and without redirections.
+    pub fn words_span(&self) -> Option<Span> {
+        let CommandKind::Simple { assignments, words } = &self.kind else { return None };
+        let all = || assignments.iter().map(|assignment| &assignment.word).chain(words);
+        Some(all().next()?.span.start..all().last()?.span.end)
+    }
+
     /// Whether a word or a parenthesis of its own ends it.
     pub fn is_compound(&self) -> bool {
         matches!(self.kind, CommandKind::Compound { .. } | CommandKind::Function { .. } | CommandKind::Test { .. })
@@ -194,4 +201,20 @@ impl Statement {
             _ => None,
         }
     }
+}
+
+/// Returns all simple commands of statements in their order, also those in compound commands and functions. Commands in
+/// substitutions are not among them.
+pub fn simple_commands(statements: &[Statement]) -> Vec<&Command> {
+    let mut found = Vec::new();
+    for command in statements.iter().flat_map(|statement| &statement.commands) {
+        match &command.kind {
+            CommandKind::Simple { .. } => found.push(command),
+            CommandKind::Compound { body, .. } | CommandKind::Function { body, .. } => {
+                found.append(&mut simple_commands(body));
+            }
+            CommandKind::Test { .. } | CommandKind::Arithmetic { .. } | CommandKind::Unknown => {}
+        }
+    }
+    found
 }

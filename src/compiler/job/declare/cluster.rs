@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};
-use crate::job::read::{At, Defs, Field, Reader};
+use crate::job::read::{At, Defs, Expected, Field, Item, Reader};
 use crate::job::types::spec;
 use crate::yaml::Node;
 
@@ -72,9 +72,11 @@ const TERMS: &[&str] =
     &["requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"];
 
 impl Field for Affinity {
+    const ITEM: Item = Item::Map;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         let mut sound = true;
-        for part in reader.map(node, "a map")? {
+        for part in reader.map(node, Expected::Names)? {
             if !AFFINITIES.contains(&part.key.as_str()) {
                 reader.unknown(part, AFFINITIES);
                 sound = false;
@@ -94,9 +96,11 @@ impl Field for Affinity {
 struct Terms;
 
 impl Field for Terms {
+    const ITEM: Item = Item::Map;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         let mut sound = true;
-        for term in reader.map(node, "a map")? {
+        for term in reader.map(node, Expected::Names)? {
             if !TERMS.contains(&term.key.as_str()) {
                 reader.unknown(term, TERMS);
                 sound = false;
@@ -164,8 +168,8 @@ shape! {
         "profile" profile: Profile, default "restricted";
         /// The user the containers run as. Default: 65532; under `openshift` the platform chooses.
         "runAsUser" run_as_user: Int<0, 2_147_483_647>, default 65_532;
-        /// The group that owns volumes. Default: as the user.
-        "fsGroup" fs_group: Int<0, 2_147_483_647>, default 65_532;
+        /// The group that owns volumes. Default: the id of the user.
+        "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65_532;
         /// Whether a NetworkPolicy keeps other pods away from the job's.
         "networkPolicy" network_policy: bool, default true;
         /// A ServiceAccount that exists, for the launcher. It must be allowed to scale the workers.

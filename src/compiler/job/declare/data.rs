@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};
-use crate::job::read::{At, Defs, Field, Reader, WayOut};
+use crate::job::read::{At, Defs, Expected, Field, Item, Reader, WayOut};
 use crate::job::types::quantity::Quantity;
 use crate::yaml::Node;
 
@@ -146,8 +146,10 @@ const SOURCES: &[&str] = &[
 pub struct VolumeSource(pub Json);
 
 impl Field for VolumeSource {
+    const ITEM: Item = Item::Map;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-        let entries = reader.map(node, "a map such as `{nfs: {server: .., path: ..}}`")?;
+        let entries = reader.map(node, Expected::Names)?;
         let unknown: Vec<_> = entries.iter().filter(|entry| !SOURCES.contains(&entry.key.as_str())).collect();
         for entry in &unknown {
             reader.unknown(entry, SOURCES);

@@ -3,7 +3,8 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::job::read::{Defs, Field, Reader, WayOut};
+use super::shapes::Constant;
+use crate::job::read::{Defs, Expected, Field, Item, Reader, WayOut};
 use crate::job::wording::variable;
 use crate::yaml::{Kind, Node, Scalar};
 
@@ -29,17 +30,25 @@ macro_rules! texts {
             }
         }
 
+        impl Constant for $name {
+            type Written = &'static str;
+
+            fn constant(written: &'static str) -> Self {
+                Self(written.to_owned())
+            }
+        }
+
         impl Field for $name {
+            const ITEM: Item = Item::Text;
+
             fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-                // Quotes alone would not mend it.
+                // A number that has not the form in quotes either: the form is what is wrong.
                 if let (Kind::Scalar { text, .. }, Some(Scalar::Int(_) | Scalar::Float(_))) = (&node.kind, node.scalar())
                     && let Err((wanted, hint)) = fit::<Self>(text)
                 {
                     return reader.unfit(node, &wanted, hint);
                 }
-                // Of these the form says nothing: quotes mend them, or nothing does.
-                let quotable = matches!(node.scalar(), Some(Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_)));
-                let text = reader.text(node, if quotable || node.scalar().is_none() || $wanted.starts_with("a text") { "a text" } else { concat!("a text: ", $wanted) })?;
+                let text = reader.text(node, Expected::Text { form: $wanted, fits: has_form::<Self> })?;
                 match fit::<Self>(text) {
                     Ok(value) => Some(value),
                     Err((wanted, hint)) => reader.unfit(node, &wanted, hint),
@@ -67,6 +76,11 @@ pub trait Form: Field {
     fn wrap(text: &str) -> Self;
 }
 
+/// Whether a text has the form, and is not too long.
+fn has_form<T: Form>(text: &str) -> bool {
+    (text.len() <= T::MAX || text.chars().count() <= T::MAX) && T::fits(text)
+}
+
 /// The value of a text that fits; else what is wrong, in words behind its name, and what might mend it.
 pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
     if text.len() > T::MAX && text.chars().count() > T::MAX {
@@ -79,7 +93,7 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
     if T::fits(text) {
         Ok(T::wrap(text))
     } else {
-        let way_out = meant_text(text, T::fits).map(WayOut::Write).or_else(|| left_open(text).map(WayOut::Say));
+        let way_out = meant_text(text, has_form::<T>).map(WayOut::Write).or_else(|| left_open(text).map(WayOut::Say));
         Err((format!("is not {}", T::WANTED), way_out))
     }
 }

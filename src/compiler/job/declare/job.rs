@@ -8,7 +8,7 @@ use super::{
 };
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};
-use crate::job::read::{AMBIGUOUS, At, Defs, Field, Reader, Shape, WRONG_TYPE, WayOut};
+use crate::job::read::{AMBIGUOUS, At, Defs, Field, Item, Reader, Shape, WRONG_TYPE, WayOut};
 use crate::yaml::{Kind, Node, Scalar};
 
 choice! {
@@ -111,6 +111,8 @@ pub enum CommandLine {
 }
 
 impl Field for CommandLine {
+    const ITEM: Item = Item::Text;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         match &node.kind {
             Kind::List(items) if items.is_empty() => reader.invalid(
@@ -166,6 +168,8 @@ choice! {
 }
 
 impl Field for Image {
+    const ITEM: Item = Item::Text;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         match &node.kind {
             Kind::Map(_) => ImageParts::read(node, reader).map(|parts| Self::Full(Box::new(parts))),
@@ -218,6 +222,8 @@ shape! {
 }
 
 impl Field for EnvValue {
+    const ITEM: Item = Item::Text;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         match &node.kind {
             // No source, but something to be kept as a text.

@@ -7,7 +7,8 @@ use serde_json::{Value as Json, json};
 
 use super::formats::fit;
 pub use super::formats::*;
-use crate::job::read::{At, Defs, Field, OUT_OF_RANGE, Reader, WayOut, invalid};
+use super::shapes::Constant;
+use crate::job::read::{At, Defs, Expected, Field, Item, OUT_OF_RANGE, Reader, WayOut, invalid};
 use crate::job::types::quantity::Quantity;
 use crate::yaml::{Kind, Node, Scalar};
 
@@ -16,12 +17,14 @@ use crate::yaml::{Kind, Node, Scalar};
 pub struct Int<const MIN: u32, const MAX: u32>(pub u32);
 
 impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
+    const ITEM: Item = Item::Number;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         let value = match node.scalar() {
             Some(Scalar::Int(value)) => u32::try_from(value).ok(),
             // `8.0` is a whole number to JSON Schema, and to people. (`+ 0.0` makes `-0` a zero.)
             Some(Scalar::Float(value)) if value.fract() == 0.0 => format!("{:.0}", value + 0.0).parse().ok(),
-            _ => return reader.wrong_type(node, "a whole number"),
+            _ => return reader.wrong_type(node, Expected::Integer { min: MIN, max: MAX }),
         };
         match value {
             Some(value) if (MIN..=MAX).contains(&value) => Some(Self(value)),
@@ -37,11 +40,21 @@ impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
     }
 }
 
+impl<const MIN: u32, const MAX: u32> Constant for Int<MIN, MAX> {
+    type Written = u32;
+
+    fn constant(written: u32) -> Self {
+        Self(written)
+    }
+}
+
 impl Field for bool {
+    const ITEM: Item = Item::Text;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         match node.scalar() {
             Some(Scalar::Bool(value)) => Some(value),
-            _ => reader.wrong_type(node, "true or false"),
+            _ => reader.wrong_type(node, Expected::Boolean),
         }
     }
 
@@ -51,6 +64,8 @@ impl Field for bool {
 }
 
 impl Field for Quantity {
+    const ITEM: Item = Item::Text;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         const LARGEST: i64 = 999_999_999_999;
         // `cpu: 0.5` and `memory: 1073741824` are as good as their quoted forms.
@@ -68,7 +83,7 @@ impl Field for Quantity {
                     Some(format!("write a quantity such as `{example}`")),
                 );
             }
-            _ => return reader.wrong_type(node, "a quantity such as `\"32\"` or `64Gi` (a text or a number)"),
+            _ => return reader.wrong_type(node, Expected::Quantity),
         };
         match Quantity::parse(&text) {
             Some(quantity) => Some(quantity),
@@ -100,6 +115,14 @@ fn written(node: &Node) -> &str {
 fn decimal(value: f64) -> String {
     let text = format!("{:.12}", value.abs());
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+impl Constant for Quantity {
+    type Written = &'static str;
+
+    fn constant(written: &'static str) -> Self {
+        Self::parse(written).unwrap_or(Self::units(0))
+    }
 }
 
 /// What a person meant by `64GB`, `64 Gi` or `64gi`.
@@ -173,6 +196,8 @@ fn meant_duration(text: &str) -> Option<String> {
 }
 
 impl Field for Duration {
+    const ITEM: Item = Item::Text;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         const WANTED: &str = "a duration such as `30m`, `1h30m` or `90s`";
         if let Some(Scalar::Int(value)) = node.scalar() {
@@ -188,7 +213,7 @@ impl Field for Duration {
         {
             return reader.invalid(node, WANTED, Some(WayOut::Write(meant)));
         }
-        let text = reader.text(node, WANTED)?;
+        let text = reader.text(node, Expected::Duration)?;
         match Self::parse(text) {
             Some(seconds) => Some(Self(seconds)),
             None => reader.invalid(node, WANTED, meant_duration(text).map(WayOut::Write)),
@@ -204,7 +229,17 @@ impl Field for Duration {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period(pub u64);
 
+impl Constant for Period {
+    type Written = &'static str;
+
+    fn constant(written: &'static str) -> Self {
+        Self(Duration::parse(written).unwrap_or_default())
+    }
+}
+
 impl Field for Period {
+    const ITEM: Item = Item::Text;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         match Duration::read(node, reader)?.0 {
             0 => reader.invalid(
@@ -224,8 +259,10 @@ impl Field for Period {
 }
 
 impl<T: Field> Field for Vec<At<T>> {
+    const ITEM: Item = Item::Text;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-        let items = reader.list(node, "a list")?;
+        let items = reader.list(node, Expected::List(T::ITEM))?;
         // What could be read is judged further; the rest was reported.
         Some(items.iter().enumerate().filter_map(|(index, item)| reader.item(index, item)).collect())
     }
@@ -244,8 +281,10 @@ impl<T: Field> Field for Vec<At<T>> {
 pub struct Table<K, V>(pub Vec<(At<K>, At<V>)>);
 
 impl<K: Form, V: Field> Field for Table<K, V> {
+    const ITEM: Item = Item::Map;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-        let entries = reader.map(node, "a map")?;
+        let entries = reader.map(node, Expected::Names)?;
         let mut read = Vec::with_capacity(entries.len());
         for entry in entries {
             let value = reader.entry(entry);
@@ -277,8 +316,10 @@ impl<K: Form, V: Field> Field for Table<K, V> {
 pub struct Fragment(pub Json);
 
 impl Field for Fragment {
+    const ITEM: Item = Item::Map;
+
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
-        reader.map(node, "a map")?;
+        reader.map(node, Expected::Names)?;
         no_traps(node, reader)?;
         Some(Self(node.to_json()))
     }
@@ -305,7 +346,7 @@ const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 fn no_traps<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<()> {
     match &node.kind {
         Kind::Scalar { .. } => match node.scalar() {
-            Some(Scalar::Trap(_)) => reader.wrong_type(node, "a text or a number"),
+            Some(Scalar::Trap(_)) => reader.wrong_type(node, Expected::Scalar),
             Some(Scalar::Float(value)) if !(-TWO_63..TWO_63).contains(&value) => {
                 let message = format!("a number in `{}` is larger than Kubernetes takes", reader.path());
                 reader.refuse(&OUT_OF_RANGE, node, message, Some("put it in quotes to make it a text".to_owned()))

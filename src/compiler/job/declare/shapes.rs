@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::job::read::Defs;
+use crate::job::read::{At, Defs};
 
 /// Declares a map with known keys.
 ///
@@ -39,6 +39,17 @@ macro_rules! shape {
             $($(#[doc = $doc])+ pub $field: Option<$crate::job::read::At<$type>>,)+
         }
 
+        // The value of each field that has a default. Some are only for the schema: what they stand for takes them itself.
+        #[allow(dead_code)]
+        impl $name {
+            $($(
+                #[doc = concat!("The value of `", $key, "`, or its default.")]
+                pub fn $field(&self) -> $crate::job::declare::shapes::OrDefault<$type> {
+                    $crate::job::declare::shapes::OrDefault::new(self.$field.as_ref(), $default)
+                }
+            )?)+
+        }
+
         impl $crate::job::read::Shape for $name {
             const KEYS: &'static [&'static str] = &[$($key),+];
             const NEEDED: &'static [&'static str] = &[$($($crate::job::declare::shapes::shape!(@key $required $key),)?)+ $($($one),+)?];
@@ -52,12 +63,14 @@ macro_rules! shape {
         }
 
         impl $crate::job::read::Field for $name {
+            const ITEM: $crate::job::read::Item = $crate::job::read::Item::Map;
+
             fn read<'n>(
                 node: &'n $crate::yaml::Node,
                 reader: &mut $crate::job::read::Reader<'n, '_>,
             ) -> Option<Self> {
                 let mut read = Self::default();
-                for entry in reader.map(node, "a map of fields")? {
+                for entry in reader.map(node, $crate::job::read::Expected::Fields)? {
                     match entry.key.as_str() {
                         $($key => read.$field = reader.field::<Self, _>(entry),)+
                         _ => reader.unknown(entry, <Self as $crate::job::read::Shape>::KEYS),
@@ -117,14 +130,6 @@ macro_rules! shape {
 }
 pub(crate) use shape;
 
-/// The first of some words.
-macro_rules! first {
-    ($first:literal $(, $rest:literal)*) => {
-        $first
-    };
-}
-pub(crate) use first;
-
 /// Declares a field that takes one of a few words, and the value each stands for.
 macro_rules! choice {
     ($(#[doc = $about:literal])+ $name:ident -> $type:ty { $($word:literal => $value:expr, $doc:literal;)+ }) => {
@@ -132,13 +137,26 @@ macro_rules! choice {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct $name(pub $type);
 
+        impl $crate::job::declare::shapes::Constant for $name {
+            type Written = &'static str;
+
+            fn constant(word: &'static str) -> Self {
+                match word {
+                    $($word => Self($value),)+
+                    other => unreachable!("`{other}` is none of the words that the field takes"),
+                }
+            }
+        }
+
         impl $crate::job::read::Field for $name {
+            const ITEM: $crate::job::read::Item = $crate::job::read::Item::Text;
+
             fn read<'n>(
                 node: &'n $crate::yaml::Node,
                 reader: &mut $crate::job::read::Reader<'n, '_>,
             ) -> Option<Self> {
                 const WORDS: &[&str] = &[$($word),+];
-                match reader.text(node, concat!("a text such as `", $crate::job::declare::shapes::first!($($word),+), "`"))? {
+                match reader.text(node, $crate::job::read::Expected::Word(WORDS))? {
                     $($word => Some(Self($value)),)+
                     other => {
                         let message = format!("`{}` does not know `{other}`", reader.path());
@@ -166,6 +184,47 @@ macro_rules! choice {
     };
 }
 pub(crate) use choice;
+
+/// A type of field whose default a declaration can state.
+pub trait Constant: Clone {
+    /// A default as a declaration states it.
+    type Written: ToString;
+
+    /// The value of what is written. A declaration states only valid values; a test of the schema checks them.
+    fn constant(written: Self::Written) -> Self;
+}
+
+impl Constant for bool {
+    type Written = bool;
+
+    fn constant(written: bool) -> Self {
+        written
+    }
+}
+
+/// The value of a field: as it is given, or the default of its declaration.
+pub struct OrDefault<T> {
+    pub value: T,
+    /// The default as it is declared, if the field is not given.
+    pub default: Option<String>,
+}
+
+impl<T: Constant> OrDefault<T> {
+    pub fn new(given: Option<&At<T>>, default: T::Written) -> Self {
+        match given {
+            Some(at) => Self { value: at.value.clone(), default: None },
+            None => Self { default: Some(default.to_string()), value: T::constant(default) },
+        }
+    }
+}
+
+impl<T> OrDefault<T> {
+    /// Adds a remark to the default as it is shown.
+    #[must_use]
+    pub fn remark(self, remark: &str) -> Self {
+        Self { default: self.default.map(|default| default + remark), ..self }
+    }
+}
 
 /// What the schema of a shape says.
 pub struct Schema<'a> {

@@ -1,5 +1,7 @@
 //! What is said of a value that cannot be read: of another type, empty, misspelt, missing.
 
+use std::fmt;
+
 use serde_json::Value as Json;
 
 use super::*;
@@ -7,56 +9,148 @@ use super::{edits, suggestions};
 use crate::job::secrets;
 use crate::job::wording::{flow, nearest, quoted, words};
 use crate::problem::Fix;
-use crate::yaml::Trap;
+use crate::yaml::{self, Trap};
+
+impl Expected {
+    /// Whether this text, in quotes, is a value of the type.
+    fn takes_text(self, text: &str) -> bool {
+        match self {
+            Self::Text { fits, .. } => fits(text),
+            Self::Word(words) => words.contains(&text),
+            Self::Scalar => true,
+            _ => false,
+        }
+    }
+
+    fn is_text(self) -> bool {
+        matches!(self, Self::Text { .. } | Self::Word(_))
+    }
+
+    fn is_number(self) -> bool {
+        matches!(self, Self::Integer { .. } | Self::Quantity | Self::Scalar)
+    }
+
+    fn is_map(self) -> bool {
+        matches!(self, Self::Fields | Self::Names)
+    }
+
+    /// A value of the type, as in "give it an absolute path".
+    fn value(self) -> String {
+        match self {
+            Self::Text { form, .. } => form.to_owned(),
+            Self::Word(known) => words(known),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// The type, as in "takes a text, not a map".
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boolean => f.write_str("true or false"),
+            Self::Integer { .. } => f.write_str("a whole number"),
+            Self::Quantity => f.write_str("a quantity such as `\"32\"` or `64Gi` (a text or a number)"),
+            Self::Duration => f.write_str("a duration such as `30m`, `1h30m` or `90s`"),
+            Self::Text { .. } => f.write_str("a text"),
+            Self::Word(words) => write!(f, "a text such as `{}`", words.first().unwrap_or(&"")),
+            Self::Scalar => f.write_str("a text or a number"),
+            Self::List(_) => f.write_str("a list"),
+            Self::Fields => f.write_str("a map of fields"),
+            Self::Names => f.write_str("a map"),
+        }
+    }
+}
+
+/// The way to write a scalar of another type: a hint, and the text that replaces the scalar if there is only one.
+fn rewrite_scalar(text: &str, scalar: Scalar<'_>, expected: Expected) -> Option<(String, Option<String>)> {
+    let in_quotes = || (format!("put it in quotes: `\"{text}\"`"), Some(format!("\"{text}\"")));
+    let without_quotes = || (format!("write it without quotes: `{text}`"), Some(text.to_owned()));
+    let in_brackets = |words: Vec<String>| {
+        let list = format!("[{}]", words.join(", "));
+        (format!("put it in brackets: `{list}`"), Some(list))
+    };
+    match (scalar, expected) {
+        (Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_), _) if expected.takes_text(text) => Some(in_quotes()),
+        (Scalar::Float(value), Expected::Integer { min, .. }) => {
+            let (below, above) = (value.floor(), value.ceil());
+            Some(match below < f64::from(min) || below == 0.0 {
+                // Few fields take a zero.
+                true => ("write `1`, or another whole number".to_owned(), None),
+                false => (format!("write `{below:.0}` or `{above:.0}`"), None),
+            })
+        }
+        (Scalar::Text(_), Expected::Integer { min, max }) => {
+            let Scalar::Int(number) = Scalar::plain(text) else { return None };
+            Some(match (i64::from(min)..=i64::from(max)).contains(&number) {
+                true => without_quotes(),
+                false => (format!("give a number from {min} to {max}, without quotes"), None),
+            })
+        }
+        (Scalar::Text(_), Expected::Boolean) => match Scalar::plain(text) {
+            Scalar::Bool(_) => Some(without_quotes()),
+            Scalar::Trap(Trap::Word(value)) => Some((format!("write `{value}`"), Some(value.to_string()))),
+            _ => None,
+        },
+        (Scalar::Text(_), Expected::List(Item::Text)) if !text.starts_with('[') => {
+            Some(in_brackets(text.split_whitespace().map(quoted).collect()))
+        }
+        (Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_), Expected::List(Item::Text)) => {
+            Some(in_brackets(vec![quoted(text)]))
+        }
+        (Scalar::Text(_) | Scalar::Int(_), Expected::List(Item::Number)) => {
+            let words: Vec<String> =
+                text.split([' ', ',']).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+            words.iter().all(|word| word.parse::<u32>().is_ok()).then(|| in_brackets(words))
+        }
+        _ => None,
+    }
+}
+
+/// A scalar as it stands in the text.
+fn written(node: &Node) -> &str {
+    match &node.kind {
+        Kind::Scalar { text, .. } => text,
+        _ => "",
+    }
+}
+
+/// Whether a text is the list or map that a field takes, put in quotes by mistake.
+fn is_quoted(text: &str, expected: Expected) -> bool {
+    let whole = Span { source: 0, start: 0, end: text.len() };
+    let parsed = || yaml::parse(text, whole, &mut Vec::new()).ok().flatten().map(|node| node.kind);
+    match expected {
+        Expected::Fields | Expected::Names => text.starts_with('{') && matches!(parsed(), Some(Kind::Map(_))),
+        Expected::List(_) => text.starts_with('[') && matches!(parsed(), Some(Kind::List(_))),
+        _ => false,
+    }
+}
 
 impl<'n> Reader<'n, '_> {
-    /// Pushes that `node` is not `wanted`, with the way to write it.
-    pub fn wrong_type<T>(&mut self, node: &Node, wanted: &str) -> Option<T> {
+    /// Pushes that the field takes a value of another type, with the way to write it.
+    pub fn wrong_type<T>(&mut self, node: &Node, expected: Expected) -> Option<T> {
         let path = self.path();
-        let span = node.span;
-        let text = match &node.kind {
-            Kind::Scalar { text, .. } => text.as_str(),
-            _ => "",
-        };
+        let text = written(node);
         let problem = match node.scalar() {
-            Some(Scalar::Null) => self.empty(node, wanted),
-            Some(Scalar::Trap(trap)) => ambiguous(&path, span, text, trap, wanted),
-            Some(Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_)) if wanted.contains("text") => {
-                Problem::new(&WRONG_TYPE, span, format!("`{path}` takes {wanted}, not {}", node.describe()))
-                    .here(format!("{} without quotes", node.describe()))
-                    .hint(format!("put it in quotes: `\"{text}\"`"))
-                    .fix(span, format!("\"{text}\""))
-            }
-            Some(Scalar::Float(value)) if wanted == "a whole number" => {
-                let hint = match value.floor() {
-                    // Few fields take a zero.
-                    0.0 => "write `1`, or another whole number".to_owned(),
-                    below => format!("write `{below:.0}` or `{:.0}`", value.ceil()),
+            Some(Scalar::Null) => self.empty(node, expected),
+            Some(Scalar::Trap(trap)) => ambiguous(&path, node.span, text, trap, expected),
+            scalar => {
+                let what = match (scalar, expected) {
+                    (Some(Scalar::Float(_)), Expected::Integer { .. }) => format!("`{text}`"),
+                    _ => node.describe().to_owned(),
                 };
-                Problem::new(&WRONG_TYPE, span, format!("`{path}` takes {wanted}, not `{text}`")).hint(hint)
-            }
-            Some(Scalar::Text(_)) => {
-                let problem = Problem::new(&WRONG_TYPE, span, format!("`{path}` takes {wanted}, not a text"));
-                match Scalar::plain(text) {
-                    Scalar::Int(_) if wanted.contains("number") => {
-                        problem.hint(format!("write it without quotes: `{text}`")).fix(span, text)
+                let problem = Problem::new(&WRONG_TYPE, node.span, format!("`{path}` takes {expected}, not {what}"));
+                match scalar.and_then(|scalar| rewrite_scalar(text, scalar, expected)) {
+                    Some((hint, fix)) => {
+                        let label = match expected.takes_text(text) {
+                            true => format!("{what} without quotes"),
+                            false => String::new(),
+                        };
+                        let fix = fix.map(|text| Fix { span: node.span, text });
+                        Problem { fix, ..problem.here(label).hint(hint) }
                     }
-                    Scalar::Bool(_) if wanted.contains("true") => {
-                        problem.hint(format!("write it without quotes: `{text}`")).fix(span, text)
-                    }
-                    _ if self.of_maps(wanted) => self.general(problem, node, wanted),
-                    _ if wanted.contains("a list") && !text.starts_with('[') => {
-                        let words: Vec<String> = text.split_whitespace().map(quoted).collect();
-                        let list = format!("[{}]", words.join(", "));
-                        problem.hint(format!("put it in brackets: `{list}`")).fix(span, list)
-                    }
-                    _ => self.general(problem, node, wanted),
+                    None => self.general(problem, node, expected),
                 }
-            }
-            _ => {
-                let problem =
-                    Problem::new(&WRONG_TYPE, span, format!("`{path}` takes {wanted}, not {}", node.describe()));
-                self.general(problem, node, wanted)
             }
         };
         self.push(problem);
@@ -64,11 +158,11 @@ impl<'n> Reader<'n, '_> {
     }
 
     /// A key with nothing behind it.
-    fn empty(&self, node: &Node, wanted: &str) -> Problem {
+    fn empty(&self, node: &Node, expected: Expected) -> Problem {
         let path = self.path();
         let Some(Step::Key(entry, own)) = self.path.last() else {
             let problem = Problem::new(&EMPTY_VALUE, node.span, format!("`{path}` has no value"));
-            return problem.hint(format!("give it {wanted}, or remove it"));
+            return problem.hint(format!("give it {}, or remove it", expected.value()));
         };
         // Only a shell for people goes without a command.
         let way_out = if own.needed || path == "spec.command" { "" } else { ", or remove it" };
@@ -95,42 +189,32 @@ impl<'n> Reader<'n, '_> {
                     _ => problem.fix(node.span, written),
                 }
             }
-            None => problem.hint(format!("give it {wanted}{way_out}")),
+            None => problem.hint(format!("give it {}{way_out}", expected.value())),
         }
     }
 
-    /// Whether the field we are at takes a list of maps.
-    fn of_maps(&self, wanted: &str) -> bool {
-        let maps = |example: Json| example.as_array().is_some_and(|items| items.iter().all(Json::is_object));
-        wanted.contains("a list") && self.example().is_some_and(maps)
-    }
-
     /// The way out of a wrong type, where the value itself says none.
-    fn general(&self, problem: Problem, node: &Node, wanted: &str) -> Problem {
+    fn general(&self, problem: Problem, node: &Node, expected: Expected) -> Problem {
         let path = self.path();
         let own = match self.path.last() {
             Some(Step::Key(entry, own)) => Some((*entry, (own.example)(&entry.key))),
             _ => None,
         };
-        let takes_map = wanted.starts_with("a map");
         match &node.kind {
-            Kind::Scalar { text, plain: false }
-                if takes_map && text.starts_with('{') || wanted.contains("a list") && text.starts_with('[') =>
-            {
+            Kind::Scalar { text, plain: false } if is_quoted(text, expected) => {
                 problem.hint("remove the quotes: they make a text of it").fix(node.span, text)
             }
             // `{python, train.py}`, as other tools write a list.
             Kind::Map(entries)
-                if wanted.contains("text")
-                    && entries.iter().all(|entry| entry.value.scalar() == Some(Scalar::Null)) =>
+                if expected.is_text() && entries.iter().all(|entry| entry.value.scalar() == Some(Scalar::Null)) =>
             {
                 let words: Vec<String> = entries.iter().map(|entry| quoted(&entry.key)).collect();
                 problem.hint(format!("a list stands in brackets: `[{}]`", words.join(", ")))
             }
-            Kind::Scalar { .. } if self.of_maps(wanted) => {
+            Kind::Scalar { .. } if matches!(expected, Expected::List(Item::Map)) => {
                 problem.hint(format!("write a list of maps, such as `{}`", flow(&self.example().unwrap_or_default())))
             }
-            Kind::Map(entries) if wanted.contains("a list") => match entries.first() {
+            Kind::Map(entries) if matches!(expected, Expected::List(_)) => match entries.first() {
                 // Named by their keys, as Compose has it.
                 Some(first)
                     if entries
@@ -139,7 +223,7 @@ impl<'n> Reader<'n, '_> {
                 {
                     problem.hint(format!("put `- name: {}` in the place of the key, and so on", first.key))
                 }
-                _ if !self.of_maps(wanted) && self.example().is_some() => {
+                _ if !matches!(expected, Expected::List(Item::Map)) && self.example().is_some() => {
                     let example = self.example().unwrap_or_default();
                     problem.hint(format!("write a list of texts, such as `{}`", flow(&example)))
                 }
@@ -149,7 +233,7 @@ impl<'n> Reader<'n, '_> {
                     Problem { fix: edits::as_item(self.texts, node).filter(|_| fields), ..problem }
                 }
             },
-            Kind::List(items) if takes_map => {
+            Kind::List(items) if expected.is_map() => {
                 let lines = suggestions::variables(items).filter(|_| path == "spec.env");
                 let Some(lines) = lines else {
                     let such = match own.and_then(|(_, example)| example) {
@@ -162,7 +246,7 @@ impl<'n> Reader<'n, '_> {
                 let key = own.map_or(node.span, |(entry, _)| entry.key_span);
                 Problem { fix: edits::lines(self.texts, key, node.span, &lines), ..problem }
             }
-            Kind::Scalar { text, plain } if takes_map && *plain && self.index.missing_space(text).is_some() => {
+            Kind::Scalar { text, plain } if expected.is_map() && *plain && self.index.missing_space(text).is_some() => {
                 let fixed = self.index.missing_space(text).unwrap_or_default();
                 problem.hint(format!("put a colon and a space between the two: `{fixed}`")).fix(node.span, fixed)
             }
@@ -177,18 +261,18 @@ impl<'n> Reader<'n, '_> {
                     _ => problem,
                 }
             }
-            _ if wanted.contains("a map of fields") => {
+            _ if matches!(expected, Expected::Fields) => {
                 let such =
                     own.and_then(|(_, example)| example).map(|example| format!("such as `{}`; ", flow(&example)));
                 problem.hint(format!("{}`khorovod explain {path}` lists the fields", such.unwrap_or_default()))
             }
-            _ if wanted.contains("true") => problem.hint("write `true` or `false`"),
-            _ if wanted.contains("number") => {
+            _ if matches!(expected, Expected::Boolean) => problem.hint("write `true` or `false`"),
+            _ if expected.is_number() => {
                 let example = own.and_then(|(_, example)| example).map_or_else(|| "4".to_owned(), |one| flow(&one));
                 problem.hint(format!("write it in digits, such as `{example}`"))
             }
             // `{name: hf}`, as Kubernetes refers to objects.
-            Kind::Map(entries) if wanted.starts_with("a text") => {
+            Kind::Map(entries) if expected.is_text() => {
                 let alone = |entry: &Entry| entries.len() == 1 && (entry.key.ends_with("Name") || entry.key == "value");
                 let name = entries.iter().find(|entry| entry.key == "name" || alone(entry));
                 match (own, name.and_then(|entry| entry.value.text())) {
@@ -199,6 +283,13 @@ impl<'n> Reader<'n, '_> {
                     _ => problem,
                 }
             }
+            Kind::Scalar { .. } => match (expected, own) {
+                (Expected::Word(known), _) => problem.hint(format!("it takes {}", words(known))),
+                (_, Some((entry, Some(example)))) => {
+                    problem.hint(format!("write {}, such as `{}: {}`", expected.value(), entry.key, flow(&example)))
+                }
+                _ => problem.hint(format!("write {}", expected.value())),
+            },
             _ => problem,
         }
     }
@@ -361,35 +452,29 @@ fn first_line(node: &Node) -> Span {
     }
 }
 
-fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, wanted: &str) -> Problem {
-    let (what, way_out, fix) = match trap {
-        Trap::Word(value) if wanted.contains("true") => {
-            ("a boolean to some readers of YAML and a text to others", format!("write `{value}`"), value.to_string())
-        }
-        Trap::Word(_) if !wanted.contains("text") => {
-            ("a boolean to some readers of YAML and a text to others", format!("give it {wanted}"), String::new())
-        }
-        Trap::Word(_) => (
-            "a boolean to some readers of YAML and a text to others",
-            format!("put it in quotes: `\"{text}\"`"),
-            format!("\"{text}\""),
-        ),
-        Trap::Radix | Trap::Sexagesimal | Trap::Underscore | Trap::Special if !wanted.contains("text") => {
-            ("no number that every reader of YAML takes", "write it in decimal digits".to_owned(), String::new())
-        }
-        Trap::Special => (
-            "no number that every reader of YAML takes",
-            format!("write it in decimal digits, or in quotes: `\"{text}\"`"),
-            format!("\"{text}\""),
-        ),
-        Trap::Radix | Trap::Sexagesimal | Trap::Underscore => (
-            "one number to some readers of YAML and another, or a text, to others",
-            format!("write decimal digits, or put it in quotes: `\"{text}\"`"),
-            format!("\"{text}\""),
-        ),
+fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, expected: Expected) -> Problem {
+    let what = match trap {
+        Trap::Word(_) => "a boolean to some readers of YAML and a text to others",
+        Trap::Special => "no number that every reader of YAML takes",
+        _ if expected.takes_text(text) => "one number to some readers of YAML and another, or a text, to others",
+        _ => "no number that every reader of YAML takes",
     };
-    let problem = Problem::new(&AMBIGUOUS, span, format!("`{path}`: `{text}` is {what}")).hint(way_out);
-    if fix.is_empty() { problem } else { problem.fix(span, fix) }
+    let in_quotes = || Some(format!("\"{text}\""));
+    let (hint, fix) = match (trap, expected) {
+        (Trap::Word(value), Expected::Boolean) => (format!("write `{value}`"), Some(value.to_string())),
+        (Trap::Word(_), _) if expected.takes_text(text) => (format!("put it in quotes: `\"{text}\"`"), in_quotes()),
+        (Trap::Special, _) if expected.takes_text(text) => {
+            (format!("write it in decimal digits, or in quotes: `\"{text}\"`"), in_quotes())
+        }
+        _ if expected.takes_text(text) => {
+            (format!("write decimal digits, or put it in quotes: `\"{text}\"`"), in_quotes())
+        }
+        (Trap::Word(_), _) => (format!("give it {}", expected.value()), None),
+        _ if expected.is_number() => ("write it in decimal digits".to_owned(), None),
+        _ => (format!("give it {}", expected.value()), None),
+    };
+    let problem = Problem::new(&AMBIGUOUS, span, format!("`{path}`: `{text}` is {what}")).hint(hint);
+    Problem { fix: fix.map(|text| Fix { span, text }), ..problem }
 }
 
 /// How a value may be mended.

@@ -2,6 +2,7 @@
 //! the operators use, and for a single value where a map belongs.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use crate::job::types::quantity::Quantity;
 use crate::job::wording::{nearest_word, quoted, words};
@@ -166,31 +167,41 @@ fn assigned(text: &str) -> Option<String> {
     is_name.then(|| format!("{name}: {}", quoted(value)))
 }
 
-/// Every field's name, with the maps nearest to the top that have it.
+/// Names the fields of a document one by one: how deep, the path of the map that has it, and the key.
+type Fields = fn(&mut dyn FnMut(usize, &str, &'static str));
+
+/// Every field's name, with the maps nearest to the top that have it. Collected when a suggestion first needs it.
 #[derive(Debug)]
 pub struct FieldIndex {
-    homes: HashMap<&'static str, Vec<String>>,
+    fields: Fields,
+    homes: OnceLock<HashMap<&'static str, Vec<String>>>,
 }
 
 impl FieldIndex {
-    /// Collects the fields that `fields` names one by one: how deep, the path of the map that has it, and the key.
-    pub fn new(fields: impl FnOnce(&mut dyn FnMut(usize, &str, &'static str))) -> Self {
-        let mut homes: HashMap<&str, (usize, Vec<String>)> = HashMap::new();
-        fields(&mut |depth, path, key| {
-            let (level, found) = homes.entry(key).or_insert((depth, Vec::new()));
-            if depth < *level {
-                (*level, *found) = (depth, Vec::new());
-            }
-            if *level == depth && !path.is_empty() && found.last().is_none_or(|last| last != path) {
-                found.push(path.to_owned());
-            }
-        });
-        Self { homes: homes.into_iter().map(|(name, (_, found))| (name, found)).collect() }
+    /// The index of all these fields.
+    pub const fn new(fields: Fields) -> Self {
+        Self { fields, homes: OnceLock::new() }
+    }
+
+    fn homes(&self) -> &HashMap<&'static str, Vec<String>> {
+        self.homes.get_or_init(|| {
+            let mut homes: HashMap<&str, (usize, Vec<String>)> = HashMap::new();
+            (self.fields)(&mut |depth, path, key| {
+                let (level, found) = homes.entry(key).or_insert((depth, Vec::new()));
+                if depth < *level {
+                    (*level, *found) = (depth, Vec::new());
+                }
+                if *level == depth && !path.is_empty() && found.last().is_none_or(|last| last != path) {
+                    found.push(path.to_owned());
+                }
+            });
+            homes.into_iter().map(|(name, (_, found))| (name, found)).collect()
+        })
     }
 
     /// Whether the spec has a field of this name anywhere.
     pub fn contains(&self, name: &str) -> bool {
-        self.homes.contains_key(name)
+        self.homes().contains_key(name)
     }
 
     /// A field whose colon has no space behind it, with one.
@@ -224,13 +235,13 @@ impl FieldIndex {
             return Some(format!("here it is `{ours}`; `khorovod explain {ours}` says more"));
         }
         let belongs = |name: &str| {
-            let homes: Vec<&str> = self.homes.get(name)?.iter().map(String::as_str).collect();
+            let homes: Vec<&str> = self.homes().get(name)?.iter().map(String::as_str).collect();
             // Those of something else than what has them here.
             let astray = matches!(name, "name" | "key" | "value") && !matches!(path, "the document" | "spec");
             (!homes.is_empty() && !astray).then(|| words(&homes))
         };
         belongs(name).map(|homes| format!("it belongs in {homes}")).or_else(|| {
-            let near = self.homes.keys().filter_map(|ours| Some((letters_off(ours, name)?, *ours))).min()?.1;
+            let near = self.homes().keys().filter_map(|ours| Some((letters_off(ours, name)?, *ours))).min()?.1;
             Some(format!("did you mean `{near}`? It belongs in {}", belongs(near)?))
         })
     }

@@ -1,10 +1,16 @@
 //! Where and when the pods run, what they may do, what is seen of them, and the last resorts.
 
-use super::*;
+use crate::job::declare::{self, scalars::Word};
+use crate::job::read::At;
+use crate::job::types::spec::{
+    Controller, Gang, Lifecycle, Metrics, Observability, Patch, Placement, Profile, Scheduling, Security, Slurm, Srun,
+};
+
+use super::{Defaults, pairs, port};
 
 pub fn scheduling(body: &declare::Body) -> Scheduling {
     let Some(raw) = body.scheduling.as_ref().map(|at| &at.value) else { return Scheduling::default() };
-    let gang = plain!(raw.gang).flatten();
+    let gang = raw.gang().value.0;
     let own = match gang {
         Some(Gang::Volcano) => Some("volcano"),
         Some(Gang::Coscheduling) => Some("scheduler-plugins-scheduler"),
@@ -14,7 +20,7 @@ pub fn scheduling(body: &declare::Body) -> Scheduling {
         gang,
         queue: text!(raw.queue),
         kueue: text!(raw.kueue),
-        suspend: raw.suspend.as_ref().is_some_and(|at| at.value),
+        suspend: raw.suspend().value,
         scheduler: text!(raw.scheduler).or(own.map(str::to_owned)),
     }
 }
@@ -25,10 +31,7 @@ pub fn placement(body: &declare::Body, defaults: &mut Defaults) -> Placement {
     let pack = text!(raw.pack);
     let spread = match &pack {
         Some(_) => None,
-        None => {
-            let host = "kubernetes.io/hostname".to_owned();
-            Some(defaults.take("placement.spread", text!(raw.spread), host, &"kubernetes.io/hostname, softly"))
-        }
+        None => Some(defaults.take("placement.spread", raw.spread().remark(", softly")).0),
     };
     Placement {
         node_selector: pairs(raw.node_selector.as_ref().map(|at| &at.value), |key, value| {
@@ -40,7 +43,7 @@ pub fn placement(body: &declare::Body, defaults: &mut Defaults) -> Placement {
         runtime_class: text!(raw.runtime_class),
         spread,
         pack,
-        host_network: raw.host_network.as_ref().is_some_and(|at| at.value),
+        host_network: raw.host_network().value,
     }
 }
 
@@ -60,7 +63,7 @@ pub fn lifecycle(body: &declare::Body, controller: Controller, defaults: &mut De
     let none = declare::Lifecycle::default();
     let raw = body.lifecycle.as_ref().map_or(&none, |at| &at.value);
     let keep = match controller {
-        Controller::StatefulSet => defaults.take("lifecycle.release", plain!(raw.release), false, &"scaleDown"),
+        Controller::StatefulSet => defaults.take("lifecycle.release", raw.release()).0,
         Controller::Job => false,
     };
     Lifecycle { deadline: plain!(raw.deadline), ttl_after_finished: plain!(raw.ttl_after_finished), keep }
@@ -69,45 +72,43 @@ pub fn lifecycle(body: &declare::Body, controller: Controller, defaults: &mut De
 pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
     let none = declare::Security::default();
     let raw = body.security.as_ref().map_or(&none, |at| &at.value);
-    let profile = defaults.take("security.profile", plain!(raw.profile), Profile::Restricted, &"restricted");
+    let profile = defaults.take("security.profile", raw.profile()).0;
     let (user, group) = match profile {
         Profile::OpenShift => (plain!(raw.run_as_user), plain!(raw.fs_group)),
         _ => {
-            let user = defaults.take("security.runAsUser", plain!(raw.run_as_user), 65_532, &65_532);
-            (Some(user), Some(defaults.take("security.fsGroup", plain!(raw.fs_group), user, &user)))
+            let user = defaults.take("security.runAsUser", raw.run_as_user()).0;
+            (Some(user), Some(defaults.computed("security.fsGroup", plain!(raw.fs_group), user, &user)))
         }
     };
-    let flag = |at: &Option<At<bool>>| at.as_ref().map(|at| at.value);
     Security {
         profile,
         run_as_user: user,
         fs_group: group,
-        network_policy: defaults.take("security.networkPolicy", flag(&raw.network_policy), true, &true),
+        network_policy: defaults.take("security.networkPolicy", raw.network_policy()),
         service_account: text!(raw.service_account),
-        read_only_root_filesystem: defaults.take(
-            "security.readOnlyRootFilesystem",
-            flag(&raw.read_only_root_filesystem),
-            true,
-            &true,
-        ),
+        read_only_root_filesystem: defaults.take("security.readOnlyRootFilesystem", raw.read_only_root_filesystem()),
     }
 }
 
 pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observability {
     let none = declare::Observability::default();
     let raw = body.observability.as_ref().map_or(&none, |at| &at.value);
-    let metrics = raw.metrics.as_ref().and_then(|at| {
-        Some(Metrics { port: port(at.port.as_ref())?, pod_monitor: at.pod_monitor.as_ref().is_some_and(|at| at.value) })
-    });
-    let prefix = raw.logs.as_ref().and_then(|logs| logs.rank_prefix.as_ref()).map(|at| at.value);
+    let metrics = raw
+        .metrics
+        .as_ref()
+        .and_then(|at| Some(Metrics { port: port(at.port.as_ref()?.value), pod_monitor: at.pod_monitor().value }));
+    let no_logs = declare::Logs::default();
+    let logs = raw.logs.as_ref().map_or(&no_logs, |at| &at.value);
     Observability {
         tensorboard: raw.tensorboard.as_ref().and_then(|at| text!(at.logdir)),
         metrics,
-        rank_prefix: defaults.take("observability.logs.rankPrefix", prefix, true, &true),
+        rank_prefix: defaults.take("observability.logs.rankPrefix", logs.rank_prefix()),
     }
 }
 
-pub fn slurm(raw: &declare::Slurm) -> Slurm {
+pub fn slurm(body: &declare::Body) -> Slurm {
+    let none = declare::Slurm::default();
+    let raw = body.slurm.as_ref().map_or(&none, |at| &at.value);
     let words =
         |list: &Option<At<Vec<At<Word>>>>| list.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect();
     Slurm {
@@ -120,7 +121,7 @@ pub fn slurm(raw: &declare::Slurm) -> Slurm {
         nodelist: text!(raw.nodelist),
         exclude: text!(raw.exclude),
         reservation: text!(raw.reservation),
-        gres: text!(raw.gres),
+        gres: raw.gres().value.0,
         args: raw.args.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect(),
         setup: text!(raw.setup),
         wrap: words(&raw.wrap),

@@ -1,13 +1,16 @@
 //! Volumes and where their data lies.
 
-use super::*;
+use crate::job::declare;
+use crate::job::read::At;
+use crate::job::types::quantity::Quantity;
+use crate::job::types::spec::{Claim, S3, Volume, VolumeSource};
 
 pub fn storage(body: &declare::Body) -> Vec<Volume> {
     let several = |workers: &declare::Workers| {
         workers.groups.is_some() || plain!(workers.replicas).is_some_and(|replicas| replicas > 1)
     };
     let grows = |elastic: &declare::Elastic| plain!(elastic.max_workers).is_some_and(|most| most > 1);
-    let runs_ranks = |launcher: &declare::Launcher| launcher.runs_ranks.as_ref().is_some_and(|at| at.value);
+    let runs_ranks = |launcher: &declare::Launcher| launcher.runs_ranks().value;
     let shared = body.workers.as_ref().is_some_and(|at| several(at))
         || body.elastic.as_ref().is_some_and(|at| grows(at))
         || body.launcher.as_ref().is_some_and(|at| runs_ranks(at));
@@ -19,7 +22,7 @@ fn volume(raw: &declare::Storage, default_mode: &'static str) -> Option<Volume> 
     Some(Volume {
         name: text!(raw.name).unwrap_or_default(),
         mount_path: text!(raw.mount_path).unwrap_or_default(),
-        read_only: raw.read_only.as_ref().is_some_and(|at| at.value),
+        read_only: raw.read_only().value,
         sub_path: text!(raw.sub_path),
         source: volume_source(raw, default_mode)?,
     })
@@ -72,8 +75,8 @@ fn modes(raw: Option<&At<Vec<At<declare::AccessMode>>>>, default_mode: &'static 
 }
 
 fn s3(raw: &declare::S3) -> Option<S3> {
-    let (download, upload) = plain!(raw.direction).unwrap_or((true, false));
-    let mut prefix = text!(raw.prefix).unwrap_or_default();
+    let (download, upload) = raw.direction().value.0;
+    let mut prefix = raw.prefix().value.0;
     if !prefix.is_empty() && !prefix.ends_with('/') {
         prefix.push('/');
     }
@@ -81,7 +84,7 @@ fn s3(raw: &declare::S3) -> Option<S3> {
         endpoint: text!(raw.endpoint),
         bucket: text!(raw.bucket)?,
         prefix,
-        region: text!(raw.region).unwrap_or_else(|| "us-east-1".to_owned()),
+        region: raw.region().value.0,
         secret: text!(raw.secret),
         download,
         upload,

@@ -1,8 +1,8 @@
 //! Names that must stay valid when pods are named after them.
 
 use super::Case;
-use crate::job::target::{NameParts, RUN};
 use crate::job::types::spec::Controller;
+use crate::job::types::target::{NameParts, RUN};
 use crate::problem::{Problem, codes};
 
 codes! {

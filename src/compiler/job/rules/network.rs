@@ -1,6 +1,7 @@
 //! Ports, host network, and what the security profile lets through.
 
 use super::{Case, key, storage};
+use crate::job::declare::{self, EnvValue};
 use crate::job::types::limits::RENDEZVOUS_PORT;
 use crate::job::types::spec::{LauncherKind, Profile};
 use crate::problem::{Problem, Span, codes};
@@ -126,6 +127,7 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         problems.push(problem.hint(format!("remove `user`{root}")));
     }
     let ssh = case.body.ssh.as_ref().and_then(|at| at.port.as_ref());
+    let default = declare::Ssh::default().port().value.0;
     let host_network = case
         .body
         .placement
@@ -136,10 +138,11 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         && port.0 == 22
     {
         let problem = Problem::new(&PORT_CLASH, port.span, "port 22 on the host's network is the node's own sshd");
-        problems.push(problem.and(host, "the host's network").hint("remove `port`: without it, it is 2222"));
+        problems
+            .push(problem.and(host, "the host's network").hint(format!("remove `port`: without it, it is {default}")));
     } else if let Some(port) = ssh.filter(|port| port.0 < 1024 && spec.security.run_as_user != Some(0)) {
         let problem = Problem::new(&PRIVILEGED_PORT, port.span, format!("only root may listen on port {}", port.0));
-        problems.push(problem.hint("write `2222`, or remove `port`").fix(port.span, "2222"));
+        problems.push(problem.hint(format!("write `{default}`, or remove `port`")).fix(port.span, default.to_string()));
     }
     if let (Some(host), Some("kubernetes.io/hostname")) = (host_network, spec.placement.pack.as_deref()) {
         let span = case.body.placement.as_ref().and_then(|at| at.pack.as_ref()).map_or(host, |at| at.span);
@@ -163,8 +166,8 @@ fn interface(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let knob = case.body.collective.as_ref().and_then(|at| at.interface.as_ref()).map(|at| (at.0.as_str(), at.span));
     let env = case.body.env.iter().flat_map(|at| &at.0).find(|(name, _)| name.0 == "NCCL_SOCKET_IFNAME");
     let env = env.and_then(|(_, at)| match &at.value {
-        crate::job::declare::EnvValue::Literal(text) => Some((text.as_str(), at.span)),
-        crate::job::declare::EnvValue::From(_) => None,
+        EnvValue::Literal(text) => Some((text.as_str(), at.span)),
+        EnvValue::From(_) => None,
     });
     for (value, span) in knob.into_iter().chain(env) {
         if value == "^docker0" {

@@ -2,7 +2,7 @@
 
 use super::Case;
 use crate::job::declare::Storage;
-use crate::job::types::spec::{Code, Controller, Spec, VolumeSource};
+use crate::job::types::spec::{Controller, Spec, VolumeSource};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -108,7 +108,7 @@ fn mounts(case: &Case<'_>, problems: &mut Vec<Problem>) {
         .body
         .code
         .as_ref()
-        .map(|at| (code_path(case.spec.code.as_ref()), at.mount_path.as_ref().map_or(at.key, |path| path.span)));
+        .map(|at| (at.mount_path().value.0, at.mount_path.as_ref().map_or(at.key, |path| path.span)));
     let paths = storage.map(|at| (at.0.clone(), at.span));
     for (path, span) in code.into_iter().chain(paths) {
         let path = if path.len() > 1 { path.trim_end_matches('/').to_owned() } else { path };
@@ -157,10 +157,6 @@ fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
             );
         }
     }
-}
-
-fn code_path(code: Option<&Code>) -> String {
-    code.map_or_else(|| "/workspace".to_owned(), |code| code.mount_path.clone())
 }
 
 fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {

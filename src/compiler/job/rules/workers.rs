@@ -1,10 +1,7 @@
 //! Workers: slots, resources, groups, and the shape they take.
 
 use super::{Case, key};
-use crate::job::declare::scalars::{Int, ResourceName};
-use crate::job::declare::{Group, MAX_WORKERS, Rdma, Resources};
-use crate::job::read::At;
-use crate::job::types::quantity::Quantity;
+use crate::job::declare::{MAX_WORKERS, WorkerFields};
 use crate::job::types::spec::{Controller, LauncherKind};
 use crate::problem::{Problem, Span, codes, count};
 
@@ -60,25 +57,19 @@ codes! {
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(workers) = &case.body.workers else { return };
     let groups = workers.groups.as_ref().map(|at| at.value.as_slice());
-    let shared = Fields {
-        gpus: workers.gpus.as_ref(),
-        slots: workers.slots.as_ref(),
-        slots_are_shared: false,
-        memory: workers.memory.as_ref(),
-        shm: workers.shm.as_ref(),
-        resources: workers.resources.as_ref(),
-        gpu_resource: workers.gpu_resource.as_ref(),
-        rdma: workers.rdma.as_ref(),
-        sizes: [workers.cpu.as_ref(), workers.memory.as_ref(), workers.ephemeral_storage.as_ref()],
-    };
     match groups {
-        None => shared.check(problems),
+        None => Worker { fields: WorkerFields::new(workers, None), shares_slots: false }.check(problems),
         Some([]) => {
             let span = workers.groups.as_ref().map_or(workers.span, |at| at.span);
             let problem = Problem::new(&EMPTY_LIST, span, "`spec.workers.groups` is empty: the job has no workers");
             problems.push(problem.hint("give `replicas` instead, or at least one group"));
         }
-        Some(groups) => groups.iter().for_each(|group| shared.under(group).check(problems)),
+        Some(groups) => {
+            for group in groups {
+                let fields = WorkerFields::new(workers, Some(group));
+                Worker { fields, shares_slots: group.slots.is_none() }.check(problems);
+            }
+        }
     }
     let total: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas)).sum();
     if total > u64::from(MAX_WORKERS) {
@@ -93,37 +84,14 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     shape(case, problems);
 }
 
-/// The fields that rules compare, a group's over those of all.
-struct Fields<'a> {
-    gpus: Option<&'a At<Int<0, 64>>>,
-    slots: Option<&'a At<Int<1, 1024>>>,
+/// What the rules for one worker look at.
+struct Worker<'a> {
+    fields: WorkerFields<'a>,
     /// Whether `slots` stands beside `groups`, for all of them.
-    slots_are_shared: bool,
-    memory: Option<&'a At<Quantity>>,
-    shm: Option<&'a At<Quantity>>,
-    resources: Option<&'a At<Resources>>,
-    gpu_resource: Option<&'a At<ResourceName>>,
-    rdma: Option<&'a At<Rdma>>,
-    sizes: [Option<&'a At<Quantity>>; 3],
+    shares_slots: bool,
 }
 
-impl<'a> Fields<'a> {
-    fn under(&self, group: &'a Group) -> Self {
-        let own = [group.cpu.as_ref(), group.memory.as_ref(), group.ephemeral_storage.as_ref()];
-        let [cpu, memory, disk] = self.sizes;
-        Self {
-            gpus: group.gpus.as_ref().or(self.gpus),
-            slots: group.slots.as_ref().or(self.slots),
-            slots_are_shared: group.slots.is_none(),
-            memory: group.memory.as_ref().or(self.memory),
-            shm: group.shm.as_ref().or(self.shm),
-            resources: group.resources.as_ref().or(self.resources),
-            gpu_resource: group.gpu_resource.as_ref().or(self.gpu_resource),
-            rdma: group.rdma.as_ref().or(self.rdma),
-            sizes: [own[0].or(cpu), own[1].or(memory), own[2].or(disk)],
-        }
-    }
-
+impl Worker<'_> {
     fn check(&self, problems: &mut Vec<Problem>) {
         self.slots(problems);
         self.devices(problems);
@@ -134,8 +102,8 @@ impl<'a> Fields<'a> {
 
     /// Ranks follow from `gpus`, so what only `resources` asks for has none.
     fn devices(&self, problems: &mut Vec<Problem>) {
-        let (None, Some(resources)) = (self.slots, self.resources) else { return };
-        if self.gpus.is_some_and(|gpus| gpus.0 > 0) {
+        let (None, Some(resources)) = (self.fields.slots, self.fields.resources) else { return };
+        if self.fields.gpus.is_some_and(|gpus| gpus.0 > 0) {
             return;
         }
         let limits = resources.limits.iter().chain(&resources.requests).flat_map(|list| &list.0);
@@ -154,11 +122,11 @@ impl<'a> Fields<'a> {
 
     /// What `gpus` and `rdma` count takes the place of the same in `resources`.
     fn devices_twice(&self, problems: &mut Vec<Problem>) {
-        let Some(resources) = self.resources else { return };
-        let gpu = self.gpu_resource.map_or("nvidia.com/gpu", |at| at.0.as_str());
-        let gpus = self.gpus.filter(|at| at.0 > 0).map(|at| ("gpus", gpu, at.0, at.span));
-        let rdma = self.rdma.and_then(|at| {
-            let (count, span) = at.count.as_ref().map_or((1, at.key), |count| (count.0, count.span));
+        let Some(resources) = self.fields.resources else { return };
+        let gpu = self.fields.gpu_resource().value.0;
+        let gpus = self.fields.gpus.filter(|at| at.0 > 0).map(|at| ("gpus", gpu.as_str(), at.0, at.span));
+        let rdma = self.fields.rdma.and_then(|at| {
+            let (count, span) = (at.count().value.0, at.count.as_ref().map_or(at.key, |count| count.span));
             Some(("rdma", at.resource.as_ref()?.0.as_str(), count, span))
         });
         for (field, name, count, span) in gpus.into_iter().chain(rdma) {
@@ -173,7 +141,7 @@ impl<'a> Fields<'a> {
     }
 
     fn slots(&self, problems: &mut Vec<Problem>) {
-        let (Some(gpus), Some(slots)) = (self.gpus, self.slots) else { return };
+        let (Some(gpus), Some(slots)) = (self.fields.gpus, self.fields.slots) else { return };
         if gpus.0 == 0 || slots.0 == gpus.0 {
             return;
         }
@@ -183,7 +151,7 @@ impl<'a> Fields<'a> {
             false => (&IDLE_GPUS, format!("{ranks} on {} GPUs a worker: some GPUs have none", gpus.0)),
         };
         let problem = Problem::new(code, slots.span, message).here("ranks a worker").and(gpus.span, "GPUs a worker");
-        problems.push(match self.slots_are_shared {
+        problems.push(match self.shares_slots {
             // Another number would be wrong for the other groups.
             true => problem.hint("leave `slots` out: each group then runs one rank a GPU"),
             false => {
@@ -199,11 +167,12 @@ impl<'a> Fields<'a> {
 
     fn shm(&self, problems: &mut Vec<Problem>) {
         let limit = self
+            .fields
             .resources
             .and_then(|at| at.limits.as_ref())
             .and_then(|at| at.0.iter().find(|(name, _)| name.0 == "memory"));
-        let memory = self.memory.or(limit.map(|(_, at)| at));
-        if let (Some(shm), Some(memory)) = (self.shm, memory)
+        let memory = self.fields.memory.or(limit.map(|(_, at)| at));
+        if let (Some(shm), Some(memory)) = (self.fields.shm, memory)
             && shm.milli() > memory.milli()
         {
             let message = format!("`shm` ({}) is larger than the worker's memory ({})", shm.value, memory.value);
@@ -215,8 +184,9 @@ impl<'a> Fields<'a> {
     }
 
     fn resources(&self, problems: &mut Vec<Problem>) {
-        let Some(resources) = self.resources else { return };
-        if let Some(size) = self.sizes.iter().flatten().next() {
+        let Some(resources) = self.fields.resources else { return };
+        let sizes = [self.fields.cpu, self.fields.memory, self.fields.ephemeral_storage];
+        if let Some(size) = sizes.into_iter().flatten().next() {
             let problem = Problem::new(
                 &RESOURCES_TWICE,
                 resources.key,

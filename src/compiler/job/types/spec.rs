@@ -359,7 +359,8 @@ pub struct Slurm {
     pub nodelist: Option<String>,
     pub exclude: Option<String>,
     pub reservation: Option<String>,
-    pub gres: Option<String>,
+    /// The generic resource that counts GPUs.
+    pub gres: String,
     /// Long options of sbatch, one line each.
     pub args: Vec<String>,
     /// Bash.

@@ -4,6 +4,7 @@
 //! rather than is, stands in the trait `targets::Target`.
 
 /// The properties of a target.
+#[allow(clippy::struct_excessive_bools)] // Each is a property of its own.
 pub struct Facts {
     /// The name that `--target` takes.
     pub name: &'static str,

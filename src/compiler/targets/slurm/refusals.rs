@@ -53,7 +53,7 @@ fn workers(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let first = workers.groups.iter().flat_map(|groups| groups.iter()).next();
     let counted = first.and_then(|group| group.gpu_resource.as_ref()).or(workers.gpu_resource.as_ref());
     let gpus = case.spec.groups.iter().any(|group| group.gpus > 0);
-    if let (Some(resource), true, None) = (counted, gpus, &case.spec.slurm.gres)
+    if let (Some(resource), true, None) = (counted, gpus, case.body.slurm.as_ref().and_then(|at| at.gres.as_ref()))
         && !["nvidia.com/gpu", "amd.com/gpu"].contains(&resource.0.as_str())
     {
         let message = format!("Slurm does not know `{}`", resource.0);

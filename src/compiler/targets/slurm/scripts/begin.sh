@@ -6,14 +6,14 @@ khorovod_fail() {
   exit "$1"
 }
 
-# Is the world the spec's? What stands behind sbatch on a command line wins over the lines above.
-[[ -n ${SLURM_JOB_ID:-} ]] || khorovod_fail 42 "this is a batch script of Slurm: give it to sbatch"
+# Options on the command line of sbatch override the #SBATCH lines, so the nodes and tasks are checked.
+[[ -n ${SLURM_JOB_ID:-} ]] || khorovod_fail 42 "this is a batch script for Slurm: submit it with sbatch"
 if [[ ${SLURM_JOB_NUM_NODES:-} != "$khorovod_nodes" || ${SLURM_TASKS_PER_NODE:-} != "$khorovod_tasks" ]]; then
-  khorovod_fail 42 "wrong world: Slurm gave ${SLURM_JOB_NUM_NODES:-?} nodes, tasks on each: ${SLURM_TASKS_PER_NODE:-?}; the spec has $khorovod_nodes, tasks on each: $khorovod_tasks"
+  khorovod_fail 42 "wrong world: Slurm gave ${SLURM_JOB_NUM_NODES:-?} nodes, tasks per node: ${SLURM_TASKS_PER_NODE:-?}; the spec has $khorovod_nodes, tasks per node: $khorovod_tasks"
 fi
-# Slurm starts a job again when a node is lost.
+# Slurm restarts a job after it loses a node.
 khorovod_tried=${SLURM_RESTART_COUNT:-0}
 ((khorovod_tried <= khorovod_retries)) ||
-  khorovod_fail 42 "Slurm started this job $khorovod_tried times again, and retries are $khorovod_retries"
-# Ranks get what is set here, whatever sbatch was told to keep from the job.
+  khorovod_fail 42 "Slurm restarted this job $khorovod_tried times, and launcher.retries is $khorovod_retries"
+# Ranks get all variables of this script, also with `sbatch --export=NONE`.
 export PATH SLURM_EXPORT_ENV=ALL

@@ -1,5 +1,5 @@
 
-# The hosts in a file, and an ssh that is srun: nodes need not let anyone in.
+# Writes a hostfile, and an `ssh` that calls srun: many clusters do not allow ssh to their nodes.
 khorovod_generated=$(mktemp -d) && trap 'rm -rf "$khorovod_generated"' EXIT
 khorovod_hostfile=$khorovod_generated/hostfile
 scontrol show hostnames "$SLURM_JOB_NODELIST" | sed "s/$/ slots=$khorovod_slots/" >"$khorovod_hostfile"

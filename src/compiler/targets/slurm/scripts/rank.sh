@@ -1,5 +1,5 @@
 
-# What every rank is first: checks its place, then becomes the training.
+# Every rank starts as this script, which checks where it runs and then executes the training.
 khorovod_rank=$(
   cat <<'RANK'
 khorovod_np=$1 khorovod_slots=$2 khorovod_folder=$3
@@ -11,9 +11,9 @@ khorovod_wrong() {
 khorovod_size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${HOROVOD_SIZE:-?}}}
 khorovod_here=${OMPI_COMM_WORLD_LOCAL_SIZE:-${MPI_LOCALNRANKS:-${HOROVOD_LOCAL_SIZE:-?}}}
 [[ $khorovod_size == "$khorovod_np" && $khorovod_here == "$khorovod_slots" ]] ||
-  khorovod_wrong "wrong world: this rank on $khorovod_host is one of $khorovod_here there and of $khorovod_size in all; the spec has $khorovod_slots and $khorovod_np (another mpirun on PATH, or launcher.args?)"
+  khorovod_wrong "wrong world: $khorovod_host runs $khorovod_here of $khorovod_size ranks; the spec has $khorovod_slots of $khorovod_np (another mpirun on PATH, or launcher.args?)"
 [[ $PWD -ef $khorovod_folder ]] ||
-  khorovod_wrong "$khorovod_host has no folder $khorovod_folder: start from one that all nodes share"
+  khorovod_wrong "$khorovod_host has no folder $khorovod_folder: call sbatch in a folder that all nodes share"
 shift 3
 exec "$@"
 RANK

@@ -1,5 +1,5 @@
 
-# What every rank is first: checks its place, then runs the training.
+# Every rank starts as this script, which checks where it runs and then starts the training.
 khorovod_rank=$(
   cat <<'RANK'
 khorovod_np=$1 khorovod_tasks=$2 khorovod_folder=$3 khorovod_mpi=$4
@@ -9,18 +9,18 @@ khorovod_wrong() {
   exit 197
 }
 [[ ${SLURM_STEP_NUM_TASKS:-?} == "$khorovod_np" && ${SLURM_STEP_TASKS_PER_NODE:-?} == "$khorovod_tasks" ]] ||
-  khorovod_wrong "wrong world: srun starts ${SLURM_STEP_NUM_TASKS:-?} ranks, ${SLURM_STEP_TASKS_PER_NODE:-?} on each node; the spec has $khorovod_np and $khorovod_tasks"
+  khorovod_wrong "wrong world: srun starts ${SLURM_STEP_NUM_TASKS:-?} ranks, ${SLURM_STEP_TASKS_PER_NODE:-?} per node; the spec has $khorovod_np, $khorovod_tasks per node"
 [[ $khorovod_mpi == none || -n ${PMIX_RANK:-}${PMI_RANK:-}${PMI_FD:-} ]] ||
-  khorovod_wrong "srun gave this rank nobody to ask for the others, so each would train alone: name one of 'srun --mpi=list' in slurm.srun.mpi; none, where they meet without MPI"
+  khorovod_wrong "srun offers no PMI, so each rank would train alone: set slurm.srun.mpi to one of 'srun --mpi=list', or to none if the ranks do not use MPI"
 [[ $PWD -ef $khorovod_folder ]] ||
-  khorovod_wrong "$khorovod_host has no folder $khorovod_folder: start from one that all nodes share"
+  khorovod_wrong "$khorovod_host has no folder $khorovod_folder: call sbatch in a folder that all nodes share"
 shift 4
-# srun ends with the highest code of all: what it ends itself, because another failed, must not outdo that.
+# srun exits with the highest code of all tasks. A task that srun kills after another has failed must not exit with a higher one.
 trap 'wait; exit 1' TERM
 "$@" &
 wait $!
 khorovod_code=$?
-# Slurm tells one process after another to end: the program may know before its shell does.
+# Slurm signals the processes one by one: the program may get SIGTERM before this shell does.
 ((khorovod_code != 143)) || sleep 1
 exit "$khorovod_code"
 RANK
