@@ -6,10 +6,9 @@
 
 use serde_json::Value as Json;
 
-use crate::check;
-use crate::codes::BAD_VALUE;
-use crate::context::{items, text};
-use crate::{Field, Imported, Options, Verdict};
+use super::codes::BAD_VALUE;
+use super::context::{items, text};
+use super::{Field, Imported, Options, Verdict};
 use khorovod_compiler::kubernetes::meta::{RUN, SPEC, SPEC_OMITTED};
 use khorovod_compiler::problem::{Problem, Problems, Span};
 use khorovod_compiler::report::Difference;
@@ -90,7 +89,9 @@ pub fn import(texts: &[Text], options: &Options) -> Option<Result<Imported, Prob
         return refuse(found, object.span, message, "use the TrainingJob that was rendered");
     };
     let mut rows = rows(texts, &objects, &written(&document));
-    rows.iter_mut().for_each(|row| place(row, &objects, &found));
+    for row in &mut rows {
+        place(row, &objects, &found);
+    }
     for (value, path) in [(&options.name, "name"), (&options.namespace, "namespace")] {
         if let Some(value) = value {
             document["metadata"][path] = value.clone().into();
@@ -100,7 +101,7 @@ pub fn import(texts: &[Text], options: &Options) -> Option<Result<Imported, Prob
         document["spec"]["image"] = image.clone().into();
     }
     let job = format!("# From objects that khorovod rendered, by khorovod import.\n{}", written(&document));
-    Some(check(&job).map(|warnings| Imported { job, secrets: String::new(), fields: rows, warnings }))
+    Some(super::check(&job).map(|warnings| Imported { job, secrets: String::new(), fields: rows, warnings }))
 }
 
 fn written(document: &Json) -> String {

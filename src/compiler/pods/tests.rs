@@ -262,7 +262,8 @@ fn pods_get_scripts_without_comments() {
 
 #[test]
 fn scripts_without_comments_mean_the_same() {
-    // The lines of a script, as its interpreter reads them.
+    const DUMP: &str = r"import ast, sys; print(ast.dump(ast.parse(open(sys.argv[1]).read())).replace(r'\n\n', r'\n'))";
+    // What the interpreter reads in a script, line by line.
     let parsed = |program: &str, args: &[&str], text: &str| {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("script");
@@ -273,7 +274,6 @@ fn scripts_without_comments_mean_the_same() {
         let text = String::from_utf8(out.stdout).unwrap();
         text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
-    const DUMP: &str = r"import ast, sys; print(ast.dump(ast.parse(open(sys.argv[1]).read())).replace(r'\n\n', r'\n'))";
     for (name, text) in scripts() {
         let shipped = without_comments(&text);
         let (program, args): (_, &[&str]) = match name.rsplit_once('.') {
@@ -295,8 +295,7 @@ fn scripts_change_only_with_the_revision() {
     for (name, text) in scripts() {
         hash.update(format!("{name}\0{}\0", without_comments(&text)));
     }
-    let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    let now = format!("revision {REVISION}\nscripts {hex}\n");
+    let now = format!("revision {REVISION}\nscripts {:x}\n", hash.finalize());
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/pods/revision.txt");
     let recorded = fs::read_to_string(path).unwrap_or_default();
     if recorded == now {
