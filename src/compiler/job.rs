@@ -12,14 +12,14 @@ pub mod wording;
 use serde_json::{Value as Json, json};
 
 use crate::problem::{Code, Problem, Severity, Span};
-use crate::yaml::Node;
+use crate::yaml::{Node, path};
 use declare::TrainingJob;
 use read::suggestions::FieldIndex;
 use read::{Field, Reader};
 
 pub use read::edits::Texts;
 pub use rules::{Case, key, owns_variable, reserved};
-pub use secrets::looks_secret;
+pub use secrets::{looks_secret, may_be_secret};
 pub use types::spec::Spec;
 pub use types::target::Facts;
 pub use types::{KubeVersion, NotAKubeVersion, limits, quantity, spec as valid, target};
@@ -72,7 +72,18 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
 
 /// Names the fields of a document in order, not too deep: the path of what holds each, and its key.
 pub fn fields(each: &mut dyn FnMut(&str, &'static str)) {
-    TrainingJob::fields("", 0, &mut |_, path, key| each(path, key));
+    TrainingJob::fields("", 0, &mut |field| each(field.parent, field.key));
+}
+
+/// The paths of the fields whose change reaches the objects of a run that goes on, and starts no new run.
+pub fn in_place_fields() -> Vec<String> {
+    let mut paths = Vec::new();
+    TrainingJob::fields("", 0, &mut |field| {
+        if field.is_in_place {
+            paths.push(path::of_key(field.parent, field.key));
+        }
+    });
+    paths
 }
 
 /// The JSON Schema of a document.

@@ -6,6 +6,7 @@
 mod layout;
 mod merge;
 mod node;
+pub mod path;
 mod reader;
 mod scalar;
 mod stream;

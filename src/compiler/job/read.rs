@@ -126,6 +126,18 @@ pub enum Item {
     Map,
 }
 
+/// A field that a document can have.
+#[derive(Debug)]
+pub struct Place<'a> {
+    /// How many maps it is below the document.
+    pub depth: usize,
+    /// The path of the map that has it.
+    pub parent: &'a str,
+    pub key: &'static str,
+    /// Whether a change of it reaches the objects of a run that goes on.
+    pub is_in_place: bool,
+}
+
 /// Something a field can hold.
 pub trait Field: Sized {
     /// What a list of these holds.
@@ -134,8 +146,8 @@ pub trait Field: Sized {
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self>;
     /// Its JSON Schema.
     fn schema(defs: &mut Defs) -> Json;
-    /// Names the fields that may stand below it, those of `path` itself first: how deep, where, and how it is called.
-    fn fields(_path: &str, _depth: usize, _each: &mut dyn FnMut(usize, &str, &'static str)) {}
+    /// Calls `each` with the fields that may stand below `path`, those of `path` itself first.
+    fn fields(_path: &str, _depth: usize, _each: &mut dyn FnMut(&Place<'_>)) {}
 }
 
 /// No field is looked for deeper than this.

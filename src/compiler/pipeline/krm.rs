@@ -329,7 +329,7 @@ fn result(problems: &Problems, problem: &Problem) -> Json {
             }
             result["resourceRef"] = reference;
         }
-        let field = field(&document, span);
+        let field = yaml::path::at(&document, span.start);
         if !field.is_empty() {
             result["field"] = json!({ "path": field });
         }
@@ -345,28 +345,4 @@ fn result(problems: &Problems, problem: &Problem) -> Json {
     }
     result["tags"] = json!({ "code": problem.code.name });
     result
-}
-
-/// The path of the field in which a place is, as in `spec.storage[0].mountPath`.
-fn field(node: &Node, place: Span) -> String {
-    let inside = |span: Span| span.start <= place.start && place.end <= span.end;
-    match &node.kind {
-        Kind::Map(entries) => {
-            let found = entries.iter().find(|entry| inside(entry.key_span) || inside(entry.value.span));
-            found.map_or(String::new(), |entry| {
-                let rest = field(&entry.value, place);
-                let point = if rest.is_empty() || rest.starts_with('[') { "" } else { "." };
-                format!("{}{point}{rest}", entry.key)
-            })
-        }
-        Kind::List(items) => {
-            let found = items.iter().enumerate().find(|(_, item)| inside(item.span));
-            found.map_or(String::new(), |(index, item)| {
-                let rest = field(item, place);
-                let point = if rest.is_empty() || rest.starts_with('[') { "" } else { "." };
-                format!("[{index}]{point}{rest}")
-            })
-        }
-        Kind::Scalar { .. } => String::new(),
-    }
 }

@@ -1,8 +1,6 @@
 //! A render that remembers: beside the objects what each job would run, and which field of the spec everything comes
 //! from. One pass for somebody who looks at the result while they type.
 
-use std::ops::Range;
-
 use super::output::{Built, Output};
 use super::stream::{Job, Stream};
 use super::{keys, plan};
@@ -11,7 +9,7 @@ use crate::kubernetes::{self, Object};
 use crate::plan::Plan;
 use crate::problem::Problems;
 use crate::report::{self, Report};
-use crate::yaml::{Kind, Node};
+use crate::yaml::path;
 
 /// How deep the places of fields go: `spec.storage[0].claim`.
 const DEPTH: usize = 4;
@@ -62,7 +60,12 @@ pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Pro
         preview.jobs.push(Report::new(&plan, &inputs.target.describe(&plan), names.collect()));
         let mut places = Vec::new();
         if let Some(document) = document {
-            find(&document, "", DEPTH, &mut places);
+            // Only what stands in the text itself, and not in what was laid over it.
+            path::walk(&document, "", DEPTH, &mut |path, start, value| {
+                if value.span.source == 0 && start <= value.span.end {
+                    places.push((path.to_owned(), start..value.span.end));
+                }
+            });
         }
         preview.places.push(places);
     }
@@ -80,30 +83,4 @@ fn origin(job: usize, plan: &Plan, object: &Object<'_>) -> Origin {
         }
     }
     Origin { job, fields }
-}
-
-/// Where the fields below a node stand, from key to end, if that is in the text itself and not in what was laid over.
-fn find(node: &Node, path: &str, depth: usize, places: &mut Vec<(String, Range<usize>)>) {
-    let mut field = |path: String, start: usize, value: &Node| {
-        if value.span.source == 0 && start <= value.span.end {
-            places.push((path.clone(), start..value.span.end));
-        }
-        if depth > 1 {
-            find(value, &path, depth - 1, places);
-        }
-    };
-    match &node.kind {
-        Kind::Map(entries) => {
-            for entry in entries {
-                let path = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
-                field(path, entry.key_span.start, &entry.value);
-            }
-        }
-        Kind::List(items) => {
-            for (index, item) in items.iter().enumerate() {
-                field(format!("{path}[{index}]"), item.span.start, item);
-            }
-        }
-        Kind::Scalar { .. } => {}
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::{Amount, Cost, Default, Description, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers};
 use crate::job::quantity::Quantity;
+use crate::job::types::format_duration;
 use crate::job::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 
@@ -56,7 +57,7 @@ fn launcher(plan: &Plan) -> String {
         LauncherKind::Torchrun => "torchrun".to_owned(),
         LauncherKind::Deepspeed => "deepspeed".to_owned(),
         LauncherKind::Shell if launcher.interactive => {
-            format!("people, by kubectl exec; closes after {} idle", duration(launcher.idle_timeout))
+            format!("people, by kubectl exec; closes after {} idle", format_duration(launcher.idle_timeout))
         }
         LauncherKind::Shell => "the command itself, with hostfile and ssh at hand".to_owned(),
     }
@@ -217,7 +218,8 @@ fn storage(job: &str, volume: &Volume) -> Storage {
 fn release(plan: &Plan, description: &Description) -> String {
     let what = if plan.gpus > 0 { "GPUs" } else { "workers" };
     let deadline = plan.spec.lifecycle.deadline;
-    let deadline = deadline.map_or(String::new(), |seconds| format!(", or {} after the start", duration(seconds)));
+    let deadline =
+        deadline.map_or(String::new(), |seconds| format!(", or {} after the start", format_duration(seconds)));
     if let Some(batch) = &description.batch {
         return format!("{}{deadline}", batch.release);
     }
@@ -231,7 +233,7 @@ fn release(plan: &Plan, description: &Description) -> String {
         }
         Shape::StatefulSet => {
             let end = if plan.spec.launcher.interactive {
-                format!("after {} without use", duration(plan.spec.launcher.idle_timeout))
+                format!("after {} without use", format_duration(plan.spec.launcher.idle_timeout))
             } else {
                 "when training ends, well or badly".to_owned()
             };
@@ -297,11 +299,4 @@ fn notes(plan: &Plan, description: &Description) -> Vec<String> {
         notes.push(format!("{} patches change the objects after this plan", spec.patches.len()));
     }
     notes
-}
-
-/// Seconds as a person writes them: `1h30m`.
-pub fn duration(seconds: u64) -> String {
-    let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
-    let text: Vec<_> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
-    if text.is_empty() { "0s".to_owned() } else { text.concat() }
 }

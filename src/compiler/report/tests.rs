@@ -1,6 +1,6 @@
 //! Reports and changes of specs as people write them.
 
-use super::made::{duration, quantity};
+use super::made::quantity;
 use super::*;
 use crate::plan::Plan;
 use crate::problem::Span;
@@ -151,12 +151,5 @@ fn sums_keep_a_readable_unit() {
         (0, true, "0"),
     ] {
         assert_eq!(quantity(milli, binary), text);
-    }
-}
-
-#[test]
-fn durations_read_well() {
-    for (seconds, text) in [(0, "0s"), (90, "1m30s"), (7_200, "2h"), (86_400, "24h"), (3_661, "1h1m1s")] {
-        assert_eq!(duration(seconds), text);
     }
 }

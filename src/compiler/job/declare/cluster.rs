@@ -126,7 +126,7 @@ shape! {
         /// Kueue's LocalQueue. The job starts suspended and Kueue lets it go.
         "kueue" kueue: ObjectName, example "team-a";
         /// Whether the job starts suspended.
-        "suspend" suspend: bool, default false;
+        "suspend" suspend: bool, default false, in place;
         /// The scheduler's name. Default: the gang's own, else the cluster's.
         "scheduler" scheduler: ObjectName, example "my-scheduler";
     }
@@ -145,9 +145,9 @@ shape! {
     /// How long the job may take, and what becomes of it afterwards.
     Lifecycle {
         /// The longest the run may take, waiting included. Then it fails and gives its GPUs back.
-        "deadline" deadline: Period, example "24h";
+        "deadline" deadline: Period, example "24h", in place;
         /// How long the finished Job stays to be looked at.
-        "ttlAfterFinished" ttl_after_finished: Duration, example "1h";
+        "ttlAfterFinished" ttl_after_finished: Duration, example "1h", in place;
         /// What becomes of the workers at the end.
         "release" release: Release, default "scaleDown";
     }
@@ -171,7 +171,7 @@ shape! {
         /// The group that owns volumes. Default: the id of the user.
         "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65_532;
         /// Whether a NetworkPolicy keeps other pods away from the job's.
-        "networkPolicy" network_policy: bool, default true;
+        "networkPolicy" network_policy: bool, default true, in place;
         /// A ServiceAccount that exists, for the launcher. It must be allowed to scale the workers.
         "serviceAccount" service_account: ObjectName, example "trainer";
         /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes.
@@ -215,7 +215,7 @@ shape! {
         /// The port.
         "port" (required) port: Int<1, 65_535>, example 9400;
         /// Whether to make a PodMonitor for the Prometheus operator.
-        "podMonitor" pod_monitor: bool, default false;
+        "podMonitor" pod_monitor: bool, default false, in place;
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};
-use crate::job::read::{AMBIGUOUS, At, Defs, Field, Item, Reader, Shape, WRONG_TYPE, WayOut};
+use crate::job::read::{AMBIGUOUS, At, Defs, Field, Item, Place, Reader, Shape, WRONG_TYPE, WayOut};
 use crate::yaml::{Kind, Node, Scalar};
 
 choice! {
@@ -47,9 +47,9 @@ shape! {
         /// The namespace written into every object. Else that of `-n`, else `default`; a chart's is its release's.
         "namespace" namespace: Namespace, example "team-a";
         /// Labels on every object. Not on pods: a changed label does not restart a run.
-        "labels" labels: Table<LabelKey, LabelValue>, example json!({"team": "vision"});
+        "labels" labels: Table<LabelKey, LabelValue>, example json!({"team": "vision"}), in place;
         /// Annotations on every object. Not on pods.
-        "annotations" annotations: Table<LabelKey, Text>, example json!({"acme.com/owner": "kim"});
+        "annotations" annotations: Table<LabelKey, Text>, example json!({"acme.com/owner": "kim"}), in place;
     }
 }
 
@@ -181,7 +181,7 @@ impl Field for Image {
         json!({"anyOf": [ImageName::schema(defs), ImageParts::schema(defs)]})
     }
 
-    fn fields(path: &str, depth: usize, each: &mut dyn FnMut(usize, &str, &'static str)) {
+    fn fields(path: &str, depth: usize, each: &mut dyn FnMut(&Place<'_>)) {
         ImageParts::fields(path, depth, each);
     }
 }

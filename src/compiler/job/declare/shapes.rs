@@ -11,8 +11,8 @@ use crate::job::read::{At, Defs};
 /// shape! {
 ///     /// What the shape is.
 ///     Elastic {
-///         /// What the field is.
-///         "minWorkers" min_workers: Int<1, 100>, default "...", example 2;
+///         /// What the field is. `in place`: a change of it starts no new run.
+///         "minWorkers" min_workers: Int<1, 100>, default 1, example 2, in place;
 ///         /// A field that must be given.
 ///         "size" (required) size: Quantity, example "1Ti";
 ///     }
@@ -27,7 +27,7 @@ macro_rules! shape {
             $(
                 $(#[doc = $doc:literal])+
                 $key:literal $(($required:ident))? $field:ident : $type:ty
-                $(, default $default:expr)? $(, example $example:expr)* ;
+                $(, default $default:expr)? $(, example $example:expr)* $(, in $place:ident)? ;
             )+
         }
         $(exactly one of [$($one:literal),+];)?
@@ -111,14 +111,25 @@ macro_rules! shape {
                 serde_json::json!({"$ref": format!("#/$defs/{name}")})
             }
 
-            fn fields(path: &str, depth: usize, each: &mut dyn FnMut(usize, &str, &'static str)) {
-                $(each(depth, path, $key);)+
+            fn fields(path: &str, depth: usize, each: &mut dyn FnMut(&$crate::job::read::Place<'_>)) {
+                $(each(&$crate::job::read::Place {
+                    depth,
+                    parent: path,
+                    key: $key,
+                    is_in_place: $crate::job::declare::shapes::shape!(@in $($place)?),
+                });)+
                 if depth < $crate::job::read::DEEPEST {
                     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
                     $(<$type as $crate::job::read::Field>::fields(&below($key), depth + 1, each);)+
                 }
             }
         }
+    };
+    (@in) => {
+        false
+    };
+    (@in place) => {
+        true
     };
     (@key required $key:literal) => {
         $key

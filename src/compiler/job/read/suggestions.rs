@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use super::Place;
 use crate::job::types::quantity::Quantity;
 use crate::job::wording::{nearest_word, quoted, words};
 use crate::yaml::{Entry, Kind, Node};
@@ -167,8 +168,8 @@ fn assigned(text: &str) -> Option<String> {
     is_name.then(|| format!("{name}: {}", quoted(value)))
 }
 
-/// Names the fields of a document one by one: how deep, the path of the map that has it, and the key.
-type Fields = fn(&mut dyn FnMut(usize, &str, &'static str));
+/// Calls a function with every field of a document.
+type Fields = fn(&mut dyn FnMut(&Place<'_>));
 
 /// Every field's name, with the maps nearest to the top that have it. Collected when a suggestion first needs it.
 #[derive(Debug)]
@@ -186,7 +187,8 @@ impl FieldIndex {
     fn homes(&self) -> &HashMap<&'static str, Vec<String>> {
         self.homes.get_or_init(|| {
             let mut homes: HashMap<&str, (usize, Vec<String>)> = HashMap::new();
-            (self.fields)(&mut |depth, path, key| {
+            (self.fields)(&mut |field| {
+                let Place { depth, parent: path, key, .. } = *field;
                 let (level, found) = homes.entry(key).or_insert((depth, Vec::new()));
                 if depth < *level {
                     (*level, *found) = (depth, Vec::new());
@@ -307,7 +309,7 @@ mod tests {
     #[test]
     fn what_it_sends_people_to_is_there() {
         let (index, mut paths) = (index(), Vec::new());
-        TrainingJob::fields("", 0, &mut |_, path, key| paths.push(format!("{path}.{key}")));
+        TrainingJob::fields("", 0, &mut |field| paths.push(format!("{}.{}", field.parent, field.key)));
         for (name, ours) in FOREIGN {
             assert!(paths.iter().any(|path| path == ours), "{name}: there is no {ours}");
             assert!(!index.contains(name), "{name} is a field of ours");
