@@ -5,6 +5,7 @@
 
 mod cluster;
 mod command;
+mod conflicts;
 mod elastic;
 mod environment;
 mod lifecycle;
@@ -73,6 +74,7 @@ const RULES: &[Rule] = &[
     names::check,
     workers::check,
     command::check,
+    conflicts::check,
     words::check,
     elastic::check,
     environment::check,
@@ -96,6 +98,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         names::CODES,
         workers::CODES,
         command::CODES,
+        conflicts::CODES,
         words::CODES,
         elastic::CODES,
         environment::CODES,

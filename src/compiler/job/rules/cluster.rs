@@ -1,6 +1,6 @@
 //! What the cluster must be able to do: its version, images, schedulers.
 
-use super::{Case, key};
+use super::Case;
 use crate::job::declare::Image;
 use crate::job::declare::scalars::ImageName;
 use crate::job::types::KubeVersion;
@@ -21,16 +21,6 @@ codes! {
     /// nobody can say later what was trained. Name a version, or a digest.
     Warning IMAGE_UNPINNED = "image-unpinned";
 
-    /// Two ways to queue at once
-    ///
-    /// A gang scheduler and Kueue would both hold the job back, each waiting for the other.
-    Error TWO_QUEUES = "two-queues";
-
-    /// Spread and pack at once
-    ///
-    /// They ask for opposite things.
-    Error SPREAD_AND_PACK = "spread-and-pack";
-
     /// A toleration that Kubernetes refuses
     ///
     /// With operator `Exists` there is no value; without a key the operator must be `Exists`;
@@ -41,13 +31,6 @@ codes! {
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     version(case, problems);
     images(case, problems);
-    queues(case, problems);
-    if let Some(placement) = &case.body.placement
-        && let (Some(spread), Some(pack)) = (&placement.spread, &placement.pack)
-    {
-        let problem = Problem::new(&SPREAD_AND_PACK, pack.key, "`pack` and `spread` ask for opposite things");
-        problems.push(problem.and(spread.key, "spread").hint("keep one of the two"));
-    }
     tolerations(case, problems);
 }
 
@@ -97,22 +80,6 @@ fn images(case: &Case<'_>, problems: &mut Vec<Problem>) {
             let name = name.strip_suffix(":latest").unwrap_or(name).trim_end_matches(':');
             problems.push(problem.hint(format!("name a version, such as `{name}:1.0`")));
         }
-    }
-}
-
-fn queues(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    let Some(scheduling) = &case.body.scheduling else { return };
-    let gang = key(scheduling.gang.as_ref()).filter(|_| case.spec.scheduling.gang.is_some());
-    if let (Some(gang), Some(kueue)) = (gang, key(scheduling.kueue.as_ref())) {
-        let problem = Problem::new(&TWO_QUEUES, kueue, "`kueue` and `gang` would wait for each other");
-        problems
-            .push(problem.and(gang, "the gang").hint("keep one of the two: Kueue admits all pods or none by itself"));
-    }
-    if let (Some(kueue), Some(suspend)) = (key(scheduling.kueue.as_ref()), &scheduling.suspend)
-        && !suspend.value
-    {
-        let problem = Problem::new(&TWO_QUEUES, suspend.span, "`kueue` needs the job to start suspended");
-        problems.push(problem.and(kueue, "Kueue").hint("remove `suspend`"));
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Case, key};
 use crate::job::declare::Body;
 use crate::job::read::{Shape, edits};
-use crate::job::types::spec::{Gang, LauncherKind, Mpi};
+use crate::job::types::spec::{LauncherKind, Mpi};
 use crate::job::wording::nearest;
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{Kind, Node};
@@ -34,29 +34,12 @@ codes! {
     ///
     /// Hostfile, ssh settings, discovery script and the elastic bounds follow from the spec.
     Error OWN_OPTION = "own-option";
-
-    /// An interactive launcher that is not a shell
-    ///
-    /// `interactive: true` keeps the launcher open for people; only `kind: shell` does that.
-    Error INTERACTIVE_KIND = "interactive-kind";
-
-    /// torchrun needs no ssh and no MPI
-    ///
-    /// Its agents meet over TCP. Remove the option, or choose another launcher.
-    Error TORCHRUN_SSH = "torchrun-ssh";
-
-    /// A setting without effect
-    ///
-    /// It would be ignored in silence; the message says what it needs to take effect.
-    Warning NO_EFFECT = "no-effect";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     command(case, problems);
     launcher_twice(case, problems);
     launcher_args(case, problems);
-    torchrun(case, problems);
-    without_effect(case, problems);
 }
 
 fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -64,12 +47,6 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     let launcher = &case.spec.launcher;
-    let raw = case.body.launcher.as_ref();
-    if launcher.interactive && launcher.kind != LauncherKind::Shell {
-        let span = raw.and_then(|at| at.interactive.as_ref()).map_or(case.top, |at| at.span);
-        let problem = Problem::new(&INTERACTIVE_KIND, span, "`launcher.interactive` needs `launcher.kind: shell`");
-        problems.push(problem.hint("write `kind: shell`, or remove `interactive`"));
-    }
     // Where `spec` itself is wrong, or `command` misspelt, the reader has said so.
     let entries = match case.document.get("spec").map(|body| &body.kind) {
         Some(Kind::Map(entries)) => entries.as_slice(),
@@ -84,10 +61,6 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let fix = body.and_then(|body| edits::field(case.texts, body, Body::KEYS, "command", &example));
         let problem = problem.here("`command` belongs beside this").hint("add `command: [python, train.py]`");
         problems.push(Problem { fix, ..problem });
-    }
-    if let (Some(args), None) = (&case.body.args, &case.body.command) {
-        let problem = Problem::new(&NO_EFFECT, args.key, "`args` without a `command` reach nothing");
-        problems.push(problem.hint("put them into `command`"));
     }
 }
 
@@ -272,104 +245,4 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
         };
         problems.push(problem);
     }
-}
-
-fn torchrun(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if case.spec.launcher.kind != LauncherKind::Torchrun {
-        return;
-    }
-    let launcher = case.body.launcher.as_ref();
-    let kind = launcher.and_then(|at| at.kind.as_ref()).map_or(case.top, |at| at.span);
-    let spans = [("ssh", key(case.body.ssh.as_ref())), ("launcher.mpi", launcher.and_then(|at| key(at.mpi.as_ref())))];
-    for (what, span) in spans.into_iter().filter_map(|(what, span)| Some((what, span?))) {
-        let problem = Problem::new(&TORCHRUN_SSH, span, format!("`{what}` means nothing to torchrun"));
-        problems.push(problem.and(kind, "torchrun is chosen here").hint(format!("remove `{what}`")));
-    }
-}
-
-fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if !case.could_read(&["launcher.kind", "launcher.interactive", "scheduling", "workers"]) {
-        return;
-    }
-    let spec = case.spec;
-    let launcher = case.body.launcher.as_ref();
-    let scheduling = case.body.scheduling.as_ref();
-    let field = |span: Option<Span>, applies: bool, what: &'static str, needs: &'static str| {
-        span.filter(|_| !applies).map(|span| (span, what, needs))
-    };
-    let gpus = spec.groups.iter().any(|group| group.gpus > 0);
-    let prefix =
-        case.body.observability.as_ref().and_then(|at| at.logs.as_ref()).and_then(|at| at.rank_prefix.as_ref());
-    let separate = separate_launcher(case);
-    let own_pod = "a launcher pod of its own, which the Job shape has not";
-    let own_resources = match separate {
-        true => "a launcher that only launches: one that runs ranks has a worker's resources",
-        false => own_pod,
-    };
-    let unused = [
-        field(
-            launcher.and_then(|at| key(at.idle_timeout.as_ref())),
-            spec.launcher.interactive,
-            "launcher.idleTimeout",
-            "`launcher.interactive: true`",
-        ),
-        field(
-            launcher.and_then(|at| key(at.args.as_ref())),
-            spec.launcher.kind != LauncherKind::Shell,
-            "launcher.args",
-            "a launcher other than `shell`",
-        ),
-        field(launcher.and_then(|at| key(at.image.as_ref())), separate, "launcher.image", own_pod),
-        field(
-            launcher.and_then(|at| key(at.cpu.as_ref())),
-            separate && !spec.launcher.runs_ranks,
-            "launcher.cpu",
-            own_resources,
-        ),
-        field(
-            launcher.and_then(|at| key(at.memory.as_ref())),
-            separate && !spec.launcher.runs_ranks,
-            "launcher.memory",
-            own_resources,
-        ),
-        field(
-            scheduling.and_then(|at| key(at.queue.as_ref())),
-            spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang,
-            "scheduling.queue",
-            "`scheduling.gang: volcano`; for Kueue use `kueue`",
-        ),
-        field(
-            case.body.workers.as_ref().and_then(|at| key(at.gpu_resource.as_ref())),
-            gpus,
-            "workers.gpuResource",
-            "`gpus`",
-        ),
-        field(
-            case.body.elastic.as_ref().and_then(|at| key(at.cooldown.as_ref())),
-            spec.launcher.kind != LauncherKind::Torchrun,
-            "elastic.cooldown",
-            "horovodrun, which alone bars hosts",
-        ),
-        field(
-            case.body.collective.as_ref().and_then(|at| key(at.infiniband.as_ref())),
-            gpus,
-            "collective.infiniband",
-            "GPUs: it is a setting of NCCL",
-        ),
-        field(
-            prefix.filter(|at| !at.value).map(|at| at.key),
-            !matches!(spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Shell),
-            "observability.logs.rankPrefix",
-            "mpirun, torchrun or deepspeed",
-        ),
-    ];
-    for (span, what, needs) in unused.into_iter().flatten() {
-        let problem = Problem::new(&NO_EFFECT, span, format!("`{what}` has no effect without {needs}"));
-        problems.push(problem.hint(format!("remove `{}`", what.rsplit('.').next().unwrap_or(what))));
-    }
-}
-
-/// Whether the launcher has a pod of its own that is no worker.
-fn separate_launcher(case: &Case<'_>) -> bool {
-    case.spec.controller == crate::job::types::spec::Controller::StatefulSet
 }

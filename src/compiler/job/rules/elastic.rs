@@ -1,7 +1,6 @@
 //! Elastic training: bounds that hold, with launchers that can.
 
-use super::{Case, key};
-use crate::job::types::spec::LauncherKind;
+use super::Case;
 use crate::problem::{Problem, codes};
 
 codes! {
@@ -10,16 +9,6 @@ codes! {
     /// `minWorkers` ≤ `workers.replicas` ≤ `maxWorkers`: the job starts with `replicas` workers and
     /// goes on with any number between the bounds.
     Error ELASTIC_BOUNDS = "elastic-bounds";
-
-    /// This launcher cannot train elastically
-    ///
-    /// Only horovodrun and torchrun can lose and gain workers while they train.
-    Error ELASTIC_LAUNCHER = "elastic-launcher";
-
-    /// Elastic training with workers that differ, or with a launcher that trains
-    ///
-    /// Workers that come and go must be alike, and the launcher must outlive them all.
-    Error ELASTIC_WORKERS = "elastic-workers";
 
     /// A cool-down that is no range
     ///
@@ -33,25 +22,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     let Some(raw) = &case.body.elastic else { return };
     let Some(elastic) = &case.spec.elastic else { return };
-    if !matches!(case.spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Torchrun) {
-        let kind = case.body.launcher.as_ref().and_then(|at| at.kind.as_ref());
-        let mut problem =
-            Problem::new(&ELASTIC_LAUNCHER, raw.key, "`elastic` needs `launcher.kind: horovodrun` or `torchrun`");
-        if let Some(kind) = kind {
-            problem = problem.and(kind.span, "this launcher cannot");
-        }
-        problems.push(problem.hint("write `launcher: {kind: horovodrun}`, or remove `elastic`"));
-    }
     bounds(case, raw, elastic, problems);
-    let groups = case.body.workers.as_ref().and_then(|at| key(at.groups.as_ref()));
-    let ranks =
-        case.body.launcher.as_ref().and_then(|at| at.runs_ranks.as_ref()).filter(|at| at.value).map(|at| at.key);
-    for (what, span) in [("`workers.groups`", groups), ("`launcher.runsRanks`", ranks)] {
-        if let Some(span) = span {
-            let problem = Problem::new(&ELASTIC_WORKERS, span, format!("{what} and `elastic` do not go together"));
-            problems.push(problem.and(raw.key, "elastic is asked for here").hint("remove one of the two"));
-        }
-    }
     if let Some(at) = &raw.cooldown
         && case.could_read(&["elastic.cooldown"])
         && (at.len() != 2 || elastic.cooldown.is_some_and(|(low, high)| low > high))

@@ -1,8 +1,8 @@
 //! Environment variables: what khorovod owns, what is misspelt, what should be a Secret.
 
+use super::Case;
 use super::variables::{HOROVOD, NCCL};
 use super::workers::IDLE_GPUS;
-use super::{Case, key};
 use crate::job::declare::EnvValue;
 use crate::job::secrets;
 use crate::job::types::spec::{Controller, LauncherKind};
@@ -20,11 +20,6 @@ codes! {
     ///
     /// Both ignore variables they do not know, so a misspelt one does nothing, in silence.
     Warning UNKNOWN_VARIABLE = "unknown-variable";
-
-    /// A setting of `collective` that `env` overrides
-    ///
-    /// `env` wins. Keep one of the two.
-    Warning KNOB_TWICE = "knob-twice";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -37,7 +32,6 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
             problems.extend(secrets::secret(&name.0, text, value.span));
         }
     }
-    knobs(case, problems);
 }
 
 /// What every launcher is given.
@@ -166,30 +160,4 @@ fn hidden_gpus(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<P
     hides.then(|| {
         Problem::new(&IDLE_GPUS, span, message).hint("remove it: each worker sees its own GPUs, and no others")
     })
-}
-
-fn knobs(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    let Some(collective) = &case.body.collective else { return };
-    let pairs = [
-        ("debug", key(collective.debug.as_ref()), "NCCL_DEBUG"),
-        ("interface", key(collective.interface.as_ref()), "NCCL_SOCKET_IFNAME"),
-        ("infiniband", key(collective.infiniband.as_ref()), "NCCL_IB_DISABLE"),
-        ("fusionThreshold", key(collective.fusion_threshold.as_ref()), "HOROVOD_FUSION_THRESHOLD"),
-        ("cycleTime", key(collective.cycle_time.as_ref()), "HOROVOD_CYCLE_TIME"),
-        ("autotune", key(collective.autotune.as_ref()), "HOROVOD_AUTOTUNE"),
-        ("hierarchicalAllreduce", key(collective.hierarchical_allreduce.as_ref()), "HOROVOD_HIERARCHICAL_ALLREDUCE"),
-        ("timeline", key(collective.timeline.as_ref()), "HOROVOD_TIMELINE"),
-    ];
-    for (field, span, variable) in pairs {
-        let env = case.body.env.iter().flat_map(|at| &at.0).find(|(name, _)| name.0 == variable);
-        if let (Some(span), Some((name, _))) = (span, env) {
-            let message = format!("`env.{variable}` overrides `collective.{field}`");
-            problems.push(
-                Problem::new(&KNOB_TWICE, span, message)
-                    .here("has no effect")
-                    .and(name.span, "wins")
-                    .hint("keep one of the two"),
-            );
-        }
-    }
 }

@@ -37,12 +37,6 @@ codes! {
     /// `NCCL_SOCKET_IFNAME=^docker0` lets NCCL choose the loopback interface, and ranks on
     /// different hosts then wait for each other for ever. Exclude both, or leave it unset.
     Error DOCKER0_ALONE = "docker0-alone";
-
-    /// User or group ids under the profile `openshift`
-    ///
-    /// OpenShift gives every namespace a range of ids and refuses others. Leave them out, or choose
-    /// `restricted`.
-    Error OPENSHIFT_IDS = "openshift-ids";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -51,7 +45,6 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if case.spec.target.has_pods {
         profile(case, problems);
         ports(case, problems);
-        openshift(case, problems);
     }
 }
 
@@ -173,21 +166,6 @@ fn interface(case: &Case<'_>, problems: &mut Vec<Problem>) {
         if value == "^docker0" {
             let problem = Problem::new(&DOCKER0_ALONE, span, "`^docker0` alone lets NCCL choose `lo`");
             problems.push(problem.hint("write `\"^lo,docker0\"`, or leave it out").fix(span, "\"^lo,docker0\""));
-        }
-    }
-}
-
-fn openshift(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if case.spec.security.profile != Profile::OpenShift {
-        return;
-    }
-    let Some(security) = &case.body.security else { return };
-    for (what, span) in
-        [("runAsUser", key(security.run_as_user.as_ref())), ("fsGroup", key(security.fs_group.as_ref()))]
-    {
-        if let Some(span) = span {
-            let problem = Problem::new(&OPENSHIFT_IDS, span, format!("OpenShift chooses `{what}` itself"));
-            problems.push(problem.hint(format!("remove `{what}`, or write `profile: restricted`")));
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Workers: slots, resources, groups, and the shape they take.
 
-use super::{Case, key};
+use super::Case;
 use crate::job::declare::{MAX_WORKERS, WorkerFields};
-use crate::job::types::spec::{Controller, LauncherKind};
-use crate::problem::{Problem, Span, codes, count};
+use crate::problem::{Problem, codes, count};
 
 codes! {
     /// More ranks than GPUs on a worker
@@ -35,13 +34,6 @@ codes! {
     ///
     /// Kubernetes refuses both.
     Error REQUEST_ABOVE_LIMIT = "request-above-limit";
-
-    /// This shape of workers cannot do what the spec asks
-    ///
-    /// Unlike groups, a claim for each worker, elastic Horovod and `release: keep` need
-    /// StatefulSets. A gang, Kueue, `suspend` and torchrun need the Job shape: a StatefulSet is
-    /// scaled by the launcher, which would wait for pods that the queue never lets start.
-    Error WRONG_CONTROLLER = "wrong-controller";
 
     /// More workers than khorovod renders
     ///
@@ -81,7 +73,6 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let message = format!("the job has {ranks} ranks, more than 4000000");
         problems.push(Problem::new(&TOO_MANY_WORKERS, workers.key, message).hint("lower `slots` or `replicas`"));
     }
-    shape(case, problems);
 }
 
 /// What the rules for one worker look at.
@@ -206,71 +197,6 @@ impl Worker<'_> {
                     .here("asked for")
                     .and(limit.span, "allowed");
                 problems.push(problem.hint(format!("write `{}: {}` in both", name.0, limit.value)));
-            }
-        }
-    }
-}
-
-fn shape(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if !case.could_read(&["workers.controller", "launcher.kind", "scheduling"]) {
-        return;
-    }
-    let Some(workers) = &case.body.workers else { return };
-    let given = workers.controller.as_ref();
-    let place = |other: Span| given.map_or(other, |at| at.span);
-    let spec = case.spec;
-    let scheduling = case.body.scheduling.as_ref();
-    let queued = [
-        ("scheduling.gang", spec.scheduling.gang.and(scheduling.and_then(|at| key(at.gang.as_ref())))),
-        ("scheduling.kueue", scheduling.and_then(|at| key(at.kueue.as_ref()))),
-        ("scheduling.suspend", scheduling.filter(|_| spec.scheduling.suspend).and_then(|at| key(at.suspend.as_ref()))),
-    ];
-    match spec.controller {
-        Controller::StatefulSet => {
-            // A target's workload is one, whatever its shape.
-            let queued = queued.into_iter().filter(|_| spec.target.own_workloads);
-            for (what, span) in queued.filter_map(|(what, span)| Some((what, span?))) {
-                let message = format!(
-                    "`{what}` needs `workers.controller: Job`; StatefulSets scaled by a launcher would wait for it for ever"
-                );
-                let problem = Problem::new(&WRONG_CONTROLLER, place(span), message).and(span, "asked for here");
-                problems.push(problem.hint("write `controller: Job`, or leave it out"));
-            }
-            if spec.launcher.kind == LauncherKind::Torchrun {
-                let problem =
-                    Problem::new(&WRONG_CONTROLLER, place(workers.key), "torchrun runs in the Job shape alone");
-                problems.push(problem.hint("write `controller: Job`, or leave it out"));
-            }
-        }
-        Controller::Job => {
-            let per_worker = case.body.storage.iter().flat_map(|at| &at.value).find_map(|at| at.per_worker.as_ref());
-            let elastic = case.body.elastic.as_ref().filter(|_| spec.launcher.kind != LauncherKind::Torchrun);
-            let keep = case.body.lifecycle.as_ref().and_then(|at| at.release.as_ref()).filter(|at| at.0);
-            let runs_ranks = case.body.launcher.as_ref().and_then(|at| at.runs_ranks.as_ref());
-            let runs_ranks = runs_ranks.filter(|at| at.value);
-            let needs = [
-                ("`workers.groups` needs", key(workers.groups.as_ref())),
-                ("storage with `perWorker` needs", key(per_worker)),
-                ("`elastic` with Horovod needs", key(elastic)),
-                ("`lifecycle.release: keep` needs", key(keep)),
-                ("`launcher.runsRanks` is only for", key(runs_ranks)),
-            ];
-            let why = given.map(|at| at.span).or_else(|| queued.iter().find_map(|(_, span)| *span));
-            let why = why.or_else(|| case.body.launcher.as_ref().and_then(|at| at.kind.as_ref()).map(|at| at.span));
-            for (what, span) in needs.into_iter().filter_map(|(what, span)| Some((what, span?))) {
-                let mut problem = Problem::new(
-                    &WRONG_CONTROLLER,
-                    span,
-                    format!("{what} the StatefulSet shape, and this job takes the Job shape"),
-                );
-                if let Some(why) = why {
-                    problem = problem.and(why, "the Job shape follows from this");
-                }
-                problems.push(
-                    problem.hint(
-                        "give up one of the two: in the Job shape one Indexed Job runs workers that are all alike",
-                    ),
-                );
             }
         }
     }
