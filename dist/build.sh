@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds everything people install into a folder: `make dist`.
+# Builds all packages into a folder: `make dist`.
 #
 #   dist/build.sh OUT BINARY
 #
 # From the static BINARY: an archive with completions, manual pages and licences, a Debian package, a container image, a
-# plugin of kubectl; the plugins of Helm, where Rust can compile for wasm32-wasip1; a bill of materials; SHA256SUMS of it
-# all. The same commit, compiler and zlib give the same bytes.
+# kubectl plugin, the Helm plugins (if Rust can compile for wasm32-wasip1), a bill of materials, and SHA256SUMS of all files.
+# The same commit, compiler and zlib give the same bytes.
 #
-# DOWNLOAD   where the archives will be found, for the manifest that krew reads
+# DOWNLOAD   the URL of the folder with the archives, for krew's manifest
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=$(realpath -m "${1:?where to}") binary=$(realpath "${2:?which binary}")
@@ -17,7 +17,7 @@ machine=$(uname -m)
 case $machine in
     x86_64) debian=amd64 ;;
     aarch64) debian=arm64 ;;
-    *) echo "no packages are made for $machine" >&2 && exit 1 ;;
+    *) echo "there are no packages for $machine" >&2 && exit 1 ;;
 esac
 download=${DOWNLOAD:-https://example.com/khorovod/v$version}
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
@@ -28,12 +28,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 rm -rf "$out" && mkdir -p "$out"
 
-# archive FOLDER NAME...: those of a folder, the same bytes each time.
+# archive FOLDER NAME...: prints a reproducible archive of these files in a folder.
 archive() {
     tar --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$1" -cf - "${@:2}" | gzip -9n
 }
 
-# What every package has of.
+# The files for all packages.
 parts=$work/parts
 mkdir -p "$parts"/{completions,man}
 for shell in bash zsh fish; do "$binary" completions "$shell" >"$parts/completions/khorovod.$shell"; done
@@ -63,10 +63,10 @@ if [[ -d $(rustc --print target-libdir --target wasm32-wasip1) ]]; then
         name=$(basename "$plugin")
         archive "$work/plugins" "$name" >"$out/khorovod-$version-$name.tar.gz"
     done
-    # That of Helm 3 holds the binary; the others run anywhere.
+    # The plugin for Helm 3 contains the binary; the others run on any system.
     mv "$work/plugins/packages/khorovod-helm3-$version.tgz" "$out/khorovod-helm3-$version-$machine-linux.tgz"
 else
-    echo "without Helm's plugins: rustup target add wasm32-wasip1" >&2
+    echo "Helm's plugins are not built; they require: rustup target add wasm32-wasip1" >&2
 fi
 
 dist/sbom.py "$version" >"$out/khorovod-$version-$machine.spdx.json"

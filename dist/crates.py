@@ -1,4 +1,4 @@
-"""The crates of this project, as cargo tells of them, for packages and for the tests of what they promise."""
+"""The crates of this project, from `cargo metadata`: for packages, and for tests of the dependencies."""
 
 import json
 import subprocess
@@ -8,10 +8,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def reached(options, counts):
-    """The package of the command by its id, which packages lead to which from there, and every package by its id.
+    """Returns the id of the command's package, the dependencies of each package that it leads to, and all packages by id.
 
-    `counts(package, kinds)` says whether a dependency on a package is followed; kinds are "dev", "build", or None for one
-    that is linked.
+    `counts(package, kinds)` returns whether a dependency on a package is followed. A kind is "dev", "build", or None for a
+    linked dependency.
     """
     command = ["cargo", "metadata", "--locked", "--format-version", "1", *options]
     data = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints a Debian package: deb.sh PARTS VERSION ARCHITECTURE WORK. Needs ar and tar, no Debian. build.sh calls it.
+# Prints a Debian package: deb.sh PARTS VERSION ARCHITECTURE WORK. Requires ar and tar, but not Debian. build.sh calls it.
 set -euo pipefail
 parts=$1 version=$2 architecture=$3 work=$4
 data=$work/data control=$work/control
@@ -41,6 +41,6 @@ echo 2.0 >debian-binary
 for part in control data; do
     tar --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$part" -cf - . | gzip -9n >"$part.tar.gz"
 done
-# In this order; without times and owners.
+# The order of the members is fixed; times and owners are left out.
 ar rcD package.deb debian-binary control.tar.gz data.tar.gz
 cat package.deb

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes a container image as an OCI archive: image.py BINARY VERSION ARCHITECTURE OUT. No builder is needed.
+"""Writes a container image as an OCI archive, without a builder: image.py BINARY VERSION ARCHITECTURE OUT.
 
-One layer holds the binary and nothing else. It runs as an ordinary user and reads standard input.
+The image has one layer with only the binary. It runs as an unprivileged user and reads standard input.
 """
 
 import gzip
@@ -18,7 +18,7 @@ EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
 
 
 def tar(files):
-    """An archive of names and bytes, the same each time."""
+    """A reproducible tar archive of (name, bytes)."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for name, (content, mode) in files.items():

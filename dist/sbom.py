@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints the binary's bill of materials, SPDX 2.3: every crate that is linked, with its version, licence and hash.
+"""Prints the binary's bill of materials in SPDX 2.3: every linked crate, with its version, licence and hash.
 
-What only tests or the building need is left out. The same Cargo.lock gives the same bytes.
+It does not list dependencies of tests and of the build. The same Cargo.lock gives the same bytes.
 """
 
 import hashlib
@@ -19,9 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def linked():
-    """The id of the binary's package, the ids of all it links, what links what, and every package."""
+    """Returns the id of the binary's package, the ids of all linked packages, their dependencies, and all packages."""
     host = re.search(r"^host: (.*)$", subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout, re.M)[1]
-    # Macros run in the compiler and are not linked.
+    # Procedural macros run in the compiler and are not linked.
     macro = lambda package: any("proc-macro" in target["kind"] for target in package["targets"])  # noqa: E731
     root, edges, packages = reached(["--filter-platform", host], lambda package, kinds: None in kinds and not macro(package))
     found = sorted({root, *(there for _, there in edges)}, key=lambda id: (packages[id]["name"], packages[id]["version"]))

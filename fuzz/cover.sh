@@ -1,6 +1,6 @@
 #!/bin/sh
-# Stands before rustc (RUSTC_WRAPPER) and has it count which edges run, in khorovod and its parser alone: counting in all
-# that is linked would cost three quarters of the speed and guide nobody.
+# A wrapper of rustc (RUSTC_WRAPPER) that enables edge counting in khorovod and its YAML parser only: counting in all linked
+# crates would take three quarters of the speed and not guide the fuzzer.
 flags='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table'
 case " $* " in
 *" --crate-name khorovod "* | *" --crate-name granit_parser "*)

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# Fuzzes targets, one after the other, with libFuzzer: nothing but stable Rust and a C++ compiler is needed.
+# Fuzzes targets one after another with libFuzzer. Requires stable Rust and a C++ compiler.
 #
-#   fuzz/run.sh [SECONDS] [TARGET ...]     default: 10 seconds each, all targets
+#   fuzz/run.sh [SECONDS] [TARGET ...]     default: 10 seconds per target, all targets
 #
-# What is found stays in fuzz/corpus/TARGET, and where something does not hold, the input as a file `crash-…`, which
-# `fuzz/run.sh --again TARGET FILE` tries again and `--smaller TARGET FILE` makes smaller. Other options of libFuzzer
-# stand in FUZZ_OPTIONS.
+# The corpus is in fuzz/corpus/TARGET. If a check fails, the input is a file `crash-…`: `fuzz/run.sh --again TARGET FILE` runs
+# it again, and `--smaller TARGET FILE` minimizes it. FUZZ_OPTIONS are further options of libFuzzer.
 set -euo pipefail
 cd "$(dirname "$0")"
 
-# In a folder of its own: cargo does not know that this build differs from others.
+# Uses its own target folder, because cargo does not detect that this build differs from others.
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/fuzz
 RUSTC_WRAPPER=$PWD/cover.sh cargo build --quiet --locked --release
 fuzzer=$CARGO_TARGET_DIR/release/khorovod-fuzz
@@ -29,7 +28,7 @@ case ${1:-} in
     for target in "${targets[@]}"; do
         mkdir -p "corpus/$target" "regressions/$target"
         echo "==> $target"
-        # shellcheck disable=SC2086 # several options
+        # shellcheck disable=SC2086 # more than one option
         FUZZ_SEEDS=corpus/$target run "$target" -max_total_time="$seconds" -dict=spec.dict -max_len=4096 -rss_limit_mb=1024 -timeout=20 \
             -print_final_stats=1 -verbosity=0 ${FUZZ_OPTIONS:-} "corpus/$target" "regressions/$target" || failed+=("$target")
     done

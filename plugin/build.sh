@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds the plugin folders into a folder, ready to install, and packages them where there is a Helm 4:
+# Builds the plugin folders, ready to install, into a folder. With Helm 4, also packages them:
 #
 #   plugin/build.sh OUT
 #
-# HELM       that Helm 4, else the `helm` in PATH; packages go to OUT/packages
-# KHOROVOD   a binary to put into the folder for Helm 3, which else runs the khorovod in PATH
-# KEY        the name of a PGP key to sign with; KEYRING is the file it is in, PASSPHRASE one with its passphrase
+# HELM       the Helm 4 program; the default is the `helm` in PATH. Packages go to OUT/packages
+# KHOROVOD   a binary to include in the plugin for Helm 3; without it, the plugin runs the khorovod in PATH
+# KEY        the name of a PGP key that signs the packages; KEYRING is its file, PASSPHRASE a file with its passphrase
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${1:?where to}
@@ -20,7 +20,7 @@ rm -rf "$out" && mkdir -p "$out"
 for name in helm4-command helm4-post-renderer helm4-post-renderer-wasm; do
     cp -r "plugin/$name" "$out/$name"
 done
-# Helm 3 names what it installs after the folder or archive.
+# Helm 3 names the installed folder after the folder or archive.
 three=$out/khorovod-helm3
 cp -r plugin/helm3 "$three"
 module=${CARGO_TARGET_DIR:-target}/wasm32-wasip1/wasm/khorovod_helm.wasm
@@ -36,14 +36,14 @@ cp "$smaller" "$out/helm4-post-renderer-wasm/"
 if [[ -n ${KHOROVOD:-} ]]; then
     mkdir "$three/bin" && cp "$KHOROVOD" "$three/bin/khorovod"
 fi
-# It wants plugin.yaml at the archive's root, where Helm 4's packages have a folder, and looks at no signature.
+# Helm 3 requires plugin.yaml at the root of the archive, and checks no signature. Helm 4's packages contain a folder.
 mkdir "$out/packages"
 version=$(sed -n 's/^version: //p' "$three/plugin.yaml")
 (cd "$three" && tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -c -- * | gzip -n9) >"$out/packages/khorovod-helm3-$version.tgz"
 
 helm=${HELM:-$(command -v helm || true)}
 if [[ -z $helm ]] || [[ $("$helm" version --short) != v4* ]]; then
-    echo "no Helm 4: nothing is packaged for it" >&2
+    echo "Helm 4 is not installed: no packages for it" >&2
     exit
 fi
 signed=(--sign=false)

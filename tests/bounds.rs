@@ -1,15 +1,14 @@
-//! Where each rule begins: what just holds, and what just does not. The fixtures of tests/problems/ show a mistake in full;
-//! these stand a step beside each bound. Found by `make mutants`.
+//! The boundary values of each rule: the last valid and the first invalid value. The fixtures in tests/problems/ show whole
+//! mistakes; these values are one step from each limit. `make mutants` found them.
 
 use khorovod::{Inputs, Text};
 
-/// Checks a job of which only what is given differs, and returns the names of what is found. `args` are as in
-/// tests/problems/.
+/// Checks a job with some changed fields, and returns the names of the problems. `args` are as in tests/problems/.
 fn found(args: &str, metadata: &str, spec: &str) -> Vec<&'static str> {
     said(args, metadata, spec).into_iter().map(|(code, _)| code).collect()
 }
 
-/// As [`found`], each with what is said of it.
+/// Like [`found`], with the message of each problem.
 fn said(args: &str, metadata: &str, spec: &str) -> Vec<(&'static str, String)> {
     let mut inputs = Inputs::default();
     match args.split_once(' ') {
@@ -27,7 +26,7 @@ fn said(args: &str, metadata: &str, spec: &str) -> Vec<(&'static str, String)> {
     problems.list.into_iter().map(|problem| (problem.code.name, problem.message)).collect()
 }
 
-/// Arguments, spec, and the one code that is found; none where it is empty.
+/// Arguments, spec, and the expected code; no problem is expected if it is empty.
 const BESIDE: &[(&str, &str, &str)] = &[
     ("", "elastic: {minWorkers: 2, maxWorkers: 2}\nlauncher: {kind: horovodrun}", ""),
     ("", "elastic: {minWorkers: 1, maxWorkers: 3}\nlauncher: {kind: horovodrun}", ""),
@@ -51,7 +50,7 @@ const BESIDE: &[(&str, &str, &str)] = &[
         "storage: [{name: a, mountPath: /data, claim: {accessModes: [ReadWriteOncePod], size: 1Gi}}]\nworkers: {replicas: 1}",
         "shared-read-write-once",
     ),
-    // The claim is for all there may ever be, and for a launcher that is one of them.
+    // The claim is for the maximum number of workers, and for a launcher that runs ranks.
     ("", "storage: [{name: a, mountPath: /data, claim: {size: 1Gi}}]\nworkers: {replicas: 1}", "launcher-shares-claim"),
     (
         "",
@@ -124,7 +123,7 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ("", "image: {name: a, digest: 'sha256:0123456789012345678901234567890123456789012345678901234567890123'}", ""),
     ("", "command: [watch, -m, mpirun]", ""),
     ("", "command: [python3, -m, torch.distributed.run]", "launcher-twice"),
-    // An account of one's own must be allowed to scale only where the launcher scales.
+    // A custom ServiceAccount must be allowed to scale only if the launcher scales.
     ("", "security: {serviceAccount: own}", "own-account"),
     ("", "security: {serviceAccount: own}\nworkers: {replicas: 2, controller: Job}", ""),
     ("", "security: {serviceAccount: own}\nlifecycle: {release: keep}", ""),
@@ -137,12 +136,12 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ("--target jobset", "elastic: {minWorkers: 1, maxWorkers: 2}\nlauncher: {kind: horovodrun}", ""),
     ("--target jobset", "elastic: {minWorkers: 1, maxWorkers: 3}\nlauncher: {kind: horovodrun}", "target-cannot"),
     ("--target jobset", "elastic: {minWorkers: 1, maxWorkers: 3}\nlauncher: {kind: torchrun}", ""),
-    // Torchrun's own names are free elsewhere, and its jobs may set others.
+    // Names that torchrun reserves are allowed with other launchers, and torchrun jobs may set other names.
     ("", "env: {MASTER_ADDR: a}", ""),
     ("", "env: {MASTER_ADDR: a}\nlauncher: {kind: torchrun}", "reserved-variable"),
     ("", "env: {LR: '1'}\nlauncher: {kind: torchrun}", ""),
     ("", "env: {HOROVOD_NOTHING_LIKE_IT: '1'}", "unknown-variable"),
-    // What cannot be read is not judged by what stands in its place.
+    // A field that cannot be read is not checked by its default.
     ("", "launcher: 3\nelastic: {minWorkers: 1, maxWorkers: 2}", "wrong-type"),
     // Slurm.
     ("--target slurm", "slurm: {args: [--ti=5]}", ""),
@@ -201,11 +200,11 @@ fn only_gitops_marks_warn_of_a_time_to_live() {
     }
 }
 
-/// The longest name that is made of the job's stands in a label, which takes 63 characters.
+/// The longest name that contains the job's name is in a label, which is limited to 63 characters.
 #[test]
 fn a_name_has_the_room_that_the_longest_made_of_it_leaves() {
     for (target, spec, made) in [
-        // With the hash that Kubernetes puts behind a StatefulSet's name.
+        // Includes the hash that Kubernetes appends to a StatefulSet's name.
         ("plain", "", "-run123-worker-0123456789"),
         (
             "plain",
@@ -246,7 +245,7 @@ fn a_name_has_the_room_that_the_longest_made_of_it_leaves() {
     }
 }
 
-/// Sizes are refused from the first byte past the limit.
+/// A size is rejected from the first byte over the limit.
 #[test]
 fn sizes_end_where_they_say() {
     for (code, limit, spec) in
@@ -262,7 +261,7 @@ fn sizes_end_where_they_say() {
     }
 }
 
-/// Controllers that list all hosts in one ConfigMap say for how many there is room, and take so many.
+/// For controllers that list all hosts in one ConfigMap, the problem names the maximum number of hosts, which is accepted.
 #[test]
 fn targets_take_as_many_workers_as_they_say() {
     for target in ["mpijob", "volcano"] {

@@ -1,6 +1,6 @@
-//! What the chart in `charts/training-job` says more than once: its values are declared in `values.yaml`, with a comment
-//! each, and the spec below them in the code. `values.schema.json`, the README's table and the values files that mirror
-//! the examples come from there; `make bless` writes them anew. What Helm makes of the chart, tests/helm sees.
+//! The generated parts of the chart in `charts/training-job`. `values.yaml` declares the values, each with a comment, and
+//! the code declares the spec. `values.schema.json`, the README's table and the values files for the examples are generated
+//! from both; `make bless` writes them. tests/helm tests the chart with Helm.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,7 +16,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(chart().join(path)).unwrap_or_default()
 }
 
-/// Compares with a file of the chart, or writes it where `KHOROVOD_BLESS` is set.
+/// Compares a text with a file of the chart, or writes the file if `KHOROVOD_BLESS` is set.
 fn hold(path: &str, text: &str) {
     if std::env::var_os("KHOROVOD_BLESS").is_some() {
         fs::create_dir_all(chart().join(path).parent().unwrap()).unwrap();
@@ -25,7 +25,7 @@ fn hold(path: &str, text: &str) {
     assert!(read(path) == text, "{path} is not what it is made from; `make bless`, then look at the difference");
 }
 
-/// One of the chart's values: the keys that lead to it, and what its comment says.
+/// One of the chart's values: its path and its comment.
 struct Value {
     path: Vec<String>,
     says: String,
@@ -37,7 +37,7 @@ impl Value {
     }
 }
 
-/// The keys of `values.yaml` that have a comment. Those without are only maps of such.
+/// The keys of `values.yaml` that have a comment. Keys without a comment are maps of other keys.
 fn values() -> Vec<Value> {
     let (mut found, mut parents, mut comment): (Vec<Value>, Vec<String>, Vec<&str>) = Default::default();
     let mut inside: Option<usize> = None;
@@ -68,7 +68,7 @@ fn defaults() -> Json {
     serde_yaml::from_str(&read("values.yaml")).unwrap()
 }
 
-/// A text that fits a pattern, or none at all: an empty value is one that is not given.
+/// A text that matches a pattern, or the empty text, which means that the value is not set.
 fn or_empty(mut field: Json) -> Json {
     if let Some(pattern) = field["pattern"].as_str() {
         let inner = pattern.strip_prefix('^').unwrap().strip_suffix('$').unwrap();
@@ -83,7 +83,7 @@ fn or_empty(mut field: Json) -> Json {
     field
 }
 
-/// What a value may be: what the field of the spec may be that it becomes, or what Helm's users expect of its name.
+/// The schema of a value: that of the field that it sets, or the usual one for its name in Helm charts.
 fn kind(name: &str, root: &Json) -> Json {
     let field = |shape: &str, key: &str| or_empty(root["$defs"][shape]["properties"][key].clone());
     let text = |pattern: &str| json!({"type": "string", "maxLength": 253, "pattern": pattern});
@@ -132,7 +132,7 @@ fn kind(name: &str, root: &Json) -> Json {
             },
             "additionalProperties": false,
             "required": ["name"],
-            // Not both.
+            // Only one of the two is allowed.
             "dependentSchemas": {"value": {"properties": {"valueFrom": false}}},
         }}),
         "hooks.resources" => json!({"$ref": "#/$defs/Resources"}),
@@ -142,7 +142,7 @@ fn kind(name: &str, root: &Json) -> Json {
     }
 }
 
-/// Patterns as Go's regular expressions, which Helm has, read them too: no `\u001f`, but `\x1f`.
+/// Converts patterns to Go's regular expressions, which Helm uses: `\x1f` instead of `\u001f`.
 fn in_go(schema: &mut Json) {
     match schema {
         Json::Object(map) => {
@@ -156,14 +156,14 @@ fn in_go(schema: &mut Json) {
     }
 }
 
-/// `values.schema.json`: the chart's own values, and the spec's shapes below them.
+/// `values.schema.json`: the chart's own values, with the schema of the spec.
 fn schema() -> Json {
     let root = khorovod::schema();
     let mut shapes = root["$defs"].clone();
     for shape in ["TrainingJob", "Metadata"] {
         shapes.as_object_mut().unwrap().shift_remove(shape);
     }
-    // The image may come by its parts; the templates ask for it, and for workers, in words of their own.
+    // The image can be set by its parts. The templates check that an image and workers are set.
     shapes["Body"].as_object_mut().unwrap().shift_remove("required");
     let closed = || json!({"type": "object", "properties": {}, "additionalProperties": false});
     let mut all = closed();
@@ -177,7 +177,7 @@ fn schema() -> Json {
         }
         place["properties"][last] = kind;
     }
-    // Other charts of a release have values of their own there.
+    // Other charts of a release also use `global`.
     all["properties"]["global"]["additionalProperties"] = Json::from(true);
     let mut schema = json!({"$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Values of the chart training-job"});
@@ -187,7 +187,7 @@ fn schema() -> Json {
     schema
 }
 
-/// The type of a value in a word.
+/// The type of a value as one word.
 fn takes(kind: &Json, root: &Json) -> &'static str {
     if let Some(path) = kind["$ref"].as_str() {
         return takes(root.pointer(&path[1..]).unwrap(), root);

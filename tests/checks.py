@@ -1,11 +1,11 @@
-"""What tests of programs share: counted checks, and a terminal with a person before it. Imported, not run."""
+"""Shared by tests of programs: counted checks, and a terminal. Imported, not run."""
 
 import os
 import pty
 
 
 def check(holds, what, more=""):
-    """One thing that must hold."""
+    """Records one check; `what` is printed if it fails."""
     check.count += 1
     if not holds:
         check.wrong.append(f"{what}\n{more}")
@@ -15,7 +15,7 @@ check.count, check.wrong = 0, []
 
 
 def on_terminal(command, env):
-    """What a person sees who has a terminal, and types nothing."""
+    """Runs a command on a terminal without input; returns its output."""
     child, screen = pty.fork()
     if child == 0:
         os.execve(command[0], list(map(str, command)), env)
@@ -23,7 +23,7 @@ def on_terminal(command, env):
     try:
         while part := os.read(screen, 4096):
             shown += part
-    except OSError:  # the terminal is closed by its last user
+    except OSError:  # the command has ended
         pass
     os.waitpid(child, 0)
     return shown.decode()

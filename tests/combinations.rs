@@ -1,7 +1,7 @@
-//! Fields together: whatever combination of them is accepted, its objects hang together, and Kubernetes knows each field of
-//! theirs.
+//! Random combinations of fields: if khorovod accepts a combination, its objects must be consistent, and all their fields must
+//! exist in Kubernetes.
 //!
-//! `COMBINATIONS=100000 cargo test --test combinations` tries more of them.
+//! `COMBINATIONS=100000 cargo test --test combinations` tests more of them.
 
 #[path = "common/kubernetes.rs"]
 mod kubernetes;
@@ -12,7 +12,7 @@ use khorovod::problem::Severity;
 use khorovod::{Inputs, Keys, Text};
 use serde_json::Value as Json;
 
-/// What a field of the spec may hold: of each line one entry, or none.
+/// Entries of the spec: a job has at most one entry of each line.
 const FIELDS: &[(&str, &[&str])] = &[
     (
         "workers",
@@ -119,7 +119,7 @@ const FIELDS: &[(&str, &[&str])] = &[
 const LISTS: &[&str] = &["envFrom", "storage", "patches"];
 const TARGETS: &[&str] = &["plain", "plain", "plain", "mpijob", "jobset", "trainjob", "volcano"];
 
-/// Always the same numbers, so that what fails once fails again.
+/// A random generator with a fixed seed, so that failures can be reproduced.
 struct Dice(u64);
 
 impl Dice {
@@ -129,7 +129,7 @@ impl Dice {
     }
 }
 
-/// A job of entries by chance. Of most fields there are none: what has everything is refused for something.
+/// A job with random entries. Most fields are unset, because a job with all fields would always be rejected.
 fn job(dice: &mut Dice) -> String {
     let mut spec: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let rare = 3 + dice.below(6);
@@ -158,7 +158,7 @@ fn job(dice: &mut Dice) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Every map in a value, itself among them.
+/// All maps in a value, including the value.
 fn maps<'a>(value: &'a Json, found: &mut Vec<&'a Json>) {
     match value {
         Json::Object(map) => {
@@ -178,7 +178,7 @@ fn name(value: &Json) -> &str {
     value.as_str().unwrap_or_else(|| panic!("no name: {value}"))
 }
 
-/// The objects of one job.
+/// The rendered objects of one job.
 struct Made {
     objects: Vec<Json>,
 }
@@ -188,13 +188,13 @@ impl Made {
         self.objects.iter().any(|object| object["kind"] == kind && object["metadata"]["name"] == name)
     }
 
-    /// What is named is made here too, or is the person's own.
+    /// Every object that is referred to is rendered too, or belongs to the user.
     fn known(&self, kind: &str, value: &Json) {
         let name = name(value);
         assert!(self.has(kind, name) || name.starts_with("own-"), "nobody makes the {kind} {name}");
     }
 
-    /// Labels of all pods that are made of templates.
+    /// The labels of all pod templates.
     fn pods(&self) -> Vec<&Json> {
         let mut all = Vec::new();
         self.objects.iter().for_each(|object| maps(object, &mut all));

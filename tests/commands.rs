@@ -1,7 +1,7 @@
-//! `docs/commands.md`: every command as its own help tells it, exit codes, environment; and that the docs' exit codes and
-//! variables are the code's.
+//! `docs/commands.md`: the help text of every command, exit codes and environment variables. Also checks that the docs have
+//! the same exit codes and variables as the code.
 //!
-//! `make bless` writes the page anew.
+//! `make bless` writes the page.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ fn help(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
-/// The names below `Commands:` in a help page.
+/// The names under `Commands:` in a help page.
 fn commands(page: &str) -> Vec<String> {
     let list = page.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names = list.filter_map(|line| line.split_whitespace().next().map(str::to_owned));
@@ -62,7 +62,7 @@ fn table(page: &str, heading: &str) -> BTreeSet<u8> {
     rows.filter_map(|line| line.trim_start_matches("| ").split(' ').next()?.parse().ok()).collect()
 }
 
-/// The codes that scripts end with on purpose, behind `verb`.
+/// The exit codes in scripts, after the word `verb`.
 fn ends(folder: &str, verb: &str) -> BTreeSet<u8> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(root().join(folder)).unwrap() {
@@ -78,7 +78,7 @@ fn ends(folder: &str, verb: &str) -> BTreeSet<u8> {
 
 #[test]
 fn exit_codes_are_those_of_the_docs() {
-    // 143 is a signal's own, and 1 a launcher that broke off: "any other" in the docs.
+    // 143 is that of a signal, and 1 that of a launcher that failed unexpectedly: "any other" in the docs.
     let launcher: BTreeSet<u8> =
         ends("src/compiler/pods/scripts", "finish ").into_iter().filter(|code| ![1, 143].contains(code)).collect();
     assert_eq!(table("docs/runtime.md", "## Exit codes of the launcher"), launcher);
@@ -90,12 +90,12 @@ fn exit_codes_are_those_of_the_docs() {
     assert_eq!(launcher, BTreeSet::from([0, 42, 43, 44]));
     let slurm: BTreeSet<u8> = ends("src/compiler/targets/slurm/scripts", "fail ").into_iter().chain([0, 143]).collect();
     assert_eq!(table("docs/targets.md", "| Code of the job | Meaning |"), slurm);
-    // What `cli.rs` turns failures into; tests/cli/ makes each happen.
+    // The exit codes in `cli.rs`; tests/cli/ has a test for each.
     assert_eq!(table("docs/index.md", "| Exit code | Meaning |"), BTreeSet::from([0, 1, 2, 3]));
     assert!(help(&[]).contains("Exit codes: 0 done, 1 problems in the input, 2 wrong usage, 3 a file failed."));
 }
 
-/// What stays the same in a message of a script, the longest part: what is between its variables.
+/// The longest constant part of a script's message, between its variables.
 fn fixed(message: &str) -> String {
     let mut parts = vec![String::new()];
     let mut depth = 0;
@@ -122,7 +122,7 @@ fn fixed(message: &str) -> String {
 }
 
 #[test]
-fn the_guide_knows_every_last_word_of_a_pod() {
+fn the_debugging_page_lists_every_termination_message() {
     let guide = read("docs/debugging.md");
     let mut said = BTreeSet::new();
     for entry in fs::read_dir(root().join("src/compiler/pods/scripts")).unwrap() {
@@ -132,7 +132,7 @@ fn the_guide_knows_every_last_word_of_a_pod() {
         }
         for line in fs::read_to_string(&path).unwrap().lines() {
             let words = line.split_once("finish ").map(|(_, rest)| rest.split_once(' ').map_or("", |(_, rest)| rest));
-            let Some(message) = words.or_else(|| Some(line.split_once("epitaph ")?.1)) else { continue };
+            let Some(message) = words.or_else(|| Some(line.split_once("terminate_message ")?.1)) else { continue };
             let Some(message) = message.strip_prefix('"') else { continue };
             let end = message.rfind('"').unwrap();
             said.insert(fixed(&message[..end]));

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Holds the docs to what is there: links and headings exist, marked blocks are the examples' own text.
+"""Checks the docs: links and headings exist, and marked blocks have the text of the examples.
 
-`<!-- example: NAME -->` before a block: it is examples/NAME/job.yaml without its first comment.
-`<!-- excerpt: NAME -->` before a block: its parts, divided by lines of `…`, stand in examples/NAME/objects.yaml in
-this order; `<run>` stands for the run's name.
-`<!-- file: PATH -->` before a block: it is that file without its first comments.
-Each shell block is run by some test or says why not: tests/blocks/blocks.py.
-`PATH::NAME` in a page names a test, or what a test is made of: it must be in that file.
-docs/supply-chain.md gives a reason for each direct dependency, and for no other.
+`<!-- example: NAME -->` before a block: the block is examples/NAME/job.yaml without its first comment.
+`<!-- excerpt: NAME -->` before a block: its parts, separated by lines with `…`, are in examples/NAME/objects.yaml in
+this order; `<run>` stands for the name of the run.
+`<!-- file: PATH -->` before a block: the block is that file without its first comments.
+Each shell block is run by a test, or has a reason why not: tests/blocks/blocks.py.
+`PATH::NAME` in a page names a test, or a function of a test: the file must contain it.
+docs/supply-chain.md has a reason for each direct dependency, and only for those.
 """
 
 import json
@@ -27,12 +27,12 @@ HEADING = re.compile(r"^#+ (.*)$", re.M)
 
 
 def anchors(page):
-    """The names GitHub gives a page's headings."""
+    """The anchors that GitHub creates for a page's headings."""
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(prose(page))}
 
 
 def broken_links(page):
-    """What is wrong with each link that leads to a file or a heading."""
+    """The errors in a page's links to files and headings."""
     for link, target, anchor in links(page):
         if not target.exists():
             yield f"{link}: no such file"
@@ -41,7 +41,7 @@ def broken_links(page):
 
 
 def missing_tests(page):
-    """Tests that a page names and that are not there."""
+    """The tests that a page names but that do not exist."""
     for path, name in SHOWN_BY.findall(prose(page)):
         text = (ROOT / path).read_text() if (ROOT / path).is_file() else ""
         defines = re.escape(name) + r"\(|test\([\"']" + re.escape(name) + r"[\"']"
@@ -50,7 +50,7 @@ def missing_tests(page):
 
 
 def unexplained():
-    """What we depend on and the page of reasons does not have, and the other way round."""
+    """Dependencies without a reason in docs/supply-chain.md, and reasons without a dependency."""
     page = (ROOT / "docs" / "supply-chain.md").read_text()
     rows = re.findall(r"^\| (`[^|]+`) \|", page, re.M)
     named = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
@@ -64,16 +64,16 @@ def unexplained():
     used |= {*web["dependencies"], *web["devDependencies"]}
     used = {name for name in used if not name.startswith("khorovod")}
     yield from (f"docs/supply-chain.md: no reason for {name}" for name in sorted(used - named))
-    yield from (f"docs/supply-chain.md: {name} is no dependency" for name in sorted(named - used))
+    yield from (f"docs/supply-chain.md: {name} is not a dependency" for name in sorted(named - used))
 
 
 def uncommented(path):
-    """A file's text behind its first comments; none where there is no such file."""
+    """A file's text after its first comments; None if the file does not exist."""
     return re.sub(r"\A(#(?!!).*\n)+", "", path.read_text()) if path.exists() else None
 
 
 def stale_blocks(page):
-    """Marked blocks that are no longer what the example says."""
+    """Marked blocks that differ from the example."""
     for kind, name, block in BLOCK.findall(page.read_text()):
         if kind == "file":
             if uncommented(ROOT / name) != block:
@@ -110,7 +110,7 @@ def main():
             wrong.append(f"examples/README.md does not list {example.name}")
         text = (example / "job.yaml").read_text()
         if not re.match(r"# \S.{20,}", text):
-            wrong.append(f"examples/{example.name}/job.yaml: the first line does not say what it teaches")
+            wrong.append(f"examples/{example.name}/job.yaml: the first line does not describe the example")
     print("\n".join([*wrong, f"{len(pages)} pages, {marked} marked blocks, {len(wrong)} problems"]))
     return bool(wrong)
 

@@ -24,7 +24,7 @@ use sha2::{Digest, Sha256};
 /// most scripts.
 const COMPLETE: [&str; 2] = ["smallest", "s3"];
 
-/// What a condensed `objects.yaml` has in place of a static script.
+/// The text in a condensed `objects.yaml` in place of a static script.
 const MARK: &str = "<static script>";
 
 /// The first lines of a condensed `objects.yaml`.

@@ -1,6 +1,6 @@
 //! `docs/fields.md`: every field of the spec, from the same declarations as the schema and `explain`.
 //!
-//! `make bless` writes the page anew.
+//! `make bless` writes the page.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,12 +10,12 @@ use serde_json::{Map, Value as Json};
 struct Page<'a> {
     root: &'a Json,
     text: String,
-    /// Shapes that have their heading, and under which path.
+    /// The shapes that already have a heading, with their path.
     seen: Vec<(String, String)>,
 }
 
 impl Page<'_> {
-    /// The shapes a field may hold, by name, and whether it holds a list of them.
+    /// The shapes of a field by name, and whether the field is a list of them.
     fn shapes(field: &Json) -> Vec<(String, bool)> {
         let mut found = Vec::new();
         for part in [field].into_iter().chain(field["anyOf"].as_array().into_iter().flatten()) {
@@ -32,10 +32,10 @@ impl Page<'_> {
         found
     }
 
-    /// A heading, a table and the shapes below.
+    /// Writes a heading, a table and the nested shapes.
     fn shape(&mut self, name: &str, path: &str) {
         if let Some((_, first)) = self.seen.iter().find(|(seen, _)| seen == name) {
-            // One table serves all places; the second says where it stands.
+            // The shape has one table; other places refer to it.
             let _ = write!(self.text, "\n## {path}\n\nAs `{first}`.\n");
             return;
         }
@@ -64,7 +64,7 @@ impl Page<'_> {
         }
     }
 
-    /// One field; `below` is the heading of the map it holds.
+    /// Writes one field; `below` is the heading of its nested map.
     fn row(&mut self, shape: &Json, key: &str, field: &Json, below: Option<&str>) {
         let required = shape["required"].as_array().is_some_and(|keys| keys.iter().any(|other| other == key));
         let default = match field.get("default") {
@@ -78,7 +78,7 @@ impl Page<'_> {
                 let _ = write!(meaning, "<br>{}: {}", code(word), text.as_str().unwrap());
             }
         }
-        // A text that without quotes would be none.
+        // A text that YAML would read as another type without quotes.
         let quoted = |value: &Json| match value {
             Json::String(text) if field["type"] == "string" && text.parse::<f64>().is_ok() => format!("`{value}`"),
             other => code(other),
@@ -116,7 +116,7 @@ fn flow(value: &Json) -> String {
         Json::String(text) if text.starts_with(|c: char| c.is_ascii_alphabetic()) && !text.contains(['(', '*']) => {
             text.clone()
         }
-        // A size or a time, with its unit.
+        // A size or a duration with its unit.
         Json::String(text) if text.starts_with(|c: char| c.is_ascii_digit()) && text.ends_with(char::is_alphabetic) => {
             text.clone()
         }
@@ -124,12 +124,12 @@ fn flow(value: &Json) -> String {
     }
 }
 
-/// The name GitHub gives a heading.
+/// The anchor that GitHub creates for a heading.
 fn anchor(path: &str) -> String {
     path.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase()
 }
 
-/// What a field takes, in words.
+/// The type of a field, in words.
 fn takes(field: &Json) -> String {
     if let Some(parts) = field["anyOf"].as_array() {
         let mut words: Vec<String> = Vec::new();
@@ -162,7 +162,7 @@ fn takes(field: &Json) -> String {
     }
 }
 
-/// Every field's key, wherever it stands.
+/// The keys of all fields, at any level.
 fn keys(schema: &Json) -> impl Iterator<Item = (&String, &Map<String, Json>)> {
     let shapes = schema["$defs"].as_object().unwrap().iter();
     shapes.filter_map(|(name, shape)| Some((name, shape["properties"].as_object()?)))

@@ -1,5 +1,5 @@
-//! The fuzz targets without a fuzzer: over what fuzzing starts from, over everything it ever found
-//! (`fuzz/regressions/TARGET/`), and over some chance. `fuzz/run.sh` goes on from there.
+//! Runs the fuzz targets without a fuzzer: on the seeds, on all regressions (`fuzz/regressions/TARGET/`), and on random
+//! inputs. `fuzz/run.sh` runs them with libFuzzer.
 
 #[path = "../fuzz/src/targets/mod.rs"]
 mod targets;
@@ -41,7 +41,7 @@ fn what_was_found_holds() {
     }
 }
 
-/// Reproducible chance (splitmix64).
+/// A reproducible random generator (splitmix64).
 fn chance(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -63,7 +63,7 @@ fn chance_finds_nothing() {
     }
 }
 
-/// Every key and word of the schema, and what means something to YAML.
+/// All keys and words of the schema, and texts that are special in YAML.
 fn words(schema: &Json, into: &mut BTreeSet<String>) {
     match schema {
         Json::Object(map) => {

@@ -1,7 +1,7 @@
-"""Other people's manifests through `khorovod post-render`, byte for byte: identity.py BINARY FOLDER.
+"""Checks that `khorovod post-render` passes other manifests through byte for byte: identity.py BINARY FOLDER.
 
-FOLDER is Go's module cache, which the stages with a Kubernetes have filled: what each module has of YAML, manifests, values,
-templates and broken fixtures alike, is one stream, alone and with a job of ours before, within and behind it.
+FOLDER is Go's module cache, which the stages with a Kubernetes have filled. All YAML files of a module (manifests, values,
+templates, invalid fixtures) form one stream, which is tested alone and with a TrainingJob before, within and after it.
 """
 import collections
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 JOB = (ROOT / "examples/smallest/job.yaml").read_bytes()
-# Of each module; what follows is more of the same.
+# The limits per module.
 FILES = 400
 
 
@@ -21,7 +21,7 @@ def rendered(binary, stream):
 
 
 def modules(folder):
-    """{module: the texts of its files}, each of which ends its last line."""
+    """{module: the texts of its files}, each with a line end at its end."""
     found = collections.defaultdict(list)
     for path in sorted(folder.rglob("*.yaml")):
         module = str(path.relative_to(folder)).split("@")[0]
@@ -36,13 +36,13 @@ def stream(texts):
 
 
 def changes(binary, ours, texts):
-    """Where these texts do not pass as they are."""
+    """The differences between these texts and the output."""
     if rendered(binary, stream(texts)) != stream(texts):
         yield "alone"
     for at in (0, len(texts) // 2, len(texts)):
         before, after = texts[:at], texts[at:]
         if rendered(binary, stream([*before, JOB, *after])) != stream([*before, ours, *after]):
-            yield f"around a job of ours behind {at} files"
+            yield f"around a TrainingJob after {at} files"
 
 
 def main(binary, folder):

@@ -1,4 +1,4 @@
-//! `khorovod krm`: what becomes of a ResourceList, in the forms tools write it.
+//! `khorovod krm`: the output for a ResourceList, in the forms in which tools write it.
 
 mod common;
 
@@ -14,21 +14,21 @@ fn krm(folder: &Path, list: &str, args: &[&str]) -> (i32, String, String) {
     let mut command = khorovod(folder);
     command.env("KHOROVOD_SSH_SEED", SEED).arg("krm").args(args);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // One that ends at once, over its options, reads nothing.
+    // If the options are wrong, the command does not read its input.
     drop(child.stdin.take().unwrap().write_all(list.as_bytes()));
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().expect("it was not killed"), text(stdout), text(stderr))
 }
 
-/// What `render` makes of the job.
+/// The output of `render` for the job.
 fn rendered(folder: &Path) -> String {
     std::fs::write(folder.join("job.yaml"), JOB).unwrap();
     let output = khorovod(folder).env("KHOROVOD_SSH_SEED", SEED).args(["render", "job.yaml"]).output().unwrap();
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A document as an item of a list.
+/// Formats a document as an item of a list.
 fn item(document: &str, indent: &str) -> String {
     let line = |(index, line): (usize, &str)| match (index, line) {
         (_, "") => "\n".to_owned(),
@@ -42,13 +42,13 @@ fn items(stream: &str, indent: &str) -> String {
     stream.split("---\n").map(|document| item(document, indent)).collect()
 }
 
-/// As the value of a key.
+/// Formats a document as the value of a key.
 fn nested(document: &str) -> String {
     document.lines().fold(String::new(), |text, line| text + "  " + line + "\n")
 }
 
 const HEAD: &str = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n";
-/// Nobody's business: what other readers of YAML refuse, or write anew.
+/// Items that other YAML parsers reject, or write in another form.
 const THEIRS: &str = "# first\nkind:   ConfigMap\nmetadata: {name:   theirs}\ndata: {a: yes, b: 0777, c: !x 1_000}\n\nmore: |\n  - x\n\n  kind: TrainingJob\n";
 
 #[test]
@@ -65,7 +65,7 @@ fn items_that_are_ours_become_their_objects_and_others_stay() {
         assert_eq!((code, err.as_str()), (0, ""));
         assert!(ours.len() > 10_000 && out == list(&ours), "{out}");
     }
-    // JSON is YAML, and comes back as that.
+    // JSON is YAML, and is returned as JSON.
     let job: Json = serde_yaml::from_str(JOB).unwrap();
     let list = serde_json::json!({"kind": "ResourceList", "items": [{"a": "yes"}, job, {"b": [1]}]}).to_string();
     let (code, out, _) = krm(place.path(), &list, &[]);
@@ -91,7 +91,7 @@ fn the_configuration_adds_its_objects() {
             assert_eq!(out, after);
         }
     }
-    // Kustomize puts a generator's configuration among the items too, and takes it out by an annotation.
+    // Kustomize also adds a generator's configuration to the items, and removes it by an annotation.
     let local =
         JOB.replace("  name: mnist", "  name: mnist\n  annotations: {config.kubernetes.io/local-config: 'true'}");
     let list = |middle: &str| format!("{HEAD}items:\n{}{middle}functionConfig:\n{}", item(&local, ""), nested(&local));
@@ -146,7 +146,7 @@ fn what_is_wrong_stands_in_the_results_with_its_field_and_file() {
       tags:
         code: unknown-field
     "#);
-    // A warning goes along with the objects.
+    // Warnings are returned with the objects.
     let job = JOB.replace(":1.4", "");
     let list = format!("{HEAD}items:\n{}", item(&job, ""));
     let (code, out, err) = krm(place.path(), &list, &[]);
@@ -154,7 +154,7 @@ fn what_is_wrong_stands_in_the_results_with_its_field_and_file() {
     assert!(out.contains("kind: StatefulSet") && out.contains("severity: warning"), "{out}");
     let (code, out, _) = krm(place.path(), &list, &["--strict"]);
     assert!(code == 1 && out.starts_with(&list) && out.contains("severity: error"), "{out}");
-    // No seed is made, and two jobs of one name are one too many.
+    // No seed is created, and two jobs of the same name are an error.
     for (list, args, why) in [
         (list.clone(), &["--ssh-seed", "none"][..], "cannot read the ssh seed none"),
         (format!("{list}{}", item(JOB, "")), &[], "duplicate-job"),

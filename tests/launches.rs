@@ -1,11 +1,11 @@
-//! What options and sizes change in the plan: the command that starts the ranks, and what fits into a ConfigMap. The
-//! examples show each launcher as it comes.
-//! Found by `make mutants`.
+//! The effect of options and sizes on the plan: the command that starts the ranks, and the limits of a ConfigMap. The
+//! examples show each launcher with its defaults.
+//! `make mutants` found these cases.
 
 use khorovod::report::Report;
 use khorovod::{Inputs, Keys, Rendered, Text};
 
-/// A job of which only `spec` differs.
+/// A job with another `spec`.
 fn job(spec: &str) -> Text {
     let workers = if spec.contains("workers:") { "" } else { "  workers: {replicas: 2, slots: 2}\n" };
     let own: Vec<_> = spec.lines().map(|line| format!("  {line}\n")).collect();
@@ -28,7 +28,7 @@ fn reported(spec: &str) -> Report {
     reports.jobs.into_iter().next().expect("one job")
 }
 
-/// The words of a job's launch, as they stand in its script.
+/// The words of a job's launch command in its script.
 fn launch(spec: &str) -> String {
     let text = rendered("plain", spec).text;
     let line = text.lines().find_map(|line| line.trim().strip_prefix("launch=( ")?.strip_suffix(" )"));
@@ -64,7 +64,7 @@ fn options_of_ones_own_take_the_place_of_ours() {
     }
 }
 
-/// DeepSpeed hands them to the mpirun below it.
+/// DeepSpeed passes them to its mpirun.
 #[test]
 fn options_for_deepspeeds_mpirun_come_together() {
     for (spec, given, others) in [
@@ -117,7 +117,7 @@ fn a_slurm_job_names_no_file_of_a_pod() {
     }
 }
 
-/// Where ranks are counted host by host, the report says which is the first of each group, and which field made them.
+/// If ranks are numbered host by host, the report has the first rank of each group and the field of the group.
 #[test]
 fn a_report_knows_first_ranks_and_fields() {
     let groups = "workers: {groups: [{name: a, replicas: 2, slots: 2}, {name: b, replicas: 1}]}";
@@ -149,7 +149,7 @@ fn a_host_path_is_told_as_privileged() {
     assert_eq!(security.reasons, ["storage data is the host path /srv"]);
 }
 
-/// `kubectl apply` keeps a copy of each object in an annotation of 256 KiB.
+/// `kubectl apply` stores a copy of each object in an annotation of at most 256 KiB.
 #[test]
 fn no_object_outgrows_what_kubectl_applies() {
     let file = |name: &str, kib: usize| format!("{name}: {}", "x".repeat(kib << 10));
@@ -169,7 +169,7 @@ fn no_object_outgrows_what_kubectl_applies() {
     );
 }
 
-/// What is not said follows from how many pods with ranks there may ever be.
+/// Defaults depend on the maximum number of pods with ranks.
 #[test]
 fn a_claim_is_for_all_who_may_mount_it() {
     let claim = "storage: [{name: data, mountPath: /data, claim: {size: 1Gi}}]\nworkers: {replicas: 1}";

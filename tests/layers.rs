@@ -30,7 +30,7 @@ const OUTSIDE_CRATES: &[&str] = &["getrandom", "tempfile", "anstream", "clap", "
 /// Macros that print.
 const PRINTS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 
-/// The one module that may use threads; its documentation says why.
+/// The one module that may use threads; its documentation gives the reason.
 const THREADS: &str = "khorovod_compiler::pipeline::lanes";
 
 /// Crates, by the file of their root.
@@ -357,12 +357,21 @@ fn leads(graph: &Graph, from: &str, to: &str) -> bool {
 fn no_modules_use_each_other_in_a_circle() {
     let mut found = String::new();
     let mut graphs = graphs(&SOURCE);
+    let mut known = Vec::new();
     for (parent, from, to) in KNOWN_CYCLES {
         let parent: Segments = parent.split("::").map(str::to_owned).collect();
-        let graph = graphs.get_mut(&parent).expect("a known cycle is in a module");
-        assert!(leads(graph, to, from), "{from} → {to} closes no circle any more: remove its line in KNOWN_CYCLES");
-        let how = graph.get_mut(*from).and_then(|uses| uses.remove(*to));
-        assert!(how.is_some(), "{from} does not use {to} any more: remove its line in KNOWN_CYCLES");
+        let closes = graphs
+            .get(&parent)
+            .is_some_and(|graph| graph.get(*from).is_some_and(|uses| uses.contains_key(*to)) && leads(graph, to, from));
+        match closes {
+            true => known.push((parent, *from, *to)),
+            false => {
+                let _ = writeln!(found, "{from} → {to} is not part of a circle: remove its line in KNOWN_CYCLES");
+            }
+        }
+    }
+    for (parent, from, to) in known {
+        graphs.get_mut(&parent).and_then(|graph| graph.get_mut(from)).map(|uses| uses.remove(to));
     }
     for (parent, mut graph) in graphs {
         while let Some(trail) = cycle(&graph) {

@@ -1,12 +1,12 @@
-//! Nothing that stands in an input can take the stack, or time without end: the deepest and the widest of everything, on
-//! a small stack.
+//! No input can overflow the stack or take unlimited time: tests the deepest and widest inputs of all kinds on a small
+//! stack.
 
 use std::time::{Duration, Instant};
 
 use khorovod::import::{Options, System, import};
 use khorovod::{Inputs, Keys, Text};
 
-/// A debug build's frames are several times as large as those of what is shipped, which `tests/output` runs on 256 KiB.
+/// A debug build's stack frames are several times as large as those of the release, which `tests/output` runs on 256 KiB.
 const STACK: usize = 1 << 20;
 
 fn text(text: &str) -> Text {
@@ -17,7 +17,7 @@ fn inputs() -> Inputs {
     Inputs { keys: Keys::Masked, ..Inputs::default() }
 }
 
-/// Runs something on a small stack, and not for long: ten times what it may take where nothing else is done.
+/// Runs a function on a small stack with a time limit, ten times the limit for an idle machine.
 fn small(what: &str, run: impl FnOnce() + Send + 'static) {
     let start = Instant::now();
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(run).unwrap();
@@ -34,7 +34,7 @@ spec:
   workers: {replicas: 2, gpus: 1}
 ";
 
-/// Something inside itself, so many times; not always closed.
+/// A text nested in itself a number of times; not always closed.
 fn nested(open: &str, close: &str, times: usize) -> [String; 2] {
     [format!("{}x{}", open.repeat(times), close.repeat(times)), open.repeat(times)]
 }
@@ -102,7 +102,7 @@ fn settings_take_no_stack() {
 fn old_files_take_no_stack() {
     for system in System::ALL {
         let mut olds = deep();
-        // A script is read line by line and many times: depth is what matters here.
+        // A script is read line by line and several times: only the depth is tested here.
         olds.retain(|old| *system != System::Slurm || old.len() < 10_000);
         for (open, close) in [
             ("(", ")"),

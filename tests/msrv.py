@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds the oldest Rust that Cargo.toml promises (`rust-version`): no crate that is linked asks for a newer one.
+"""Checks the oldest Rust in Cargo.toml (`rust-version`): no linked crate may require a newer one.
 
-That our own code asks for none, clippy says (`incompatible_msrv`, in the stage lint) as far as the standard library goes.
-Where rustup has that very toolchain, everything is compiled with it.
+For the project's own code, clippy checks the standard library (`incompatible_msrv`, in the stage lint). If rustup has that
+toolchain, this script also compiles everything with it.
 """
 
 import subprocess
@@ -19,7 +19,7 @@ def number(version):
 
 
 def main():
-    # What tests need may ask for more.
+    # Dependencies of tests may require a newer version.
     root, edges, packages = reached(["--all-features"], lambda _, kinds: kinds != {"dev"})
     ours = packages[root]["rust_version"]
     found = {root, *(there for _, there in edges)}

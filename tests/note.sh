@@ -28,7 +28,7 @@ second-try)
     shift
     for name; do
         if grep -qF "| \`$suite/$name\` |" "$(dirname "$0")/flakes.md"; then
-            note "passed on the second try: $suite/$name, a known flake: tests/flakes.md says why"
+            note "passed on the second try: $suite/$name, a known flake: see tests/flakes.md"
         else
             note "passed on the second try: $suite/$name, which fails the run: it has no entry in tests/flakes.md"
             code=1

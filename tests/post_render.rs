@@ -1,4 +1,4 @@
-//! Other people's documents pass byte for byte, whatever stands in them, and ours become objects wherever they stand.
+//! Other documents pass through byte for byte, whatever they contain, and TrainingJobs become objects at any position.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use khorovod::problem::Problems;
 use khorovod::{Inputs, Keys, Text, expand};
 use proptest::prelude::*;
 
-/// A job; its name is put in.
+/// A job with this name.
 const JOB: &str = "apiVersion: khorovod.dev/v1alpha1
 kind: TrainingJob
 metadata: {name: NAME}
@@ -27,7 +27,7 @@ fn expanded(stream: &[u8]) -> Result<Vec<u8>, Problems> {
     Ok(out)
 }
 
-/// What passes must do so; it need not be text.
+/// Asserts that a stream passes through unchanged; it may be invalid UTF-8.
 fn passes(stream: &[u8]) {
     let out = expanded(stream).unwrap_or_else(|problems| panic!("{:?}", problems.list));
     assert!(out == stream, "changed:\n{}\nis now\n{}", stream.escape_ascii(), out.escape_ascii());
@@ -45,7 +45,7 @@ fn codes(stream: impl AsRef<[u8]>) -> Vec<&'static str> {
     }
 }
 
-/// Documents that are not ours, or no documents at all, each without a separator.
+/// Texts that are not TrainingJobs, or not YAML documents, each without a separator.
 const FOREIGN: &[&str] = &[
     "",
     "\n\n  \n",
@@ -80,7 +80,7 @@ const FOREIGN: &[&str] = &[
     "x: \u{2028}\u{85}\u{1f680}\n",
 ];
 
-/// What may stand before a document: nothing but a document's marker, whole.
+/// The bytes that may precede a document: only a complete document marker.
 const MARKERS: &[&str] = &[
     "---\n",
     "---\r\n",
@@ -99,7 +99,7 @@ const MARKERS: &[&str] = &[
     "--- text\n...\n---\n",
 ];
 
-/// A document of somebody else's: of the list, or any bytes at all.
+/// Another document: of the list, or any bytes.
 fn foreign() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => prop::sample::select(FOREIGN).prop_map(|text| text.as_bytes().to_vec()),
@@ -117,7 +117,7 @@ fn marker() -> impl Strategy<Value = &'static str> {
     prop::sample::select(MARKERS)
 }
 
-/// Documents of other people, each behind a marker, every line ended.
+/// Other documents, each after a marker, with a line end after every line.
 fn documents() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec((marker(), foreign()), 0..5).prop_map(|documents| {
         let mut stream = Vec::new();
@@ -132,7 +132,7 @@ fn documents() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// What stands before the first marker.
+/// The bytes before the first marker.
 fn start() -> impl Strategy<Value = Vec<u8>> {
     let mark = prop_oneof![3 => Just(""), 1 => Just("\u{feff}")];
     (mark, prop_oneof![Just(Vec::new()), foreign()], any::<bool>()).prop_map(|(mark, mut document, directive)| {
@@ -146,7 +146,7 @@ fn start() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Those of the jobs `a` and `b`: rendering is not what is tried again and again.
+/// The objects of the jobs `a` and `b`, rendered once, because rendering is not tested here.
 static OBJECTS: LazyLock<[String; 2]> = LazyLock::new(|| [objects(&job("a")), objects(&job("b"))]);
 
 proptest! {
@@ -216,7 +216,7 @@ fn ours_is_found_in_every_form() {
             let out = expanded(format!("{before}{form}{after}").as_bytes())
                 .unwrap_or_else(|p| panic!("{form}: {:?}", p.list));
             let after = after.trim_start_matches('\n');
-            // A byte order mark is the stream's where it comes first, and the document's elsewhere.
+            // A byte order mark belongs to the stream at its start, and to the document elsewhere.
             let mark = if before.is_empty() && form.starts_with('\u{feff}') { "\u{feff}" } else { "" };
             assert_eq!(String::from_utf8(out).unwrap(), format!("{before}{mark}{plain}{after}"), "{form}");
         }
@@ -267,7 +267,7 @@ fn mistakes_are_ours_alone_and_stand_in_lines_of_the_stream() {
     }
     assert_eq!(codes(job("a").replace("TrainingJob", "TrainJob")), ["unknown-value"]);
     assert_eq!(codes([job("a").as_bytes(), b"# \xff"].concat()), ["not-utf8"]);
-    // YAML ends a line with CR too, Helm and kubectl do not: nothing may be lost there.
+    // CR ends a line in YAML, but not in Helm and kubectl: no text may be lost.
     assert_eq!(codes(format!("{}\r---\ra: 1\r", job("a").trim_end())), ["yaml-syntax"]);
 }
 
@@ -277,7 +277,7 @@ fn a_large_document_passes_or_says_what_is_too_large() {
     passes(format!("apiVersion: v1\nkind: ConfigMap\nof: khorovod.dev/v1alpha1\ndata: {large}\n").as_bytes());
     let out = expanded(format!("a: {large}\n---\n{}", job("a")).as_bytes()).unwrap();
     assert!(out.ends_with(objects(&job("a")).as_bytes()));
-    // Read, as only YAML can tell, but not further than a spec could go.
+    // The document is parsed, because only YAML can decide, but only up to the largest size of a spec.
     let list = "- x\n".repeat(1_000_000);
     passes(format!("of: khorovod.dev/v1alpha1\nlist:\n{list}").as_bytes());
     assert_eq!(codes(format!("{}list:\n{list}", job("a"))), ["yaml-too-large"]);

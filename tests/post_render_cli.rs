@@ -1,5 +1,5 @@
-//! `khorovod post-render` as a process: what a failure leaves behind, who gets to read why, and streams that end early,
-//! late or never.
+//! `khorovod post-render` as a process: the state after a failure, where its messages are written, and streams that end
+//! early, late or never.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use common::{JOB, SEED, khorovod, place};
 
-/// Where it keeps what it said.
+/// The file in which it stores its messages.
 const KEPT: &str = ".local/state/khorovod/post-render.txt";
 
 fn post_render(folder: &Path, args: &[&str]) -> Command {
@@ -63,10 +63,10 @@ fn a_failure_prints_nothing_and_keeps_what_it_said() {
         "{err}"
     );
     assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
-    // The next run that has nothing to say takes it away.
+    // The next run without messages deletes it.
     assert_eq!(piped(post_render(place.path(), &["-q"]), b"a: 1\n").0, 0);
     assert!(!kept.exists());
-    // Nobody under Helm sees a warning of a run that went well, either.
+    // Helm does not show the warnings of a successful run either.
     let unpinned = JOB.replace(":1.4", "");
     let (code, out, err) = piped(post_render(place.path(), &["--no-keys"]), unpinned.as_bytes());
     assert!(code == 0 && !out.is_empty() && err.contains("image-unpinned"), "{err}");
@@ -82,7 +82,7 @@ fn what_was_said_is_kept_where_it_is_wanted() {
     assert!(code == 1 && err.contains("no-ssh-keys"), "{err}");
     assert!(fs::read_to_string(place.path().join("ci/khorovod.txt")).unwrap().contains("no-ssh-keys"));
     assert!(!place.path().join(KEPT).exists());
-    // It is written anew each time, but nobody's file is lost over a wrong name.
+    // Each run overwrites its own file, but not another file.
     let again = piped(post_render(place.path(), &["--errors", "ci/khorovod.txt", "-q"]), b"a: 1\n");
     assert!(again.0 == 0 && !place.path().join("ci/khorovod.txt").exists());
     fs::write(place.path().join("values.yaml"), "a: 1\n").unwrap();
@@ -91,13 +91,13 @@ fn what_was_said_is_kept_where_it_is_wanted() {
     assert_eq!(fs::read_to_string(place.path().join("values.yaml")).unwrap(), "a: 1\n");
     let (code, _, err) = piped(post_render(place.path(), &["--errors", "/proc/none/x"]), JOB.as_bytes());
     assert!(code == 1 && err.contains("cannot write /proc/none/x"), "{err}");
-    // A wrong option is the mistake that is hardest to see under Helm 4.
+    // A wrong option is the mistake that is hardest to detect in Helm 4.
     let (code, out, err) = piped(post_render(place.path(), &["post-render"]), JOB.as_bytes());
     assert_eq!((code, out.len()), (2, 0));
     assert!(
         err.contains("unexpected argument") && fs::read_to_string(place.path().join(KEPT)).unwrap().ends_with(&err)
     );
-    // So is one that only turns out later, and where there is no home there is no file.
+    // The same for an option that is rejected later. Without a home folder, there is no file.
     for (args, code, why) in [(&["-f", "-"][..], 2, "cannot be `-`"), (&["-f", "none"], 3, "cannot read none")] {
         let found = piped(post_render(place.path(), args), JOB.as_bytes());
         assert!(found.0 == code && found.2.contains(why), "{}", found.2);
@@ -125,7 +125,7 @@ fn a_stream_that_never_ends_is_stopped() {
     let place = place();
     let mut child = post_render(place.path(), &["--limit", "4"]).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // Ends only when nobody reads any more.
+    // Ends only when the reader closes the pipe.
     let writer = thread::spawn(move || while stdin.write_all(b"a: 1\n---\n").is_ok() {});
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     writer.join().unwrap();
@@ -138,7 +138,7 @@ fn a_stream_that_never_ends_is_stopped() {
     assert!(code == 3 && err.contains("a lower `--limit MIB`"), "{err}");
 }
 
-/// A pipe may be lent pages of what was read, and must not see them change, not even when khorovod has ended.
+/// The output pipe may contain the pages of the input, which must not change, even after khorovod has exited.
 #[test]
 fn a_late_reader_gets_what_was_sent() {
     let place = place();
@@ -162,7 +162,7 @@ fn a_late_reader_gets_what_was_sent() {
 #[test]
 fn streams_that_are_closed() {
     let place = place();
-    // Nothing, from a writer that is gone.
+    // An empty input from a writer that has exited.
     let (code, out, err) = piped(post_render(place.path(), &[]), b"");
     assert_eq!((code, out.len(), err.as_str()), (0, 0, ""));
     let shell = |redirection: &str| {
@@ -179,7 +179,7 @@ fn streams_that_are_closed() {
     assert_eq!(shell("<large >&-"), (0, 0, String::new()));
     let (code, _, err) = shell("<large >/dev/full");
     assert!(code == 3 && err.contains("cannot write to standard output"), "{err}");
-    // A reader that goes away after a part.
+    // A reader that exits after a part.
     let mut child =
         post_render(place.path(), &[]).stdin(fs::File::open(place.path().join("large")).unwrap()).spawn().unwrap();
     let mut part = [0; 10];

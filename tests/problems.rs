@@ -6,7 +6,7 @@
 //! - for at least one fixture per code, `WHAT-IT-SHOWS.right.yaml`: the same spec without the mistake. The docs and
 //!   `khorovod explain` show the first such pair by name.
 //!
-//! The first comments of a fixture may say how the test runs it:
+//! The first comments of a fixture may define how the test runs it:
 //! - `# args: --strict`: arguments of `khorovod validate`. `render ...` and `import ...` replace `validate`, and so do
 //!   `post-render ...` and `krm ...`, which read the fixture from standard input;
 //! - `# also: CODE ...`: other codes that this mistake causes;
@@ -102,7 +102,7 @@ impl Fixture {
         (status.code().expect("the command was not killed"), text(stdout), text(stderr))
     }
 
-    /// Its lines without the first comments that say how the test runs it.
+    /// Its lines without the first comments that define how the test runs it.
     fn lines(&self) -> Vec<String> {
         let text = self.text.replace("FILL", "xxxxxxxx…").replace("BYTE", "\\xff");
         let keys = ["# args: ", "# also: ", "# fill: "];

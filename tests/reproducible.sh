@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Builds what is shipped twice from the same sources, in different folders and with different homes of cargo's downloads: the
-# bytes must be the same. Two full builds of the static binary, and of the page's module.
+# Builds the release twice from the same sources, in different folders and with different cargo homes: the bytes must be the
+# same. Two full builds of the static binary, and of the page's module.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# build PLACE: the binary and the module, in a copy of the sources there; prints their paths.
+# build PLACE: builds the binary and the module in a copy of the sources; prints their paths.
 build() {
     local place=$1
     mkdir -p "$place/home" && git ls-files -z | xargs -0 cp --parents -t "$place" || return
-    # What was downloaded is the same wherever it lies, and where must not show.
+    # Uses the same downloads at another path, which must not be in the output.
     ln -s "${CARGO_HOME:-$HOME/.cargo}"/* "$place/home/"
     (
         cd "$place" || exit
@@ -22,7 +22,7 @@ build() {
             echo "$place/target/wasm32-unknown-unknown/web/khorovod_web.wasm"
     )
     local code=$?
-    # Not both builds at once on the disk.
+    # Deletes the build, because the disk may not have room for both.
     find "$place/target" -name deps -prune -exec rm -rf {} +
     rm -rf "${place:?}/home"
     return $code
@@ -38,7 +38,7 @@ while read -r first second; do
         failed=$((failed + 1))
     fi
     if grep -aq "$work" "$first"; then
-        echo "$(basename "$first") tells where it was built"
+        echo "$(basename "$first") contains the folder in which it was built"
         failed=$((failed + 1))
     fi
 done < <(paste <(echo "$one") <(echo "$other"))

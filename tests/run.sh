@@ -3,8 +3,8 @@
 #
 #   tests/run.sh format lint rust
 #
-# A stage passes only if something ran: it returns 77, through `tests/note.sh left-out`, where nothing could. The last lines
-# list each stage that did not run in whole or in part, with the reason, and each case that passed only on a second try.
+# A stage passes only if something ran. If nothing can run, it returns 77, through `tests/note.sh left-out`. The last lines list
+# each stage that did not run in whole or in part, with the reason, and each case that passed only on a second try.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tests/tools.sh
@@ -16,30 +16,29 @@ format() { cargo fmt --all --check; }
 
 lint() { cargo clippy --locked --all-targets -- -D warnings; }
 
-# What a user of the crate gets who needs no command line; and nothing in it may panic but by an `expect` that says why it
-# cannot.
+# The library without the command line. Its code must not panic, except in an `expect` that explains why it cannot fail.
 library() {
     cargo clippy --locked --no-default-features -- -D warnings -D clippy::unwrap_used -D clippy::panic -D clippy::todo \
         -D clippy::unimplemented -D clippy::get_unwrap &&
         RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --no-default-features --features show --quiet
 }
 
-# The oldest Rust that Cargo.toml promises.
+# The oldest Rust that Cargo.toml declares.
 msrv() { tests/msrv.py; }
 
 rust() {
     need shellcheck shellcheck && cargo test --locked &&
         cargo run --locked --quiet --example render -- examples/smallest/job.yaml 2>/dev/null | grep -q '^kind: StatefulSet$' || return
     [[ -d ${KHOROVOD_CORPUS:-/nowhere} ]] ||
-        partly "KHOROVOD_CORPUS names no folder with other people's files and with the operators' custom resources"
+        partly "KHOROVOD_CORPUS does not name a folder with other people's files and with the operators' custom resources"
 }
 
-# Our own; those of the pods are checked as rendered, by `output`.
+# The scripts of the repository. The stage `output` checks those of pods in their rendered form.
 shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run tests/blocks/bin tests/blocks/laptop image/check-image plugin/helm3/khorovod plugin/helm3/post-render ':!src' | xargs shellcheck -x; }
 
 docs() { tests/docs.py; }
 
-# Workflows of GitHub, ours and those of docs/repository.
+# The GitHub workflows, including those in docs/repository.
 workflows() {
     local linter
     need shellcheck shellcheck && linter=$(actionlint) && git ls-files '*.github/workflows/*.yaml' | xargs "$linter" -no-color
@@ -48,12 +47,12 @@ workflows() {
 # The shell blocks of the docs that need no cluster.
 blocks() { cargo build --locked --quiet && tests/blocks/blocks.py "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
 
-# The docs as a book: links, anchors, and that its search finds things.
+# The docs as a book: links, anchors, and results of its search.
 book() {
     need node nodejs && make --no-print-directory book && tests/book/links.py target/book/html && node tests/book/search.mjs target/book/html
 }
 
-# docs/start.md line by line on a Kubernetes of our own, by a script that reads the page.
+# The commands of docs/start.md on a test cluster.
 start() { binary=$(shipped) && tests/blocks/start.sh "$binary"; }
 
 # Import cycles, the order of the phases, and what the core touches. Part of the stage `rust` too.
@@ -65,12 +64,12 @@ prose() {
 }
 
 
-# What ranks of jobs run on here.
+# Installs the MPIs and PyTorch for the ranks of jobs on this machine.
 need_ranks() {
     need mpirun openmpi-bin && need mpichversion mpich && need /usr/bin/python3 python3-torch -c 'import torch'
 }
 
-# Whole runs on this machine, over real ssh and Open MPI.
+# Whole runs on this machine, with ssh and Open MPI.
 runtime() {
     if [ "$(id -u)" = 0 ]; then
         need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd &&
@@ -80,23 +79,23 @@ runtime() {
     tests/runtime/run.sh
 }
 
-# What check-image says of images that lack something; they are put together on the spot, which asks for root.
+# check-image on images that lack something. The test creates the images, which requires root.
 image() {
     if [ "$(id -u)" != 0 ]; then
-        left_out "root file systems to look into need root"
+        left_out "creating root file systems requires root"
         return
     fi
     need busybox busybox-static --help && need ssh openssh-client -V && need test openssh-server -x /usr/sbin/sshd &&
         need curl curl && tests/image/check-image.sh
 }
 
-# The worker image itself, built and held to docs/images.md.
+# The worker image: builds it and compares it with docs/images.md.
 worker() {
     local archive
     archive=$(worker_image) && tests/image/worker.sh "$archive"
 }
 
-# The preflight and the benchmark: real jobs with real faults, and stand-ins for GPUs.
+# The preflight and the benchmark: in jobs with faults, and with simulated GPUs.
 preflight() {
     if [ "$(id -u)" = 0 ]; then
         need_ranks && need faketime faketime && need nft nftables && need tc iproute2 -V || return
@@ -104,7 +103,8 @@ preflight() {
     python3 tests/preflight/checks.py && CASES=tests/preflight tests/runtime/run.sh
 }
 
-# Horovod under Open MPI 4 too, and with TensorFlow and MXNet; `runtime` has it in the worker image, under 5 with PyTorch.
+# Horovod with Open MPI 4, with TensorFlow and with MXNet. The stage `runtime` tests it in the worker image, with Open MPI 5 and
+# PyTorch.
 horovod() {
     local cases
     mapfile -t cases < <(sed -n 's/^prepare_\(.*\)() { make_horovod; }$/\1/p' tests/runtime/cases/launchers.sh)
@@ -113,17 +113,17 @@ horovod() {
         HOROVOD=mxnet tests/runtime/run.sh horovodrun_by_mpi horovodrun_by_gloo
 }
 
-# Batch scripts under a Slurm of our own, Horovod's among them.
+# Batch scripts on a test cluster of Slurm, including those of Horovod.
 slurm() {
     if [ "$(id -u)" = 0 ]; then need_ranks || return; fi
     HOROVOD=debian tests/slurm/run.sh
 }
 
-# Every example on a Kubernetes of our own, how runs end there, and every spec strictly read by it.
-# On a machine that has built none of it yet it takes half an hour more: WITHIN=40 leaves it out where that late.
+# Every example and the ends of runs on a test cluster, and a strict validation of every spec. The first run on a machine takes half
+# an hour more to build the cluster: WITHIN=40 skips the stage if the stages before took 40 minutes.
 cluster() {
     if [ "$(id -u)" != 0 ]; then
-        left_out "a cluster makes namespaces, mounts and bridges, which needs root"
+        left_out "a cluster creates namespaces, mounts and bridges, which requires root"
     elif ((SECONDS > 60 * ${WITHIN:-1440})); then
         left_out "the stages before took more than $WITHIN minutes; tests/run.sh cluster runs it alone"
     else
@@ -131,7 +131,7 @@ cluster() {
     fi
 }
 
-# Other Kubernetes than that of `cluster`: the oldest that either shape of jobs is promised to run on, and a later one.
+# Other Kubernetes versions than that of `cluster`: the oldest supported one for each shape of jobs, and a newer one.
 versions() {
     local version
     for version in 1.26.13 1.31.4 1.36.3; do
@@ -139,85 +139,85 @@ versions() {
     done
 }
 
-# Jobs on a Kubernetes whose pods have no IPv4 address, on one where it leads out of the cluster only, and on one with both families.
+# Jobs on clusters whose pods have IPv6 only, IPv6 and IPv4 for outgoing traffic, and both families.
 ipv6() {
     FAMILY=6 tests/cluster/test.sh && FAMILY=64 tests/cluster/test.sh &&
         FAMILY=46 tests/cluster/test.sh example-smallest example-horovod-gpu 'example-*elastic' example-torchrun 'host-network-*' \
             '*-in-both-shapes' 'ssh-*'
 }
 
-# What takes long there, faults above all, and a gibibyte of output.
+# The slow tests of the cluster, mostly faults, and a job that prints one gibibyte.
 faults() { tests/cluster/test.sh --long && MEGABYTES=1024 tests/runtime/run.sh prints_much; }
 
-# What examples become for operators: against their published custom resources, and through those whose sources are there.
+# The examples for operators: validated with their published custom resources, and run by operators whose sources are available.
 targets() {
     if [[ ! -d ${KHOROVOD_CORPUS:-/nowhere}/crds ]]; then
-        left_out "KHOROVOD_CORPUS names no folder whose crds/ has the custom resources of JobSet, Trainer, Volcano and the MPI Operator"
+        left_out "KHOROVOD_CORPUS does not name a folder whose crds/ has the custom resources of JobSet, Trainer, Volcano and the MPI Operator"
         return
     fi
     KHOROVOD_CORPUS=$(realpath "$KHOROVOD_CORPUS")
     export KHOROVOD_CORPUS
     cargo test --locked --test targets && KHOROVOD=$(shipped) NODES=0 tests/cluster/up.sh tests/cluster/targets.py || return
     if [[ -z ${OPERATORS:-} ]]; then
-        partly "no operator ran a job: OPERATORS names no folder with their sources"
+        partly "no operator ran a job: OPERATORS does not name a folder with their sources"
         return
     fi
     tests/cluster/operators.sh "$OPERATORS"
 }
 
-# A job of 5,000 workers there.
+# A job of 5,000 workers on a test cluster.
 scale() { bench/scale.sh 5000; }
 
 accepted() { KHOROVOD=$(shipped) NODES=0 KUBERNETES=$1 tests/cluster/up.sh tests/cluster/accept.py; }
 
-# With a build of what is in it, so that nothing a user needs is left out.
+# Builds the published crate from its package, so that no file is missing.
 package() { cargo package --locked --allow-dirty; }
 
-# What no Rust test can see: other languages' parsers and validators read the rendered examples.
+# The rendered examples in parsers and validators of other languages.
 output() {
     need shellcheck shellcheck && need python3 python3-venv -m ensurepip --version && need go golang version &&
         binary=$(shipped) && tests/output/run.sh "$binary"
 }
 
-# Other people's manifests, as the stages before have brought them in Go's modules, through the post-renderer.
+# The manifests in the Go modules that the stages before have downloaded, through the post-renderer.
 identity() { need go golang version && binary=$(shipped) && python3 tests/identity.py "$binary" "$(go env GOMODCACHE)"; }
 
-# Every package, built, installed and run in a root of its own.
+# Every package: built, installed and run in its own root.
 dist() { binary=$(shipped) && tests/dist/run.sh "$binary"; }
 
-# What is rendered, through Flux's controller on a Kubernetes of our own.
+# Rendered objects, applied by Flux's controller on a test cluster.
 gitops() {
     if [ "$(id -u)" != 0 ]; then
-        left_out "a cluster makes namespaces, mounts and bridges, which needs root"
+        left_out "a cluster creates namespaces, mounts and bridges, which requires root"
         return
     fi
     tests/gitops/run.sh
 }
 
-# The post-renderer under Helm 3 and Helm 4.
+# The post-renderer with Helm 3 and Helm 4.
 helm() { need go golang version && binary=$(shipped) && tests/helm/run.sh "$binary"; }
 
-# The plugins of Helm 3 and Helm 4, in WebAssembly too, and the KRM function under Kustomize.
+# The plugins for Helm 3 and Helm 4, including those in WebAssembly, and the KRM function in Kustomize.
 plugin() {
     cargo clippy --locked -p khorovod-helm --all-targets -- -D warnings && need go golang version && binary=$(shipped) &&
         tests/plugin/run.sh "$binary"
 }
 
-# Completion, hover and problems in an editor, by the real yaml-language-server.
+# Completion, hover and problems in yaml-language-server.
 editor() { cargo build --locked --quiet && tests/editor/run.sh "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
 
 # The preview page's TypeScript: format, lint, types and the unit tests that need no browser.
 web-code() { web/check.sh; }
 
-# The preview page in a real Chromium.
+# The preview page in Chromium.
 web() { tests/web/run.sh; }
 
-# Instructions the binary takes, against bench/budget.json.
+# The number of instructions of the binary, compared with bench/budget.json.
 guard() { bench/run.sh guard; }
 
 deny() { cargo_tool cargo-deny 0.20.2 && cargo deny --locked check licenses bans sources; }
 
-# What is known against the versions we link and build with.
+# Known vulnerabilities in the dependencies.
 advisories() {
     cargo_tool cargo-deny 0.20.2 || return
     local said missing=() asked=0
@@ -231,7 +231,7 @@ advisories() {
         tail -n 1 <<<"$said"
         asked=1
     elif [[ $said == *"audit endpoint returned an error"* ]]; then
-        missing+=("the npm registry answers no audits")
+        missing+=("the npm registry does not support audits")
     else
         echo "$said"
         return 1
@@ -240,14 +240,14 @@ advisories() {
     if ((asked)); then partly "${missing[*]}"; else left_out "${missing[0]}; ${missing[1]}"; fi
 }
 
-# The fuzz targets, some seconds each: `cargo test` tries only what is known.
+# The fuzz targets, each for some seconds. `cargo test` runs them only on known inputs.
 fuzz() { need g++ g++ && FUZZ_SECONDS=${FUZZ_SECONDS:-5} && fuzz/run.sh "$FUZZ_SECONDS"; }
 
-# What is shipped, built twice in different folders.
+# The release, built twice in different folders.
 reproducible() { need /usr/bin/rustc rustc-web && tests/reproducible.sh; }
 
-# In a fresh clone nothing is built twice: so nothing is kept for the next build of ours, which would cost a fifth of this one,
-# and other people's crates come from the clone before.
+# In a fresh clone, incremental compilation is off, because it costs a fifth of the build and nothing is built twice. Compiled
+# dependencies come from the clone before.
 fresh=''
 if [[ -z ${CARGO_TARGET_DIR:-} && ! -d target ]]; then
     fresh=1
@@ -255,9 +255,9 @@ if [[ -z ${CARGO_TARGET_DIR:-} && ! -d target ]]; then
     if [[ -d $(kept_crates) ]]; then cp -a "$(kept_crates)" target; fi
 fi
 
-# Linking the binary as shipped keeps one processor busy for two minutes: beside the stages that compile with less in them.
+# Linking the release binary keeps one CPU busy for two minutes: it runs in parallel with the stages that compile.
 if [[ " $* " == *" output "* ]]; then
-    # In a process group of its own, to be ended as one.
+    # Runs in its own process group, so that it can be killed with its children.
     set -m
     (renice -n 10 "$BASHPID" && shipped) >/dev/null 2>&1 &
     set +m
@@ -287,7 +287,7 @@ for stage in "$@"; do
     notes+=$(sort -u "$RUN_NOTES" | sed "s/^/$stage: /")$'\n'
 done
 
-# These stages have had all of them built.
+# These stages have built all dependencies.
 if [[ $fresh && " $* " == *" lint "*" rust "*" output "* ]] && ((${#failed[@]} == 0)); then keep_crates; fi
 
 printf '\n%s\n' "$report"

@@ -1,5 +1,5 @@
-//! The JSON Schema says what the reader says: the file an editor loads, and thousands of documents on
-//! which both must agree, with the `jsonschema` crate as judge.
+//! The JSON Schema accepts the same documents as the reader: compares the file that an editor loads, and checks thousands of
+//! documents with the `jsonschema` crate.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use jsonschema::Validator;
 use khorovod::{Inputs, Text};
 use serde_json::{Map, Value as Json, json};
 
-/// What the reader of single fields reports; all else is past the shape.
+/// The codes of problems of single fields; other problems are not in the schema.
 const SHAPE: &[&str] = &[
     "unknown-field",
     "missing-field",
@@ -27,7 +27,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The files with an ending somewhere below a folder, in order.
+/// The files with an extension in a folder and its subfolders, in order.
 fn files(folder: &str, end: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];
@@ -45,7 +45,7 @@ fn files(folder: &str, end: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Compares with a file, or writes it where `KHOROVOD_BLESS` is set.
+/// Compares a text with a file, or writes the file if `KHOROVOD_BLESS` is set.
 fn hold(path: &str, text: &str) {
     if std::env::var_os("KHOROVOD_BLESS").is_some() {
         fs::write(root().join(path), text).unwrap();
@@ -85,13 +85,13 @@ fn every_example_and_fixture_is_judged_alike() {
     for path in examples.iter().chain(&files("tests/problems", ".yaml")) {
         let text = fs::read_to_string(path).unwrap();
         let codes = codes(&text);
-        // What is no YAML, or no job, or read differently by others is no matter of the schema.
+        // The schema does not apply to invalid YAML, to documents that are not jobs, and to ambiguous YAML.
         if codes.iter().any(|code| code.starts_with("yaml-") || ["no-training-job", "job-in-list"].contains(code)) {
             continue;
         }
         for document in serde_yaml::Deserializer::from_str(&text) {
             let value: Json = serde::Deserialize::deserialize(document).unwrap();
-            // Other documents of a stream pass.
+            // Other documents of a stream pass through.
             if value.is_null() || !value["apiVersion"].as_str().is_none_or(|group| group.starts_with("khorovod.dev/")) {
                 continue;
             }
@@ -121,7 +121,7 @@ fn every_default_and_example_in_the_schema_fits_its_field() {
     assert!(tried > 100, "{tried}");
 }
 
-/// Reproducible chance (splitmix64).
+/// A reproducible random generator (splitmix64).
 struct Random(u64);
 
 impl Random {
@@ -146,7 +146,7 @@ impl Random {
     }
 }
 
-/// A value that a part of the schema asks for, from its examples or from its form.
+/// A valid value for a part of the schema, from its examples or its pattern.
 fn written(root: &Json, part: &Json, random: &mut Random) -> Option<Json> {
     let formed = if random.chance(50) { formed(root, part, random) } else { None };
     formed
@@ -204,7 +204,7 @@ fn map(root: &Json, part: &Json, properties: &Map<String, Json>, random: &mut Ra
     Json::Object(values.filter_map(|(key, field)| Some((key.clone(), written(root, field, random)?))).collect())
 }
 
-/// Texts at the edges of forms.
+/// Texts at the limits of formats.
 const ODD: &[&str] = &[
     "",
     " ",
@@ -373,7 +373,7 @@ fn other_value(random: &mut Random) -> Json {
     if random.chance(30) { Json::from(*random.pick(ODD)) } else { random.pick(&list).clone() }
 }
 
-/// Every place in a document, as JSON pointers.
+/// All places in a document, as JSON pointers.
 fn places(value: &Json, here: &str, found: &mut Vec<String>) {
     found.push(here.to_owned());
     match value {
@@ -387,7 +387,7 @@ fn places(value: &Json, here: &str, found: &mut Vec<String>) {
     }
 }
 
-/// One mistake, or what might be one.
+/// Makes one change that may be a mistake.
 fn mutate(document: &mut Json, words: &[Json], random: &mut Random) {
     let mut all = Vec::new();
     places(document, "", &mut all);
@@ -401,7 +401,7 @@ fn mutate(document: &mut Json, words: &[Json], random: &mut Random) {
         (Json::Object(map), 3..=5) if !map.is_empty() => {
             let key = map.keys().nth(random.below(map.len())).unwrap().clone();
             let value = map.shift_remove(&key).unwrap();
-            // YAML takes no longer keys than 1024 characters without a `?`.
+            // In YAML, a key without a `?` has at most 1024 characters.
             map.insert(odd_text(&key, random).chars().take(1_000).collect(), value);
         }
         (Json::Object(map), 6..=8) => {
@@ -431,7 +431,7 @@ fn mutate(document: &mut Json, words: &[Json], random: &mut Random) {
     }
 }
 
-/// The words of every choice.
+/// The words of all enumerations.
 fn all_words(schema: &Json) -> Vec<Json> {
     match schema {
         Json::Object(map) => {
@@ -443,7 +443,7 @@ fn all_words(schema: &Json) -> Vec<Json> {
     }
 }
 
-/// JSON with escapes for what YAML does not take as it is.
+/// JSON with escapes for characters that YAML does not allow.
 fn printable(text: &str) -> String {
     let escaped = |c: char| format!("\\u{:04x}", u32::from(c));
     text.chars().map(|c| if c.is_control() { escaped(c) } else { c.to_string() }).collect()
@@ -491,6 +491,6 @@ fn reader_and_schema_agree_on_every_mutation() {
         valid += usize::from(agree(&document));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    // Neither all nor none: else the documents would show nothing.
+    // Some documents must be valid and some invalid, or the test would prove nothing.
     assert!((mutated / 10..mutated / 2).contains(&valid), "{valid} of {mutated} are valid");
 }

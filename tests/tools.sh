@@ -1,11 +1,11 @@
-# Finds or installs what the tests need. Sourced; nothing here runs by itself.
+# Functions that find, install or build the programs for the tests. Sourced.
 # shellcheck shell=bash
 
-# Where things stay between runs, each under its own version.
+# The cache of built programs, with one folder per version.
 tools_cache=${XDG_CACHE_HOME:-$HOME/.cache}/khorovod
 
-# need COMMAND PACKAGE [ARGUMENTS]: what `COMMAND ARGUMENTS` needs to run is in a Debian package; installs it where that
-# is missing and we may. Says so on stderr, as callers print paths.
+# need COMMAND PACKAGE [ARGUMENTS]: if `COMMAND ARGUMENTS` fails, installs a Debian package as root. Prints messages to stderr,
+# because callers print paths to stdout.
 need() {
     local command=$1 package=$2
     shift 2
@@ -19,15 +19,15 @@ need() {
     return 1
 }
 
-# cargo_tool NAME VERSION [PROGRAM]: a program of a crate, built once; puts it first in PATH. Without optimization, which would take
-# six times as long to build and saves a second a run. With the versions it was released with, or where the registry
-# lacks one of those, the nearest it has. FEATURES names those of its features that are wanted.
+# cargo_tool NAME VERSION [PROGRAM]: builds a program of a crate once, and puts it first in PATH. Without optimization, which would
+# take six times as long to build and save one second per run. Uses the crate's lock file, or the nearest versions if the registry
+# lacks one of those. FEATURES are the features to enable.
 cargo_tool() {
     local name=$1 version=$2 program=${3:-$1} root=$tools_cache/$1-$2
     local install=(cargo install --debug --quiet --no-default-features --features "${FEATURES:-}" --root "$root" --version "$version" "$name")
     if [ ! -x "$root/bin/$program" ]; then
         echo "installing $name $version: once, two minutes" >&2
-        # What the first says of a version that is not to be had, nobody need see where the second does.
+        # Hides the error of the first command if the second succeeds.
         "${install[@]}" --locked 2>/dev/null || "${install[@]}" || {
             echo "$name $version could not be installed; try: cargo install --locked $name --version $version" >&2
             return 1
@@ -36,23 +36,23 @@ cargo_tool() {
     PATH=$root/bin:$PATH
 }
 
-# kept_crates: where what cargo made of other people's crates stays for the next clone, by all that it depends on.
+# kept_crates: prints the folder with the compiled dependencies for the next clone; its name has a hash of all inputs.
 kept_crates() { echo "$tools_cache/crates-$({ rustc -vV && cat Cargo.toml Cargo.lock; } | sha256sum | cut -c1-16)"; }
 
-# keep_crates: leaves it there. What cargo made of ours, the next clone makes itself: of other text, in another folder.
+# keep_crates: stores the compiled dependencies, without khorovod's own crates, which the next clone compiles itself.
 keep_crates() {
     local kept
     kept=$(kept_crates)
     [[ ! -d $kept ]] || return 0
-    echo "keeping other people's crates for the next clone, in $kept"
+    echo "storing compiled dependencies for the next clone in $kept"
     rm -rf "$tools_cache"/crates-* && mkdir -p "$kept.new" && cp -a target/. "$kept.new" &&
         rm -rf "$kept.new"/{doc,package,tmp} "$kept.new"/{,*/}{debug,release}/{examples,incremental} &&
         find "$kept.new" -depth \( -name '*khorovod*' -o -path '*/deps/*' ! -name 'lib*' ! -name '*.d' \) -exec rm -rf {} + &&
         mv "$kept.new" "$kept"
 }
 
-# wasm_cargo ARGUMENTS: cargo for the browser's wasm32-unknown-unknown. By rustup's target, or where that cannot be had by
-# Debian's compiler, which has the sources of the standard library beside it: that takes some minutes longer.
+# wasm_cargo ARGUMENTS: runs cargo for wasm32-unknown-unknown. Uses rustup's target, or Debian's compiler if rustup cannot install
+# it: Debian has the sources of the standard library, which takes some minutes longer.
 wasm_cargo() {
     local target=wasm32-unknown-unknown linker
     if [[ ${WASM_STD:-rustup} = rustup ]] &&
@@ -65,11 +65,11 @@ wasm_cargo() {
     PATH=$PATH:$linker RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 cargo "$@" -Zbuild-std=std,panic_abort --target $target
 }
 
-# remapped: where crates lie on this machine shows in no binary.
+# remapped: prints the option that keeps this machine's paths of crates out of binaries.
 remapped() { echo "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"; }
 
-# shipped: builds the binary as people download it and prints its path. Static: it runs on any Linux, and a quarter
-# of its start-up was the dynamic loader. At a fixed address, as kubectl and helm are: relocating it was a tenth.
+# shipped: builds the release binary and prints its path. It is static: it runs on any Linux, and the dynamic loader took a quarter
+# of the start-up. It has a fixed address, like kubectl and helm: relocation took a tenth.
 shipped() {
     local host
     host=$(rustc -vV | sed -n 's/^host: //p')
@@ -93,16 +93,16 @@ built_helm() { go_program helm "$1" "helm.sh/helm/${1%%.*}/cmd/helm"; }
 helm3() { built_helm v3.21.4; }
 helm4() { built_helm v4.3.1; }
 
-# Later ones want a later Go.
+# Later versions require a newer Go.
 kustomize() { go_program kustomize v5.8.2 sigs.k8s.io/kustomize/kustomize/v5; }
 
-# Reads workflows of GitHub as GitHub does, and their scripts with shellcheck.
+# Checks GitHub workflows, and their scripts with shellcheck.
 actionlint() { go_program actionlint v1.7.7 github.com/rhysd/actionlint/cmd/actionlint; }
 
 # Checks prose. Later versions require a newer Go; the parsers in it are C.
 vale() { need g++ g++ && CGO=1 go_program vale v3.21.0 github.com/vale-cli/vale/v3/cmd/vale; }
 
-# kubectl's manager of plugins. Published without what `go install` looks up of a later version, so it is built in its folder.
+# kubectl's plugin manager. `go install` cannot build the published module, so it is built in its own folder.
 krew() (
     folder=$tools_cache/krew-v0.5.0
     if [[ ! -x $folder/krew ]]; then
@@ -121,13 +121,13 @@ registry() { go_program registry v3.1.2 github.com/distribution/distribution/v3/
 # An S3 server.
 versitygw() { go_program versitygw v1.8.0 github.com/versity/versitygw/cmd/versitygw; }
 
-# Nodes and pods that only say that they run, for tests of size.
-# shellcheck disable=SC2034 # bench/scale.sh takes more of it
+# Simulated nodes and pods, for tests of scale.
+# shellcheck disable=SC2034 # bench/scale.sh uses it
 kwok_module=sigs.k8s.io/kwok@v0.8.0
 kwok() { go_program kwok "${kwok_module#*@}" "${kwok_module%@*}/cmd/kwok"; }
 
-# horovod_wheel: builds Horovod against the PyTorch and Open MPI of this machine's Debian, once, and prints the wheel's
-# path. About 7 minutes on two cores.
+# horovod_wheel: builds Horovod once for Debian's PyTorch and Open MPI on this machine, and prints the path of the wheel. Takes
+# about 7 minutes on two cores.
 horovod_wheel() {
     need g++ g++ && need cmake cmake && need make make && need /usr/bin/python3 python3-pip -m pip --version &&
         need /usr/bin/python3-config python3-dev --includes && need test libopenmpi-dev -e "/usr/lib/$(uname -m)-linux-gnu/openmpi/include/mpi.h" &&
@@ -140,18 +140,18 @@ horovod_wheel() {
     echo "$folder"/horovod-*.whl
 }
 
-# debian_version PACKAGE: the upstream version of what is installed.
+# debian_version PACKAGE: prints the upstream version of an installed package.
 debian_version() { dpkg-query --show --showformat '${Version}' "$1" | sed 's/^[0-9]*://; s/[+-].*//'; }
 
-# worker_archive: where that of what is in image/ is, or will be.
+# worker_archive: prints the path of the worker image's archive for the current content of image/, which may not exist.
 worker_archive() {
     local key
     key=$(find image -type f ! -name check-image ! -name '*.pyc' | sort | xargs sha256sum | sha256sum | cut -c1-16)
     echo "$tools_cache/worker-image-$key/worker-cpu.tar"
 }
 
-# worker_image: builds the worker image for CPUs from Debian's packages, once for what is in image/, and prints its
-# archive's path. About 12 minutes on two cores; the layers of an earlier build make it quicker.
+# worker_image: builds the worker image for CPUs from Debian packages, once per content of image/, and prints the path of its
+# archive. Takes about 12 minutes on two cores; the layers of an earlier build make it faster.
 worker_image() {
     need buildah buildah && need debootstrap debootstrap || return
     local file base=localhost/debian:trixie-slim
@@ -159,7 +159,7 @@ worker_image() {
     if [[ ! -e $file ]]; then
         rm -rf "$tools_cache"/worker-image-* && mkdir -p "${file%/*}"
         buildah inspect --type image "$base" >/dev/null 2>&1 || image/base.sh "$base" >&2 || return
-        # Debian's fixes are no fault of ours: --drift takes them and says so.
+        # --drift accepts security fixes of Debian and prints them, so that they do not break the build.
         CA=/etc/ssl/certs/ca-certificates.crt BUILDER=buildah \
             image/build.sh --drift --base "$base" --output "$file" >"${file%.tar}.log" 2>&1 || {
             tail -n 40 "${file%.tar}.log" >&2

@@ -1,5 +1,5 @@
-//! YAML's traps, on purpose: what readers of YAML disagree on, what hides a mistake, what would exhaust a
-//! machine, and what is laid over a spec by `-f` and `--set`.
+//! Difficult YAML: texts that parsers read differently, texts that hide a mistake, texts that could exhaust a machine, and
+//! overlays and settings with `-f` and `--set`.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use khorovod::problem::Problem;
 use khorovod::{Inputs, Keys, Text};
 
-/// The smallest job, with room for more fields of `spec`.
+/// The smallest job, to which fields of `spec` can be appended.
 fn job(more: &str) -> String {
     format!(
         "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata:\n  name: mnist\nspec:\n  image: a/b:1\n  \
@@ -31,7 +31,7 @@ fn codes(spec: impl Into<String>) -> Vec<&'static str> {
     found_with(spec, &Inputs::default()).iter().map(|problem| problem.code.name).collect()
 }
 
-/// What a spec renders to; it must hold.
+/// Renders a valid spec.
 fn rendered_with(spec: impl Into<String>, inputs: &Inputs) -> String {
     khorovod::render(&text(spec), inputs).unwrap_or_else(|problems| panic!("{:?}", problems.list)).text
 }
@@ -40,11 +40,11 @@ fn rendered(spec: impl Into<String>) -> String {
     rendered_with(spec, &inputs())
 }
 
-/// A call that must not take long, and what it answers.
+/// Runs a function with a time limit; returns its result.
 fn quick<T>(call: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let answer = call();
-    // Debug builds on busy machines included; what would not end takes minutes.
+    // Long enough for debug builds on busy machines; an endless computation would take minutes.
     assert!(start.elapsed() < Duration::from_secs(20), "it took {:?}", start.elapsed());
     answer
 }
@@ -168,7 +168,7 @@ fn byte_order_marks_and_line_endings_change_nothing() {
     assert_eq!(rendered(format!("\u{feff}{spec}")).trim_start_matches('\u{feff}'), plain);
     assert_eq!(rendered(spec.replace('\n', "\r\n")), plain);
     assert_eq!(rendered(job("").trim_end()), rendered(job("")));
-    // Places count in the text as it is.
+    // Locations refer to the original text.
     let found = found_with(format!("\u{feff}{}", job("  gpus: 8\n").replace('\n', "\r\n")), &Inputs::default());
     let problems =
         khorovod::check(&text(format!("\u{feff}{}", job("  gpus: 8\n").replace('\n', "\r\n"))), &Inputs::default());
@@ -184,7 +184,7 @@ fn aliases_mean_what_they_name() {
     assert_eq!(rendered(with), rendered(without));
     assert_eq!(codes(job("  env: {A: *unknown}\n")), ["yaml-syntax"]);
     assert_eq!(codes(job("  args: &a [*a]\n")), ["yaml-syntax"]);
-    // An anchor ends with its document.
+    // An anchor is valid until the end of its document.
     let across = format!("{}---\n{}", job("  env: {A: &a hello}\n"), job("  env: {A: *a}\n").replace("mnist", "other"));
     assert_eq!(codes(across), ["yaml-syntax"]);
 }
@@ -199,7 +199,7 @@ fn alias_bombs_end_quickly() {
     assert_eq!(quick(|| codes(&bomb)), ["yaml-too-large"]);
     let wide = format!("{}  args: [{}]\n", job(""), "a, ".repeat(200_000));
     assert_eq!(quick(|| codes(wide)), ["yaml-too-large"]);
-    // Somebody else's bomb is none of ours.
+    // A YAML bomb in another document does not matter.
     let foreign = format!("{}---\n{}", bomb.replace("khorovod.dev/", "x/").replace("TrainingJob", "Job"), job(""));
     assert!(quick(|| codes(foreign)).is_empty());
 }
@@ -245,7 +245,7 @@ fn what_holds_no_job_says_so() {
         assert_eq!(codes(none), ["no-training-job"], "{none:?}");
         assert!(khorovod::render(&text(none), &inputs()).is_err());
     }
-    // A broken document that says it is ours is no missing one.
+    // An invalid document of kind TrainingJob is not reported as missing.
     for broken in [
         job("  env: {\n"),
         "{\"apiVersion\": \"khorovod.dev/v1alpha1\", \"kind\": ".to_owned(),
@@ -253,14 +253,14 @@ fn what_holds_no_job_says_so() {
     ] {
         assert_eq!(codes(&broken), ["yaml-syntax"], "{broken:?}");
     }
-    // A job somebody else quotes is none.
+    // A TrainingJob inside a text of another document is not a job.
     let quoted = format!("kind: ConfigMap\ndata:\n  job.yaml: |\n    {}", job("").replace('\n', "\n    "));
     assert_eq!(codes(quoted), ["no-training-job"]);
 }
 
 #[test]
 fn no_mistake_is_lost_among_many() {
-    // 2,000 warnings of earlier jobs do not hide the error of the last.
+    // 2,000 warnings about earlier jobs do not hide the error in the last job.
     let mut stream = String::new();
     for index in 0..2_000 {
         stream += &job("").replace("mnist", &format!("a{index}")).replace("a/b:1", "a/b");
@@ -382,7 +382,7 @@ fn overlaid(spec: &str, overlays: &[&str]) -> Inputs {
     Inputs { overlays: overlays.iter().enumerate().map(overlay).collect(), ..inputs() }
 }
 
-/// What an overlay makes of a spec is what `expected` would be by itself.
+/// Asserts that a spec with an overlay renders to the same objects as `expected`.
 fn overlay(spec: &str, overlays: &[&str], expected: &str) {
     assert_eq!(rendered_with(spec, &overlaid(spec, overlays)), rendered(expected), "{overlays:?}");
 }

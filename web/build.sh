@@ -4,16 +4,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . tests/tools.sh
 
-need node nodejs && need npm npm && cargo_tool wasm-bindgen-cli 0.2.130 wasm-bindgen
+cargo_tool wasm-bindgen-cli 0.2.130 wasm-bindgen
 
 target=${CARGO_TARGET_DIR:-$PWD/target}
 RUSTFLAGS=$(remapped) wasm_cargo build --locked --profile web --package khorovod-web --package khorovod-web-import
 cd web
-# Once for what the lock file says.
-if ! cmp -s package-lock.json node_modules/.installed; then
-    npm ci --no-audit --no-fund --loglevel=error
-    cp package-lock.json node_modules/.installed
-fi
+. ./packages.sh
 for module in khorovod_web khorovod_web_import; do
     wasm-bindgen --target web --out-dir pkg --remove-name-section --remove-producers-section \
         "$target/wasm32-unknown-unknown/web/$module.wasm"

@@ -1,4 +1,5 @@
-// Keeps the whole page in this browser, so that it opens without a network. The build puts in the files and a version.
+// The service worker: it caches the whole page, so that the page opens without a network. The build fills in the version
+// and the list of files.
 const VERSION = "__VERSION__";
 const FILES = __FILES__;
 
@@ -24,7 +25,7 @@ self.addEventListener("activate", (event) => {
 self.addEventListener("fetch", (event) => {
   const { request } = event;
   if (request.method !== "GET" || !request.url.startsWith(self.registration.scope)) return;
-  // The page itself: from the network where there is one, as only it names the newest files.
+  // The page itself comes from the network if possible, as only the newest one names the newest files.
   if (request.mode === "navigate") {
     event.respondWith(fetch(request).catch(() => caches.match("./index.html", { cacheName: VERSION })));
     return;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { defineConfig, type Plugin } from "vite";
 
-/** Writes the service worker: which files there are is known only now. */
+/** Writes the service worker with the list of the built files. */
 function offline(): Plugin {
   return {
     name: "offline",
@@ -23,7 +23,7 @@ function offline(): Plugin {
 }
 
 export default defineConfig({
-  // Any folder of any server.
+  // The page works in any folder of any server.
   base: "./",
   build: { target: "es2022", modulePreload: { polyfill: false }, assetsInlineLimit: 0, sourcemap: false },
   worker: { format: "es" },

@@ -1,5 +1,5 @@
-//! libFuzzer's way into one of the [targets], named by `FUZZ_TARGET`. What a target asserts is in its file; that nothing
-//! takes long is asserted here, where each run is alone with its input.
+//! The entry point of libFuzzer into one of the [targets], selected by `FUZZ_TARGET`. A target's file has its assertions;
+//! this file also asserts that each input takes a limited time.
 #![no_main]
 
 mod targets;
@@ -13,21 +13,22 @@ use rustix::time::{ClockId, clock_gettime};
 static TARGET: LazyLock<targets::Target> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
     let named = targets::ALL.iter().find(|target| target.name == name);
-    *named.unwrap_or_else(|| panic!("FUZZ_TARGET={name:?} is none of the targets"))
+    *named.unwrap_or_else(|| panic!("FUZZ_TARGET={name:?} is not a target"))
 });
 
-/// What an input may take: a second for 100 KB, and a half for what is filled once and for aliases, up to their limit.
+/// The time limit for an input: one second per 100 KB, plus half a second for data that is initialized once and for YAML
+/// aliases.
 fn allowed(input: &[u8]) -> Duration {
     Duration::from_micros(10 * input.len() as u64).max(Duration::from_millis(500))
 }
 
-/// The time this thread has had a processor: a busy machine is no hang.
+/// The CPU time of this thread, so that a busy machine does not look like a hang.
 fn spent() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
-/// Writes what the target starts from into the folder `FUZZ_SEEDS`.
+/// Writes the seeds of the target into the folder `FUZZ_SEEDS`.
 fn seed() {
     let Some(folder) = std::env::var_os("FUZZ_SEEDS").map(std::path::PathBuf::from) else { return };
     for (number, seed) in targets::seeds::of(TARGET.name).iter().enumerate() {
@@ -41,7 +42,7 @@ fuzz_target!(init: seed(), |input: &[u8]| {
         (TARGET.run)(input);
         spent() - start
     };
-    // A shared machine may count what others took; not three times.
+    // On a shared machine the CPU time may include that of others, but not three times in a row.
     let took = time();
     let least = if took > allowed(input) { took.min(time()).min(time()) } else { took };
     assert!(least <= allowed(input), "{} bytes took {least:?}", input.len());

@@ -63,7 +63,7 @@ pub struct Inputs {
     pub strict: bool,
     /// Where ssh keys come from.
     pub keys: Keys,
-    /// The largest stream, in bytes, that [`expand`] takes.
+    /// The largest stream, in bytes, that [`expand`](crate::expand) takes.
     pub limit: usize,
 }
 

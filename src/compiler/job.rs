@@ -2,6 +2,8 @@
 //! in which every default is filled in, and [rules] check both. Every problem is reported at once.
 
 pub(crate) mod declare;
+#[cfg(test)]
+pub mod fixtures;
 mod read;
 mod resolve;
 mod rules;
@@ -29,17 +31,17 @@ pub const KIND: &str = "TrainingJob";
 
 static INDEX: FieldIndex = FieldIndex::new(|each| TrainingJob::fields("", 0, each));
 
-/// What a document is read for.
+/// The purpose that a document is read for.
 pub struct Purpose<'a> {
     /// The Kubernetes version the objects are for.
     pub kube_version: KubeVersion,
-    /// What the job is rendered to.
+    /// The target that the job is rendered for.
     pub target: &'static Facts,
     /// Reports the fields that the target does not support.
     pub refuse: &'a dyn Fn(&Case<'_>, &mut Vec<Problem>),
 }
 
-/// Reads a document, pushing everything wrong with it. None where something is.
+/// Reads a document and pushes every problem with it. Returns nothing if one of them is an error.
 pub fn read(document: &Node, texts: &dyn Texts, purpose: &Purpose<'_>, problems: &mut Vec<Problem>) -> Option<Spec> {
     let before = problems.len();
     let job = TrainingJob::read(document, &mut Reader::new(texts, &INDEX, problems))?;

@@ -15,6 +15,9 @@
 //! [`pipeline`] runs the phases over a stream of documents, and [`report`] describes a `Plan`.
 //! Nothing in this crate reads a file, the environment or a clock; key material is an [input](api::Inputs::keys).
 
+// The comments of the modules are for readers of the source.
+#![allow(rustdoc::private_intra_doc_links)]
+
 pub mod api;
 pub mod pipeline;
 pub mod problem;

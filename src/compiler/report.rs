@@ -44,6 +44,7 @@ pub struct Batch {
 
 /// What one job would run.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// The job's name.
@@ -100,6 +101,7 @@ pub struct Report {
 
 /// Workers that are alike.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Workers {
     /// The group's name, where there are groups.
@@ -128,6 +130,7 @@ pub struct Workers {
 
 /// GPUs while a job runs, and over its whole life where that is bounded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
     /// With as many workers as the spec says.
@@ -141,6 +144,7 @@ pub struct Cost {
 
 /// The pod that launches.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
     /// Its host name.
@@ -153,6 +157,7 @@ pub struct Head {
 
 /// Someone who talks to someone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Link {
     /// Who begins.
     pub from: Peer,
@@ -164,6 +169,7 @@ pub struct Link {
 
 /// A part of a job, or what it meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Peer {
     /// The pod that launches.
@@ -178,6 +184,7 @@ pub enum Peer {
 
 /// So much of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Amount {
     /// `cpu`, `memory`, `nvidia.com/gpu`, …
     pub resource: String,
@@ -187,6 +194,7 @@ pub struct Amount {
 
 /// A mounted volume.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Storage {
     /// Its name in the spec.
@@ -201,6 +209,7 @@ pub struct Storage {
 
 /// A Kubernetes object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "ObjectName"))]
 pub struct Object {
     /// `StatefulSet`, …
     pub kind: String,
@@ -210,6 +219,7 @@ pub struct Object {
 
 /// A Pod Security level, and what keeps the job from a stricter one.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct PodSecurity {
     /// `restricted`, `baseline` or `privileged`.
     pub level: &'static str,
@@ -219,6 +229,7 @@ pub struct PodSecurity {
 
 /// A default taken.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "DefaultTaken"))]
 pub struct Default {
     /// The field's path below `spec`.
     pub path: &'static str,

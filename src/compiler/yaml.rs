@@ -14,6 +14,6 @@ pub mod writer;
 
 pub use merge::{merge, set};
 pub use node::{Entry, Kind, Node};
-pub use reader::{CODES, parse};
+pub use reader::{CODES, Unreadable, parse};
 pub use scalar::{Scalar, Trap};
 pub use stream::{document_at, ends_line, pieces};

@@ -1,6 +1,6 @@
 //! What stands before a launch in its line and need not run there: folders it makes, waits, and words for people.
 
-use super::words::words;
+use super::shell::{self, Joint, words};
 
 /// A command before the launch.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,18 +15,19 @@ pub enum Step<'l> {
 
 /// Such commands, and the rest of the line.
 pub fn split(line: &str) -> (Vec<Step<'_>>, &str) {
-    let (mut steps, mut rest) = (Vec::new(), line.trim());
-    loop {
-        if rest.starts_with('#') {
-            rest = rest.split_once('\n').map_or("", |(_, behind)| behind).trim_start();
-            continue;
+    let script = shell::parse(line);
+    let mut steps = Vec::new();
+    for (index, statement) in script.statements.iter().enumerate() {
+        let last = index + 1 == script.statements.len();
+        for (at, command) in statement.commands.iter().enumerate() {
+            let follows = !last || at + 1 < statement.commands.len();
+            let plain = !statement.background && statement.joints.iter().all(|joint| *joint == Joint::And);
+            let step = if follows && plain { step(&line[command.span.clone()]) } else { None };
+            let Some(step) = step else { return (steps, line[command.span.start..].trim()) };
+            steps.push(step);
         }
-        let Some(end) = rest.find([';', '\n']).into_iter().chain(rest.find("&&")).min() else { break };
-        let Some(step) = step(rest[..end].trim()) else { break };
-        steps.push(step);
-        rest = rest[end..].trim_start_matches([';', '&']).trim_start();
     }
-    (steps, rest)
+    (steps, "")
 }
 
 fn step(command: &str) -> Option<Step<'_>> {

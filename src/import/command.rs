@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::ledger::Verdict;
 use super::options::{self, Meaning};
 use super::program::{masked, program_of};
-use super::words::{Word, is_name, words};
+use super::shell::{Plain as Word, is_name, words};
 use khorovod_compiler::job;
 
 /// What a line turns out to be.

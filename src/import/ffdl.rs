@@ -210,9 +210,10 @@ fn lacking(node: Option<&Node>, desk: &mut Desk<'_>) {
     let mut names = shell::names(&shell::without_quoted(&command));
     names.sort();
     names.dedup();
+    let set_by_command = shell::set_by(&command);
     let env = desk.draft.get("spec.env");
     names.retain(|name| {
-        let set = env.is_some_and(|env| env.get(name).is_some()) || shell::sets(&command, name);
+        let set = env.is_some_and(|env| env.get(name).is_some()) || set_by_command.contains(name);
         !set && !shell::anywhere(name) && !shell::by_launcher(name)
     });
     for name in names {

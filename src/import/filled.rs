@@ -1,7 +1,7 @@
 //! Words of a container's command as the kubelet fills them in: `$(NAME)` is a variable of the container, `$$` a dollar.
 
 use super::desk::{items, text};
-use super::words::is_name;
+use super::shell::is_name;
 use khorovod_compiler::pods::word;
 use khorovod_compiler::yaml::Node;
 

@@ -2,17 +2,16 @@
 
 use std::ops::Range;
 
-use super::slurm::text::{outside, without_comment};
+use super::shell::{self, PartKind, TokenKind};
 use super::{Options, TEMPLATE};
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{Kind, Node};
 
 /// Where such a place stands in a line of shell, or in a value that is none.
 pub fn hole(line: &str) -> Option<Range<usize>> {
-    for (start, c) in outside(without_comment(line)) {
-        if c != '<' || line[..start].ends_with('<') {
-            continue;
-        }
+    let mut found = Vec::new();
+    inputs(line, 0, &mut found);
+    for start in found {
         let length = line[start + 1..].find('>')?;
         let name = &line[start + 1..start + 1 + length];
         let inner = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
@@ -25,6 +24,30 @@ pub fn hole(line: &str) -> Option<Range<usize>> {
         }
     }
     None
+}
+
+/// Where `<` stands as an operator, in commands of substitutions too.
+fn inputs(text: &str, base: usize, found: &mut Vec<usize>) {
+    for token in shell::parse(text).tokens {
+        let written = &text[token.span.clone()];
+        match &token.kind {
+            TokenKind::Operator if written == "<" => found.push(base + token.span.start),
+            TokenKind::Unknown if token.span.len() < text.len() => inputs(written, base + token.span.start, found),
+            // The grammar does not hold for a value that is no shell text.
+            TokenKind::Unknown => {
+                let tokens = shell::tokenize(text).into_iter();
+                let inputs =
+                    tokens.filter(|token| token.kind == TokenKind::Operator && &text[token.span.clone()] == "<");
+                found.extend(inputs.map(|token| base + token.span.start));
+            }
+            TokenKind::Word(word) => {
+                for part in word.parts.iter().filter(|part| matches!(part.kind, PartKind::Command(_))) {
+                    inputs(&text[part.span.start + 2..part.span.end - 1], base + part.span.start + 2, found);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Pushes a problem for each value with one, but what an option of the command line stands in for.

@@ -125,11 +125,12 @@ pub fn unset(desk: &mut Desk<'_>) {
     let mut names = shell::names(&shell::without_quoted(script));
     names.sort();
     names.dedup();
+    let set_by_script = shell::set_by(script);
     let env = desk.draft.get("spec.env");
     names.retain(|name| {
         let set = env.is_some_and(|env| env.get(name).is_some());
         let known = set || shell::anywhere(name) || shell::by_launcher(name);
-        !known && !shell::sets(script, name)
+        !known && !set_by_script.contains(name)
     });
     for name in names {
         let row = desk.ledger.add(format!("${name}"), desk.whole);

@@ -25,9 +25,9 @@ mod params;
 mod pod;
 mod program;
 mod rendered;
+mod shell;
 mod slurm;
 mod volumes;
-mod words;
 
 use desk::Desk;
 use khorovod_compiler::problem::{Code, Problem, Problems, Severity, Sources, Span, codes};
@@ -256,7 +256,7 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
             System::MpiJob => Ok(mpi_job::stream(&text.text, span, &mut found.list)),
             // What `helm get values` prints of a release that has none of its own.
             System::StableHorovod | System::ElasticHorovod if no_values(&text.text) => Ok(Some(empty())),
-            _ if several(&text.text, span, &mut found.list) => Err(()),
+            _ if several(&text.text, span, &mut found.list) => Err(yaml::Unreadable),
             _ => yaml::parse(&text.text, span, &mut found.list),
         };
         match read {
@@ -270,7 +270,7 @@ fn values(system: System, texts: &[Text], options: &Options, found: &mut Problem
                     .list
                     .push(Problem::new(&BAD_VALUE, node.span, message).hint("give the file that holds the values"));
             }
-            Ok(None) | Err(()) => {}
+            Ok(None) | Err(yaml::Unreadable) => {}
         }
     }
     let mut whole = whole.unwrap_or_else(empty);

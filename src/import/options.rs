@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::words::Word;
+use super::shell::Plain as Word;
 
 /// What an option means in a spec.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,12 @@
 //! A line that is a program alone: what it runs, whether it only waits, whether a secret stands in it.
 
+use std::ops::Range;
+
 use serde_json::{Value as Json, json};
 
 use super::command::assignment;
 use super::options;
-use super::slurm::text::outside;
-use super::words::{Word, words};
+use super::shell::{self, CommandKind, Plain as Word, Statement, words};
 use khorovod_compiler::job;
 
 /// What a line that is a program alone runs: words, or a text for `bash -c`.
@@ -74,16 +75,13 @@ pub fn waits(line: &str) -> bool {
 /// The commands of a script that are programs by themselves, where no launcher starts them: python's, and torchrun, which
 /// starts ranks on its own node.
 pub fn alone(script: &str) -> Vec<String> {
-    let mut ends: Vec<usize> = outside(script).filter(|(_, c)| "\n;&|<>()".contains(*c)).map(|(at, _)| at).collect();
-    ends.push(script.len());
-    let (mut found, mut start) = (Vec::new(), 0);
-    for end in ends {
-        let command = script[start..end].trim();
-        start = end + 1;
+    let mut found = Vec::new();
+    let mut commands = Vec::new();
+    shell::parse(script).statements.iter().for_each(|statement| simple_commands(statement, &mut commands));
+    for place in commands {
+        let command = &script[place];
         let Some(words) = words(command) else { continue };
-        let before = |word: &&Word| {
-            assignment(word).is_some() || ["do", "then", "else", "time", "exec", "nohup"].contains(&&*word.text)
-        };
+        let before = |word: &&Word| assignment(word).is_some() || ["exec", "nohup", "env"].contains(&&*word.text);
         let words: Vec<Word> = words.iter().skip_while(before).cloned().collect();
         let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
         let name = text(0).rsplit('/').next().unwrap_or_default();
@@ -99,6 +97,26 @@ pub fn alone(script: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// The words of all simple commands in a statement, each with the assignments before it.
+fn simple_commands(statement: &Statement, found: &mut Vec<Range<usize>>) {
+    for command in &statement.commands {
+        match &command.kind {
+            CommandKind::Simple { assignments, words } => {
+                let all = || assignments.iter().map(|assignment| &assignment.word).chain(words);
+                if let (Some(first), Some(last)) = (all().next(), all().last()) {
+                    found.push(first.span.start..last.span.end);
+                }
+            }
+            CommandKind::Compound { body, .. } | CommandKind::Function { body, .. } => {
+                for statement in body {
+                    simple_commands(statement, found);
+                }
+            }
+            CommandKind::Test { .. } | CommandKind::Arithmetic { .. } | CommandKind::Unknown => {}
+        }
+    }
 }
 
 /// A line without the values of what looks like secrets in it, for the report.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json};
 
 use super::desk::{Desk, items, text};
 use super::mpi_job::{BESIDE, LONG};
-use super::words::words;
+use super::shell::words;
 use super::{BAD_VALUE, container, pod};
 use khorovod_compiler::problem::Problem;
 use khorovod_compiler::targets;

@@ -23,8 +23,11 @@ pub mod text;
 pub mod texts;
 mod whole;
 
+use std::collections::BTreeSet;
+
 use super::desk::Desk;
 use super::ledger::Verdict;
+use super::shell::{self, Effects};
 use asked::Asked;
 use khorovod_compiler::problem::Span;
 use lines::{Kind, Srun};
@@ -37,11 +40,26 @@ const IMAGE: &str = "example.org/name-your-image:1";
 #[derive(Default)]
 struct Setup {
     text: String,
-    /// The variable they set.
+    /// The variable they set, where nothing else uses what they do.
     name: Option<String>,
     /// What it holds, where that is plain text.
     value: Option<String>,
     row: usize,
+    /// All that they change.
+    effects: Effects,
+}
+
+impl Setup {
+    fn new(text: String, row: usize) -> Self {
+        let mut effects = shell::effects(&text, &shell::parse(&text).statements);
+        effects.anything &= prepare::may_set(&text);
+        Self { text, row, effects, ..Self::default() }
+    }
+
+    /// Whether it may give a variable another value.
+    fn sets(&self, name: &str) -> bool {
+        self.effects.may_set(name)
+    }
 }
 
 /// What became of a line or an option: its row, the verdict, fields, how.
@@ -81,8 +99,9 @@ struct Script<'t, 'd, 'o> {
     /// Rows of the options that count tasks, and of those that set variables.
     tasks: Vec<usize>,
     exported: Vec<usize>,
-    /// What may change a variable on its way.
-    blocks: Vec<&'t str>,
+    /// Variables that statements set which do more than that: nobody knows their values behind these.
+    changing: BTreeSet<String>,
+    parts: &'t [Part],
     /// Where parts begin, and their rows.
     rows: Vec<(usize, usize)>,
     said: Vec<Said>,
@@ -125,7 +144,8 @@ pub fn read(text: &str, span: Span, desk: &mut Desk<'_>) {
         wrap: None,
         tasks: Vec::new(),
         exported: Vec::new(),
-        blocks: changing(text, &parts),
+        changing: changing(text, &parts),
+        parts: &parts,
         rows: Vec::new(),
         said: Vec::new(),
     };
@@ -135,24 +155,22 @@ pub fn read(text: &str, span: Span, desk: &mut Desk<'_>) {
             script.python(rest.by_ref());
         }
     }
-    script.close(&parts);
+    script.close();
 }
 
-/// What may change a variable on its way: loops, conditions, functions, and lines that do more than set one.
-fn changing<'t>(text: &'t str, parts: &[Part]) -> Vec<&'t str> {
-    let texts = parts.iter().filter_map(|part| {
-        let text = &text[part.place.clone()];
-        let plain = matches!(
-            lines::kind(text::unrestricted(text::without_comment(text))),
-            Kind::Assign(_) | Kind::Export(_) | Kind::Launch(_) | Kind::Options(_)
-        );
-        match part.kind {
-            script::Kind::Block => Some(text),
-            script::Kind::Command if !plain => Some(text),
-            _ => None,
-        }
+/// The variables that loops, conditions, functions and lines set that do more than set a variable. `unset` in a line of
+/// its own is followed when that line is read.
+fn changing(text: &str, parts: &[Part]) -> BTreeSet<String> {
+    let changing = parts.iter().filter(|part| {
+        let plain = || {
+            let text = text::unrestricted(&text[part.place.clone()]);
+            matches!(lines::kind(text), Kind::Assign(_) | Kind::Export(_) | Kind::Launch(_) | Kind::Options(_))
+                || part.effects.unsets == part.effects.sets
+        };
+        matches!(part.kind, script::Kind::Block | script::Kind::Unknown)
+            || part.kind == script::Kind::Command && !part.effects.sets.is_empty() && !plain()
     });
-    texts.collect()
+    changing.flat_map(|part| part.effects.sets.iter().cloned()).collect()
 }
 
 impl Script<'_, '_, '_> {
@@ -203,6 +221,14 @@ impl Script<'_, '_, '_> {
                     self.refuse_secret(span);
                 }
                 self.rest(&text, row, lines::starts_ranks(&text));
+            }
+            script::Kind::Unknown => {
+                let row = self.row(&text, span);
+                self.rows.push((span.start, row));
+                if text::hides(&text) {
+                    self.refuse_secret(span);
+                }
+                self.whole("a line of the script is not understood");
             }
             script::Kind::Command => return self.command(&text, span, simple),
         }

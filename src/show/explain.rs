@@ -25,7 +25,10 @@ const ENDS: &[(&str, &str)] = &[
     ("43", "A newer run of the job is current, so this one ended. The GPUs are given back."),
     ("44", "`lifecycle.deadline` passed. The GPUs are given back."),
     ("137", "It was killed: out of memory, or with its node. Kubernetes starts another, which goes on counting."),
-    ("143", "It was told to end: deleted, evicted or drained. Kubernetes starts another, if the Job is still there."),
+    (
+        "143",
+        "The pod received SIGTERM: it was deleted, evicted or drained. Kubernetes starts another launcher if the Job still exists.",
+    ),
 ];
 
 /// What programs end with by custom; a launcher says `training ended with code N` of them.

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""The shell blocks of the docs: each is run, or says why not. `blocks.py KHOROVOD` runs those that need no cluster.
+"""Runs the shell blocks of the docs that need no cluster: `blocks.py KHOROVOD`. Each other block must have a reason.
 
-Before a ```sh block stands one of
-  <!-- run -->                 run here, in a folder that holds what a reader of the page would have
-  <!-- run: holds NAME -->     … and what tests/blocks/holds/NAME.sh makes
+A line before a ```sh block defines how it is run:
+  <!-- run -->                 this script runs it, in a folder with the files that a reader of the page has
+  <!-- run: holds NAME -->     … and the files that tests/blocks/holds/NAME.sh creates
   <!-- run by STAGE -->        a stage of tests/run.sh reads this page and runs it
   <!-- not run: REASON -->
-  <!-- file: PATH -->          the block is a file, as docs.py sees to
-and before the colon or at the end may stand `, ends with CODE`. Blocks of one page run in one folder, in their order.
-A ```text block behind `<!-- prints -->` is what the block before printed: `…` is any text, on a line of its own any
-lines; `<run>` is a run's name.
+  <!-- file: PATH -->          the block is a file; docs.py checks it
+`, ends with CODE` may precede the colon or the end. Blocks of one page run in one folder, in their order.
+A ```text block after `<!-- prints -->` is the output of the block before: `…` matches any text, or any lines if it is
+alone on a line; `<run>` matches the name of a run.
 
-kubectl, helm and sbatch are stand-ins (tests/blocks/bin): they take what is given to them and look at it.
+kubectl, helm and sbatch are replacements (tests/blocks/bin), which check their input.
 """
 
 import os
@@ -56,20 +56,20 @@ def blocks(page):
 
 
 def as_printed(expected):
-    """What a `<!-- prints -->` block stands for, as a pattern."""
+    """Converts a `<!-- prints -->` block to a pattern."""
     pattern = ""
     for line in expected.splitlines():
         if line.strip() == "…":
             pattern += r"(?:.*\n)*?"
             continue
         line = re.escape(line).replace("…", ".*?").replace("<run>", "[a-z0-9]{6}")
-        # Columns are as wide as what stands in them.
+        # The width of columns depends on their content.
         pattern += re.sub(r"(?:\\ )+", r" +", line) + r" *\n"
     return re.compile(pattern)
 
 
 def run(block, folder, environment, limit=120):
-    """Runs a block, where the one before it went to. Answers with what is wrong, or nothing."""
+    """Runs a block in the working folder in which the block before it ended. Returns an error, or None."""
     place = folder / ".place"
     here = place.read_text().strip() if place.exists() else folder
     text = f"trap 'pwd >{place}' EXIT\n{block.text}"
@@ -85,7 +85,7 @@ def run(block, folder, environment, limit=120):
 
 
 def unmarked(page):
-    """Blocks that neither run nor say why not."""
+    """Blocks without a line that defines how they are run."""
     stages = re.findall(r"^(\w+)\(\)", (ROOT / "tests/run.sh").read_text(), re.M)
     for block in blocks(page):
         if not block.mark:
@@ -97,7 +97,7 @@ def unmarked(page):
 
 
 def path(folder, binary, stand_ins):
-    """A folder of programs: khorovod, and stand-ins for others."""
+    """Creates a folder of programs: khorovod, and replacements for others."""
     programs = folder / ".bin"
     programs.mkdir()
     (programs / "khorovod").symlink_to(Path(binary).resolve())
@@ -107,7 +107,7 @@ def path(folder, binary, stand_ins):
 
 
 def desk(folder, binary):
-    """What a reader has before a page: this repository at hand, a job, programs in PATH. Answers with the environment."""
+    """Creates the files that a reader of a page has: this repository, a job, programs in PATH. Returns the environment."""
     for name in ("examples", "charts", "image", "docs"):
         (folder / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "examples/smallest/job.yaml", folder / "job.yaml")

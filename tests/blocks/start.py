@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Types what pages say that need a cluster, docs/start.md above all, and looks at what comes back: start.py BINARY image|pages.
+"""Runs the blocks of pages that need a cluster, such as docs/start.md, and checks their output: start.py BINARY image|pages.
 
-`image` runs the block that builds the image, where there is a network; `pages` all of them, in a cluster, each page in a
-folder of its own. khorovod, kubectl and the stand-ins of laptop/ for docker and kind are in PATH; the home is empty.
+`image` runs the block that builds the image, which needs a network; `pages` runs all blocks in a cluster, each page in its own
+folder. khorovod, kubectl and the replacements for docker and kind in laptop/ are in PATH; the home folder is empty.
 """
 
 import os
@@ -23,7 +23,7 @@ def play(page, binary, what):
             shutil.copy(ROOT / "examples/smallest/job.yaml", folder)
         kept = ("BUILT", "KUBECONFIG", "TMPDIR", "XDG_RUNTIME_DIR", "http_proxy", "https_proxy", "no_proxy")
         environment = {name: os.environ[name] for name in kept if name in os.environ}
-        # buildah keeps its images in the home of who builds.
+        # buildah stores its images in the home folder.
         home = os.environ["HOME"] if what == "image" else str(folder)
         environment |= {"HOME": home, "LC_ALL": "C.UTF-8", "PATH": f"{programs}:{os.environ.get('BIN', '')}:{os.environ['PATH']}"}
         for block in page:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Does what docs/start.md and other pages say, line by line, on a cluster of one node: tests/blocks/start.sh BINARY
+# Runs the commands of docs/start.md and other pages on a cluster of one node: tests/blocks/start.sh BINARY
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/tools.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every link, picture and anchor of a folder of HTML pages leads somewhere in it: links.py FOLDER. Nothing is fetched."""
+"""Checks all links, pictures and anchors within a folder of HTML pages, without network access: links.py FOLDER."""
 
 import sys
 from html.parser import HTMLParser
@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 
 class Page(HTMLParser):
-    """What a page leads to, and the places in it that can be led to."""
+    """Collects the links and anchors of a page."""
 
     def __init__(self, path):
         super().__init__()
@@ -23,13 +23,13 @@ class Page(HTMLParser):
 
 def main():
     root = Path(sys.argv[1]).resolve()
-    # The preview page's own parts are its build's concern.
+    # Skips the preview page, which its own build checks.
     pages = {path: Page(path) for path in root.rglob("*.html") if "web/dist" not in path.as_posix()}
     links, wrong = 0, []
     for path, page in pages.items():
         for link in page.links:
             parts = urlsplit(link)
-            # A page for a server that knows no other has links from its root.
+            # The page for "not found" has links relative to the root of the server.
             if parts.scheme or parts.netloc or path.name == "404.html":
                 continue
             links += 1

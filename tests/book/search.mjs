@@ -1,5 +1,4 @@
-// The book's search finds what people look for: search.mjs FOLDER. It is asked as its page asks it, with its own index
-// and its own library.
+// Checks the results of the book's search for typical queries, with the book's index and library: search.mjs FOLDER.
 import { readdirSync, readFileSync } from "node:fs";
 import { createContext, runInContext } from "node:vm";
 
@@ -15,7 +14,7 @@ const WANTED = {
 const folder = process.argv[2];
 const files = readdirSync(folder);
 const read = (pattern) => readFileSync(`${folder}/${files.find((file) => pattern.test(file))}`, "utf8");
-// What its page makes before it loads the index.
+// The objects that the page creates before it loads the index.
 const page = createContext({ search: {} });
 page.window = page;
 runInContext(read(/^elasticlunr.*\.js$/), page);
@@ -34,5 +33,5 @@ if (engine.search("zzyzx", search_options).length) {
   missed += 1;
   console.log("the search finds what is not there");
 }
-console.log(`${urls.length} places indexed, ${Object.keys(WANTED).length} searches, ${missed} in vain`);
+console.log(`${urls.length} places indexed, ${Object.keys(WANTED).length} searches, ${missed} without the expected page`);
 process.exit(missed ? 1 : 0);

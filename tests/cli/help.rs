@@ -1,4 +1,4 @@
-//! What it says of itself: help, pages of a manual, completions, `explain`, and what is wrong usage.
+//! Help, manual pages, completions, `explain`, and errors about wrong usage.
 
 use std::fs;
 
@@ -92,7 +92,7 @@ fn explain_fits_80_columns() {
     let mut seen = 0;
     for topic in topics {
         let (_, page, err) = run(khorovod(place.path()).args(["explain", topic]));
-        // Examples stand as they are.
+        // Lines of examples are not wrapped.
         let said = page.split("\nWrong:\n").next().unwrap_or_default();
         assert!(!said.is_empty() && said.lines().all(|line| line.chars().count() <= 80), "{topic}: {err}{said}");
         seen += 1;

@@ -1,4 +1,4 @@
-//! The keys of ssh: seeds, `keygen`, and whose they are.
+//! ssh keys: seeds, `keygen`, and the job that keys belong to.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -35,10 +35,10 @@ fn without_a_seed_it_says_what_to_do() {
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "no seed is made in CI");
     let (code, out, _) = piped(khorovod(place.path()).args(["render", "--no-keys"]), JOB);
     assert!(code == 0 && out.contains("kind: StatefulSet") && !out.contains("kind: Secret"));
-    // What a spec would run can be judged without any.
+    // `plan` and `validate` need no keys.
     assert_eq!(piped(khorovod(place.path()).arg("plan"), JOB).0, 0);
     assert_eq!(piped(khorovod(place.path()).arg("validate"), JOB).0, 0);
-    // Elsewhere a seed of one's own is made once, said aloud, and found again, in CI too.
+    // Otherwise a seed is created once, with a message, and used again, also in CI.
     let (code, first, err) = piped(khorovod(place.path()).arg("render"), JOB);
     let state = place.path().join(".local/state/khorovod/seed");
     assert!(code == 0 && err.contains("made an ssh seed") && err.contains("--ssh-seed"), "{err}");
@@ -75,7 +75,7 @@ fn keys_of_another_name_start_another_run() {
     let plan = |keys: &str| piped(khorovod(place.path()).args(["plan", "-", "--against", "old.yaml"]), &spec(keys)).1;
     assert!(plan("team-keys-2").contains("restarts the run"), "{}", plan("team-keys-2"));
     assert!(!plan("team-keys").contains("restarts the run"), "{}", plan("team-keys"));
-    // What the Secret holds is no part of the run: it may be made again and again.
+    // The content of the Secret is not a part of the run: new keys do not change the run's name.
     let rendered = piped(khorovod(place.path()).args(["render", "-"]), &spec("team-keys")).1;
     assert!(rendered.contains("secretName: team-keys") && !rendered.contains("kind: Secret"), "{rendered}");
 }

@@ -1,5 +1,5 @@
-//! The command as a process: exit codes, what goes to which stream, and what a failure leaves
-//! behind.
+//! The command as a process: exit codes, its output streams, and the files that exist after a
+//! failure.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -22,7 +22,7 @@ fn run(command: &mut Command) -> (i32, String, String) {
     (status.code().expect("it was not killed"), text(stdout), text(stderr))
 }
 
-/// Runs with a text on standard input.
+/// Runs the command with a text on standard input.
 fn piped(command: &mut Command, input: &str) -> (i32, String, String) {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();

@@ -1,4 +1,4 @@
-//! How problems are shown: to people, in colour or not, and to machines.
+//! The output formats of problems: for people, with and without colour, and for programs.
 
 use std::fs;
 
@@ -49,7 +49,7 @@ fn a_mistake_of_an_overlay_is_said_once() {
         let (code, out, err) = run(khorovod(place.path()).args(args));
         assert_eq!((code, format!("{out}{err}").matches(mark).count()), (1, 1), "{out}{err}");
     }
-    // Those of two specs are two.
+    // The same problem in two specs is reported twice.
     let (_, _, err) =
         piped(khorovod(place.path()).args(["validate"]), &format!("{JOB}  typo: 1\n---\n{JOB}  typo: 1\n"));
     assert!(err.contains("\nerror: 2 errors;"), "{err}");

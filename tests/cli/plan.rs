@@ -1,4 +1,4 @@
-//! `plan` beside what was rendered or applied before.
+//! `plan` compared with objects that were rendered or applied before.
 
 use std::fs;
 
@@ -52,7 +52,7 @@ fn what_was_applied_is_compared_as_it_was() {
     assert!(effect == "restarts" && err.contains("the old one is taken as it is"), "{effect}: {err}");
     assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "-f", "less.yaml"]).0, "restarts");
     assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "-f", "less.yaml"]).0, "nothing");
-    // Where the old one names no namespace, it went where the new one goes; what was rendered went where it says.
+    // If the old spec has no namespace, it is that of the new one; rendered objects have their own.
     assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "-n", "team"]), ("nothing".to_owned(), String::new()));
     assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "-n", "team", "-f", "less.yaml"]).0, "new gone");
 }

@@ -1,4 +1,4 @@
-//! What is read, from where, and what is said of what is no job.
+//! The input: from which files it is read, and the messages about input that is not a job.
 
 use std::fs;
 use std::io::Write;
@@ -54,7 +54,7 @@ fn one_bad_file_keeps_stdout_empty() {
         let files = [command, "good.yaml", "bad.yaml", "worse.yaml"];
         let (code, out, err) = run(khorovod(place.path()).args(files).env("KHOROVOD_SSH_SEED", SEED));
         assert_eq!((code, out.as_str()), (1, ""), "{err}");
-        // The problems of every file are shown, each with its place.
+        // The problems of all files are printed, each with its location.
         assert!(err.contains("error[unknown-field]") && err.contains("bad.yaml:8:26"), "{err}");
         assert!(err.contains("worse.yaml:8:23") && err.contains("2 errors"), "{err}");
     }
@@ -78,7 +78,7 @@ fn two_files_of_one_job_are_refused() {
     assert!(err.contains("base.yaml and prod.yaml both make the NetworkPolicy mnist"), "{err}");
     assert_eq!(render("away.yaml").0, 0);
 
-    // Where nothing is written they may be meant for two namespaces: said, and no error.
+    // Without output, the jobs may be for two namespaces: a warning, not an error.
     let validate = |other| run(khorovod(place.path()).args(["validate", "base.yaml", other]));
     let (code, _, err) = validate("prod.yaml");
     assert!(code == 0 && err.contains("base.yaml and prod.yaml both make the NetworkPolicy mnist: in one"), "{err}");
@@ -102,7 +102,7 @@ fn empty_input_is_a_problem() {
         let (code, out, err) = piped(khorovod(place.path()).arg(command), "");
         assert_eq!((code, out.as_str()), (1, ""));
         assert!(err.contains("no-training-job"), "{err}");
-        // As kubectl's `-f` would be.
+        // Like kubectl's `-f`.
         let (code, _, err) = piped(khorovod(place.path()).args([command, "-f", "job.yaml"]), "");
         assert!(code == 1 && err.contains("the spec goes without it"), "{err}");
     }

@@ -1,4 +1,4 @@
-//! What is written, whole or not at all.
+//! The output files: they are written completely or not at all.
 
 use std::fs;
 use std::io::Read;
@@ -69,14 +69,14 @@ fn a_failed_render_leaves_the_last_one_alone() {
         assert_eq!(render(out, &JOB.replace("gpus: 8", "gpus: -8")).0, 1);
         assert_eq!((fs::read_to_string(at("all.yaml")).unwrap(), files()), before);
     }
-    // One file that is not ours, and the folder is not touched.
+    // If the folder contains one other file, it is not changed.
     fs::write(at("out/notes.yaml"), "mine").unwrap();
     let (code, _, err) = render("out", &JOB.replace("mnist", "other"));
     assert!(code == 3 && err.contains("notes.yaml"), "{err}");
     assert!(at("out/03-secret-mnist-ssh.yaml").exists());
     let (code, _, err) = render("no/such/all.yaml", JOB);
     assert!(code == 3 && err.contains("mkdir -p no/such"), "{err}");
-    // Nothing half written lies about.
+    // There are no partial files.
     let mut left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["all.yaml", "out"]);
@@ -85,7 +85,7 @@ fn a_failed_render_leaves_the_last_one_alone() {
 #[test]
 fn a_large_render_into_a_closed_or_full_stream() {
     let place = place();
-    // More than a pipe holds.
+    // More than the capacity of a pipe.
     let many =
         (0..5).map(|n| format!("{}---\n", JOB.replace("mnist", &format!("job-{n}")))).collect::<Vec<_>>().concat();
     fs::write(place.path().join("many.yaml"), many).unwrap();

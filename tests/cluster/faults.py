@@ -73,7 +73,7 @@ def launcher_killed_again_and_again(case):
             p for p in case.pods("launcher") if p["metadata"]["uid"] == victim["metadata"]["uid"])), 10), 137)
         if deaths == 1:
             case.says("launching: ", 90)
-    failed(case, 90, "2 launchers died, and retries are 1", "released the workers")
+    failed(case, 90, "2 launchers failed, and launcher.retries is 1", "released the workers")
 
 
 def first_process(pod):
@@ -111,7 +111,7 @@ def devices_not_enough(case):
 def claim_unbound(case):
     """No pod starts, the scheduler counts no device, and Kubernetes ends the Job some time after the deadline."""
     storage = [{"name": "data", "mountPath": "/data", "claim": {
-        "size": "1Gi", "storageClass": "nobody-makes-these", "accessModes": ["ReadWriteMany"]}}]
+        "size": "1Gi", "storageClass": "no-provisioner", "accessModes": ["ReadWriteMany"]}}]
     case.apply(case.render(job(spec={"storage": storage, "lifecycle": {"deadline": "5s"}})))
     pod = case.until("pending launcher", case.launcher, 10)
     case.until("an event with the reason", lambda: "unbound" in str(case.cluster.call(

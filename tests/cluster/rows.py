@@ -113,7 +113,7 @@ def back_to_an_old_text(case):
 def deleted(case):
     """Deletes everything except claims, of a run that has ended and of a running one."""
     spec = {"storage": [{"name": "data", "mountPath": "/data", "claim": {
-        "size": "1Gi", "storageClass": "nobody-makes-these", "accessModes": ["ReadWriteMany"]}}]}
+        "size": "1Gi", "storageClass": "no-provisioner", "accessModes": ["ReadWriteMany"]}}]}
     case.apply(case.render(job()))
     case.finished(90)
     text = case.render(job(seconds=600, spec=spec))

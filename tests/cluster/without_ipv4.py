@@ -7,7 +7,7 @@ from other_mpi import beside, claim
 # Open MPI 5 requires it. Host names are then limited to 64 characters, including the namespace.
 IN_FULL = {"patches": [{"target": {"kind": "Pod"}, "patch": {"spec": {"setHostnameAsFQDN": True}}}]}
 EXAMPLES = ["example-smallest", "example-s3", "example-torchrun", "example-torchrun-elastic"]
-WHY = "does not launch where pods reach each other by IPv6 alone"
+WHY = "cannot launch in pods that have only IPv6 addresses"
 
 
 @play()

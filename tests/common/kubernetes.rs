@@ -1,11 +1,12 @@
-//! Whether an object is one of Kubernetes' own, by the types of its API.
+//! Checks objects with the types of the Kubernetes API.
 
 use k8s_openapi::api::{
     apps::v1 as apps, batch::v1 as batch, core::v1 as core, networking::v1 as net, rbac::v1 as rbac,
 };
 use serde_json::Value as Json;
 
-/// Reads an object into its Kubernetes type and writes it again: nothing may be lost. Answers whether it has one.
+/// Deserializes an object into its Kubernetes type and serializes it again: no field may be lost. Returns whether the object
+/// has a Kubernetes type.
 pub fn is_of_its_type(object: &Json, place: &str) -> bool {
     let read = match object["kind"].as_str().unwrap() {
         "NetworkPolicy" => strict::<net::NetworkPolicy>,
@@ -32,7 +33,7 @@ fn strict<T: serde::de::DeserializeOwned + serde::Serialize>(ours: &Json, place:
     assert!(lost.is_empty(), "{place}: Kubernetes does not know {lost:?}");
 }
 
-/// What stands in `ours` and not in `theirs`, by path. Empty values may be left out.
+/// The paths of values that are in `ours` and not in `theirs`. Empty values may be missing.
 fn lost(ours: &Json, theirs: &Json, path: String) -> Vec<String> {
     match (ours, theirs) {
         (Json::Object(ours), theirs) => ours

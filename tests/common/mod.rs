@@ -1,4 +1,4 @@
-//! What the tests of the command as a process share.
+//! Shared by tests that run the command as a process.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,7 +19,7 @@ pub fn place() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// The command in an environment of its own: no seed, no state folder, no colour.
+/// The command with an empty environment: no seed, no state folder, no colour.
 pub fn khorovod(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_khorovod"));
     command.env_clear().env("HOME", folder).current_dir(folder).stdin(Stdio::null());

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the packages to what they promise: look.py FOLDER VERSION MACHINE. Installs nothing."""
+"""Checks the content of the packages without installing them: look.py FOLDER VERSION MACHINE."""
 
 import gzip
 import hashlib
@@ -16,7 +16,7 @@ COMMANDS = ["completions", "explain", "import", "init", "keygen", "krm", "man", 
 
 def names(archive):
     for entry in archive:
-        assert entry.uid == entry.gid == 0 and not entry.uname, f"{entry.name} names who built it"
+        assert entry.uid == entry.gid == 0 and not entry.uname, f"{entry.name} has the name of a user"
     return {entry.name.removeprefix("./").rstrip("/") for entry in archive if not entry.isdir()}
 
 
@@ -31,7 +31,7 @@ def main(folder, version, machine):
 
     debian = {"x86_64": "amd64", "aarch64": "arm64"}[machine]
     package = folder / f"khorovod_{version}_{debian}.deb"
-    # Read by ar, as not every system has dpkg.
+    # Uses ar, because not every system has dpkg.
     assert subprocess.run(["ar", "t", package], check=True, capture_output=True, text=True).stdout.split() == [
         "debian-binary", "control.tar.gz", "data.tar.gz"
     ]  # fmt: skip
@@ -57,7 +57,7 @@ def main(folder, version, machine):
     assert all({link["spdxElementId"], link["relatedSpdxElement"]} <= known for link in bill["relationships"])
 
     plugins = {file: f"{file.name.split('-', 2)[2].removesuffix('.tar.gz')}/plugin.yaml" for file in folder.glob("khorovod-*-helm*.tar.gz")}
-    # Helm 3 looks for it at the root.
+    # Helm 3 requires it at the root of the archive.
     plugins[folder / f"khorovod-helm3-{version}-{machine}-linux.tgz"] = "plugin.yaml"
     for file, wanted in plugins.items():
         with gzip.open(file) as text, tarfile.open(fileobj=text) as archive:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Does what docs/install.md says: each of its blocks on a copy of this system that is thrown away. page.py VERSION MACHINE, as root.
+"""Runs each block of docs/install.md on a temporary copy of this system: page.py VERSION MACHINE, as root.
 
-The copy is an overlay over /, in a mount namespace of its own; `dist` in the reader's folder is KHOROVOD_DIST, and what is in
-PROGRAMS is in PATH, where krew's plugins are too, as krew asks for.
+The copy is an overlay on /, in its own mount namespace. `dist` in the working folder is KHOROVOD_DIST. The programs in PROGRAMS
+are in PATH, and so is krew's folder of plugins, as krew requires.
 """
 
 import os
@@ -25,11 +25,11 @@ mount --rbind /sys "$copy/root/sys"
 mount -t proc proc "$copy/root/proc"
 mkdir -p "$copy/root/desk/dist"
 mount --bind "$KHOROVOD_DIST" "$copy/root/desk/dist"
-# A program of that name that is here already would prove nothing.
+# Removes an installed khorovod, which would hide errors.
 rm -f "$copy/root/usr/local/bin/khorovod" "$copy/root/usr/bin/khorovod"
 cp "$PROGRAMS"/* "$copy/root/usr/local/bin/"
-# What podman has here already would prove nothing, and its layers cannot lie on an overlay; it asks for no more open files
-# than there may be here.
+# podman gets an empty store, because existing images would hide errors and its layers cannot be on an overlay. Its limit of open
+# files must not exceed that of this system.
 for store in var/lib/containers run/containers; do
     mkdir -p "$copy/root/$store"
     mount -t tmpfs store "$copy/root/$store"
@@ -45,7 +45,7 @@ def main(version, machine):
     for block in blocks(ROOT / "docs/install.md"):
         if not block.mark or block.mark["by"] != "dist":
             continue
-        # The page names the files of one processor.
+        # The page has the file names of one architecture.
         text = block.text.replace("x86_64", machine).replace("amd64", {"aarch64": "arm64"}.get(machine, "amd64"))
         command = ["unshare", "--mount", "bash", "-c", COPY, "copy", text]
         done = subprocess.run(command, env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every package is built, and installed and run in a root of its own: tests/dist/run.sh BINARY
+# Builds every package, installs it and runs it in its own root: tests/dist/run.sh BINARY
 #
-# What docs/install.md says is done as it says, on a copy of this system that is thrown away (an overlay); the static
-# binary and the image's run in roots that hold nothing else.
+# Runs the commands of docs/install.md on a temporary copy of this system (an overlay). The static binary and that of the image
+# run in roots that contain nothing else.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tests/tools.sh
@@ -37,10 +37,10 @@ if [[ $(id -u) != 0 ]]; then
     exec tests/note.sh partly "nothing was installed: a chroot needs root"
 fi
 
-# alone ROOT COMMAND...: in a root, as a user that has no name there; job.yaml on standard input.
+# alone ROOT COMMAND...: runs a command in a root as a user without a passwd entry, with job.yaml on standard input.
 alone() { chroot --userspec=65532:65532 "$1" "${@:2}" <examples/smallest/job.yaml; }
 
-# A root with nothing in it but the binary: no shell, no library, no /tmp.
+# A root that contains only the binary: no shell, no library, no /tmp.
 mkdir "$work/empty"
 tar -xzf "$dist/khorovod-$version-$machine-linux.tar.gz" -C "$work/empty" --strip-components=1 "khorovod-$version-$machine-linux/khorovod"
 chmod 0755 "$work/empty"
@@ -54,12 +54,12 @@ read -r -a entry <"$work/image/entrypoint"
 alone "$work/image/root" "${entry[@]}" render - --no-keys | cmp - "$work/objects"
 ok "the image's root file system renders the same"
 
-# What the page says, block by block, each on a fresh copy of this system.
+# The blocks of the page, each on a new copy of this system.
 need podman podman
 kubernetes_parts "$kubernetes" kubectl
 mkdir "$work/bin"
 cp "$tools_cache/kubernetes-$kubernetes/kubectl" "$work/bin/"
 cp "$(krew)" "$work/bin/kubectl-krew"
 KHOROVOD_DIST=$dist PROGRAMS=$work/bin python3 tests/dist/page.py "$version" "$machine"
-ok "docs/install.md, as it says"
+ok "the commands of docs/install.md"
 echo "packages: $checks checks"

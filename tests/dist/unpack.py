@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Unpacks an OCI archive as a container runtime does: unpack.py ARCHIVE FOLDER. Each blob must have the hash it is named by.
+"""Unpacks an OCI archive like a container runtime: unpack.py ARCHIVE FOLDER. Checks that each blob has the hash in its name.
 
-FOLDER/root is the root file system, FOLDER/entrypoint what it runs.
+FOLDER/root is the root file system, FOLDER/entrypoint the entrypoint of the image.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
-// Speaks to a yaml-language-server as an editor does: run.mjs BINARY SERVER.
+// Connects to a yaml-language-server like an editor: run.mjs BINARY SERVER.
 //
-// A folder holds what `khorovod init` and `khorovod schema` write; the server finds the schema by the modeline alone.
+// A folder contains the output of `khorovod init` and `khorovod schema`; the server finds the schema by the modeline.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const [binary, server] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "khorovod-editor-"));
 const khorovod = (...args) => execFileSync(binary, args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 
-/** The other end of a language server's pipe. */
+/** A client of a language server. */
 class Server {
   constructor() {
     this.process = spawn("node", [server, "--stdio"], { cwd: folder, stdio: ["pipe", "pipe", "inherit"] });
@@ -41,7 +41,7 @@ class Server {
       const { uri, diagnostics } = message.params;
       this.diagnostics.get(uri)?.(diagnostics);
     } else if (message.method && message.id !== undefined) {
-      // What the server asks of an editor: no settings of its own.
+      // The server requests the editor's settings: there are none.
       const items = message.params?.items ?? [];
       this.send({ id: message.id, result: message.method === "workspace/configuration" ? items.map(() => ({})) : null });
     } else if (message.id !== undefined) {
@@ -64,7 +64,7 @@ class Server {
     });
   }
 
-  /** Opens a file that is there and answers with what the server finds wrong. */
+  /** Opens an existing file and returns the server's diagnostics. */
   async open(name) {
     const uri = pathToFileURL(join(folder, name)).href;
     const found = within(`diagnostics of ${name}`, new Promise((done) => this.diagnostics.set(uri, done)));
@@ -80,7 +80,7 @@ function within(what, promise) {
   return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
 }
 
-/** The place of the mark `|` in a text, and the text without it. */
+/** The position of the mark `|` in a text, and the text without it. */
 function marked(text) {
   const before = text.slice(0, text.indexOf("|")).split("\n");
   return { text: text.replace("|", ""), position: { line: before.length - 1, character: before.at(-1).length } };
@@ -110,14 +110,14 @@ async function main(editor) {
   writeFileSync(join(folder, "training-job.schema.json"), khorovod("schema"));
 
   const lessons = [...khorovod("init", "--help").split("Lessons:")[1].split("\n\n")[0].matchAll(/^\s+--(\w+) /gm)].map((found) => found[1]);
-  hold("init has lessons", lessons.length > 10, lessons);
+  hold("init has examples", lessons.length > 10, lessons);
   for (const lesson of lessons) {
     khorovod("init", "mine", `--${lesson}`, "-o", `${lesson}.yaml`);
     const { diagnostics } = await editor.open(`${lesson}.yaml`);
     hold(`init --${lesson} has no problem in an editor`, diagnostics.length === 0, diagnostics);
   }
 
-  // A mistake of each kind, each at its place: what stands there, and what is said.
+  // One mistake of each kind: the text at its location, and the message.
   const wrong = `${HEAD}  command: [python]
   workers: {replicas: 0, gpu: 8}
   launcher: {kind: mpirum}
@@ -159,7 +159,7 @@ async function main(editor) {
   const hover = await editor.ask("textDocument/hover", { textDocument: { uri }, position: point.position });
   const about = execFileSync(binary, ["explain", "workers.replicas"], { encoding: "utf8" }).split("\n")[2];
   const shown = typeof hover?.contents === "string" ? hover.contents : (hover?.contents?.value ?? "");
-  hold("hover says what explain says", shown.includes(about), { hover, about });
+  hold("hover shows the same as explain", shown.includes(about), { hover, about });
 
   await editor.ask("shutdown");
   editor.send({ method: "exit" });

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What an editor makes of our schema, through the real yaml-language-server: tests/editor/run.sh BINARY
+# Tests the schema in yaml-language-server, as editors use it: tests/editor/run.sh BINARY
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/tools.sh

@@ -1,9 +1,8 @@
-"""Rendered objects through Flux: flux.py FOLDER, that of its kustomize-controller, inside a cluster.
+"""Applies rendered objects with Flux: flux.py FOLDER, the folder of its kustomize-controller, in a cluster.
 
-An artifact holds what `khorovod render -o` wrote, and a Kustomization that prunes brings it into the cluster every few seconds.
-The artifact is one that somebody else makes, here this test, as Flux's ExternalArtifact; what applies is Flux's own
-controller. What is looked at: a run starts once and ends, nobody else touches the number of its workers, a changed spec is
-one new run, and what goes and what stays in the end.
+An artifact contains the output of `khorovod render -o`, and a Kustomization with pruning applies it every few seconds. This test
+creates the artifact, as an ExternalArtifact of Flux; Flux's controller applies it. Checks that a run starts once and ends, that
+Flux does not change the number of its workers, that a changed spec starts one new run, and which objects are left in the end.
 """
 import functools
 import glob
@@ -28,7 +27,7 @@ LOG = f"{STATE}/log/kustomize-controller"
 ARTIFACTS = f"{STATE}/artifacts"
 PORT = 9090
 SOURCE = "/apis/source.toolkit.fluxcd.io/v1"
-# So often Flux compares and applies.
+# The interval in which Flux compares and applies.
 INTERVAL = 5
 KEPT = {"size": "1Gi", "class": "shared-fast", "mode": "ReadWriteMany"}
 STORAGE = {
@@ -42,7 +41,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def controller():
-    """Flux's, the types it knows, and a server of artifacts."""
+    """Flux's controller, its custom resources, and a server for artifacts."""
     os.makedirs(ARTIFACTS)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", PORT), functools.partial(Quiet, directory=ARTIFACTS))
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -55,7 +54,7 @@ def controller():
 
 
 class Flux:
-    """What stands for a repository, and a Kustomization that brings it into the namespace of a case."""
+    """An artifact in place of a repository, and a Kustomization that applies it to the namespace of a case."""
 
     def __init__(self, case, **settings):
         self.case, self.revision = case, 0
@@ -71,7 +70,7 @@ class Flux:
         return run("kubectl", "-n", self.namespace, *words, text=text).stdout
 
     def publish(self, spec):
-        """What a merge does: the artifact is what this spec renders to, and no more."""
+        """Replaces the artifact by the rendered objects of a spec, like a merge to a repository."""
         self.revision += 1
         name = f"{self.namespace}-{self.revision}.tar.gz"
         with tempfile.TemporaryDirectory() as folder:
@@ -91,13 +90,13 @@ class Flux:
         self.kubectl("apply", "-f", "-", text=json.dumps(self.kustomization))
 
     def applied(self):
-        """What each reconciliation so far did: `{object: action}`."""
+        """The actions of each reconciliation so far: `{object: action}`."""
         with open(LOG) as log:
             lines = [json.loads(line) for line in log if line.startswith("{") and line.endswith("}\n")]
         return [line["output"] for line in lines if line["msg"] == "server-side apply completed" and line["namespace"] == self.namespace]
 
     def quiet(self, what, times=3):
-        """Waits for some more reconciliations; none of them may change a thing."""
+        """Waits for some reconciliations and checks that they change nothing."""
         before = len(self.applied())
         self.case.until(f"{times} reconciliations {what}", lambda: len(self.applied()) >= before + times, 12 * INTERVAL)
         changed = {name: action for done in self.applied()[before:] for name, action in done.items() if action != "unchanged"}
@@ -118,7 +117,7 @@ def runs(case):
 
 
 def once(case, flux):
-    """A run through Flux trains to its end, and nothing starts it again or asks for its workers again."""
+    """A run that Flux applies trains to its end; nothing starts it or scales its workers again."""
     flux.publish(job(seconds=25, spec=STORAGE))
     flux.begin()
     case.says("launching: ", 120)
@@ -138,7 +137,7 @@ def once(case, flux):
 
 
 def scaled(case, flux):
-    """A number of workers that a person gives by `kubectl scale`, as docs/elastic.md says, stays."""
+    """Flux keeps a number of workers that a user sets with `kubectl scale`, as in docs/elastic.md."""
     name = list(workers(case))[0]
     case.kubectl("scale", "statefulset", name, "--replicas=1")
     flux.quiet("after kubectl scale", 2)
@@ -148,7 +147,7 @@ def scaled(case, flux):
 
 
 def changed(case, flux):
-    """A changed variable is one new run; the one that trained ends, and its objects go."""
+    """A changed variable starts one new run; the old run ends, and its objects are deleted."""
     flux.publish(job(seconds=600, spec=STORAGE))
     first = runs(case)
     second = case.until("second run", lambda: set(runs(case)) - set(first), 60).pop()
@@ -167,12 +166,12 @@ def changed(case, flux):
 
 
 def kept(case, flux):
-    """Without its Kustomization all goes but the claim."""
+    """Deleting the Kustomization deletes everything except the claim."""
     flux.end()
     case.until("end of all pods", lambda: not case.pods(), 120)
     case.until("end of the objects", lambda: not [n for n in case.objects() if not n.startswith("persistentvolumeclaim")], 60)
     case.equal("what stays", case.objects(), ["persistentvolumeclaim/sum-results"])
-    # A claim that goes may still be seen for a moment.
+    # A claim that is being deleted may still exist for a moment.
     case.check("the claim is being deleted", "deletionTimestamp" not in case.get("v1", "persistentvolumeclaims", "sum-results")["metadata"])
 
 

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# Flux's controller that applies, built from its Go module, once a version. Sourced after tests/tools.sh.
+# Builds Flux's kustomize-controller from its Go module, once per version. Sourced after tests/tools.sh.
 # shellcheck disable=SC2154
 
-# The newest that Go 1.26 builds and whose parts Go's proxy all has.
+# The newest version that Go 1.26 builds and whose modules are all in Go's proxy.
 flux=1.9.5
 
-# module NAME: the folder of a module of Flux.
+# module NAME: prints the folder of a module of Flux.
 module() { go mod download -json "github.com/fluxcd/$1@v$flux" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p'; }
 
-# flux: builds kustomize-controller, and prints its folder, where the types it asks for lie too, those of sources among them. The
-# module replaces others, so it is built in a copy; its api, which no copy has, is a module of its own.
+# flux: builds kustomize-controller and prints its folder, which also contains the custom resources, including those of sources.
+# The module has replace directives, so it is built in a copy of its folder; its api is a separate module.
 flux() (
     name=kustomize-controller
     home=$tools_cache/$name-$flux

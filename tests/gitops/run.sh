@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What khorovod renders, through Flux's own controller on a Kubernetes of our own.
+# Applies rendered objects with Flux's controller on a test cluster.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=tests/tools.sh

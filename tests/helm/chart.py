@@ -1,6 +1,6 @@
-"""What Helms make of the chart without a cluster: chart.py BINARY HELM...
+"""Renders the chart with each Helm, without a cluster: chart.py BINARY HELM...
 
-Its values files that mirror the examples render to what `khorovod render` makes of the examples.
+The chart's values files for the examples must render to the same objects as `khorovod render` of the examples.
 """
 import glob
 import json
@@ -15,13 +15,13 @@ import yaml
 from main import ROOT, SEED, Helm, check
 
 CHART = ROOT / "charts/training-job"
-# What these Helms take a cluster to be, where they are not told: built from source they name one that is long gone.
+# The Kubernetes version. A Helm that is built from source assumes a very old one by default.
 CLUSTER = ["--kube-version", "1.34.3"]
 VERSION = re.search(r"^version: (.*)", (CHART / "Chart.yaml").read_text(), re.M)[1]
 
 
 def objects(text):
-    """Objects by kind and name, but for hooks and what `helm test` uses."""
+    """Objects by kind and name, without hooks and the objects of `helm test`."""
     found = [each for each in yaml.load_all(text, yaml.CSafeLoader) if each]
     return {(each["kind"], each["metadata"]["name"]): each for each in found
             if "helm.sh/hook" not in each["metadata"].get("annotations", {})
@@ -34,7 +34,7 @@ def hooks(text):
 
 
 def rendered(binary, job, overlay):
-    """What khorovod itself makes of an example, in the place and with the labels that the chart gives it. Helm sorts maps."""
+    """The objects of `khorovod render` for an example, with the namespace and labels of the chart. Helm sorts maps."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(overlay, file)
         file.flush()
@@ -44,7 +44,7 @@ def rendered(binary, job, overlay):
 
 
 def examples(helm, binary, post):
-    """The chart adds a namespace, two labels, and the name of the Secret that its hook makes; nothing else differs."""
+    """The chart adds a namespace, two labels, and the name of the Secret that its hook creates. Everything else is the same."""
     count = 0
     for path in sorted(glob.glob(f"{ROOT}/examples/*/job.yaml")):
         name, job = Path(path).parent.name, yaml.safe_load(Path(path).read_text())
@@ -72,7 +72,7 @@ IMAGE = {"repository": "acme/mnist", "tag": "1.4"}
 
 
 def made(helm, **values):
-    """The TrainingJob that values make, and what else; or what Helm says."""
+    """The rendered objects, Helm's error output and the rendered text for some values."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump({"spec": SPEC, **values}, file)
         file.flush()
@@ -81,7 +81,7 @@ def made(helm, **values):
 
 
 def conveniences(helm):
-    """What stands beside `spec` gets into it, or is refused."""
+    """Values outside `spec` are merged into it, or rejected."""
     def job(**values):
         found, said, _ = made(helm, **values)
         return next((each for (kind, _), each in found.items() if kind == "TrainingJob"), {"spec": {}, "metadata": {}}), said

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The chart's life with a real Helm on a real Kubernetes, from a registry: lifecycle.py BINARY HELM...
+"""Tests install, upgrade, test and uninstall of the chart with Helm on a Kubernetes: lifecycle.py BINARY HELM...
 
-Runs inside tests/cluster/up.sh. Each Helm has a namespace of its own, under Pod Security `restricted`.
+Runs in tests/cluster/up.sh. Each Helm has its own namespace with the Pod Security level `restricted`.
 """
 import base64
 import concurrent.futures
@@ -28,13 +28,13 @@ NO_KIND = 'no matches for kind "TrainingJob" in version "khorovod.dev/v1alpha1"'
 
 
 class Release:
-    """A Helm with a home of its own, and one release of the chart in a case's namespace."""
+    """A Helm with its own home folder, and one release of the chart in a case's namespace."""
 
     def __init__(self, helm, binary, case, home):
         self.case, self.helm = case, Helm(helm, binary, home)
         self.version = self.helm.run("version", "--template", "{{.Version}}").stdout.strip()
         self.major = int(Path(helm).parent.name.removeprefix("helm-v").split(".")[0])
-        # No seed: the chart must do without.
+        # There is no seed: the chart must not need one.
         del self.helm.env["KHOROVOD_SSH_SEED"]
         self.helm.env["KUBECONFIG"] = os.environ["KUBECONFIG"]
         self.post = ["--post-renderer", "khorovod", "--post-renderer-args", "post-render"]
@@ -53,7 +53,7 @@ class Release:
         return done.stdout
 
     def refused(self, what, pattern, *words):
-        """Fails unless Helm does, and says why."""
+        """Checks that Helm fails and prints a reason that matches the pattern."""
         done = self.run(*words)
         said = done.stderr + done.stdout
         self.case.check(f"{what}: {done.returncode} {said}", done.returncode and re.search(pattern, said))
@@ -75,19 +75,19 @@ class Release:
         return json.loads(self.must("history", name, "-o", "json"))[-1]["revision"]
 
     def stored(self, name):
-        """What Helm keeps of a release in the cluster, as text."""
+        """The release that Helm stores in the cluster, as text."""
         found = self.case.kubectl("get", "secret", "-l", f"owner=helm,name={name}", "-o", "json")
         texts = [base64.b64decode(base64.b64decode(item["data"]["release"])) for item in json.loads(found.stdout)["items"]]
         return "\n".join(gzip.decompress(text).decode() for text in texts)
 
     def versions(self):
-        """Every object but Helm's own, with its resourceVersion."""
+        """All objects except Helm's own, with their resourceVersion."""
         found = self.case.kubectl("get", KINDS + ",pvc", "-o", "json")
         return {f"{item['kind']}/{item['metadata']['name']}": item["metadata"]["resourceVersion"]
                 for item in json.loads(found.stdout)["items"] if "sh.helm.release" not in item["metadata"]["name"]}
 
     def steady(self):
-        """The same, once controllers have written what they have to."""
+        """The same, after controllers have updated the objects."""
         def same():
             before = self.versions()
             time.sleep(3)
@@ -95,7 +95,7 @@ class Release:
         return self.case.until("end of controllers' writing", same, 60)
 
     def uninstall(self, name, *leaves):
-        """Fails unless so much is left and no more, but for pods, whose end takes time."""
+        """Checks that exactly these objects are left, except pods, which take time to end."""
         def left():
             return [thing for thing in self.case.objects() if not thing.startswith("pod/")]
         self.must("uninstall", name)
@@ -106,20 +106,20 @@ class Release:
 
 
 def forgotten(helm):
-    """Without the post-renderer nothing is installed, and Helm says what the docs quote."""
+    """Without the post-renderer nothing is installed, and Helm prints the error in the docs."""
     helm.refused("an install without the post-renderer", NO_KIND, "install", "forgotten", CHART, "-f", helm.values())
     helm.case.equal("objects of an install without the post-renderer", helm.case.objects(), [])
 
 
 def bad_values(helm):
-    """Helm itself says which value is wrong, and where."""
+    """Helm prints which value is wrong, and its location."""
     for spec, pattern in [({"workers": {"gpus": 65}}, r"spec[./]workers[./]gpus.*\n?.*64"), ({"comand": "a"}, "comand")]:
         helm.refused(f"bad values {spec}", pattern, "install", "bad", CHART, "-f", helm.values(spec), *helm.post)
     helm.refused("no values", "spec.workers is missing", "install", "bad", CHART, *helm.post)
 
 
 def trained(helm):
-    """install, test, the same again, a changed spec, rollback, uninstall."""
+    """Install, test, upgrade with the same values, upgrade with a changed spec, rollback, uninstall."""
     case, notes = helm.case, helm.case.notes
     began = time.time()
     helm.must("install", "sum", f"oci://{REGISTRY}/charts/training-job", "--plain-http", "-f", helm.values(), *helm.post)
@@ -137,7 +137,7 @@ def trained(helm):
 
     said = helm.must("test", "sum", "--logs")
     for line in ["ok    ssh        the launcher reaches 2 of 2 hosts", "ok    ports", "ok    software"]:
-        case.check(f"`helm test` does not say `{line}`:\n{said}", line in said)
+        case.check(f"`helm test` does not print `{line}`:\n{said}", line in said)
     case.check(f"`helm test` starts ranks:\n{said}", "allreduce" not in said)
     case.equal("the end of the run that was tested", [c["type"] for j in case.jobs() for c in j["status"].get("conditions", [])], [])
 
@@ -172,9 +172,9 @@ def trained(helm):
 
 
 def claims(helm):
-    """A claim that would have to become another stops an upgrade before it begins."""
+    """An upgrade that would have to change a claim fails before it changes anything."""
     def storage(spec=None, **claim):
-        claim = {"size": "2Gi", "storageClass": "nobody-makes-these", "accessModes": ["ReadWriteMany"]} | claim
+        claim = {"size": "2Gi", "storageClass": "no-provisioner", "accessModes": ["ReadWriteMany"]} | claim
         spec = spec or {"workers": {"controller": "Job"}, "scheduling": {"suspend": True}}
         return helm.values(spec | {"storage": [
             {"name": "data", "mountPath": "/data", "claim": {key: value for key, value in claim.items() if value}},
@@ -184,13 +184,13 @@ def claims(helm):
     helm.upgrade("held", storage())
     def bound():
         return case.kubectl("get", "pvc", "held-disk", "-o", "jsonpath={.status.phase}").stdout == "Bound"
-    # A controller that came too early for its volume looks again after a while.
+    # If the controller runs before its volume exists, it retries after a while.
     case.until("the disk's claim with its volume", bound, 60)
-    # What both runs need, and is left in peace.
+    # The objects that both runs use must not change.
     before, revision = helm.steady(), helm.revision("held")
     for claim, pattern in [
         ({"accessModes": ["ReadWriteOnce"]}, "claim held-data: accessModes: ReadWriteMany cannot become ReadWriteOnce"),
-        ({"storageClass": "other"}, "claim held-data: storageClass: nobody-makes-these cannot become other"),
+        ({"storageClass": "other"}, "claim held-data: storageClass: no-provisioner cannot become other"),
         ({"size": "1500Mi"}, "claim held-data: size: 2Gi cannot become 1500Mi"),
     ]:
         helm.refused(f"a claim with {claim}", pattern, "upgrade", "held", CHART, "-f", storage(**claim), *helm.post)
@@ -200,16 +200,16 @@ def claims(helm):
     helm.path = "/mnt/one"
     case.equal("what refused upgrades change", helm.versions(), before)
     case.equal("the revision after them", helm.revision("held"), revision)
-    # The default is what khorovod takes for two workers.
+    # The default access mode is khorovod's for two workers.
     helm.upgrade("held", storage(accessModes=None, size="2048Mi"))
-    # And for one that may become two, which waits for its claim.
+    # Also for one worker that elastic training may scale to two; the pod waits for its claim.
     one = {"workers": {"replicas": 1}, "launcher": {"kind": "horovodrun"}, "elastic": {"minWorkers": 1, "maxWorkers": 2}}
     helm.upgrade("held", storage(one, accessModes=None))
     helm.uninstall("held", "persistentvolumeclaim/held-data", "persistentvolumeclaim/held-disk")
     if "v4-0" in case.namespace:
-        # Helm 4.0 cannot take over what is there where the server applies; newer ones and Helm 3 can.
+        # Helm 4.0 cannot adopt existing objects with server-side apply; newer versions and Helm 3 can.
         again = ["install", "held", CHART, "-f", storage(), *helm.post]
-        helm.refused("Helm 4.0 takes over claims; docs/helm.md says no", "managedFields must be nil", *again)
+        helm.refused("Helm 4.0 takes over claims; docs/helm.md documents that it cannot", "managedFields must be nil", *again)
         helm.must("uninstall", "held")
         helm.must(*again, "--server-side=false")
     else:
@@ -220,7 +220,7 @@ def claims(helm):
 
 
 def shapes(helm):
-    """`helm test` of the other shapes, of a run that failed, and of one that does not begin."""
+    """`helm test` of the other shapes, of a failed run, and of a run that does not start."""
     case = helm.case
     helm.upgrade("one", helm.values({"workers": {"controller": "Job"}}))
     case.says("launching: ", 90)
@@ -235,7 +235,7 @@ def shapes(helm):
     sleep["code"]["files"]["sum.py"] = "exit(1)"
     helm.upgrade("one", helm.values(sleep))
     case.equal("the end", case.finished(120, helm.run_name("one")), "Failed")
-    # Helm 4.0 sees only by its timeout that a test failed.
+    # Helm 4.0 reports a failed test only after its timeout.
     logs = ["--logs", "--timeout", "40s"]
     helm.refused("a test of a run that failed", f"run {helm.run_name('one')} of one failed", "test", "one", *logs)
     suspended = {"workers": {"controller": "Job"}, "scheduling": {"suspend": True}}
@@ -246,16 +246,16 @@ def shapes(helm):
 
 
 def own_keys(helm):
-    """Keys that somebody else brings are used and left alone."""
+    """The chart uses existing keys and does not change them."""
     case, suspended = helm.case, {"workers": {"controller": "Job"}, "scheduling": {"suspend": True}}
     secret = subprocess.run([os.environ["KHOROVOD"], "keygen", "team-keys"], capture_output=True, text=True, check=True).stdout
     case.apply(secret)
     helm.upgrade("own", helm.values(suspended, existingSecret="team-keys"))
     case.equal("Secrets beside it", [o for o in case.objects() if o.startswith("secret/") and "helm" not in o], ["secret/team-keys"])
     helm.uninstall("own", "secret/team-keys")
-    # One of the name that the chart would take, and not the chart's: it is not touched, not even by uninstall.
+    # A Secret with the chart's name that does not belong to the release: neither install nor uninstall changes it.
     case.apply(secret.replace("team-keys", "own-ssh"))
-    helm.refused("a Secret of somebody else's", "own-ssh exists and belongs to another release|failed|BackoffLimitExceeded",
+    helm.refused("a Secret of another release", "own-ssh exists and belongs to another release|failed|BackoffLimitExceeded",
                  "install", "own", CHART, "-f", helm.values(suspended), *helm.post, "--timeout", "60s")
 
 

@@ -1,4 +1,4 @@
-"""What Helm 3 and Helm 4 make of a chart with a TrainingJob in it: main.py BINARY HELM3 HELM4"""
+"""Renders a chart that contains a TrainingJob with Helm 3 and Helm 4: main.py BINARY HELM3 HELM4"""
 
 import os
 import re
@@ -19,7 +19,7 @@ KINDS += ["StatefulSet", "Job"]
 
 
 class Helm:
-    """One Helm in a home of its own, with `khorovod` in PATH."""
+    """One Helm with its own home folder, and with `khorovod` in PATH."""
 
     def __init__(self, helm, binary, home):
         self.helm, self.home = helm, Path(home)
@@ -50,7 +50,7 @@ def helm3(helm):
     plain, done = helm.template(), helm.template(*ours)
     check(done.returncode == 0, "Helm 3 runs", done.stderr)
     check(kinds(documents(done.stdout, JOB)) == KINDS, "Helm 3 has all objects, in order", done.stdout)
-    # Every byte but the TrainingJob's is the chart's.
+    # All bytes except those of the TrainingJob are the chart's.
     parts = re.split(r"^---\n", done.stdout, flags=re.M)
     objects = "---\n".join(part for part in parts if part.startswith(JOB))
     (job,) = documents(plain.stdout, JOB)
@@ -68,10 +68,10 @@ def helm3(helm):
 def helm4(helm):
     installed = helm.run("plugin", "install", ROOT / "plugin/helm4-post-renderer")
     check(installed.returncode == 0, "the plugin installs", installed.stderr)
-    check("post-render.txt" in installed.stdout, "and says where messages are", installed.stdout)
+    check("post-render.txt" in installed.stdout, "and prints where messages are", installed.stdout)
     missing = helm.run("plugin", "install", ROOT / "plugin/helm4-post-renderer", PATH="/nowhere", HELM_PLUGINS=helm.home / "x")
-    check(missing.returncode != 0 and "khorovod" in missing.stderr, "and says when khorovod is missing", missing.stderr)
-    # Helm 4 lays out anew what a post-renderer sees: one that changes nothing is what to compare with.
+    check(missing.returncode != 0 and "khorovod" in missing.stderr, "and reports that khorovod is missing", missing.stderr)
+    # Helm 4 reformats the input of post-renderers: the output is compared with that of a post-renderer that changes nothing.
     same = helm.home / ".local/share/helm/plugins/same"
     same.mkdir(parents=True)
     text = (ROOT / "plugin/helm4-post-renderer/plugin.yaml").read_text()
@@ -81,7 +81,7 @@ def helm4(helm):
     plain, done = helm.template("--post-renderer", "same"), helm.template(*ours)
     check(done.returncode == 0 and not done.stderr, "Helm 4 runs", done.stderr)
     found = documents(done.stdout, JOB)
-    check(sorted(kinds(found)) == sorted(KINDS), "Helm 4 knows the template of each object", done.stdout)
+    check(sorted(kinds(found)) == sorted(KINDS), "Helm 4 has the template of each object", done.stdout)
     check("postrenderer.helm.sh" not in done.stdout, "Helm 4 takes its annotation back", done.stdout)
     others = documents(plain.stdout, OTHERS)
     check(len(others) == 3 and documents(done.stdout, OTHERS) == others, "Helm 4: other documents pass", done.stdout)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The post-renderer and the chart under real Helms, which are built once: tests/helm/run.sh BINARY
-# Their life on a Kubernetes needs root.
+# Tests the post-renderer and the chart with Helm 3 and Helm 4, which are built once: tests/helm/run.sh BINARY
+# The tests on a Kubernetes require root.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."

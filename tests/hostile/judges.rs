@@ -1,4 +1,4 @@
-//! What must hold of whatever a text became: pages, objects, settings, lines.
+//! Checks of everything that contains a text: messages, objects, settings, lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use khorovod::{Rendered, show};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-/// A page that a terminal, or GitHub, only shows.
+/// Asserts that a text contains no control characters for a terminal and no commands for GitHub.
 pub fn only_shows(page: &str, of: &str) {
     let moves = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let harmless = |c: char| matches!(c, '\n' | '\t') || !moves(c);
@@ -33,7 +33,7 @@ pub fn objects(rendered: &Rendered) -> Vec<Json> {
     serde_yaml::Deserializer::from_str(&rendered.text).map(|one| Json::deserialize(one).unwrap()).collect()
 }
 
-/// Kinds of the objects, and the keys of a Secret: what no text may add to or take from.
+/// The kinds of the objects, and the keys of a Secret, which no text may change.
 pub fn outline<'a>(objects: &'a [Json]) -> Vec<(&'a str, Vec<&'a String>)> {
     let outline_of = |object: &'a Json| {
         let kind = object["kind"].as_str().unwrap_or_default();
@@ -43,7 +43,7 @@ pub fn outline<'a>(objects: &'a [Json]) -> Vec<(&'a str, Vec<&'a String>)> {
     objects.iter().map(outline_of).collect()
 }
 
-/// Files of the run's ConfigMap.
+/// The files of the run's ConfigMap.
 pub fn files(objects: &[Json]) -> BTreeMap<&str, &str> {
     let maps = objects.iter().filter(|one| one["kind"] == "ConfigMap" && one["data"].get("job.sh").is_some());
     maps.flat_map(|map| map["data"].as_object().unwrap())
@@ -51,7 +51,8 @@ pub fn files(objects: &[Json]) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// Has one bash read many settings, each in its own shell and folder: the names each sets. Whatever they run shows.
+/// Reads many settings with one bash, each in its own subshell and folder; returns the names that each sets. Detects
+/// commands that they run.
 pub fn names_set(texts: &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     for (number, text) in texts.iter().enumerate() {
@@ -79,7 +80,7 @@ pub fn names_set(texts: &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
     texts.iter().enumerate().map(read).collect()
 }
 
-/// Every line of the files that are not scripts has the form it should have.
+/// Asserts that every line of the files that are not scripts has the expected form.
 pub fn well_formed(files: &BTreeMap<&str, &str>, of: &str) {
     let host = |text: &str| {
         !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.".contains(&b))
@@ -98,7 +99,7 @@ pub fn well_formed(files: &BTreeMap<&str, &str>, of: &str) {
     assert!(files.get("ssh_config").is_none_or(|text| *text == ssh), "{of}: the ssh configuration is no job's own");
 }
 
-/// Lines that sbatch reads, up to the first that is no comment.
+/// The lines that sbatch reads: those before the first line that is not a comment.
 pub fn directives(script: &str) -> usize {
     script.lines().take_while(|line| line.starts_with('#')).filter(|line| line.starts_with("#SBATCH")).count()
 }

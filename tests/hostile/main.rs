@@ -1,6 +1,6 @@
-//! No text of a spec leaves its place. Hostile texts go into every place the schema has for one, so none is forgotten; what
-//! is taken must come out as values of the same objects, scripts that a real bash reads as the same settings, lines of the
-//! same form, and pages that a terminal and GitHub only show.
+//! Injection tests: puts hostile texts into every string of the schema. If khorovod accepts a text, the output must have the
+//! same objects with this text as a value, scripts that bash reads as the same settings, lines of the same form, and messages
+//! without control characters and commands.
 
 #[path = "../../fuzz/src/targets/choices.rs"]
 #[allow(dead_code)]
@@ -29,8 +29,8 @@ fn render(job: &Json, target: &'static dyn Target) -> Result<Rendered, Problems>
     khorovod::render(&Text { name: "job.yaml".to_owned(), text: job.to_string() }, &inputs(target))
 }
 
-/// Where several fields must fit each other, so that no text alone is taken. Their forms are those of places that are
-/// tried.
+/// Places where several fields must match each other, so that a change of one text is always rejected. Other places have the
+/// same formats.
 const HOMELESS: &[&str] = &[
     "spec.placement.affinity.",
     "spec.placement.tolerations[].value",
@@ -44,16 +44,16 @@ const HOMELESS: &[&str] = &[
     "spec.storage[].persistentVolume.",
 ];
 
-/// What became of the texts at one place.
+/// The results of all texts at one place.
 #[derive(Default)]
 struct Tried {
     taken: usize,
     refused: usize,
-    /// Settings as bash reads them, those of a harmless text in the same job, and which text it is.
+    /// The settings, those of a harmless text in the same job, and the index of the text.
     settings: Vec<(String, String, String)>,
 }
 
-/// Puts every `step`th hostile text at a place, from the `first` on.
+/// Puts every `step`th hostile text at a place, starting with `first`.
 fn try_place(root: &Json, bases: &[Json], place: &Place, first: usize, step: usize) -> Tried {
     let (mut tried, of) = (Tried::default(), place.name());
     if HOMELESS.iter().any(|known| of.starts_with(known)) {
@@ -90,7 +90,7 @@ fn try_place(root: &Json, bases: &[Json], place: &Place, first: usize, step: usi
             continue;
         }
         let objects = objects(&rendered);
-        // A patch may do as it likes with its own object.
+        // A patch may change its object in any way.
         if !of.starts_with("spec.patches") && !of.starts_with("spec.code.files.(key)") {
             assert_eq!(outline(&objects), outline(&usual_objects), "{of}");
         }
@@ -103,7 +103,7 @@ fn try_place(root: &Json, bases: &[Json], place: &Place, first: usize, step: usi
     tried
 }
 
-/// Whatever is done to each place, on all processors.
+/// Runs a function for each place, on all CPUs.
 fn at_every_place(places: &[Place], one: impl Fn(usize, &Place) -> Tried + Sync) -> Vec<Tried> {
     let lanes = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -120,7 +120,7 @@ fn at_every_place(places: &[Place], one: impl Fn(usize, &Place) -> Tried + Sync)
 fn no_text_leaves_its_place() {
     let root = khorovod::schema();
     let (places, bases) = (all_places(&root), bases());
-    // Each place takes some of the texts, another place others; with many cases all of them.
+    // Each place is tested with some of the texts, and other places with other texts; with many cases, all texts.
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     let step = match cases.unwrap_or(256) {
         0..100 => 20,
@@ -163,7 +163,7 @@ fn a_comment_of_an_object_cannot_be_ended() {
     assert!(rendered > 1, "{rendered}");
 }
 
-/// Every place of a value for a text, with another there.
+/// A value with one text replaced, for each text in it.
 fn each_changed(value: &Json, text: &str, each: &mut dyn FnMut(Json)) {
     match value {
         Json::Object(map) => {
@@ -194,7 +194,7 @@ fn each_changed(value: &Json, text: &str, each: &mut dyn FnMut(Json)) {
 
 #[test]
 fn a_comment_of_a_draft_cannot_be_ended() {
-    // Those of every YAML, and those of 1.1 alone.
+    // The line ends of all YAML versions, and those of 1.1 only.
     let texts = [["\n", "\r", "\r\n"], ["\u{85}", "\u{2028}", "\u{2029}"]];
     let texts = texts.map(|ends| ends.map(|end| format!("a{end}pwned: 1{end}# ")).concat());
     let (mut drafted, mut refused) = (0, 0);
@@ -239,13 +239,13 @@ fn a_comment_of_a_draft_cannot_be_ended() {
                 }
             };
             match serde_yaml::from_str::<Json>(&old) {
-                // Whatever a map of values says is said again in comments and in the report.
+                // The comments and the report repeat the values of maps.
                 Ok(values @ Json::Object(_)) => {
                     for text in &texts {
                         each_changed(&values, text, &mut |changed| tried(changed.to_string(), text));
                     }
                 }
-                // Of a script each word.
+                // Each word of a script.
                 _ => {
                     for text in &texts {
                         for (at, word) in old.split_whitespace().enumerate() {

@@ -1,4 +1,4 @@
-//! Every place that the schema has for a text, a job in which it takes one, and how a text gets there.
+//! All places for a text in the schema, with a job that accepts a text there, and the insertion of a text.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,19 +10,19 @@ use serde_json::{Map, Value as Json, json};
 
 use super::render;
 
-/// A way from the top of a document to a text.
+/// One step of the path from the root of a document to a text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     Field(String),
-    /// The first of a list.
+    /// The first entry of a list.
     Item,
-    /// A value of a map whose keys are the user's.
+    /// A value of a map with arbitrary keys.
     Value,
-    /// Such a key itself.
+    /// A key of such a map.
     Key,
 }
 
-/// A place for a text: the way to it, with what the schema says of each step, and of the text.
+/// A place for a text: the path to it, with the schema of each step and of the text.
 #[derive(Clone)]
 pub struct Place {
     pub way: Vec<(Step, Json)>,
@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// What stands for a key of the user's, where only its value matters.
+/// The key of a map with arbitrary keys, if only its value is tested.
 const KEY: &str = "KEY";
 
 fn part<'a>(root: &'a Json, mut part: &'a Json) -> &'a Json {
@@ -51,7 +51,7 @@ fn part<'a>(root: &'a Json, mut part: &'a Json) -> &'a Json {
     part
 }
 
-/// Every place for a text below a part of the schema. Values of any form go two levels deep.
+/// All places for a text in a part of the schema. Values of any type are nested two levels deep.
 fn places(root: &Json, schema: &Json, way: &[(Step, Json)], found: &mut Vec<Place>) {
     let schema = part(root, schema);
     let below = |step: Step, schema: &Json| [way, &[(step, part(root, schema).clone())]].concat();
@@ -88,7 +88,7 @@ pub fn all_places(root: &Json) -> Vec<Place> {
     found
 }
 
-/// The least that a part of the schema takes: what it requires, from its examples.
+/// The minimal value for a part of the schema: the required fields, with their examples.
 fn least(root: &Json, schema: &Json) -> Json {
     if let Some(example) = schema["examples"].as_array().and_then(|all| all.first()).or_else(|| schema.get("default")) {
         return example.clone();
@@ -113,7 +113,7 @@ fn least(root: &Json, schema: &Json) -> Json {
     }
 }
 
-/// Puts a text at a place, and what is required beside it.
+/// Puts a text at a place, and adds the required fields.
 pub fn put(root: &Json, job: &mut Json, way: &[(Step, Json)], text: &str) {
     let Some(((step, schema), rest)) = way.split_first() else {
         *job = json!(text);
@@ -140,7 +140,7 @@ pub fn put(root: &Json, job: &mut Json, way: &[(Step, Json)], text: &str) {
     }
 }
 
-/// Jobs to put texts into: the examples, which between them have every field.
+/// The jobs for the texts: the examples, which have all fields together.
 pub fn bases() -> Vec<Json> {
     let mut paths: Vec<_> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"))
         .unwrap()
@@ -161,7 +161,7 @@ pub fn bases() -> Vec<Json> {
     bases
 }
 
-/// Texts that many places take.
+/// Texts that many places accept.
 const HARMLESS: &[&str] = &[
     "a",
     "A",
@@ -180,7 +180,7 @@ const HARMLESS: &[&str] = &[
     "10.0.0.1",
 ];
 
-/// A target and a job in which a place takes a harmless text, and that text.
+/// A target and a job that accept a harmless text at a place, and that text.
 pub fn home(root: &Json, place: &Place, bases: &[Json]) -> Option<(&'static dyn Target, Json, String)> {
     let examples = place.way.last().map(|(_, schema)| schema).into_iter().chain([&place.text]);
     let examples =
@@ -189,7 +189,7 @@ pub fn home(root: &Json, place: &Place, bases: &[Json]) -> Option<(&'static dyn 
         .filter_map(|text| text.as_str().map(str::to_owned))
         .chain(HARMLESS.iter().map(|text| (*text).to_owned()))
         .collect();
-    // Where the way is there already, the rest is likely to fit.
+    // A job that already has the path is more likely to be valid.
     let mut bases: Vec<&Json> = bases.iter().collect();
     bases.sort_by_key(|job| std::cmp::Reverse(depth(job, &place.way)));
     let slurm = place.name().starts_with("spec.slurm");

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Holds a built worker image to what docs/images.md says of it: `tests/image/worker.sh ARCHIVE`.
+# Checks that a built worker image is as documented in docs/images.md: `tests/image/worker.sh ARCHIVE`.
 #
-# It is unpacked and run by chroot, as the user of jobs and as one that OpenShift would make up, without a network.
+# Unpacks the image and runs it with chroot and without a network, as the user of jobs and as a user ID that OpenShift assigns.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 archive=$(realpath "$1")
@@ -12,11 +12,11 @@ container=$(buildah from --pull-never "docker-archive:$archive") || exit
 trap 'buildah rm "$container" >/dev/null; rm -rf "$work"' EXIT
 root=$(buildah mount "$container")
 
-# inside UID:GID COMMAND…: in the image, with the root file system read-only as in a job's pod.
+# inside UID:GID COMMAND…: runs a command in the image, with a read-only root file system as in a job's pod.
 inside() {
   local user=$1
   shift
-  # shellcheck disable=SC2016 # Meant for the shell inside.
+  # shellcheck disable=SC2016 # expanded by the shell inside
   unshare --mount --pid --net --fork --mount-proc="$root/proc" /bin/bash -c '
     root=$1 user=$2; shift 2
     ip link set lo up
@@ -29,19 +29,19 @@ inside() {
   ' bash "$root" "$user" "$@" 2>&1
 }
 
-# check WHAT TEXT COMMAND…: the command ends well and says the text, a pattern.
+# check WHAT TEXT COMMAND…: checks that a command exits with 0 and that its output matches the pattern TEXT.
 check() {
   local what=$1 text=$2 said
   shift 2
   if said=$("$@" 2>&1) && grep -qE -- "$text" <<<"$said"; then
     passed=$((passed + 1)) && echo "ok     $what"
   else
-    failed=$((failed + 1)) && printf 'FAILED %s: wanted %s in\n%s\n' "$what" "$text" "$said"
+    failed=$((failed + 1)) && printf 'FAILED %s: no %s in\n%s\n' "$what" "$text" "$said"
   fi
 }
 
 cp tests/programs/{horovod_sum,torch_sum}.py "$root/workspace/"
-# As runtimes give it.
+# Like the file that container runtimes create.
 echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
 
 for launcher in mpirun horovodrun torchrun shell; do
@@ -49,8 +49,8 @@ for launcher in mpirun horovodrun torchrun shell; do
 done
 build=$(inside 65532:0 horovodrun --check-build)
 for part in PyTorch MPI Gloo; do check "Horovod with $part" "\[X\] $part" echo "$build"; done
-# Users of jobs and of OpenShift.
-# shellcheck disable=SC2016 # Meant for the shell inside.
+# The user of jobs, and one of OpenShift.
+# shellcheck disable=SC2016 # expanded by the shell inside
 for user in 65532:65532 1000670000:0; do
   check "mpirun as $user" 'rank 1 of 2 on .*: sum 1' inside "$user" mpirun --oversubscribe -np 2 python /workspace/horovod_sum.py
   check "horovodrun over Gloo as $user" 'rank 1 of 2 on .*: sum 1' inside "$user" horovodrun --gloo -np 2 -H localhost:2 python /workspace/horovod_sum.py
@@ -62,15 +62,15 @@ for user in 65532:65532 1000670000:0; do
   check "the benchmark's help as $user" 'khorovod-bandwidth' inside "$user" khorovod-bandwidth --help
 done
 check 'group 0 may write where programs work' '^(775 0 ){2}$' echo "$(stat -c '%a %g ' "$root/workspace" "$root/home/khorovod" | tr -d '\n')"
-check 'no key of anybody' '^0$' sh -c "find '$root' -xdev -name 'ssh_host_*_key' | wc -l"
+check 'no ssh host key' '^0$' sh -c "find '$root' -xdev -name 'ssh_host_*_key' | wc -l"
 check 'no library lacks another' '^0$' inside 65532:65532 sh -c \
   'find /usr/lib /usr/local/lib -name "*.so*" -type f -not -path "*/nvidia/*" -not -path "*/torch/lib/*" -exec ldd {} + 2>/dev/null | grep -c "not found" || true'
 check 'a user and labels' '65532:0 khorovod worker' buildah inspect --type image --format \
   '{{.OCIv1.Config.User}} {{index .OCIv1.Config.Labels "org.opencontainers.image.title"}}' "$(buildah inspect --format '{{.FromImageID}}' "$container")"
 
-# The bill of materials: the one inside is the one beside, and it has all that dpkg and pip know.
-check 'the bill of materials beside is the one inside' '^same$' sh -c "cmp '$archive.spdx.json' '$root/usr/share/khorovod/sbom.spdx.json' && echo same"
-check 'the bill of materials is whole' '^whole$' python3 - "$archive.spdx.json" "$root/var/lib/dpkg/status" "$root"/usr/local/lib/python3*/dist-packages <<'PYTHON'
+# The bill of materials: the file next to the archive is the same as in the image, and contains all packages of dpkg and pip.
+check 'the bill of materials next to the archive is the one in the image' '^same$' sh -c "cmp '$archive.spdx.json' '$root/usr/share/khorovod/sbom.spdx.json' && echo same"
+check 'the bill of materials is complete' '^whole$' python3 - "$archive.spdx.json" "$root/var/lib/dpkg/status" "$root"/usr/local/lib/python3*/dist-packages <<'PYTHON'
 import json
 import pathlib
 import re

@@ -1,19 +1,18 @@
-# What stands in for users' images in the cases of the launchers: this machine's root, and at /srv/PART what pins/PART*
-# asks for: an MPI of PyPI, or (openmpi4) what goes with Debian's PyTorch and Open MPI; and for Horovod the worker image
-# of image/. Made once. Sourced.
+# The images for the cases of launchers: this machine's root, and in /srv/PART the packages of pins/PART*: an MPI from PyPI, or
+# (openmpi4) packages for Debian's PyTorch and Open MPI. The image for Horovod is the worker image of image/. Built once. Sourced.
 #
-#   HOROVOD=debian       builds Horovod for this machine's PyTorch and Open MPI 4 instead, which takes eight minutes once
-#   HOROVOD=tensorflow   or mxnet: for that framework of PyPI, as docs/images.md has it; three minutes once
+#   HOROVOD=debian       instead builds Horovod for this machine's PyTorch and Open MPI 4; takes eight minutes once
+#   HOROVOD=tensorflow   or mxnet: builds it for that framework from PyPI, as in docs/images.md; takes three minutes once
 # shellcheck shell=bash disable=SC2154 # `tools_cache` comes from tests/tools.sh
 launchers=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# part_folder PART: its name changes with what is in it.
+# part_folder PART: prints the folder of a part; its name contains a hash of the content.
 part_folder() {
     printf '%s/%s-%s' "$tools_cache" "$1" "$({ printf '%s' "${HOROVOD:-}"; cat "$launchers/pins/$1"*; /usr/bin/python3 -VV; } | sha256sum | cut -c1-16)"
 }
 
-# make_images PART...: virtual environments. They are made where pods find them, since their programs name that place,
-# and appear whole or not at all.
+# make_images PART...: creates virtual environments, at the path at which pods see them, because their programs contain that path.
+# Renames them into place when they are complete.
 make_images() {
     local part folder wheel
     need /usr/bin/python3 python3-venv -m ensurepip --version || return
@@ -23,7 +22,7 @@ make_images() {
         echo "installing tests/launchers/pins/$part*: once"
         wheel=''
         if [[ $part == openmpi4 && ${HOROVOD:-} == debian ]]; then wheel=$(horovod_wheel) || return; fi
-        # shellcheck disable=SC2016 # for the shell in there
+        # shellcheck disable=SC2016 # expanded by the inner shell
         rm -rf "$folder.new" && mkdir -p "$folder.new" && unshare --mount bash -euc '
             mount -t tmpfs srv /srv
             mkdir "/srv/$2"
@@ -45,7 +44,7 @@ make_images() {
     done
 }
 
-# make_horovod, use_horovod: images with Horovod, in a part that HOROVOD chooses or as the worker image.
+# make_horovod, use_horovod: build and use an image with Horovod: the part that HOROVOD selects, or the worker image.
 horovod_part() { printf '%s' "${HOROVOD/#debian/openmpi4}"; }
 make_horovod() {
     local archive root container
@@ -63,7 +62,7 @@ use_horovod() {
     image mount "$launchers/../programs:/programs"
 }
 
-# use_image PART...: the image of a case's pods; programs are looked for in these parts in this order, then in Debian.
+# use_image PART...: sets the image of a case's pods. PATH contains these parts in this order, then Debian.
 use_image() {
     local part path=''
     for part; do

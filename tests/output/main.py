@@ -1,4 +1,4 @@
-"""Runs the judges on what a khorovod binary renders: one line each, then the count.
+"""Runs the checks on the output of a khorovod binary: prints one line per check, then the count.
 
 usage: main.py BINARY GOYAML [JUDGE...]
 """
@@ -16,7 +16,7 @@ JUDGES = {
     module.__name__.split(".")[-1]: module.judge
     for module in (selftest, schema, scan, podsecurity, scripts, parsers, strings, large, same, bad_input)
 }
-SHOWN = int(os.environ.get("OUTPUT_SHOWN", "40"))  # failures a judge
+SHOWN = int(os.environ.get("OUTPUT_SHOWN", "40"))  # failures per check
 
 
 def main(binary, goyaml, *chosen):
@@ -27,7 +27,7 @@ def main(binary, goyaml, *chosen):
             start = time.monotonic()
             try:
                 verdict = JUDGES[name](corpus)
-            except Exception:  # a judge that breaks has not passed anything
+            except Exception:  # a check that raises has failed
                 verdict = Verdict(name, "broke", traceback.format_exc().splitlines()[-6:])
             failed += bool(verdict.failures)
             mark = "FAIL" if verdict.failures else "ok  "

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Independent judges of khorovod's output: tests/output/run.sh BINARY [JUDGE...]
-# The Python and Go tools are fetched once and kept under the cache folder.
+# Runs independent checks of khorovod's output: tests/output/run.sh BINARY [JUDGE...]
+# The Python and Go tools are downloaded once into the cache folder.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 binary=${1:-}
@@ -20,7 +20,7 @@ need shellcheck shellcheck || fail "shellcheck is missing"
 need python3 python3-venv -c 'import ensurepip, venv' || fail "python3 with venv is missing"
 command -v go >/dev/null || fail "go is missing: the version that goyaml/go.mod names, or newer"
 
-# A folder is named by the hash of what goes into it and appears whole or not at all.
+# The name of a folder contains the hash of its inputs. A folder is renamed into place when it is complete.
 key() { cat "$@" | sha256sum | cut -c1-16; }
 
 venv=$cache/judges-$({ cat "$here/requirements.txt"; python3 -VV; } | key)
@@ -30,7 +30,7 @@ if [[ ! -d $venv ]]; then
     python3 -m venv "$venv.new"
     "$venv.new/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
         -r "$here/requirements.txt" || fail "pip could not install requirements.txt"
-    # The scripts of a venv name their interpreter by its path.
+    # The scripts of a venv contain the path of their interpreter.
     sed -i "1s|$venv.new|$venv|" "$venv.new/bin/checkov"
     mv "$venv.new" "$venv"
 fi

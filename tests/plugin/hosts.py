@@ -1,4 +1,4 @@
-"""Hosts of the module beside Helm: wasmtime alone, with as much of Extism as the module asks for, and Extism itself."""
+"""Hosts of the module other than Helm: wasmtime with the parts of Extism that the module uses, and Extism."""
 
 import json
 import tempfile
@@ -9,7 +9,7 @@ import wasmtime
 
 
 class Wasmtime:
-    """The module under wasmtime: what a host must give it is all here."""
+    """The module in wasmtime, with everything that a host must provide."""
 
     def __init__(self, module):
         self.engine = wasmtime.Engine()
@@ -17,7 +17,7 @@ class Wasmtime:
         self.imports = {f"{found.module}:{found.name}" for found in self.module.imports}
 
     def call(self, function, message, stdin=b"", env=()):
-        """Calls with a message. Returns the code, the answer, the error, standard output and standard error."""
+        """Calls the module with a message. Returns the code, the answer, the error, standard output and standard error."""
         store, memory, said = wasmtime.Store(self.engine), Memory(message), {}
         linker = wasmtime.Linker(self.engine)
         linker.define_wasi()
@@ -39,7 +39,7 @@ class Wasmtime:
 
 
 class Memory:
-    """Extism's memory, in which messages come and go."""
+    """Extism's memory, which contains the messages."""
 
     def __init__(self, message):
         self.input, self.bytes, self.lengths = message.encode(), bytearray(8), {}
@@ -80,13 +80,13 @@ class Memory:
 
 
 class Extism:
-    """The module under Extism's own host, which gives it no standard streams: manifests come in the message."""
+    """The module in Extism's host, which has no standard streams: the message contains the manifests."""
 
     def __init__(self, module, pages, **config):
         manifest = {"wasm": [{"path": str(module)}], "memory": {"max_pages": pages}}
         self.plugin = extism.Plugin(manifest, wasi=True, config=config)
 
     def post_render(self, manifests, *args):
-        """The answer; an error is raised."""
+        """Returns the answer; raises an error of the module."""
         message = json.dumps({"manifests": manifests, "extraArgs": list(args)})
         return json.loads(self.plugin.call("helm_post_render", message))["manifests"]

@@ -1,6 +1,6 @@
-"""The plugins and the KRM function: main.py BINARY WORK HELM3 HELM4 OLDEST_HELM4 KUSTOMIZE REGISTRY
+"""Tests the plugins and the KRM function: main.py BINARY WORK HELM3 HELM4 OLDEST_HELM4 KUSTOMIZE REGISTRY
 
-WORK holds `plugins`, which plugin/build.sh made, and the keyrings they were signed with.
+WORK contains `plugins`, the output of plugin/build.sh, and the keyrings that signed them.
 """
 
 import contextlib
@@ -30,12 +30,12 @@ SEED = (ROOT / "examples/ssh.seed").read_text().strip()
 EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/job.yaml"))
 JOB = (ROOT / "examples/smallest/job.yaml").read_text()
 SCRIPTS = ROOT / "src/compiler/pods/scripts"
-# What is allowed: the module's bytes, and `helm khorovod render` over `helm version`.
+# The limits: the module's size, and the ratio of the times of `helm khorovod render` and `helm version`.
 LARGEST, SLOWEST = 1_450_000, 2.5
 
 
 class Place:
-    """Programs in a home of their own, with `khorovod` in PATH and a seed."""
+    """An environment with its own home folder, `khorovod` in PATH, and a seed."""
 
     def __init__(self, home, binary=None):
         self.home = Path(home)
@@ -70,7 +70,7 @@ def expected_objects(folder):
 
 
 def same_everywhere(place, helm4, module):
-    """The same spec and seed give the same bytes, whoever asks."""
+    """The same spec and seed give the same bytes in all hosts."""
     native = Wasmtime(module)
     host = Extism(module, 8192, KHOROVOD_SSH_SEED=SEED)
     check(len(EXAMPLES) > 30, "there are examples")
@@ -87,14 +87,14 @@ def same_everywhere(place, helm4, module):
         check((code, answer, out.decode()) == (0, "{}", expected), f"{name}: the module under wasmtime", error + err)
         check(host.post_render(job) == expected, f"{name}: the module under Extism")
         ran = place.run("khorovod", "krm", stdin=as_list(job))
-        # The comment before the document is gone with it, and the bytes are those of its objects.
+        # The comment before the document is removed with it, and the bytes are those of its objects.
         check(ran.stdout == as_list(expected), f"{name}: the KRM function", ran.stderr)
         planned = place.run(helm4, "khorovod", "plan", stdin=job).stdout
         check(planned == (folder / "plan.txt").read_text(), f"{name}: the plan under Helm 4")
 
 
 def command(place, helm4, module):
-    """`helm khorovod …` in wasm says what the native binary says."""
+    """`helm khorovod …` in WebAssembly prints the same as the native binary."""
     wasm = lambda *args, **more: place.run(helm4, "khorovod", *args, **more)
     native = lambda *args, **more: place.run("khorovod", *args, **more)
     wrong = JOB.replace("gpus: 8", "gpu: 8").replace("replicas: 4", "replicas: -1")
@@ -102,7 +102,7 @@ def command(place, helm4, module):
         found, expected = wasm(*args, stdin=wrong), native(*args, stdin=wrong)
         check(found.returncode == expected.returncode == 1 and not found.stdout, f"{args} fails", found.stdout)
         said = found.stderr.removesuffix("Error: plugin error: the spec has problems\n")
-        check(said != found.stderr and said == expected.stderr, f"{args} says why", found.stderr + expected.stderr)
+        check(said != found.stderr and said == expected.stderr, f"{args} prints the reason", found.stderr + expected.stderr)
     for args in (
         ["validate", "--format", "json"], ["validate", "--format=sarif"], ["validate", "--format", "github"],
     ):
@@ -121,7 +121,7 @@ def command(place, helm4, module):
     for args, stdin, env, why in [
         (["render"], JOB, {"KHOROVOD_SSH_SEED": ""}, "no-ssh-keys"),
         (["render"], JOB, {"KHOROVOD_SSH_SEED": "secret"}, "KHOROVOD_SSH_SEED has 6 characters that are no seed"),
-        (["render", "job.yaml"], JOB, {}, "'job.yaml' names a file, and this plugin can open none"),
+        (["render", "job.yaml"], JOB, {}, "'job.yaml' names a file, but this plugin cannot open files"),
         (["render", "--ssh-seed", "x"], JOB, {}, "names a file"),
         (["render", "-o", "x"], JOB, {}, "names a file"),
         (["render", "--frob"], JOB, {}, "unexpected argument '--frob'"),
@@ -138,21 +138,21 @@ def command(place, helm4, module):
     ]:
         found = wasm(*args, stdin=stdin, **env)
         check(found.returncode == 1 and not found.stdout, f"{args} fails: {why}", found.stdout[:500])
-        check(why in found.stderr and "panic" not in found.stderr, f"{args} says: {why}", found.stderr[:2000])
+        check(why in found.stderr and "panic" not in found.stderr, f"{args} prints: {why}", found.stderr[:2000])
     found = wasm("validate", stdin=large.rsplit("---", 1)[0])
     check(found.returncode == 0 and "no problems" in found.stderr, "thousands of jobs fit its memory", found.stderr[-500:])
     check("Usage: helm khorovod COMMAND" in wasm().stdout == wasm("help").stdout, "it has help")
-    # The module cannot even name a file or a host.
+    # The module has no access to files and hosts.
     asked = Wasmtime(module).imports
     check(not [name for name in asked if re.search("path_|sock_|http|fd_pre|fd_readdir", name)], "no file, no network", asked)
     code, _, error, *_ = Wasmtime(module).call("helm_plugin_main", '{"extraArgs":["render","x"]}')
-    check(code == 2 and "names a file" in error, "a host that asks is told the native exit code", f"{code} {error}")
+    check(code == 2 and "names a file" in error, "a host can read the native exit code", f"{code} {error}")
     shown = on_terminal([helm4, "khorovod", "render"], place.env)
     check("the spec comes on standard input" in shown, "a terminal is not waited for", shown)
 
 
 def post_renderer(place, helm4, module):
-    """In wasm: it works with manifests as text, and says plainly that Helm sends none."""
+    """The post-renderer in WebAssembly works with manifests as text, and reports that Helm does not send them so."""
     stream = f"# theirs\na:   1\n---\n{JOB}---\n# {chr(0x1F600)} last"
     host = Extism(module, 8192, KHOROVOD_SSH_SEED=SEED)
     expected = place.run("khorovod", "post-render", "--set", "workers.gpus=2", stdin=stream).stdout
@@ -175,12 +175,12 @@ def post_renderer(place, helm4, module):
     chart = ROOT / "tests/helm/chart"
     ran = place.run(helm4, "template", "mnist", chart, "--post-renderer", "khorovod-post-render-wasm")
     check(ran.returncode == 1 and not ran.stdout, "real Helm 4 fails", ran.stdout)
-    check("helm/helm#31832" in ran.stderr and "panic" not in ran.stderr, "and says whose fault it is", ran.stderr)
+    check("helm/helm#31832" in ran.stderr and "panic" not in ran.stderr, "and names the issue of Helm", ran.stderr)
     check("khorovod-post-render, which" in ran.stderr, "and what to use instead", ran.stderr)
 
 
 def installs(place, work, helm4, registry):
-    """From a folder, a signed archive and a registry."""
+    """Installs the plugins from a folder, a signed archive and a registry."""
     plugins, archive = work / "plugins", work / "plugins/packages/khorovod-0.1.0.tgz"
     name = {"helm4-command": "khorovod", "helm4-post-renderer": "khorovod-post-render"}
     name["helm4-post-renderer-wasm"] = "khorovod-post-render-wasm"
@@ -203,7 +203,7 @@ def installs(place, work, helm4, registry):
         check(done.returncode == 0, "a registry's plugin installs", done.stderr)
         check(works() and gone(), "and works")
         done = place.run(helm4, "plugin", "install", source, "--plain-http", "--keyring", work / "none.gpg")
-        check(done.returncode != 0, "one whose signature nobody knows does not", done.stdout)
+        check(done.returncode != 0, "one with an unknown signature does not", done.stdout)
     for folder in name:
         done = place.run(helm4, "plugin", "install", plugins / folder)
         check(done.returncode == 0, f"the folder {folder} installs", done.stderr)
@@ -212,7 +212,7 @@ def installs(place, work, helm4, registry):
 
 
 class Registry:
-    """A registry for as long as a test runs."""
+    """A registry for the duration of a test."""
 
     def __init__(self, program, work):
         self.program, self.config = program, work / "registry.yaml"
@@ -237,7 +237,7 @@ class Registry:
 
 
 def ports(pid):
-    """The ports a process listens at."""
+    """The ports on which a process listens."""
     links = [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()]
     sockets = {match.group(1) for link in links if (match := re.match(r"socket:\[(\d+)\]", link))}
     for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
@@ -247,7 +247,7 @@ def ports(pid):
 
 
 def push(address, archive):
-    """Puts a plugin into a registry, as `oras push` does."""
+    """Pushes a plugin to a registry, like `oras push`."""
 
     def send(method, url, data=b"", kind="application/octet-stream"):
         request = urllib.request.Request(url, data, {"Content-Type": kind}, method=method)
@@ -277,7 +277,7 @@ def push(address, archive):
 
 @contextlib.contextmanager
 def served(folder):
-    """A web server of a folder, which calls archives what Helm 3 wants them called."""
+    """A web server for a folder, which sends archives with the content type that Helm 3 requires."""
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         extensions_map = {".tgz": "application/gzip"}
@@ -297,7 +297,7 @@ def served(folder):
 def helm3(place, plugins, helm, binary):
     """`helm khorovod …` and the post-renderer of Helm 3."""
     done = place.run(helm, "plugin", "install", ROOT / "plugin/helm3")
-    check(done.returncode != 0 and "khorovod is not in PATH" in done.stderr, "Helm 3: without khorovod it says so", done.stderr)
+    check(done.returncode != 0 and "khorovod is not in PATH" in done.stderr, "Helm 3: without khorovod it prints an error", done.stderr)
     place.run(helm, "plugin", "uninstall", "khorovod")
     with served(plugins / "packages") as url:
         done = place.run(helm, "plugin", "install", f"{url}/khorovod-helm3-0.1.0.tgz")
@@ -332,7 +332,7 @@ def objects(text):
 
 
 def kustomized(place, kustomize, work):
-    """The KRM function under real Kustomize."""
+    """The KRM function in Kustomize."""
     build = lambda folder: place.run(kustomize, "build", "--enable-alpha-plugins", "--enable-exec", folder)
     folder = ROOT / "plugin/kustomize"
     made = build(folder / "generator")
@@ -358,7 +358,7 @@ def kustomized(place, kustomize, work):
         (place_of / "kustomization.yaml").write_text("resources: [job.yaml]\ntransformers: [khorovod.yaml]\n")
         ran = build(place_of)
         check(ran.returncode == 0, f"{example.name} under Kustomize", ran.stderr)
-        # Kustomize sorts keys, and the order of variables is part of a run.
+        # Kustomize sorts keys, and the order of variables is a part of a run.
         job = yaml.safe_dump(yaml.load(place_of.joinpath("job.yaml").read_text(), yaml.CSafeLoader))
         expected = place.run("khorovod", "render", "-q", stdin=job).stdout
         same = ran.stdout and objects(ran.stdout) == objects(expected)
@@ -372,7 +372,7 @@ def kustomized(place, kustomize, work):
 
 
 def argocd(place, work, helm4):
-    """What the docs give to Argo CD as a plugin, run as its server would run it."""
+    """The Argo CD plugin in the docs, run like Argo CD's server runs it."""
     page = (ROOT / "docs/gitops.md").read_text()
     blocks = [yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```$", page, re.M | re.S)]
     plugins = {block["metadata"]["name"]: block["spec"] for block in blocks if block.get("kind") == "ConfigManagementPlugin"}
@@ -394,13 +394,13 @@ def argocd(place, work, helm4):
 
 
 def objects_of(text):
-    """The same, of a stream in which not everything is an object."""
+    """The objects of a stream that also contains other documents."""
     parts = [part for part in re.split(r"^---\n", text, flags=re.M) if "kind:" in part]
     return objects("---\n".join(parts)).items()
 
 
 def cost(place, helm4, module):
-    """What it weighs, and how long it takes."""
+    """Checks the size of the module and the time of a call."""
     size = module.stat().st_size
     check(size <= LARGEST, f"the module has {size} bytes, {LARGEST} are allowed")
 
@@ -418,7 +418,7 @@ def cost(place, helm4, module):
 
 
 def oldest(place, plugins, helm):
-    """The first Helm that takes such plugins takes ours."""
+    """The oldest Helm that supports such plugins accepts khorovod's."""
     for name in ("helm4-command", "helm4-post-renderer"):
         done = place.run(helm, "plugin", "install", plugins / name)
         check(done.returncode == 0, f"the oldest Helm 4: {name} installs", done.stderr)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The plugins and the KRM function under real Helms, Kustomize and hosts of WebAssembly: tests/plugin/run.sh BINARY
-# What they need is built or fetched once.
+# Tests the plugins and the KRM function with Helm, Kustomize and WebAssembly hosts: tests/plugin/run.sh BINARY
+# The required programs are built or downloaded once.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/tools.sh
@@ -21,7 +21,7 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# A key to sign with, in the old form of a keyring, which is what Helm reads.
+# A signing key in the old keyring format, which Helm requires.
 export GNUPGHOME=$work/gpg
 mkdir -m 700 "$GNUPGHOME"
 gpg --batch --quiet --passphrase '' --quick-generate-key 'khorovod test <test@khorovod.invalid>' rsa2048 sign never 2>/dev/null

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The preflight and the benchmark in real jobs, well and with everything wrong that they look for. Cases of
-# tests/runtime/run.sh, which says how they are written. Sourced.
-# shellcheck disable=SC2016,SC2154 # the pods expand; `work`, `job`, `run` and `here` come from there
+# The preflight and the benchmark in jobs, without faults and with every fault that they check. Cases of
+# tests/runtime/run.sh; see its README. Sourced.
+# shellcheck disable=SC2016,SC2154 # the pods expand; run.sh sets `work`, `job`, `run` and `here`
 
 # shellcheck source=tests/launchers/images.sh
 . "$here/../launchers/images.sh"
@@ -9,14 +9,14 @@
 programs=/opt/khorovod/bin
 libfaketime=/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1
 
-# The programs in the image of all pods, before its own; `faults` is where a case puts what replaces them.
-# Ranks are more than cores here, so they had better not spin. with_programs [FOLDER]: behind those of that folder.
+# with_programs [FOLDER]: puts the programs first in PATH in all pods, after FOLDER; a case writes replacements to `faults`.
+# There are more ranks than cores, so ranks must not spin while they wait.
 with_programs() {
   image mount "$PWD/image/bin:$programs"
   image env "PATH=${1:+$1:}/opt/faults:$programs:/usr/sbin:/usr/bin:/sbin:/bin" OMP_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1
 }
 
-# The lesson as it stands, on two hosts that have no GPU; and MPI measured without any library.
+# The unchanged example on two hosts without GPUs; and MPI measured without a library.
 case_preflight() {
   local command="khorovod-preflight --gpus 0 && khorovod-bandwidth --max 512Ki --factor 16 --seconds 0.1 --svg /tmp/plot.svg"
   with_programs
@@ -28,8 +28,8 @@ case_preflight() {
   released
 }
 
-# In one Indexed Job, whose launcher is the first of the hosts; under MPICH, whose ranks PyTorch meets through MPI.
-# Not the MPICH 4.0.2 on UCX 1.13 of Debian 12, which over TCP does not always come out of MPI_Finalize: docs/launchers.md.
+# One Indexed Job, whose launcher is the first of the hosts, with MPICH, where PyTorch's rendezvous uses MPI.
+# Not with Debian 12's MPICH 4.0.2 on UCX 1.13, which may not return from MPI_Finalize over TCP: docs/launchers.md.
 prepare_preflight_mpich() { make_images mpich; }
 case_preflight_mpich() {
   use_image mpich
@@ -41,7 +41,7 @@ case_preflight_mpich() {
 }
 
 # As the command of a torchrun job, without ssh or MPI.
-# Debian's torch 1.13 fails under its own Python without PET_TEE and PET_REDIRECTS like these.
+# Debian 12's torch 1.13 fails with Debian's Python unless PET_TEE and PET_REDIRECTS are set like this.
 case_bandwidth_torchrun() {
   with_programs
   train 'exec khorovod-bandwidth --max 512 --seconds 0.1' 'launcher: {kind: torchrun}' \
@@ -50,20 +50,20 @@ case_bandwidth_torchrun() {
   expect 0 "all-reduce of float32, 2 ranks on 2 hosts, by PyTorch with Gloo on CPUs" "bus bandwidth, GB/s"
 }
 
-# root_in POD COMMAND...: in its network and mounts, with rights that it does not have itself.
+# root_in POD COMMAND...: runs a command as root in the network and mount namespaces of a pod.
 root_in() {
   nsenter --target "$(<"$work/pods/$1/pid")" --net --mount --uts --root --wd=/ "${@:2}"
 }
 
-# preflight LOG [OPTION...]: what it says in the open launcher. Sets `code`.
+# preflight LOG [OPTION...]: runs the preflight in the interactive launcher, with its output in a log. Sets `code`.
 preflight() {
   inside_pod launcher env HOME=/tmp "PATH=/opt/faults:$programs:/usr/sbin:/usr/bin:/sbin:/bin" \
     khorovod-preflight "${@:2}" >"$work/$1.log" 2>&1
   code=$?
 }
 
-# An open launcher, three workers, and each fault where it is found: some are programs of one pod's image, others come
-# while the pods are there.
+# An interactive launcher, three workers, and one fault for each check: some faults are in one pod's image, others are added
+# while the pods run.
 case_preflight_faults() {
   local worker
   [[ -e $libfaketime ]] || { skip "no libfaketime"; return; }
@@ -80,7 +80,7 @@ case_preflight_faults() {
   wait_for launcher "ready: 3 workers" || return
   worker=$job-$run-worker
 
-  # A small /dev/shm, a link of 20 Mbit/s, and a bridge that has one address everywhere.
+  # A small /dev/shm, a link of 20 Mbit/s, and a bridge with the same address on several hosts.
   root_in worker-0 mount -o remount,size=32m /dev/shm
   root_in worker-2 tc qdisc add dev eth0 root tbf rate 20mbit burst 64kbit latency 400ms
   for index in 1 2; do
@@ -98,7 +98,7 @@ case_preflight_faults() {
     "warn  interface  eth0 leads to the others on every host, but one address is on several hosts: docker0 172.17.0.1 on" \
     "ok    ports      12 connections" "warn  allreduce  skipped: fix the failures above first" "4 checks failed"
 
-  # A name that leads elsewhere, a host without DNS, a firewall that lets ssh pass alone.
+  # A name that leads to another host, a host without DNS, a firewall that allows only ssh.
   echo "$(address worker-2) $worker-1.$job" >>"$work/pods/worker-0/hosts"
   echo "" >"$work/pods/worker-1/resolv.conf"
   root_in worker-2 nft -f - <<<'table ip f { chain i { type filter hook input priority 0; ct state new tcp dport 10000-65535 drop; }; }'
@@ -108,7 +108,7 @@ case_preflight_faults() {
     "FAIL  ports      $worker-0, $job-$run-launcher cannot send to $worker-2:" ": timed out" \
     "FAIL  names      not the host of that name: $worker-1.$job as seen from $worker-0"
 
-  # A name that nobody has, a worker with other keys, one without sshd.
+  # A name that does not exist, a worker with other keys, and one without sshd.
   root_in worker-1 cp /dev/null /horovod/generated/keys/authorized_keys
   root_in worker-2 nft -f - <<<'table ip g { chain i { type filter hook input priority 0; tcp dport 2222 reject with tcp reset; }; }'
   inside_pod launcher bash -c 'sed s/worker-0/stranger/ /horovod/generated/hostfile >/tmp/hosts'

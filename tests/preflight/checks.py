@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the preflight and the benchmark say of machines that are not here: GPUs, odd interfaces, broken collectives.
-Stand-ins for nvidia-smi and mpirun come first in PATH; the programs have no other way in. cases.sh runs them for real.
+"""Tests the preflight and the benchmark with simulated hardware: GPUs, unusual interfaces, broken collectives.
+Replacements for nvidia-smi and mpirun are first in PATH. cases.sh runs the programs in jobs.
 """
 
 import ast
@@ -53,7 +53,7 @@ class Case(unittest.TestCase):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def facts(self, **environment):
-        """What the real probe says of this machine."""
+        """The facts that the probe prints for this machine."""
         done = subprocess.run(
             [sys.executable, BIN / "probe.py"], stdin=subprocess.DEVNULL, capture_output=True, check=True,
             env={**os.environ, **environment},
@@ -203,7 +203,7 @@ class Bandwidth(Case):
         world, *rows = bandwidth.measure(Ranks(), options)
         self.assertEqual([row["bytes"] for row in rows], [1 << 20, 4 << 20])
         self.assertEqual({row["wrong"] for row in rows}, {0})
-        # Four ranks: three halves of the bytes go over every link.
+        # With four ranks, each link carries one and a half times the bytes.
         self.assertAlmostEqual(rows[0]["bus"], rows[0]["bytes"] / rows[0]["seconds"] / 1e9 * 1.5)
         Ranks.broken = True
         self.assertEqual({row["wrong"] for row in list(bandwidth.measure(Ranks(), options))[1:]}, {4})
@@ -229,7 +229,7 @@ class Bandwidth(Case):
 
 class Whole(Case):
     def run_on(self, *hosts, world='{"ranks": 1, "hosts": 1, "by": "it"}', options=()):
-        """The whole preflight, with ssh leading to this machine."""
+        """Runs the whole preflight, with an ssh that connects to this machine."""
         self.stand_in("ssh", 'shift; exec bash -c "$*"')
         self.stand_in("mpirun", f"[[ $1 != --version ]] || {{ echo 'mpirun (Open MPI) 5'; exit; }}; echo '{world}'; echo '{{\"wrong\": 0}}'")
         (self.folder / "hosts").write_text("".join(f"{host} slots=1\n" for host in hosts))

@@ -1,4 +1,4 @@
-"""An elastic training: counts to STEPS with whoever is there, and says when that changes."""
+"""An elastic training: counts to STEPS with the current workers, and prints when their number changes."""
 import os
 import socket
 import time

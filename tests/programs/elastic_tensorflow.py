@@ -1,4 +1,4 @@
-"""elastic.py with TensorFlow and Keras: what is counted is in the model too, which who returns must be given."""
+"""elastic.py with TensorFlow and Keras: the model also has a counter, so that a worker that returns needs the model's state."""
 import os
 import socket
 import time
@@ -25,7 +25,7 @@ def train(state):
         state.commit()
 
 
-# TensorFlowState of Horovod 0.28.1 waits for ever when a worker returns, see docs/elastic.md.
+# TensorFlowState of Horovod 0.28.1 hangs when a worker returns, see docs/elastic.md.
 state = hvd.elastic.TensorFlowKerasState(model, tf.keras.optimizers.legacy.SGD(0.1), step=0)
 train(state)
 assert float(weight) == state.step, f"weight {float(weight)} after step {state.step}"

@@ -1,10 +1,10 @@
-"""Ranks of Horovod: they sum their ranks, and know how many they must be."""
+"""Ranks of Horovod: sum their ranks, and check the number of ranks."""
 import atexit
 import os
 import socket
 import time
 
-# Last of all, as PyTorch takes a while to leave.
+# At the end, because PyTorch takes a while to exit.
 place = {}
 atexit.register(lambda: place.get("rank") == 0 and print(f"ranks end at {time.time():.2f}", flush=True))
 

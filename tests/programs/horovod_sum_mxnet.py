@@ -1,4 +1,4 @@
-"""horovod_sum.py with MXNet, and a training whose gradients are joined."""
+"""horovod_sum.py with MXNet, and a training with an all-reduce of gradients."""
 import os
 import socket
 import time
@@ -12,7 +12,7 @@ assert size == int(os.environ.get("WANTED", size)), f"{size} ranks"
 total = int(hvd.allreduce(mx.nd.array([rank]), average=False).asscalar())
 assert total == size * (size - 1) // 2, f"sum {total}"
 
-# Each rank is drawn to its own number; together they meet in the middle.
+# The loss of each rank pulls towards its own number; together they converge to the mean.
 weight = mx.gluon.Parameter("weight", shape=(1,), init=mx.init.Constant(9.0))
 weight.initialize()
 hvd.broadcast_parameters({"weight": weight}, root_rank=0)

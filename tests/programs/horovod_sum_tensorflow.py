@@ -1,4 +1,4 @@
-"""horovod_sum.py with TensorFlow, and a training whose gradients are joined."""
+"""horovod_sum.py with TensorFlow, and a training with an all-reduce of gradients."""
 import os
 import socket
 import time
@@ -12,7 +12,7 @@ assert size == int(os.environ.get("WANTED", size)), f"{size} ranks"
 total = int(hvd.allreduce(tf.constant([rank]), op=hvd.Sum)[0])
 assert total == size * (size - 1) // 2, f"sum {total}"
 
-# Each rank is drawn to its own number; together they meet in the middle.
+# The loss of each rank pulls towards its own number; together they converge to the mean.
 weight, optimizer = tf.Variable([9.0]), tf.keras.optimizers.legacy.SGD(0.1)
 hvd.broadcast_variables([weight], root_rank=0)
 for _ in range(60):

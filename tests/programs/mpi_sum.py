@@ -1,4 +1,4 @@
-"""Ranks of any MPI: they sum their ranks, and know how many they must be."""
+"""Ranks of any MPI: sum their ranks, and check the number of ranks."""
 import os
 import socket
 

@@ -1,13 +1,13 @@
-"""Every rank adds its number to the others': the sum shows that all of them took part. Plain MPI, no library but libmpi.
+"""Sums the numbers of all ranks, which shows that all of them took part. Uses only libmpi.
 
-SUM_SECONDS: how long to go on; SUM_CODE: what the ranks end with.
+SUM_SECONDS: how long to run; SUM_CODE: the exit code of the ranks.
 """
 import ctypes
 import os
 import sys
 import time
 
-# Hydra launches MPICH and Intel MPI, whose handles are numbers.
+# Hydra is the launcher of MPICH and Intel MPI, whose handles are numbers.
 HYDRA = {"ompi_mpi_comm_world": 0x44000000, "ompi_mpi_int": 0x4C000405, "ompi_mpi_op_sum": 0x58000003} if "PMI_SIZE" in os.environ else {}
 mpi = ctypes.CDLL("libmpi.so.12" if HYDRA else "libmpi.so.40", mode=ctypes.RTLD_GLOBAL)
 
@@ -28,7 +28,7 @@ end = time.time() + float(os.environ.get("SUM_SECONDS", 0))
 while True:
     mpi.MPI_Allreduce(ctypes.byref(ctypes.c_int(rank)), ctypes.byref(total), 1, handle("ompi_mpi_int"), handle("ompi_mpi_op_sum"), world)
     going = ctypes.c_int(int(time.time() < end))
-    # Rank 0 says when all stop.
+    # Rank 0 decides when all ranks stop.
     mpi.MPI_Bcast(ctypes.byref(going), 1, handle("ompi_mpi_int"), 0, world)
     if not going.value:
         break

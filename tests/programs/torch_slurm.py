@@ -1,4 +1,4 @@
-"""Ranks of torch.distributed that take their place from what srun says, and meet where the first word says."""
+"""Ranks of torch.distributed that get their rank from srun's variables, and the rendezvous address from the first argument."""
 import os
 import socket
 import sys

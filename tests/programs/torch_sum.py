@@ -1,10 +1,10 @@
-"""Ranks of torch.distributed: they sum their ranks. Who has no RANK asks MPI, as DeepSpeed's programs do."""
+"""Ranks of torch.distributed: sum their ranks. Without RANK, they get their rank from MPI, like DeepSpeed's programs."""
 import atexit
 import os
 import socket
 import time
 
-# Last of all, as PyTorch takes a while to leave.
+# At the end, because PyTorch takes a while to exit.
 atexit.register(lambda: os.environ["RANK"] == "0" and print(f"ranks end at {time.time():.2f}", flush=True))
 
 if "RANK" not in os.environ:

@@ -58,12 +58,12 @@ LANGUAGES = {
     ".tpl": "plain",
     ".html": "plain",
 }
-# What begins a line of a comment or of a block comment.
+# The characters that begin a line of a comment or of a block comment.
 MARK = re.compile(r"\s*(?:///?|//!|/\*\*?|\*/|\*(?= |$)|#+!?)?")
 NEW_PARAGRAPH = re.compile(r"[-*+|>] |\||#+ |\d+\. ")
 # Code and variables in a text, which become one word.
 CODE = re.compile(r"(`+)(?!`)[^`]+?\1|\{\{.*?\}\}|\$?\{[^{}\n]*\}|\$\w+")
-# What surrounds the words in Markdown, templates and HTML.
+# The markup around words in Markdown, templates and HTML.
 MARKUP = re.compile(
     r"<!--.*?-->|</?[a-zA-Z][^<>]*>|(?<=\])\([^()\s]*\)|(?<!\w)[\[*_]{1,2}|[\[\]*_]{1,2}(?!\w)|\\n|\\(?=\n|$)", re.S
 )
@@ -138,7 +138,7 @@ def paragraphs(text, language, strings=True):
 
 def sources():
     """Every file of the repository that has prose, with its language."""
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in sorted(filter(None, names.split("\0"))):
         path = ROOT / name
         if not SKIPPED.search(name) and path.is_file() and (kind := language(path)):
@@ -162,7 +162,7 @@ def vale(program, files):
 
 
 def wrong_examples(program):
-    """What the rules get wrong in examples.txt, which has sentences that they must refuse and some they must not."""
+    """Yields the sentences in examples.txt that the rules should refuse but accept, or the other way round."""
     examples = [line.partition(": ") for line in (HERE / "examples.txt").read_text().splitlines() if line[:1] not in ("", "#")]
     refused = {index: message for _, index, _, message in vale(program, {"examples": [text for _, _, text in examples]})}
     for index, (verdict, _, text) in enumerate(examples):
@@ -178,7 +178,7 @@ def main():
     found = {}
     for name, kind in sources():
         if not only or name.startswith(tuple(only)):
-            # What strings of Rust's tests have in them is input and output, not messages.
+            # The strings in Rust tests are input and output, not messages.
             strings = not (name.endswith(".rs") and "tests" in name)
             found[name] = list(paragraphs((ROOT / name).read_text(), kind, strings))
     files = {name: [text.replace("\n", " ") for _, text in texts] for name, texts in found.items() if texts}

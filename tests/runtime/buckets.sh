@@ -43,7 +43,7 @@ fail() {
 }
 failed=''
 
-refuses "p/bad: what came is not what its ETag bae60998ffe4923b131e3d6e4c19993e says" download rotten /tmp/rotten
+refuses "p/bad: the data does not match its ETag bae60998ffe4923b131e3d6e4c19993e" download rotten /tmp/rotten
 [[ ! -e /tmp/rotten/bad ]] || fail "the rotten object is there"
 refuses "HTTP 403 AccessDenied" download closed /tmp/closed
 refuses "HTTP 404 NoSuchBucket" download nowhere /tmp/nowhere

@@ -1,4 +1,4 @@
-"""What the ranks of torchrun's cases run: they sum their ranks."""
+"""The program of torchrun's cases: sums the ranks."""
 import os
 import socket
 

@@ -1,30 +1,29 @@
-# The cases. Sourced. Each begins in an empty folder of its own that all nodes share.
-# shellcheck shell=bash disable=SC2016,SC2034 # ranks expand; `failed` and `skipped` are read by run.sh
+# The cases. Sourced. Each starts in its own empty folder, which all nodes share.
+# shellcheck shell=bash disable=SC2016,SC2034 # ranks expand; run.sh reads `failed` and `skipped`
 
-# HOROVOD=debian has the cases of Horovod too, whose build takes minutes once.
+# HOROVOD=debian adds the cases of Horovod, whose first build takes minutes.
 
-# The parts of tests/launchers/pins that cases use.
+# The parts of tests/launchers/pins that the cases use.
 parts=(openmpi4 mpich)
 
 fail() { failed+="; $*"; }
 
-# As who submits, with no environment but this.
+# Runs a command as the submitting user, with only this environment.
 as_alice() { setpriv --reuid 4321 --regid 4321 --clear-groups --reset-env env HOME=/home/alice "${alice[@]}" "$@"; }
 alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
 
-# spec COMMAND [LINE...]: writes job.yaml, in which two nodes have two ranks each that run COMMAND under bash. LINEs are
-# more of the spec.
+# spec COMMAND [LINE...]: writes job.yaml with two nodes of two ranks each that run COMMAND in bash. LINEs are added to the spec.
 spec() {
     {
         printf 'apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: mnist}\nspec:\n  image: image:1\n'
-        # shellcheck disable=SC2001 # of every line
+        # shellcheck disable=SC2001 # applies to every line
         echo '  command: |-' && sed 's/^/    /' <<<"$1"
         [[ " ${*:2}" == *" workers:"* ]] || echo '  workers: {replicas: 2, slots: 2}'
         (($# == 1)) || printf '  %s\n' "${@:2}"
     } >job.yaml
 }
 
-# submit [OPTION...]: as `khorovod render --target slurm job.yaml | sbatch OPTION...`. Sets `job`.
+# submit [OPTION...]: like `khorovod render --target slurm job.yaml | sbatch OPTION...`. Sets `job`.
 submit() {
     "$KHOROVOD" render --target slurm job.yaml >job.sh 2>render.err || { fail "not rendered: $(<render.err)"; return 1; }
     shellcheck job.sh >shellcheck.out || fail "shellcheck: $(<shellcheck.out)"
@@ -33,21 +32,21 @@ submit() {
     return 1
 }
 
-# field NAME: of what Slurm says of the job.
+# field NAME: prints a field of the job in Slurm.
 field() { scontrol show job "$job" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
 
-# wait_for TEXT [SECONDS]: until the job has said so.
+# wait_for TEXT [SECONDS]: waits until the job has printed the text.
 wait_for() {
     local tries
     for ((tries = 0; tries < ${2:-30} * 5; tries++)); do
         grep -qF -- "$1" "job-$job.out" 2>/dev/null && return
         sleep 0.2
     done
-    fail "did not say in time: $1"
+    fail "did not print in time: $1"
     return 1
 }
 
-# expect CODE TEXT...: the job ends with that code, and has said that.
+# expect CODE TEXT...: waits for the end of the job; checks its exit code and output.
 expect() {
     local tries text code
     [[ -n $job ]] || return
@@ -58,13 +57,13 @@ expect() {
     scancel --quiet "$job"
     code=$(field ExitCode)
     [[ $code == "$1:0" ]] || fail "ended with ${code:-nothing} ($(field JobState)), not $1"
-    for text in "${@:2}"; do grep -qF -- "$text" "job-$job.out" || fail "did not say: $text"; done
+    for text in "${@:2}"; do grep -qF -- "$text" "job-$job.out" || fail "did not print: $text"; done
 }
 
-# train COMMAND [LINE...]: renders, submits, runs.
+# train COMMAND [LINE...]: writes, renders and submits a job.
 train() { spec "$@" && submit; }
 
-never_said() { ! grep -qF -- "$1" "job-$job.out" || fail "said: $1"; }
+never_printed() { ! grep -qF -- "$1" "job-$job.out" || fail "printed: $1"; }
 
 mpi_sum='exec /srv/openmpi4/bin/python /srv/programs/mpi_sum.py'
 
@@ -77,7 +76,7 @@ case_mpirun() {
     done
 }
 
-# What the header asks for is what Slurm gives.
+# Slurm allocates what the header requests.
 case_resources() {
     train 'echo "$SLURM_JOB_PARTITION has $SLURM_GPUS_ON_NODE GPUs"' \
         'workers: {replicas: 2, slots: 2, gpus: 2, cpu: 3500m, memory: 300Mi, ephemeralStorage: 10Mi}' \
@@ -91,7 +90,7 @@ case_resources() {
     done
 }
 
-# Each value reaches each rank byte by byte, also where sbatch keeps the environment from the job.
+# Each variable reaches each rank unchanged, also if sbatch does not pass its environment to the job.
 case_environment() {
     spec 'printf "%s" "$NASTY" | cmp - /srv/nasty && echo "rank is content, $NCCL_DEBUG"' \
         'env: {NASTY: "a  b\tc\n\"$(touch /tmp/x)`id`'"'"'\\\n-n é #!"}' 'collective: {debug: WARN}'
@@ -111,7 +110,7 @@ case_srun() {
     for rank in 0 1 2 3; do expect 0 "$rank: rank $rank of 4 on node$((rank / 2 + 1)): sum 6"; done
 }
 
-# MPICH, by its own launcher, which knows Slurm, and by srun.
+# MPICH, with its own launcher, which supports Slurm, and with srun.
 case_mpich() {
     local rank
     alice=(PATH=/srv/mpich/bin:/usr/bin:/bin)
@@ -124,37 +123,37 @@ case_mpich() {
     alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
 }
 
-# An MPI that srun does not serve: each rank would be a world of its own.
+# An MPI that srun does not support: each rank would be alone in its world.
 case_lonely() {
     train "$mpi_sum" 'slurm: {srun: {}}'
-    expect 42 "name one of 'srun --mpi=list' in slurm.srun.mpi" "the world is not the spec's"
-    never_said "rank 0 of"
+    expect 42 "set slurm.srun.mpi to one of 'srun --mpi=list'" "the ranks do not match the spec"
+    never_printed "rank 0 of"
 }
 
-# What stands behind sbatch wins over the script.
+# Options of sbatch take precedence over those in the script.
 case_other_nodes() {
     spec "$mpi_sum"
     submit --nodes=1
-    expect 42 "wrong world: Slurm gave 1 nodes, tasks on each: 2; the spec has 2, tasks on each: 2(x2)"
+    expect 42 "wrong world: Slurm gave 1 nodes, tasks per node: 2; the spec has 2, tasks per node: 2(x2)"
     submit --ntasks-per-node=1
-    expect 42 "wrong world: Slurm gave 2 nodes, tasks on each: 1(x2); the spec has 2, tasks on each: 2(x2)"
-    never_said "rank 0 of"
+    expect 42 "wrong world: Slurm gave 2 nodes, tasks per node: 1(x2); the spec has 2, tasks per node: 2(x2)"
+    never_printed "rank 0 of"
 }
 
-# An mpirun that knows nothing of Slurm starts all of them where it stands.
+# An mpirun without Slurm support starts all ranks on the first node.
 case_other_mpirun() {
     mkdir bin && printf '#!/bin/bash\nexec env --unset=SLURM_JOB_ID --unset=SLURM_JOBID /usr/bin/mpirun --oversubscribe "$@"\n' >bin/mpirun
     chmod +x bin/mpirun
     alice=(PATH="$PWD/bin:/usr/bin:/bin")
     train "$mpi_sum"
-    expect 42 "this rank on node1 is one of 4 there and of 4 in all; the spec has 2 and 4" "the world is not the spec's"
-    never_said "rank 0 of"
+    expect 42 "wrong world: node1 runs 4 of 4 ranks; the spec has 2 of 4" "the ranks do not match the spec"
+    never_printed "rank 0 of"
     alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
     train "$mpi_sum" 'launcher: {mpi: mpich}'
-    expect 42 "mpirun is that of openmpi 4.1.4; the spec has mpich (launcher.mpi)"
+    expect 42 "the mpirun on PATH is openmpi 4.1.4, and launcher.mpi is mpich"
 }
 
-# The job's code is the training's.
+# The job's exit code is that of the training.
 case_rank_dies() {
     train '[[ $OMPI_COMM_WORLD_RANK != 3 ]] || exit 7; exec sleep 60' 'launcher: {retries: 0}'
     expect 7 "attempt 1 of 1 failed: training ended with code 7"
@@ -163,7 +162,7 @@ case_rank_dies() {
     gone "sleep 60"
 }
 
-# gone COMMAND: nothing of it is left on any node.
+# gone COMMAND: checks that no process of a command is left on any node.
 gone() {
     local tries
     for ((tries = 0; tries < 25; tries++)); do
@@ -187,16 +186,16 @@ case_deadline() {
 case_cancelled() {
     train 'echo up; exec sleep 62'
     wait_for '[1,3]<stdout>:up' && as_alice scancel "$job"
-    expect 143 "told to end"
+    expect 143 "received SIGTERM"
     gone "sleep 62"
 }
 
-# again HOW...: a job whose first life Slurm ends so; the second trains. No more of them than the spec allows.
+# again HOW...: starts a job whose first execution Slurm ends in this way; the second one trains. Checks the limit in the spec.
 again() {
     train 'echo "life ${SLURM_RESTART_COUNT:-0}"; (( ${SLURM_RESTART_COUNT:-0} )) || exec sleep 63' 'launcher: {retries: 1}' \
         'slurm: {args: [--open-mode=append]}'
     wait_for '[1,3]<stdout>:life 0' && "$@"
-    # Slurm lets a job begin again after a while, unless it is told when.
+    # Slurm restarts a job after a delay, unless its start time is set.
     sleep 3 && scontrol update jobid="$job" starttime=now
     expect 0 "[1,3]<stdout>:life 1" "trained"
     [[ $(field Restarts) == 1 ]] || fail "it was not restarted"
@@ -206,7 +205,7 @@ case_requeued() {
     # shellcheck disable=SC2317 # again calls it
     requeue() { scontrol requeue "$job"; }
     again requeue
-    expect 0 "told to end"
+    expect 0 "received SIGTERM"
 }
 case_node_lost() {
     # shellcheck disable=SC2317
@@ -226,17 +225,17 @@ case_modules() {
     expect 42 "module load MyMPI/1.3 failed; see the lines above" "Unable to locate a modulefile"
     train 'echo up' "slurm: {setup: 'source /nowhere/bin/activate'}"
     expect 42 "slurm.setup failed; see the lines above" "/nowhere/bin/activate: No such file or directory"
-    # It stays where it stands, whatever is in it.
+    # The lines stay in their here-document, whatever they contain.
     train 'echo up' "slurm: {setup: \"SETUP\\nif true; then\\n'\"}"
     expect 42 "slurm.setup failed; see the lines above"
     alice=("${export_modules[@]}")
 }
 
-# What is a Secret in Kubernetes comes from where sbatch is called.
+# Variables that are Secrets in Kubernetes come from the environment of sbatch.
 case_secrets() {
     spec '[[ $TOKEN == "it'"'"'s secret" ]] && echo "known"' 'env: {TOKEN: {secret: hf, key: token}}'
     submit
-    expect 42 "TOKEN is not set: export it where you call sbatch"
+    expect 42 "TOKEN is not set: export it before you call sbatch"
     alice+=("TOKEN=it's secret")
     submit
     expect 0 "[1,3]<stdout>:known"
@@ -249,19 +248,19 @@ case_folders() {
     expect 0 "[1,3]<stdout>:/srv/programs"
     train 'pwd' 'workdir: /srv/nowhere'
     expect 42 "there is no workdir /srv/nowhere on node1"
-    # A folder that one node has.
+    # A folder that exists on one node only.
     spec 'echo up' 'slurm: {srun: {mpi: pmix}, setup: "mkdir -p /tmp/here && cd /tmp/here"}'
     submit
-    expect 42 "node2 has no folder /tmp/here: start from one that all nodes share"
+    expect 42 "node2 has no folder /tmp/here: call sbatch in a folder that all nodes share"
 }
 
-# Words before each rank's command, as a container's are.
+# A prefix for each rank's command, such as that of a container.
 case_wrapped() {
     train 'echo "in $PLACE, rank $OMPI_COMM_WORLD_RANK"' 'slurm: {wrap: [env, "PLACE=a $box"]}'
     expect 0 '[1,3]<stdout>:in a $box, rank 3'
 }
 
-# Scripts that people wrote run as they did: imported and rendered again.
+# Existing scripts, imported and rendered again, run as before.
 case_imported() {
     local rank
     printf '%s\n' '#!/bin/bash' '#SBATCH -N 2 --ntasks-per-node=2 -J old' '#SBATCH --time=5 --gres=gpu:2' '#SBATCH --mem=300M' \
@@ -271,7 +270,7 @@ case_imported() {
     submit
     expect 0 "trained"
     for rank in 0 1 2 3; do expect 0 "$rank: rank $rank of 4 on node$((rank / 2 + 1)): sum 6"; done
-    # A loop is nothing to take apart.
+    # A loop is kept as it is.
     printf '%s\n' '#!/bin/bash' '#SBATCH --nodes=2 --ntasks-per-node=2' 'for what in a b; do' '  srun -l echo "$what $SEED"' 'done' >old.sh
     sed -i '2s/$/ --export=ALL,SEED=7/' old.sh
     "$KHOROVOD" import slurm old.sh >job.yaml 2>import.err || fail "not imported: $(<import.err)"
@@ -279,10 +278,10 @@ case_imported() {
     expect 0 "3: a 7" "3: b 7" "trained"
 }
 
-# Ranks that srun numbers and that meet at MASTER_ADDR: the script itself, and what comes of it.
+# Ranks that srun numbers and that connect to MASTER_ADDR: the original script, and the imported job.
 case_imported_torch() {
     local how rank place
-    # Debian's torch 1.13 fails under its own Python without the last two.
+    # Debian 12's torch 1.13 fails with Debian's Python without the last two.
     printf '%s\n' '#!/bin/bash' '#SBATCH -N 2 --ntasks-per-node=2 -J ddp --time=5' '#SBATCH -o job-%j.out' \
         'nodes=( $( scontrol show hostnames $SLURM_JOB_NODELIST ) )' 'export MASTER_ADDR=${nodes[0]}' 'export MASTER_PORT=29611' \
         'export PET_TEE=1 PET_REDIRECTS=7:1' 'srun /usr/bin/python3 /srv/programs/torch_slurm.py HOW' >script.sh
@@ -299,7 +298,7 @@ case_imported_torch() {
             done
         done
     done
-    # By hand, without MPI.
+    # With the same commands, without MPI.
     train 'export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID; exec /usr/bin/python3 /srv/programs/torch_sum.py' \
         'env: {WANTED: "4", MASTER_PORT: "29612"}' 'slurm:' '  srun: {mpi: none}' \
         '  setup: export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
@@ -331,7 +330,7 @@ case_shell() {
 }
 
 if [[ ${HOROVOD:-} == debian ]]; then
-    # The five lines by which a document of a cluster with modules checks Horovod; across two nodes.
+    # The five lines with which the documentation of a cluster with modules checks Horovod, on two nodes.
     case_horovod() {
         local rank
         alice=(PATH=/srv/openmpi4/bin:/usr/bin:/bin)
@@ -342,8 +341,8 @@ if [[ ${HOROVOD:-} == debian ]]; then
         alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
     }
 
-    # The text of that document itself: imported, rendered and run. On two nodes, with modules of its names and an
-    # environment at its path; in place of its OpenMPI and Python there are ours.
+    # The text of that documentation: imported, rendered and run on two nodes, with modules of the same names and an
+    # environment at the same path, but with the test's Open MPI and Python.
     case_document() {
         local module
         for module in modenv/ml OpenMPI/3.1.4-gcccuda-2018b Python/3.6.6-fosscuda-2018b cuDNN/7.1.4.18-fosscuda-2018b \
@@ -360,7 +359,7 @@ if [[ ${HOROVOD:-} == debian ]]; then
         alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
     }
 
-    # Nodes let nobody in by ssh.
+    # Nodes accept no ssh connections.
     case_horovodrun() {
         local rank how
         alice=(PATH=/srv/openmpi4/bin:/usr/bin:/bin)

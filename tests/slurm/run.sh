@@ -1,5 +1,5 @@
 #!/bin/bash
-# Jobs of the target slurm under a real Slurm: see README.md.
+# Tests the target slurm on a real Slurm: see README.md.
 #
 #   tests/slurm/run.sh [CASE...]
 set -uo pipefail

@@ -1,4 +1,4 @@
-//! What a target takes of the spec: what changes in place, what it refuses, what it makes itself.
+//! The fields of the spec in each target: fields that change in place, rejected fields, and fields that the operator sets.
 
 use khorovod::{Inputs, Keys, Target, Text, targets};
 
@@ -18,7 +18,7 @@ fn what_may_change_in_place_does() {
         assert_ne!(before, run(&with("  env: {A: b}\n"), target), "{}", target.name());
         assert_ne!(before, run(&with("  rerun: '2'\n"), target), "{}", target.name());
     }
-    // By whom a suspended job may be let go, and what a ttl may become, their webhooks say.
+    // The operators' webhooks decide which clients can resume a suspended job, and how a TTL may change.
     let suspended = with("  scheduling: {suspend: true}\n");
     for target in [targets::MPI_JOB, targets::JOB_SET, targets::TRAIN_JOB] {
         assert_eq!(run(&base, target), run(&suspended, target), "{}", target.name());
@@ -28,7 +28,7 @@ fn what_may_change_in_place_does() {
     assert_ne!(run(&base, targets::VOLCANO), run(&brief, targets::VOLCANO));
 }
 
-/// A spec for each field that a target refuses, and a word of what is said.
+/// A spec for each field that a target rejects, and a word of the message.
 const REFUSED: &[(&dyn Target, &str, &str)] = &[
     (targets::MPI_JOB, "  workers: {replicas: 2}\n  launcher: {kind: torchrun}\n", "torchrun"),
     (targets::MPI_JOB, "  workers: {groups: [{name: a, replicas: 2}]}\n", "workers.groups"),

@@ -1,8 +1,8 @@
-//! Every example on every Kubernetes target: it is rendered, or refused by a problem with a place and a way out; and what
-//! is rendered holds all that the plain objects hold.
+//! Every example on every Kubernetes target: khorovod renders it, or reports a problem with a location and a solution. The
+//! rendered objects must contain everything that the plain objects contain.
 //!
-//! Where `KHOROVOD_CORPUS` names a folder whose `crds/` holds the custom resources as their projects publish them, they
-//! judge. `make bless` writes the files beside this one anew.
+//! If `KHOROVOD_CORPUS` is a folder with the published custom resources in `crds/`, they validate the objects. `make bless`
+//! writes the files in this folder.
 
 mod fields;
 mod mpi_job;
@@ -24,7 +24,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Names and texts of the examples.
+/// The names and texts of the examples.
 fn examples() -> Vec<(String, Text)> {
     let folders = fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path());
     let mut all: Vec<_> = folders
@@ -49,7 +49,7 @@ fn objects(rendered: &Rendered) -> Vec<Json> {
         .collect()
 }
 
-/// A job of which only what is given differs.
+/// A job with some changed fields.
 fn job(name: &str, spec: &str) -> Text {
     let text = format!(
         "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {{name: {name}}}\nspec:\n  image: a:1\n  command: [train]\n{spec}"
@@ -57,7 +57,7 @@ fn job(name: &str, spec: &str) -> Text {
     Text { name: "job.yaml".to_owned(), text }
 }
 
-/// Compares with a file, or writes it where `KHOROVOD_BLESS` is set.
+/// Compares a text with a file, or writes the file if `KHOROVOD_BLESS` is set.
 fn hold(path: &Path, text: &str, stale: &mut Vec<String>) {
     if std::env::var_os("KHOROVOD_BLESS").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -107,7 +107,7 @@ fn what_examples_become() {
     for (target, example) in shown {
         let (_, text) = examples().into_iter().find(|(name, _)| name == example).unwrap();
         let rendered = render(&text, target).unwrap();
-        // What stands around is the same as for plain objects.
+        // The other objects are the same as for the plain target.
         let around = ["NetworkPolicy", "Secret", "ConfigMap", "Service"];
         let mut workloads = String::new();
         for document in rendered.documents.iter().filter(|document| !around.contains(&document.kind)) {

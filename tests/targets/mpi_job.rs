@@ -1,4 +1,4 @@
-//! An MPIJob that was rendered comes back as the TrainingJob that it was.
+//! Importing a rendered MPIJob returns the original TrainingJob.
 
 use khorovod::import::{Options, System, import};
 use khorovod::{Text, targets};
@@ -11,7 +11,7 @@ fn an_imported_mpi_job_is_the_job_it_was_rendered_from() {
     let mut tried = 0;
     for (name, text) in examples() {
         let Ok(rendered) = render(&text, targets::MPI_JOB) else { continue };
-        // Another example has as many workers as the operator can list.
+        // Reduces the number of workers to the maximum of the operator.
         let old = Text { name: "rendered.yaml".to_owned(), text: rendered.text.clone() };
         let imported = import(System::MpiJob, &[old], &Options::default())
             .unwrap_or_else(|problems| panic!("{name}: {:#?}", problems.list));
@@ -26,7 +26,7 @@ fn an_imported_mpi_job_is_the_job_it_was_rendered_from() {
     assert!(tried > 20, "only {tried}");
 }
 
-/// What no example has, or none together.
+/// Fields that no example has, or that no example has together.
 const RICH: &str = r#"  workdir: /work
   args: [--epochs, "9 0", it's]
   env: {A: "", LR: "0.1", NAME: {configMap: settings, key: name}, POD: {field: metadata.name}}

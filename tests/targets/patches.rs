@@ -1,4 +1,4 @@
-//! Patches reach what an operator reads, and the pods in it.
+//! Patches apply to the object for the operator, and to its pod templates.
 
 use khorovod::targets;
 use serde_json::Value as Json;
@@ -63,7 +63,7 @@ fn patches_reach_the_pods_under_every_target() {
                 format!("  workers: {{replicas: 2}}\n  launcher: {{kind: torchrun}}\n{}", patches(&["*-worker"]));
             assert_eq!(labelled(&index, target), ["worker \"*-worker\""], "{}", target.name());
         }
-        // Nothing else is a pod, and none is called otherwise.
+        // A patch of kind Pod applies to pod templates only, and only to those with its name.
         for missed in ["mnist", "*-other"] {
             let spec = format!("  workers: {{replicas: 2}}\n{}", patches(&[missed]));
             let problems = render(&job("mnist", &spec), target).map(|_| ()).unwrap_err();

@@ -1,11 +1,11 @@
-//! The pods are those of the plain objects, and are found where their makers put them.
+//! The pod templates are the same as in the plain objects, and are at the paths that the operators define.
 
 use khorovod::{Rendered, Target, targets};
 use serde_json::{Value as Json, json};
 
 use super::{TARGETS, examples, job, objects, render};
 
-/// Every pod template in an object, under its component: `launcher`, `worker`.
+/// All pod templates in an object, by component: `launcher`, `worker`.
 pub fn templates(value: &Json, found: &mut Vec<(String, Json)>) {
     match value {
         Json::Object(map) => {
@@ -22,7 +22,8 @@ pub fn templates(value: &Json, found: &mut Vec<(String, Json)>) {
     }
 }
 
-/// The pod templates of a render, without what names the run and what only says who makes, names and ends the pod.
+/// The pod templates of rendered objects, without the name of the run and without fields about the controller, the names and
+/// the end of the pods.
 fn pods(rendered: &Rendered, target: &'static dyn Target) -> Vec<(String, Json)> {
     let all = objects(rendered);
     let run = all.iter().find_map(|object| object["metadata"]["labels"]["khorovod.dev/run"].as_str()).unwrap();
@@ -30,7 +31,7 @@ fn pods(rendered: &Rendered, target: &'static dyn Target) -> Vec<(String, Json)>
     let mut found = Vec::new();
     templates(&serde_json::from_str(&text).unwrap(), &mut found);
     for (component, pod) in &mut found {
-        // What Trainer calls the container that trains.
+        // Trainer's name for the training container.
         let container = &mut pod["spec"]["containers"][0]["name"];
         if target == targets::TRAIN_JOB && *container == "node" {
             *container = json!(component);
@@ -40,7 +41,7 @@ fn pods(rendered: &Rendered, target: &'static dyn Target) -> Vec<(String, Json)>
             spec.remove(field);
         }
         if target == targets::MPI_JOB {
-            // The operator mounts its own.
+            // The operator mounts its own Secret.
             spec["volumes"].as_array_mut().unwrap().retain(|volume| volume["name"] != "khorovod-keys");
             let mounts = spec["containers"][0]["volumeMounts"].as_array_mut().unwrap();
             mounts.retain(|mount| mount["name"] != "khorovod-keys");
@@ -51,7 +52,7 @@ fn pods(rendered: &Rendered, target: &'static dyn Target) -> Vec<(String, Json)>
             }
         }
         let env = spec["containers"][0]["env"].as_array_mut().unwrap();
-        // Names of pods differ.
+        // The names of pods differ.
         env.retain(|var| {
             let name = var["name"].as_str().unwrap();
             name != "JOB_COMPLETION_INDEX" && !(name == "PET_MASTER_ADDR" || name.starts_with("PET_RDZV"))
@@ -66,7 +67,7 @@ fn pods_are_those_of_the_plain_objects() {
     for target in TARGETS {
         for (name, text) in examples() {
             let (Ok(theirs), Ok(plain)) = (render(&text, target), render(&text, targets::PLAIN)) else { continue };
-            // A queue takes another shape there, and Volcano's own Job another group.
+            // A queue uses another shape there, and Volcano's Job another PodGroup.
             if ["gang", "kueue"].contains(&name.as_str()) {
                 continue;
             }
@@ -86,7 +87,7 @@ fn pods_are_those_of_the_plain_objects() {
 #[test]
 fn pods_are_called_as_their_makers_call_them() {
     let text = job("mnist", "  workers: {replicas: 2}\n  launcher: {mpi: mpich}\n");
-    // Of a worker and of the launcher, from the project's own code.
+    // The labels of a worker and of the launcher, from the project's code.
     for (target, worker, launcher) in [
         (targets::PLAIN, "mnist-RUN-worker-1.mnist", "mnist-RUN-launcher.mnist"),
         (targets::MPI_JOB, "mnist-RUN-worker-1.mnist-RUN", "mnist-RUN-launcher.mnist-RUN"),
@@ -107,7 +108,7 @@ fn pods_are_called_as_their_makers_call_them() {
     }
 }
 
-/// Kubeflow's SDK reads the pod that trains by these, and lists no TrainJob of a namespace where one lacks any.
+/// Kubeflow's SDK finds the training pod by these fields. If one TrainJob lacks any, the SDK fails to list the namespace.
 #[test]
 fn who_lists_train_jobs_finds_the_pod_that_trains() {
     let mut seen = 0;
@@ -125,7 +126,7 @@ fn who_lists_train_jobs_finds_the_pod_that_trains() {
         let spec = &job["template"]["spec"];
         assert_eq!(spec["template"]["spec"]["containers"][0]["name"], "node", "{name}");
         assert_eq!(spec["podFailurePolicy"]["rules"][0]["onExitCodes"]["containerName"], "node", "{name}");
-        // Trainer makes as many of its pods as the policy says, and no plugin is asked for that would say more.
+        // Trainer creates the number of pods in the policy, and no plugin changes it.
         assert_eq!(runtime["spec"]["mlPolicy"], json!({"numNodes": spec["completions"]}), "{name}");
         assert_eq!(spec["completions"], spec["parallelism"], "{name}");
         seen += 1;

@@ -1,4 +1,4 @@
-//! The custom resources as their projects publish them judge what is rendered.
+//! Validates rendered objects with the published custom resources of each project.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::{TARGETS, examples, objects, render};
 
-/// The published type of each kind, as a schema that knows no other field; empty where no folder is given.
+/// The published schema of each kind, which rejects unknown fields; empty without a folder.
 fn published() -> Vec<(String, String, Json)> {
     let Some(folder) = std::env::var_os("KHOROVOD_CORPUS").map(PathBuf::from) else { return Vec::new() };
     let folder = folder.join("crds");
@@ -30,7 +30,7 @@ fn published() -> Vec<(String, String, Json)> {
     types
 }
 
-/// As a strict API server reads it: unknown fields are errors, and what says it is either is.
+/// Converts a schema to that of a strict API server: unknown fields are errors, and int-or-string fields accept both types.
 fn close(schema: &mut Json) {
     let Json::Object(map) = schema else { return };
     if map.get("x-kubernetes-int-or-string") == Some(&json!(true)) {

@@ -18,7 +18,7 @@ function imported(system, file, ...options) {
 }
 
 async function paste(page, file) {
-  await page.getByLabel("The old file").fill(file);
+  await page.getByLabel("File to import").fill(file);
 }
 
 test("a pasted file becomes the job that the command makes of it", async () => {
@@ -37,7 +37,7 @@ test("a pasted file becomes the job that the command makes of it", async () => {
     same(await text(page), imported(system, file), path);
     const rows = await page.locator("#import tbody tr").count();
     const said = await page.locator("#import .done").innerText();
-    check(said.includes(`of ${rows} fields`) && rows > 5, `${said}; ${rows} rows`);
+    check(said.includes(`Of ${rows} fields`) && rows > 5, `${said}; ${rows} rows`);
     await page.screenshot({ path: join(out, `import-${system}.png`) });
     await page.getByRole("button", { name: "Close" }).click();
   }
@@ -50,10 +50,10 @@ test("what the file does not say can be said, and its secrets are taken apart", 
   const file = old("stable-horovod/program-before-the-launch.yaml").replace(/\n {2}args:.*/, "");
   await page.getByRole("button", { name: "Import…" }).click();
   await paste(page, file);
-  await page.getByText("What the file does not say").click();
+  await page.getByText("Values that the file lacks").click();
   const line = "mpirun -np 4 --hostfile /horovod/generated/hostfile python train.py";
-  await page.getByLabel("The job's name").fill("mnist");
-  await page.getByLabel("The launch line").fill(line);
+  await page.getByLabel("Job name").fill("mnist");
+  await page.getByLabel("Command").fill(line);
   await page.waitForFunction(() => document.querySelector("#import-system").value === "stable-horovod");
   await after(page, () => page.getByRole("button", { name: "Import", exact: true }).click());
   same(await text(page), imported("stable-horovod", file, "--name", "mnist", "--command", line), "the job");
@@ -74,15 +74,18 @@ test("what cannot be imported says why, by keyboard too", async () => {
   await page.getByRole("button", { name: "Import…" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Import", exact: true }).click();
-  check((await page.locator("#import-said").innerText()).includes("Paste the old file first"), "nothing pasted");
+  check(
+    (await page.locator("#import-result").innerText()).includes("Paste the file to import first"),
+    "nothing pasted",
+  );
   await paste(page, "hello: world\n");
   await page.getByRole("button", { name: "Import", exact: true }).click();
-  check((await page.locator("#import-said").innerText()).includes("say which"), "not known");
+  check((await page.locator("#import-result").innerText()).includes("choose it above"), "not known");
   await paste(page, "worker: {number: three}\nmaster: {}\n");
   await page.waitForFunction(() => document.querySelector("#import-system").value === "stable-horovod");
   await page.getByRole("button", { name: "Import", exact: true }).click();
   await page.getByText("should be a whole number").waitFor();
-  check((await page.locator("#import-said").innerText()).includes("line 1"), "where");
+  check((await page.locator("#import-result").innerText()).includes("line 1"), "where");
   await page.keyboard.press("Escape");
   same(await text(page), before, "the editor is as it was");
   await server.close();

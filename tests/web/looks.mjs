@@ -55,7 +55,7 @@ const STATES = [
     async (page) => {
       await page.getByRole("button", { name: "Import…" }).click();
       await page
-        .getByLabel("The old file")
+        .getByLabel("File to import")
         .fill(readFileSync(join(root, "tests/import/stable-horovod/everything.yaml"), "utf8"));
       await page.waitForFunction(() => document.querySelector("#import-system").value);
       await page.getByRole("button", { name: "Import", exact: true }).click();

@@ -35,7 +35,7 @@ test("what is downloaded is what the command writes without keys", async () => {
     await page.click("#tab-apply");
     const objects = await download(page, "Download objects");
     same(objects.bytes.toString(), render(name, "--no-keys"), name);
-    const zip = await download(page, "Download zip, a file an object");
+    const zip = await download(page, "Download zip, one file per object");
     const files = fflate.unzipSync(zip.bytes);
     const folder = join(place(), "out/");
     execFileSync(native, ["render", "--no-keys", "-o", folder, join(root, "examples", name, "job.yaml")]);
@@ -77,7 +77,7 @@ test("keys are made when asked for, shown nowhere, and gone when taken out", asy
   const key = /( {2}\S+: )([A-Za-z0-9+/=]{40,})/.exec(one)[2];
   check(!(await page.content()).includes(key), "no key is in the page");
   await page.click("#tab-apply");
-  await page.getByRole("button", { name: "Take the keys out again" }).click();
+  await page.getByRole("button", { name: "Remove the keys" }).click();
   check(!(await download(page, "Download objects")).bytes.includes("kind: Secret"), "no Secret after");
   await server.close();
 });
@@ -120,7 +120,7 @@ test("a link that cannot be copied, or should not be sent, says so", async () =>
   };
   const [, smallest] = examples.find(([name]) => name === "smallest");
   check(
-    /Secret stands in it/.test(await said(`${smallest}---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n`)),
+    /contains a Secret/.test(await said(`${smallest}---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n`)),
     "a Secret",
   );
   check(/too long/.test(await said(`${smallest}${"# long\n".repeat(700_000)}`)), "4 MiB and more");

@@ -100,7 +100,7 @@ test("who has nothing yet is led to a first job", async () => {
   await editor(page).focus();
   await page.keyboard.press("Backspace");
   // Another job's picture is no state of an empty text.
-  await page.getByText("What the job becomes appears here.").waitFor();
+  await page.getByText("The result appears here as soon as the spec describes a job.").waitFor();
   same(
     [await page.locator("#view-picture").isVisible(), await page.textContent("#sum")],
     [false, ""],

@@ -1,224 +1,220 @@
-// The way out: what to copy, download and type.
+// The view "Apply": what to download, what to copy, and the commands to run.
 import { strToU8, zipSync } from "fflate";
-import { type Core, decode } from "./core";
-import { h, words } from "./dom";
-import { link, LONG } from "./share";
-import type { Files, Report, Sound } from "./types";
+import { asError, type Compiled, type Compiler, decode } from "./compiler";
+import { h, markup } from "./dom";
+import { encodeSpec, LONG_LINK } from "./link";
+import type { Report } from "./wire/types";
+
+/** Downloads are kept in memory this long, in ms: the browser reads them after the click. */
+const DOWNLOAD_TIME = 10_000;
+
+interface Context {
+  compiler: () => Compiler;
+  spec: () => string;
+}
 
 export class Apply {
-  private seed?: Uint8Array;
-  private shown = "";
-  private readonly said = h("p", { role: "status", class: "said" });
+  /** The seed of the ssh keys that this page made. */
+  private seed: Uint8Array | undefined;
+  /** What the view was drawn from. */
+  private drawn = "";
+  private readonly message = h("p", { role: "status", class: "said" });
 
   constructor(
     private readonly parent: HTMLElement,
-    private readonly core: () => Core,
-    private readonly text: () => string,
+    private readonly context: Context,
+    /** Called if the view has to be shown again. */
+    private readonly onChange: () => void,
   ) {}
 
-  /** Fits the lines to the job; drawn anew only when they change. */
-  show(preview: Sound) {
-    const jobs = preview.jobs;
-    const secrets = preview.documents.filter((doc) => doc.kind === "Secret" && doc.job !== null);
-    const shown = JSON.stringify([
-      jobs.map(({ job, run, namespace }) => [job, run, namespace]),
-      secrets.map((doc) => doc.name),
-      !!this.seed,
-    ]);
-    if (shown === this.shown) return;
-    this.shown = shown;
+  /** Draws the view anew if the names of the jobs or of their Secrets changed. */
+  show({ jobs, documents }: Compiled) {
+    const secrets = documents.filter((document) => document.kind === "Secret" && document.job !== null);
+    const names = jobs.map(({ job, run, namespace }) => [job, run, namespace]);
+    const drawn = JSON.stringify([names, secrets.map((secret) => secret.name), this.seed !== undefined]);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
     const first = jobs[0];
+    const name = fileName(jobs);
     this.parent.replaceChildren(
-      h("h2", {}, "Take it with you"),
+      h("h2", {}, "Download"),
       h(
         "div",
         { class: "buttons" },
-        this.button("Download objects", () => this.file(`${name(jobs)}.objects.yaml`)),
-        this.button("Download zip, a file an object", () => this.zip(`${name(jobs)}.zip`)),
-        this.button("Copy objects", async () =>
-          this.copy(decode((await this.rendered()).made), "The objects are copied."),
-        ),
-        this.button("Download spec", () => this.save("job.yaml", strToU8(this.text()), "text/yaml")),
+        this.button("Download objects", () => this.downloadObjects(`${name}.objects.yaml`)),
+        this.button("Download zip, one file per object", () => this.downloadZip(`${name}.zip`)),
+        this.button("Copy objects", () => this.copyObjects()),
+        this.button("Download spec", () => this.download("job.yaml", this.context.spec())),
       ),
-      this.said,
-      ...(secrets.length ? this.keys(secrets.map((doc) => [doc.name, doc.namespace])) : []),
-      ...(first ? this.lines(first, jobs.length, secrets.length > 0) : []),
+      this.message,
+      ...(secrets.length ? this.keys(secrets.map((secret) => keygen(secret.name, secret.namespace))) : []),
+      ...(first ? this.commands(first, name, secrets.length > 0) : []),
     );
   }
 
-  private keys(secrets: [string, string | null][]): HTMLElement[] {
-    const keygen = secrets.map(([secret, namespace]) => {
-      const place = namespace ? ` -n ${namespace}` : "";
-      return `khorovod keygen ${secret}${place} | kubectl apply${place} -f -`;
-    });
-    const none = [
-      h(
-        "p",
-        {},
-        ...words(
-          "The ssh keys are not in what you take: make the Secret once, on your machine, with the command (at the end it says how to install it).",
-        ),
-      ),
-      ...keygen.map((line) => this.line(line)),
-      h(
-        "p",
-        {},
-        "Or let this page make keys. They come from this browser's random numbers, stay in this tab until it is closed, are shown nowhere, and are in every download and copy of the objects until you take them out.",
-      ),
+  private keys(commands: string[]): HTMLElement[] {
+    const title = h("h2", {}, "ssh keys");
+    if (this.seed) {
+      const text =
+        "Downloads and copies contain a Secret with private keys. Keep them to yourself. Each time you make keys here " +
+        "they are new ones: for a job that you apply repeatedly, create the Secret once with the command instead.";
+      return [title, h("p", { class: "warn" }, text), this.button("Remove the keys", () => this.setSeed(undefined))];
+    }
+    const byCommand =
+      "Downloads and copies contain no ssh keys. Create the Secret once on your machine. The command is installed as " +
+      "described at the end of this page.";
+    const byPage =
+      "Or let this page make the keys, from this browser's random numbers. They stay in this tab until you close it and " +
+      "are never displayed. Every download and copy of the objects contains them until you remove them.";
+    return [
+      title,
+      h("p", {}, byCommand),
+      ...commands.map((command) => this.command(command)),
+      h("p", {}, byPage),
       this.button("Make keys in this page", () => this.setSeed(crypto.getRandomValues(new Uint8Array(32)))),
     ];
-    const some = [
-      h(
-        "p",
-        { class: "warn" },
-        "The Secret with private keys is in what you take. Keep the file to yourself. Each time keys are made here they are others, so for a job you apply again make the Secret once instead.",
-      ),
-      this.button("Take the keys out again", () => this.setSeed(undefined)),
-    ];
-    return [h("h2", {}, "Keys"), ...(this.seed ? some : none)];
   }
 
   private setSeed(seed: Uint8Array | undefined) {
     this.seed?.fill(0);
     this.seed = seed;
-    this.shown = "";
-    this.changed();
+    this.drawn = "";
+    this.onChange();
   }
 
-  /** Asked for when what is shown must be drawn anew. */
-  changed = () => {};
-
-  private lines(report: Report, jobs: number, secret: boolean): HTMLElement[] {
-    const place = report.namespace ? ` -n ${report.namespace}` : "";
-    const job = report.objects.findLast((object) => object.kind === "Job")?.name;
-    const file = `${name([report])}.objects.yaml`;
-    const group = (title: string, ...lines: string[]) => [h("h3", {}, title), ...lines.map((line) => this.line(line))];
+  private commands({ job, namespace, objects }: Report, name: string, hasSecret: boolean): HTMLElement[] {
+    const scope = namespace === undefined ? "" : ` -n ${namespace}`;
+    const launcher = objects.findLast((object) => object.kind === "Job")?.name;
+    const noKeys = hasSecret ? " --no-keys" : "";
+    const helm = `helm upgrade --install ${job} ./chart${scope} --post-renderer`;
+    const section = (title: string, ...commands: string[]) => [
+      h("h3", {}, title),
+      ...commands.map((command) => this.command(command)),
+    ];
+    const cluster = "These commands use the cluster that `kubectl` is set to. Nothing has to be installed there.";
+    const command = "It checks, plans and renders like this page. From a checkout of khorovod, with Rust:";
     return [
-      h("h2", {}, "Run it"),
-      h(
-        "p",
-        {},
-        ...words("It goes to the cluster that `kubectl` is set to, and asks for nothing to be installed there."),
-      ),
-      ...group("With what you downloaded", `kubectl apply${place} -f ${jobs > 1 ? "jobs.objects.yaml" : file}`),
-      ...group(
-        "With the command, from the spec",
-        `khorovod render job.yaml${secret ? " --no-keys" : ""} | kubectl apply${place} -f -`,
-      ),
-      ...group("See it train", `kubectl logs${place} -f job/${job}`),
-      ...group(
-        "From a chart, Helm 3",
-        `helm upgrade --install ${report.job} ./chart${place} --post-renderer khorovod --post-renderer-args post-render`,
-      ),
-      ...group(
+      h("h2", {}, "Run"),
+      h("p", {}, ...markup(cluster)),
+      ...section("From the download", `kubectl apply${scope} -f ${name}.objects.yaml`),
+      ...section("From the spec, with the command", `khorovod render job.yaml${noKeys} | kubectl apply${scope} -f -`),
+      ...section("Follow the log", `kubectl logs${scope} -f job/${launcher}`),
+      ...section("From a chart, Helm 3", `${helm} khorovod --post-renderer-args post-render`),
+      ...section(
         "From a chart, Helm 4",
         "helm plugin install plugin/helm4-post-renderer",
-        `helm upgrade --install ${report.job} ./chart${place} --post-renderer khorovod-post-render`,
+        `${helm} khorovod-post-render`,
       ),
       h("h2", {}, "Install the command"),
-      h(
-        "p",
-        {},
-        ...words(
-          "One program, which checks, plans and renders what this page shows. From a checkout of khorovod, with Rust:",
-        ),
-        ...this.others(),
-      ),
-      this.line("cargo install --locked --path ."),
+      h("p", {}, ...markup(command), ...installLink()),
+      this.command("cargo install --locked --path ."),
     ];
   }
 
-  /** The book's page, where this page lies in the book: it knows of no other place. */
-  private others(): (Node | string)[] {
-    const book = /^(.*\/)web\/dist\/(index\.html)?$/.exec(location.pathname);
-    return book
-      ? [" ", h("a", { href: `${book[1]}docs/install.html`, target: "_top" }, "packages, images and other ways")]
-      : [];
-  }
-
-  private line(text: string): HTMLElement {
+  /** A command with a button that copies it. */
+  private command(text: string): HTMLElement {
+    const onclick = () => void this.copy(text, "The command is copied.");
     return h(
       "div",
       { class: "line" },
       h("pre", { tabindex: "0" }, text),
-      h(
-        "button",
-        { type: "button", "aria-label": `Copy: ${text}`, onclick: () => void this.copy(text, "The line is copied.") },
-        "Copy",
-      ),
+      h("button", { type: "button", "aria-label": `Copy: ${text}`, onclick }, "Copy"),
     );
   }
 
-  private button(text: string, act: () => unknown): HTMLElement {
-    return h(
-      "button",
-      { type: "button", onclick: () => void Promise.resolve(act()).catch((error) => this.say(String(error))) },
-      text,
-    );
+  private button(text: string, act: () => void | Promise<void>): HTMLElement {
+    const onclick = () => {
+      Promise.resolve(act()).catch((error: unknown) => this.report(asError(error).message));
+    };
+    return h("button", { type: "button", onclick }, text);
   }
 
-  private say(text: string) {
-    this.said.textContent = text;
+  private report(text: string) {
+    this.message.textContent = text;
   }
 
+  /** Puts the spec into the page's address and copies that. Returns what to tell the user. */
   async share(): Promise<string> {
-    const address = link(this.text());
-    if (!address) return "The spec is too long for a link: download it under Apply.";
-    history.replaceState(null, "", address);
-    if (!(await this.copy(address, "")))
-      return "The link is in the address bar: the browser did not let this page copy it.";
-    if (/^kind: *["']?Secret\b/m.test(this.text()))
-      return "Link copied. A Secret stands in it: send it to nobody who may not know that.";
-    return address.length > LONG
-      ? `Link copied; it is ${Math.round(address.length / 1_000)} kB long, which mail and chat may cut.`
-      : "Link copied: the spec is in it, and nowhere else.";
+    const spec = this.context.spec();
+    const fragment = encodeSpec(spec);
+    if (fragment === undefined) return "The spec is too long for a link: download it under Apply.";
+    const link = `${location.origin}${location.pathname}${fragment}`;
+    history.replaceState(null, "", link);
+    if (!(await this.copy(link, "")))
+      return "The browser does not allow this page to copy; the link is in the address bar.";
+    if (/^kind: *["']?Secret\b/m.test(spec))
+      return "Link copied. It contains a Secret: send it only to people who may know it.";
+    if (link.length <= LONG_LINK) return "Link copied. The spec is in the link itself, not on a server.";
+    return `Link copied. It is ${Math.round(link.length / 1_000)} kB long; mail and chat programs may cut it.`;
   }
 
-  private async copy(text: string, said: string): Promise<boolean> {
+  private async copy(text: string, done: string): Promise<boolean> {
     try {
       await navigator.clipboard.writeText(text);
-      this.say(said);
+      this.report(done);
       return true;
     } catch {
-      this.say("The browser did not let this page copy; select the text and copy it yourself.");
+      this.report("The browser does not allow this page to copy. Select the text and copy it.");
       return false;
     }
   }
 
-  private async rendered(): Promise<Files> {
-    const files = await this.core().make<Files>("render", this.text(), this.seed ?? new Uint8Array());
-    if (!files.made.length) throw new Error("The spec has errors, so there is nothing to take.");
+  private async render() {
+    const files = await this.context.compiler().render(this.context.spec(), this.seed ?? new Uint8Array());
+    if (!files.rendered.length) throw new Error("The spec has errors: there are no objects.");
     return files;
   }
 
-  private async file(name: string) {
-    this.save(name, (await this.rendered()).made, "text/yaml");
+  private async copyObjects() {
+    const { rendered } = await this.render();
+    await this.copy(decode(rendered), "The objects are copied.");
   }
 
-  private async zip(name: string) {
-    const { made, files } = await this.rendered();
-    const parts = files.map(({ path, from, to }) => {
-      const part = decode(made, from, to);
-      return [path, strToU8(part.endsWith("\n") ? part : `${part}\n`)] as const;
+  private async downloadObjects(name: string) {
+    const { rendered } = await this.render();
+    this.save(name, rendered, "text/yaml");
+  }
+
+  private async downloadZip(name: string) {
+    const { rendered, files } = await this.render();
+    const objects = files.map(({ path, from, to }) => {
+      const text = decode(rendered, from, to);
+      return [path, strToU8(text.endsWith("\n") ? text : `${text}\n`)] as const;
     });
-    const spec = ["job.yaml.txt", strToU8(this.text())] as const;
-    this.save(name, zipSync(Object.fromEntries([...parts, spec]), { mtime: "1980-01-01T00:00:00" }), "application/zip");
+    const spec = ["job.yaml.txt", strToU8(this.context.spec())] as const;
+    // A fixed time, so that the same spec makes the same archive.
+    const archive = zipSync(Object.fromEntries([...objects, spec]), { mtime: "1980-01-01T00:00:00" });
+    this.save(name, archive, "application/zip");
   }
 
-  /** A text in a file. */
-  keep(name: string, text: string) {
+  /** Downloads a text as a file. */
+  download(name: string, text: string) {
     this.save(name, strToU8(text), "text/yaml");
   }
 
   private save(name: string, bytes: Uint8Array, type: string) {
-    const address = URL.createObjectURL(new Blob([bytes as Uint8Array<ArrayBuffer>], { type }));
+    const address = URL.createObjectURL(new Blob([new Uint8Array(bytes)], { type }));
     h("a", { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 10_000);
-    this.say(`${name} is in your downloads.`);
+    setTimeout(() => URL.revokeObjectURL(address), DOWNLOAD_TIME);
+    this.report(`${name} is downloaded.`);
   }
 }
 
-/** What files of these jobs are called. */
-function name(jobs: Report[]): string {
-  return jobs.length === 1 ? jobs[0]!.job : "jobs";
+/** The command that creates a Secret with ssh keys. */
+function keygen(secret: string, namespace: string | null): string {
+  const scope = namespace === null ? "" : ` -n ${namespace}`;
+  return `khorovod keygen ${secret}${scope} | kubectl apply${scope} -f -`;
+}
+
+/** The name of the jobs' files, without an ending. */
+function fileName(jobs: Report[]): string {
+  const [first, ...others] = jobs;
+  return first && !others.length ? first.job : "jobs";
+}
+
+/** A link to the book's page on installation, if this page is a part of the book. */
+function installLink(): (Node | string)[] {
+  const book = /^(.*\/)web\/dist\/(index\.html)?$/.exec(location.pathname);
+  if (!book) return [];
+  return [" ", h("a", { href: `${book[1]}docs/install.html`, target: "_top" }, "packages, images and other ways")];
 }

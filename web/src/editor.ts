@@ -1,5 +1,5 @@
-// The spec's editor. It lives in a shadow root: there CodeMirror brings its styles as constructed sheets, which a strict
-// content security policy allows, where it would write a <style> into the page.
+// The editor of the spec, and the viewer of an object's YAML. Both live in shadow roots: there CodeMirror uses constructed
+// style sheets, which the page's content security policy allows. Elsewhere it adds a <style> element, which it forbids.
 import {
   acceptCompletion,
   autocompletion,
@@ -50,14 +50,14 @@ import {
   WidgetType,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { completions, hover } from "./complete";
+import { completions, hover } from "./completion";
 import type { Line } from "./diff";
-import { h, words } from "./dom";
+import { directInput } from "./direct-input";
+import { h, markup } from "./dom";
 import type { Fields } from "./schema";
-import type { Problem } from "./types";
-import { typing } from "./typing";
+import type { PlacedText, Problem } from "./wire/types";
 
-const colours = HighlightStyle.define([
+const colors = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--key)" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--string)" },
   { tag: [tags.comment], color: "var(--muted)", fontStyle: "italic" },
@@ -71,9 +71,9 @@ const theme = EditorView.theme({
   "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
   ".cm-content": { caretColor: "var(--text)", padding: "8px 0" },
-  // The browser's own: one drawn by CodeMirror costs each key a quarter more.
+  // The browser draws the selection: drawn by CodeMirror it makes each key a quarter slower.
   ".cm-line::selection, .cm-line ::selection": { backgroundColor: "var(--select)" },
-  // What is left of a long line hangs, lest it look like a key.
+  // The second row of a wrapped line is indented, so that it does not look like a key.
   ".cm-line": { padding: "0 2px 0 calc(4ch + 6px)", textIndent: "-4ch" },
   ".cm-gutters": { backgroundColor: "var(--paper)", color: "var(--muted)", border: "none" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--line)" },
@@ -101,7 +101,7 @@ const theme = EditorView.theme({
     lineHeight: "1.45",
   },
   ".cm-completionInfo .field": { padding: "0" },
-  // It would lie over the list.
+  // On a narrow screen it would cover the list.
   "@media (max-width: 760px)": { ".cm-completionInfo": { display: "none" } },
   ".field p": { margin: "4px 0" },
   ".field code, .cm-diagnostic code": { fontFamily: "var(--mono)", fontSize: "12px" },
@@ -137,19 +137,21 @@ const theme = EditorView.theme({
   ".removed": { backgroundColor: "var(--removed)", padding: "0 6px", whiteSpace: "pre", opacity: "0.85" },
 });
 
-/** Marks the lines of a field for a moment. */
-const point = StateEffect.define<{ from: number; to: number } | null>();
-const pointed = StateField.define<DecorationSet>({
+/** Highlights the lines of a range, or of none. */
+const highlight = StateEffect.define<{ from: number; to: number } | null>();
+const highlighted = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(marks, { effects, changes, state }) {
     let next = marks.map(changes);
     for (const effect of effects) {
-      if (!effect.is(point)) continue;
+      if (!effect.is(highlight)) continue;
       const lines = new RangeSetBuilder<Decoration>();
       if (effect.value) {
         const last = state.doc.lineAt(Math.max(effect.value.from, effect.value.to - 1)).number;
-        for (let at = state.doc.lineAt(effect.value.from).number; at <= last; at++)
-          lines.add(state.doc.line(at).from, state.doc.line(at).from, Decoration.line({ class: "origin" }));
+        for (let number = state.doc.lineAt(effect.value.from).number; number <= last; number++) {
+          const { from } = state.doc.line(number);
+          lines.add(from, from, Decoration.line({ class: "origin" }));
+        }
       }
       next = lines.finish();
     }
@@ -158,38 +160,42 @@ const pointed = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-const look: Extension = [theme, syntaxHighlighting(colours), highlightSpecialChars(), EditorState.tabSize.of(2)];
+const appearance: Extension = [theme, syntaxHighlighting(colors), highlightSpecialChars(), EditorState.tabSize.of(2)];
 
-function shadow(parent: HTMLElement): ShadowRoot {
-  return parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
+/** Makes a CodeMirror view in a shadow root of the element. */
+function createView(parent: HTMLElement, doc: string, extensions: Extension[]): EditorView {
+  const root = parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
+  return new EditorView({ state: EditorState.create({ doc, extensions }), root, parent: root });
 }
 
-/** Text put in by the page and not by hand. */
-export const loaded = Annotation.define<boolean>();
+/** Marks a change that the page made, not the user. */
+const byPage = Annotation.define<boolean>();
 
 export class Editor {
-  readonly view: EditorView;
+  private readonly view: EditorView;
   private readonly language = new Compartment();
-  /** In the middle of an update the editor takes no other: what is to be underlined waits for its end. */
+  /** During an update the editor accepts no other: the problems found meanwhile are underlined after it. */
   private updating = false;
-  private found?: Problem[];
+  private found: Problem[] | undefined;
 
-  constructor(parent: HTMLElement, text: string, changed: (text: string, byHand: boolean) => void, moved: () => void) {
-    // What changes in the page is changed before the editor looks at its own layout, so that there is one layout for both.
+  /** Calls `onChange` for each change of the text, and `onMove` if the cursor moves without a change. */
+  constructor(parent: HTMLElement, onChange: (text: string, byUser: boolean) => void, onMove: () => void) {
+    // A view plugin is updated before the editor measures its own layout. What `onChange` changes in the page is so part of
+    // the same layout instead of a second one.
     const early = ViewPlugin.define(() => ({
       update: ({ docChanged, state, transactions }) => {
         if (!docChanged) return;
         this.updating = true;
-        changed(state.doc.toString(), !transactions.some((one) => one.annotation(loaded)));
+        onChange(state.doc.toString(), !transactions.some((one) => one.annotation(byPage)));
       },
     }));
-    const listen = EditorView.updateListener.of((update) => {
+    const late = EditorView.updateListener.of((update) => {
       this.updating = false;
-      if (update.docChanged) this.showFound();
-      else if (update.selectionSet) moved();
+      if (update.docChanged) this.underlineFound();
+      else if (update.selectionSet) onMove();
     });
-    const extensions = [
-      look,
+    this.view = createView(parent, "", [
+      appearance,
       lineNumbers(),
       foldGutter(),
       lintGutter(),
@@ -200,14 +206,14 @@ export class Editor {
       closeBrackets(),
       highlightActiveLine(),
       highlightActiveLineGutter(),
-      // One letter stands everywhere: all of them marked, and unmarked by the next key, tells nobody anything.
+      // A single letter occurs everywhere: marking it helps nobody, and the next key removes all the marks again.
       highlightSelectionMatches({ minSelectionLength: 2 }),
       EditorView.lineWrapping,
-      pointed,
+      highlighted,
       yaml(),
       this.language.of([]),
       keymap.of([
-        { key: "Mod-.", run: (view) => this.fix(view) },
+        { key: "Mod-.", run: () => this.applyNearestFix() },
         { key: "Tab", run: acceptCompletion },
         ...closeBracketsKeymap,
         ...defaultKeymap,
@@ -224,23 +230,30 @@ export class Editor {
         tabindex: "0",
       }),
       early,
-      listen,
-      typing(),
-    ];
-    const root = shadow(parent);
-    this.view = new EditorView({
-      state: EditorState.create({ doc: text, extensions }),
-      root,
-      parent: root as unknown as Element,
-    });
+      late,
+      directInput(),
+    ]);
   }
 
-  get text() {
+  get text(): string {
     return this.view.state.doc.toString();
   }
 
-  /** Completion and hover, once the schema is here. */
-  teach(fields: Fields) {
+  focus() {
+    this.view.focus();
+  }
+
+  /** The number of the line at an offset. */
+  lineAt(offset: number): number {
+    return this.view.state.doc.lineAt(this.clamp(offset)).number;
+  }
+
+  private clamp(offset: number): number {
+    return Math.min(offset, this.view.state.doc.length);
+  }
+
+  /** Turns on completion and hover. */
+  useSchema(fields: Fields) {
     this.view.dispatch({
       effects: this.language.reconfigure([
         autocompletion({ override: [completions(fields)], icons: false }),
@@ -249,117 +262,117 @@ export class Editor {
     });
   }
 
+  /** Replaces the whole text. */
   load(text: string) {
     this.view.dispatch({
       changes: { from: 0, to: this.view.state.doc.length, insert: text },
       selection: { anchor: 0 },
-      annotations: [loaded.of(true), isolateHistory.of("full")],
+      annotations: [byPage.of(true), isolateHistory.of("full")],
       scrollIntoView: true,
     });
   }
 
-  /** Underlines problems; their fixes can be clicked. */
-  show(problems: Problem[]) {
+  /** Underlines problems and offers their fixes. */
+  showProblems(problems: Problem[]) {
     this.found = problems;
-    if (!this.updating) this.showFound();
+    if (!this.updating) this.underlineFound();
   }
 
-  private showFound() {
+  private underlineFound() {
     const problems = this.found;
     this.found = undefined;
     if (!problems) return;
     if (!problems.length && !diagnosticCount(this.view.state)) return;
-    const length = this.view.state.doc.length;
-    const within = (at: number) => Math.min(at, length);
-    const diagnostics = problems.flatMap((problem): Diagnostic[] => {
-      const main = problem.labels[0] ?? { from: 0, to: 0, text: "" };
-      const fix = problem.fix;
-      const also = problem.labels.slice(1).filter((label) => label.text !== "");
-      return [
-        {
-          from: within(main.from),
-          to: within(main.to),
-          severity: problem.severity === "note" ? "info" : problem.severity,
-          message: problem.message,
-          source: problem.code,
-          renderMessage: () =>
-            h(
-              "span",
-              {},
-              h("span", {}, ...words(problem.message)),
-              problem.hint ? h("div", {}, ...words(problem.hint)) : null,
-              ...also.map((label) =>
-                h("div", {}, `line ${this.view.state.doc.lineAt(within(label.from)).number}: ${label.text}`),
-              ),
-            ),
-          actions: fix ? [{ name: named(problem), apply: () => this.replace(fix) }] : [],
-        },
-      ];
-    });
+    const diagnostics = problems.map((problem) => this.diagnostic(problem));
     diagnostics.sort((a, b) => a.from - b.from);
     this.view.dispatch(setDiagnostics(this.view.state, diagnostics));
   }
 
-  /** Makes an edit. The value of a field that it adds is an example: it is marked, to be typed over. */
-  replace(fix: { from: number; to: number; text: string }) {
-    const added =
-      fix.from === fix.to ? /^([\s,]*[\w"]+: (?:\{\w+: (?=[^,]*\}))?)([^\n]*[^\n,\s}]|\S+)/.exec(fix.text) : null;
-    const from = fix.from + (added?.[1] ?? fix.text).length;
+  private diagnostic({ code, severity, message, hint, labels, fix }: Problem): Diagnostic {
+    const [main, ...others] = labels;
+    const notes = others.filter((label) => label.text !== "");
+    const render = () =>
+      h(
+        "span",
+        {},
+        h("span", {}, ...markup(message)),
+        hint !== null && h("div", {}, ...markup(hint)),
+        ...notes.map(({ from, text }) => h("div", {}, `line ${this.lineAt(from)}: ${text}`)),
+      );
+    return {
+      from: this.clamp(main?.from ?? 0),
+      to: this.clamp(main?.to ?? 0),
+      severity: severity === "note" ? "info" : severity,
+      message,
+      source: code,
+      renderMessage: render,
+      actions: fix ? [{ name: fixLabel(fix), apply: () => this.apply(fix) }] : [],
+    };
+  }
+
+  /** Applies an edit. If it adds a field, the value is an example: it is selected, so that typing replaces it. */
+  apply({ from, to, text }: PlacedText) {
+    const added = from === to ? /^([\s,]*[\w"]+: (?:\{\w+: (?=[^,]*\}))?)([^\n]*[^\n,\s}]|\S+)/.exec(text) : null;
+    const anchor = from + (added?.[1] ?? text).length;
     this.view.dispatch({
-      changes: { from: fix.from, to: fix.to, insert: fix.text },
-      selection: { anchor: from, head: from + (added?.[2] ?? "").length },
+      changes: { from, to, insert: text },
+      selection: { anchor, head: anchor + (added?.[2] ?? "").length },
       annotations: isolateHistory.of("full"),
       scrollIntoView: true,
     });
     this.view.focus();
   }
 
-  /** Applies the fix at the cursor's line, or else the first there is. */
-  private fix(view: EditorView): boolean {
-    const line = view.state.doc.lineAt(view.state.selection.main.head);
-    let best: (() => void) | undefined;
-    forEachDiagnostic(view.state, (diagnostic, from, to) => {
+  /** Applies a fix on the cursor's line, or else the first fix. Returns whether there is one. */
+  private applyNearestFix(): boolean {
+    const line = this.view.state.doc.lineAt(this.view.state.selection.main.head);
+    let apply: (() => void) | undefined;
+    forEachDiagnostic(this.view.state, (diagnostic, from, to) => {
       const action = diagnostic.actions?.[0];
-      if (!action || (best && (from < line.from || from > line.to))) return;
-      best = () => action.apply(view, from, to);
+      const isOnLine = from >= line.from && from <= line.to;
+      if (action && (!apply || isOnLine)) apply = () => action.apply(this.view, from, to);
     });
-    best?.();
-    return !!best;
+    apply?.();
+    return apply !== undefined;
   }
 
-  go(from: number) {
-    const anchor = Math.min(from, this.view.state.doc.length);
-    this.view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: "center" }) });
+  /** Moves the cursor to an offset and scrolls there. */
+  goTo(offset: number) {
+    const anchor = this.clamp(offset);
+    this.view.dispatch({
+      selection: { anchor },
+      effects: EditorView.scrollIntoView(anchor, { y: "center" }),
+    });
     this.view.focus();
   }
 
-  /** Shows where a field stands. */
-  point(place: [number, number] | null) {
-    if (!place && !this.view.state.field(pointed).size) return;
-    const length = this.view.state.doc.length;
-    const effects: StateEffect<unknown>[] = [
-      point.of(place && { from: Math.min(place[0], length), to: Math.min(place[1], length) }),
-    ];
-    if (place) effects.push(EditorView.scrollIntoView(Math.min(place[0], length), { y: "center" }));
-    this.view.dispatch({ effects });
+  /** Highlights the lines of a range and scrolls there; null ends the highlight. */
+  highlight(range: [number, number] | null) {
+    if (!range) {
+      if (this.view.state.field(highlighted).size) this.view.dispatch({ effects: highlight.of(null) });
+      return;
+    }
+    const [from, to] = [this.clamp(range[0]), this.clamp(range[1])];
+    this.view.dispatch({
+      effects: [highlight.of({ from, to }), EditorView.scrollIntoView(from, { y: "center" })],
+    });
   }
 }
 
 /** What a fix does, in a word or two. */
-export function named(problem: Problem): string {
-  const { from, to, text: whole } = problem.fix!;
-  const text = whole.replace(/^[\s,]+|[\s,]+$/g, "");
+export function fixLabel({ from, to, text: whole }: PlacedText): string {
+  const text = whole.replaceAll(/^[\s,]+|[\s,]+$/g, "");
   if (text === "") return "Remove";
-  const act = from === to ? "Add" : "Fix";
-  if (text.includes("\n")) return act === "Add" ? `Add: ${/^\w*/.exec(text)![0]}` : "Fix";
-  return `${act}: ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`;
+  const action = from === to ? "Add" : "Fix";
+  if (text.includes("\n")) return action === "Add" ? `Add: ${/^\w*/.exec(text)?.[0]}` : "Fix";
+  return `${action}: ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`;
 }
 
-class Removed extends WidgetType {
+class RemovedLine extends WidgetType {
   constructor(private readonly text: string) {
     super();
   }
-  override eq(other: Removed) {
+  override eq(other: RemovedLine) {
     return other.text === this.text;
   }
   toDOM() {
@@ -367,52 +380,56 @@ class Removed extends WidgetType {
   }
 }
 
-/** Lines that are new, and those that went, above where they were. */
-function marks(state: EditorState, lines: Line[]): DecorationSet {
+/** Marks added lines, and shows each removed line above the line that followed it. */
+function diffMarks(state: EditorState, lines: Line[]): DecorationSet {
   const set = new RangeSetBuilder<Decoration>();
   let number = 1;
-  for (const line of lines) {
+  for (const { kind, text } of lines) {
     const at = state.doc.line(Math.min(number, state.doc.lines)).from;
-    if (line.kind === "removed")
-      set.add(at, at, Decoration.widget({ widget: new Removed(line.text), block: true, side: -1 }));
-    else {
-      if (line.kind === "added") set.add(at, at, Decoration.line({ class: "added" }));
-      number++;
+    if (kind === "removed") {
+      set.add(at, at, Decoration.widget({ widget: new RemovedLine(text), block: true, side: -1 }));
+      continue;
     }
+    if (kind === "added") set.add(at, at, Decoration.line({ class: "added" }));
+    number++;
   }
   return set.finish();
 }
 
-/** An object's YAML to read, fold and search, with what changed in it. */
+/** An object's YAML to read, fold and search, with marks of what changed in it. */
 export class Viewer {
   private readonly view: EditorView;
   private readonly diff = new Compartment();
 
-  constructor(parent: HTMLElement, name: string) {
-    const root = shadow(parent);
-    const extensions = [
-      look,
+  constructor(parent: HTMLElement, label: string) {
+    this.view = createView(parent, "", [
+      appearance,
       foldGutter(),
       yaml(),
       EditorState.readOnly.of(true),
-      EditorView.contentAttributes.of({ "aria-label": name, tabindex: "0" }),
+      EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
       keymap.of([...searchKeymap, ...foldKeymap, ...defaultKeymap]),
       this.diff.of([]),
-    ];
-    this.view = new EditorView({ state: EditorState.create({ extensions }), root, parent: root as unknown as Element });
+    ]);
   }
 
-  show(text: string, lines: Line[]) {
+  show(text: string, diff: Line[]) {
     const old = this.view.state.doc.toString();
-    let from = 0;
-    while (from < old.length && from < text.length && old[from] === text[from]) from++;
-    let [to, end] = [old.length, text.length];
-    while (to > from && end > from && old[to - 1] === text[end - 1]) [to, end] = [to - 1, end - 1];
-    if (old !== text) this.view.dispatch({ changes: { from, to, insert: text.slice(from, end) } });
-    this.view.dispatch({ effects: this.diff.reconfigure(EditorView.decorations.of(marks(this.view.state, lines))) });
+    if (old !== text) this.view.dispatch({ changes: changedRange(old, text) });
+    const marks = EditorView.decorations.of(diffMarks(this.view.state, diff));
+    this.view.dispatch({ effects: this.diff.reconfigure(marks) });
   }
 
   destroy() {
     this.view.destroy();
   }
+}
+
+/** The smallest single edit that turns one text into another. */
+function changedRange(old: string, now: string): { from: number; to: number; insert: string } {
+  let from = 0;
+  while (from < old.length && from < now.length && old[from] === now[from]) from++;
+  let [to, end] = [old.length, now.length];
+  while (to > from && end > from && old[to - 1] === now[end - 1]) [to, end] = [to - 1, end - 1];
+  return { from, to, insert: now.slice(from, end) };
 }

@@ -1,18 +1,23 @@
-// The repository's examples, a lesson each.
+// The repository's examples, one lesson each.
 
 const files = import.meta.glob<string>("../../examples/*/job.yaml", { query: "?raw", import: "default", eager: true });
 
-/** Name and text; the first one to begin with. */
-export const examples: [string, string][] = Object.entries(files)
-  .map(([path, text]): [string, string] => [path.split("/").at(-2)!, text])
-  .sort(([a], [b]) => Number(b === "smallest") - Number(a === "smallest") || a.localeCompare(b));
+interface Example {
+  name: string;
+  spec: string;
+}
 
-/** The first sentence of what an example teaches. */
-export function lesson(text: string): string {
-  const comment = /^(?:#.*\n)+/.exec(text)?.[0] ?? "";
-  return comment
-    .replace(/^# ?/gm, "")
-    .replace(/\n/g, " ")
-    .split(/\.(\s|$)/)[0]!
-    .trim();
+/** The spec that a new user starts from. */
+export const smallest = files["../../examples/smallest/job.yaml"] ?? "";
+
+/** All examples by name, the smallest one first. */
+export const examples: Example[] = Object.entries(files)
+  .map(([path, spec]) => ({ name: path.split("/").at(-2) ?? path, spec }))
+  .sort((a, b) => Number(b.name === "smallest") - Number(a.name === "smallest") || a.name.localeCompare(b.name));
+
+/** What an example teaches: the first sentence of the comment at its top. */
+export function lesson(spec: string): string {
+  const comment = /^(?:#.*\n)+/.exec(spec)?.[0] ?? "";
+  const text = comment.replaceAll(/^# ?/gm, "").replaceAll("\n", " ");
+  return (/^.*?(?=\.(\s|$))/.exec(text)?.[0] ?? text).trim();
 }

@@ -1,177 +1,156 @@
-// Coming from another system: a file is pasted, the job takes its place in the editor, and each of its fields is told of.
-import type { Core } from "./core";
-import { count, h, words } from "./dom";
-import type { ComeOver, Fate, System } from "./types";
+// The dialog that imports a file of another system: the job replaces the spec, and a table says what became of each field.
+import { asError, type Compiler } from "./compiler";
+import { count, h, markup } from "./dom";
+import type { FieldOutcome, Imported, ImportProblem } from "./wire/types";
 
-export class Import {
-  private readonly systems = h(
-    "select",
-    { id: "import-system", onchange: () => this.chosen() },
-    h("option", { value: "" }, "not known yet"),
-  );
-  private readonly old = h("textarea", {
-    id: "import-old",
+/** A field that the file may lack, and that the user can fill in. */
+function optionInput(name: string, label: string, hint: string) {
+  const input = h("input", { id: `import-${name}`, placeholder: hint, spellcheck: "false", autocomplete: "off" });
+  return { input, label: h("label", { for: input.id }, label) };
+}
+
+export class ImportDialog {
+  private readonly file = h("textarea", {
+    id: "import-file",
     rows: 12,
     spellcheck: "false",
     autocomplete: "off",
-    oninput: () => this.guess(),
+    oninput: () => void this.detect(),
   });
+  private readonly system = h(
+    "select",
+    { id: "import-system", onchange: () => this.systemChosen(true) },
+    h("option", { value: "" }, "not recognised yet"),
+  );
   private readonly about = h("p", { class: "help" });
-  private readonly fields = [
-    ["name", "The job's name", "where the file has none, or another is wanted"],
-    ["image", "The image", "where the old system had none, or another is wanted"],
-    ["command", "The launch line", "where it was typed by hand: mpirun -np 4 … python train.py"],
-  ].map(([name, label, hint]) => ({
-    name: name!,
-    label: label!,
-    input: h("input", { id: `import-${name}`, placeholder: hint, spellcheck: "false", autocomplete: "off" }),
-  }));
-  private readonly said = h("div", { id: "import-said", role: "status" });
-  private secrets = "";
+  private readonly options = {
+    name: optionInput("name", "Job name", "if the file has none, or to use another"),
+    image: optionInput("image", "Image", "if the file has none, or to use another"),
+    command: optionInput("command", "Command", "if you start it by hand: mpirun -np 4 … python train.py"),
+  };
+  private readonly result = h("div", { id: "import-result", role: "status" });
   private readonly dialog: HTMLDialogElement;
-  /** The person has chosen a system, so it is not guessed. */
-  private byHand = false;
+  /** The user has chosen the system, so it is not detected. */
+  private chosenByUser = false;
 
   constructor(
-    private readonly core: () => Core,
-    private readonly load: (text: string) => void,
-    private readonly save: (name: string, text: string) => void,
+    private readonly compiler: () => Compiler,
+    /** Puts a spec into the editor. */
+    private readonly load: (spec: string) => void,
+    private readonly download: (name: string, text: string) => void,
   ) {
+    const run = () => this.run().catch((error: unknown) => this.warn(asError(error).message));
     this.dialog = h(
       "dialog",
       { id: "import", "aria-labelledby": "import-title" },
       h("h2", { id: "import-title" }, "Import"),
-      h(
-        "p",
-        {},
-        "Paste what you have: Helm values, an MPIJob, an FfDL manifest, a Slurm script. It stays in this page.",
-      ),
-      h("label", { for: "import-old" }, "The old file"),
-      this.old,
-      h("label", { for: "import-system" }, "It comes from"),
-      this.systems,
+      h("p", {}, "Paste Helm values, an MPIJob, an FfDL manifest or a Slurm script. It stays in this page."),
+      h("label", { for: "import-file" }, "File to import"),
+      this.file,
+      h("label", { for: "import-system" }, "System"),
+      this.system,
       this.about,
       h(
         "details",
         {},
-        h("summary", {}, "What the file does not say"),
-        ...this.fields.flatMap(({ name, label, input }) => [h("label", { for: `import-${name}` }, label), input]),
+        h("summary", {}, "Values that the file lacks"),
+        ...Object.values(this.options).flatMap(({ label, input }) => [label, input]),
       ),
       h(
         "div",
         { class: "buttons" },
-        h("button", { type: "button", class: "main", onclick: () => void this.run() }, "Import"),
+        h("button", { type: "button", class: "main", onclick: () => void run() }, "Import"),
         h("button", { type: "button", onclick: () => this.dialog.close() }, "Close"),
       ),
-      this.said,
+      this.result,
     );
     document.body.append(this.dialog);
   }
 
-  /** Learns what can be imported, the first time somebody wants to know. */
-  private async teach() {
-    if (this.systems.length > 1) return;
-    const all = JSON.parse(await this.core().ask("systems")) as System[];
-    this.systems.append(...all.map(({ name, about }) => h("option", { value: name, title: about }, name)));
-    this.chosen(false);
-  }
-
-  /** Opens, with a text that was pasted elsewhere. */
-  async open(text = "", system = "") {
+  /** Opens the dialog; with a file and its system, imports at once. */
+  async open(file = "", system = "") {
     this.dialog.showModal();
-    this.old.focus();
-    this.said.replaceChildren();
-    await this.teach();
-    this.byHand = !!system;
-    if (text) this.old.value = text;
-    this.systems.value = system;
-    this.chosen(this.byHand);
-    if (text && system) void this.run();
+    this.file.focus();
+    this.result.replaceChildren();
+    await this.listSystems();
+    if (file) this.file.value = file;
+    this.system.value = system;
+    this.systemChosen(system !== "");
+    if (file && system) await this.run();
   }
 
-  private async guess() {
-    if (this.byHand) return;
-    this.systems.value = await this.core().ask("guess", this.old.value);
-    this.chosen(false);
+  /** Fills the list of systems when the dialog is first opened. */
+  private async listSystems() {
+    if (this.system.options.length > 1) return;
+    const systems = await this.compiler().systems();
+    this.system.append(...systems.map(({ name, about }) => h("option", { value: name, title: about }, name)));
   }
 
-  private chosen(byHand = true) {
-    this.byHand = byHand && !!this.systems.value;
-    this.about.textContent = this.systems.selectedOptions[0]?.title ?? "";
+  private async detect() {
+    if (this.chosenByUser) return;
+    this.system.value = await this.compiler().detectSystem(this.file.value);
+    this.systemChosen(false);
+  }
+
+  private systemChosen(byUser: boolean) {
+    this.chosenByUser = byUser && this.system.value !== "";
+    this.about.textContent = this.system.selectedOptions[0]?.title ?? "";
   }
 
   private async run() {
-    if (!this.systems.value) {
-      this.said.replaceChildren(
-        h(
-          "p",
-          { class: "warn" },
-          this.old.value.trim()
-            ? "It looks like no system that is known here: say which."
-            : "Paste the old file first.",
-        ),
+    if (!this.system.value) {
+      this.warn(
+        this.file.value.trim() ? "The system is not recognised: choose it above." : "Paste the file to import first.",
       );
       return;
     }
-    const rest = this.fields.map(({ input }) => input.value);
-    const found = JSON.parse(
-      await this.core().ask("come_over", this.old.value, this.systems.value, ...rest),
-    ) as ComeOver;
-    if (found.job === undefined) {
-      this.said.replaceChildren(
-        ...(found.problems ?? []).map(({ line, message, hint }) =>
-          h(
-            "div",
-            { class: "problem error" },
-            h("p", {}, line ? `line ${line}: ` : "", ...words(message)),
-            hint ? h("p", { class: "help" }, ...words(hint)) : null,
-          ),
-        ),
-      );
+    const { name, image, command } = this.options;
+    const { imported, problems } = await this.compiler().importFile(this.file.value, this.system.value, {
+      name: name.input.value,
+      image: image.input.value,
+      command: command.input.value,
+    });
+    if (!imported) {
+      this.result.replaceChildren(...problems.map((problem) => problemRow(problem)));
       return;
     }
-    this.secrets = found.secrets ?? "";
-    this.load(found.job);
-    this.said.replaceChildren(...this.report(found.fields ?? []));
+    this.load(imported.job);
+    this.result.replaceChildren(...this.report(imported));
   }
 
-  private report(fields: Fate[]): HTMLElement[] {
-    const of = (verdict: Fate["verdict"]) => fields.filter((field) => field.verdict === verdict).length;
-    const rows = fields.map(({ path, line, verdict, to, note }) =>
-      h(
-        "tr",
-        { class: verdict },
-        h("td", {}, verdict),
-        h("td", {}, h("code", {}, path), ` line ${line}`),
-        h("td", {}, to.join(", "), to.length && note ? ": " : "", note),
-      ),
-    );
+  private warn(text: string) {
+    this.result.replaceChildren(h("p", { class: "warn" }, text));
+  }
+
+  private report({ fields, secrets }: Imported): HTMLElement[] {
+    const number = (verdict: FieldOutcome["verdict"]) => fields.filter((field) => field.verdict === verdict).length;
+    const verdicts = `${number("kept")} kept, ${number("changed")} changed, ${number("lost")} lost`;
+    const heads = ["verdict", "field of the file", "in the spec"].map((head) => h("th", { scope: "col" }, head));
+    const onclick = () => this.download("secrets.yaml", secrets.replace(/^---\n/, ""));
     return [
-      h(
-        "p",
-        { class: "done" },
-        `The job is in the editor: ${of("kept")} kept, ${of("changed")} changed, ${of("lost")} lost of ${count(fields.length, "field")}.`,
-      ),
-      ...(this.secrets
+      h("p", { class: "done" }, `The job is in the editor. Of ${count(fields.length, "field")}: ${verdicts}.`),
+      ...(secrets
         ? [
-            h("p", { class: "warn" }, "Secrets stood in the old file. They are not in the job, which names them: "),
-            h(
-              "button",
-              { type: "button", onclick: () => this.save("secrets.yaml", this.secrets.replace(/^---\n/, "")) },
-              "Download secrets.yaml",
-            ),
+            h("p", { class: "warn" }, "The file holds secrets. The job refers to them by name; download them here: "),
+            h("button", { type: "button", onclick }, "Download secrets.yaml"),
           ]
         : []),
-      h(
-        "table",
-        {},
-        h(
-          "thead",
-          {},
-          h("tr", {}, ...["it is", "the field", "what became of it"].map((head) => h("th", { scope: "col" }, head))),
-        ),
-        h("tbody", {}, ...rows),
-      ),
+      h("table", {}, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...fields.map(fieldRow))),
     ];
   }
+}
+
+function fieldRow({ path, line, verdict, to, note }: FieldOutcome): HTMLElement {
+  const outcome = [to.join(", "), note].filter(Boolean).join(": ");
+  const field = h("td", {}, h("code", {}, path), ` line ${line}`);
+  return h("tr", { class: verdict }, h("td", {}, verdict), field, h("td", {}, outcome));
+}
+
+function problemRow({ line, message, hint }: ImportProblem): HTMLElement {
+  return h(
+    "div",
+    { class: "problem error" },
+    h("p", {}, line === null ? "" : `line ${line}: `, ...markup(message)),
+    hint !== null && h("p", { class: "help" }, ...markup(hint)),
+  );
 }

@@ -1,139 +1,146 @@
-// The objects, folded, each with what changed since the base and with the lines of the spec it comes from.
-import { decode } from "./core";
+// The rendered objects, folded. Each shows what changed since the base, and links to the fields that it comes from.
+import { type Compiled, decode } from "./compiler";
 import { diff, type Line } from "./diff";
-import { count, h } from "./dom";
+import { count, h, markup, setText } from "./dom";
 import { Viewer } from "./editor";
-import type { Doc, Sound } from "./types";
+import type { RenderedDocument } from "./wire/types";
 
-/** More objects than these are not listed. */
+/** At most this many objects are listed. */
 const LISTED = 200;
 
-interface One {
-  /** The same for the same object of another run. */
+type Range = [number, number];
+
+interface RenderedObject {
+  /** Identifies the same object in another state. */
   key: string;
-  doc: Doc;
+  document: RenderedDocument;
   text: string;
-  /** Its lines, the run's name out of them: it is in most names, and every change would change it. */
-  plain: string;
+  /** The text without the run's name: the name is in most objects, and every change of the spec changes it. */
+  comparable: string;
 }
 
 interface Row {
   element: HTMLDetailsElement;
-  badge: HTMLElement;
-  links: HTMLElement;
   title: HTMLElement;
+  badge: HTMLElement;
+  origins: HTMLElement;
+  /** Where the viewer is made once the row is opened. */
+  body: HTMLElement;
   viewer?: Viewer;
+  /** What the viewer shows. */
   viewed?: string;
 }
 
-function ones(preview: Sound): One[] {
+function objectsOf({ documents, jobs, rendered }: Compiled): RenderedObject[] {
   const seen = new Map<string, number>();
-  return preview.documents.slice(0, LISTED).map((doc) => {
-    const text = decode(preview.made, doc.from, doc.to);
-    const run = doc.job === null ? undefined : preview.jobs[doc.job]?.run;
-    const plain = (of: string) => (run ? of.replaceAll(run, "<run>") : of);
-    const name = `${doc.kind || "other"} ${doc.namespace ?? ""} ${plain(doc.name)}`;
-    const number = seen.get(name) ?? 0;
-    seen.set(name, number + 1);
-    return { key: `${name} ${number}`, doc, text, plain: plain(text) };
+  return documents.slice(0, LISTED).map((document) => {
+    const text = decode(rendered, document.from, document.to);
+    const run = document.job === null ? undefined : jobs[document.job]?.run;
+    const withoutRun = (part: string) => (run ? part.replaceAll(run, "<run>") : part);
+    const name = `${document.kind || "other"} ${document.namespace ?? ""} ${withoutRun(document.name)}`;
+    const earlier = seen.get(name) ?? 0;
+    seen.set(name, earlier + 1);
+    return { key: `${name} ${earlier}`, document, text, comparable: withoutRun(text) };
   });
 }
 
 export class Objects {
   private readonly rows = new Map<string, Row>();
+  /** The comparable texts of the base, by key. */
   private base = new Map<string, string>();
-  private now: One[] = [];
-  private readonly gone = h("p", { class: "gone" });
-  private readonly left = h("p", {});
-  private readonly list = h("div", {});
+  private current: RenderedObject[] = [];
+  private readonly list = h("div");
+  private readonly removed = h("p", { class: "gone" });
+  private readonly rest = h("p");
 
   constructor(
     parent: HTMLElement,
-    private readonly place: (job: number, field: string) => [number, number] | undefined,
-    private readonly go: (place: [number, number]) => void,
+    /** The range of a job's field in the spec. */
+    private readonly rangeOf: (job: number, field: string) => Range | undefined,
+    private readonly highlight: (range: Range) => void,
   ) {
-    parent.append(this.list, this.gone, this.left);
+    parent.append(this.list, this.removed, this.rest);
   }
 
-  /** What later states are compared with. */
-  setBase(preview: Sound) {
-    this.base = new Map(ones(preview).map((one) => [one.key, one.plain]));
+  /** Sets what later states are compared with. */
+  setBase(compiled: Compiled) {
+    this.base = new Map(objectsOf(compiled).map(({ key, comparable }) => [key, comparable]));
   }
 
-  show(preview: Sound) {
-    this.now = ones(preview);
-    const keys = new Set(this.now.map((one) => one.key));
+  show(compiled: Compiled) {
+    this.current = objectsOf(compiled);
+    const keys = new Set(this.current.map((object) => object.key));
     for (const [key, row] of this.rows) {
       if (keys.has(key)) continue;
       row.viewer?.destroy();
       row.element.remove();
       this.rows.delete(key);
     }
-    this.now.forEach((one, index) => this.row(one, index));
-    const gone = [...this.base.keys()].filter((key) => !keys.has(key)).map((key) => key.replace(/ \d+$/, ""));
-    this.gone.textContent = gone.length ? `Gone since the base: ${gone.join(", ")}` : "";
-    const left = preview.documents.length - this.now.length;
-    const jobs = preview.leftOut
-      ? `${count(preview.leftOut, "more job")} hold; \`khorovod render\` makes their objects too. `
-      : "";
-    this.left.textContent = jobs + (left > 0 ? `${count(left, "more object")} not listed.` : "");
+    for (const [index, object] of this.current.entries()) this.update(object, index);
+    const removed = [...this.base.keys()].filter((key) => !keys.has(key)).map((key) => key.replace(/ \d+$/, ""));
+    setText(this.removed, removed.length ? `Removed since the base: ${removed.join(", ")}` : "");
+    this.rest.replaceChildren(...markup(notListed(compiled, this.current.length)));
   }
 
-  private row(one: One, index: number) {
-    let row = this.rows.get(one.key);
-    if (!row) {
-      const badge = h("span", { class: "badge" });
-      const title = h("span", { class: "name" });
-      const links = h("div", { class: "origins" });
-      const body = h("div", { class: "yaml" });
-      const element = h(
-        "details",
-        { ontoggle: () => this.view(one.key) },
-        h("summary", {}, h("span", { class: "kind" }, one.doc.kind || "passes as it is"), title, badge),
-        links,
-        body,
-      );
-      row = { element, badge, links, title };
-      this.rows.set(one.key, row);
+  private update(object: RenderedObject, index: number) {
+    const row = this.rows.get(object.key) ?? this.addRow(object);
+    const { element, title, badge } = row;
+    if (this.list.children[index] !== element) this.list.insertBefore(element, this.list.children[index] ?? null);
+    setText(title, object.document.name);
+    const before = this.base.get(object.key);
+    const state = before === undefined ? "new" : before === object.comparable ? "" : "changed";
+    if (badge.textContent !== state) {
+      badge.textContent = state;
+      badge.className = `badge ${state}`;
     }
-    if (this.list.children[index] !== row.element)
-      this.list.insertBefore(row.element, this.list.children[index] ?? null);
-    if (row.title.textContent !== one.doc.name) row.title.textContent = one.doc.name;
-    const before = this.base.get(one.key);
-    const badge = before === undefined ? "new" : before === one.plain ? "" : "changed";
-    if (row.badge.textContent !== badge) {
-      row.badge.textContent = badge;
-      row.badge.className = `badge ${badge}`;
-    }
-    if (row.element.open) this.view(one.key);
+    if (element.open) this.view(row, object);
   }
 
-  private view(key: string) {
-    const row = this.rows.get(key)!;
-    const one = this.now.find((other) => other.key === key);
-    if (!row.element.open || !one) return;
-    this.origins(row, one.doc);
-    const before = this.base.get(key) ?? "";
-    const state = `${one.text}\0${before}`;
-    if (row.viewed === state) return;
-    row.viewed = state;
-    row.viewer ??= new Viewer(row.element.querySelector(".yaml")!, `${one.doc.kind} ${one.doc.name}, YAML`);
-    row.viewer.show(one.text.trimEnd(), lines(before, one));
-  }
-
-  private origins(row: Row, doc: Doc) {
-    const fields = doc.fields.map((field) => {
-      const place = doc.job === null ? undefined : this.place(doc.job, field);
-      const name = field.replace(/^spec\./, "");
-      return place
-        ? h("button", { type: "button", class: "origin-link", onclick: () => this.go(place) }, `from ${name}`)
-        : h("span", { class: "default" }, `${name}: not in the spec, so by default`);
+  private addRow({ key, document }: RenderedObject): Row {
+    const title = h("span", { class: "name" });
+    const badge = h("span", { class: "badge" });
+    const origins = h("div", { class: "origins" });
+    const body = h("div", { class: "yaml" });
+    const kind = h("span", { class: "kind" }, document.kind || "unchanged");
+    const element = h("details", {}, h("summary", {}, kind, title, badge), origins, body);
+    const row: Row = { element, title, badge, origins, body };
+    element.addEventListener("toggle", () => {
+      const object = this.current.find((other) => other.key === key);
+      if (element.open && object) this.view(row, object);
     });
-    row.links.replaceChildren(...fields);
+    this.rows.set(key, row);
+    return row;
+  }
+
+  /** Shows the object's origins and text in its open row. */
+  private view(row: Row, object: RenderedObject) {
+    row.origins.replaceChildren(...object.document.fields.map((field) => this.origin(object.document.job, field)));
+    const before = this.base.get(object.key) ?? "";
+    const viewed = `${object.text}\0${before}`;
+    if (row.viewed === viewed) return;
+    row.viewed = viewed;
+    row.viewer ??= new Viewer(row.body, `${object.document.kind} ${object.document.name}, YAML`);
+    row.viewer.show(object.text.trimEnd(), changedLines(before, object.comparable));
+  }
+
+  /** A link to a field in the spec, or a note that its default was used. */
+  private origin(job: number | null, field: string): HTMLElement {
+    const range = job === null ? undefined : this.rangeOf(job, field);
+    const name = field.replace(/^spec\./, "");
+    if (!range) return h("span", { class: "default" }, `${name}: default, not in the spec`);
+    const onclick = () => this.highlight(range);
+    return h("button", { type: "button", class: "origin-link", onclick }, `from ${name}`);
   }
 }
 
-function lines(before: string, one: One): Line[] {
-  if (before === "" || before === one.plain) return [];
-  return diff(before.trimEnd().split("\n"), one.plain.trimEnd().split("\n"));
+/** What the list leaves out, in a sentence. */
+function notListed({ documents, leftOut }: Compiled, listed: number): string {
+  const objects = documents.length - listed;
+  const jobs = leftOut ? `\`khorovod render\` also renders ${count(leftOut, "more job")}. ` : "";
+  return `${jobs}${objects > 0 ? `${count(objects, "more object")} not listed.` : ""}`;
+}
+
+function changedLines(before: string, now: string): Line[] {
+  if (before === "" || before === now) return [];
+  return diff(before.trimEnd().split("\n"), now.trimEnd().split("\n"));
 }

@@ -1,50 +1,57 @@
-// The job as a picture: who runs where, who talks to whom, what is mounted. Drawn from the report alone. What is on it
-// keeps its element as long as its key stays, so that it moves to its new place instead of jumping there.
-import { count, number, s, say, set } from "./dom";
-import type { Report, Workers } from "./types";
+// The job as a picture, drawn from its plan: its pods with their GPUs and ranks, the connections between them, the volumes.
+// An item keeps its element as long as its key stays, so that it moves to its new place.
+import { count, number, s, setAttributes, setText } from "./dom";
+import { source } from "./plan";
+import type { Peer, Report, Workers } from "./wire/types";
 
-/** A group of up to so many workers is drawn worker by worker, … */
+/** A group with at most this many workers shows each as a card, with its GPUs and ranks. */
 const CARDS = 12;
-/** … up to so many as tiles with their number, … */
+/** A larger group with at most this many workers shows each as a tile, with its number. */
 const TILES = 48;
-/** … beyond as squares, of which there are at most so many. */
+/** Even larger groups show each worker as a square; at most this many squares are drawn. */
 const SQUARES = 2_000;
-/** A change that comes sooner than this after the last one, in ms, is shown at once: motion would be cut off by the next key. */
-const HASTE = 500;
-/** So many GPUs or ranks have a square of their own in a card. */
+/** A change that follows another within this time, in ms, is shown without motion, which the next key would interrupt. */
+const STILL = 500;
+/** A card shows at most this many GPUs or ranks as squares; more are shown as a number. */
 const CELLS = 16;
 const GAP = 12;
-/** How far a digit in a cell stands from the next. */
+/** The distance between the digits in a cell. */
 const DIGIT = 6.6;
 
 interface Item {
   key: string;
   x: number;
   y: number;
-  /** What it looks like; drawn anew only when this changes. */
+  /** Identifies how it looks: it is drawn again only if this changes. */
   look: string;
-  draw: () => (SVGElement | null)[];
-  /** What is told of it to who points at it: names with the run in them, which every change changes. */
-  tip?: string;
-  /** The field of the spec it stands for. */
-  field?: string;
+  draw: () => (SVGElement | undefined)[];
+  /** Its tooltip. Most contain the run's name, which every change of the spec changes. */
+  tip?: string | undefined;
+  /** The field of the spec that it shows; a click highlights it. */
+  field?: string | undefined;
 }
 
-/** Text that fits: letters are taken as wide as they are on average. */
+/** Cuts a text at its end to fit a width, by the average width of a character. */
 function fit(text: string, width: number, size = 12): string {
   const most = Math.floor(width / (size * 0.56));
   return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
 }
 
-/** A text cut in its middle, as the ends of host names say most. */
-function middle(text: string, width: number, size = 12): string {
+/** Cuts a text in its middle: in host names the ends matter most. */
+function fitMiddle(text: string, width: number, size = 12): string {
   const most = Math.floor(width / (size * 0.62));
   if (text.length <= most) return text;
   const half = Math.max(1, Math.floor((most - 1) / 2));
   return `${text.slice(0, half)}…${text.slice(-half)}`;
 }
 
-function label(text: string, x: number | string, y: number | string, kind = "", more: Record<string, unknown> = {}) {
+function label(
+  text: string,
+  x: number | string,
+  y: number | string,
+  kind = "",
+  more: Record<string, string | boolean> = {},
+) {
   return s("text", { x, y, class: kind, ...more }, text);
 }
 
@@ -52,32 +59,42 @@ function box(width: number, height: number, kind: string, radius = 8) {
   return s("rect", { width, height, rx: radius, class: kind });
 }
 
-/** Ranks of a worker, in words. */
-function ranks(group: Workers, index: number): string {
+/** The ranks of a worker: `ranks 8–15`. */
+function ranksOf(group: Workers, index: number): string {
   if (group.firstRank === undefined) return count(group.slots, "rank");
   const first = group.firstRank + index * group.slots;
   return group.slots === 1 ? `rank ${first}` : `ranks ${first}–${first + group.slots - 1}`;
 }
 
+interface Drawn {
+  group: SVGGElement;
+  tip: SVGTitleElement | undefined;
+  transform: string;
+  look: string;
+}
+
 export class Picture {
   private readonly svg: SVGSVGElement;
   private readonly fence: SVGRectElement;
-  private readonly items = new Map<string, { group: SVGGElement; tip?: SVGTitleElement; at: string; look: string }>();
+  private readonly items = new Map<string, Drawn>();
+  /** Identifies what the picture shows. */
   private shown = "";
-  private drawn = -Infinity;
-  private report?: Report;
-  /** Its width; none while it is not seen. */
+  /** When it was last drawn. */
+  private drawnAt = -Infinity;
+  private report: Report | undefined;
+  /** The width of its parent; 0 while the parent is hidden. */
   private room = 0;
 
   constructor(
     parent: HTMLElement,
-    private readonly go: (field: string) => void,
+    /** Called with the field of an item that was clicked. */
+    private readonly onClick: (field: string) => void,
   ) {
     this.fence = s("rect", { rx: 12, x: 1, y: 25 });
     this.svg = s("svg", { class: "picture", role: "group" }, this.fence);
     parent.append(this.svg);
     new ResizeObserver(([entry]) => {
-      this.room = entry!.contentRect.width;
+      this.room = entry?.contentRect.width ?? 0;
       if (this.report) this.draw(this.report);
     }).observe(parent);
   }
@@ -90,13 +107,17 @@ export class Picture {
     if (shown === this.shown) return;
     this.shown = shown;
     const now = performance.now();
-    const smooth = now - this.drawn > HASTE;
-    this.drawn = now;
+    const smooth = now - this.drawnAt > STILL;
+    this.drawnAt = now;
     this.svg.classList.toggle("smooth", smooth);
 
     const { items, height } = layout(report, width);
-    set(this.svg, { viewBox: `0 0 ${width} ${height}`, width, height, "aria-label": about(report) });
-    set(this.fence, { class: report.guarded ? "fence" : "fence open", width: width - 2, height: height - 26 });
+    setAttributes(this.svg, { viewBox: `0 0 ${width} ${height}`, width, height, "aria-label": description(report) });
+    setAttributes(this.fence, {
+      class: report.guarded ? "fence" : "fence open",
+      width: width - 2,
+      height: height - 26,
+    });
 
     const keys = new Set(items.map((item) => item.key));
     for (const [key, { group }] of this.items)
@@ -105,161 +126,186 @@ export class Picture {
         this.items.delete(key);
       }
     for (const item of items) this.place(item, smooth);
-    // Tips later: nobody points at one before the browser has shown the key.
+    // Tooltips follow once the browser has shown the key: nobody points at one sooner.
     setTimeout(() => {
       for (const { key, tip } of items) {
-        const known = this.items.get(key)?.tip;
-        if (known) say(known, tip!);
+        const title = this.items.get(key)?.tip;
+        if (title && tip !== undefined) setText(title, tip);
       }
     });
   }
 
   private place({ key, x, y, look, draw, tip, field }: Item, smooth: boolean) {
-    let known = this.items.get(key);
-    if (!known) {
-      const group = s("g", { class: `item${field ? " link" : ""}${smooth ? " new" : ""}`, "data-key": key });
-      if (field) {
-        group.setAttribute("tabindex", "0");
-        group.setAttribute("role", "button");
-        group.addEventListener("click", () => this.go(group.dataset.field!));
-        group.addEventListener("keydown", (event) => {
-          if (event.key !== "Enter" && event.key !== " ") return;
-          event.preventDefault();
-          this.go(group.dataset.field!);
-        });
-      }
-      known = { group, tip: tip === undefined ? undefined : s("title"), at: "", look: "" };
-      this.items.set(key, known);
-      this.svg.append(group);
+    let drawn = this.items.get(key);
+    if (!drawn) {
+      const group = this.addGroup(key, field !== undefined, smooth);
+      drawn = { group, tip: tip === undefined ? undefined : s("title"), transform: "", look: "" };
+      this.items.set(key, drawn);
     }
-    const { group } = known;
-    if (field) set(group, { "data-field": field });
-    const at = `translate(${x}px, ${y}px)`;
-    if (known.at !== at) group.style.transform = known.at = at;
-    if (known.look === look) return;
-    known.look = look;
-    const now = [...draw(), known.tip].filter((child) => !!child);
-    // A text costs most once it stands there, so what is the same stays.
-    const before = [...group.children];
-    if (before.length !== now.length) group.replaceChildren(...now);
-    else now.forEach((child, index) => before[index]!.isEqualNode(child) || before[index]!.replaceWith(child));
+    const { group } = drawn;
+    if (field !== undefined) setAttributes(group, { "data-field": field });
+    const transform = `translate(${x}px, ${y}px)`;
+    if (drawn.transform !== transform) group.style.transform = drawn.transform = transform;
+    if (drawn.look === look) return;
+    drawn.look = look;
+    replaceChildren(
+      group,
+      [...draw(), drawn.tip].filter((child) => child !== undefined),
+    );
+  }
+
+  private addGroup(key: string, isLink: boolean, smooth: boolean): SVGGElement {
+    const group = s("g", { class: `item${isLink ? " link" : ""}${smooth ? " new" : ""}`, "data-key": key });
+    if (isLink) {
+      const click = () => this.onClick(group.dataset.field ?? "");
+      setAttributes(group, { tabindex: 0, role: "button" });
+      group.addEventListener("click", click);
+      group.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        click();
+      });
+    }
+    this.svg.append(group);
+    return group;
   }
 }
 
-/** The picture in words, for who does not see it. */
-function about(report: Report): string {
+/** Replaces the children that differ: a new text is what costs the browser most. */
+function replaceChildren(group: SVGGElement, now: SVGElement[]) {
+  const before = [...group.children];
+  if (before.length !== now.length) {
+    group.replaceChildren(...now);
+    return;
+  }
+  for (const [index, child] of now.entries()) {
+    const old = before[index];
+    if (old && !old.isEqualNode(child)) old.replaceWith(child);
+  }
+}
+
+/** A description of the picture for screen readers. */
+function description(report: Report): string {
   const workers = report.workers.map(
     (group) =>
       `${count(group.replicas, "worker")} with ${count(group.gpus, "GPU")} and ${count(group.slots, "rank")} each`,
   );
   const head = report.head.ownPod ? "a launcher, " : "";
-  return `${report.job}: ${head}${workers.join(", ")}; ${count(report.ranks, "rank")} in all`;
+  return `${report.job}: ${head}${workers.join(", ")}; ${count(report.ranks, "rank")} in total`;
 }
 
+/** The items of the picture and its height. */
 function layout(report: Report, width: number): { items: Item[]; height: number } {
   const items: Item[] = [];
   const inner = width - 2 * GAP;
-  const over = (from: string, to: string) => report.links.find((link) => link.from === from && link.to === to)?.over;
-  const others = over("others", "workers");
-  const title = `${report.namespace ? `${report.namespace} / ` : ""}${report.job}, run ${report.run}`;
-  items.push({
+  items.push(titleItem(report, width), accessItem(report, inner));
+  let y = 58;
+  if (report.head.ownPod) y = placeLauncher(report, inner, items, y);
+  for (const [index, group] of report.workers.entries()) y = placeWorkers(report, group, index, inner, items, y) + GAP;
+  y = placeNotes(report, inner, items, y);
+  y = placeVolumes(report, inner, items, y);
+  return { items, height: y + 8 };
+}
+
+/** How one part of the job connects to another. */
+const connection = (report: Report, from: Peer, to: Peer): string | undefined =>
+  report.links.find((link) => link.from === from && link.to === to)?.over;
+
+function titleItem(report: Report, width: number): Item {
+  const scope = report.namespace === undefined ? "" : `${report.namespace} / `;
+  const title = `${scope}${report.job}, run ${report.run}`;
+  return {
     key: "title",
     x: 4,
     y: 14,
     look: `${title}${width}`,
     draw: () => [label(fit(title, width - 10, 14), 0, 0, "title")],
     field: "metadata.name",
-  });
-  let y = 36;
+  };
+}
 
-  const caption = others ?? "NetworkPolicy: only this job's pods may connect";
-  items.push({
+/** Which other pods may connect. */
+function accessItem(report: Report, inner: number): Item {
+  const others = connection(report, "others", "workers");
+  const text =
+    others === undefined ? "NetworkPolicy: only this job's pods may connect" : `other pods may connect: ${others}`;
+  return {
     key: "fence",
     x: GAP,
-    y: y + 10,
-    look: `${caption}${width}${report.guarded}`,
+    y: 46,
+    look: `${text}${inner}${report.guarded}`,
+    draw: () => [label(fit(text, inner, 11), 0, 0, report.guarded ? "small" : "small warn")],
+  };
+}
+
+/** Places the launcher's pod, the API beside it and the connection to the workers below. Returns where the next item starts. */
+function placeLauncher(report: Report, inner: number, items: Item[], y: number): number {
+  const { head, launcher } = report;
+  const api = connection(report, "head", "api");
+  const apiWidth = api === undefined ? 0 : Math.min(130, inner * 0.32);
+  const card = Math.min(360, inner - (api === undefined ? 0 : apiWidth + 76));
+  const ranks = `runs ${count(head.ranks, "rank")}`;
+  items.push({
+    key: "head",
+    x: GAP,
+    y,
+    look: JSON.stringify([launcher, head, card]),
     draw: () => [
-      label(
-        fit(others ? `from outside: ${caption}` : caption, inner, 11),
-        0,
-        0,
-        report.guarded ? "small" : "small warn",
-      ),
+      box(card, 62, "pod head"),
+      label("launcher", 12, 21, "strong"),
+      head.ranks ? label(ranks, card - 12, 21, "small", { "text-anchor": "end" }) : undefined,
+      label(fit(launcher, card - 24), 12, 38),
+      label(fitMiddle(head.host, card - 24, 11), 12, 54, "small mono"),
+    ],
+    tip: head.host,
+    field: "spec.launcher",
+  });
+  if (api !== undefined) {
+    const room = inner - card - apiWidth;
+    const lines = wrap(api, apiWidth - 18, 11, 2);
+    items.push({
+      key: "api",
+      x: GAP + card,
+      y,
+      look: `${api}${room}${apiWidth}`,
+      draw: () => [
+        s("path", { d: `M4 31 H${room - 8}`, class: "wire" }),
+        arrow(room - 4, 31, 0),
+        s(
+          "g",
+          { transform: `translate(${room} 0)` },
+          box(apiWidth, 62, "api"),
+          label("API", 10, 21, "strong"),
+          ...lines.map((text, index) => label(text, 10, 38 + index * 14, "small")),
+        ),
+      ],
+    });
+  }
+  const start = connection(report, "head", "workers") ?? "";
+  items.push({
+    key: "ssh",
+    x: GAP + 30,
+    y: y + 62,
+    look: `${start}${inner}`,
+    draw: () => [
+      s("path", { d: "M0 2 V28", class: "wire" }),
+      arrow(0, 33, 90),
+      label(fit(start, inner - 60, 11), 12, 21, "small"),
     ],
   });
-  y += 22;
+  return y + 98;
+}
 
-  if (report.head.ownPod) {
-    const api = over("head", "api");
-    const apiWidth = api ? Math.min(130, inner * 0.32) : 0;
-    const card = Math.min(360, inner - (api ? apiWidth + 76 : 0));
-    items.push({
-      key: "head",
-      x: GAP,
-      y,
-      look: JSON.stringify([report.launcher, report.head, card]),
-      draw: () => [
-        box(card, 62, "pod head"),
-        label("launcher", 12, 21, "strong"),
-        report.head.ranks
-          ? label(`runs ${count(report.head.ranks, "rank")}`, card - 12, 21, "small", { "text-anchor": "end" })
-          : null,
-        label(fit(report.launcher, card - 24), 12, 38),
-        label(middle(report.head.host, card - 24, 11), 12, 54, "small mono"),
-      ],
-      tip: report.head.host,
-      field: "spec.launcher",
-    });
-    if (api) {
-      const x = GAP + card;
-      const room = inner - card - apiWidth;
-      items.push({
-        key: "api",
-        x,
-        y,
-        look: `${api}${room}${apiWidth}`,
-        draw: () => [
-          s("path", { d: `M4 31 H${room - 8}`, class: "wire" }),
-          arrow(room - 4, 31, 0),
-          s(
-            "g",
-            { transform: `translate(${room} 0)` },
-            box(apiWidth, 62, "api"),
-            label("API", 10, 21, "strong"),
-            ...wrap(api, apiWidth - 18, 11, 2).map((text, index) => label(text, 10, 38 + index * 14, "small")),
-          ),
-        ],
-      });
-    }
-    y += 62;
-    const ssh = over("head", "workers");
-    items.push({
-      key: "ssh",
-      x: GAP + 30,
-      y,
-      look: `${ssh}${inner}`,
-      draw: () => [
-        s("path", { d: "M0 2 V28", class: "wire" }),
-        arrow(0, 33, 90),
-        label(fit(ssh ?? "", inner - 60, 11), 12, 21, "small"),
-      ],
-    });
-    y += 36;
-  }
-
-  report.workers.forEach((group, index) => {
-    const team = workers(report, group, index, inner, items, y);
-    y = team + GAP;
-  });
-
-  const gradients = over("workers", "workers");
-  const meet = report.head.ownPod ? undefined : (over("workers", "head") ?? over("head", "workers"));
-  const dashed = report.apart && report.workers.some((group) => group.replicas <= CARDS);
+function placeNotes(report: Report, inner: number, items: Item[], y: number): number {
+  const { apart, elastic, head, nodes, ranks, workers } = report;
+  const between = connection(report, "workers", "workers");
+  const toHead = connection(report, "workers", "head") ?? connection(report, "head", "workers");
+  const isDashed = apart && workers.some((group) => group.replicas <= CARDS);
   const notes = [
-    report.ranks > 1 && gradients ? `⟲ ${gradients} between all ranks` : "",
-    meet ? `worker 0 launches: ${meet}` : "",
-    `${dashed ? "nodes (dashed)" : "nodes"}: ${report.nodes}`,
-    report.elastic ? `elastic: ${report.elastic[0]} to ${count(report.elastic[1], "worker")}` : "",
+    ranks > 1 && between !== undefined ? `⟲ ${between} between all ranks` : "",
+    !head.ownPod && toHead !== undefined ? `worker 0 launches: ${toHead}` : "",
+    `${isDashed ? "nodes (dashed)" : "nodes"}: ${nodes}`,
+    elastic ? `elastic: ${elastic[0]} to ${count(elastic[1], "worker")}` : "",
   ].filter(Boolean);
   const lines = notes.flatMap((note) => wrap(note, inner, 11, 3));
   items.push({
@@ -269,55 +315,57 @@ function layout(report: Report, width: number): { items: Item[]; height: number 
     look: JSON.stringify([lines]),
     draw: () => lines.map((line, index) => label(line, 0, 10 + index * 16, "small")),
   });
-  y += lines.length * 16 + 6;
-
-  if (report.storage.length) {
-    const columns = Math.max(1, Math.floor((inner + GAP) / (200 + GAP)));
-    const each = Math.min(
-      columns === 1 ? 420 : 320,
-      (inner - GAP * (Math.min(columns, report.storage.length) - 1)) / Math.min(columns, report.storage.length),
-    );
-    report.storage.forEach((volume, index) => {
-      const [column, row] = [index % columns, Math.floor(index / columns)];
-      items.push({
-        key: `volume ${index}`,
-        x: GAP + column * (each + GAP),
-        y: y + row * 70,
-        look: JSON.stringify([volume, each]),
-        draw: () => [
-          s("path", { d: `M0 8 V50 A${each / 2} 8 0 0 0 ${each} 50 V8`, class: "volume" }),
-          s("ellipse", { cx: each / 2, cy: 8, rx: each / 2, ry: 8, class: "volume" }),
-          label(fit(volume.mountPath, each - 20), 10, 31, "strong mono"),
-          label(fit(volume.source, each - 20, 11), 10, 47, "small"),
-        ],
-        tip: `${volume.source}${volume.outlivesJob ? "" : " (gone with its pod)"}`,
-        field: `spec.storage[${index}]`,
-      });
-    });
-    y += Math.ceil(report.storage.length / columns) * 70;
-  }
-  return { items, height: y + 8 };
+  return y + lines.length * 16 + 6;
 }
 
-/** Lines of words, the last of them cut. */
+function placeVolumes({ storage }: Report, inner: number, items: Item[], y: number): number {
+  if (!storage.length) return y;
+  const columns = Math.max(1, Math.floor((inner + GAP) / (200 + GAP)));
+  const inRow = Math.min(columns, storage.length);
+  const width = Math.min(columns === 1 ? 420 : 320, (inner - GAP * (inRow - 1)) / inRow);
+  for (const [index, volume] of storage.entries()) {
+    const [column, row] = [index % columns, Math.floor(index / columns)];
+    items.push({
+      key: `volume ${index}`,
+      x: GAP + column * (width + GAP),
+      y: y + row * 70,
+      look: JSON.stringify([volume, width]),
+      draw: () => [
+        s("path", { d: `M0 8 V50 A${width / 2} 8 0 0 0 ${width} 50 V8`, class: "volume" }),
+        s("ellipse", { cx: width / 2, cy: 8, rx: width / 2, ry: 8, class: "volume" }),
+        label(fit(volume.mountPath, width - 20), 10, 31, "strong mono"),
+        label(fit(volume.source, width - 20, 11), 10, 47, "small"),
+      ],
+      tip: source(volume),
+      field: `spec.storage[${index}]`,
+    });
+  }
+  return y + Math.ceil(storage.length / columns) * 70;
+}
+
+/** Breaks a text into lines; cuts the last of them. */
 function wrap(text: string, width: number, size: number, most: number): string[] {
   const letters = Math.max(8, Math.floor(width / (size * 0.56)));
-  const lines = [""];
+  const lines: string[] = [];
+  let line = "";
   for (const word of text.split(" ")) {
-    const line = lines.at(-1)!;
-    if (line && line.length + word.length + 1 > letters) lines.push(word);
-    else lines[lines.length - 1] = line ? `${line} ${word}` : word;
+    if (line && line.length + word.length + 1 > letters) {
+      lines.push(line);
+      line = "";
+    }
+    line += line ? ` ${word}` : word;
   }
+  lines.push(line);
   if (lines.length > most) lines.splice(most - 1, lines.length, `${lines[most - 1]} …`);
-  return lines.map((line) => fit(line, width + size, size));
+  return lines.map((one) => fit(one, width + size, size));
 }
 
 function arrow(x: number, y: number, turn: number) {
   return s("path", { d: "M0 0 L-7 -4 V4 Z", transform: `translate(${x} ${y}) rotate(${turn})`, class: "tip" });
 }
 
-/** A group of workers in its frame; answers where the frame ends. */
-function workers(report: Report, group: Workers, index: number, inner: number, items: Item[], y: number): number {
+/** Places a group of workers in its frame. Returns where the frame ends. */
+function placeWorkers(report: Report, group: Workers, index: number, inner: number, items: Item[], y: number): number {
   const what = group.gpus ? count(group.replicas * group.gpus, "GPU") : "no GPUs";
   const title = `${group.group ?? "workers"}: ${number(group.replicas)} × ${group.gpus ? count(group.gpus, "GPU") : count(group.slots, "rank")}`;
   const sum = `${what}, ${count(group.replicas * group.slots, "rank")}`;
@@ -330,7 +378,8 @@ function workers(report: Report, group: Workers, index: number, inner: number, i
         ? tiles(group, index, room, top, items)
         : squares(group, index, room, top, items);
   const height = drawn - y + GAP;
-  items.push({
+  // The frame is drawn before, and so behind, what is in it.
+  items.unshift({
     key: `team ${index}`,
     x: GAP,
     y,
@@ -343,8 +392,6 @@ function workers(report: Report, group: Workers, index: number, inner: number, i
     tip: group.workload,
     field: group.origin,
   });
-  // The frame lies below what is in it.
-  items.unshift(items.pop()!);
   return y + height;
 }
 
@@ -372,17 +419,17 @@ function cards(report: Report, group: Workers, team: number, room: number, top: 
         s("rect", { x: 4, y: 4, width: width - 8, height: height - 8, rx: 6, class: leads ? "pod head" : "pod" }),
         label(fit(leads ? `worker ${index}, launches` : `worker ${index}`, width - 20), 12, 23, "strong"),
         ...(single ? cellsOf(group, index, cells, across, own) : [label(count(group.gpus, "GPU"), 12, 46)]),
-        own && single ? null : label(fit(ranks(group, index), width - 24, 11), 12, height - 13, "small"),
+        own && single ? undefined : label(fit(ranksOf(group, index), width - 24, 11), 12, height - 13, "small"),
       ],
-      tip: `${host(group, index)}: ${ranks(group, index)}`,
+      tip: `${host(group, index)}: ${ranksOf(group, index)}`,
     });
   }
   return top + Math.ceil(group.replicas / columns) * pitch - GAP;
 }
 
 /**
- * A worker's GPUs, or ranks where there are none, in one path; each with its rank where it has one of its own, in one text,
- * each digit at its place: texts are what the browser takes longest to lay out.
+ * The GPUs of a worker, or its ranks if it has no GPUs, as one path. If each has a rank of its own, its number is in it: all
+ * numbers are one text that places each digit, as texts are what takes the browser longest.
  */
 function cellsOf(group: Workers, index: number, cells: number, across: number, own: boolean) {
   const r = group.gpus ? 4 : 10;
@@ -405,11 +452,11 @@ function cellsOf(group: Workers, index: number, cells: number, across: number, o
     s("path", { d, class: group.gpus ? "gpu" : "rank" }),
     digits
       ? label(digits, xs, ys, group.gpus ? "in" : "in dark", { "text-anchor": "middle", "aria-hidden": true })
-      : null,
+      : undefined,
   ];
 }
 
-/** The host name of a worker: the first one's with another number. */
+/** The host name of a worker: that of the first one with another number. */
 function host(group: Workers, index: number): string {
   return group.hosts[0].replace(/-0\./, `-${index}.`);
 }
@@ -427,24 +474,24 @@ function tiles(group: Workers, team: number, room: number, top: number, items: I
       draw: () => [
         s("rect", { width, height: 40, rx: 6, class: group.gpus ? "gpu" : "rank" }),
         label(String(index), 8, 17, group.gpus ? "in left strong" : "in dark left strong"),
-        label(fit(ranks(group, index), width - 10, 10), 8, 32, group.gpus ? "in left" : "in dark left"),
+        label(fit(ranksOf(group, index), width - 10, 10), 8, 32, group.gpus ? "in left" : "in dark left"),
       ],
-      tip: `${host(group, index)}: ${ranks(group, index)}`,
+      tip: `${host(group, index)}: ${ranksOf(group, index)}`,
     });
   }
   return top + Math.ceil(group.replicas / columns) * 46 - 6;
 }
 
-/** Squares for workers, or for as many at a time as fit. */
+/** Places a grid of squares, each for one worker, or for ten, a hundred or a thousand. */
 function squares(group: Workers, team: number, room: number, top: number, items: Item[]): number {
-  const each = [1, 10, 100, 1_000].find((each) => group.replicas / each <= SQUARES)!;
+  const each = [1, 10, 100, 1_000].find((size) => group.replicas / size <= SQUARES) ?? 10_000;
   const all = Math.ceil(group.replicas / each);
   const pitch = Math.max(5, Math.min(18, Math.floor(Math.sqrt((room * 260) / all))));
   const columns = Math.floor(room / pitch);
   const rows = Math.ceil(all / columns);
   const size = pitch - (pitch > 8 ? 3 : 1);
   const last = group.replicas - 1;
-  const legend = `each square ${each === 1 ? "a worker" : `${number(each)} workers`}; worker 0: ${ranks(group, 0)}, worker ${last}: ${ranks(group, last)}`;
+  const legend = `each square ${each === 1 ? "a worker" : `${number(each)} workers`}; worker 0: ${ranksOf(group, 0)}, worker ${last}: ${ranksOf(group, last)}`;
   const lines = wrap(legend, room, 11, 3);
   items.push({
     key: `grid ${team}`,

@@ -1,16 +1,14 @@
-// The plan as tables.
-import { count, h, number, words } from "./dom";
-import type { Amount, Change, Difference, Peer, Report } from "./types";
+// The plan of a job as a table, and what a change does to a job as a list.
+import { count, h, markup, number } from "./dom";
+import type { Amount, Change, Difference, Effect, Peer, Report, Workers } from "./wire/types";
 
 const amounts = (list: Amount[]) => list.map(({ resource, quantity }) => `${resource} ${quantity}`).join(", ");
 
-/** A word as a shell reads it back. */
-const quoted = (word: string) => (/^[\w+=./:,@%-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+/** Quotes a word for a shell, if it needs quotes. */
+const quote = (word: string) => (/^[\w+=./:,@%-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
-export const command = (report: Report) => report.launch.map(quoted).join(" ");
-
-/** GPUs, in a few words. */
-export function cost(report: Report): string {
+/** The GPUs of a job: `32 GPUs`, or `8 to 32 GPUs` if it is elastic. */
+export function gpus(report: Report): string {
   const [least, most] = report.cost.bounds;
   return least === most ? count(most, "GPU") : `${number(least)} to ${count(most, "GPU")}`;
 }
@@ -18,59 +16,14 @@ export function cost(report: Report): string {
 const PEERS: Record<Peer, string> = {
   head: "launcher",
   workers: "workers",
-  api: "Kubernetes' API",
+  api: "Kubernetes API",
   others: "other pods",
 };
 
+type Cell = string | Node[];
+
+/** The plan of a job. */
 export function plan(report: Report): HTMLElement {
-  const { cost: costs, head } = report;
-  const rows: [string, string | (string | Node)[] | undefined][] = [
-    ["image", [h("code", {}, report.image)]],
-    [
-      "workers",
-      report.workers.map((group) =>
-        item(
-          `${group.group ? `${group.group}: ` : ""}${number(group.replicas)} × ${count(group.slots, "rank")} (${amounts(group.requests) || "nothing asked for"}; /dev/shm ${group.shm})`,
-        ),
-      ),
-    ],
-    [
-      "hosts",
-      report.workers.map(({ hosts: [first, last] }) => item(first === last ? first : `${first} … ${last}`, "code")),
-    ],
-    ["elastic", report.elastic && `${report.elastic[0]} to ${count(report.elastic[1], "worker")}`],
-    ["ranks", number(report.ranks)],
-    ["in all", `${count(report.pods, "pod")}${report.requests.length ? `: ${amounts(report.requests)}` : ""}`],
-    [
-      "cost",
-      costs.gpus || costs.bounds[1]
-        ? `${cost(report)} while it runs; ${costs.mostHours === undefined ? "no deadline ends it" : `${count(costs.mostHours, "GPU hour")} at most, as it has a deadline`}`
-        : "no GPUs",
-    ],
-    ["shape", report.shape],
-    ["launched by", report.launcher],
-    ["on", [h("code", {}, head.host)]],
-    ["command", report.launch.length ? [h("pre", {}, command(report))] : "started by hand"],
-    ["network", report.links.map(({ from, to, over }) => item(`${PEERS[from]} → ${PEERS[to]}: ${over}`))],
-    ["nodes", report.nodes],
-    [
-      "storage",
-      report.storage.map((volume) =>
-        h(
-          "div",
-          {},
-          h("code", {}, volume.mountPath),
-          ` ${volume.source}${volume.outlivesJob ? "" : " (gone with its pod)"}`,
-        ),
-      ),
-    ],
-    ["freed", report.release],
-    ["Pod Security", [report.podSecurity.level, ...report.podSecurity.reasons.map((reason) => item(`– ${reason}`))]],
-    ["notes", report.notes.map((note) => h("div", {}, ...words(note)))],
-  ];
-  const body = rows
-    .filter(([, value]) => value !== undefined && value.length > 0)
-    .map(([label, value]) => h("tr", {}, h("th", { scope: "row" }, label), h("td", {}, ...[value!].flat())));
   const defaults = report.defaults.map(({ path, value }) =>
     h("tr", {}, h("th", { scope: "row" }, h("code", {}, path)), h("td", {}, value)),
   );
@@ -78,48 +31,86 @@ export function plan(report: Report): HTMLElement {
     "section",
     {},
     h("h2", {}, `${report.job}, run ${report.run}`),
-    h("table", { class: "plan" }, h("tbody", {}, ...body)),
-    defaults.length
-      ? h(
-          "details",
-          {},
-          h("summary", {}, `${count(defaults.length, "default")} taken`),
-          h("table", { class: "plan" }, h("tbody", {}, ...defaults)),
-        )
-      : null,
+    table(rows(report).map(([label, cell]) => row(label, cell))),
+    defaults.length > 0 && h("details", {}, h("summary", {}, count(defaults.length, "default")), table(defaults)),
   );
 }
 
-function item(text: string, tag: "div" | "code" = "div"): HTMLElement {
-  return tag === "div" ? h("div", {}, text) : h("div", {}, h("code", {}, text));
+const table = (body: HTMLElement[]) => h("table", { class: "plan" }, h("tbody", {}, ...body));
+
+/** A row; empty cells are left out. */
+function row(label: string, cell: Cell): HTMLElement {
+  return h("tr", {}, h("th", { scope: "row" }, label), h("td", {}, ...(typeof cell === "string" ? [cell] : cell)));
 }
 
-const EFFECTS: Record<Change["effect"], string> = {
+function rows(report: Report): [string, Cell][] {
+  const { elastic, head, launch, links, notes, podSecurity, storage, workers } = report;
+  const all: [string, Cell][] = [
+    ["image", [code(report.image)]],
+    ["workers", workers.map((group) => line(describe(group)))],
+    ["hosts", workers.map(({ hosts: [first, last] }) => line(code(first === last ? first : `${first} … ${last}`)))],
+    ["elastic", elastic ? `${elastic[0]} to ${count(elastic[1], "worker")}` : ""],
+    ["ranks", number(report.ranks)],
+    ["total", `${count(report.pods, "pod")}${report.requests.length ? `: ${amounts(report.requests)}` : ""}`],
+    ["cost", cost(report)],
+    ["rendered as", report.shape],
+    ["launched by", report.launcher],
+    ["launched on", [code(head.host)]],
+    ["command", launch.length ? [h("pre", {}, launch.map(quote).join(" "))] : "started by hand"],
+    ["network", links.map(({ from, to, over }) => line(`${PEERS[from]} → ${PEERS[to]}: ${over}`))],
+    ["nodes", report.nodes],
+    ["storage", storage.map((volume) => line(code(volume.mountPath), ` ${source(volume)}`))],
+    ["GPUs are freed", report.release],
+    [
+      "Pod Security",
+      [podSecurity.level, ...podSecurity.reasons.map((reason) => `– ${reason}`)].map((text) => line(text)),
+    ],
+    ["notes", notes.map((note) => line(...markup(note)))],
+  ];
+  return all.filter(([, cell]) => cell.length > 0);
+}
+
+const code = (text: string) => h("code", {}, text);
+const line = (...children: (string | Node)[]) => h("div", {}, ...children);
+
+function describe({ group, replicas, slots, requests, shm }: Workers): string {
+  const name = group === undefined ? "" : `${group}: `;
+  return `${name}${number(replicas)} × ${count(slots, "rank")} (${amounts(requests) || "no requests"}; /dev/shm ${shm})`;
+}
+
+function cost(report: Report): string {
+  const { gpus: now, bounds, mostHours } = report.cost;
+  if (!now && !bounds[1]) return "no GPUs";
+  const limit = mostHours === undefined ? "no deadline" : `at most ${count(mostHours, "GPU hour")}, by its deadline`;
+  return `${gpus(report)} while it runs; ${limit}`;
+}
+
+/** Where a volume comes from, and whether its data is lost. */
+export function source(volume: Report["storage"][number]): string {
+  return volume.outlivesJob ? volume.source : `${volume.source} (deleted with its pod)`;
+}
+
+const EFFECTS: Record<Effect, string> = {
   new: "is new",
-  gone: "is gone; its objects stay until they are deleted",
+  gone: "is removed from the spec; its objects stay until you delete them",
   restarts: "restarts",
-  inPlace: "changes in place; the run goes on",
-  nothing: "stays as it is",
+  inPlace: "changes in place; the run continues",
+  nothing: "does not change",
 };
 
-/** What applying this over the base would do. */
-export function changes(list: Change[]): HTMLElement[] {
-  const line = ({ path, old, new: now }: Difference) =>
-    h("li", {}, h("code", {}, path), old === null && now === null ? "" : `: ${old ?? "–"} → ${now ?? "–"}`);
-  return list.map((change) =>
-    h(
-      "div",
-      { class: `change ${change.effect}` },
-      h("strong", {}, change.job),
-      ` ${EFFECTS[change.effect]}`,
-      h(
-        "ul",
-        {},
-        ...change.because.map(line),
-        ...change.inPlace.map(line),
-        ...change.refused.map((text) => h("li", {}, `refused: ${text}`)),
-        ...change.notes.map((text) => h("li", {}, text)),
-      ),
-    ),
-  );
+/** What happens to each job if the spec is applied. */
+export function changeList(changes: Change[]): HTMLElement[] {
+  return changes.map(({ job, effect, because, inPlace, refused, notes }) => {
+    const items = [
+      ...[...because, ...inPlace].map((difference) => describeDifference(difference)),
+      ...refused.map((text) => [`refused: ${text}`]),
+      ...notes.map((text) => [text]),
+    ];
+    const list = h("ul", {}, ...items.map((item) => h("li", {}, ...item)));
+    return h("div", { class: `change ${effect}` }, h("strong", {}, job), ` ${EFFECTS[effect]}`, list);
+  });
+}
+
+function describeDifference({ path, old, new: now }: Difference): (string | Node)[] {
+  return old === null && now === null ? [code(path)] : [code(path), `: ${old ?? "–"} → ${now ?? "–"}`];
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import text from "../../schema/training-job.v1alpha1.schema.json?raw";
-import { Fields, flow, type Schema } from "./schema";
+import { checkSchema, Fields, flow } from "./schema";
+import { parse } from "./wire/check";
 
-const fields = new Fields(JSON.parse(text) as Schema);
+const fields = new Fields(parse(checkSchema, text));
 
 describe("Fields", () => {
   it("names the fields of a map", () => {

@@ -1,36 +1,37 @@
-// Dark or light, before anything is drawn: as the system has it, or as was chosen here.
+// Dark or light colors, set before the page is drawn: those of the system, or those that the user chose.
 
-const ORDER = ["system", "light", "dark"] as const;
-type Theme = (typeof ORDER)[number];
-const SIGNS: Record<Theme, string> = { system: "◐", light: "☀", dark: "☾" };
+const THEMES = ["system", "light", "dark"] as const;
+type Theme = (typeof THEMES)[number];
+const ICONS: Record<Theme, string> = { system: "◐", light: "☀", dark: "☾" };
+const KEY = "theme";
 
-function stored(): Theme {
+function storedTheme(): Theme {
   try {
-    const found = localStorage.getItem("theme") as Theme;
-    return ORDER.includes(found) ? found : "system";
+    const stored = localStorage.getItem(KEY);
+    return THEMES.find((theme) => theme === stored) ?? "system";
   } catch {
     return "system";
   }
 }
 
-function set(theme: Theme) {
+function setTheme(theme: Theme) {
   const root = document.documentElement;
   if (theme === "system") delete root.dataset.theme;
   else root.dataset.theme = theme;
   const button = document.getElementById("theme");
   if (!button) return;
-  button.textContent = SIGNS[theme];
+  button.textContent = ICONS[theme];
   button.title = `Theme: ${theme === "system" ? "as the system" : theme}`;
   button.setAttribute("aria-label", button.title);
 }
 
-set(stored());
+setTheme(storedTheme());
 document.getElementById("theme")?.addEventListener("click", () => {
-  const next = ORDER[(ORDER.indexOf(stored()) + 1) % ORDER.length]!;
-  set(next);
+  const next = THEMES[(THEMES.indexOf(storedTheme()) + 1) % THEMES.length] ?? "system";
+  setTheme(next);
   try {
-    localStorage.setItem("theme", next);
+    localStorage.setItem(KEY, next);
   } catch {
-    // A browser that keeps nothing still shows it until the page is left.
+    // The browser stores nothing for this page: the theme lasts until the page is closed.
   }
 });

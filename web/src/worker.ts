@@ -1,36 +1,104 @@
-// The core in a thread of its own, so that no text, however long, holds up typing.
+// The compiler in a thread of its own, so that no spec, however long, delays typing.
 import { changes, codes, initSync, preview, render } from "../pkg/khorovod_web.js";
-import importers from "../pkg/khorovod_web_import_bg.wasm?url";
+import importModule from "../pkg/khorovod_web_import_bg.wasm?url";
 
-const calls = { changes, codes, preview, render };
-/** What is loaded when somebody comes from another system. */
-const over = async () => {
+/** A function of a module, with its arguments. */
+export type Call =
+  | { name: "preview"; spec: string }
+  | { name: "render"; spec: string; seed: Uint8Array }
+  | { name: "changes"; old: string; now: string }
+  | { name: "codes" }
+  | { name: "systems" }
+  | { name: "detectSystem"; file: string }
+  | { name: "importFile"; file: string; system: string; options: { name: string; image: string; command: string } };
+
+export interface Request {
+  id: number;
+  call: Call;
+}
+
+export interface Answer {
+  /** That of the request. */
+  id: number;
+  result?: string | Uint8Array;
+  error?: string;
+  /** Bytes of the compiler's memory after the call. */
+  memory: number;
+  /** How long the call took, in ms. */
+  took: number;
+}
+
+async function loadImporters() {
   const module = await import("../pkg/khorovod_web_import.js");
-  await module.default({ module_or_path: importers });
+  await module.default({ module_or_path: importModule });
   return module;
-};
-let loaded: ReturnType<typeof over> | undefined;
-export type Call = keyof typeof calls | "come_over" | "guess" | "systems";
-export type Ask = { id: number; call: Call; args: unknown[] };
-export type Answer = { id: number; result?: string | Uint8Array; error?: string; memory: number; took: number };
+}
 
-let memory: WebAssembly.Memory;
+/** Answers requests with the module. The importers' module is loaded when the first file is imported. */
+class Server {
+  private readonly memory: WebAssembly.Memory;
+  private importers: ReturnType<typeof loadImporters> | undefined;
 
-self.onmessage = async ({ data }: MessageEvent<WebAssembly.Module | Ask>) => {
-  if (data instanceof WebAssembly.Module) {
-    memory = initSync({ module: data }).memory;
-    return;
+  constructor(module: WebAssembly.Module) {
+    this.memory = initSync({ module }).memory;
   }
-  const answer: Answer = { id: data.id, memory: 0, took: 0 };
-  try {
-    const { call } = data;
-    const known = call in calls ? calls : await (loaded ??= over());
-    const start = performance.now();
-    answer.result = (known as unknown as Record<Call, (...args: unknown[]) => string | Uint8Array>)[call](...data.args);
-    answer.took = performance.now() - start;
-  } catch (error) {
-    answer.error = String(error);
+
+  async answer({ id, call }: Request): Promise<Answer> {
+    const answer: Answer = { id, memory: 0, took: 0 };
+    try {
+      const run = await this.prepare(call);
+      const start = performance.now();
+      answer.result = run();
+      answer.took = performance.now() - start;
+    } catch (error) {
+      answer.error = String(error);
+    }
+    answer.memory = this.memory.buffer.byteLength;
+    return answer;
   }
-  answer.memory = memory.buffer.byteLength;
-  self.postMessage(answer, { transfer: answer.result instanceof Uint8Array ? [answer.result.buffer] : [] });
-};
+
+  /** Loads what a call needs. Returns a function that makes the call. */
+  private async prepare(call: Call): Promise<() => string | Uint8Array> {
+    switch (call.name) {
+      case "preview":
+        return () => preview(call.spec);
+      case "render":
+        return () => render(call.spec, call.seed);
+      case "changes":
+        return () => changes(call.old, call.now);
+      case "codes":
+        return codes;
+      case "systems":
+        return (await this.loadedImporters()).systems;
+      case "detectSystem": {
+        const importers = await this.loadedImporters();
+        return () => importers.detect_system(call.file);
+      }
+      case "importFile": {
+        const importers = await this.loadedImporters();
+        const { name, image, command } = call.options;
+        return () => importers.import_file(call.file, call.system, name, image, command);
+      }
+    }
+  }
+
+  private loadedImporters() {
+    this.importers ??= loadImporters();
+    return this.importers;
+  }
+}
+
+// The first message is the module, each further one a request.
+self.addEventListener(
+  "message",
+  ({ data: module }: MessageEvent<WebAssembly.Module>) => {
+    const server = new Server(module);
+    const reply = async ({ data: request }: MessageEvent<Request>) => {
+      const answer = await server.answer(request);
+      const moved = answer.result instanceof Uint8Array ? [answer.result.buffer] : [];
+      self.postMessage(answer, { transfer: moved });
+    };
+    self.addEventListener("message", (event: MessageEvent<Request>) => void reply(event));
+  },
+  { once: true },
+);

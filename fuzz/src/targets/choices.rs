@@ -1,6 +1,6 @@
-//! Bytes as a row of choices, for inputs that bytes alone would never become. Where they end, every choice is the first.
+//! Uses bytes as a sequence of choices, to build structured inputs. When the bytes end, every choice is the first option.
 
-/// Texts that mean something to what they may pass through: YAML, shells, ssh, Kubernetes, terminals, pages.
+/// Texts that are special in YAML, shells, ssh, Kubernetes, terminals or HTML.
 pub const HOSTILE: &[&str] = &[
     "",
     " ",
@@ -99,7 +99,7 @@ pub const HOSTILE: &[&str] = &[
     "masked",
 ];
 
-/// The rest of the bytes.
+/// The remaining bytes.
 pub struct Choices<'a>(&'a [u8]);
 
 impl<'a> Choices<'a> {
@@ -117,7 +117,7 @@ impl<'a> Choices<'a> {
         *first
     }
 
-    /// One of so many, from 0.
+    /// A number from 0 to below a limit.
     pub fn below(&mut self, count: usize) -> usize {
         let wide = if count > 256 { usize::from(self.byte()) << 8 } else { 0 };
         (wide | usize::from(self.byte())) % count.max(1)
@@ -127,12 +127,12 @@ impl<'a> Choices<'a> {
         &list[self.below(list.len())]
     }
 
-    /// Any number, and small ones as easily as large ones.
+    /// Any number; small numbers are as likely as large ones.
     pub fn number(&mut self) -> u64 {
         (0..self.below(9)).fold(0, |number, _| number << 8 | u64::from(self.byte()))
     }
 
-    /// Up to so many of the bytes, as text.
+    /// Up to a number of bytes as text.
     fn written(&mut self, most: usize) -> String {
         let length = self.below(most + 1).min(self.0.len());
         let (text, rest) = self.0.split_at(length);
@@ -140,7 +140,7 @@ impl<'a> Choices<'a> {
         String::from_utf8_lossy(text).into_owned()
     }
 
-    /// Any text, and those that mean something above all.
+    /// Any text, often one of the special texts.
     pub fn text(&mut self) -> String {
         match self.below(8) {
             0..=2 => (*self.pick(HOSTILE)).to_owned(),

@@ -1,5 +1,5 @@
-//! The importers: the first byte chooses the system, the rest is its file. What comes of it is a job that holds, under
-//! that name, and a report that a terminal shows.
+//! The importers: the first byte selects the system, the rest is the file. The result must be a valid job with the given
+//! name, and a report without control characters.
 
 use khorovod::import::{Options, System, import};
 use khorovod::show;
@@ -14,7 +14,7 @@ pub fn run(input: &[u8]) {
         Ok(imported) => imported,
         Err(found) => {
             say(&found);
-            // A draft that is no YAML, or says what no field is called, is our mistake and not that of the file.
+            // A draft with a syntax error or an unknown field is a defect of the importer, not of the file.
             let ours = |code: &str| code.starts_with("yaml-") || code == "unknown-field";
             let drafted = |name: &str| name == "the imported job";
             for problem in found.list.iter().filter(|problem| ours(problem.code.name)) {
@@ -30,5 +30,5 @@ pub fn run(input: &[u8]) {
     assert!(secrets.iter().all(|one| one.is_null() || one["kind"] == "Secret"), "{}", imported.secrets);
     assert!(!khorovod::check(&text(imported.job.clone()), &inputs()).any_error(), "{}", imported.job);
     let report = show::import(&imported);
-    assert!(report.chars().all(|c| c == '\n' || !c.is_control()), "a terminal would obey this: {report:?}");
+    assert!(report.chars().all(|c| c == '\n' || !c.is_control()), "control characters in {report:?}");
 }

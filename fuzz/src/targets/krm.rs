@@ -1,4 +1,4 @@
-//! The KRM function: any list in, a list out in which what is not ours means what it meant.
+//! The KRM function: for any input list, the items of the output list that are not TrainingJobs keep their meaning.
 
 use serde_json::Value as Json;
 
@@ -9,13 +9,13 @@ pub fn run(input: &[u8]) {
     let (out, found) = khorovod::krm(&text(list), &inputs());
     say(&found);
     if out.is_empty() {
-        return assert!(found.any_error(), "nothing comes out, and nothing is said");
+        return assert!(found.any_error(), "no output and no problem");
     }
-    // What libyaml refuses, it cannot judge.
+    // Skips inputs that libyaml rejects.
     let Some([before]) = documents(list).as_deref().and_then(|all| <&[Json; 1]>::try_from(all).ok()).cloned() else {
         return;
     };
-    let after = documents(&out).unwrap_or_else(|| panic!("a list becomes what is none:\n{out}"));
+    let after = documents(&out).unwrap_or_else(|| panic!("a list becomes invalid YAML:\n{out}"));
     let [after] = &after[..] else { panic!("one list becomes {}:\n{out}", after.len()) };
     let theirs = |list: &Json| -> Vec<Json> {
         let items = list["items"].as_array().into_iter().flatten();

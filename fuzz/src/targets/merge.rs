@@ -1,6 +1,6 @@
-//! Overlays and settings, which stand behind bytes 0: `spec NUL overlay NUL setting NUL setting ...`. An overlay is the
-//! merge patch that it says it is, by an independent merge; a setting of one value at a path of plain keys is the overlay
-//! of that value.
+//! Overlays and settings, separated by NUL bytes: `spec NUL overlay NUL setting NUL setting ...`. The result of an overlay
+//! must equal that of an independent merge-patch implementation. A setting of one value at a path of plain keys must equal
+//! an overlay with that value.
 
 use khorovod::Inputs;
 use serde_json::{Map, Value as Json};
@@ -15,7 +15,7 @@ pub fn run(input: &[u8]) {
     let overlays: Vec<_> = overlay.filter(|overlay| !overlay.is_empty()).map(text).into_iter().collect();
     let rendered = render::agree(spec, &Inputs { overlays: overlays.clone(), sets: sets.clone(), ..inputs() });
     let Some(rendered) = rendered else { return };
-    // A `?` in brackets is a key for some readers of YAML and text for others; the others end a line in YAML 1.1 alone.
+    // YAML parsers differ in a `?` in brackets, which is a key or text; the other characters are line ends in YAML 1.1 only.
     if input.contains(['?', '\u{85}', '\u{2028}', '\u{2029}']) {
         return;
     }
@@ -29,7 +29,7 @@ pub fn run(input: &[u8]) {
         let objects = |rendered: &khorovod::Rendered| -> Vec<String> {
             let ours = rendered.documents.iter().filter(|one| !one.kind.is_empty());
             let text = |one: &khorovod::Document| rendered.text[one.range.clone()].to_owned();
-            // The template a document is from stands in a comment, which JSON has not.
+            // The template of a document is named in a comment, which JSON does not have.
             let alone = |text: String| match text.split_once('\n') {
                 Some((head, rest)) if head.starts_with("# Source: ") => rest.to_owned(),
                 _ => text,
@@ -40,7 +40,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// All that is laid over a spec as overlays, where it can be that.
+/// Converts all overlays and settings to overlays, if that is possible.
 fn overlays_of(overlay: Option<&str>, sets: &[String]) -> Option<Vec<Json>> {
     let mut overs = match overlay.filter(|overlay| !overlay.is_empty()) {
         Some(overlay) => documents(overlay)?,
@@ -53,7 +53,7 @@ fn overlays_of(overlay: Option<&str>, sets: &[String]) -> Option<Vec<Json>> {
         let (path, value) = set.split_once('=')?;
         let plain = |key: &&str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let value = match &documents(value)?[..] {
-            // A map replaces what is there, where an overlay's would be merged with it.
+            // A setting replaces a map, while an overlay would merge it.
             [Json::Object(_)] => return None,
             [value] => value.clone(),
             _ => return None,
@@ -71,7 +71,7 @@ fn overlays_of(overlay: Option<&str>, sets: &[String]) -> Option<Vec<Json>> {
     Some(overs)
 }
 
-/// Maps merge, null removes, all else replaces.
+/// A merge patch: maps are merged, null removes a key, other values replace.
 fn merge(base: &mut Json, over: Json) {
     match (base, over) {
         (Json::Object(base), Json::Object(over)) => {
@@ -80,7 +80,7 @@ fn merge(base: &mut Json, over: Json) {
                     Some(_) if value.is_null() => drop(base.shift_remove(&key)),
                     Some(known) => merge(known, value),
                     None if value.is_null() => {}
-                    // What is null is nothing there too.
+                    // A nested null also removes its key.
                     None => {
                         let mut new = Json::Object(Map::new());
                         merge(&mut new, value);

@@ -1,7 +1,7 @@
-//! What is fuzzed, one file a target: how bytes become an input, and what must hold of what comes out. libFuzzer runs
-//! these by `main.rs`; `tests/fuzz.rs` runs them over the seeds and everything that was once found.
+//! The fuzz targets, one file per target: how bytes become an input, and which assertions hold for the output. libFuzzer
+//! runs them through `main.rs`; `tests/fuzz.rs` runs them on the seeds and on all regressions.
 //!
-//! A target uses the library as anybody does, and an independent reader of YAML judges what it prints.
+//! A target uses the public API of the library. An independent YAML parser checks the output.
 
 pub mod choices;
 mod import;
@@ -19,11 +19,11 @@ use khorovod::{Inputs, Keys, Text, show};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-/// Something to fuzz.
+/// A fuzz target.
 #[derive(Clone, Copy)]
 pub struct Target {
     pub name: &'static str,
-    /// Panics where something does not hold.
+    /// Runs the target on an input; panics if an assertion fails.
     pub run: fn(&[u8]),
 }
 
@@ -38,7 +38,7 @@ pub const ALL: &[Target] = &[
     Target { name: "import", run: import::run },
 ];
 
-/// A valid job, of the kind with the fewest scripts; a line more of its spec may follow.
+/// A valid job of the kind with the fewest scripts; further lines of its spec can be appended.
 pub const JOB: &str = "apiVersion: khorovod.dev/v1alpha1
 kind: TrainingJob
 metadata: {name: fuzz}
@@ -57,19 +57,19 @@ fn inputs() -> Inputs {
     Inputs { keys: Keys::Masked, ..Inputs::default() }
 }
 
-/// The documents of a stream, as libyaml reads them. None where it does not.
+/// The documents of a stream by libyaml; `None` if libyaml rejects the stream.
 fn documents(yaml: &str) -> Option<Vec<Json>> {
     serde_yaml::Deserializer::from_str(yaml).map(|one| Json::deserialize(one).ok()).collect()
 }
 
-/// As [`documents`], for what must be readable.
+/// Like [`documents`], for a stream that must be valid.
 #[track_caller]
 fn read(yaml: &str) -> Vec<Json> {
-    documents(yaml).unwrap_or_else(|| panic!("what came out is no YAML to others:\n{yaml}"))
+    documents(yaml).unwrap_or_else(|| panic!("libyaml rejects the output:\n{yaml}"))
 }
 
-/// Says what was found in one of the forms there are, by chance as it were. None may carry an order to a terminal or to
-/// GitHub.
+/// Formats the problems in one of the formats, which the input selects. No format may contain control characters for a
+/// terminal or commands for GitHub.
 fn say(found: &Problems) {
     let Some(last) = found.list.last() else { return };
     let shown = show::distinct([found]).count();

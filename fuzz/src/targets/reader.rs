@@ -1,5 +1,5 @@
-//! The reader and the emitter, end to end: any YAML as the value of a patch, which puts it into an object. libyaml must
-//! read from what comes out what it reads from what went in.
+//! The YAML reader and the emitter together: any YAML as the value of a patch, which inserts it into an object. libyaml
+//! must read the same value from the output as from the input.
 
 use khorovod::Inputs;
 use serde_json::{Map, Value as Json};
@@ -16,10 +16,10 @@ pub fn run(input: &[u8]) {
     };
     let document = rendered.documents.iter().find(|one| one.kind == "Service").expect("the job has a Service");
     let service = read(&rendered.text[document.range.clone()]).remove(0);
-    // What libyaml refuses, or takes for two documents, it cannot judge; nor what YAML 1.2 has made a text, and only 1.1 a key
-    // or the end of a line, nor the colon in an anchor's name, which only 1.2 allows,
-    // nor a `#` that begins a line of a block which is the whole text, for which only 1.1 takes a comment, nor a byte order
-    // mark in the middle, which libyaml skips where a line begins, nor whether a block ends in a line's end that it has not.
+    // Skips inputs that libyaml (YAML 1.1) rejects, reads as two documents, or reads differently from YAML 1.2: characters
+    // that only 1.1 treats as a key or a line end; a colon in an anchor's name; a `#` at the start of a line of a block that
+    // is the whole text, which only 1.1 treats as a comment; a byte order mark in the middle, which libyaml skips at the
+    // start of a line; and the last line end of a block without one.
     let anchors =
         || value.split(|c: char| c.is_whitespace() || "[]{},".contains(c)).filter(|word| word.starts_with(['&', '*']));
     let in_block = || {
@@ -34,7 +34,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// What a merge patch makes of nothing.
+/// The result of a merge patch on an empty value.
 fn merged(patch: &Json) -> Json {
     let Json::Object(patch) = patch else { return patch.clone() };
     let kept = patch.iter().filter(|(_, value)| !value.is_null());

@@ -1,5 +1,5 @@
-//! Any text as a stream: whatever verb looks at it, they agree, and what is rendered is YAML to others. The first byte
-//! chooses what is rendered to.
+//! Any text as a stream: all functions must agree on it, and the rendered objects must be valid YAML. The first byte selects
+//! the target.
 
 use khorovod::{Inputs, show, targets};
 
@@ -12,7 +12,7 @@ pub fn run(input: &[u8]) {
     agree(stream, &Inputs { target, ..inputs() });
 }
 
-/// Every verb over one stream. Answers with what it renders to.
+/// Runs all functions on one stream. Returns the rendered objects.
 pub fn agree(stream: &str, inputs: &Inputs) -> Option<khorovod::Rendered> {
     let stream = text(stream);
     let checked = khorovod::check(&stream, inputs);
@@ -20,18 +20,18 @@ pub fn agree(stream: &str, inputs: &Inputs) -> Option<khorovod::Rendered> {
     let rendered = match khorovod::render(&stream, inputs) {
         Ok(rendered) => rendered,
         Err(found) => {
-            assert!(found.any_error() && checked.any_error(), "render refuses what check takes: {:?}", found.list);
+            assert!(found.any_error() && checked.any_error(), "render rejects what check accepts: {:?}", found.list);
             assert!(khorovod::preview(&stream, inputs, 3).is_err());
             assert!(khorovod::reports(&stream, inputs).is_err());
             return None;
         }
     };
-    assert!(!checked.any_error(), "render takes what check refuses: {:?}", checked.list);
+    assert!(!checked.any_error(), "render accepts what check rejects: {:?}", checked.list);
     for one in rendered.documents.iter().filter(|one| !one.kind.is_empty() && one.kind != "sbatch") {
         let [object] = &read(&rendered.text[one.range.clone()])[..] else { panic!("an object is not one document") };
         assert_eq!((object["kind"].as_str(), object["metadata"]["name"].as_str()), (Some(one.kind), Some(&*one.name)));
     }
-    // One of the others, by chance as it were.
+    // The input selects one of the other functions.
     match stream.text.len() % 4 {
         0 => {
             let mut parts = Vec::new();
@@ -51,11 +51,11 @@ pub fn agree(stream: &str, inputs: &Inputs) -> Option<khorovod::Rendered> {
             shows(&show::plan(&reports.jobs, None));
         }
         _ => {
-            // The old one goes without overlays and settings, which may be what mends it.
+            // The old spec has no overlays and settings, which may be required to make it valid.
             let alone = inputs.overlays.is_empty() && inputs.sets.is_empty();
             match khorovod::changes(&stream, &stream, inputs) {
                 Ok(changes) => shows(&show::plan(&[], Some(&changes))),
-                Err(found) => assert!(!alone, "render took it: {:?}", found.list),
+                Err(found) => assert!(!alone, "render accepted it: {:?}", found.list),
             }
         }
     }
@@ -63,5 +63,5 @@ pub fn agree(stream: &str, inputs: &Inputs) -> Option<khorovod::Rendered> {
 }
 
 fn shows(page: &str) {
-    assert!(page.chars().all(|c| c == '\n' || !c.is_control()), "a terminal would obey this: {page:?}");
+    assert!(page.chars().all(|c| c == '\n' || !c.is_control()), "control characters in {page:?}");
 }

@@ -1,23 +1,22 @@
-//! What fuzzing starts from: the examples, the fixtures of problems and the files of other systems, each in the form its
-//! target takes.
+//! The seeds: the examples, the fixtures of problems and the files of other systems, each in the format of its target.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use khorovod::import::System;
 
-/// The folder of khorovod, whichever crate this is built into.
+/// The root folder of khorovod, in both crates that include this file.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().find(|path| path.join("examples").is_dir()).expect("the examples are there").to_owned()
 }
 
-/// Whether a file's name ends so.
+/// Whether a file has this extension.
 fn is(path: &str, extension: &str) -> bool {
     std::path::Path::new(path).extension().is_some_and(|found| found == extension)
 }
 
-/// The first inputs of a target; none where it makes them of choices.
+/// The seeds of a target; empty for a target that builds its inputs from choices.
 pub fn of(target: &str) -> Vec<Vec<u8>> {
     let jobs = || files(&["examples", "tests/problems"], |path| is(path, "yaml") && !path.ends_with("objects.yaml"));
     match target {
@@ -34,7 +33,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
     }
 }
 
-/// The text of every file below some folders whose path is wanted, in order.
+/// The texts of all files in some folders whose path matches, in order.
 fn files(folders: &[&str], wanted: fn(&str) -> bool) -> impl Iterator<Item = Vec<u8>> {
     let mut folders: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
     let mut paths = Vec::new();
@@ -50,7 +49,7 @@ fn files(folders: &[&str], wanted: fn(&str) -> bool) -> impl Iterator<Item = Vec
     paths.into_iter().map(|path| fs::read(path).expect("a seed")).filter(|text| text.len() < 4000)
 }
 
-/// Other systems' files, each with its system's number.
+/// Files of other systems, each after the number of its system.
 fn olds() -> impl Iterator<Item = (u8, Vec<u8>)> {
     (0..).zip(System::ALL).flat_map(|(number, system)| {
         let folder = format!("tests/import/{}", system.name());

@@ -1,5 +1,5 @@
-//! Valid jobs and what is a few edits away: an example, changed where the schema says that something may stand. What is
-//! rendered must hold every value as it was meant.
+//! Valid jobs and similar ones: an example with some edits that the schema allows. The rendered objects must contain every
+//! value unchanged.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use super::{documents, inputs, read, render};
 
 pub fn run(input: &[u8]) {
     let mut choices = Choices::new(input);
-    let target = *choices.pick(&targets::ALL);
+    let target = *choices.pick(targets::ALL);
     let mut job = choices.pick(&EXAMPLES).clone();
     while !choices.is_empty() {
         edit(&SCHEMA, &mut job, &mut choices, 0);
@@ -25,7 +25,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// Every literal of `env` stands in some container, as it is.
+/// Asserts that every literal of `env` is in a container, unchanged.
 fn environment(job: &Json, objects: &[Json]) {
     let mut there = Vec::new();
     for object in objects {
@@ -44,7 +44,7 @@ fn environment(job: &Json, objects: &[Json]) {
 fn variables<'a>(value: &'a Json, into: &mut Vec<(&'a str, &'a str)>) {
     match value {
         Json::Object(map) => {
-            // An empty value is left out: it is what Kubernetes takes then.
+            // An empty value is omitted, because it is the default in Kubernetes.
             let value = map.get("value").map_or(Some(""), Json::as_str);
             if let (Some(Json::String(name)), Some(value)) = (map.get("name"), value) {
                 into.push((name, value));
@@ -67,7 +67,7 @@ static EXAMPLES: LazyLock<Vec<Json>> = LazyLock::new(|| {
     jobs.filter_map(|all| all.into_iter().find(|one| one["kind"] == "TrainingJob")).collect()
 });
 
-/// What a part of the schema says, references followed.
+/// A part of the schema, with references resolved.
 fn part(mut part: &Json) -> &Json {
     while let Some(path) = part["$ref"].as_str() {
         part = SCHEMA.pointer(&path[1..]).unwrap_or(&Json::Null);
@@ -75,7 +75,7 @@ fn part(mut part: &Json) -> &Json {
     part
 }
 
-/// Changes one thing somewhere below a value.
+/// Changes one nested value.
 fn edit(schema: &Json, value: &mut Json, choices: &mut Choices<'_>, depth: usize) {
     let schema = part(schema);
     if let Some(parts) = schema["anyOf"].as_array() {
@@ -113,7 +113,7 @@ fn edit(schema: &Json, value: &mut Json, choices: &mut Choices<'_>, depth: usize
     }
 }
 
-/// A key that may stand in a map, and what may stand there.
+/// A key that the schema allows in a map, and the schema of its value.
 fn entry<'a>(schema: &'a Json, map: &Map<String, Json>, choices: &mut Choices<'_>) -> (String, &'a Json) {
     match schema["properties"].as_object().filter(|properties| !properties.is_empty()) {
         Some(properties) => {

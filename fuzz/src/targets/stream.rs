@@ -1,5 +1,5 @@
-//! The post-renderer: other people's documents come out as the bytes they are, and in their places. The input is any
-//! stream by itself; and what stands between its bytes 0 is put around jobs of ours.
+//! The post-renderer: other documents must pass through unchanged and in order. Tests the input as a stream, and its parts
+//! between NUL bytes around TrainingJobs.
 
 use std::sync::LazyLock;
 
@@ -20,16 +20,16 @@ fn expanded(stream: &[u8], inputs: &Inputs) -> Result<Vec<u8>, Problems> {
 fn alone(stream: &[u8]) {
     let ours = holds(stream, b"khorovod.dev");
     match expanded(stream, &inputs()) {
-        Ok(out) if !ours => assert!(out == stream, "a stream without ours is changed"),
+        Ok(out) if !ours => assert!(out == stream, "a stream without TrainingJobs is changed"),
         Ok(out) => {
-            // Where the whole of it can be rendered too, that is the same.
+            // If the whole stream can also be rendered, the result is the same.
             if let Ok(stream) = std::str::from_utf8(stream)
                 && let Ok(rendered) = khorovod::render(&text(stream), &inputs())
             {
                 assert_eq!(String::from_utf8_lossy(&out), rendered.text);
             }
         }
-        Err(found) => assert!(ours, "a stream without ours is refused: {:?}", found.list),
+        Err(found) => assert!(ours, "a stream without TrainingJobs is rejected: {:?}", found.list),
     }
 }
 
@@ -43,7 +43,7 @@ static OURS: LazyLock<[(String, String); 2]> = LazyLock::new(|| {
 });
 
 fn around(input: &[u8]) {
-    // Whether a document claims to be ours is another matter, and whether a line says that one begins too.
+    // Skips parts that contain a TrainingJob or a document marker.
     if holds(input, b"khorovod") {
         return;
     }
@@ -69,7 +69,7 @@ fn seeded() -> Inputs {
     Inputs { keys: Keys::Seed([7; 32]), ..Inputs::default() }
 }
 
-/// Whether bytes occur in others.
+/// Whether a slice contains another slice.
 fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }

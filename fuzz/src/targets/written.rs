@@ -1,4 +1,4 @@
-//! The emitter alone: any tree of values in JSON, which a KRM function hands back as YAML.
+//! Only the emitter: any tree of JSON values, which the KRM function returns as YAML.
 
 use khorovod::krm;
 use serde_json::{Map, Value as Json, json};

@@ -5,7 +5,7 @@ use khorovod::{Inputs, KubeVersion, Target};
 
 use crate::{Failure, keys};
 
-/// What was said on the command line.
+/// The parsed command line.
 #[derive(Default)]
 pub struct Arguments {
     pub inputs: Inputs,
@@ -13,12 +13,12 @@ pub struct Arguments {
     pub no_keys: bool,
     pub format: Option<String>,
     pub codes: bool,
-    /// What is no option.
+    /// Arguments that are not options.
     pub words: Vec<String>,
 }
 
 impl Arguments {
-    /// Reads options, of which a command takes those in `allowed`.
+    /// Parses the arguments of a command that accepts the options in `allowed`.
     pub fn read(args: &[String], allowed: &[&str]) -> Result<Self, Failure> {
         let mut read = Self::default();
         let mut args = args.iter();
@@ -70,16 +70,16 @@ impl Arguments {
                 _ => read.format = Some(value()?),
             }
         }
-        // A seed that was given must be one, also where nothing derives from it.
+        // A given seed must be valid, even if no key is derived from it.
         read.inputs.keys = keys::find(read.no_keys)?;
         Ok(read)
     }
 }
 
-/// What to say of an argument that names a file.
+/// The error for an argument that names a file.
 pub fn no_file(arg: &str) -> Failure {
     Failure::usage(format!(
-        "'{arg}' names a file, and this plugin can open none: a spec comes on standard input, a seed in \
-         KHOROVOD_SSH_SEED; `khorovod` itself takes files"
+        "'{arg}' names a file, but this plugin cannot open files: pass the spec on standard input and the seed in \
+         KHOROVOD_SSH_SEED, or use `khorovod`"
     ))
 }

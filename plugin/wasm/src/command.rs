@@ -1,4 +1,4 @@
-//! `helm khorovod render`, `validate`, `plan` and `explain`: what the native commands do with standard input.
+//! `helm khorovod render`, `validate`, `plan` and `explain`, which work like the native commands on standard input.
 
 use std::io::{self, IsTerminal, Read, Write};
 
@@ -10,10 +10,10 @@ use khorovod::{Keys, Text, show};
 use crate::Failure;
 use crate::arguments::{Arguments, no_file};
 
-/// The largest input in bytes. What it becomes must fit into the memory that plugin.yaml allows.
+/// The largest input in bytes. Its output must fit into the memory limit in plugin.yaml.
 const LARGEST: usize = 2 << 20;
 
-/// What the commands that read a spec take.
+/// The options of the commands that read a spec.
 const SPEC: &[&str] =
     &["--set", "--namespace", "--kube-version", "--target", "--strict", "--no-keys", "--quiet", "--color", "--format"];
 
@@ -23,9 +23,9 @@ Compile a short training spec into plain Kubernetes objects
 Usage: helm khorovod COMMAND [OPTIONS] < job.yaml
 
   render            turn a spec into Kubernetes objects
-  validate          find everything wrong with it; --format human, json, github or sarif
-  plan              show what it would run; --format text or json
-  explain TOPIC     say what a problem code or a field means; --codes lists the codes
+  validate          report all problems of a spec; --format human, json, github or sarif
+  plan              show what a spec would run; --format text or json
+  explain TOPIC     explain a problem code or a field; --codes lists the codes
 
 Options of the first three:
   --set PATH=VALUE        set one field, as in workers.gpus=4 (repeatable)
@@ -34,10 +34,10 @@ Options of the first three:
   --strict                treat warnings as errors
   --no-keys               leave the ssh Secret out
   --color WHEN            always, or never
-  -q, --quiet             say nothing but errors
+  -q, --quiet             print only errors
 
-The spec comes on standard input, the ssh seed in KHOROVOD_SSH_SEED: this plugin can open no file. Helm takes
-`--namespace` for itself: `--set metadata.namespace=NAME` is the way here.
+This plugin cannot open files: it reads the spec from standard input and the ssh seed from KHOROVOD_SSH_SEED. Helm
+consumes `--namespace`: use `--set metadata.namespace=NAME` instead.
 ";
 
 pub fn run(args: &[String]) -> Result<(), Failure> {
@@ -122,12 +122,12 @@ fn explain(args: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// For what shows no key.
+/// The keys for commands that do not print keys.
 fn no_keys(args: &Arguments) -> Keys {
     if args.no_keys { Keys::LeftOut } else { Keys::Masked }
 }
 
-/// The spec on standard input.
+/// Reads the spec from standard input.
 fn spec(args: &Arguments) -> Result<Text, Failure> {
     if let Some(file) = args.words.iter().find(|word| *word != "-") {
         return Err(no_file(file));
@@ -140,15 +140,15 @@ fn spec(args: &Arguments) -> Result<Text, Failure> {
     read.map_err(|error| Failure::stream(format!("cannot read <stdin>: {error}")))?;
     if bytes.len() > LARGEST {
         return Err(Failure::stream(format!(
-            "cannot read <stdin>: it is larger than {} MiB, which is what this plugin has room for; `khorovod render` \
-             takes more",
+            "cannot read <stdin>: it is larger than {} MiB, the limit of this plugin; `khorovod render` accepts larger \
+             input",
             LARGEST >> 20
         )));
     }
     Text::from_bytes("<stdin>", bytes).map_err(Failure::stream)
 }
 
-/// What Helm says behind the problems themselves.
+/// The message that Helm prints after the problems.
 const WRONG: &str = "the spec has problems";
 
 fn refuse(style: Style, problems: &Problems) -> Failure {
@@ -156,19 +156,19 @@ fn refuse(style: Style, problems: &Problems) -> Failure {
     Failure::problems(WRONG)
 }
 
-/// Shows problems on stderr.
+/// Prints problems to stderr.
 fn say(style: Style, problems: &Problems) {
     for text in style.problems([problems]) {
         line(&text);
     }
 }
 
-/// A stderr that is closed leaves nothing to say it with.
+/// Prints a line to stderr. Ignores errors, because there is no other place to report them.
 fn line(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Writes to stdout. A reader that went away is no error.
+/// Writes to stdout. A closed pipe is not an error.
 fn print(part: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(part).and_then(|()| stdout.flush()) {

@@ -1,14 +1,14 @@
-//! Where ssh keys come from: a seed that the host gives. None is made, as nobody would see it being made.
+//! The source of ssh keys: a seed from the host. The plugin does not create a seed, because the user would not see that.
 
 use khorovod::{Keys, seed};
 
 use crate::Failure;
 
-/// The variable that carries a seed, as for the native `khorovod`; or, for a host that gives no environment, the entry
-/// of that name in the plugin's configuration.
+/// The environment variable with the seed, as for the native `khorovod`. For a host without an environment, it is the
+/// entry of this name in the plugin's configuration.
 const VARIABLE: &str = "KHOROVOD_SSH_SEED";
 
-/// Keys of the seed at hand.
+/// Returns the keys of the seed, if there is one.
 pub fn find(no_keys: bool) -> Result<Keys, Failure> {
     if no_keys {
         return Ok(Keys::LeftOut);

@@ -1,5 +1,5 @@
-//! khorovod as a Helm 4 plugin in WebAssembly: one module, two ways in. Helm hands over a message, the library does the
-//! work. No rule of training or Kubernetes stands here, and nothing is asked of the host but its standard streams and
+//! khorovod as a Helm 4 plugin in WebAssembly: one module with two entry points. Helm passes a message, and the library
+//! processes it. This crate has no rules about training or Kubernetes. It uses only the host's standard streams and
 //! environment.
 
 mod arguments;
@@ -11,8 +11,8 @@ use extism_pdk::{Error, FnResult, Json, WithReturnCode, plugin_fn};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Why a call did not do what it was asked, with the exit code that the native `khorovod` has for it: 1 the input has
-/// problems, 2 wrong usage, 3 a stream failed. Helm shows the message and ends with 1 for each.
+/// The error of a call, with the exit code of the native `khorovod`: 1 the input has problems, 2 wrong usage, 3 a stream
+/// failed. Helm prints the message and exits with 1 in each case.
 pub struct Failure {
     code: i32,
     message: String,
@@ -38,7 +38,7 @@ impl From<Failure> for WithReturnCode<Error> {
     }
 }
 
-/// What Helm 4 sends to a plugin of type `cli/v1`: the words behind `helm khorovod`.
+/// The message of Helm 4 to a plugin of type `cli/v1`, with the arguments after `helm khorovod`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CommandMessage {
@@ -46,14 +46,14 @@ struct CommandMessage {
     extra_args: Option<Vec<String>>,
 }
 
-/// `helm khorovod …`: specs come on standard input, and what comes out goes to standard output.
+/// `helm khorovod …`: reads specs from standard input and prints to standard output.
 #[plugin_fn]
 pub fn helm_plugin_main(Json(message): Json<CommandMessage>) -> FnResult<String> {
     command::run(&message.extra_args.unwrap_or_default())?;
     Ok("{}".to_owned())
 }
 
-/// What Helm 4 sends to a plugin of type `postrenderer/v1`, or would: see [`post_render`].
+/// The message of Helm 4 to a plugin of type `postrenderer/v1`. Released versions do not send it: see [`post_render`].
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StreamMessage {
@@ -63,13 +63,13 @@ struct StreamMessage {
     extra_args: Option<Vec<String>>,
 }
 
-/// The answer to it.
+/// The answer to [`StreamMessage`].
 #[derive(Serialize)]
 struct Stream {
     manifests: String,
 }
 
-/// `helm install --post-renderer …`: manifests come and go in the message.
+/// `helm install --post-renderer …`: the messages contain the manifests.
 #[plugin_fn]
 pub fn helm_post_render(Json(message): Json<StreamMessage>) -> FnResult<Json<Stream>> {
     let manifests = post_render::run(&message.manifests, &message.extra_args.unwrap_or_default())?;

@@ -1,8 +1,8 @@
-//! The post-renderer in WebAssembly, for the Helm that can run one.
+//! The post-renderer in WebAssembly, for a future Helm.
 //!
-//! No released Helm 4 can: the message's `manifests` is a buffer of bytes, which its JSON writes as `{}`
-//! (helm/helm#31832). Proposed is a string, which works here. As Helm shows nobody a post-renderer's stderr, all that is
-//! wrong is in the error.
+//! No released Helm 4 can run one: the message's `manifests` is a buffer of bytes, which Go's JSON encodes as `{}`
+//! (helm/helm#31832). The proposed fix is a string, which works here. Because Helm does not show a post-renderer's
+//! stderr, the error contains all problems.
 
 use serde_json::Value;
 
@@ -12,11 +12,11 @@ use crate::arguments::Arguments;
 const OPTIONS: &[&str] =
     &["--set", "--namespace", "--kube-version", "--target", "--strict", "--no-keys", "--quiet", "--color"];
 
-const NOTHING: &str = "Helm handed over no manifests. This Helm cannot run a post-renderer in WebAssembly \
-    (helm/helm#31832), whatever that does; nothing is wrong with the chart. Use the plugin khorovod-post-render, which \
+const NOTHING: &str = "Helm passed no manifests. This version of Helm cannot run post-renderers in WebAssembly \
+    (helm/helm#31832); the chart is not the cause. Use the plugin khorovod-post-render, which \
     runs the khorovod in PATH: helm plugin install plugin/helm4-post-renderer";
 
-/// The stream with the TrainingJobs in it replaced by their objects.
+/// Returns the stream with its TrainingJobs replaced by their objects.
 pub fn run(manifests: &Value, args: &[String]) -> Result<String, Failure> {
     let Value::String(stream) = manifests else { return Err(Failure::stream(NOTHING)) };
     let args = Arguments::read(args, OPTIONS)?;
@@ -28,5 +28,5 @@ pub fn run(manifests: &Value, args: &[String]) -> Result<String, Failure> {
     if let Err(problems) = found {
         return Err(Failure::problems(args.style.problems([&problems]).join("\n")));
     }
-    String::from_utf8(out).map_err(|_| Failure::stream("what came out is no text"))
+    String::from_utf8(out).map_err(|_| Failure::stream("the output is not valid UTF-8"))
 }

@@ -1,7 +1,6 @@
-//! What was written → what holds: defaults taken, units resolved, groups filled in.
+//! Declared fields → [`Spec`]: takes defaults, resolves units, and merges the fields of groups with those of all workers.
 //!
-//! Lowering never fails. Where something required is missing, a problem was pushed already and
-//! the result is not used.
+//! It never fails. If a required field is missing, the reader has reported that, and the result is not used.
 
 /// The text of an optional field.
 macro_rules! text {
@@ -30,7 +29,7 @@ use super::declare::scalars::Int;
 use super::types::spec::*;
 use super::types::target::Facts;
 
-/// Defaults as they are taken, in the spec's order.
+/// The defaults that were taken, with the paths of their fields.
 #[derive(Default)]
 struct Defaults(Vec<(&'static str, String)>);
 
@@ -49,7 +48,7 @@ impl Defaults {
         })
     }
 
-    /// Those that the target has a use for.
+    /// The defaults that have an effect with this target.
     fn of(self, target: &'static Facts) -> Vec<(&'static str, String)> {
         const PODS: &[&str] = &[
             "security.",
@@ -68,7 +67,7 @@ impl Defaults {
     }
 }
 
-/// Takes every default.
+/// Resolves a document that was read.
 pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     let mut defaults = Defaults::default();
     let none = declare::Body::default();

@@ -5,18 +5,18 @@ use crate::problem::{Problem, Span, codes};
 codes! {
     /// A secret written into the spec
     ///
-    /// The value looks like a private key or an access token. It would stand in the pod template,
-    /// in `kubectl describe` and in every copy of the spec. Make a Secret and refer to it:
-    /// `TOKEN: {secret: hf, key: token}`. If it was ever committed, replace it.
+    /// The value looks like a private key or an access token. The pod template, `kubectl describe` and every copy of the
+    /// spec would show it. Create a Secret and refer to it: `TOKEN: {secret: hf, key: token}`. If the value was ever
+    /// committed to a repository, replace it.
     Error SECRET_IN_ENV = "secret-in-env";
 
-    /// A variable that sounds like a secret has its value in the spec
+    /// A variable with the name of a secret has its value in the spec
     ///
-    /// If it is one, make a Secret and refer to it: `PASSWORD: {secret: db, key: password}`.
+    /// If the value is a secret, create a Secret and refer to it: `PASSWORD: {secret: db, key: password}`.
     Warning PASSWORD_IN_ENV = "password-in-env";
 }
 
-/// What makes a value a secret.
+/// The evidence that a value is a secret.
 enum Evidence {
     /// It is a private key.
     Key,
@@ -88,9 +88,11 @@ pub fn secret(name: &str, value: &str, span: Span) -> Option<Problem> {
     let (code, message) = match evidence(name, value)? {
         Evidence::Key => (&SECRET_IN_ENV, format!("the value of `{name}` looks like a private key")),
         Evidence::Token => (&SECRET_IN_ENV, format!("the value of `{name}` looks like an access token")),
-        Evidence::Name => (&PASSWORD_IN_ENV, format!("`{name}` sounds like a secret, and its value stands here")),
+        Evidence::Name => {
+            (&PASSWORD_IN_ENV, format!("`{name}` has the name of a secret, and its value is in the spec"))
+        }
     };
     let key = name.to_lowercase().replace('_', "-");
-    let hint = format!("make a Secret and write `{name}: {{secret: my-secret, key: {key}}}`");
+    let hint = format!("create a Secret and write `{name}: {{secret: my-secret, key: {key}}}`");
     Some(Problem::new(code, span, message).hint(hint))
 }

@@ -1,4 +1,4 @@
-//! Words of messages and of YAML: lists of names, the name that was meant, a value as people write it.
+//! Words of messages and of YAML: lists of names, similar names, values in flow style.
 
 use serde_json::Value as Json;
 
@@ -18,7 +18,7 @@ pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&
         .map(|(_, candidate)| candidate)
 }
 
-/// The one of a few words that somebody means: misspelt, or the only one that begins so.
+/// The word of a few that was meant: a similar one, or the only one with this beginning.
 pub fn nearest_word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     nearest(word, known.iter().copied()).or_else(|| {
         let mut begun = known.iter().filter(|known| word.len() > 3 && known.starts_with(word));
@@ -50,7 +50,7 @@ pub fn words(known: &[&str]) -> String {
     }
 }
 
-/// An example as people write it on one line.
+/// A value on one line, in the flow style of YAML.
 pub fn flow(value: &Json) -> String {
     let list = |items: Vec<String>| items.join(", ");
     match value {
@@ -66,7 +66,7 @@ pub fn flow(value: &Json) -> String {
     }
 }
 
-/// A text as it can stand in a YAML flow list.
+/// A text as an item of a YAML flow list.
 pub fn quoted(text: &str) -> String {
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-=:".contains(c)) && !text.ends_with(':');
     let start = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/')

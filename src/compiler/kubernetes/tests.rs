@@ -1,8 +1,6 @@
 //! Every object, of plans of every kind, is what Kubernetes' own types hold, without loss; and
 //! the promises that a run's life stands on.
 
-mod specs;
-
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolume, PersistentVolumeClaim, Secret, Service, ServiceAccount};
@@ -12,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::job::fixtures::*;
 use crate::job::valid::*;
-use specs::*;
 
 const FILES: &[File] =
     &[file("job.sh", "job='mnist'\n"), file("passwd", "x:x:1:1::/tmp:/bin/bash\n"), file("worker.sh", "#!/bin/bash\n")];

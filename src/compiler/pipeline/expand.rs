@@ -30,7 +30,7 @@ codes! {
 /// What every document of ours has in its `apiVersion`. The slash behind it may be escaped.
 const DOMAIN: &[u8] = b"khorovod.dev";
 
-/// As [`render_to`] for a stream that is mostly other people's, such as all of a Helm chart: whatever is not ours is
+/// As [`render_to`](crate::render_to) for a stream that is mostly other people's, such as all of a Helm chart: whatever is not ours is
 /// never read, need not even be text, and is handed over by slices of the stream itself; and having none of ours in it is
 /// no mistake. `name` is what a person knows the stream by.
 ///

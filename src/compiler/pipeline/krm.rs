@@ -36,7 +36,7 @@ const INDEX: &str = "config.kubernetes.io/index";
 /// One that is there for tools alone, such as the function's own configuration among the items.
 const LOCAL: &str = "config.kubernetes.io/local-config";
 
-/// As [`expand`] for a KRM function: a ResourceList in, a ResourceList out, in which the TrainingJobs have become their
+/// As [`expand`](crate::expand) for a KRM function: a ResourceList in, a ResourceList out, in which the TrainingJobs have become their
 /// objects. One that is its `functionConfig` adds them to the items. Problems stand in its results too, and where one is
 /// an error, the items are what they were; what is no ResourceList becomes no text at all.
 ///

@@ -67,8 +67,8 @@ pub fn find(text: &str, span: Span, among: Among, problems: &mut Vec<Problem>, s
             refuse_in_list(&document, &mut new);
             if new.is_empty() { Found::Other } else { Found::Wrong }
         }
-        Err(()) if claims_ours(text, among) => Found::Wrong,
-        Ok(None) | Err(()) => Found::Other,
+        Err(yaml::Unreadable) if claims_ours(text, among) => Found::Wrong,
+        Ok(None) | Err(yaml::Unreadable) => Found::Other,
     };
     if !matches!(found, Found::Other) {
         *seen += 1;

@@ -3,87 +3,20 @@
 use std::{fs, path::Path, process::Command};
 
 use super::{File, current, files};
+use crate::job::fixtures::{group, spec};
 use crate::job::valid::*;
-use crate::plan::{Level, Plan, Shape, Team};
+use crate::plan::{Plan, Shape};
 
-/// Two workers of two ranks under Open MPI.
+/// A plan for two workers of two ranks each, under Open MPI.
 fn plan() -> Plan {
-    let (job, run) = ("mnist", "bcdfgh");
-    let text = |text: &str| text.to_owned();
-    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    let quantity = |text| crate::job::quantity::Quantity::parse(text).expect("a quantity");
-    let command = words("python train.py");
-    let spec = Spec {
-        target: crate::targets::PLAIN.facts(),
-        name: text(job),
-        namespace: None,
-        labels: vec![],
-        annotations: vec![],
-        image: Image { reference: text("image:1"), pull_policy: None, pull_secrets: vec![] },
-        rerun: None,
-        command: command.clone(),
-        workdir: None,
-        env: vec![],
-        env_from: vec![],
-        code: None,
-        groups: vec![Group {
-            name: None,
-            replicas: 2,
-            gpus: 0,
-            rdma: false,
-            gpu_resource: text("nvidia.com/gpu"),
-            slots: 2,
-            resources: Resources::default(),
-            shm: quantity("8Gi"),
-        }],
-        controller: Controller::StatefulSet,
-        launcher: Launcher {
-            kind: LauncherKind::Mpirun,
-            mpi: Mpi::OpenMpi,
-            args: vec![],
-            runs_ranks: false,
-            interactive: false,
-            idle_timeout: 7200,
-            resources: Resources::default(),
-            image: None,
-            retries: 3,
-            wait_timeout: 1800,
-        },
-        elastic: None,
-        ssh: Ssh { port: 2222, secret: None, user: text("khorovod") },
-        collective: Collective::default(),
-        storage: vec![],
-        placement: Placement::default(),
-        scheduling: Scheduling::default(),
-        lifecycle: Lifecycle::default(),
-        security: Security {
-            profile: Profile::Restricted,
-            run_as_user: Some(65532),
-            fs_group: Some(65532),
-            network_policy: true,
-            service_account: None,
-            read_only_root_filesystem: true,
-        },
-        observability: Observability::default(),
-        slurm: Slurm::default(),
-        patches: vec![],
-        defaults: vec![],
-    };
-    let workload = format!("{job}-{run}-worker");
-    Plan {
-        hostfile: Some(format!("{workload}-0.{job} slots=2\n{workload}-1.{job} slots=2\n")),
-        spec,
-        shape: Shape::StatefulSet,
-        run: text(run),
-        teams: vec![Team { group: 0, workload, replicas: 2, slots: 2 }],
-        workers: 2,
-        np: 4,
-        gpus: 0,
-        launch: [words("mpirun -np 4 --hostfile /horovod/generated/hostfile"), command].concat(),
-        env: vec![],
-        code: vec![],
-        level: Level { name: "restricted", reasons: vec![] },
-    }
+    let mut plan = Plan::new(spec(|spec| {
+        spec.groups = vec![Group { slots: 2, ..group(None, 2, 0) }];
+    }));
+    plan.name_run("bcdfgh".to_owned());
+    plan.launch =
+        "mpirun -np 4 --hostfile /horovod/generated/hostfile python train.py".split(' ').map(str::to_owned).collect();
+    plan.env.clear();
+    plan
 }
 
 /// One plan for each set of files there is.

@@ -9,6 +9,7 @@ use crate::plan::Plan;
 
 /// What a change does to one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
     /// The job's name.
@@ -30,6 +31,7 @@ pub struct Change {
 
 /// What happens to a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Effect {
     /// It was not there before.
@@ -46,6 +48,7 @@ pub enum Effect {
 
 /// One field that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// Its path below `spec`, or in a rendered object.
     pub path: String,

@@ -1,5 +1,4 @@
-//! A valid spec as a flat list of paths and values, defaults included, so that two can be
-//! compared. Paths are those a person writes, below `spec`.
+//! A resolved spec as a flat list of paths and values, with defaults, to compare two of them. Paths are below `spec`.
 
 use serde_json::Value as Json;
 
@@ -30,7 +29,7 @@ pub struct Field {
     pub reach: Reach,
     /// A value not to be shown.
     pub hidden: bool,
-    /// What to compare by size: a claim may grow.
+    /// The size of a claim, which may grow.
     pub amount: Option<i128>,
 }
 
@@ -41,7 +40,7 @@ struct List {
     in_place: Vec<String>,
 }
 
-// Values by value: a line a field stays a line.
+// Values are passed by value, so that each field is one line.
 #[allow(clippy::needless_pass_by_value)]
 impl List {
     fn add(&mut self, reach: Reach, path: impl Into<String>, value: impl ToString) {
@@ -130,7 +129,7 @@ fn code(list: &mut List, code: Option<&Code>) {
         CodeSource::Files(files) => {
             for (name, text) in files {
                 list.put(format!("code.files.{name}"), text);
-                // A whole program says nothing in a line.
+                // The text of a program does not fit on one line.
                 if let Some(field) = list.fields.last_mut() {
                     field.hidden = true;
                 }

@@ -36,7 +36,7 @@ static FACTS: Facts = Facts {
     group_suffix: "-0",
     launcher_suffix: "-0-0",
     pod_group_suffix: "",
-    longest_suffix: longest_suffix,
+    longest_suffix,
 };
 
 /// A pod is named after its Job, which is named after the JobSet.

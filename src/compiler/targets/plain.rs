@@ -29,7 +29,7 @@ static FACTS: Facts = Facts {
     group_suffix: "",
     launcher_suffix: "",
     pod_group_suffix: "",
-    longest_suffix: longest_suffix,
+    longest_suffix,
 };
 
 /// A StatefulSet's pods carry its revision in a label; a Job's carry a suffix in their names.

@@ -82,7 +82,7 @@ impl Target for Slurm {
     }
 }
 
-/// How long before Slurm's own limit the training is told to end.
+/// How many seconds before Slurm's time limit the training receives SIGTERM.
 const MARGIN: u64 = 30;
 
 macro_rules! part {
@@ -245,7 +245,7 @@ fn directive(value: &str) -> String {
 
 fn array(words: &[String]) -> String {
     let words = words.iter().map(|text| match text.as_str() {
-        HOSTFILE => r#""$hostfile""#.to_owned(),
+        HOSTFILE => r#""$khorovod_hostfile""#.to_owned(),
         text => word(text),
     });
     format!("({})", words.collect::<Vec<_>>().join(" "))
@@ -259,10 +259,10 @@ fn settings(world: &World<'_>) -> Vec<(&'static str, String)> {
         nodes => format!("{}(x{nodes})", world.tasks),
     };
     let mut settings = vec![
-        ("nodes", world.nodes.to_string()),
-        ("tasks", word(&tasks)),
-        ("retries", spec.launcher.retries.to_string()),
-        ("deadline", deadline(spec).to_string()),
+        ("khorovod_nodes", world.nodes.to_string()),
+        ("khorovod_tasks", word(&tasks)),
+        ("khorovod_retries", spec.launcher.retries.to_string()),
+        ("khorovod_deadline", deadline(spec).to_string()),
     ];
     if world.way == Way::Mpi {
         let mpi = match spec.launcher.mpi {
@@ -270,15 +270,15 @@ fn settings(world: &World<'_>) -> Vec<(&'static str, String)> {
             Mpi::IntelMpi => "intelmpi",
             Mpi::Mpich => "mpich",
         };
-        settings.push(("mpi", mpi.to_owned()));
-        settings.push(("slots", world.group.slots.to_string()));
+        settings.push(("khorovod_mpi", mpi.to_owned()));
+        settings.push(("khorovod_slots", world.group.slots.to_string()));
     }
     if world.way == Way::Step {
         let mpi = spec.slurm.srun.as_ref().and_then(|srun| srun.mpi.as_deref());
-        settings.push(("mpi", word(mpi.unwrap_or_default())));
+        settings.push(("khorovod_mpi", word(mpi.unwrap_or_default())));
     }
     if world.way != Way::Shell && world.way != Way::Agents {
-        settings.push(("np", world.plan.np.to_string()));
+        settings.push(("khorovod_np", world.plan.np.to_string()));
     }
     settings
 }
@@ -287,7 +287,7 @@ fn settings(world: &World<'_>) -> Vec<(&'static str, String)> {
 fn environment(world: &World<'_>, text: &mut String) {
     let Plan { spec, env, .. } = world.plan;
     if !spec.slurm.modules.is_empty() {
-        let _ = writeln!(text, "\nmodules={}", array(&spec.slurm.modules));
+        let _ = writeln!(text, "\nkhorovod_modules={}", array(&spec.slurm.modules));
         *text += part!("modules.sh");
     }
     let needs: Vec<String> = spec
@@ -297,7 +297,11 @@ fn environment(world: &World<'_>, text: &mut String) {
         .map(|variable| variable.name.clone())
         .collect();
     if !needs.is_empty() {
-        let _ = writeln!(text, "\n# In Kubernetes they come from Secrets and ConfigMaps.\nneeds={}", array(&needs));
+        let _ = writeln!(
+            text,
+            "\n# In Kubernetes they come from Secrets and ConfigMaps.\nkhorovod_needs={}",
+            array(&needs)
+        );
         *text += part!("needs.sh");
     }
     let own = spec.env.iter().filter_map(|variable| match &variable.value {
@@ -315,7 +319,7 @@ fn environment(world: &World<'_>, text: &mut String) {
         let end = delimiter(setup);
         let _ = write!(
             text,
-            "\n# slurm.setup\n. /dev/stdin <<'{end}' || fail 42 \"slurm.setup failed; see the lines above\"\n{}\n{end}\n",
+            "\n# slurm.setup\n. /dev/stdin <<'{end}' || khorovod_fail 42 \"slurm.setup failed; see the lines above\"\n{}\n{end}\n",
             setup.trim_end_matches('\n')
         );
         // What it asked bash for was for itself.
@@ -324,7 +328,7 @@ fn environment(world: &World<'_>, text: &mut String) {
     if let Some(folder) = &spec.workdir {
         let _ = write!(
             text,
-            "\nworkdir={}\ncd \"$workdir\" || fail 42 \"there is no workdir $workdir on $HOSTNAME\"\n",
+            "\nkhorovod_workdir={}\ncd \"$khorovod_workdir\" || khorovod_fail 42 \"there is no workdir $khorovod_workdir on $HOSTNAME\"\n",
             word(folder)
         );
     }
@@ -358,14 +362,18 @@ fn launch(world: &World<'_>, text: &mut String) {
         }
     }
     *text += checked;
-    let _ = writeln!(text, "\nlaunch={}", array(&program));
+    let _ = writeln!(text, "\nkhorovod_launch={}", array(&program));
     *text += match world.way {
-        Way::Shell => "check=()\n",
-        Way::Mpi => "check=(bash -c \"$rank\" rank \"$np\" \"$slots\" \"$PWD\")\n",
-        Way::Step => "check=(bash -c \"$rank\" rank \"$np\" \"$tasks\" \"$PWD\" \"$mpi\")\n",
-        Way::Agents => "check=(bash -c \"$rank\" agent \"$nodes\" \"$tasks\" \"$PWD\")\n",
+        Way::Shell => "khorovod_check=()\n",
+        Way::Mpi => "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_slots\" \"$PWD\")\n",
+        Way::Step => {
+            "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_tasks\" \"$PWD\" \"$khorovod_mpi\")\n"
+        }
+        Way::Agents => {
+            "khorovod_check=(bash -c \"$khorovod_rank\" agent \"$khorovod_nodes\" \"$khorovod_tasks\" \"$PWD\")\n"
+        }
     };
-    let _ = writeln!(text, "command={}", array(&command));
+    let _ = writeln!(text, "khorovod_command={}", array(&command));
 }
 
 /// srun and its options.

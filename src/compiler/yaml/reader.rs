@@ -52,10 +52,14 @@ codes! {
     Error TOO_LARGE = "yaml-too-large";
 }
 
+/// The text is not one YAML document; the problems that were pushed give the reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable;
+
 /// Reads the one document in `text`, which starts at byte `span.start` of source `span.source`.
 ///
 /// `Ok(None)` when it holds nothing but comments. Problems that do not hinder the reading are pushed.
-pub fn parse(text: &str, span: Span, problems: &mut Vec<Problem>) -> Result<Option<Node>, ()> {
+pub fn parse(text: &str, span: Span, problems: &mut Vec<Problem>) -> Result<Option<Node>, Unreadable> {
     let options = granit_parser::options! {
         emit_comments: false,
         flow_nesting_limit: MAX_DEPTH + 1,
@@ -91,7 +95,7 @@ impl<'t> Tree<'t, '_> {
         Span { start: self.base.start + range.start, end: self.base.start + range.end, ..self.base }
     }
 
-    fn next(&mut self) -> Result<(Event<'t>, Span), ()> {
+    fn next(&mut self) -> Result<(Event<'t>, Span), Unreadable> {
         loop {
             match self.events.next_event() {
                 Some(Ok((Event::DocumentStart(..) | Event::StreamStart, _))) => {}
@@ -99,7 +103,7 @@ impl<'t> Tree<'t, '_> {
                 None => return Ok((Event::StreamEnd, self.base)),
                 Some(Err(error)) => {
                     self.syntax_error(&error);
-                    return Err(());
+                    return Err(Unreadable);
                 }
             }
         }
@@ -127,10 +131,10 @@ impl<'t> Tree<'t, '_> {
     }
 
     /// Where lines end with CR alone, YAML sees a `---` that nobody else who cuts streams does.
-    fn second_document(&mut self, at: Span) -> Result<Option<Node>, ()> {
+    fn second_document(&mut self, at: Span) -> Result<Option<Node>, Unreadable> {
         let problem = Problem::new(&SYNTAX, at, "a second document begins here");
         self.problems.push(problem.hint("put a line `---` before it; lines end with LF or CRLF, not with CR alone"));
-        Err(())
+        Err(Unreadable)
     }
 
     fn too_deep(&mut self, span: Span) {
@@ -144,7 +148,7 @@ impl<'t> Tree<'t, '_> {
         self.problems.push(Problem::new(&TOO_LARGE, span, message).here("too many from here on"));
     }
 
-    fn document(&mut self) -> Result<Option<Node>, ()> {
+    fn document(&mut self) -> Result<Option<Node>, Unreadable> {
         match self.next()? {
             (Event::StreamEnd | Event::DocumentEnd, _) => Ok(None),
             (event, span) => {
@@ -157,20 +161,20 @@ impl<'t> Tree<'t, '_> {
                         (_, at) => return self.second_document(at),
                     }
                 }
-                if self.unreadable { Err(()) } else { Ok(Some(node)) }
+                if self.unreadable { Err(Unreadable) } else { Ok(Some(node)) }
             }
         }
     }
 
-    fn node(&mut self, event: Event<'t>, span: Span, depth: usize) -> Result<Node, ()> {
+    fn node(&mut self, event: Event<'t>, span: Span, depth: usize) -> Result<Node, Unreadable> {
         self.nodes += 1;
         if depth > MAX_DEPTH {
             self.too_deep(span);
-            return Err(());
+            return Err(Unreadable);
         }
         if self.nodes > MAX_NODES {
             self.too_many(span);
-            return Err(());
+            return Err(Unreadable);
         }
         let (node, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
@@ -195,7 +199,7 @@ impl<'t> Tree<'t, '_> {
             Event::Alias(id) => (self.alias(id, span)?, 0),
             _ => {
                 self.problems.push(Problem::new(&SYNTAX, span, "this is not YAML: a value is missing here"));
-                return Err(());
+                return Err(Unreadable);
             }
         };
         if anchor != 0 {
@@ -211,7 +215,7 @@ impl<'t> Tree<'t, '_> {
         span.end >= self.base.start + self.text.len() && !last.trim().is_empty()
     }
 
-    fn list(&mut self, span: Span, depth: usize) -> Result<Node, ()> {
+    fn list(&mut self, span: Span, depth: usize) -> Result<Node, Unreadable> {
         let mut items = Vec::new();
         let mut end = span.end;
         loop {
@@ -229,7 +233,7 @@ impl<'t> Tree<'t, '_> {
         }
     }
 
-    fn map(&mut self, span: Span, depth: usize) -> Result<Node, ()> {
+    fn map(&mut self, span: Span, depth: usize) -> Result<Node, Unreadable> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut end = span.end;
         loop {
@@ -320,17 +324,17 @@ impl<'t> Tree<'t, '_> {
         None
     }
 
-    fn alias(&mut self, id: usize, span: Span) -> Result<Node, ()> {
+    fn alias(&mut self, id: usize, span: Span) -> Result<Node, Unreadable> {
         let Some((_, node)) = self.anchors.iter().find(|(anchor, _)| *anchor == id) else {
             let problem = Problem::new(&SYNTAX, span, "this is not YAML: the alias stands inside what it names");
             self.problems.push(problem);
-            return Err(());
+            return Err(Unreadable);
         };
         let node = Node { span, kind: node.kind.clone() };
         self.nodes += count(&node);
         if self.nodes > MAX_NODES {
             self.too_many(span);
-            return Err(());
+            return Err(Unreadable);
         }
         Ok(node)
     }

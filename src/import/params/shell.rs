@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::COMMAND;
 use crate::holes::hole;
 use crate::program::masked;
+use crate::shell::{self, Plain as Word, Token, TokenKind, is_name, name_length, words};
 use crate::slurm::texts;
-use crate::words::{Word, is_name, words};
 use crate::{BAD_VALUE, TEMPLATE};
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{Entry, Kind, Node};
@@ -20,9 +20,9 @@ pub fn ks(line: &str) -> Option<&str> {
 /// Reads shell lines: assignments, whose values stand for their variables, and what `ks` is told.
 pub fn lines(text: &str, span: Span, problems: &mut Vec<Problem>) -> Node {
     let mut shell = Lines { span, variables: Vec::new(), entries: Vec::new(), component: None };
-    let mut at = 0;
+    let (mut at, tokens) = (0, shell::tokenize(text));
     while at < text.len() {
-        let (end, next) = command_end(text, at);
+        let (end, next) = command_end(text, at, &tokens);
         match blank_behind(&text[at..end]).filter(|_| text[end..].starts_with('\n')) {
             Some(place) => {
                 let place = Span { start: at + place.start, end: at + place.end, ..span };
@@ -37,21 +37,22 @@ pub fn lines(text: &str, span: Span, problems: &mut Vec<Problem>) -> Node {
     Node { span, kind: Kind::Map(shell.entries) }
 }
 
-/// Where a command ends, and where the next begins: at a line end, a `;`, a `&&` or a comment that stands in no quotes.
-fn command_end(text: &str, from: usize) -> (usize, usize) {
-    let (mut quote, mut escaped) = (None, false);
-    for (at, c) in text[from..].char_indices().map(|(at, c)| (from + at, c)) {
-        match (c, quote) {
-            _ if escaped => escaped = false,
-            ('\\', None | Some('"')) => escaped = true,
-            ('\n' | ';', None) => return (at, at + 1),
-            ('&', None) if text[at..].starts_with("&&") => return (at, at + 2),
-            ('#', None) if at == 0 || text[..at].ends_with(char::is_whitespace) => {
-                return (at, text[at..].find('\n').map_or(text.len(), |end| at + end + 1));
+/// Where a command ends, and where the next begins: at a line end, a `;`, a `&&` or a comment.
+fn command_end(text: &str, from: usize, tokens: &[Token]) -> (usize, usize) {
+    let first = tokens.partition_point(|token| token.span.start < from);
+    for token in &tokens[first..] {
+        let ends = match token.kind {
+            TokenKind::Newline => true,
+            TokenKind::Operator => [";", "&&"].contains(&&text[token.span.clone()]),
+            // The line end behind it goes with it.
+            TokenKind::Comment => {
+                let next = text[token.span.end..].find('\n').map_or(text.len(), |end| token.span.end + end + 1);
+                return (token.span.start, next);
             }
-            ('\'' | '"', None) => quote = Some(c),
-            (_, Some(open)) if c == open => quote = None,
-            _ => {}
+            _ => false,
+        };
+        if ends {
+            return (token.span.start, token.span.end);
         }
     }
     (text.len(), text.len())
@@ -204,7 +205,8 @@ impl Lines {
         self.entries.push(Entry { key, key_span: span, value });
     }
 
-    /// A text with the variables that were set before.
+    /// A text with the variables that were set before. The values of a file for `ks` are for people to type, so they
+    /// stand for themselves whatever quotes are around them.
     fn filled(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (name, value) in self.variables.iter().rev() {
@@ -218,8 +220,7 @@ impl Lines {
 /// The first variable in a text: `NAME` of `${NAME}` and `$NAME`.
 fn variable(text: &str) -> Option<&str> {
     let name = text.split_once('$')?.1.trim_start_matches('{');
-    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
-    Some(&name[..end]).filter(|name| is_name(name))
+    Some(&name[..name_length(name)]).filter(|name| is_name(name))
 }
 
 /// A text with `$NAME` filled in, where the name ends there.

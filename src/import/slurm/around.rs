@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::meeting::MEETING;
-use super::{Script, Setup, text};
+use super::{Script, Setup};
 use crate::ledger::Verdict;
 
 impl Script<'_, '_, '_> {
@@ -35,7 +35,11 @@ impl Script<'_, '_, '_> {
     }
 
     pub fn surroundings(&mut self) {
-        let command = self.desk.draft.get("spec.command").map(Json::to_string).unwrap_or_default();
+        let command = match self.desk.draft.get("spec.command") {
+            Some(Json::String(command)) => command.clone(),
+            Some(Json::Array(words)) => words.iter().filter_map(Json::as_str).collect::<Vec<_>>().join(" "),
+            _ => String::new(),
+        };
         self.drop_unused(&command);
         self.hand_on(&command);
         for at in 0..self.setup.len() {
@@ -66,7 +70,7 @@ impl Script<'_, '_, '_> {
                 self.settle(row, Verdict::Kept, "", "khorovod sets up the rendezvous");
                 continue;
             }
-            let later = |line: &Setup| line.row != row && line.value.is_none() && text::sets(&line.text, &name);
+            let later = |line: &Setup| line.row != row && line.value.is_none() && line.sets(&name);
             if self.setup.iter().any(later) {
                 let row = self.named(&name);
                 let how = "spec.slurm.setup sets it anew under Slurm; in pods the value of spec.env holds";

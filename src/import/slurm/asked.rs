@@ -200,6 +200,11 @@ impl Asked {
         }
     }
 
+    /// Tasks of all nodes.
+    pub fn ranks(&self) -> u32 {
+        self.nodes().saturating_mul(self.tasks())
+    }
+
     /// Whether each node has one task.
     pub fn one_a_node(&self) -> bool {
         self.tasks() == 1

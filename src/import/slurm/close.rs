@@ -3,14 +3,13 @@
 use serde_json::{Value as Json, json};
 
 use super::lines::{self, Kind, Srun};
-use super::script::Part;
 use super::{IMAGE, Script};
 use super::{prepare, started};
 use super::{text, texts};
 use crate::command::{self, Line};
 use crate::launch::{self, Place};
 use crate::ledger::Verdict;
-use crate::words::words;
+use crate::shell::{self, words};
 use crate::{BAD_VALUE, program};
 use khorovod_compiler::problem::{Problem, Span};
 
@@ -19,7 +18,7 @@ const ASKS: &str = "in pods mpirun starts it. If it finds the others by SLURM_PR
                     import with `--command \"torchrun PROGRAM\"`";
 
 impl Script<'_, '_, '_> {
-    pub fn close(mut self, parts: &[Part]) {
+    pub fn close(mut self) {
         if self.desk.draft.get("metadata.name").is_none() {
             self.desk.name("slurm", "the script has no --job-name");
         }
@@ -36,10 +35,10 @@ impl Script<'_, '_, '_> {
                 }
                 self.typed(&line, span);
             }
-            (None, _, Some(why)) => self.as_it_stands(&why, parts),
-            (None, Some((launch, span, row)), None) => self.launched(launch, span, row, parts),
+            (None, _, Some(why)) => self.as_it_stands(&why),
+            (None, Some((launch, span, row)), None) => self.launched(launch, span, row),
             (None, None, None) if self.setup.iter().any(|line| !prepare::prepares(&line.text)) => {
-                self.as_it_stands("no line in it is known to start ranks", parts);
+                self.as_it_stands("no line in it is known to start ranks");
             }
             (None, None, None) => {
                 let world = self.asked.world();
@@ -99,13 +98,13 @@ impl Script<'_, '_, '_> {
     }
 
     /// The one line that starts the ranks.
-    fn launched(&mut self, launch: Srun, span: Span, row: usize, parts: &[Part]) {
+    fn launched(&mut self, launch: Srun, span: Span, row: usize) {
         let line = launch.line.clone();
-        self.start(launch, span, row, parts);
+        self.start(launch, span, row);
         self.tell_of_moments(&line, span);
     }
 
-    fn start(&mut self, launch: Srun, span: Span, row: usize, parts: &[Part]) {
+    fn start(&mut self, launch: Srun, span: Span, row: usize) {
         self.given(&launch.options.clone(), "srun ", span);
         for (name, value) in &launch.env {
             self.env.push((name.clone(), value.clone(), row));
@@ -140,14 +139,14 @@ impl Script<'_, '_, '_> {
             match lines::launch(&inner).1 {
                 Line::Launch(read) if read.kind == "torchrun" => {}
                 Line::Script(_) if started::launches_more(&inner) => {}
-                _ => return self.as_it_stands("a shell starts the launcher", parts),
+                _ => return self.as_it_stands("a shell starts the launcher"),
             }
             launch.line = inner;
         }
         let (line, read) = lines::launch(&launch.line);
-        let needs = self.needs(&launch.line, &launch.line, parts);
+        let needs = self.needs(&launch.line, &launch.line);
         match read {
-            Line::Script(_) if needs.is_some() => self.as_it_stands(&needs.unwrap_or_default(), parts),
+            Line::Script(_) if needs.is_some() => self.as_it_stands(&needs.unwrap_or_default()),
             Line::Launch(mut read) => {
                 let words = read.program.as_array().into_iter().flatten().filter_map(Json::as_str);
                 let words = words.map(lines::quoted).collect::<Vec<_>>().join(" ");
@@ -163,8 +162,8 @@ impl Script<'_, '_, '_> {
                 } else if line != launch.line {
                     self.drop_unused(&uses);
                 }
-                if let Some(why) = self.needs(&uses, &launch.line, parts) {
-                    return self.as_it_stands(&why, parts);
+                if let Some(why) = self.needs(&uses, &launch.line) {
+                    return self.as_it_stands(&why);
                 }
                 self.asked.put(self.desk, u32::from(agents));
                 let world = self.asked.world();
@@ -192,9 +191,9 @@ impl Script<'_, '_, '_> {
                 self.program(launch, row);
             }
             Line::Script(_) if launch.line.split_whitespace().any(|word| word == "srun") => {
-                self.as_it_stands("an option of srun needs a shell, or srun itself", parts);
+                self.as_it_stands("an option of srun needs a shell, or srun itself");
             }
-            Line::Script(why) => self.as_it_stands(&why, parts),
+            Line::Script(why) => self.as_it_stands(&why),
         }
     }
 
@@ -227,12 +226,16 @@ impl Script<'_, '_, '_> {
         if !shell || before.last()?.text != "-c" || before[1..].iter().any(|word| !word.text.starts_with('-')) {
             return None;
         }
-        let inner = texts::lines(&texts::inner(&hidden.shown(&line[script.place.clone()]))?);
+        let inner = texts::lines(&shell::within_quotes(&hidden.shown(&line[script.place.clone()]))?);
         Some(texts::spliced(&inner, &self.texts).trim().to_owned())
     }
 
     /// A program that each rank runs.
     fn program(&mut self, launch: Srun, row: usize) {
+        let may_meet = launch.srun && started::container(&launch.line).is_none();
+        if may_meet && self.meets(&launch.line) && !started::launches_more(&launch.line) && self.counts_processes() {
+            return self.as_it_stands("only the script knows what it makes of WORLD_SIZE");
+        }
         self.asked.put(self.desk, 0);
         self.asked.put_workers(self.desk);
         let line = launch.line.as_str();

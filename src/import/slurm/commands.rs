@@ -1,13 +1,11 @@
 //! Commands of a script, one by one: which of them starts the ranks, and what the others prepare for it.
 
-use std::collections::HashSet;
-
 use serde_json::json;
 
 use super::lines::{self, Kind, Srun};
 use super::meeting::MEETING;
 use super::script::Part;
-use super::{Script, Setup, prepare, text, texts};
+use super::{Script, Setup, text, texts};
 use crate::ledger::Verdict;
 use khorovod_compiler::job::looks_secret;
 use khorovod_compiler::problem::Span;
@@ -25,9 +23,6 @@ pub const PUT_IN: &str = "what it names is put in where it is used";
 impl Script<'_, '_, '_> {
     /// Deals with a command; whether it opens a session of Python.
     pub fn command(&mut self, text: &str, span: Span, simple: bool) -> bool {
-        let text = text::without_comment(text);
-        // The last line may promise another that never comes.
-        let text = text.strip_suffix(" \\").unwrap_or(text);
         let whole = text;
         let text = text::unrestricted(text);
         let filled = self.filled(text);
@@ -49,6 +44,8 @@ impl Script<'_, '_, '_> {
             }
             Kind::Assign(pairs) if self.launch.is_none() => {
                 texts::learn(&filled, &mut self.texts);
+                // A condition may add to what it holds.
+                self.texts.retain(|(name, _)| !self.changing.contains(name));
                 self.assign(text, pairs, row);
             }
             Kind::Export(names) if self.launch.is_none() => self.export(text, &names, row),
@@ -73,6 +70,7 @@ impl Script<'_, '_, '_> {
                 self.settle(row, Verdict::Kept, "spec.command", "what is typed into it below");
                 return self.launch.is_none();
             }
+            Kind::Other if self.launch.is_none() && self.unset(text) => self.rest(text, row, false),
             // Another line starts the ranks.
             Kind::Launch(srun) if srun.alone && self.starts && self.launch.is_none() => self.before(text, row),
             Kind::Program if self.starts && self.launch.is_none() => self.before(text, row),
@@ -110,13 +108,13 @@ impl Script<'_, '_, '_> {
 
     /// Nothing but the launch needs the variables that hold its pieces.
     fn pieces(&mut self, launch: &str) {
-        let mut uses: HashSet<String> = text::named(launch).collect();
+        let mut uses = text::named(launch);
         for line in self.setup.iter_mut().rev() {
             if let Some(name) = text::first_assigned(&line.text)
-                && uses.contains(name)
-                && self.texts.iter().any(|(known, _)| known == name)
+                && uses.contains(&name)
+                && self.texts.iter().any(|(known, _)| *known == name)
             {
-                line.name = Some(name.to_owned());
+                line.name = Some(name);
                 uses.extend(text::named(&line.text));
             }
         }
@@ -130,7 +128,7 @@ impl Script<'_, '_, '_> {
         if self.launch.is_some() {
             return self.whole("it goes on after the ranks have ended");
         }
-        self.setup.push(Setup { text: text.trim_end().to_owned(), row, ..Setup::default() });
+        self.setup.push(Setup::new(text.to_owned(), row));
         let first = text.split_whitespace().next().unwrap_or_default();
         let (verdict, how) = match COPIES.contains(&first) {
             true => (Verdict::Changed, "under Slurm alone: in pods data and folders come by spec.storage"),
@@ -141,7 +139,7 @@ impl Script<'_, '_, '_> {
 
     /// A program that runs once, before the ranks.
     fn before(&mut self, text: &str, row: usize) {
-        self.setup.push(Setup { text: text.trim_end().to_owned(), row, ..Setup::default() });
+        self.setup.push(Setup::new(text.to_owned(), row));
         let how = "before the ranks, under Slurm; for Kubernetes run it once by hand, where its results stay";
         self.settle(row, Verdict::Changed, "spec.slurm.setup", how);
     }
@@ -160,7 +158,7 @@ impl Script<'_, '_, '_> {
                 if !exported && !looks_secret(&name, &value) {
                     let text = format!("export {name}={}", lines::quoted(&value));
                     let (name, value) = (Some(name.clone()), Some(value.clone()));
-                    self.setup.push(Setup { text, name, value, row });
+                    self.setup.push(Setup { name, value, ..Setup::new(text, row) });
                 }
                 if let Some(known) = self.env.iter_mut().find(|(known, ..)| *known == name) {
                     known.1.clone_from(&value);
@@ -184,7 +182,7 @@ impl Script<'_, '_, '_> {
         // Programs may read it; an image has paths of its own.
         let read = text.starts_with("export") && !text.contains("PATH=");
         let text = if as_it_is { text.to_owned() } else { format!("export {text}") };
-        self.setup.push(Setup { text, name: made, value: None, row });
+        self.setup.push(Setup { name: made, ..Setup::new(text, row) });
         let (verdict, how) = match read {
             true => (Verdict::Changed, MADE),
             false => (Verdict::Kept, "its value is made where the job starts"),
@@ -207,23 +205,49 @@ impl Script<'_, '_, '_> {
                 .iter_mut()
                 .filter(|line| line.name.as_ref().is_some_and(|name| names.contains(name)))
                 .for_each(|line| line.name = None);
-            self.setup.push(Setup { text: text.trim().to_owned(), row, ..Setup::default() });
+            self.setup.push(Setup::new(text.trim().to_owned(), row));
             self.settle(row, Verdict::Changed, "spec.slurm.setup", MADE);
         }
     }
 
+    /// `unset A B` in a line of its own: whether it is that. What the variables held is not put in behind it.
+    fn unset(&mut self, text: &str) -> bool {
+        let effects = Setup::new(text.to_owned(), 0).effects;
+        if effects.unsets.is_empty() || effects.unsets != effects.sets {
+            return false;
+        }
+        self.variables.retain(|(name, _)| !effects.unsets.contains(name));
+        self.texts.retain(|(name, _)| !effects.unsets.contains(name));
+        let (gone, kept) =
+            std::mem::take(&mut self.env).into_iter().partition(|(name, ..)| effects.unsets.contains(name));
+        self.env = kept;
+        for (name, value, row) in gone {
+            if self.setup.iter().any(|line| line.row == row && line.sets(&name)) || looks_secret(&name, &value) {
+                continue;
+            }
+            let at = self.setup.iter().position(|line| line.row > row).unwrap_or(self.setup.len());
+            self.setup.insert(at, Setup::new(format!("export {name}={}", lines::quoted(&value)), row));
+            self.settle(row, Verdict::Kept, "spec.slurm.setup", "a line below it unsets the variable");
+        }
+        for line in self.setup.iter_mut().filter(|line| effects.unsets.iter().any(|name| line.sets(name))) {
+            (line.name, line.value) = (None, None);
+        }
+        true
+    }
+
     /// Under Slurm variables of the job come before `slurm.setup`: one that stood behind what may set it stands there, too.
     fn again(&mut self, name: &str, value: &str, row: usize) {
-        if self.setup.iter().any(|line| prepare::may_set(&line.text)) && !looks_secret(name, value) {
+        if self.setup.iter().any(|line| line.effects.anything) && !looks_secret(name, value) {
             let text = format!("export {name}={}", lines::quoted(value));
-            self.setup.push(Setup { text, row, ..Setup::default() });
+            self.setup.push(Setup::new(text, row));
         }
     }
 
     /// A text with the variables that are known in their places.
     pub fn filled(&self, text: &str) -> String {
         // Where ranks meet is for torchrun to say, if it comes to that.
-        let fixed = |name: &str| !MEETING.contains(&name) && !self.blocks.iter().any(|block| text::sets(block, name));
+        let named = text::named(text);
+        let fixed = |name: &str| named.contains(name) && !MEETING.contains(&name) && !self.changing.contains(name);
         let slurm = self.asked.variables().map(|(name, value)| (name.to_owned(), value));
         let all: Vec<(String, String)> =
             self.variables.iter().rev().filter(|(name, _)| fixed(name)).cloned().chain(slurm).collect();
@@ -235,7 +259,7 @@ impl Script<'_, '_, '_> {
     pub fn python<'p>(&mut self, rest: impl Iterator<Item = &'p Part>) {
         let (mut lines, mut last) = (Vec::new(), None);
         for part in rest {
-            let text = text::without_comment(&self.text[part.place.clone()]).trim_end().to_owned();
+            let text = self.text[part.place.clone()].trim_end().to_owned();
             let span = self.at(part);
             let row = self.row(&text, span);
             self.settle(row, Verdict::Kept, "spec.command", "typed into Python");

@@ -4,7 +4,7 @@ use super::options::{self, Given, Meaning};
 use super::{Script, Setup, amounts, lines};
 use crate::BAD_VALUE;
 use crate::ledger::Verdict;
-use crate::words::is_name;
+use crate::shell::is_name;
 use khorovod_compiler::problem::{Problem, Span};
 
 impl Script<'_, '_, '_> {
@@ -138,7 +138,7 @@ impl Script<'_, '_, '_> {
             self.settle(row, Verdict::Kept, "spec.workdir", "");
         } else {
             let text = format!("cd {}", lines::quoted(value));
-            self.setup.push(Setup { text, row, ..Setup::default() });
+            self.setup.push(Setup::new(text, row));
             self.settle(
                 row,
                 Verdict::Changed,

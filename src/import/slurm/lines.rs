@@ -3,11 +3,12 @@
 use serde_json::Value as Json;
 
 use super::prepare::{INSTALLS, SHOWS, module};
-use super::text::{Hidden, marked, outside};
+use super::script::any_command;
+use super::text::{self, Hidden, marked};
 use super::{options, started};
 use crate::command::{self, Line};
 use crate::options as launchers;
-use crate::words::{Word, is_name, words};
+use crate::shell::{self, CommandKind, Joint, Plain as Word, Statement, is_name, words};
 
 pub use khorovod_compiler::pods::words::word as quoted;
 
@@ -63,6 +64,81 @@ pub struct Srun {
 pub fn kind(text: &str) -> Kind {
     let text = text.trim();
     let text = text.strip_prefix("$ ").unwrap_or(text);
+    let script = shell::parse(text);
+    match script.statements.as_slice() {
+        [] => Kind::Assign(Vec::new()),
+        [statement] => of_statement(text, statement),
+        _ => Kind::Other,
+    }
+}
+
+/// What a statement is for: that of its first command, if what is behind it only keeps its output or ends the script.
+fn of_statement(text: &str, statement: &Statement) -> Kind {
+    let first = &statement.commands[0];
+    let CommandKind::Simple { assignments, words } = &first.kind else { return Kind::Other };
+    if first.redirections.is_empty() && statement.only().is_some() && !statement.background {
+        return simple(&text[first.span.clone()]);
+    }
+    let given = text::assignments(text, first);
+    if !given.is_empty() && first.redirections.is_empty() && only_shows(text, statement, 1) {
+        return Kind::Assign(given.into_iter().map(|assignment| (assignment.name, None)).collect());
+    }
+    let ends = assignments.iter().map(|assignment| &assignment.word).chain(words).map(|word| word.span.end);
+    let all = ends.clone().max().unwrap_or(first.span.start);
+    let start = first.redirections.iter().map(|redirection| redirection.span.start).fold(all, usize::min);
+    // A redirection between the words of a command stays where it is.
+    let head = text[first.span.start..start].trim_end();
+    let tail = text[first.span.start + head.len()..].trim();
+    match simple(head) {
+        Kind::Launch(launch) if tail == "&" => Kind::Launch(launch),
+        Kind::Launch(launch) if start == all && only_keeps_output(text, statement) => {
+            Kind::Launch(Box::new(Srun { lost: Some(tail.to_owned()), ..*launch }))
+        }
+        Kind::Launch(launch) => Kind::Launch(Box::new(Srun { line: text.to_owned(), srun: false, ..*launch })),
+        Kind::Program => {
+            let keeps = start == all && only_keeps_output(text, statement);
+            let (line, lost) = if keeps { (head, Some(tail.to_owned())) } else { (text, None) };
+            Kind::Launch(Box::new(Srun { line: line.to_owned(), alone: true, lost, ..Srun::default() }))
+        }
+        Kind::Shows if only_shows(text, statement, 0) => Kind::Shows,
+        _ => Kind::Other,
+    }
+}
+
+/// Whether a statement does nothing behind its first command but write the output into files or to `tee`.
+fn only_keeps_output(text: &str, statement: &Statement) -> bool {
+    let tee = statement.commands[1..].iter().all(|command| match &command.kind {
+        CommandKind::Simple { assignments, words } => {
+            assignments.is_empty() && words.first().and_then(|word| word.literal(text)) == Some("tee")
+        }
+        _ => false,
+    });
+    let written = statement.commands.iter().flat_map(|command| &command.redirections);
+    let plain = |text: &str| !text.contains(['`', '(']);
+    tee && statement.joints.iter().all(|joint| *joint == Joint::Pipe)
+        && written.clone().all(|redirection| {
+            let operator = &text[redirection.operator.clone()];
+            operator.contains('>') && !operator.contains('<') && plain(&text[redirection.span.clone()])
+        })
+        && plain(&text[statement.commands[0].span.end..statement.span.end])
+}
+
+/// Whether commands of a statement, from one on, only show something and write no file.
+fn only_shows(text: &str, statement: &Statement, from: usize) -> bool {
+    statement.commands[from..].iter().all(|command| {
+        let CommandKind::Simple { words, .. } = &command.kind else { return false };
+        let ends = words.iter().map(|word| word.span.end).max().unwrap_or(command.span.start);
+        let writes_none = command.redirections.iter().all(|redirection| {
+            let target = &text[redirection.target.span.clone()];
+            let operator = &text[redirection.operator.clone()];
+            operator.ends_with('&') || target == "/dev/null" || operator.ends_with('<')
+        });
+        writes_none && matches!(simple(&text[command.span.start..ends]), Kind::Shows)
+    })
+}
+
+/// What a simple command without redirections is for.
+fn simple(text: &str) -> Kind {
     let Some(all) = words(text) else { return of_shell(text) };
     let before = all.iter().take_while(|word| pair(word).is_some()).count();
     let (assigned, rest) = all.split_at(before);
@@ -71,7 +147,9 @@ pub fn kind(text: &str) -> Kind {
     };
     let name = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
     let program = name(0).rsplit('/').next().unwrap_or_default();
+    let from = |at: usize| rest.get(at).map_or("", |word| &text[word.place.start..]);
     match (program, name(1)) {
+        ("export", flag) if flag.starts_with('-') => Kind::Other,
         ("export", _) if rest[1..].iter().all(|word| is_name(&word.text)) => {
             Kind::Export(rest[1..].iter().map(|word| word.text.clone()).collect())
         }
@@ -84,7 +162,22 @@ pub fn kind(text: &str) -> Kind {
             folder if !rest[1].expands && is_folder(folder) => Kind::Folder(folder.to_owned()),
             _ => Kind::Other,
         },
-        ("time" | "exec" | "nohup", _) if rest.len() > 1 => kind(&text[rest[1].place.start..]),
+        ("time" | "exec" | "nohup", _) if rest.len() > 1 && assigned.is_empty() => {
+            let at = if (program, name(1)) == ("time", "-p") { 2 } else { 1 };
+            match simple(from(at)) {
+                Kind::Program => {
+                    Kind::Launch(Box::new(Srun { line: from(at).to_owned(), alone: true, ..Srun::default() }))
+                }
+                other => other,
+            }
+        }
+        ("!", _) => simple(from(1)),
+        // `env A=1 program`.
+        ("env", _) if rest.len() > 1 => match simple(from(1)) {
+            Kind::Launch(launch) if !name(1).starts_with('-') => Kind::Launch(launch),
+            Kind::Program => Kind::Program,
+            _ => Kind::Other,
+        },
         ("srun" | "salloc", _) => srun(text, assigned, rest),
         // Else it is given a script, and that is another file.
         ("sbatch", _) if rest.iter().any(|word| word.text.starts_with("--wrap")) => {
@@ -100,6 +193,8 @@ pub fn kind(text: &str) -> Kind {
         }
         ("conda" | "mamba" | "micromamba", "create" | "install" | "update" | "env") => Kind::Installs,
         (name, _) if INSTALLS.contains(&name) => Kind::Installs,
+        ("set", _) if !rest[1..].iter().all(|word| is_harmless_flag(&word.text)) => Kind::Other,
+        ("printf", "-v") => Kind::Other,
         (name, _) if SHOWS.contains(&name) => Kind::Shows,
         (name, _) if name.starts_with("python") || ["bash", "sh", "julia", "Rscript"].contains(&name) => Kind::Program,
         _ if first.text.starts_with("./") => Kind::Program,
@@ -107,58 +202,47 @@ pub fn kind(text: &str) -> Kind {
     }
 }
 
-/// A line that only a shell can run; what `$(…)` makes in it is no matter for what it is for.
+/// Whether a word of `set` changes nothing that a later command sees but how it fails and what is shown of it.
+fn is_harmless_flag(word: &str) -> bool {
+    let flags = word.strip_prefix(['-', '+']);
+    flags.is_some_and(|flags| !flags.is_empty() && flags.chars().all(|flag| "eEuvxo".contains(flag)))
+        || ["pipefail", "errexit", "nounset", "xtrace", "verbose", "errtrace"].contains(&word)
+}
+
+/// A simple command with `$(…)` in it, which is no matter for what it is for.
 fn of_shell(text: &str) -> Kind {
-    // What `$(…)` makes in it is no matter for what it is for.
     let hidden = Hidden::of(text);
     if hidden.fits()
-        && let Kind::Launch(srun) = kind(&hidden.text)
+        && let Kind::Launch(srun) = simple(&hidden.text)
         && srun.srun
     {
         let unknown = srun.unknown.iter().map(|option| hidden.short(option)).collect();
         return Kind::Launch(Box::new(Srun { line: hidden.shown(&srun.line), unknown, ..*srun }));
     }
-    let other = if text.contains("$(") { words(&marked(text)) } else { None };
-    let other = other.unwrap_or_default();
-    let assigned = other.iter().take_while(|word| pair(word).is_some()).count();
-    let first = other.get(assigned).map_or("", |word| word.text.as_str());
-    match launchers::launcher(&other[assigned..]).is_some() || first == "srun" {
-        true => Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() })),
-        false if SHOWS.contains(&first) => Kind::Shows,
-        false if assigned > 0 && !first.is_empty() => Kind::Other,
-        false => without_output(text),
-    }
-}
-
-/// A line that is more than a simple command: one whose output goes somewhere, or a value that a shell makes.
-fn without_output(text: &str) -> Kind {
-    let bare = ["export ", "declare -a "].iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text).trim_start();
-    let name = bare.split_once('=').map(|(name, _)| name.strip_suffix('+').unwrap_or(name));
-    if let Some(name) = name.filter(|name| is_name(name)) {
-        return Kind::Assign(vec![(name.to_owned(), None)]);
-    }
-    let Some(at) = outside(text).find(|(_, c)| ['|', '>', '&'].contains(c)).map(|(at, _)| at) else {
+    let script = shell::parse(text);
+    let command = script.statements.first().and_then(|statement| statement.commands.first());
+    let Some(CommandKind::Simple { assignments, words: all }) = command.map(|command| &command.kind) else {
         return Kind::Other;
     };
-    // `2>` begins with the number.
-    let start = if text[..at].ends_with([' ', '\t']) { at } else { text[..at].trim_end_matches(['1', '2']).len() };
-    let tail = &text[start..];
-    let mut pipes = tail.split('|');
-    let harmless = !tail.contains("&&")
-        && !tail.contains("||")
-        && !tail.contains([';', '\n', '`', '(', ')'])
-        && pipes.next().is_some()
-        && pipes.all(|pipe| pipe.split_whitespace().next() == Some("tee"));
-    match kind(&text[..start]) {
-        Kind::Launch(launch) if tail.trim() == "&" => Kind::Launch(launch),
-        Kind::Launch(launch) if harmless => Kind::Launch(Box::new(Srun { lost: Some(tail.to_owned()), ..*launch })),
-        Kind::Launch(launch) => Kind::Launch(Box::new(Srun { line: text.to_owned(), srun: false, ..*launch })),
-        Kind::Program => {
-            let (line, lost) = if harmless { (&text[..start], Some(tail.to_owned())) } else { (text, None) };
-            Kind::Launch(Box::new(Srun { line: line.trim_end().to_owned(), alone: true, lost, ..Srun::default() }))
+    let first = all.first().map(|word| &text[word.span.clone()]);
+    let declares = first.is_some_and(|name| ["export", "declare"].contains(&name));
+    let Some(first) = first.filter(|_| !declares) else {
+        let words = all.iter().filter_map(|word| shell::assignment(text, word));
+        let given: Vec<_> = assignments.iter().cloned().chain(words).collect();
+        return match given.is_empty() {
+            true => Kind::Other,
+            false => Kind::Assign(given.into_iter().map(|assignment| (assignment.name, None)).collect()),
+        };
+    };
+    let marked = marked(text);
+    let other = if text.contains("$(") { words(&marked) } else { None }.unwrap_or_default();
+    let launches = launchers::launcher(other.get(assignments.len()..).unwrap_or_default()).is_some();
+    match launches || first == "srun" {
+        true => Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() })),
+        false if SHOWS.contains(&first) && !(first == "printf" && text.contains(" -v")) && first != "set" => {
+            Kind::Shows
         }
-        Kind::Shows => Kind::Shows,
-        _ => Kind::Other,
+        false => Kind::Other,
     }
 }
 
@@ -276,18 +360,15 @@ pub fn names_launcher(text: &str) -> bool {
 
 /// Whether a text calls something that starts ranks, or a program.
 pub fn starts_ranks(text: &str) -> bool {
-    text.split(['\n', ';', '&', '|']).any(|command| {
-        let command = command.trim();
-        let command = ["do ", "then ", "else ", "time ", "exec "]
-            .iter()
-            .fold(command, |text, word| text.strip_prefix(word).unwrap_or(text).trim());
-        match words(command) {
-            Some(_) => matches!(kind(command), Kind::Launch(_) | Kind::Program),
-            None => ["srun ", "mpirun ", "mpiexec ", "horovodrun ", "torchrun ", "deepspeed ", "python"]
-                .iter()
-                .any(|name| command.starts_with(name)),
-        }
-    })
+    let starts = |command: &str| match kind(command) {
+        Kind::Launch(_) => true,
+        // `python -c` and `python --version` only ask something.
+        Kind::Program => !words(command).is_some_and(|words| {
+            words.get(1).is_some_and(|word| ["-c", "-V", "--version"].contains(&word.text.as_str()))
+        }),
+        _ => false,
+    };
+    any_command(text, &shell::parse(text).statements, &starts)
 }
 
 /// Whether a line speaks of Slurm.
@@ -385,7 +466,7 @@ mod tests {
         let text = "-np $N ${N}x '$N' \\$N $NN $S \"$N\"";
         assert_eq!(fill(text, &variables, false), "-np 4 4x '$N' \\$N $NN $S \"4\"");
         assert_eq!(fill("$S", &variables, true), "a b");
-        assert_eq!(without_quoted("a '$B' \"'$C'\" \\'$D"), "a ' \"'$C'\" \\'$D");
+        assert_eq!(without_quoted("a '$B' \"'$C'\" \\'$D"), "a  \"'$C'\" \\'$D");
         assert_eq!(without_comment("a 'b # c' d#e # f"), "a 'b # c' d#e");
     }
 

@@ -29,7 +29,7 @@ impl Script<'_, '_, '_> {
         let mut said = self.modules.iter().map(String::as_str).chain(prepared).chain([line]);
         let by_mpi = asked || said.any(started::speaks_of_mpi);
         let here = self.env.iter().any(|(name, ..)| name == "MASTER_ADDR")
-            || self.setup.iter().any(|line| text::sets(&line.text, "MASTER_ADDR"));
+            || self.setup.iter().any(|line| line.sets("MASTER_ADDR"));
         here && !by_mpi
     }
 
@@ -43,17 +43,43 @@ impl Script<'_, '_, '_> {
             }
         };
         let numbers: Vec<String> = NUMBERS.iter().map(|(theirs, ours)| format!("{theirs}=${ours}")).collect();
+        let world = self.own_world_size();
         self.drop_meeting(&program);
         self.desk.draft.put("spec.launcher.kind", "torchrun", "ranks meet at MASTER_ADDR; it numbers them as srun did");
         // torchrun's own agents meet at its port; ranks meet as they did, where the program says or by these.
         let port = self.env.iter().find(|(name, ..)| name == "MASTER_PORT").map(|(_, port, _)| port.as_str());
         let port = port.filter(|port| port.parse::<u16>().is_ok()).unwrap_or("$((MASTER_PORT + 1))");
-        let command =
-            format!("export {} MASTER_PORT={port}\nunset TORCHELASTIC_USE_AGENT_STORE\n{program}", numbers.join(" "));
+        let world = world.map_or(String::new(), |world| format!(" WORLD_SIZE={world}"));
+        let command = format!(
+            "export {} MASTER_PORT={port}{world}\nunset TORCHELASTIC_USE_AGENT_STORE\n{program}",
+            numbers.join(" ")
+        );
         self.desk.draft.put("spec.command", command, "what each rank ran, with its numbers by Slurm's names");
         self.unbind();
         let how = "srun numbered the ranks; torchrun does so in pods as well as under Slurm";
         self.settle(row, Verdict::Changed, "spec.command spec.launcher.kind", how);
+    }
+
+    /// The number that the script gives to WORLD_SIZE, where that is not the number of tasks: its programs start more
+    /// processes themselves.
+    fn own_world_size(&mut self) -> Option<u64> {
+        let at = self.env.iter().rposition(|(name, ..)| name == "WORLD_SIZE")?;
+        let world: u64 = self.env[at].1.parse().ok()?;
+        if world == u64::from(self.asked.ranks()) {
+            return None;
+        }
+        let (.., row) = self.env.remove(at);
+        self.env.retain(|(name, ..)| name != "WORLD_SIZE");
+        let how = format!("{world} as in the script, which is not the number of tasks: the program starts more itself");
+        self.settle(row, Verdict::Changed, "spec.command", &how);
+        Some(world)
+    }
+
+    /// Whether the script makes WORLD_SIZE of something that is not known here, and starts one task on each node that
+    /// has several GPUs: then it need not be the number of tasks.
+    pub fn counts_processes(&self) -> bool {
+        let made = self.setup.iter().any(|line| line.value.is_none() && line.sets("WORLD_SIZE"));
+        made && self.asked.one_a_node() && self.asked.world().gpus > 1
     }
 
     /// torchrun says where ranks meet; `uses` is what is left of the launch.

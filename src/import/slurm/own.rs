@@ -53,7 +53,7 @@ fn moments(line: &str) -> Vec<String> {
 impl Script<'_, '_, '_> {
     /// Looks at the command once it is put.
     pub fn tell_of_own(&mut self) {
-        if self.setup.iter().any(|line| text::named(&line.text).any(|name| name == "SLURM_ARRAY_TASK_ID")) {
+        if self.setup.iter().any(|line| text::named(&line.text).contains("SLURM_ARRAY_TASK_ID")) {
             self.one_of_array(&mut Vec::new());
         }
         let Some(command) = self.desk.draft.get("spec.command").and_then(Json::as_str).map(str::to_owned) else {
@@ -62,7 +62,8 @@ impl Script<'_, '_, '_> {
         let mut names = text::names(&text::without_quoted(&command));
         names.sort();
         names.dedup();
-        names.retain(|name| !text::anywhere(name) && !text::sets(&command, name));
+        let set = text::set_by(&command);
+        names.retain(|name| !text::anywhere(name) && !set.contains(name));
         let env = self.desk.draft.get("spec.env");
         names.retain(|name| env.is_none_or(|env| env.get(name).is_none()));
         if names.iter().any(|name| name == "SLURM_ARRAY_TASK_ID") {
@@ -77,7 +78,7 @@ impl Script<'_, '_, '_> {
             _ => self.number_by_mpi(&command, &mut names),
         }
         for name in names.iter().filter(|name| !text::by_launcher(name)) {
-            let made = self.setup.iter().any(|line| text::sets(&line.text, name));
+            let made = self.setup.iter().any(|line| line.sets(name));
             let why = match (made, name.starts_with("SLURM_")) {
                 (true, _) => "only spec.slurm.setup sets it",
                 (false, true) => "only Slurm sets it",

@@ -2,7 +2,7 @@
 
 use super::lines::Kind;
 use super::text::is_assignment;
-use crate::words::Word;
+use crate::shell::Plain as Word;
 
 /// They only show something, or end the script.
 pub const SHOWS: &[&str] = &[

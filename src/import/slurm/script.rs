@@ -1,15 +1,19 @@
-//! A batch script as its parts: directives as sbatch reads them, and commands as bash would take them one by one.
+//! A batch script as its parts: directives as sbatch reads them, and statements as bash runs them one by one.
 
 use std::ops::Range;
 
-use super::text::{outside, without_comment};
+use crate::shell::{self, CommandKind, Effects, Statement, TokenKind};
 
 /// One part of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Where it stands.
+    /// Where it stands, without the comment behind it.
     pub place: Range<usize>,
+    /// The same with the comment behind it in its last line.
+    pub line: Range<usize>,
     pub kind: Kind,
+    /// Which variables it sets.
+    pub effects: Effects,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,36 +22,110 @@ pub enum Kind {
     Directive(Option<Vec<String>>),
     /// The same behind the first command, where sbatch does not look any more.
     Late,
-    /// One command, its lines joined as they stand.
+    /// One simple command, or several that are joined by `|`, `&&` or `||`.
     Command,
-    /// What bash takes as a whole: a loop, a condition, a function, a text in `<<`.
+    /// A loop, a condition, a function, a group, or a command with a here-document.
     Block,
+    /// Text that the parser does not understand.
+    Unknown,
+}
+
+impl Part {
+    /// Whether bash runs it.
+    pub fn runs(&self) -> bool {
+        matches!(self.kind, Kind::Command | Kind::Block | Kind::Unknown)
+    }
 }
 
 /// Takes a script apart. Blank lines and comments are in no part.
 pub fn parts(text: &str) -> Vec<Part> {
-    let (mut parts, mut at, mut commands) = (Vec::new(), 0, false);
-    while at < text.len() {
-        let line_end = text[at..].find('\n').map_or(text.len(), |end| at + end);
-        let line = text[at..line_end].trim_end_matches('\r');
-        if let Some(rest) = directive(line) {
-            let kind = if commands { Kind::Late } else { Kind::Directive(words(rest)) };
-            parts.push(Part { place: at..at + line.len(), kind });
-            at = line_end + 1;
-        } else if line.trim().is_empty() || line.trim_start().starts_with('#') {
-            at = line_end + 1;
-        } else {
-            let start = at + (line.len() - line.trim_start().len());
-            let (end, kind) = command(text, start);
-            commands = true;
-            match kind {
-                Kind::Command => parts.extend(each(text, start..end)),
-                kind => parts.push(Part { place: start..end, kind }),
+    let script = shell::parse(text);
+    let mut parts: Vec<Part> = Vec::new();
+    for statement in &script.statements {
+        let place = statement.span.clone();
+        let document = has_document(text, statement);
+        let effects = shell::effects(text, std::slice::from_ref(statement));
+        // A here-document stands below its line: all commands of that line are one part.
+        if let Some(last) = parts.last_mut()
+            && !text[last.place.end..place.start].contains('\n')
+            && (document || has_open_document(text, last))
+        {
+            last.place.end = last.place.end.max(place.end);
+            last.kind = Kind::Block;
+            last.effects = last.effects.clone().with(effects);
+            continue;
+        }
+        let unknown = statement.commands.iter().any(|command| command.kind == CommandKind::Unknown);
+        let simple = statement.commands.iter().all(|command| {
+            matches!(
+                command.kind,
+                CommandKind::Simple { .. } | CommandKind::Test { .. } | CommandKind::Arithmetic { .. }
+            )
+        });
+        let kind = match (unknown, simple && !document) {
+            (true, _) => Kind::Unknown,
+            (false, true) => Kind::Command,
+            (false, false) => Kind::Block,
+        };
+        parts.push(Part { line: place.clone(), place, kind, effects });
+    }
+    let first = parts.first().map_or(text.len(), |part| part.place.start);
+    let mut directives = Vec::new();
+    for token in script.tokens.iter().filter(|token| token.kind == TokenKind::Comment) {
+        let comment = &text[token.span.clone()];
+        let place = token.span.start..token.span.start + comment.trim_end_matches('\r').len();
+        let before = parts.partition_point(|part| part.place.start <= place.start).checked_sub(1);
+        if let Some(part) = before.map(|at| &mut parts[at]) {
+            if place.start < part.place.end {
+                continue;
             }
-            at = end.max(start + 1) + 1;
+            if text[part.place.end..place.start].chars().all(|c| c == ' ' || c == '\t') {
+                part.line.end = place.end;
+                continue;
+            }
+        }
+        let begins_line = place.start == 0 || text[..place.start].ends_with('\n');
+        if let Some(rest) = directive(comment).filter(|_| begins_line) {
+            let kind = if place.start > first { Kind::Late } else { Kind::Directive(words(rest)) };
+            directives.push(Part { line: place.clone(), place, kind, effects: Effects::default() });
         }
     }
+    for part in &mut parts {
+        part.line.end = part.line.end.max(part.place.end);
+    }
+    parts.extend(directives);
+    parts.sort_by_key(|part| part.place.start);
     parts
+}
+
+/// Whether a statement has a here-document.
+fn has_document(text: &str, statement: &Statement) -> bool {
+    statement.commands.iter().any(|command| {
+        command.redirections.iter().any(|redirection| {
+            let operator = text[redirection.operator.clone()].trim_start_matches(|c: char| c.is_ascii_digit());
+            operator == "<<" || operator == "<<-"
+        })
+    })
+}
+
+/// Whether a part has a here-document whose body stands below what follows it in its line.
+fn has_open_document(text: &str, part: &Part) -> bool {
+    let text = &text[part.place.clone()];
+    !text.contains('\n') && shell::parse(text).statements.iter().any(|statement| has_document(text, statement))
+}
+
+/// How deep compound commands of a script are nested in one another, as far as that can be told.
+pub fn is_too_deep(text: &str) -> bool {
+    shell::parse(text).failure == Some(shell::Failure::TooDeep)
+}
+
+/// Whether statements start ranks or a program, which `starts` says of the text of a simple command.
+pub fn any_command(text: &str, statements: &[Statement], starts: &dyn Fn(&str) -> bool) -> bool {
+    statements.iter().flat_map(|statement| &statement.commands).any(|command| match &command.kind {
+        CommandKind::Simple { .. } => starts(&text[command.span.clone()]),
+        CommandKind::Compound { body, .. } | CommandKind::Function { body, .. } => any_command(text, body, starts),
+        CommandKind::Test { .. } | CommandKind::Arithmetic { .. } | CommandKind::Unknown => false,
+    })
 }
 
 /// What stands behind the word that sbatch looks for, which begins a line.
@@ -76,129 +154,6 @@ pub fn words(line: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-/// The commands of a line, `a; b`.
-fn each(text: &str, line: Range<usize>) -> Vec<Part> {
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0, line.start);
-    let whole = &text[line.clone()];
-    let ends = outside(whole).filter(|(at, c)| {
-        depth += i32::from(*c == '(') - i32::from(*c == ')');
-        *c == ';' && depth == 0 && *at < without_comment(whole).len()
-    });
-    let ends: Vec<usize> = ends.map(|(at, _)| line.start + at).collect();
-    // `for a in b; do c; done` is one.
-    let compound = whole.split(';').any(|command| self::depth(command) != 0);
-    let ends = if compound { Vec::new() } else { ends };
-    for end in ends.into_iter().chain([line.end]) {
-        let command = &text[start..end];
-        let from = start + command.len() - command.trim_start().len();
-        if !command.trim().is_empty() {
-            parts.push(Part { place: from..end, kind: Kind::Command });
-        }
-        start = end + 1;
-    }
-    parts
-}
-
-/// Where a command ends that starts here, and what it is.
-fn command(text: &str, start: usize) -> (usize, Kind) {
-    let mut end = line(text, start);
-    let heredoc = marks(&text[start..end]);
-    let mut open = depth(&text[start..end]);
-    if heredoc.is_empty() && open <= 0 {
-        return (end, Kind::Command);
-    }
-    for mark in heredoc {
-        end = behind(text, end, &mark);
-    }
-    while open > 0 && end < text.len() {
-        let next = line(text, end + 1);
-        open += depth(&text[(end + 1).min(next)..next]);
-        let marks = marks(&text[end + 1..next]);
-        end = marks.iter().fold(next, |end, mark| behind(text, end, mark));
-    }
-    (end, Kind::Block)
-}
-
-/// The end of a line of commands: one that is neither escaped nor in quotes nor in a list, `A=(…)`.
-fn line(text: &str, from: usize) -> usize {
-    let (mut quote, mut escaped, mut before) = (None, false, ' ');
-    let (mut comment, mut lists) = (false, 0);
-    for (at, c) in text[from.min(text.len())..].char_indices() {
-        match (c, quote) {
-            ('\n', None) if lists > 0 && !escaped => comment = false,
-            ('\n', _) if comment => return from + at,
-            _ if comment => {}
-            ('(', None) if !escaped && (lists > 0 || before == '=') => lists += 1,
-            (')', None) if !escaped && lists > 0 => lists -= 1,
-            _ if escaped => escaped = false,
-            ('\\', None | Some('"')) => escaped = true,
-            ('\n', None) => return from + at,
-            ('#', None) if before.is_whitespace() => comment = true,
-            ('\'' | '"', None) => quote = Some(c),
-            (_, Some(open)) if c == open => quote = None,
-            _ => {}
-        }
-        before = c;
-    }
-    text.len()
-}
-
-/// The words that end the texts of `<<WORD` in a line.
-fn marks(line: &str) -> Vec<String> {
-    let mut marks = Vec::new();
-    for (at, _) in line.match_indices("<<") {
-        let rest = &line[at + 2..];
-        if rest.starts_with('<') || line[..at].ends_with('<') {
-            continue;
-        }
-        let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start();
-        let quoted = rest.trim_start_matches(['\'', '"', '\\']);
-        let mark: String = quoted.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-        if !mark.is_empty() && !mark.starts_with(|c: char| c.is_ascii_digit()) {
-            marks.push(mark);
-        }
-    }
-    marks
-}
-
-/// The end of the line that is `mark`, below a line that ends here.
-fn behind(text: &str, end: usize, mark: &str) -> usize {
-    let mut at = end + 1;
-    while at < text.len() {
-        let stop = text[at..].find('\n').map_or(text.len(), |end| at + end);
-        if text[at..stop].trim() == mark {
-            return stop;
-        }
-        at = stop + 1;
-    }
-    text.len()
-}
-
-/// How many of bash's compound commands a text opens and does not close, as far as its first words say.
-fn depth(text: &str) -> i32 {
-    let mut depth = 0;
-    for command in text.split(['\n', ';', '&', '|']) {
-        let mut words = command.split_whitespace();
-        let first = words.next().unwrap_or_default();
-        // `then if`, `do for`: the word behind opens too.
-        let first = if ["then", "else", "do"].contains(&first) { words.next().unwrap_or_default() } else { first };
-        if first.starts_with('#') {
-            continue;
-        }
-        match first {
-            "if" | "for" | "while" | "until" | "case" | "select" | "{" | "(" => depth += 1,
-            "fi" | "done" | "esac" | "}" | ")" => depth -= 1,
-            // A list that goes on.
-            _ if command.trim_end().ends_with("=(") => depth += 1,
-            _ if first == "function" || first.ends_with("()") || words.next() == Some("()") => {
-                depth += i32::from(command.contains('{'));
-            }
-            _ => {}
-        }
-    }
-    depth
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,18 +175,26 @@ mod tests {
                 ("if true; then\n  echo a\nfi", Kind::Block),
                 ("cat <<'E' >f\n#SBATCH no\nE", Kind::Block),
                 ("#SBATCH --late", Kind::Late),
-                ("srun ./a 'b\nc' # end", Kind::Command),
+                ("srun ./a 'b\nc'", Kind::Command),
             ]
         );
+        assert_eq!(&text[parts(text).pop().unwrap().line], "srun ./a 'b\nc' # end");
     }
 
     #[test]
-    fn what_does_not_end_ends_with_the_script() {
-        assert_eq!(kinds("for a in b; do\n x\n"), [("for a in b; do\n x\n", Kind::Block)]);
-        assert_eq!(kinds("cat <<E\nx"), [("cat <<E\nx", Kind::Block)]);
-        assert_eq!(kinds("echo 'a\nb"), [("echo 'a\nb", Kind::Command)]);
+    fn what_does_not_end_is_not_understood() {
+        assert_eq!(kinds("for a in b; do\n x\n"), [("for a in b; do\n x\n", Kind::Unknown)]);
+        assert_eq!(kinds("echo 'a\nb"), [("echo 'a\nb", Kind::Unknown)]);
         assert_eq!(kinds("#SBATCH -J 'a"), [("#SBATCH -J 'a", Kind::Directive(None))]);
-        assert_eq!(kinds("f() { a; }\nx"), [("f() { a; }", Kind::Command), ("x", Kind::Command)]);
+    }
+
+    #[test]
+    fn commands_of_a_line_are_parts_of_their_own() {
+        assert_eq!(kinds("cat <<E\nx"), [("cat <<E\nx", Kind::Block)]);
+        assert_eq!(kinds("cat <<E; a; b\nx\nE\nc"), [("cat <<E; a; b\nx\nE", Kind::Block), ("c", Kind::Command)]);
+        assert_eq!(kinds("f() { a; }\nx"), [("f() { a; }", Kind::Block), ("x", Kind::Command)]);
+        assert_eq!(kinds("f(){\n a\n}; x # y; z"), [("f(){\n a\n}", Kind::Block), ("x", Kind::Command)]);
+        assert_eq!(kinds("a; b & c && d"), ["a", "b &", "c && d"].map(|text| (text, Kind::Command)));
         assert_eq!(kinds(""), []);
     }
 }

@@ -4,11 +4,10 @@ use super::script::{self, Part};
 use super::{lines, shebang, text};
 use crate::desk::Desk;
 use crate::holes::hole;
+use crate::shell;
 use crate::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
 use khorovod_compiler::problem::{Problem, Span};
 
-/// Blocks deeper than this are no person's.
-const DEEPEST: usize = 100;
 /// How many options and commands a script may have.
 const MOST: usize = 5_000;
 
@@ -22,10 +21,15 @@ pub fn check(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bo
         return false;
     }
     let at = |place: std::ops::Range<usize>| Span { start: place.start, end: place.end, ..whole };
-    if let Some(part) = parts.iter().find(|part| depth(&text[part.place.clone()]) > DEEPEST) {
+    if script::is_too_deep(text)
+        && let Some(part) = parts.iter().find(|part| part.kind == script::Kind::Unknown)
+    {
         let span = at(part.place.start..part.place.start + text[part.place.clone()].lines().next().map_or(0, str::len));
-        let problem =
-            Problem::new(&BAD_VALUE, span, format!("blocks stand in one another here, more than {DEEPEST} deep"));
+        let problem = Problem::new(
+            &BAD_VALUE,
+            span,
+            format!("blocks stand in one another here, more than {} deep", shell::DEEPEST),
+        );
         desk.problems.push(
             problem.hint("a program wrote this: import what it was made from, or put it into a script of its own"),
         );
@@ -125,23 +129,4 @@ fn holes(text: &str, whole: Span, parts: &[Part], desk: &mut Desk<'_>) -> bool {
         }
     }
     desk.problems.len() > before
-}
-
-/// How many loops and conditions of a part stand in one another, by the words that begin and end lines.
-fn depth(part: &str) -> usize {
-    let (mut now, mut most) = (0_usize, 0);
-    for line in part.lines().map(str::trim_start) {
-        let first = line.split(|c: char| c.is_whitespace() || c == ';').next().unwrap_or_default();
-        match first {
-            "if" | "for" | "while" | "until" | "case" => now += 1,
-            "fi" | "done" | "esac" => now = now.saturating_sub(1),
-            _ => {}
-        }
-        // One that ends in its own line.
-        if ["; fi", "; done", "; esac"].iter().any(|end| line.contains(end)) {
-            now = now.saturating_sub(1);
-        }
-        most = most.max(now);
-    }
-    most
 }

@@ -1,7 +1,7 @@
 //! What a program is that srun starts: in a container, a launcher of its own, or one that asks Slurm where it is.
 
 use super::text::Hidden;
-use crate::words::words;
+use crate::shell::words;
 
 /// The container runtime that a line begins with.
 pub fn container(line: &str) -> Option<&str> {

@@ -1,82 +1,88 @@
-//! Lines of shell as texts: what is quoted, commented, filled in, hidden.
+//! Text of a shell: the variables it names, what is filled into it, what is hidden in it.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::words::{Word, is_name, words};
+use crate::shell::{
+    self, Assignment, Change, Command, CommandKind, Context, Part, PartKind, Statement, TokenKind, is_name, reference,
+};
 use khorovod_compiler::job::looks_secret;
 
 /// What stands in for a value that only the job can know.
 pub const UNKNOWN: &str = "…";
 
-/// Characters that stand in no quotes and behind no backslash.
-pub fn outside(text: &str) -> impl Iterator<Item = (usize, char)> {
-    let (mut quote, mut escaped) = (None, false);
-    text.char_indices().filter(move |(_, c)| {
-        match (*c, quote) {
-            _ if escaped => {
-                escaped = false;
-                return false;
-            }
-            ('\\', None | Some('"')) => escaped = true,
-            ('\'' | '"', None) => quote = Some(*c),
-            (c, Some(open)) if c == open => quote = None,
-            _ => {}
-        }
-        quote.is_none() && !escaped
-    })
-}
-
-/// A line without the comment at its end.
+/// A line without the comment at its end. A text of several lines stays as it is.
 pub fn without_comment(text: &str) -> &str {
-    let starts = |at: usize| text[..at].ends_with(char::is_whitespace) || at == 0;
-    let end = outside(text).find(|(at, c)| *c == '#' && starts(*at)).map_or(text.len(), |(at, _)| at);
-    // Where lines go on, it is within the text.
+    let tokens = shell::tokenize(text);
+    let end = tokens.iter().find(|token| token.kind == TokenKind::Comment).map_or(text.len(), |token| token.span.start);
     if text[end..].contains('\n') { text } else { text[..end].trim_end() }
 }
 
-/// A text without remarks and without what stands in single quotes, where a dollar is a dollar.
+/// A text without comments and without what stands in single quotes, where a dollar is a dollar.
 pub fn without_quoted(text: &str) -> String {
-    let (mut kept, mut double, mut single, mut escaped) = (String::new(), false, false, false);
-    let (mut remark, mut blank) = (false, true);
-    for c in text.chars() {
-        // `# it's small` begins no quote.
-        remark = c != '\n' && (remark || c == '#' && blank && !double && !single);
-        if remark {
-            continue;
-        }
-        match c {
-            '\'' if !double && !escaped => single = !single,
-            '"' if !single && !escaped => double = !double,
-            _ => {}
-        }
-        escaped = c == '\\' && !escaped && !single;
-        blank = c.is_whitespace();
-        kept.extend((!single).then_some(c));
-    }
-    kept
+    let mut dropped = Vec::new();
+    quoted(text, 0..text.len(), &mut dropped);
+    without(text, dropped)
 }
 
-/// A text without what has words of its own behind `$1`: functions, programs of awk, what single quotes hold.
-pub fn of_script(text: &str) -> String {
-    let (mut kept, mut inside) = (String::new(), None);
-    for line in text.lines() {
-        let indent = line.len() - line.trim_start().len();
-        let words = line.trim();
-        let named = words.split_once("()").is_some_and(|(name, _)| is_name(name.trim()));
-        match inside {
-            Some(at) if at == indent && words.starts_with('}') => inside = None,
-            Some(_) => {}
-            None if named || words.starts_with("function ") => inside = (!words.ends_with('}')).then_some(indent),
-            None => kept.extend([line, "\n"]),
+/// A text without ranges of it.
+fn without(text: &str, mut ranges: Vec<Range<usize>>) -> String {
+    ranges.sort_by_key(|range| range.start);
+    let (mut kept, mut at) = (String::with_capacity(text.len()), 0);
+    for range in ranges.into_iter().filter(|range| !range.is_empty()) {
+        if range.start >= at {
+            kept.push_str(&text[at..range.start]);
+        }
+        at = at.max(range.end);
+    }
+    kept + &text[at..]
+}
+
+/// Comments and single-quoted parts of a range of a text, those within substitutions among them.
+fn quoted(text: &str, range: Range<usize>, dropped: &mut Vec<Range<usize>>) {
+    let base = range.start;
+    for token in shell::parse(&text[range.clone()]).tokens {
+        match &token.kind {
+            TokenKind::Comment => dropped.push(base + token.span.start..base + token.span.end),
+            TokenKind::Word(word) => quoted_parts(text, base, &word.parts, dropped),
+            // The grammar says nothing of it, but its words may be read.
+            TokenKind::Unknown if token.span != (0..range.len()) => {
+                quoted(text, base + token.span.start..base + token.span.end, dropped);
+            }
+            _ => {}
         }
     }
-    // In double quotes a single one is none: `"$(hostname -I | awk '{print $1}')"`.
-    while let Some(start) = kept.find("'{") {
-        let Some(length) = kept[start..].find("}'") else { break };
-        kept.replace_range(start..start + length + 2, "");
+}
+
+fn quoted_parts(text: &str, base: usize, parts: &[Part], dropped: &mut Vec<Range<usize>>) {
+    for part in parts {
+        let span = base + part.span.start..base + part.span.end;
+        match &part.kind {
+            PartKind::Single | PartKind::Ansi => dropped.push(span),
+            PartKind::Double(inner) | PartKind::Braced(inner) => quoted_parts(text, base, inner, dropped),
+            PartKind::Command(_) | PartKind::Process(_) => quoted(text, span.start + 2..span.end - 1, dropped),
+            PartKind::List(words) => words.iter().for_each(|word| quoted_parts(text, base, &word.parts, dropped)),
+            _ => {}
+        }
     }
-    without_quoted(&kept)
+}
+
+/// A text without what has words of its own behind `$1`: functions, and what single quotes hold.
+pub fn of_script(text: &str) -> String {
+    let mut dropped = Vec::new();
+    quoted(text, 0..text.len(), &mut dropped);
+    functions(&shell::parse(text).statements, &mut dropped);
+    without(text, dropped)
+}
+
+fn functions(statements: &[Statement], found: &mut Vec<Range<usize>>) {
+    for command in statements.iter().flat_map(|statement| &statement.commands) {
+        match &command.kind {
+            CommandKind::Function { .. } => found.push(command.span.clone()),
+            CommandKind::Compound { body, .. } => functions(body, found),
+            _ => {}
+        }
+    }
 }
 
 /// Whether bash and pods have a variable anyway.
@@ -84,14 +90,13 @@ pub fn anywhere(name: &str) -> bool {
     ["HOME", "HOSTNAME", "PATH", "PWD", "OLDPWD", "RANDOM", "SECONDS", "BASH", "IFS"].contains(&name)
 }
 
-/// The names of variables in a text.
+/// The names of variables in a text, whatever quotes they stand in: the text may be for another shell.
 pub fn names(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     for (at, _) in text.match_indices('$') {
         let behind = &text[at + 1..];
-        let rest = behind.trim_start_matches(['{', '(', '#', '!', ' ']);
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-        let name = &rest[..end];
+        let rest = behind.trim_start_matches(['{', '(', '[', '#', '!', ' ']);
+        let name = &rest[..shell::name_length(rest)];
         // What `$(…)` runs is a program; `$((…))` calculates.
         let runs = behind.starts_with('(') && !behind.starts_with("((");
         if is_name(name) && !runs {
@@ -102,9 +107,53 @@ pub fn names(text: &str) -> Vec<String> {
 }
 
 /// The names that a text may mean by variables; in sums they stand without a dollar.
-pub fn named(text: &str) -> impl Iterator<Item = String> {
-    let sums = text.contains("((").then(|| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
-    names(text).into_iter().chain(sums.into_iter().flatten().map(str::to_owned))
+pub fn named(text: &str) -> BTreeSet<String> {
+    let mut found: BTreeSet<String> = names(text).into_iter().collect();
+    for (open, close) in [("((", "))"), ("$[", "]")] {
+        for (at, _) in text.match_indices(open) {
+            let sum = &text[at + open.len()..];
+            let sum = &sum[..sum.find(close).unwrap_or(sum.len())];
+            let words = sum.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            found.extend(words.filter(|word| is_name(word)).map(str::to_owned));
+        }
+    }
+    found
+}
+
+/// Whether a text names the words that a script or `set` was given: `$1`, `$@`, `$#`.
+pub fn names_positional(text: &str) -> bool {
+    text.match_indices('$').any(|(at, _)| {
+        let behind = text[at + 1..].trim_start_matches('{');
+        behind.starts_with(|c: char| c.is_ascii_digit() && c != '0' || "@*".contains(c)) || text[at..].starts_with("$#")
+    })
+}
+
+/// The variables that a text sets.
+pub fn set_by(text: &str) -> BTreeSet<String> {
+    shell::effects(text, &shell::parse(text).statements).sets
+}
+
+/// The assignments of a line that begins with them, behind `export` or not, and with nothing else.
+fn given(line: &str) -> (Vec<Assignment>, bool) {
+    let script = shell::parse(line);
+    let Some(command) = script.statements.first().and_then(|statement| statement.commands.first()) else {
+        return (Vec::new(), false);
+    };
+    let alone =
+        script.statements.len() == 1 && script.statements[0].commands.len() == 1 && !script.statements[0].background;
+    (assignments(line, command), alone)
+}
+
+/// The assignments of a command that does nothing else.
+pub fn assignments(text: &str, command: &Command) -> Vec<Assignment> {
+    let CommandKind::Simple { assignments, words } = &command.kind else { return Vec::new() };
+    match words.split_first() {
+        None => assignments.clone(),
+        Some((first, rest)) if first.literal(text) == Some("export") => {
+            rest.iter().filter_map(|word| shell::assignment(text, word)).collect()
+        }
+        Some(_) => Vec::new(),
+    }
 }
 
 /// A line that gives a variable its value, without the word that keeps it.
@@ -112,45 +161,26 @@ pub fn unrestricted(line: &str) -> &str {
     line.strip_prefix("readonly ").filter(|rest| assigns_first(rest)).unwrap_or(line)
 }
 
-/// Whether a text gives a variable its value.
-pub fn sets(text: &str, name: &str) -> bool {
-    text.match_indices(name).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let behind = &text[at + name.len()..];
-        let starts = before.is_none_or(|c| !c.is_ascii_alphanumeric() && !"_$-{".contains(c));
-        let given = ["=", "+=", ":=", ":-"].iter().any(|sign| behind.starts_with(sign)) && !behind.starts_with("==");
-        let read = ["read ", "for ", "declare ", "mapfile ", "local "].iter().any(|word| text[..at].contains(word));
-        let ends = !behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        starts && ends && (given || read)
-    })
-}
-
-/// A line without the `export` before it.
-fn unexported(line: &str) -> &str {
-    line.trim_start().strip_prefix("export ").unwrap_or(line).trim_start()
-}
-
 /// Whether a line does nothing but give variables values.
 pub fn is_assignment(line: &str) -> bool {
-    assigns_first(line) && !outside(unexported(line)).any(|(_, c)| matches!(c, ';' | '&'))
+    let (given, alone) = given(line);
+    alone && !given.is_empty()
 }
 
 /// Whether a line begins with a variable's value, where a shell makes no words of it.
 pub fn assigns_first(line: &str) -> bool {
-    unexported(line).split_once('=').is_some_and(|(name, _)| is_name(name))
+    !given(line).0.is_empty()
 }
 
 /// The variable that a line begins with, where it gives that a value.
-pub fn first_assigned(line: &str) -> Option<&str> {
-    let name = unexported(line).split_once('=')?.0;
-    Some(name.strip_suffix('+').unwrap_or(name)).filter(|name| is_name(name))
+pub fn first_assigned(line: &str) -> Option<String> {
+    given(line).0.into_iter().next().map(|assignment| assignment.name)
 }
 
 /// The variables that a line gives values, where it does nothing else.
 pub fn assigned(line: &str) -> Vec<String> {
-    let words = if is_assignment(line) { words(&marked(unexported(line))) } else { None };
-    let name = |word: &Word| word.text.split_once('=').map_or_else(String::new, |(name, _)| name.to_owned());
-    words.unwrap_or_default().iter().map(name).collect()
+    let (given, alone) = given(line);
+    if alone { given.into_iter().map(|assignment| assignment.name).collect() } else { Vec::new() }
 }
 
 /// Whether what starts a rank sets a variable for it.
@@ -170,45 +200,17 @@ pub fn hides(text: &str) -> bool {
 
 /// A text with the values of variables in their places, where those need no quotes; `words` where one may be several.
 pub fn fill(text: &str, variables: &[(String, String)], words: bool) -> String {
-    let mut filled = String::with_capacity(text.len());
-    let (mut rest, mut single) = (text, false);
-    while let Some(c) = rest.chars().next() {
-        match c {
-            '\'' => single = !single,
-            '\\' if !single => {
-                let end = rest.chars().nth(1).map_or(1, |next| 1 + next.len_utf8());
-                filled.push_str(&rest[..end]);
-                rest = &rest[end..];
-                continue;
-            }
-            '$' if !single => {
-                if let Some((value, length)) = variable(rest, variables, words) {
-                    filled.push_str(value);
-                    rest = &rest[length..];
-                    continue;
-                }
-            }
-            _ => {}
-        }
-        filled.push(c);
-        rest = &rest[c.len_utf8()..];
-    }
-    filled
-}
-
-/// The value of the variable that a text begins with, and how long its name is there.
-fn variable<'v>(text: &str, variables: &'v [(String, String)], words: bool) -> Option<(&'v str, usize)> {
-    let (name, length) = match text[1..].strip_prefix('{') {
-        Some(inner) => (inner.split_once('}')?.0, 3),
-        None => {
-            let end =
-                text[1..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(text.len(), |end| end + 1);
-            (&text[1..end], 1)
-        }
-    };
-    let value = &variables.iter().find(|(known, _)| known == name)?.1;
     let bare = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,^".contains(c) || words && c == ' ';
-    (!value.is_empty() && value.chars().all(bare)).then_some((value.as_str(), name.len() + length))
+    shell::rewrite(text, |place| match reference(place.written) {
+        Some((name, false)) => {
+            let value = variables.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+            match value.filter(|value| !value.is_empty() && value.chars().all(bare)) {
+                Some(value) => Change::To(value.clone()),
+                None => Change::Keep,
+            }
+        }
+        _ => Change::Within,
+    })
 }
 
 /// A text with a variable in the place of each `$(…)` and each command between backticks, so that it can be read as
@@ -220,22 +222,19 @@ pub struct Hidden {
 
 impl Hidden {
     pub fn of(text: &str) -> Self {
-        let (closed, mut at) = (closed(text), 0);
-        let mut hidden = Self { text: String::new(), commands: Vec::new() };
-        let next = |at: usize| text[at..].find("$(").into_iter().chain(text[at..].find('`')).min();
-        while let Some(start) = next(at).map(|start| at + start) {
-            let behind = &text[start + 1..];
-            let length = match text[start..].starts_with('$') {
-                true => closed.get(&(start + 1)).copied().unwrap_or(1),
-                false => behind.find('`').map_or(behind.len(), |end| end + 1),
-            };
-            hidden.text.push_str(&text[at..start]);
-            at = start + 1 + length;
-            hidden.text.push_str(&Self::name(hidden.commands.len()));
-            hidden.commands.push(text[start..at].to_owned());
-        }
-        hidden.text.push_str(&text[at..]);
-        hidden
+        let mut commands = Vec::new();
+        let text = shell::rewrite(text, |place| match place.kind {
+            PartKind::Command(_) | PartKind::Backquoted => {
+                commands.push(place.written.to_owned());
+                Change::To(Self::name(commands.len() - 1))
+            }
+            PartKind::Arithmetic(_) if place.written.starts_with("$((") => {
+                commands.push(place.written.to_owned());
+                Change::To(Self::name(commands.len() - 1))
+            }
+            _ => Change::Within,
+        });
+        Self { text, commands }
     }
 
     fn name(number: usize) -> String {
@@ -261,39 +260,12 @@ impl Hidden {
 
 /// A line with what a shell would put in replaced by a word that says so.
 pub fn marked(text: &str) -> String {
-    let closed = closed(text);
-    let (mut marked, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find('$') {
-        marked.push_str(&rest[..at]);
-        let behind = &rest[at + 1..];
-        let length = match behind.chars().next() {
-            Some('(') => closed.get(&(text.len() - behind.len())).copied(),
-            Some('{') => behind.find('}').map(|end| end + 1),
-            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
-                Some(behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(behind.len()))
-            }
-            _ => None,
-        };
-        match length {
-            Some(_) => marked.push_str(UNKNOWN),
-            None => marked.push('$'),
-        }
-        rest = &behind[length.unwrap_or(0)..];
-    }
-    marked + rest
-}
-
-/// How long what is in parentheses is, with them, by where it begins; in one pass, however many are never closed.
-pub fn closed(text: &str) -> HashMap<usize, usize> {
-    let (mut open, mut closed) = (Vec::new(), HashMap::new());
-    for at in memchr::memchr2_iter(b'(', b')', text.as_bytes()) {
-        if text.as_bytes()[at] == b'(' {
-            open.push(at);
-        } else if let Some(start) = open.pop() {
-            closed.insert(start, at + 1 - start);
-        }
-    }
-    closed
+    shell::rewrite(text, |place| match place.kind {
+        PartKind::Braced(_) | PartKind::Command(_) | PartKind::Arithmetic(_) => Change::To(UNKNOWN.to_owned()),
+        PartKind::Variable if reference(place.written).is_some() => Change::To(UNKNOWN.to_owned()),
+        _ if place.context == Context::Sum => Change::Keep,
+        _ => Change::Within,
+    })
 }
 
 /// A text without the values of what looks like secrets in it.
@@ -331,7 +303,8 @@ mod tests {
     fn words_of_the_script_itself_are_told_from_others() {
         let script = "A=\"$(ip | awk '{print $1}')\"\nB=$(ip | awk '{print $2}')\nf() {\n  echo $3\n}\nfunction g {\n  echo $4\n}\n\
                       h() { echo $5; }\nf ${6}\n";
-        assert_eq!(of_script(script), "A=\"$(ip | awk )\"\nB=$(ip | awk )\nf ${6}\n");
-        assert_eq!(of_script("A=1 # it's $1\nx $2 ${#A} 'a # b' # don't\n"), "A=1 \nx $2 ${#A} ' \n");
+        assert_eq!(of_script(script), "A=\"$(ip | awk )\"\nB=$(ip | awk )\n\n\n\nf ${6}\n");
+        assert_eq!(of_script("A=1 # it's $1\nx $2 ${#A} 'a # b' # don't\n"), "A=1 \nx $2 ${#A}  \n");
+        assert!(names_positional("x ${1:-a}") && names_positional("\"$@\"") && !names_positional("$0 ${#A} $A1"));
     }
 }

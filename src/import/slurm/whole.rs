@@ -2,20 +2,19 @@
 //! else in the launcher.
 
 use super::lines::{self, Kind};
-use super::script::{self, Part};
+use super::script;
 use super::{Script, prepare, text};
 use crate::ledger::Verdict;
 
 impl Script<'_, '_, '_> {
     /// All of it runs once, on the first node, as it did.
-    pub fn as_it_stands(&mut self, why: &str, parts: &[Part]) {
+    pub fn as_it_stands(&mut self, why: &str) {
+        let parts = self.parts;
         // The launcher's pod has no GPU, so what needs no other node runs where they are.
         let wrap = self.wrap.take();
         let reaches = match &wrap {
             Some((text, _)) => reaches(text),
-            None => parts.iter().any(|part| {
-                !matches!(part.kind, script::Kind::Directive(_)) && reaches(&self.text[part.place.clone()])
-            }),
+            None => parts.iter().any(|part| part.runs() && reaches(&self.text[part.place.clone()])),
         };
         let ranks = self.asked.one_rank() && !reaches;
         let how = match ranks {
@@ -35,11 +34,11 @@ impl Script<'_, '_, '_> {
             body.push(text.clone());
         }
         let parts = if wrap.is_some() { &[] } else { parts };
-        for part in parts.iter().filter(|part| matches!(part.kind, script::Kind::Command | script::Kind::Block)) {
+        for part in parts.iter().filter(|part| part.runs()) {
             let text = &self.text[part.place.clone()];
             let start = part.place.start;
             let Some(row) = self.rows.iter().find(|(at, _)| *at == start).map(|(_, row)| *row) else { continue };
-            let kind = lines::kind(text::without_comment(text));
+            let kind = lines::kind(text);
             first &= part.kind == script::Kind::Command && !matches!(kind, Kind::Program | Kind::Launch(_));
             match kind {
                 Kind::Assign(pairs) if text::hides(text) && pairs.iter().all(|(_, value)| value.is_some()) => {
@@ -51,7 +50,7 @@ impl Script<'_, '_, '_> {
                     kept.push(row);
                     continue;
                 }
-                _ => body.push(text.trim_end().to_owned()),
+                _ => body.push(self.text[part.line.clone()].to_owned()),
             }
             if text::hides(text) {
                 self.refuse_secret(self.at(part));

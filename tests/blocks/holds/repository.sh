@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# A repository of jobs, a change of one, and where it came from.
+# A repository with one job on origin/main, and a change of that job in the working tree.
 mkdir jobs && cp job.yaml jobs/mnist.yaml
 git init -q . && git add jobs && git -c user.name=reader -c user.email=reader@example.org commit -qm 'A job'
 git update-ref refs/remotes/origin/main HEAD

@@ -1,6 +1,6 @@
-// goyaml reads YAML as kubectl does: apimachinery splits the stream, sigs.k8s.io/yaml turns each
-// document into JSON. It takes file names on standard input, one a line, and answers each with
-// one line: {"documents": [...]} or {"error": "..."}.
+// goyaml parses YAML like kubectl: apimachinery splits the stream, sigs.k8s.io/yaml converts each
+// document to JSON. It reads file names from standard input, one per line, and prints one line for
+// each: {"documents": [...]} or {"error": "..."}.
 package main
 
 import (

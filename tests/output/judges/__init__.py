@@ -1,1 +1,1 @@
-"""Independent judges of khorovod's output. Each module has `judge(corpus)` and gives a Verdict."""
+"""Independent checks of khorovod's output. Each module has a function `judge(corpus)` that returns a Verdict."""

@@ -1,4 +1,4 @@
-"""Bad input: each ends quickly, with a message, the right exit code, and nothing on standard output."""
+"""Invalid input: khorovod must exit quickly, with a message, the right exit code, and an empty standard output."""
 
 import os
 import resource
@@ -9,7 +9,7 @@ import time
 from .corpus import ROOT, SEED, Verdict
 
 QUICK = 5.0  # seconds, on a busy machine
-MEMORY = 4 << 30  # bytes of address space; an input of 100 MB may not take more
+MEMORY = 4 << 30  # bytes of address space; the limit for an input of 100 MB
 STACK = 256 << 10
 SMALLEST = ROOT / "examples" / "smallest" / "job.yaml"
 HEAD = b"apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: x}\n"
@@ -50,13 +50,13 @@ def texts():
 
 
 def limited():
-    """In the child: an input may not make it take the machine."""
+    """Runs in the child process: limits its memory."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_STACK, (STACK, STACK))
 
 
 def judge_texts(corpus, verdict):
-    """Every text through render; validate must say the same."""
+    """Runs render with every text; validate must report the same."""
     count = 0
     for what, text, codes in texts():
         for verb in (["render", "--ssh-seed", str(SEED)], ["validate"]):
@@ -75,7 +75,7 @@ def judge_texts(corpus, verdict):
             if done.stdout:
                 wrong.append(f"{len(done.stdout)} bytes on standard output")
             if not said.strip() or b"panicked" in said:
-                wrong.append(f"says {said[:300]!r}")
+                wrong.append(f"prints {said[:300]!r}")
             if any(byte in said for byte in (b"\x1b", b"\x07", b"\x00", b"\r")):
                 wrong.append(f"control characters reach the terminal: {said[:300]!r}")
             if len(said) > 1_000_000:
@@ -87,7 +87,7 @@ def judge_texts(corpus, verdict):
 
 
 def judge_surroundings(corpus, verdict):
-    """Files and pipes that fail."""
+    """Runs render with files and pipes that fail."""
     binary, folder = corpus.binary.path, corpus.scratch / "bad"
     folder.mkdir()
     words = [binary, "render", "--ssh-seed", str(SEED)]
@@ -95,7 +95,7 @@ def judge_surroundings(corpus, verdict):
     def expect(what, code, done, folder_empty=None):
         said = done.stderr
         if done.returncode != code or b"panicked" in said or (code and not said.strip()):
-            verdict.failures.append(f"{what}: exit {done.returncode}, not {code}; says {said[:300]!r}")
+            verdict.failures.append(f"{what}: exit {done.returncode}, not {code}; prints {said[:300]!r}")
         if folder_empty is not None and folder_empty.exists() and any(folder_empty.iterdir()):
             verdict.failures.append(f"{what}: leaves {sorted(path.name for path in folder_empty.iterdir())}")
 
@@ -131,6 +131,6 @@ def judge_surroundings(corpus, verdict):
 
 def judge(corpus):
     """Both."""
-    verdict = Verdict("bad input ends well", "")
+    verdict = Verdict("bad input", "")
     verdict.counted = ", ".join(part(corpus, verdict) for part in (judge_texts, judge_surroundings))
     return verdict

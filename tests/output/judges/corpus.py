@@ -1,4 +1,4 @@
-"""What the judges look at: every example, rendered once by the real binary."""
+"""The input of the checks: every example, rendered once by the binary."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ SEED = ROOT / "examples" / "ssh.seed"
 
 @dataclass
 class Verdict:
-    """What one judge says."""
+    """The result of one check."""
 
     name: str
     counted: str
@@ -23,17 +23,17 @@ class Verdict:
 
 
 class Binary:
-    """The khorovod binary under judgement."""
+    """The khorovod binary under test."""
 
     def __init__(self, path):
         self.path = str(Path(path).resolve())
 
     def run(self, *words, stdin=b""):
-        """Runs it, whatever comes of it."""
+        """Runs the binary, without checking the exit code."""
         return subprocess.run([self.path, *map(str, words)], input=stdin, capture_output=True, timeout=120)
 
     def render(self, source, seed=SEED):
-        """The bytes a spec (a path, or bytes for standard input) renders to; fails loudly."""
+        """Renders a spec (a path, or bytes for standard input) and returns the output; raises if that fails."""
         given = isinstance(source, bytes)
         done = self.run("render", "--ssh-seed", seed, "-" if given else source, stdin=source if given else b"")
         if done.returncode:
@@ -42,12 +42,12 @@ class Binary:
 
 
 def load(text):
-    """A stream's documents by libyaml; empty ones are passed over."""
+    """A stream's documents by libyaml, without empty ones."""
     return [document for document in yaml.load_all(text, Loader=yaml.CSafeLoader) if document is not None]
 
 
 def canonical(value):
-    """One text for equal JSON. A value JSON does not know (a date, say) is an error: nobody meant it."""
+    """A canonical text of a JSON value. A value that JSON does not support, such as a date, is an error."""
     return json.dumps(value, sort_keys=True, allow_nan=False)
 
 
@@ -74,7 +74,7 @@ def containers(spec):
 
 
 class Example:
-    """One lesson and what it renders to."""
+    """One example and its rendered objects."""
 
     def __init__(self, binary, path):
         self.binary, self.path, self.name = binary, path, path.parent.name
@@ -96,7 +96,7 @@ class Example:
 
 
 class Corpus:
-    """All examples, and the binary to render more."""
+    """All examples, and the binary to render other specs."""
 
     def __init__(self, binary, goyaml, scratch):
         self.binary, self.goyaml, self.scratch = Binary(binary), goyaml, Path(scratch)

@@ -1,7 +1,7 @@
-"""Specs that push at Kubernetes' limits; what is rendered breaks none of them.
+"""Specs near Kubernetes' limits: the rendered objects must stay within them.
 
-Every example; jobs of 1 to 100,000 workers with the longest names that khorovod accepts; and random
-specs that are large in some way, which may be refused.
+Checks every example, jobs of 1 to 100,000 workers with the longest names that khorovod accepts, and random
+specs that are large in some way, which khorovod may reject.
 """
 
 import json
@@ -38,7 +38,7 @@ def spec_of(name, workers, shape):
 
 
 def longest_name(corpus, workers, shape):
-    """The longest name khorovod accepts for such a job, with its render and what it says one past it."""
+    """The longest name that khorovod accepts for such a job, its render, and the message for a name one character longer."""
     best, low, high, refusal = None, 1, 64, ""
     while low < high:
         middle = (low + high) // 2
@@ -52,7 +52,7 @@ def longest_name(corpus, workers, shape):
 
 
 def large_spec(chance):
-    """A job that is large in some of the ways a job can be."""
+    """A job that is large in some random ways."""
 
     def size(*choices):
         return chance.choice(choices) + chance.randint(-60, 60)
@@ -95,14 +95,14 @@ def large_spec(chance):
 
 
 def judge_examples(corpus, verdict):
-    """Every object of every example."""
+    """Checks every object of every example."""
     for example in corpus.examples:
         verdict.failures += [f"{example.name}: {wrong}" for wrong in stream_breaks(example.documents)]
     return f"{len(corpus.objects)} objects of examples"
 
 
 def judge_names(corpus, verdict):
-    """Shape by shape, the longest accepted name for each number of workers."""
+    """Checks the longest accepted name for each shape and number of workers."""
     renders, lengths = 0, {}
     for shape in ("statefulset", "job", "torchrun", "elastic", "groups"):
         for workers in WORKERS:
@@ -125,7 +125,7 @@ def judge_names(corpus, verdict):
 
 
 def judge_sizes(corpus, verdict):
-    """Random large specs, seeded; the message holds the case's number."""
+    """Checks random large specs with a fixed seed; the message contains the number of the case."""
     accepted, codes = 0, set()
     for number in range(CASES):
         done = corpus.binary.run("render", "--ssh-seed", SEED, "-", stdin=large_spec(random.Random(number)))
@@ -137,13 +137,13 @@ def judge_sizes(corpus, verdict):
         else:
             verdict.failures.append(f"large case {number}: exit {done.returncode}, {len(done.stdout)} bytes printed")
     if not CASES * 0.1 <= accepted <= CASES * 0.95:
-        verdict.failures.append(f"{accepted} of {CASES} large specs accepted: this says little")
+        verdict.failures.append(f"{accepted} of {CASES} large specs accepted: too few for a result")
     verdict.notes.append(f"large specs refused for: {', '.join(sorted(codes))}")
     return f"{accepted} of {CASES} large specs rendered"
 
 
 def judge(corpus):
-    """All three, as one verdict."""
+    """Runs all three checks as one verdict."""
     verdict = Verdict("Kubernetes limits", "")
     parts = (judge_examples, judge_names, judge_sizes)
     verdict.counted = ", ".join(part(corpus, verdict) for part in parts)

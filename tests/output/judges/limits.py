@@ -14,7 +14,7 @@ FILE_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 PORT_NAME = re.compile(r"(?=.*[a-z])[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?")
 
-ANNOTATIONS = 256 * 1024  # all of an object's annotations; kubectl apply writes the object into one
+ANNOTATIONS = 256 * 1024  # the sum of an object's annotations; kubectl apply writes the object into one
 DATA = 1024 * 1024  # the values of a ConfigMap or Secret
 REQUEST = 1536 * 1024  # etcd refuses more
 ENV_STRING = 128 * 1024  # Linux: one environment string or argument
@@ -37,7 +37,7 @@ def _metadata_breaks(metadata, where):
         if not _key_is_sound(key.lower()):
             yield f"{where}: annotation key {key!r}"
         if not isinstance(value, str):
-            yield f"{where}: annotation {key} is no string: {value!r}"
+            yield f"{where}: annotation {key} is not a string: {value!r}"
     if sum(len(key.encode()) + len(str(value).encode()) for key, value in annotations.items()) > ANNOTATIONS:
         yield f"{where}: annotations over {ANNOTATIONS} bytes"
 
@@ -89,7 +89,7 @@ def _template_breaks(template, claims=()):
         yield from _container_breaks(container)
         for mount in container.get("volumeMounts") or []:
             if mount["name"] not in volumes and mount["name"] not in claims:
-                yield f"{container['name']}: mounts {mount['name']}, which is no volume"
+                yield f"{container['name']}: mounts {mount['name']}, which is not a volume"
 
 
 def _workload_breaks(document):
@@ -110,16 +110,16 @@ def _workload_breaks(document):
     else:
         return
     if not DNS_LABEL.fullmatch(last):
-        yield f"its last pod's name {last!r} is no DNS label"
+        yield f"its last pod's name {last!r} is not a DNS label"
     selector = (spec.get("selector") or {}).get("matchLabels") or {}
     labels = spec["template"]["metadata"].get("labels") or {}
     for key, value in selector.items():
         if labels.get(key) != value:
-            yield f"its selector wants {key}={value}, its pods carry {labels.get(key)!r}"
+            yield f"its selector has {key}={value}, its pods have {labels.get(key)!r}"
 
 
 def breaks(document):
-    """Every limit one object breaks."""
+    """The limits that an object exceeds."""
     kind, metadata = document["kind"], document["metadata"]
     allowed = DNS_1035 if kind == "Service" else DNS_SUBDOMAIN
     if not allowed.fullmatch(metadata["name"]):
@@ -131,8 +131,8 @@ def breaks(document):
     size = len(text.encode())
     if size > REQUEST:
         yield f"{size} bytes: the API server takes {REQUEST}"
-    # kubectl apply copies the object into an annotation, beside those it already has; Go's JSON
-    # writes <, > and & as six characters each.
+    # kubectl apply copies the object into an additional annotation; Go's JSON encodes <, > and & as
+    # six characters each.
     copied = size + 5 * sum(map(text.count, "<>&"))
     own = sum(
         len(key.encode()) + len(str(value).encode()) for key, value in (metadata.get("annotations") or {}).items()
@@ -158,7 +158,7 @@ def breaks(document):
 
 
 def stream_breaks(documents):
-    """The limits of each object, and that no two are the same one."""
+    """Checks the limits of each object, and that each object is unique."""
     for document in documents:
         yield from (f"{label(document)}: {wrong}" for wrong in breaks(document))
     names = [(d["apiVersion"], d["kind"], d["metadata"].get("namespace"), d["metadata"]["name"]) for d in documents]

@@ -1,4 +1,4 @@
-"""Independent readers must see the same JSON: libyaml (YAML 1.1), ruamel.yaml (YAML 1.2), Go's (kubectl)."""
+"""Independent YAML parsers must return the same JSON: libyaml (YAML 1.1), ruamel.yaml (YAML 1.2) and Go's (kubectl)."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from .corpus import Verdict, canonical, load
 
 
 def read_go(corpus, texts):
-    """What kubectl's reader sees in each text: a list of documents, or the error as a string."""
+    """The result of kubectl's parser for each text: a list of documents, or the error as a string."""
     folder = corpus.scratch / "go"
     folder.mkdir(exist_ok=True)
     paths = []
@@ -18,21 +18,21 @@ def read_go(corpus, texts):
         paths[-1].write_bytes(text)
     asked = "".join(f"{path}\n" for path in paths)
     done = subprocess.run([corpus.goyaml], input=asked, capture_output=True, text=True, check=True)
-    # Only "\n" ends an answer: JSON may hold U+2028 and friends as they are.
+    # Only "\n" ends an answer: JSON may contain unescaped line separators such as U+2028.
     answers = [json.loads(line) for line in done.stdout.split("\n") if line]
     return [answer.get("error") or answer["documents"] for answer in answers]
 
 
 def read_libyaml(text):
-    """The same by libyaml; serde_yaml uses it too."""
+    """The result of libyaml, which serde_yaml also uses."""
     try:
         return load(text)
-    except Exception as error:  # whatever a reader throws is an objection
+    except Exception as error:  # any exception of a parser is a failure
         return f"{type(error).__name__}: {error}"
 
 
 def read_ruamel(text):
-    """The same by a YAML 1.2 reader in pure Python."""
+    """The result of a YAML 1.2 parser in pure Python."""
     reader = YAML(typ="safe", pure=True)
     try:
         return [document for document in reader.load_all(text.decode()) if document is not None]
@@ -41,7 +41,7 @@ def read_ruamel(text):
 
 
 def differences(readings):
-    """Why {reader: documents} are not all the same; nothing when they are."""
+    """The differences between the values of {parser: documents}; empty if there are no differences."""
     wrong = [f"{reader} refuses it: {seen[:300]}" for reader, seen in readings.items() if isinstance(seen, str)]
     if wrong:
         return wrong
@@ -75,7 +75,7 @@ def _place(left, right, path="$"):
 
 
 def judge(corpus):
-    """All three readers on every example."""
+    """Compares all three parsers on every example."""
     verdict = Verdict("three YAML readers agree", f"{len(corpus.objects)} objects of {len(corpus.examples)} examples")
     go = read_go(corpus, [example.text for example in corpus.examples])
     for example, seen in zip(corpus.examples, go, strict=True):

@@ -1,6 +1,6 @@
-"""Pod Security Standards: our own reading of the published controls, and whether `plan` tells the truth.
+"""Pod Security Standards: an implementation of the published controls, and a check of the level that `plan` prints.
 
-The restricted profile is baseline and more. Each control here is one `if`, in the standard's order.
+The restricted profile includes baseline. Each control is one `if`, in the order of the standard.
 """
 
 import re
@@ -27,7 +27,7 @@ LEVELS = ("privileged", "baseline", "restricted")
 
 
 def _either(found, context, where):
-    """Controls that pods and containers share: (breaks baseline) on one securityContext."""
+    """The baseline violations in one securityContext, with the controls that pods and containers share."""
     if context.get("windowsOptions", {}).get("hostProcess"):
         found.append(f"{where}: windowsOptions.hostProcess")
     if context.get("appArmorProfile", {}).get("type") not in (None, "RuntimeDefault", "Localhost"):
@@ -47,7 +47,7 @@ def _handlers(container):
 
 
 def baseline_breaks(template):
-    """What of a pod template the baseline profile forbids."""
+    """The violations of the baseline profile in a pod template."""
     found, spec = [], template["spec"]
     for name in ("hostNetwork", "hostPID", "hostIPC"):
         if spec.get(name):
@@ -85,7 +85,7 @@ def baseline_breaks(template):
 
 
 def restricted_breaks(template):
-    """What of a pod template the restricted profile forbids beyond baseline."""
+    """The violations of the restricted profile in a pod template, in addition to baseline."""
     found, spec = [], template["spec"]
     for volume in spec.get("volumes") or []:
         kinds = set(volume) - {"name"}
@@ -114,7 +114,7 @@ def restricted_breaks(template):
 
 
 def level(documents):
-    """(the level all pod templates reach, what keeps them from a stricter one)."""
+    """(the level that all pod templates meet, the violations of the next stricter level)."""
     baseline, restricted = [], []
     for document, template in pod_templates(documents):
         baseline += [f"{label(document)}: {wrong}" for wrong in baseline_breaks(template)]
@@ -125,14 +125,14 @@ def level(documents):
 
 
 def asked(example):
-    """The profile the example's own text asks for."""
+    """The profile in the example's spec."""
     specs = [document for document in yaml.load_all(example.path.read_text(), yaml.CSafeLoader) if document]
     profiles = {(spec["spec"].get("security") or {}).get("profile", "restricted") for spec in specs}
     return "restricted" if profiles <= {"restricted", "openshift"} else min(profiles - {"openshift"}, key=LEVELS.index)
 
 
 def judge(corpus):
-    """Every example reaches the level it asks for, and `plan` says the level we measure."""
+    """Checks that every example meets the level in its spec, and that `plan` prints the measured level."""
     verdict = Verdict("Pod Security", "")
     templates = 0
     for example in corpus.examples:
@@ -142,8 +142,8 @@ def judge(corpus):
             verdict.failures += [f"{example.name}: asks for {asked(example)}: {reason}" for reason in reasons]
         said = re.findall(r"Pod Security\W+(\w+)", example.plan)
         if set(said) != {reached}:
-            verdict.failures.append(f"{example.name}: plan says Pod Security {said}, the pods reach {reached}")
+            verdict.failures.append(f"{example.name}: plan prints Pod Security {said}, the pods meet {reached}")
         if reached != "restricted":
-            verdict.notes.append(f"{example.name} says it is {reached}: {'; '.join(reasons[:3])}")
+            verdict.notes.append(f"{example.name} is {reached}: {'; '.join(reasons[:3])}")
     verdict.counted = f"{templates} pod templates of {len(corpus.examples)} examples"
     return verdict

@@ -1,22 +1,22 @@
-"""Determinism: the same text and seed give the same bytes; another seed changes the Secret alone."""
+"""Determinism: the same text and seed give the same bytes; another seed changes only the Secret."""
 
 from .corpus import SEED, Verdict, label, load
 
 
 def other_seed(corpus):
-    """A second seed of the same form: every hexadecimal digit moved by one."""
+    """A second seed of the same form: every hexadecimal digit incremented by one."""
     digits = b"0123456789abcdef"
     seed = SEED.read_bytes().translate(bytes.maketrans(digits, digits[1:] + digits[:1]))
     path = corpus.scratch / "other.seed"
     path.write_bytes(seed)
     path.chmod(0o600)
     if seed == SEED.read_bytes():
-        raise RuntimeError("the other seed is no other")
+        raise RuntimeError("the other seed is the same")
     return path
 
 
 def judge(corpus):
-    """On every example."""
+    """Checks every example."""
     verdict = Verdict("determinism", f"{len(corpus.examples)} examples, each twice and with another seed")
     seed, secrets = other_seed(corpus), 0
     for example in corpus.examples:

@@ -1,4 +1,4 @@
-"""checkov over all examples: nothing fails but what checkov-skips.yaml excuses in the open."""
+"""Runs checkov on all examples: only checks that checkov-skips.yaml lists may fail."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def scan(folder):
 
 
 def excuse(failed, skips):
-    """The skip that excuses a failed check, if one does."""
+    """The skip for a failed check, or None."""
     kind = failed["resource"].split(".")[0]
     example = Path(failed["file_path"]).stem
     for number, skip in enumerate(skips):
@@ -41,7 +41,7 @@ def excuse(failed, skips):
 
 
 def undocumented(skips):
-    """The rows in which docs/scanners.md and the skips differ."""
+    """The rows that differ between docs/scanners.md and the skips."""
     rows = {line for line in DOCS.read_text().splitlines() if line.startswith("| `CKV")}
     meant = {f"| `{skip['check']}` | {skip['title']} | {skip['reason']} |" for skip in skips}
     yield from (f"docs/scanners.md lacks the row {row}" for row in sorted(meant - rows))
@@ -49,7 +49,7 @@ def undocumented(skips):
 
 
 def judge(corpus):
-    """One file an example, one checkov for all. A skip that excuses nothing is a failure too."""
+    """Writes one file per example and runs checkov once. A skip that is not needed is a failure too."""
     folder = corpus.scratch / "checkov"
     folder.mkdir()
     for example in corpus.examples:

@@ -1,4 +1,4 @@
-"""kubernetes-validate --strict: every object against Kubernetes' own OpenAPI schemas, three versions."""
+"""kubernetes-validate --strict: validates every object against the OpenAPI schemas of three Kubernetes versions."""
 
 import json
 from collections import Counter
@@ -8,15 +8,15 @@ from kubernetes_validate import utils
 
 from .corpus import Verdict, canonical, label
 
-# The oldest that knows all we emit, the default of --kube-version, and the newest known.
+# The oldest version that supports all rendered fields, the default of --kube-version, and the newest version in the package.
 VERSIONS = ("1.31", "1.34", "1.37")
 
-# The package reads a 1.5 MB file again for every object; once is enough.
+# The package would read a file of 1.5 MB for every object.
 utils.schema_contents = cache(utils.schema_contents)
 
 
 def built_in(api_version):
-    """Whether a group is Kubernetes' own: `apps`, `networking.k8s.io`, but not `kueue.x-k8s.io`."""
+    """Whether a group is built into Kubernetes, such as `apps` and `networking.k8s.io`, but not `kueue.x-k8s.io`."""
     group = api_version.rpartition("/")[0]
     return "." not in group or (group.endswith(".k8s.io") and not group.endswith(".x-k8s.io"))
 
@@ -24,7 +24,7 @@ def built_in(api_version):
 @cache
 def _objection(text, version):
     if not built_in(json.loads(text)["apiVersion"]):
-        return None  # the package ignores domains and could take a CRD for a kind of Kubernetes
+        return None  # the package ignores domains and could treat a CRD as a built-in kind
     try:
         utils.validate(json.loads(text), version, strict=True)
     except utils.SchemaNotFoundError:
@@ -35,12 +35,12 @@ def _objection(text, version):
 
 
 def objections(document):
-    """(version, what is wrong; None where there is no schema for the kind) for one object."""
+    """Yields (version, errors) for one object; None instead of errors if there is no schema for the kind."""
     return [(version, _objection(canonical(document), version)) for version in VERSIONS]
 
 
 def judge(corpus):
-    """All objects of all examples. Kinds without a schema (CRDs) are named, not passed."""
+    """Validates all objects of all examples. Names the kinds without a schema (CRDs), which do not count as passed."""
     verdict = Verdict("kubernetes-validate --strict", "")
     covered, unknown = 0, Counter()
     for example, document in corpus.objects:

@@ -8,22 +8,22 @@ import subprocess
 
 from .corpus import Verdict, label
 
-# What shellcheck need not say of them.
+# Disabled checks of shellcheck.
 SETTINGS = pathlib.Path(__file__).parents[3] / "src" / "runtime" / ".shellcheckrc"
 
 
 def is_script(name, text):
-    """By its name or its first line."""
+    """Whether a file is a shell script, by its name or its first line."""
     return name.endswith(".sh") or re.match(r"#!\s*\S*(/|\s)(ba|da)?sh\b", text) is not None
 
 
 def _quoted_names(text):
-    """The names a settings file assigns: what decides whether a script that sources it is sound."""
+    """The names that a settings file assigns, which a script that sources it may use."""
     return tuple(sorted(set(re.findall(r"^(?:export |declare \S+ )?(\w+)=", text, re.M))))
 
 
 def scripts(documents):
-    """Every (ConfigMap, its files) with a script in it."""
+    """Every (ConfigMap, its files) that contains a script."""
     for document in documents:
         data = document.get("data") or {} if document.get("kind") == "ConfigMap" else {}
         if any(is_script(name, text) for name, text in data.items()):
@@ -31,7 +31,7 @@ def scripts(documents):
 
 
 def check(folder, names):
-    """What bash and shellcheck have against scripts in a folder, sourced files followed."""
+    """The errors of bash and shellcheck for the scripts in a folder, including sourced files."""
     found = []
     shutil.copy(SETTINGS, folder)
     for name in names:
@@ -50,7 +50,7 @@ def check(folder, names):
 
 
 def judge(corpus):
-    """Scripts lie together with the files of their ConfigMap, as in a pod."""
+    """Checks scripts in a folder with the other files of their ConfigMap, as in a pod."""
     verdict = Verdict("shellcheck and bash -n", "")
     seen, all_scripts = set(), 0
     for example, document in corpus.objects:

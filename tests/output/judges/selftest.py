@@ -1,4 +1,4 @@
-"""The judges judged: each must object to an object broken on purpose, and to nothing in a sound one."""
+"""Tests the checks: each must report an object that is invalid on purpose, and accept a valid one."""
 
 import copy
 
@@ -64,7 +64,7 @@ BROKEN = [
     ("limits", f"{CONTAINER}.volumeMounts.0.name", "other"),
     ("limits", f"{POD}.subdomain", "a.b"),
 ]
-# One reader sees `on` as true, `1:30` as 90, a date, a tag; another does not; the last is no YAML.
+# Parsers differ in `on` (true), `1:30` (90), a date and a tag; the last text is not valid YAML.
 BROKEN_TEXTS = ["a: on", "a: 1:30", "a: 2001-01-01", "on: a", "a: 0o17", "a: =", "a: !x b", "a: b: c", "a: 1\na: 2"]
 
 
@@ -89,7 +89,7 @@ def _break(document, path, value):
 
 
 def judge(corpus):
-    """Runs first: a judge that cannot object is worth nothing."""
+    """Runs first, because a check that never fails is useless."""
     verdict = Verdict("the judges object when they should", "")
     (sound,) = load(SOUND)
     for name in ("schema", "baseline", "restricted", "limits"):

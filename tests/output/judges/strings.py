@@ -1,10 +1,9 @@
-"""Property: whatever string a person writes, in every place a free string can stand, arrives as meant.
+"""Property test: every string that a user writes, in every field that allows any string, arrives unchanged.
 
-Seeded random specs full of YAML's, shell's and the terminal's traps are rendered. libyaml and
-Go's reader must agree on the output, and each string must stand where it belongs: an environment
-value in its container, a command word in the launch array as bash reads it, a script in a
-ConfigMap. A spec may be refused, but only with the problem named and only where the string
-cannot work.
+Renders seeded random specs with strings that are special in YAML, in a shell or on a terminal. libyaml and
+Go's parser must agree on the output, and each string must be in its place: an environment value in its
+container, a command word in the launch array as bash reads it, a script in a ConfigMap. khorovod may reject
+a spec, but only with a problem, and only if the string cannot work.
 """
 
 import json
@@ -50,14 +49,14 @@ LABELS = [word for word in YAML_TRAPS if re.fullmatch(r"([A-Za-z0-9]([-A-Za-z0-9
 
 
 def text(chance):
-    """One nasty string: a trap alone, or a few of them joined."""
+    """A random string: one special string, or several joined."""
     if chance.random() < 0.5:
         return chance.choice(POOL)
     return chance.choice(["", " ", "\n", ": ", " #"]).join(chance.choices(POOL, k=chance.randint(2, 4)))
 
 
 def spec_for(chance, number):
-    """(spec, what is meant) for one case."""
+    """(spec, expected strings) for one case."""
     shape = chance.choice(["StatefulSet", "Job", "torchrun"])
     env = {f"E{index}": text(chance) for index in range(chance.randint(1, 6))}
     command = ["python", *(text(chance) for _ in range(chance.randint(0, 5)))]
@@ -90,7 +89,7 @@ def spec_for(chance, number):
 
 
 class Blocks(yaml.SafeDumper):
-    """Strings as literal blocks where they can be, else between double quotes: never ambiguous."""
+    """Writes strings as literal blocks if possible, otherwise in double quotes, which are unambiguous."""
 
 
 Blocks.add_representer(
@@ -100,16 +99,16 @@ Blocks.add_representer(
 
 
 def write(spec, chance):
-    """The spec as a person's tool might write it: JSON, or PyYAML's blocks."""
+    """The spec as a tool may write it: JSON, or PyYAML's blocks."""
     if chance.random() < 0.5:
         plain = json.dumps(spec, ensure_ascii=False)
-        # What YAML does not call printable must be escaped; JSON leaves it as it is.
+        # Characters that YAML defines as not printable must be escaped; JSON does not escape them.
         return re.sub(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", lambda m: f"\\u{ord(m[0]):04x}", plain).encode()
     return yaml.dump(spec, Dumper=Blocks, allow_unicode=False, sort_keys=False, width=1 << 20).encode()
 
 
 def arrays(folder):
-    """Every array that bash gets from job.sh, by name."""
+    """The arrays that bash reads from job.sh, by name."""
     program = (
         "PATH=; . ./job.sh || exit 9; for name in $(compgen -A arrayvar); do [[ $name == BASH* || $name == DIRSTACK || "
         "$name == FUNCNAME || $name == GROUPS || $name == PIPESTATUS ]] && continue; declare -n array=$name; "
@@ -130,7 +129,7 @@ def _holds(array, words):
 
 
 def lost(spec, documents, folder):
-    """Every string of the spec that does not stand where it belongs."""
+    """The strings of the spec that are not in their place."""
     meant, found = spec["spec"], []
     for document in documents:
         for field in ("labels", "annotations"):
@@ -169,7 +168,7 @@ def lost(spec, documents, folder):
     sourced = arrays(folder)
     if isinstance(sourced, str):
         return [*found, sourced]
-    # A string runs under bash -c; args follow it as they are.
+    # A command that is a string runs with bash -c; args follow unchanged.
     written, args = meant["command"], meant.get("args") or []
     words = written if isinstance(written, list) else [written]
     if not any(_holds(array, words) for array in sourced.values()):
@@ -180,7 +179,7 @@ def lost(spec, documents, folder):
 
 
 def judge(corpus):
-    """Seeded, so that a failure can be had again: the message holds the case's number."""
+    """Uses a fixed seed, so that failures can be reproduced: the message contains the number of the case."""
     verdict, refused, rendered = Verdict("nasty strings arrive as meant", ""), Counter(), []
     for number in range(CASES):
         chance = random.Random(number)

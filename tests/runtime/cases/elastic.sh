@@ -18,7 +18,7 @@ case_elastic_too_few_for_good() {
   wait_for launcher "launching: 'horovodrun'" || return
   scale 1
   wait_for launcher "1 of at least 2 workers answer; training waits for more" 60
-  expect 42 "fewer than 2 workers for" "and Horovod does not end"
+  expect 42 "fewer than 2 workers for" "and Horovod has not exited"
   released
 }
 

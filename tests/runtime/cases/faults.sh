@@ -88,7 +88,7 @@ case_counts_dead_launchers() {
     until [[ $(grep -c "up 3" "$work/launcher.log") == "$life" ]]; do sleep 0.2; done
     kill_pod launcher
   done
-  expect 42 "2 launchers died, and retries are 1"
+  expect 42 "2 launchers failed, and launcher.retries is 1"
   released
 }
 
@@ -100,13 +100,13 @@ case_evicted_launcher() {
   wait_for events "launcher ended with 143"
   until [[ $(grep -c ":up 3" "$work/launcher.log") == 2 ]]; do sleep 0.2; done
   delete_job
-  expect 143 "told to end" "released the workers"
+  expect 143 "received SIGTERM" "released the workers"
   released
 }
 
 case_wants_the_mpi_of_the_spec() {
   train true 'launcher: {mpi: intelmpi}'
-  expect 42 "the image has openmpi" "the spec says intelmpi"
+  expect 42 "the image has openmpi" "and launcher.mpi is intelmpi"
   released
 }
 
@@ -120,7 +120,7 @@ case_mpi_versions_differ() {
 # All ranks on one host: training would continue there without an error.
 case_wrong_slots() {
   train 'echo trained' 'launcher: {args: [--map-by, "ppr:4:node:OVERSUBSCRIBE"]}'
-  expect 42 "wrong world: this rank on $job-$run-worker-0 is one of 4 there and of 4 in all; the spec has 2 and 4" "the world is not the spec's"
+  expect 42 "wrong world: $job-$run-worker-0 runs 4 of 4 ranks; the spec has 2 of 4" "the ranks do not match the spec"
   ! grep -q ">:trained" "$work/launcher.log" || fail "it trained"
   released
 }
@@ -131,7 +131,7 @@ case_all_on_the_launcher() {
     '#!/bin/bash' '[[ \$1 != --version ]] || exec -a mpirun mpirun.openmpi --version' \
     'unset OMPI_MCA_orte_default_hostfile; exec mpirun.openmpi -np 4 --oversubscribe "\${@:5}"' END
   train 'echo trained' 'workers: {replicas: 1, slots: 4}'
-  expect 42 "wrong world: this rank on $job-$run-launcher is one of 4 there and of 4 in all; the spec has none and 4"
+  expect 42 "wrong world: $job-$run-launcher runs 4 of 4 ranks; the spec has none of 4"
   ! grep -q ">:trained" "$work/launcher.log" || fail "it trained"
   released
 }
@@ -160,7 +160,7 @@ case_ignores_sigterm() {
   wait_for launcher ":up 3"
   since=$SECONDS
   delete_job
-  expect 143 "told to end"
+  expect 143 "received SIGTERM"
   lasted 20 "$since" "the end"
   released
 }
@@ -196,7 +196,7 @@ loses_a_daemon() {
   wait_for launcher "attempt 1 of 2 failed" 25
   lasted 25 "$since" "failing"
   expect 0 trained
-  logged worker-1 "an MPI daemon was killed here"
+  logged worker-1 "an MPI daemon was killed on this worker"
 }
 
 # The number of workers is reduced during the run, by a person or a quota: the launcher logs what it waits for, and how long.

@@ -46,7 +46,7 @@ case_releases_when_told_to_end() {
   wait_for launcher "up 3"
   since=$SECONDS
   delete_job
-  expect 143 "told to end"
+  expect 143 "received SIGTERM"
   lasted 10 "$since" "the end"
   released
 }
@@ -67,7 +67,7 @@ case_asks_a_script_to_end() {
   train 'bash -c '"'"'trap "echo sa\"\"ved; exit 0" TERM; echo up; while :; do sleep 0.2; done'"'"'; echo after' 'launcher: {kind: shell}'
   wait_for launcher "up" || return
   delete_job
-  expect 143 "saved" "told to end"
+  expect 143 "saved" "received SIGTERM"
   released
 }
 
@@ -77,7 +77,7 @@ case_idle() {
   wait_for launcher "ready: 2 workers"
   inside_pod launcher sleep 15
   [[ ! -s $work/jobs/$job-$run-launcher ]] || fail "it exited while a person was logged in"
-  expect 0 "nobody used it for 6 s" "released the workers"
+  expect 0 "idle for 6 s" "released the workers"
   ((SECONDS < 45)) || fail "it did not leave in time"
   released
 }
@@ -93,7 +93,7 @@ case_scales_without_curl() {
 case_may_not_scale() {
   spec true
   start "$work/job.yaml"
-  expect 42 "cannot scale $job-$run-worker (HTTP 403)" "bind the account of namespace default" "use -n team-a" "NOT RELEASED"
+  expect 42 "cannot scale $job-$run-worker (HTTP 403)" "bind the ServiceAccount of namespace default" "use -n team-a" "NOT RELEASED"
   ((SECONDS < 20)) || fail "it took $SECONDS s"
 }
 

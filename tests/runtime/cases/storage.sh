@@ -44,7 +44,7 @@ case_s3() {
   set -- 'launcher: {retries: 0}' \
     "storage: [{name: set, mountPath: /set, s3: {endpoint: \"$place\", bucket: data, prefix: p/, region: eu-west-1, secret: s3-keys, direction: both}}]"
   train 'cat /set/deep/er/text; echo result > /set/out-$OMPI_COMM_WORLD_RANK' "$@"
-  expect 0 "of the bucket" "2 of 3 files were new and went out"
+  expect 0 "of the bucket" "uploaded 2 of 3 files"
   spec '((OMPI_COMM_WORLD_RANK)) || buckets' "$@"
   apply -n team-a "$work/job.yaml"
   expect 0

@@ -1,33 +1,35 @@
-//! The importers as a browser calls them: a module of its own, which a page loads when somebody comes over.
+//! The importers as the preview page calls them: a module of its own, which the page loads when somebody imports a file.
 //!
-//! An adapter, like `web/wasm`.
+//! An adapter, like `web/wasm`. The shapes of the JSON are the types of `khorovod-web-wire`.
 
 use khorovod::Text;
-use khorovod::import::{self, System};
-use serde_json::{Value, json};
+use khorovod::import;
+use khorovod_web_wire::{FieldOutcome, Import, ImportProblem, Imported, System, json};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// More problems than these help nobody.
-const MOST: usize = 50;
+/// At most this many problems are listed.
+const PROBLEMS: usize = 50;
 
-/// The system whose file a text looks like, by its name; empty where it looks like none.
+/// The name of the system that a file seems to come from; empty if none is recognised.
 #[wasm_bindgen]
-pub fn guess(old: &str) -> String {
-    import::guess(old).map_or("", System::name).to_owned()
+pub fn detect_system(file: &str) -> String {
+    import::guess(file).map_or("", import::System::name).to_owned()
 }
 
-/// Every system to come from: its name and what its files are.
+/// Every system whose files can be imported, as JSON: a list of [`System`].
 #[wasm_bindgen]
 pub fn systems() -> String {
-    let all = System::ALL.iter().map(|system| json!({ "name": system.name(), "about": system.about() }));
-    Value::Array(all.collect()).to_string()
+    let systems = import::System::ALL.iter().map(|system| System { name: system.name(), about: system.about() });
+    json(&systems.collect::<Vec<_>>())
 }
 
-/// Another system's file as a `job` with its `secrets` and what became of its `fields`; or `problems`. Options that are
-/// empty are not given.
+/// Imports a file of another system: an [`Import`] as JSON, which is empty if there is no such system. An option that is
+/// empty is not set.
 #[wasm_bindgen]
-pub fn come_over(old: String, system: &str, name: String, image: String, command: String) -> String {
-    let Some(system) = System::ALL.iter().find(|known| known.name() == system) else { return json!({}).to_string() };
+pub fn import_file(file: String, system: &str, name: String, image: String, command: String) -> String {
+    let Some(system) = import::System::ALL.iter().find(|known| known.name() == system) else {
+        return json(&Import::default());
+    };
     let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let options = import::Options {
         name: given(name),
@@ -35,34 +37,46 @@ pub fn come_over(old: String, system: &str, name: String, image: String, command
         command: given(command),
         ..import::Options::default()
     };
-    let old = Text { name: "the old file".to_owned(), text: old };
-    match import::import(*system, &[old], &options) {
-        Ok(imported) => json!({ "job": imported.job, "secrets": imported.secrets, "fields": imported.fields }),
-        Err(found) => {
-            let problems = found.list.iter().take(MOST).map(|problem| {
-                let place = problem.labels.first().map(|label| found.sources.position(label.span).line);
-                json!({ "line": place, "message": problem.message, "hint": problem.hint })
+    let file = Text { name: "the old file".to_owned(), text: file };
+    match import::import(*system, &[file], &options) {
+        Ok(found) => {
+            let fields = found.fields.iter().map(|field| FieldOutcome {
+                path: &field.path,
+                line: field.line,
+                verdict: field.verdict,
+                to: &field.to,
+                note: &field.note,
             });
-            json!({ "problems": problems.collect::<Vec<_>>() })
+            let imported = Imported { job: &found.job, secrets: &found.secrets, fields: fields.collect() };
+            json(&Import { imported: Some(imported), problems: Vec::new() })
+        }
+        Err(found) => {
+            let problems = found.list.iter().take(PROBLEMS).map(|problem| ImportProblem {
+                line: problem.labels.first().map(|label| found.sources.position(label.span).line),
+                message: &problem.message,
+                hint: problem.hint.as_deref(),
+            });
+            json(&Import { imported: None, problems: problems.collect() })
         }
     }
-    .to_string()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
-    fn old_files_come_over() {
+    fn a_file_becomes_a_job_or_problems() {
         let old = "worker: {number: 3}\nmaster: {args: ['mpirun -np 4 python train.py']}\n";
-        assert_eq!(guess(old), "stable-horovod");
-        let over =
-            |old: &str, system| come_over(old.to_owned(), system, "mnist".to_owned(), String::new(), String::new());
-        let found: Value = serde_json::from_str(&over(old, "stable-horovod")).unwrap();
-        assert!(found["job"].as_str().unwrap().contains("replicas: 4"));
-        assert_eq!(found["fields"][0]["verdict"], "changed");
-        let found: Value = serde_json::from_str(&over(old, "ffdl")).unwrap();
+        assert_eq!(detect_system(old), "stable-horovod");
+        let import =
+            |old: &str, system| import_file(old.to_owned(), system, "mnist".to_owned(), String::new(), String::new());
+        let found: Value = serde_json::from_str(&import(old, "stable-horovod")).unwrap();
+        assert!(found["imported"]["job"].as_str().unwrap().contains("replicas: 4"));
+        assert_eq!(found["imported"]["fields"][0]["verdict"], "changed");
+        let found: Value = serde_json::from_str(&import(old, "ffdl")).unwrap();
         assert_eq!(found["problems"][0]["hint"], "try `khorovod import stable-horovod`");
     }
 }

@@ -1,21 +1,24 @@
-//! The core as a browser calls it: texts in, JSON out.
+//! The compiler as the preview page calls it: specs in, JSON out, with the rendered text behind it.
 //!
-//! An adapter: it turns byte offsets into those of JavaScript and cuts off what nobody could look at. What was made is
-//! many times longer than what is said of it, and most of it is not looked at: it stands as bytes behind the JSON, and
-//! offsets in it are of bytes.
+//! An adapter: it converts byte offsets to JavaScript's UTF-16 offsets and leaves out what the page cannot show. The
+//! rendered text is many times longer than the JSON and is rarely looked at, so it stays UTF-8, and offsets into it stay
+//! byte offsets. The shapes of the JSON are the types of `khorovod-web-wire`.
 
 mod offsets;
 
-use khorovod::problem::{Problem, Problems, Severity};
-use khorovod::{Document, Inputs, Keys, Origin, Preview, Text};
-use serde_json::{Map, Value, json};
+use khorovod::problem::{self, Problems};
+use khorovod::{Inputs, Keys, Origin, Text};
+use khorovod_web_wire::{
+    Code, Codes, Compiled, Files, Map, PlacedText, Preview, Problem, RenderedDocument, RenderedFile, Severity,
+};
+use khorovod_web_wire::{json, packed};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use offsets::Offsets;
 
-/// More jobs than these are checked but not shown.
+/// At most this many jobs are described; further ones are only checked.
 const JOBS: usize = 50;
-/// More problems than these help nobody.
+/// At most this many problems are listed.
 const PROBLEMS: usize = 200;
 
 fn text(text: String) -> Text {
@@ -26,123 +29,121 @@ fn inputs(keys: Keys) -> Inputs {
     Inputs { keys, ..Inputs::default() }
 }
 
-/// A line of JSON, and behind it the text it is about.
-fn packed(said: &Value, made: &str) -> Vec<u8> {
-    let mut bytes = said.to_string().into_bytes();
-    bytes.push(b'\n');
-    bytes.extend_from_slice(made.as_bytes());
-    bytes
-}
-
-/// Everything there is to show of a stream of specs, keys masked: `problems`, and where none of them is an error also
-/// `jobs`, and `documents` in the text behind.
+/// Compiles a stream of specs with masked keys: a [`Preview`] as JSON, then a newline and the rendered objects, which are
+/// empty if there is an error.
 #[wasm_bindgen]
 pub fn preview(spec: String) -> Vec<u8> {
     let spec = text(spec);
     let offsets = Offsets::new(&spec.text);
     match khorovod::preview(&spec, &inputs(Keys::Masked), JOBS) {
-        Ok(preview) => packed(&shown(&preview, &offsets), &preview.rendered.text),
-        Err(found) => packed(&json!({ "problems": problems(&found, &offsets), "more": more(&found) }), ""),
+        Ok(found) => {
+            let warnings = &found.rendered.warnings;
+            let compiled = Some(compiled(&found, &offsets));
+            let preview = Preview { problems: problems(warnings, &offsets), more: more(warnings), compiled };
+            packed(&preview, &found.rendered.text)
+        }
+        Err(found) => packed(&Preview { problems: problems(&found, &offsets), more: more(&found), compiled: None }, ""),
     }
 }
 
-/// The objects to apply, as `files` in the text behind: with ssh keys that derive from the seed, or without the Secret
-/// where there is none. Empty where the stream has errors.
+/// Renders the objects to apply: [`Files`] as JSON, then a newline and their text. A seed of 32 bytes makes the ssh keys;
+/// any other seed leaves the Secret out. Empty if the stream has errors.
 #[wasm_bindgen]
 pub fn render(spec: String, seed: &[u8]) -> Vec<u8> {
     let keys = seed.try_into().map_or(Keys::LeftOut, Keys::Seed);
     let rendered = khorovod::render(&text(spec), &inputs(keys)).unwrap_or_default();
     let files = khorovod::files(std::slice::from_ref(&rendered)).into_iter();
-    let files = files.map(|(path, one, _)| json!({ "path": path, "from": one.range.start, "to": one.range.end }));
-    packed(&json!({ "files": files.collect::<Vec<_>>() }), &rendered.text)
+    let files = files.map(|(path, one, _)| RenderedFile { path, from: one.range.start, to: one.range.end });
+    packed(&Files { files: files.collect() }, &rendered.text)
 }
 
-/// What happens to running jobs when one spec takes the place of another; empty where either has errors.
+/// What happens to running jobs if the spec `new` replaces the spec `old`, as JSON; an empty list if either has errors.
 #[wasm_bindgen]
 pub fn changes(old: String, new: String) -> String {
-    let found = khorovod::changes(&text(old), &text(new), &inputs(Keys::Masked));
-    json!(found.unwrap_or_default()).to_string()
+    json(&khorovod::changes(&text(old), &text(new), &inputs(Keys::Masked)).unwrap_or_default())
 }
 
-/// What each problem code means, in Markdown.
+/// What each problem code means, as JSON: [`Codes`].
 #[wasm_bindgen]
 pub fn codes() -> String {
-    let details = |code: &khorovod::problem::Code| {
+    let code = |code: &problem::Code| {
         let lines: Vec<&str> = code.details().lines().map(str::trim).collect();
-        json!({ "title": code.title(), "details": lines.join("\n") })
+        Code { title: code.title(), details: lines.join("\n") }
     };
-    let codes: Map<String, Value> = khorovod::codes().map(|code| (code.name.to_owned(), details(code))).collect();
-    Value::Object(codes).to_string()
+    let codes: Codes = Map(khorovod::codes().map(|known| (known.name, code(known))).collect());
+    json(&codes)
 }
 
-fn shown(preview: &Preview, offsets: &Offsets) -> Value {
-    let Preview { rendered, origins, jobs, places, left_out } = preview;
-    let documents = rendered.documents.iter().zip(origins).map(|(one, origin)| document(one, origin.as_ref()));
-    let places = places.iter().map(|fields| {
-        let place = |(path, range): &(String, std::ops::Range<usize>)| {
-            (path.clone(), json!([offsets.utf16(range.start), offsets.utf16(range.end)]))
+fn compiled<'a>(preview: &'a khorovod::Preview, offsets: &Offsets) -> Compiled<'a> {
+    let documents = preview.rendered.documents.iter().zip(&preview.origins);
+    let places = preview.places.iter().map(|fields| {
+        let place = |(path, range): &'a (String, std::ops::Range<usize>)| {
+            (path.as_str(), [offsets.utf16(range.start), offsets.utf16(range.end)])
         };
-        fields.iter().map(place).collect::<Map<_, _>>()
+        Map(fields.iter().map(place).collect())
     });
-    json!({
-        "problems": problems(&rendered.warnings, offsets),
-        "more": more(&rendered.warnings),
-        "jobs": jobs,
-        "places": places.collect::<Vec<_>>(),
-        "documents": documents.collect::<Vec<_>>(),
-        "leftOut": left_out,
-    })
+    Compiled {
+        jobs: &preview.jobs,
+        places: places.collect(),
+        documents: documents.map(|(one, origin)| document(one, origin.as_ref())).collect(),
+        left_out: preview.left_out,
+    }
 }
 
-fn document(document: &Document, origin: Option<&Origin>) -> Value {
-    json!({
-        "kind": document.kind,
-        "name": document.name,
-        "namespace": document.namespace,
-        "from": document.range.start,
-        "to": document.range.end,
-        "job": origin.map(|origin| origin.job),
-        "fields": origin.map_or(&[][..], |origin| &origin.fields),
-    })
+fn document<'a>(document: &'a khorovod::Document, origin: Option<&'a Origin>) -> RenderedDocument<'a> {
+    RenderedDocument {
+        kind: &document.kind,
+        name: &document.name,
+        namespace: document.namespace.as_deref(),
+        from: document.range.start,
+        to: document.range.end,
+        job: origin.map(|origin| origin.job),
+        fields: origin.map_or(&[], |origin| &origin.fields),
+    }
 }
 
-/// The first of them, as the page shows them.
-fn problems(found: &Problems, offsets: &Offsets) -> Vec<Value> {
-    // Where not all can be shown, the worst go first.
-    let of = |severity| found.list.iter().filter(move |problem| problem.severity == severity);
-    let all = [Severity::Error, Severity::Warning, Severity::Note].into_iter().flat_map(of);
-    all.take(PROBLEMS).map(|one| problem(one, offsets)).collect()
+/// The first [`PROBLEMS`] problems, the worst first.
+fn problems<'a>(found: &'a Problems, offsets: &Offsets) -> Vec<Problem<'a>> {
+    let with = |severity| found.list.iter().filter(move |problem| problem.severity == severity);
+    let worst_first = [problem::Severity::Error, problem::Severity::Warning, problem::Severity::Note];
+    worst_first.into_iter().flat_map(with).take(PROBLEMS).map(|one| problem(one, offsets)).collect()
 }
 
+/// How many problems [`problems`] leaves out.
 fn more(found: &Problems) -> usize {
     found.list.len().saturating_sub(PROBLEMS)
 }
 
-fn problem(problem: &Problem, offsets: &Offsets) -> Value {
-    let labels = problem.labels.iter().map(|label| {
-        json!({ "from": offsets.utf16(label.span.start), "to": offsets.utf16(label.span.end), "text": label.text })
-    });
-    let fix = problem.fix.as_ref().map(
-        |fix| json!({ "from": offsets.utf16(fix.span.start), "to": offsets.utf16(fix.span.end), "text": fix.text }),
-    );
-    json!({
-        "code": problem.code.name,
-        "severity": problem.severity.word(),
-        "message": problem.message,
-        "hint": problem.hint,
-        "labels": labels.collect::<Vec<_>>(),
-        "fix": fix,
-    })
+fn problem<'a>(problem: &'a problem::Problem, offsets: &Offsets) -> Problem<'a> {
+    let placed = |span: problem::Span, text: &'a str| PlacedText {
+        from: offsets.utf16(span.start),
+        to: offsets.utf16(span.end),
+        text,
+    };
+    Problem {
+        code: problem.code.name,
+        severity: match problem.severity {
+            problem::Severity::Error => Severity::Error,
+            problem::Severity::Warning => Severity::Warning,
+            problem::Severity::Note => Severity::Note,
+        },
+        message: &problem.message,
+        hint: problem.hint.as_deref(),
+        labels: problem.labels.iter().map(|label| placed(label.span, &label.text)).collect(),
+        fix: problem.fix.as_ref().map(|fix| placed(fix.span, &fix.text)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     const JOB: &str = "# ä𝄞\napiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: mnist}\n\
         spec: {image: 'a:1', command: [python, train.py], workers: {replicas: 4, gpus: 8}}\n";
 
-    /// What is said, and the text behind it.
+    /// The JSON, and the text behind it.
     fn unpacked(bytes: Vec<u8>) -> (Value, String) {
         let all = String::from_utf8(bytes).unwrap();
         let (said, made) = all.split_once('\n').unwrap();
@@ -153,7 +154,7 @@ mod tests {
         unpacked(preview(text.to_owned()))
     }
 
-    /// What JavaScript's `slice` would give.
+    /// What JavaScript's `slice` returns.
     fn slice(text: &str, place: [&Value; 2]) -> String {
         let units: Vec<u16> = text.encode_utf16().collect();
         let [from, to] = place.map(|at| usize::try_from(at.as_u64().unwrap()).unwrap());
@@ -161,11 +162,16 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_javascript() {
+    fn offsets_in_the_spec_are_utf16_offsets() {
         let (preview, made) = parsed(JOB);
-        let place = &preview["places"][0]["spec.workers"];
+        let place = &preview["compiled"]["places"][0]["spec.workers"];
         assert_eq!(slice(JOB, [&place[0], &place[1]]), "workers: {replicas: 4, gpus: 8}");
-        let set = preview["documents"].as_array().unwrap().iter().find(|one| one["kind"] == "StatefulSet").unwrap();
+        let set = preview["compiled"]["documents"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|one| one["kind"] == "StatefulSet")
+            .unwrap();
         let [from, to] = ["from", "to"].map(|end| usize::try_from(set[end].as_u64().unwrap()).unwrap());
         assert!(made[from..to].starts_with("apiVersion: apps/v1\nkind: StatefulSet\n"));
         assert_eq!(set["fields"][0], "spec.workers");
@@ -178,17 +184,22 @@ mod tests {
         let problem = &preview["problems"][0];
         assert_eq!(slice(&wrong, [&problem["fix"]["from"], &problem["fix"]["to"]]), "gpu");
         assert_eq!((&problem["code"], &problem["fix"]["text"]), (&"unknown-field".into(), &"gpus".into()));
-        assert_eq!((&preview["jobs"], made.as_str()), (&Value::Null, ""));
+        assert_eq!((&preview["compiled"], made.as_str()), (&Value::Null, ""));
     }
 
-    /// The page asks for nothing of which a note is said today; `--target slurm` has some.
+    /// The page renders no target that has notes today; the target `slurm` has some.
     #[test]
-    fn a_note_is_no_warning_and_stands_last() {
+    fn notes_come_after_warnings() {
         let spec = text(JOB.replace("'a:1'", "a").replace("spec: {", "spec: {placement: {pack: rack}, "));
         let inputs = Inputs { target: "slurm".parse().unwrap(), ..inputs(Keys::Masked) };
-        let shown = problems(&khorovod::check(&spec, &inputs), &Offsets::new(&spec.text));
-        let words: Vec<&str> = shown.iter().filter_map(|one| one["severity"].as_str()).collect();
-        assert_eq!((words.first(), words.last()), (Some(&"warning"), Some(&"note")), "{shown:?}");
+        let found = khorovod::check(&spec, &inputs);
+        let shown = problems(&found, &Offsets::new(&spec.text));
+        let severities: Vec<Severity> = shown.iter().map(|one| one.severity).collect();
+        assert_eq!(
+            (severities.first(), severities.last()),
+            (Some(&Severity::Warning), Some(&Severity::Note)),
+            "{shown:?}"
+        );
     }
 
     #[test]
@@ -201,10 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_shown_than_anybody_looks_at() {
+    fn jobs_and_problems_are_limited() {
         let jobs: Vec<String> = (0..60).map(|at| JOB.replace("mnist", &format!("job-{at}"))).collect();
         let (preview, _) = parsed(&jobs.join("---\n"));
-        assert_eq!((preview["jobs"].as_array().unwrap().len(), &preview["leftOut"]), (50, &10.into()));
+        assert_eq!(
+            (preview["compiled"]["jobs"].as_array().unwrap().len(), &preview["compiled"]["leftOut"]),
+            (50, &10.into())
+        );
         let (wrong, _) = parsed(&vec![JOB.replace("gpus", "gpu"); 300].join("---\n"));
         assert_eq!(wrong["problems"].as_array().unwrap().len(), 200);
         assert!(wrong["more"].as_u64().unwrap() >= 100);

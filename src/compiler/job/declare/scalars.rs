@@ -1,5 +1,5 @@
-//! The types a value can have beside texts: numbers, quantities, durations, lists, maps of names. Each knows its form, its
-//! schema, and what to say of a value that does not fit.
+//! The types of values other than texts: numbers, quantities, durations, lists, maps. Each has its reader, its schema, and
+//! a report for values that do not fit.
 
 use std::borrow::Cow;
 
@@ -104,7 +104,7 @@ impl Field for Quantity {
     }
 }
 
-/// A scalar as it stands in the text.
+/// The text of a scalar.
 fn written(node: &Node) -> &str {
     match &node.kind {
         Kind::Scalar { text, .. } => text,
@@ -126,7 +126,7 @@ impl Constant for Quantity {
     }
 }
 
-/// What a person meant by `64GB`, `64 Gi` or `64gi`.
+/// The quantity that was meant by `64GB`, `64 Gi` or `64gi`.
 fn meant_quantity(text: &str) -> Option<String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -150,7 +150,7 @@ fn meant_quantity(text: &str) -> Option<String> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Duration(pub u64);
 
-/// What a person meant by `2 days`, `30min`, `12 H`, `24:00:00` or `PT1H`.
+/// The duration that was meant by `2 days`, `30min`, `12 H`, `24:00:00` or `PT1H`.
 fn meant_duration(text: &str) -> Option<String> {
     if let Some(iso) = text.strip_prefix('P').filter(|iso| iso.contains(['T', 'D'])) {
         let short = iso.replace('T', "").to_lowercase();
@@ -247,7 +247,7 @@ impl<T: Field> Field for Vec<At<T>> {
 
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         let items = reader.list(node, Expected::List(T::ITEM))?;
-        // What could be read is judged further; the rest was reported.
+        // Items that cannot be read are reported; the rest is checked further.
         Some(items.iter().enumerate().filter_map(|(index, item)| reader.item(index, item)).collect())
     }
 
@@ -326,13 +326,13 @@ impl Field for Fragment {
 /// Beyond the integers of Kubernetes' API.
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
-/// Refuses what readers of YAML disagree on, at any depth.
+/// Refuses values that readers of YAML read differently, at any depth.
 fn no_traps<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<()> {
     match &node.kind {
         Kind::Scalar { .. } => match node.scalar() {
             Some(Scalar::Trap(_)) => reader.wrong_type(node, Expected::Scalar),
             Some(Scalar::Float(value)) if !(-TWO_63..TWO_63).contains(&value) => {
-                let message = format!("a number in `{}` is larger than Kubernetes takes", reader.path());
+                let message = format!("a number in `{}` is larger than the maximum of Kubernetes", reader.path());
                 reader.refuse(&OUT_OF_RANGE, node, message, Some("put it in quotes to make it a text".to_owned()))
             }
             _ => Some(()),

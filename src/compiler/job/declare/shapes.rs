@@ -170,7 +170,7 @@ macro_rules! choice {
                 match reader.text(node, $crate::job::read::Expected::Word(WORDS))? {
                     $($word => Some(Self($value)),)+
                     other => {
-                        let message = format!("`{}` does not know `{other}`", reader.path());
+                        let message = format!("`{}` does not accept `{other}`", reader.path());
                         let mut problem = $crate::problem::Problem::new(
                             &$crate::job::read::UNKNOWN_VALUE, node.span, message,
                         );
@@ -237,7 +237,7 @@ impl<T> OrDefault<T> {
     }
 }
 
-/// What the schema of a shape says.
+/// The parts of the JSON Schema of a shape.
 pub struct Schema<'a> {
     pub title: &'a str,
     pub doc: &'a str,
@@ -267,7 +267,8 @@ impl Schema<'_> {
     }
 }
 
-/// What it says of one field, by functions: there are so many of them that what is written out for each tells in a module.
+/// The parts of the JSON Schema of a field. They are functions, because code that is generated per field makes the
+/// WebAssembly modules larger.
 pub struct Property {
     pub doc: &'static str,
     pub schema: fn(&mut Defs) -> Json,

@@ -1,4 +1,4 @@
-//! Where and when the pods run, what they may do, what is seen of them, and the last resorts.
+//! Resolves placement, scheduling, lifecycle, security, observability, Slurm settings and patches.
 
 use crate::job::declare::{self, scalars::Word};
 use crate::job::read::At;

@@ -1,4 +1,4 @@
-//! Volumes and where their data lies.
+//! Resolves volumes and their sources.
 
 use crate::job::declare;
 use crate::job::read::At;

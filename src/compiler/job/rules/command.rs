@@ -1,4 +1,4 @@
-//! The command, the launcher's words, and options that have no effect.
+//! Rules about the command and the arguments of the launcher.
 
 use serde_json::json;
 
@@ -11,28 +11,28 @@ use crate::problem::{Problem, Span, codes};
 use crate::yaml::{Kind, Node};
 
 codes! {
-    /// Nothing to run
+    /// The command is missing
     ///
-    /// Only an interactive shell (`launcher: {kind: shell, interactive: true}`) goes without a command.
+    /// Only an interactive shell (`launcher: {kind: shell, interactive: true}`) needs no command.
     Error MISSING_COMMAND = "missing-command";
 
-    /// The command starts a launcher of its own
+    /// The command starts another launcher
     ///
-    /// khorovod writes `mpirun -np …`, `horovodrun`, `torchrun` or `deepspeed` itself, with the ranks
-    /// and hosts of the spec. A second one in `command` would run in every rank, each starting
-    /// all of them again. Leave the program to train, choose the launcher in `launcher.kind`, or write
-    /// the whole launch yourself under `launcher: {kind: shell}`.
+    /// khorovod adds `mpirun -np …`, `horovodrun`, `torchrun` or `deepspeed`, with the ranks and hosts of the spec. A
+    /// launcher in `command` would run in every rank, and each would start all ranks again. Write only the training
+    /// program in `command` and choose the launcher with `launcher.kind`, or write the complete launch command with
+    /// `launcher: {kind: shell}`.
     Error LAUNCHER_TWICE = "launcher-twice";
 
-    /// The number of ranks is given to the launcher by hand
+    /// `launcher.args` sets the number of ranks
     ///
-    /// np is the sum of the workers' slots, and khorovod passes it. Another number in
-    /// `launcher.args` would leave GPUs idle or ranks without one, in silence.
+    /// khorovod passes the number of ranks, which is the sum of the slots of all workers. With another number, GPUs would
+    /// be idle or ranks would have no GPU.
     Error RANKS_IN_ARGS = "ranks-in-args";
 
     /// A launcher option that khorovod sets itself
     ///
-    /// Hostfile, ssh settings, discovery script and the elastic bounds follow from the spec.
+    /// The hostfile, ssh settings, discovery script and elastic bounds follow from the spec. Remove the option.
     Error OWN_OPTION = "own-option";
 }
 
@@ -47,7 +47,7 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     let launcher = &case.spec.launcher;
-    // Where `spec` itself is wrong, or `command` misspelt, the reader has said so.
+    // If `spec` itself is wrong, or `command` is misspelt, the reader has reported it.
     let entries = match case.document.get("spec").map(|body| &body.kind) {
         Some(Kind::Map(entries)) => entries.as_slice(),
         _ => &[],
@@ -55,7 +55,7 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let lacking = entries.iter().all(|entry| nearest(&entry.key, ["command"].into_iter()).is_none());
     if let (Some(first), true, false) = (entries.first(), lacking, launcher.interactive) {
         let span = key(case.body.image.as_ref()).unwrap_or(first.key_span);
-        let problem = Problem::new(&MISSING_COMMAND, span, "`spec` lacks `command`: the ranks have nothing to run");
+        let problem = Problem::new(&MISSING_COMMAND, span, "`spec` needs `command`: the ranks have nothing to run");
         let example = json!(["python", "train.py"]);
         let body = case.document.get("spec");
         let fix = body.and_then(|body| edits::field(case.texts, body, Body::KEYS, "command", &example));
@@ -87,15 +87,14 @@ fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some((span, word)) = program(command) else { return };
     let name = word.rsplit('/').next().unwrap_or(word);
     let Some((_, kind)) = LAUNCHERS.iter().find(|(program, _)| *program == name) else { return };
-    let message = format!("`{word}` in `command` would start in every rank: khorovod launches them itself");
+    let message = format!("`{word}` in `command` would run in every rank: khorovod already starts the ranks");
     let hint = format!(
-        "keep the program alone, as in `[python, train.py]`, with `launcher: {{kind: {kind}}}`; or launch by hand under `launcher: {{kind: shell}}`"
+        "write only the program, such as `[python, train.py]`, with `launcher: {{kind: {kind}}}`; or use `launcher: {{kind: shell}}` to run the launcher yourself"
     );
     problems.push(Problem::new(&LAUNCHER_TWICE, span, message).hint(hint));
 }
 
-/// The program that a command runs, and where its name stands: the first word, or the module that
-/// python is told to run.
+/// The program that a command runs, and the place of its name: the first word, or the module of `python -m`.
 fn program(command: &Node) -> Option<(Span, &str)> {
     match &command.kind {
         Kind::Scalar { text, .. } => {
@@ -120,7 +119,7 @@ fn behind_python<'w>(first: &'w str, second: Option<&'w str>, third: Option<&'w 
     }
 }
 
-/// Words of a launcher that say what the spec says already, and whether they name the ranks.
+/// Options of a launcher that khorovod sets, and whether they set the number of ranks.
 fn own_options(kind: LauncherKind, mpi: Mpi) -> &'static [(&'static str, bool)] {
     match (kind, mpi) {
         (LauncherKind::Mpirun, Mpi::OpenMpi) => &[
@@ -232,16 +231,16 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
             true => {
                 let message = match value.parse() == Ok(np) {
                     true => format!("khorovod passes `{option} {np}` itself"),
-                    false => format!("`{option} {value}` in `launcher.args`, but the workers make {np} ranks"),
+                    false => format!("`{option} {value}` in `launcher.args`, but the workers have {np} ranks"),
                 };
                 let problem = Problem::new(&RANKS_IN_ARGS, word.span, message);
                 let workers = case.body.workers.as_ref().map_or(case.top, |at| at.key);
                 problem
                     .and(workers, format!("{np} ranks: replicas × slots"))
-                    .hint("remove it; change `workers.replicas` or `workers.slots` for another number")
+                    .hint("remove it; to change the number, change `workers.replicas` or `workers.slots`")
             }
             false => Problem::new(&OWN_OPTION, word.span, format!("khorovod passes `{option}` itself"))
-                .hint("remove it; the spec's own fields say the same"),
+                .hint("remove it; it follows from other fields of the spec"),
         };
         problems.push(problem);
     }

@@ -54,7 +54,7 @@ codes! {
 
     /// A setting without effect
     ///
-    /// The message says what the setting needs to take effect. Remove it, or add what it needs.
+    /// The message names what the setting needs. Add that, or remove the setting.
     Warning NO_EFFECT = "no-effect";
 
     /// The controller of the workers does not support what the spec asks for
@@ -68,10 +68,10 @@ codes! {
 /// A field that conflicts with another.
 struct Conflict {
     code: &'static Code,
-    /// Where the field is; none if the spec does not have it, or if there is no conflict.
+    /// The place of the field; none if the spec does not have it, or if there is no conflict.
     at: Option<Span>,
     message: Cow<'static, str>,
-    /// Where the other field is, if it is in the spec, and what to say there.
+    /// The place of the other field, if the spec has it, and the label there.
     other: (Option<Span>, &'static str),
     hint: Cow<'static, str>,
 }
@@ -104,7 +104,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Two fields that exclude each other, whatever else the spec says.
+/// Two fields that exclude each other in every job.
 fn excluding(case: &Case<'_>) -> Vec<Conflict> {
     let (body, spec) = (case.body, case.spec);
     let (no_placement, no_scheduling, no_security) = (Placement::default(), Scheduling::default(), Security::default());
@@ -135,7 +135,7 @@ fn excluding(case: &Case<'_>) -> Vec<Conflict> {
         both(
             &SPREAD_AND_PACK,
             key(placement.pack.as_ref()),
-            "`pack` and `spread` ask for opposite things",
+            "`pack` and `spread` exclude each other",
             key(placement.spread.as_ref()),
             "spread",
             "keep one of the two",
@@ -145,8 +145,8 @@ fn excluding(case: &Case<'_>) -> Vec<Conflict> {
             kueue,
             "`kueue` and `gang` would wait for each other",
             gang,
-            "the gang",
-            "keep one of the two: Kueue admits all pods or none by itself",
+            "the gang scheduler",
+            "keep one of the two: Kueue also admits all pods or none",
         ),
         both(
             &TWO_QUEUES,
@@ -160,7 +160,7 @@ fn excluding(case: &Case<'_>) -> Vec<Conflict> {
             &OPENSHIFT_IDS,
             openshift,
             key(security.run_as_user.as_ref()),
-            "OpenShift chooses `runAsUser` itself",
+            "OpenShift assigns `runAsUser`",
             (None, ""),
             "remove `runAsUser`, or write `profile: restricted`",
         ),
@@ -168,7 +168,7 @@ fn excluding(case: &Case<'_>) -> Vec<Conflict> {
             &OPENSHIFT_IDS,
             openshift,
             key(security.fs_group.as_ref()),
-            "OpenShift chooses `fsGroup` itself",
+            "OpenShift assigns `fsGroup`",
             (None, ""),
             "remove `fsGroup`, or write `profile: restricted`",
         ),
@@ -191,7 +191,7 @@ fn excluding(case: &Case<'_>) -> Vec<Conflict> {
     ]
 }
 
-/// What elastic training excludes.
+/// The fields that elastic training excludes.
 fn elastic(case: &Case<'_>) -> Vec<Conflict> {
     let Some(elastic) = &case.body.elastic else { return Vec::new() };
     let launcher = case.body.launcher.as_ref();
@@ -202,7 +202,7 @@ fn elastic(case: &Case<'_>) -> Vec<Conflict> {
         code: &ELASTIC_WORKERS,
         at,
         message: format!("{what} and `elastic` exclude each other").into(),
-        other: (Some(elastic.key), "elastic is asked for here"),
+        other: (Some(elastic.key), "elastic training is requested here"),
         hint: "remove one of the two".into(),
     };
     vec![
@@ -218,7 +218,7 @@ fn elastic(case: &Case<'_>) -> Vec<Conflict> {
     ]
 }
 
-/// A launcher that people use, and one that runs a command.
+/// An interactive launcher that is not a shell.
 fn interactive(case: &Case<'_>) -> Vec<Conflict> {
     let launcher = &case.spec.launcher;
     let given = case.body.launcher.as_ref().and_then(|at| at.interactive.as_ref()).map_or(case.top, |at| at.span);
@@ -323,7 +323,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Conflict> {
     rows.into_iter().map(row).collect()
 }
 
-/// What the controller of the workers excludes.
+/// The fields that the controller of the workers excludes.
 fn controller(case: &Case<'_>) -> Vec<Conflict> {
     let (body, spec) = (case.body, case.spec);
     let Some(workers) = &body.workers else { return Vec::new() };
@@ -342,10 +342,10 @@ fn controller(case: &Case<'_>) -> Vec<Conflict> {
             code: &WRONG_CONTROLLER,
             at: span.map(|span| given.unwrap_or(span)),
             message: format!(
-                "`{what}` needs `workers.controller: Job`: a launcher that scales StatefulSets would wait for the queue for ever"
+                "`{what}` needs `workers.controller: Job`: a launcher that scales StatefulSets would wait for the queue without end"
             )
             .into(),
-            other: (span, "asked for here"),
+            other: (span, "requested here"),
             hint: hint.into(),
         });
         let torchrun = Conflict {

@@ -1,18 +1,18 @@
-//! Elastic training: bounds that hold, with launchers that can.
+//! Rules about the bounds of elastic training.
 
 use super::Case;
 use crate::problem::{Problem, codes};
 
 codes! {
-    /// The bounds of elastic training do not hold the number of workers
+    /// The number of workers is outside the elastic bounds
     ///
     /// `minWorkers` ≤ `workers.replicas` ≤ `maxWorkers`: the job starts with `replicas` workers and
-    /// goes on with any number between the bounds.
+    /// continues with any number between the bounds.
     Error ELASTIC_BOUNDS = "elastic-bounds";
 
-    /// A cool-down that is no range
+    /// A cooldown that is not a range
     ///
-    /// `cooldown` takes the shortest and the longest time in seconds: `[60, 600]`.
+    /// `cooldown` takes the minimum and the maximum time in seconds: `[60, 600]`.
     Error ELASTIC_COOLDOWN = "elastic-cooldown";
 }
 
@@ -28,7 +28,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         && (at.len() != 2 || elastic.cooldown.is_some_and(|(low, high)| low > high))
     {
         let problem =
-            Problem::new(&ELASTIC_COOLDOWN, at.span, "`elastic.cooldown` takes the shortest and the longest time");
+            Problem::new(&ELASTIC_COOLDOWN, at.span, "`elastic.cooldown` takes the minimum and the maximum time");
         problems.push(problem.hint("write `cooldown: [60, 600]`"));
     }
 }
@@ -44,9 +44,9 @@ fn bounds(
         let message = format!("`minWorkers` ({}) is above `maxWorkers` ({})", min.0, max.0);
         problems.push(
             Problem::new(&ELASTIC_BOUNDS, min.span, message)
-                .here("fewest")
-                .and(max.span, "most")
-                .hint("exchange the two"),
+                .here("minimum")
+                .and(max.span, "maximum")
+                .hint("swap the two"),
         );
         return;
     }
@@ -71,7 +71,7 @@ fn out_of_bounds(
     let side = if replicas < value { "below" } else { "above" };
     let message = format!("`workers.replicas` ({replicas}) is {side} `elastic.{word}` ({value})");
     Problem::new(&ELASTIC_BOUNDS, at, message)
-        .here("the job starts with these")
+        .here("the job starts with this number")
         .and(bound, "the bound")
         .hint(format!("write `replicas: {value}`, or change `{word}`"))
 }

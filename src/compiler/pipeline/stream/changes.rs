@@ -102,7 +102,7 @@ impl Stream<'_> {
                     let problem = Problem::new(&BAD_OVERLAY, place, message);
                     self.problems.push(problem.hint(DIFFERS));
                 }
-                Err(()) => {}
+                Err(yaml::Unreadable) => {}
             }
         }
         overlays
@@ -144,7 +144,7 @@ impl Stream<'_> {
                     let hint = format!("`{path}=null` takes the field away, `{path}=\"\"` is an empty text");
                     self.problems.push(problem.hint(hint));
                 }
-                Err(()) => {}
+                Err(yaml::Unreadable) => {}
             }
         }
         if let Some(namespace) = &self.inputs.namespace {

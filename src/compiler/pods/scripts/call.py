@@ -1,4 +1,4 @@
-"""call.py METHOD URL BODY: one request to the API server for images without curl; prints the answer and its status."""
+"""call.py METHOD URL BODY: sends a request to the API server in images without curl; prints the answer and its status."""
 import ssl
 import sys
 import urllib.error

@@ -1,4 +1,5 @@
-# What the scripts of a pod share: the job's settings, the log, the user, the keys.
+# Shared by all scripts of a pod.
+# Sourced files share variables: README.md lists their owners.
 set -u
 scripts=/etc/khorovod/scripts
 generated=/horovod/generated
@@ -6,29 +7,29 @@ generated=/horovod/generated
 
 log() { printf '%(%H:%M:%S)T khorovod: %s\n' -1 "$*" >&2; }
 
-# What the pod leaves to read when it is gone: `kubectl describe` shows it.
-epitaph() {
+# terminate_message TEXT: logs TEXT and makes it the pod's termination message, which `kubectl describe` shows.
+terminate_message() {
   log "$*"
   { printf '%.4000s\n' "$*" >/dev/termination-log; } 2>/dev/null || true
 }
 
-# limit NAME DEFAULT: a limit that may change while the job runs.
+# limit NAME DEFAULT: prints a limit, which may change while the job runs.
 limit() {
   local value=''
   { read -r value <"/etc/khorovod/current/$1"; } 2>/dev/null || true
   printf '%s' "${value:-$2}"
 }
 
-# Whether another run has taken over. The file follows its ConfigMap within two minutes.
-superseded() { [[ $(limit run "$run") != "$run" ]]; }
+# Whether another run is current. The kubelet updates the file within two minutes of its ConfigMap.
+is_superseded() { [[ $(limit run "$run") != "$run" ]]; }
 
-# A sleep that a signal's trap interrupts at once.
+# pause SECONDS: sleeps, but a trap runs at once.
 pause() { sleep "$1" & wait $!; }
 
-# Programs want a home they can write to.
+# Programs need a writable home.
 [[ -n ${HOME:-} && -w $HOME ]] || export HOME=/tmp
 
-# ssh and sshd refuse a user id without a name.
+# Adds the user to /etc/passwd: ssh and sshd refuse a user id without a name.
 name_user() {
   local name id
   while IFS=: read -r name _ id _; do [[ $name:$id != "$user:$UID" ]] || return 0; done </etc/passwd
@@ -36,15 +37,15 @@ name_user() {
   if [[ -w /etc/passwd ]]; then
     printf '%s:x:%d:%d::/tmp:/bin/bash\n' "$user" "$UID" "$(id -g)" >>/etc/passwd
   else
-    epitaph "user id $UID has no entry '$user' in /etc/passwd, which ssh needs, and none can be written"
+    terminate_message "user id $UID has no entry '$user' in /etc/passwd, which ssh requires, and the file is not writable"
     return 1
   fi
 }
 
-# A copy of our own, so that a Secret that changes later disturbs nobody and the mode is what ssh asks for.
+# Copies the keys: ssh requires mode 0600, and a later change of the Secret must not affect this pod.
 copy_keys() { install -D -m 0600 -t "$generated/keys" /etc/khorovod/keys/*; }
 
-# What S3 volumes need, where there are any: `download` and `upload`.
+# s3.sh redefines both if the job has S3 volumes.
 download() { :; }
 upload() { :; }
 [[ ! -e $scripts/s3.sh ]] || . "$scripts/s3.sh"

@@ -1,6 +1,6 @@
-# What is said of an elastic run in which too few are left. It goes on once enough are back; Horovod itself is silent.
-# Fails, with `failure` set, where Horovod lets its own limit pass, which it has been seen to do.
-tell_of_few() {
+# Logs if an elastic run has too few workers, which Horovod does not. Training continues once enough workers are back.
+# Fails, with `failure` set, if Horovod has not exited 20 s after its own timeout, which happens.
+check_min_workers() {
   local up
   mapfile -t up <"$generated/found"
   if ((${#up[@]} >= min_workers)); then
@@ -8,9 +8,9 @@ tell_of_few() {
     return
   fi
   few_since=${few_since:-$SECONDS}
-  log "${#up[@]} of at least $min_workers workers answer; training waits for more, no longer than elastic.timeout"
+  log "${#up[@]} of at least $min_workers workers answer; training waits for more until elastic.timeout"
   ((SECONDS - few_since < elastic_timeout + 20)) || {
-    failure="fewer than $min_workers workers for $((SECONDS - few_since)) s, and Horovod does not end"
+    failure="fewer than $min_workers workers for $((SECONDS - few_since)) s, and Horovod has not exited"
     return 1
   }
 }

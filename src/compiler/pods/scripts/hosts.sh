@@ -1,6 +1,6 @@
 # The job's hosts in the order of ranks.
 
-# Fills `hosts` and `slots`; `elastic` jobs list every candidate.
+# Fills `hosts` and `slots`. An elastic job lists every candidate.
 list_hosts() {
   local team index
   hosts=() slots=()
@@ -12,7 +12,7 @@ list_hosts() {
   done
 }
 
-# The hostfile where launchers and people look for it. Too large for a ConfigMap, it is made here.
+# Writes the hostfile. One that is too large for a ConfigMap is made here.
 write_hostfile() {
   local index
   if [[ -e $scripts/hostfile ]]; then
@@ -26,32 +26,32 @@ write_hostfile() {
   chmod 0644 "$generated/hostfile"
 }
 
-# From hosts on standard input, those that answer, and their MPI: 128 at a time, each given `patience` seconds.
-patience=3
-answering() { xargs -r -n 16 -P 8 timeout "$patience" /bin/bash "$scripts/probe.sh" "$port" "$domain"; }
+# Prints the hosts of standard input that answer, with their MPI. Probes 128 at a time, for `probe_timeout` seconds each.
+probe_timeout=3
+probe_hosts() { xargs -r -n 16 -P 8 timeout "$probe_timeout" /bin/bash "$scripts/probe.sh" "$port" "$domain"; }
 
-# What makes a host's name a whole one: asked for that, DNS is not asked for each of the pod's other domains too.
+# Makes a host name fully qualified, so that the resolver does not try each search domain.
 domain=$(
   while read -r key first _; do
     [[ $key != search || $first != *.svc.* ]] || echo ".${first%.}."
   done </etc/resolv.conf
 )
 
-# find_missing HOST...: fills `missing` with those that do not answer, `answers` with the MPI of those that do. The `unborn`,
-# who have no address yet, are not asked.
-declare -A answers=() unborn=()
+# find_missing HOST...: fills `missing` with the hosts that do not answer and `answers` with the MPI of the others. Does not
+# probe hosts in `no_address`.
+declare -A answers=() no_address=()
 find_missing() {
   local host mpi
   local -A up=()
   while read -r host mpi; do up[$host]=1 answers[$host]=$mpi; done < <(
-    for host; do [[ -n ${unborn[$host]:-} ]] || echo "$host"; done | answering
+    for host; do [[ -n ${no_address[$host]:-} ]] || echo "$host"; done | probe_hosts
   )
   missing=()
   for host; do [[ -n ${up[$host]:-} ]] || missing+=("$host"); done
 }
 
-# A few names of many.
-some() {
+# shorten NAME...: prints at most eight names and the number of the others.
+shorten() {
   local shown=("${@:1:8}")
   printf '%s' "${shown[*]}"
   (($# <= 8)) || printf ' and %d more' $(($# - 8))

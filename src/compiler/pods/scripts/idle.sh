@@ -1,12 +1,12 @@
-# Stays open for `kubectl exec` until nobody has used the pod for the idle time.
+# Keeps the pod for `kubectl exec` until it was idle for launcher.idleTimeout.
 
-# Whether anything runs here but this script and the pod's sshd. It starts no process to look.
-busy() {
+# Whether anything runs here but this script and sshd. Starts no process to find out.
+is_busy() {
   local folder pid word
   for folder in /proc/[0-9]*; do
     pid=${folder#/proc/}
     [[ $pid == "$$" || $pid == "${sshd:-}" ]] && continue
-    # A process that has ended and one that was gone show no words.
+    # A process that has exited has an empty command line or none.
     { IFS= read -r -d '' word <"$folder/cmdline"; } 2>/dev/null && return 0
   done
   return 1
@@ -15,13 +15,13 @@ busy() {
 stay_open() {
   local idle used=$SECONDS
   mkfifo "$generated/quiet"
-  log "ready: ${#hosts[@]} workers, hostfile $generated/hostfile; ends when idle"
+  log "ready: ${#hosts[@]} workers, hostfile $generated/hostfile; exits when idle"
   while :; do
-    # A sleep without a process.
+    # Sleeps without a process.
     read -r -t 5 <>"$generated/quiet"
-    if busy; then used=$SECONDS; fi
+    if is_busy; then used=$SECONDS; fi
     check_limits
     idle=$(limit idle-timeout 7200)
-    if ((SECONDS - used >= idle)); then finish 0 "nobody used it for $idle s"; fi
+    if ((SECONDS - used >= idle)); then finish 0 "idle for $idle s"; fi
   done
 }

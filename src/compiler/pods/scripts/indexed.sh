@@ -1,5 +1,5 @@
 #!/bin/bash
-# A pod of the Indexed Job: every one is a worker, and index 0 launches as well.
+# A pod of the Indexed Job. Index 0 is the launcher, and it runs ranks like the workers.
 role=worker
 [[ $JOB_COMPLETION_INDEX != 0 ]] || role=launcher
 . "/etc/khorovod/scripts/$role.sh"

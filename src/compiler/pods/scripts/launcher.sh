@@ -1,42 +1,41 @@
 #!/bin/bash
-# The launcher's life: is it current, scale the workers, wait for them, assert the world, train,
-# give the GPUs back, and only then end.
+# The launcher scales up the workers, waits for them, checks MPI, trains, releases the workers and exits.
 #
-# Exit codes: 0 trained · 42 failed for good · 43 superseded · 44 past its deadline. These come
-# after the release; any other is a death that Kubernetes answers with a new launcher.
+# Exit codes: 0 trained, 42 failed, 43 superseded, 44 past its deadline. The workers are released before. After any other code
+# Kubernetes starts a new launcher.
 . /etc/khorovod/scripts/common.sh
 for part in hosts wait mpi world attempt elastic sshd scale idle; do
-  # Only the parts that the job needs are there.
+  # A job has only the files that it needs.
   [[ ! -e $scripts/$part.sh ]] || . "$scripts/$part.sh"
 done
 
 began=$(printf '%(%s)T' -1)
 deaths=0 failure=''
 
-# finish CODE WHY: the one way out.
+# finish CODE REASON: releases the workers and exits. Nothing else exits.
 finish() {
   trap '' TERM INT
   trap - EXIT
-  epitaph "$2"
-  [[ -z $scales ]] || release
+  terminate_message "$2"
+  [[ -z $scales ]] || release_workers
   stop_training
   [[ -z ${sshd:-} ]] || kill "$sshd" 2>/dev/null
   exit "$1"
 }
-trap 'finish 143 "told to end"' TERM INT
-trap 'finish 1 "the launcher broke off; this is a bug in khorovod"' EXIT
+trap 'finish 143 "received SIGTERM"' TERM INT
+trap 'finish 1 "the launcher script ended unexpectedly; this is a bug in khorovod"' EXIT
 trap 'kill -USR1 "${training:-0}" 2>/dev/null' USR1
 trap 'kill -USR2 "${training:-0}" 2>/dev/null' USR2
 
-# hostfile, discovery script and ssh, where launchers and people look for them.
+# Puts hostfile, discovery script and ssh where launchers and people look for them.
 prepare() {
-  { name_user && copy_keys && install_ssh; } || finish 42 "ssh cannot be set up; see the line above"
+  { name_user && copy_keys && install_ssh; } || finish 42 "ssh could not be set up; see the line above"
   [[ ! -e $scripts/discover.sh ]] || install -m 0755 "$scripts/discover.sh" "$generated/discoverHosts.sh"
   if [[ -e $scripts/horovodrun ]] && program=$(type -P horovodrun); then
     ln -sfn "$program" "$generated/real-horovodrun" && install -m 0755 "$scripts/horovodrun" "$generated/bin/horovodrun"
   fi
   export PATH=$generated/bin:$PATH
-  # For people and programs that do not start from this PATH.
+  # For people, and for programs that do not inherit this PATH.
   home=$(unset HOME; echo ~)
   if [[ ! -e $home/.ssh/config ]] && mkdir -p "$home/.ssh" 2>/dev/null; then
     (
@@ -44,7 +43,7 @@ prepare() {
       { printf 'Port %s\nUser %s\n' "$port" "$user"; cat "$scripts/ssh_config"; } >"$home/.ssh/config"
     )
   fi
-  # Open MPI would try what leads elsewhere.
+  # Or Open MPI tries the IPv4 address for egress.
   has_ipv4 || export OMPI_MCA_btl_tcp_disable_family=${OMPI_MCA_btl_tcp_disable_family:-4}
   [[ -e $home/.bashrc ]] || {
     echo "PATH=$generated/bin:\$PATH"
@@ -54,8 +53,7 @@ prepare() {
   write_hostfile
 }
 
-# Ends what an attempt left on the workers, and fills `remarks` with what they say to it: who cannot be
-# logged in to, and why, or what is wrong there.
+# Ends what an attempt left on the workers. Fills `remarks` with the faults found there.
 sweep() {
   local host
   mapfile -t remarks < <(
@@ -64,9 +62,9 @@ sweep() {
   )
 }
 
-# A fresh pod may for a while see the ConfigMap as it was before this run.
+# A new pod may see the ConfigMap of the run before for a while.
 for ((age = 0; age < 150; age++)); do
-  superseded || break
+  is_superseded || break
   pause 1
 done
 check_limits
@@ -75,21 +73,21 @@ retries=$(limit retries 3)
 if [[ -n $scales ]]; then
   read_job
   check_limits
-  ((deaths <= retries)) || finish 42 "$deaths launchers died, and retries are $retries"
+  ((deaths <= retries)) || finish 42 "$deaths launchers failed, and launcher.retries is $retries"
   scale_up
 fi
-# While the workers start.
+# The workers start meanwhile.
 [[ $kind != mpirun ]] || check_mpi
 prepare
 if [[ -n $launcher_host ]]; then
-  { download && start_sshd && sshd_is_sound; } || finish 42 "this pod cannot serve as a worker; see the lines above"
+  { download && start_sshd && check_sshd; } || finish 42 "this pod cannot serve as a worker; see the lines above"
 fi
 
 for ((tried = deaths; tried <= retries; tried++)); do
   wait_workers
-  # Those that were lost are back.
+  # The lost workers are back.
   [[ ! -s $generated/lost ]] || sweep
-  [[ $kind != mpirun ]] || assert_world
+  [[ $kind != mpirun ]] || check_mpi_versions
   if ((${#launch[@]} == 0)); then stay_open; fi
   watch=watch
   [[ -z $min_workers ]] || watch=''
@@ -99,7 +97,7 @@ for ((tried = deaths; tried <= retries; tried++)); do
   fi
   if [[ ! -s $generated/lost ]]; then
     sweep
-    ((${#remarks[@]} == 0)) || failure+="; $(IFS=';' && some "${remarks[@]}")"
+    ((${#remarks[@]} == 0)) || failure+="; $(IFS=';' && shorten "${remarks[@]}")"
   fi
   log "attempt $((tried + 1)) of $((retries + 1)) failed: $failure"
   ((tried == retries)) || pause 2

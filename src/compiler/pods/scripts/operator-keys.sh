@@ -1,6 +1,6 @@
 
-# The MPI Operator's Secret holds one pair, called id_rsa whatever its kind. The launcher logs in with it, and workers show
-# it as their host key, so that host keys are verified here too.
+# The MPI Operator's Secret holds one key pair, named id_rsa whatever its type. The launcher logs in with it, and workers
+# use it as their host key, so that host keys are verified here too.
 copy_keys() (
   umask 077
   mkdir -p "$generated/keys" && cd "$generated/keys" &&

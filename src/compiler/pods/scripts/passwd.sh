@@ -1,6 +1,6 @@
 #!/bin/bash
-# Where the platform chooses the user id: makes the passwd file that the pod's containers mount,
-# since ssh wants a name and a shell. Runs in an init container.
+# An init container for platforms that choose the user id. Writes the passwd file that the pod's containers mount, because ssh
+# requires a name and a shell.
 . /etc/khorovod/scripts/job.sh
 {
   echo 'root:x:0:0:root:/root:/bin/bash'

@@ -1,9 +1,8 @@
 #!/bin/bash
-# probe.sh PORT DOMAIN HOST...: prints the hosts whose sshd greets as the host asked for, each with the MPI
-# that is there. The caller bounds the time.
+# probe.sh PORT DOMAIN HOST...: prints each host whose sshd answers with that host's name, and its MPI.
 #
-# The greeting ends in `khorovod HOST MPI`: a name may still lead to the pod that had its address
-# before, and every worker shows the same host key.
+# The banner of sshd ends in `khorovod HOST MPI`. The name is checked because a DNS record may still hold the address of an
+# earlier pod, and all workers have the same host key.
 port=$1 domain=$2
 shift 2
 for host; do

@@ -1,13 +1,14 @@
-"""s3.py download|upload: copies the job's S3 volumes in before training and out after it.
+"""s3.py download|upload: downloads the job's S3 volumes before training, or uploads them after it.
 
-Objects come in ranges, several at once, and go out in parts; what got through does not go again, so
-a container that starts anew goes on where it was. Every range is bound to the object's ETag, and every
-file, either way, is checked by its size and the MD5s its ETag is made of. Needs Python alone.
+Objects are downloaded in ranges, several at once, and uploaded in parts. Completed ranges and parts are not transferred again,
+so a restarted container resumes. Every range request is bound to the object's ETag, and every file is verified, in both
+directions, by its size and by the MD5 sums in its ETag. Requires only Python.
 """
 import concurrent.futures
 import contextlib
 import datetime
 import fcntl
+import functools
 import hashlib
 import hmac
 import http.client
@@ -21,17 +22,20 @@ import time
 import urllib.parse
 import xml.etree.ElementTree
 
-PART = 16 << 20  # of which eight are on the way: as much as a sudden end loses
+PART = 16 << 20  # eight are in flight, which a sudden end loses
+MAX_PARTS = 10000  # of one object, by S3
 TRIES = 6
 JOURNAL = ".khorovod-s3"
 UNFINISHED = ".khorovod-part"
 
 
 class Refused(Exception):
-    """What trying again does not change."""
+    """An error that another try does not resolve."""
 
 
 class Bucket:
+    """Signed requests to the bucket of one volume."""
+
     def __init__(self, volume):
         self.endpoint = urllib.parse.urlsplit(volume["endpoint"])
         self.base = quote(f"{self.endpoint.path}/{volume['bucket']}", "/")
@@ -39,11 +43,11 @@ class Bucket:
         self.keys = self.session = None
         if volume["signed"]:
             folder = f"/etc/khorovod/s3/{volume['name']}/AWS_"
-            self.keys = [secret(folder + name) for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")]
-            self.session = os.path.exists(folder + "SESSION_TOKEN") and secret(folder + "SESSION_TOKEN")
+            self.keys = [read_secret(folder + name) for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")]
+            self.session = os.path.exists(folder + "SESSION_TOKEN") and read_secret(folder + "SESSION_TOKEN")
 
     def headers(self, method, path, query):
-        """Signature version 4. Bodies need none: what arrived is checked by its ETag."""
+        """Signature version 4. The body is not signed: the ETag verifies it."""
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         headers = {"host": self.endpoint.netloc, "x-amz-content-sha256": "UNSIGNED-PAYLOAD", "x-amz-date": now}
         if not self.keys:
@@ -62,7 +66,7 @@ class Bucket:
         return {**headers, "authorization": "AWS4-HMAC-SHA256 " + authorization}
 
     def call(self, method, key="", query=(), body=bytes, size=0, take=lambda answer: answer.read(), **extra):
-        """One request, tried again while that may help: the answer's headers, and what `take` makes of it."""
+        """Sends a request, and repeats it while that may help. Returns the answer's headers and the result of `take`."""
         path = self.base + ("/" + quote(key, "/") if key else "")
         query = "&".join(f"{quote(name)}={quote(str(value))}" for name, value in sorted(dict(query).items()))
         kind = http.client.HTTPSConnection if self.endpoint.scheme == "https" else http.client.HTTPConnection
@@ -92,10 +96,10 @@ class Bucket:
         try:
             return headers, xml.etree.ElementTree.fromstring(text)
         except xml.etree.ElementTree.ParseError:
-            raise Refused(f"{self.endpoint.netloc} gives no answer of S3's") from None
+            raise Refused(f"{self.endpoint.netloc} did not return a response of S3") from None
 
     def items(self, key, query, kind, marker, following):
-        """All that a question lists, page after page."""
+        """All elements of a list, page by page."""
         more = True
         while more:
             _, page = self.xml("GET", key, query)
@@ -104,13 +108,14 @@ class Bucket:
             query = {**query, marker: page.findtext("{*}" + following)}
 
     def list(self, prefix):
+        """Key, size and ETag of each object under a prefix."""
         query = {"list-type": "2", "prefix": prefix}
         for item in self.items("", query, "Contents", "continuation-token", "NextContinuationToken"):
             yield item.findtext("{*}Key"), int(item.findtext("{*}Size")), item.findtext("{*}ETag").strip('"')
 
     def begin(self, key):
-        """An upload in parts, or one that broke off: its query, and the ETags of the parts that are there."""
-        with contextlib.suppress(Refused):  # where listing is not allowed, all goes again
+        """Begins a multipart upload, or resumes one: returns its query, and the ETags of the parts that are complete."""
+        with contextlib.suppress(Refused):  # without permission to list, all parts are uploaded
             for item in self.xml("GET", query={"uploads": "", "prefix": key})[1].iterfind("{*}Upload"):
                 if item.findtext("{*}Key") == key:
                     query = {"uploadId": item.findtext("{*}UploadId")}
@@ -124,8 +129,8 @@ class Bucket:
         except Refused:
             return {}
 
-    def holds(self, key, path, size, etag):
-        """Whether the object is this file; none where its ETag does not tell."""
+    def matches(self, key, path, size, etag):
+        """Whether the object is equal to a file. None if its ETag is not made of MD5 sums."""
         found = re.fullmatch("[0-9a-f]{32}(?:-([0-9]+))?", etag)
         part = 0
         if found and found[1]:
@@ -134,25 +139,139 @@ class Bucket:
             found = part and (count - 1) * part + last == size
         if not found:
             return None
-        return etag_of(path, size, part) == etag or (None if opaque(self.head(key)) else False)
+        return etag_of(path, size, part) == etag or (None if is_opaque(self.head(key)) else False)
+
+
+class Download:
+    """Downloads the objects of one volume. The journal in the volume lists complete objects and ranges."""
+
+    def __init__(self, volume, pool):
+        self.volume, self.pool, self.bucket = volume, pool, Bucket(volume)
+        self.root = os.path.realpath(volume["path"])
+        self.journal = os.open(os.path.join(self.root, JOURNAL), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        with open(self.journal, closefd=False) as file:
+            self.done = set(file.read().splitlines())
+
+    def run(self):
+        objects = [each for each in self.bucket.list(self.volume["prefix"]) if not each[0].endswith("/")]
+        log(self.volume, f"{len(objects)} objects, {sum(size for _, size, _ in objects)} bytes")
+        waiting = [self.begin(*each) for each in objects if json.dumps((each[0], each[2])) not in self.done]
+        for each in concurrent.futures.as_completed(waiting):
+            each.result()
+        os.close(self.journal)
+        log(self.volume, f"complete in {self.root}")
+
+    def begin(self, key, size, etag):
+        """Queues the ranges of an object, and behind them the future that is returned: it never waits for what cannot start."""
+        path = os.path.realpath(os.path.join(self.root, key[len(self.volume["prefix"]):]))
+        if not path.startswith(self.root + os.sep):
+            raise Refused(f"the key {key!r} leads to a path outside {self.root}")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        kept = self.done if os.path.exists(path + UNFINISHED) else ()
+        with open(path + UNFINISHED, "ab") as file:
+            file.truncate(size)
+        starts = [at for at in range(0, size, PART) if json.dumps((key, etag, at)) not in kept]
+        ranges = [self.pool.submit(self.fetch, key, etag, path, at, min(at + PART, size)) for at in starts]
+        return self.pool.submit(self.finish, key, size, etag, path, ranges)
+
+    def fetch(self, key, etag, path, start, end):
+        take = functools.partial(write_range, path + UNFINISHED, start, end)
+        self.bucket.call("GET", key, take=take, **{"range": f"bytes={start}-{end - 1}", "if-match": f'"{etag}"'})
+        self.note(key, etag, start)
+
+    def finish(self, key, size, etag, path, ranges):
+        for each in ranges:
+            each.result()
+        right = self.bucket.matches(key, path + UNFINISHED, size, etag)
+        if right is False:
+            os.remove(path + UNFINISHED)
+            raise Refused(f"{key}: the data does not match its ETag {etag}")
+        if right is None:
+            log(self.volume, f"{key}: its ETag {etag} has no MD5 sums, so only its size was verified")
+        os.replace(path + UNFINISHED, path)
+        self.note(key, etag)
+
+    def note(self, *words):
+        os.write(self.journal, (json.dumps(words) + "\n").encode())
+
+
+class Upload:
+    """Uploads the new and changed files of one volume."""
+
+    def __init__(self, volume, pool):
+        self.volume, self.pool, self.bucket, self.root = volume, pool, Bucket(volume), volume["path"]
+        # The upload of a launcher that was killed still runs here. After it, most files need no upload.
+        fcntl.flock(os.open(self.root, os.O_RDONLY), fcntl.LOCK_EX)
+        self.objects = {key: (size, etag) for key, size, etag in self.bucket.list(volume["prefix"])}
+        self.failed = threading.Event()
+
+    def run(self):
+        paths = [os.path.join(folder, name) for folder, _, names in os.walk(self.root) for name in names if name != JOURNAL]
+        waiting = [self.pool.submit(self.send, path) for path in paths]
+        try:
+            sent = sum(each.result() for each in concurrent.futures.as_completed(waiting))
+        except (Refused, OSError):
+            self.failed.set()
+            self.pool.shutdown(cancel_futures=True)
+            raise
+        log(self.volume, f"uploaded {sent} of {len(paths)} files; the others are unchanged")
+
+    def send(self, path):
+        """Uploads a file unless the bucket has it. Returns how many files were uploaded."""
+        key, size = self.volume["prefix"] + os.path.relpath(path, self.root), os.path.getsize(path)
+        if self.objects.get(key, [None])[0] == size and self.bucket.matches(key, path, *self.objects[key]):
+            return 0
+        if size > PART:
+            self.put_parts(key, path, size, max(PART, -(-size // MAX_PARTS)))
+        else:
+            self.put(key, path, 0, size)
+        return 1
+
+    def put(self, key, path, start, end, query=(), etag=""):
+        """Uploads a range of a file unless its ETag is known and right. Returns the ETag."""
+        if self.failed.is_set():
+            raise Refused("the upload of another file failed")
+        wanted = md5(read(path, start, end)).hexdigest()
+        if etag.strip('"') == wanted:
+            return etag
+        headers, _ = self.bucket.call("PUT", key, query, lambda: read(path, start, end), end - start)
+        verify(key, headers, headers.get("etag", ""), wanted)
+        return headers["etag"]
+
+    def put_parts(self, key, path, size, part):
+        query, etags = self.bucket.begin(key)
+        try:
+            parts = ""
+            for number, at in enumerate(range(0, size, part), 1):
+                etag = self.put(key, path, at, min(at + part, size), {**query, "partNumber": number}, etags.get(number, ""))
+                parts += f"<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>"
+            parts = f"<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>".encode()
+            headers, answer = self.bucket.xml("POST", key, query, lambda: parts, len(parts))
+            # S3 may answer 200 with an error in the body.
+            verify(key, headers, answer.findtext("{*}ETag", "nothing"), etag_of(path, size, part))
+        except Exception:
+            # S3 bills parts that no upload completes.
+            with contextlib.suppress(Refused):
+                self.bucket.call("DELETE", key, query)
+            raise
 
 
 def quote(text, safe=""):
     return urllib.parse.quote(text, safe=safe + "-_.~")
 
 
-def secret(path):
+def read_secret(path):
     try:
         with open(path) as file:
             text = file.read().strip()
     except FileNotFoundError:
         raise Refused(f"{path} is missing") from None
     if not re.fullmatch("[!-~]+", text):
-        raise Refused(f"{path} holds no key")
+        raise Refused(f"{path} does not hold a key")
     return text
 
 
-def say(volume, text):
+def log(volume, text):
     print(f"khorovod: {volume['name']}: {text}", file=sys.stderr, flush=True)
 
 
@@ -163,6 +282,15 @@ def read(path, start, end):
             yield data
 
 
+def write_range(path, start, end, answer):
+    with open(path, "r+b") as file:
+        file.seek(start)
+        while data := answer.read(1 << 20):
+            file.write(data)
+        if file.tell() != end:
+            raise OSError(f"{end - file.tell()} bytes short")
+
+
 def md5(chunks):
     hashed = hashlib.new("md5", usedforsecurity=False)
     for data in chunks:
@@ -171,145 +299,35 @@ def md5(chunks):
 
 
 def etag_of(path, size, part):
-    """What S3 says of a file that goes out in such parts, or as it is."""
+    """The ETag of a file that is uploaded in parts of this size, or in one piece if it is 0."""
     if not part:
         return md5(read(path, 0, size)).hexdigest()
     sums = [md5(read(path, at, min(at + part, size))).digest() for at in range(0, size, part)]
     return f"{md5(sums).hexdigest()}-{len(sums)}"
 
 
-def opaque(headers):
-    """Whether the ETag is no MD5, as under the keys of a key service."""
+def is_opaque(headers):
+    """Whether the ETag is not an MD5 sum because a key service encrypts the object."""
     return headers.get("x-amz-server-side-encryption", "").startswith("aws:kms")
 
 
-def download(volume, pool):
-    bucket, prefix, root = Bucket(volume), volume["prefix"], os.path.realpath(volume["path"])
-    journal = os.open(os.path.join(root, JOURNAL), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-    with open(journal, closefd=False) as file:
-        done = set(file.read().splitlines())
-
-    def note(*words):
-        os.write(journal, (json.dumps(words) + "\n").encode())
-
-    def fetch(key, etag, path, start, end):
-        def take(answer):
-            with open(path, "r+b") as file:
-                file.seek(start)
-                while data := answer.read(1 << 20):
-                    file.write(data)
-                if file.tell() != end:
-                    raise OSError(f"{end - file.tell()} bytes short")
-
-        bucket.call("GET", key, take=take, **{"range": f"bytes={start}-{end - 1}", "if-match": f'"{etag}"'})
-        note(key, etag, start)
-
-    def finish(key, size, etag, path, ranges):
-        for each in ranges:
-            each.result()
-        right = bucket.holds(key, path + UNFINISHED, size, etag)
-        if right is False:
-            os.remove(path + UNFINISHED)
-            raise Refused(f"{key}: what came is not what its ETag {etag} says")
-        if right is None:
-            say(volume, f"{key}: its ETag {etag} tells no MD5, so only its size was checked")
-        os.replace(path + UNFINISHED, path)
-        note(key, etag)
-
-    objects = [each for each in bucket.list(prefix) if not each[0].endswith("/")]
-    say(volume, f"{len(objects)} objects, {sum(size for _, size, _ in objects)} bytes")
-    waiting = []
-    for key, size, etag in objects:
-        path = os.path.realpath(os.path.join(root, key[len(prefix):]))
-        if not path.startswith(root + os.sep):
-            raise Refused(f"the key {key!r} leads out of {root}")
-        if json.dumps((key, etag)) in done:
-            continue
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        kept = done if os.path.exists(path + UNFINISHED) else ()
-        with open(path + UNFINISHED, "ab") as file:
-            file.truncate(size)
-        starts = [at for at in range(0, size, PART) if json.dumps((key, etag, at)) not in kept]
-        ranges = [pool.submit(fetch, key, etag, path + UNFINISHED, at, min(at + PART, size)) for at in starts]
-        # Its ranges stand before it in the queue, so it never waits for what cannot start.
-        waiting.append(pool.submit(finish, key, size, etag, path, ranges))
-    for each in concurrent.futures.as_completed(waiting):
-        each.result()
-    os.close(journal)
-    say(volume, f"complete in {root}")
-
-
-def upload(volume, pool):
-    bucket, root = Bucket(volume), volume["path"]
-    # A launcher that died leaves its upload here: what that sends, nobody need send again.
-    fcntl.flock(os.open(root, os.O_RDONLY), fcntl.LOCK_EX)
-    there = {key: (size, etag) for key, size, etag in bucket.list(volume["prefix"])}
-    failed = threading.Event()
-
-    def same(key, headers, etag, wanted):
-        if etag.strip('"') != wanted and not opaque(headers):
-            raise Refused(f"{key}: the bucket has {etag}, not {wanted}")
-
-    def put(key, path, start, end, query=(), etag=""):
-        if failed.is_set():
-            raise Refused("another file could not go out")
-        wanted = md5(read(path, start, end)).hexdigest()
-        if etag.strip('"') == wanted:
-            return etag
-        headers, _ = bucket.call("PUT", key, query, lambda: read(path, start, end), end - start)
-        same(key, headers, headers.get("etag", ""), wanted)
-        return headers["etag"]
-
-    def put_parts(key, path, size, part):
-        query, etags = bucket.begin(key)
-        try:
-            parts = ""
-            for number, at in enumerate(range(0, size, part), 1):
-                etag = put(key, path, at, min(at + part, size), {**query, "partNumber": number}, etags.get(number, ""))
-                parts += f"<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>"
-            parts = f"<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>".encode()
-            headers, answer = bucket.xml("POST", key, query, lambda: parts, len(parts))
-            # It may say 200 and mean an error.
-            same(key, headers, answer.findtext("{*}ETag", "nothing"), etag_of(path, size, part))
-        except Exception:
-            # Nobody goes on with these parts, and they cost as much as others.
-            with contextlib.suppress(Refused):
-                bucket.call("DELETE", key, query)
-            raise
-
-    def send(path):
-        key, size = volume["prefix"] + os.path.relpath(path, root), os.path.getsize(path)
-        if there.get(key, [None])[0] == size and bucket.holds(key, path, *there[key]):
-            return 0
-        if size > PART:
-            put_parts(key, path, size, max(PART, -(-size // 10000)))  # of which S3 takes 10,000
-        else:
-            put(key, path, 0, size)
-        return 1
-
-    paths = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names if name != JOURNAL]
-    waiting = [pool.submit(send, path) for path in paths]
-    try:
-        sent = sum(each.result() for each in concurrent.futures.as_completed(waiting))
-    except (Refused, OSError):
-        failed.set()
-        pool.shutdown(cancel_futures=True)
-        raise
-    say(volume, f"{sent} of {len(paths)} files were new and went out")
+def verify(key, headers, etag, wanted):
+    if etag.strip('"') != wanted and not is_opaque(headers):
+        raise Refused(f"{key}: the bucket has {etag}, not {wanted}")
 
 
 def main():
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "s3.json")) as file:
         volumes = json.load(file)
-    verb = {"download": download, "upload": upload}[sys.argv[1]]
+    transfer = {"download": Download, "upload": Upload}[sys.argv[1]]
     pool = concurrent.futures.ThreadPoolExecutor(8)
     try:
         for volume in volumes:
             if volume[sys.argv[1]]:
-                verb(volume, pool)
+                transfer(volume, pool).run()
     except (Refused, OSError) as error:
         print("khorovod: s3:", error, file=sys.stderr, flush=True)
-        os._exit(1)  # at once: what still stands in the queue is of no use
+        os._exit(1)  # at once, without the rest of the queue
 
 
 if __name__ == "__main__":

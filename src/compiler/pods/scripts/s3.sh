@@ -1,14 +1,14 @@
-# S3 volumes: what they hold comes before anything that reads it, and goes out at the end.
+# S3 volumes are downloaded before the training and uploaded after it.
 download() {
-  # Not in the foreground, where it would keep a signal waiting.
+  # In the background, so that a trap runs at once.
   python3 "$scripts/s3.py" download &
   wait $! || {
-    epitaph "could not download the S3 volumes on $HOSTNAME"
+    terminate_message "could not download the S3 volumes on $HOSTNAME"
     return 1
   }
 }
 
-# From this pod where it runs ranks, else from the first host that answers.
+# Uploads from this pod if it runs ranks, otherwise from the first host that answers.
 upload() {
   local host
   if [[ -n $launcher_host ]]; then

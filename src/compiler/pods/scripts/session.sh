@@ -1,6 +1,6 @@
 #!/bin/bash
-# What sshd has the user's shell read for every session: the command asked for, in the worker's own environment.
-# A connection that breaks takes its processes along, so that no rank stays behind on a GPU.
+# The user's shell sources this for every session. Runs the requested command in the worker's environment. When the
+# connection ends, its processes are killed, so that no rank keeps a GPU.
 set -u
 mapfile -d '' -t environment </horovod/generated/environment
 cd "${environment[-1]#PWD=}" || exit
@@ -16,22 +16,22 @@ fi
 if [[ -z $command ]]; then exec env "${environment[@]}" /bin/bash; fi
 if [[ -n ${SSH_TTY:-} ]]; then exec env "${environment[@]}" /bin/bash -c "$command"; fi
 
-set -m # a process group each
-exec 3>&2 2>/dev/null # or bash tells the caller what became of them
-# A daemon of Open MPI would leave its session, and nobody would learn how it ends: Open MPI 5 calls it a success when one
-# is killed. It stays a child here, and this worker ends with it (worker.sh).
+set -m # one process group each
+exec 3>&2 2>/dev/null # or bash reports to the caller how they ended
+# An Open MPI daemon would leave its session, and Open MPI 5 reports success if it is killed. It stays a child here, and the
+# worker exits with it (worker.sh).
 if [[ $command == *ted\ *--daemonize* ]]; then
-  said=/horovod/generated/daemon-$$
+  output=/horovod/generated/daemon-$$
   (
     env "${environment[@]}" /bin/bash -c "${command/ --daemonize/}"
     code=$?
     [[ $code != 13[4-9] ]] || kill -USR1 "$(head -n 1 /horovod/generated/own)"
     exit "$code"
-  ) </dev/null >"$said" 2>&1 3>&- &
+  ) </dev/null >"$output" 2>&1 3>&- &
   daemon=$!
-  # As long as one needs that fails at once; a sleep would be a program more.
+  # Time for a daemon that fails at once. A sleep would start a process.
   read -r -t 0.3 <> <(:)
-  [[ ! -s $said ]] || cat "$said"
+  [[ ! -s $output ]] || cat "$output"
   ! kill -0 "$daemon" 2>/dev/null || exit 0
   wait "$daemon"
   exit

@@ -1,16 +1,16 @@
 #!/bin/bash
-# A worker's life: fetch its data, answer on ssh, end at once when told.
-# First of all: a container's first process is deaf to signals that it has no trap for. Not 0: an Indexed
-# Job would take an evicted worker for a finished one.
+# A worker downloads its data, runs sshd, and exits at once on SIGTERM.
+# The trap comes first: the kernel ignores signals to process 1 that have no handler. The code is not 0, or an Indexed Job would
+# count an evicted worker as complete.
 trap 'exit 143' TERM INT
 . /etc/khorovod/scripts/common.sh
 . "$scripts/sshd.sh"
 
 download && start_sshd || exit 1
 trap 'kill "$sshd"; exit 143' TERM INT
-trap 'kill "$sshd"; epitaph "an MPI daemon was killed here, so this worker ends"; exit 1' USR1
+trap 'kill "$sshd"; terminate_message "an MPI daemon was killed on this worker, so the worker exits"; exit 1' USR1
 log "worker $HOSTNAME answers on port $port"
 wait "$sshd"
 code=$?
-sshd_is_sound && epitaph "sshd ended with code $code"
+check_sshd && terminate_message "sshd exited with code $code"
 exit 1

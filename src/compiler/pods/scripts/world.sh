@@ -1,23 +1,22 @@
-# Asserts the world before anything trains: the MPI asked for, and one version of it everywhere.
-# Whether ranks are where they belong, each checks for itself (rank.sh).
+# Checks before the training that every host has the MPI of the spec, in one version.
 
 check_mpi() {
   find_mpi
-  if [[ $found == none ]]; then finish 42 "the image has no mpirun on PATH; the spec says $mpi"; fi
-  if [[ ${found%% *} != "$mpi" ]]; then finish 42 "the image has $found; the spec says $mpi (launcher.mpi)"; fi
-  # Intel MPI asks for IPv6 only where it is told. Over TCP its ranks name link-local addresses, and wait for ever.
+  if [[ $mpi_found == none ]]; then finish 42 "the image has no mpirun on PATH, and launcher.mpi is $mpi"; fi
+  if [[ ${mpi_found%% *} != "$mpi" ]]; then finish 42 "the image has $mpi_found, and launcher.mpi is $mpi"; fi
+  # Intel MPI uses IPv6 only with -v6. Over TCP its ranks exchange link-local addresses and wait for ever.
   if [[ $mpi != intelmpi ]] || has_ipv4; then return; fi
   [[ -n ${FI_PROVIDER:-}${I_MPI_OFI_PROVIDER:-} ]] ||
-    finish 42 "$found does not go over TCP where pods reach each other by IPv6 alone; another fabric is named by FI_PROVIDER in env"
+    finish 42 "$mpi_found does not use TCP in pods that have only IPv6 addresses; set FI_PROVIDER in env to another fabric"
   launch=("${launch[0]}" -v6 "${launch[@]:1}")
 }
 
-# The workers said which MPI they have when they answered.
-assert_world() {
+# Compares the MPI that each worker has sent in its answer.
+check_mpi_versions() {
   local host others=()
   for host in "${hosts[@]}"; do
-    [[ ${answers[$host]} == "${found/ /-}" ]] || others+=("$host has ${answers[$host]/-/ }")
+    [[ ${answers[$host]} == "${mpi_found/ /-}" ]] || others+=("$host has ${answers[$host]/-/ }")
   done
-  if ((${#others[@]})); then finish 42 "MPI differs: the launcher has $found; $(some "${others[@]}")"; fi
-  log "$found on ${#hosts[@]} hosts for $np ranks"
+  if ((${#others[@]})); then finish 42 "MPI differs: the launcher has $mpi_found; $(shorten "${others[@]}")"; fi
+  log "$mpi_found on ${#hosts[@]} hosts for $np ranks"
 }

@@ -1,17 +1,19 @@
 
-log() { printf '%(%H:%M:%S)T khorovod: %s\n' -1 "$*" >&2; }
-fail() {
-  log "$2"
+# All names in this script start with khorovod_, so that slurm.setup may use any other.
+khorovod_log() { printf '%(%H:%M:%S)T khorovod: %s\n' -1 "$*" >&2; }
+khorovod_fail() {
+  khorovod_log "$2"
   exit "$1"
 }
 
-# Is the world the spec's? What stands behind sbatch on a command line wins over the lines above.
-[[ -n ${SLURM_JOB_ID:-} ]] || fail 42 "this is a batch script of Slurm: give it to sbatch"
-if [[ ${SLURM_JOB_NUM_NODES:-} != "$nodes" || ${SLURM_TASKS_PER_NODE:-} != "$tasks" ]]; then
-  fail 42 "wrong world: Slurm gave ${SLURM_JOB_NUM_NODES:-?} nodes, tasks on each: ${SLURM_TASKS_PER_NODE:-?}; the spec has $nodes, tasks on each: $tasks"
+# Options on the command line of sbatch override the #SBATCH lines, so the nodes and tasks are checked.
+[[ -n ${SLURM_JOB_ID:-} ]] || khorovod_fail 42 "this is a batch script for Slurm: submit it with sbatch"
+if [[ ${SLURM_JOB_NUM_NODES:-} != "$khorovod_nodes" || ${SLURM_TASKS_PER_NODE:-} != "$khorovod_tasks" ]]; then
+  khorovod_fail 42 "wrong world: Slurm gave ${SLURM_JOB_NUM_NODES:-?} nodes, tasks per node: ${SLURM_TASKS_PER_NODE:-?}; the spec has $khorovod_nodes, tasks per node: $khorovod_tasks"
 fi
-# Slurm starts a job again when a node is lost.
-tried=${SLURM_RESTART_COUNT:-0}
-((tried <= retries)) || fail 42 "Slurm started this job $tried times again, and retries are $retries"
-# Ranks get what is set here, whatever sbatch was told to keep from the job.
+# Slurm restarts a job after it loses a node.
+khorovod_tried=${SLURM_RESTART_COUNT:-0}
+((khorovod_tried <= khorovod_retries)) ||
+  khorovod_fail 42 "Slurm restarted this job $khorovod_tried times, and launcher.retries is $khorovod_retries"
+# Ranks get all variables of this script, whatever --export of sbatch says.
 export PATH SLURM_EXPORT_ENV=ALL

@@ -1,26 +1,29 @@
 
-training=''
-told() {
-  log "told to end"
-  [[ -z $training ]] || { kill "$training" && wait "$training"; }
+khorovod_training=''
+khorovod_terminate() {
+  khorovod_log "received SIGTERM"
+  [[ -z $khorovod_training ]] || { kill "$khorovod_training" && wait "$khorovod_training"; }
   exit 143
 }
-trap told TERM INT
+trap khorovod_terminate TERM INT
 
-for (( ; ; tried++)); do
-  left=$((deadline ? deadline - SECONDS : 0))
-  log "launching: ${launch[*]} ${command[*]}"
-  # Asks first, so that ranks are ended in order; what is left after 10 seconds is killed. A launcher is asked alone: mpirun
-  # that is asked twice, once as one of its group, leaves its ranks behind. Of a script, the whole group is asked.
-  timeout ${launch[0]:+--foreground} --kill-after=10 "$left" "${launch[@]}" "${check[@]}" "${command[@]}" </dev/null &
-  training=$!
-  wait "$training"
-  code=$? training=''
-  ((code)) || break
-  if ((deadline && SECONDS >= deadline)); then fail 44 "past its deadline of $deadline s"; fi
-  ((code != 197)) || fail 42 "the world is not the spec's; a rank says above how it differs"
-  log "attempt $((tried + 1)) of $((retries + 1)) failed: training ended with code $code"
-  ((tried < retries)) || exit "$code"
+for (( ; ; khorovod_tried++)); do
+  khorovod_left=$((khorovod_deadline ? khorovod_deadline - SECONDS : 0))
+  khorovod_log "launching: ${khorovod_launch[*]} ${khorovod_command[*]}"
+  # SIGTERM, and SIGKILL to what is left after 10 seconds. A launcher gets SIGTERM alone: an mpirun that gets it twice, once
+  # with its group, leaves its ranks running. A script gets it with its whole group.
+  timeout ${khorovod_launch[0]:+--foreground} --kill-after=10 "$khorovod_left" \
+    "${khorovod_launch[@]}" "${khorovod_check[@]}" "${khorovod_command[@]}" </dev/null &
+  khorovod_training=$!
+  wait "$khorovod_training"
+  khorovod_code=$? khorovod_training=''
+  ((khorovod_code)) || break
+  if ((khorovod_deadline && SECONDS >= khorovod_deadline)); then
+    khorovod_fail 44 "past its deadline of $khorovod_deadline s"
+  fi
+  ((khorovod_code != 197)) || khorovod_fail 42 "the ranks do not match the spec; see a rank's line above"
+  khorovod_log "attempt $((khorovod_tried + 1)) of $((khorovod_retries + 1)) failed: training ended with code $khorovod_code"
+  ((khorovod_tried < khorovod_retries)) || exit "$khorovod_code"
   sleep 2
 done
-log "trained"
+khorovod_log "trained"

@@ -1,24 +1,24 @@
 
-# The hosts in a file, and an ssh that is srun: nodes need not let anyone in.
-generated=$(mktemp -d) && trap 'rm -rf "$generated"' EXIT
-hostfile=$generated/hostfile
-scontrol show hostnames "$SLURM_JOB_NODELIST" | sed "s/$/ slots=$slots/" >"$hostfile"
-cat >"$generated/ssh" <<'SSH'
+# Writes a hostfile, and an `ssh` that calls srun: many clusters do not allow ssh to their nodes.
+khorovod_generated=$(mktemp -d) && trap 'rm -rf "$khorovod_generated"' EXIT
+khorovod_hostfile=$khorovod_generated/hostfile
+scontrol show hostnames "$SLURM_JOB_NODELIST" | sed "s/$/ slots=$khorovod_slots/" >"$khorovod_hostfile"
+cat >"$khorovod_generated/ssh" <<'SSH'
 #!/bin/bash
 # ssh [OPTION...] HOST [OPTION...] COMMAND...
-host=''
+khorovod_host=''
 while (($#)); do
   case $1 in
   -[BbcDEeFIiJLlmOopQRSWw]) shift 2 ;;
   -*) shift ;;
   *)
-    [[ -z $host ]] || break
-    host=${1#*@}
+    [[ -z $khorovod_host ]] || break
+    khorovod_host=${1#*@}
     shift
     ;;
   esac
 done
-exec srun --overlap --nodes=1 --ntasks=1 --cpus-per-task=1 --nodelist="$host" --input=none bash -c "$*"
+exec srun --overlap --nodes=1 --ntasks=1 --cpus-per-task=1 --nodelist="$khorovod_host" --input=none bash -c "$*"
 SSH
-chmod +x "$generated/ssh"
-PATH=$generated:$PATH
+chmod +x "$khorovod_generated/ssh"
+PATH=$khorovod_generated:$PATH

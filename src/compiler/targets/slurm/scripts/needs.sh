@@ -1,4 +1,4 @@
-for name in "${needs[@]}"; do
-  [[ -v $name ]] || fail 42 "$name is not set: export it where you call sbatch"
-  export "${name?}"
+for khorovod_name in "${khorovod_needs[@]}"; do
+  [[ -v $khorovod_name ]] || khorovod_fail 42 "$khorovod_name is not set: export it before you call sbatch"
+  export "${khorovod_name?}"
 done

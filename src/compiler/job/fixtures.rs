@@ -1,0 +1,240 @@
+//! Specs for unit tests: the smallest, one with every field, and one for each shape, profile and scheduler.
+
+use serde_json::json;
+
+use super::quantity::Quantity;
+use super::valid::*;
+
+pub fn quantity(text: &str) -> Quantity {
+    Quantity::parse(text).expect("a quantity")
+}
+
+pub fn amounts(pairs: &[(&str, &str)]) -> Vec<(String, Quantity)> {
+    pairs.iter().map(|(key, value)| ((*key).to_owned(), quantity(value))).collect()
+}
+
+pub fn group(name: Option<&str>, replicas: u32, gpus: u32) -> Group {
+    let wanted = amounts(&[("cpu", "32"), ("memory", "256Gi"), ("nvidia.com/gpu", &gpus.to_string())]);
+    Group {
+        name: name.map(str::to_owned),
+        replicas,
+        gpus,
+        gpu_resource: "nvidia.com/gpu".into(),
+        slots: gpus.max(1),
+        resources: Resources { requests: wanted.clone(), limits: wanted },
+        rdma: false,
+        shm: quantity("64Gi"),
+    }
+}
+
+/// The smallest job: four workers of eight GPUs.
+pub fn smallest() -> Spec {
+    let few = amounts(&[("cpu", "1"), ("memory", "2Gi")]);
+    Spec {
+        target: crate::targets::PLAIN.facts(),
+        name: "mnist".into(),
+        namespace: Some("team-a".into()),
+        labels: Vec::new(),
+        annotations: Vec::new(),
+        image: Image { reference: "ghcr.io/acme/mnist:1.4".into(), pull_policy: None, pull_secrets: Vec::new() },
+        rerun: None,
+        command: vec!["python".into(), "train.py".into()],
+        workdir: None,
+        env: Vec::new(),
+        env_from: Vec::new(),
+        code: None,
+        groups: vec![group(None, 4, 8)],
+        controller: Controller::StatefulSet,
+        launcher: Launcher {
+            kind: LauncherKind::Mpirun,
+            mpi: Mpi::OpenMpi,
+            args: Vec::new(),
+            runs_ranks: false,
+            interactive: false,
+            idle_timeout: 7200,
+            resources: Resources { requests: few.clone(), limits: few },
+            image: None,
+            retries: 3,
+            wait_timeout: 1800,
+        },
+        elastic: None,
+        ssh: Ssh { port: 2222, secret: None, user: "khorovod".into() },
+        collective: Collective::default(),
+        storage: Vec::new(),
+        placement: Placement { spread: Some("kubernetes.io/hostname".into()), ..Placement::default() },
+        scheduling: Scheduling::default(),
+        lifecycle: Lifecycle::default(),
+        security: Security {
+            profile: Profile::Restricted,
+            run_as_user: Some(65532),
+            fs_group: Some(65532),
+            network_policy: true,
+            service_account: None,
+            read_only_root_filesystem: true,
+        },
+        observability: Observability::default(),
+        slurm: Slurm::default(),
+        patches: Vec::new(),
+        defaults: Vec::new(),
+    }
+}
+
+pub fn spec(change: impl FnOnce(&mut Spec)) -> Spec {
+    let mut spec = smallest();
+    change(&mut spec);
+    spec
+}
+
+pub fn volume(name: &str, source: VolumeSource) -> Volume {
+    let mount_path = format!("/{name}");
+    Volume { name: name.into(), mount_path, read_only: false, sub_path: None, source }
+}
+
+pub fn claim() -> Claim {
+    Claim { size: quantity("1Ti"), storage_class: Some("fast".into()), access_modes: vec!["ReadWriteMany"] }
+}
+
+/// Storage of every kind.
+pub fn storage() -> Vec<Volume> {
+    let s3 = S3 {
+        endpoint: None,
+        bucket: "b".into(),
+        prefix: String::new(),
+        region: "eu-west-1".into(),
+        secret: Some("s3-keys".into()),
+        download: true,
+        upload: true,
+        size: Some(quantity("10Gi")),
+    };
+    let nfs = json!({"nfs": {"server": "10.0.0.1", "path": "/x"}, "mountOptions": ["nfsvers=4.1"]});
+    vec![
+        volume("data", VolumeSource::Claim(claim())),
+        Volume {
+            read_only: true,
+            sub_path: Some("x".into()),
+            ..volume("shared", VolumeSource::ExistingClaim("nfs".into()))
+        },
+        volume("results", VolumeSource::PerWorker(claim())),
+        volume("nfs", VolumeSource::Nfs { server: "10.0.0.1".into(), path: "/x".into() }),
+        volume("disk", VolumeSource::PersistentVolume { source: nfs, claim: Claim { storage_class: None, ..claim() } }),
+        volume("set", VolumeSource::S3(s3)),
+        volume("node", VolumeSource::HostPath("/mnt/nvme".into())),
+        volume("scratch", VolumeSource::EmptyDir { size: Some(quantity("50Gi")) }),
+        volume("tmp", VolumeSource::EmptyDir { size: None }),
+    ]
+}
+
+/// Sets every field that does not depend on the shape.
+pub fn everything(spec: &mut Spec) {
+    spec.labels = vec![("team".into(), "a".into()), ("on".into(), "yes".into())];
+    spec.annotations = vec![("note".into(), "x: y".into())];
+    spec.image.pull_policy = Some("Always");
+    spec.image.pull_secrets = vec!["registry".into()];
+    spec.workdir = Some("/workspace".into());
+    let var = |name: &str, value| EnvVar { name: name.into(), value };
+    spec.env = vec![
+        var("LR", EnvValue::Text("0.1".into())),
+        var("TOKEN", EnvValue::Secret { name: "hf".into(), key: "token".into() }),
+        var("CFG", EnvValue::ConfigMap { name: "c".into(), key: "k".into() }),
+        var("NODE", EnvValue::Field("spec.nodeName".into())),
+    ];
+    spec.env_from = vec![
+        EnvFrom { prefix: Some("A_".into()), source: EnvFromSource::Secret("s".into()), optional: true },
+        EnvFrom { prefix: None, source: EnvFromSource::ConfigMap("c".into()), optional: false },
+    ];
+    let files = vec![("train.py".to_owned(), "print(1)\n".to_owned())];
+    spec.code = Some(Code { mount_path: "/workspace".into(), source: CodeSource::Files(files) });
+    spec.storage = storage();
+    spec.placement.node_selector = vec![("pool".into(), "gpu".into())];
+    spec.placement.tolerations = vec![json!({"key": "nvidia.com/gpu", "operator": "Exists"})];
+    spec.placement.affinity = Some(json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}]}}}));
+    spec.placement.pack = Some("topology.kubernetes.io/rack".into());
+    spec.placement.priority_class = Some("high".into());
+    spec.placement.runtime_class = Some("nvidia".into());
+    spec.placement.host_network = true;
+    spec.scheduling.scheduler = Some("other".into());
+    spec.lifecycle.deadline = Some(86400);
+    spec.lifecycle.ttl_after_finished = Some(3600);
+    spec.observability.tensorboard = Some("/results/tb".into());
+    spec.observability.metrics = Some(Metrics { port: 9400, pod_monitor: true });
+}
+
+/// Specs of every shape, profile, scheduler and way to end, each with a name for failure messages.
+pub fn variants() -> Vec<(&'static str, Spec)> {
+    let indexed = |change: fn(&mut Spec)| {
+        spec(|spec| {
+            spec.controller = Controller::Job;
+            change(spec);
+        })
+    };
+    let profile = |profile, user, fs_group| {
+        spec(|spec| spec.security = Security { profile, run_as_user: user, fs_group, ..spec.security.clone() })
+    };
+    vec![
+        ("smallest", smallest()),
+        ("everything", spec(everything)),
+        ("everything indexed", indexed(everything)),
+        ("torchrun", indexed(|spec| spec.launcher.kind = LauncherKind::Torchrun)),
+        ("groups", spec(|spec| spec.groups = vec![group(Some("big"), 2, 8), group(Some("small"), 3, 1)])),
+        (
+            "runs ranks",
+            spec(|spec| {
+                spec.launcher.runs_ranks = true;
+                spec.storage = storage();
+            }),
+        ),
+        ("keep", spec(|spec| spec.lifecycle.keep = true)),
+        ("their account", spec(|spec| spec.security.service_account = Some("trainer".into()))),
+        ("their keys", spec(|spec| spec.ssh.secret = Some("my-keys".into()))),
+        (
+            "no namespace or policy",
+            spec(|spec| {
+                spec.namespace = None;
+                spec.security.network_policy = false;
+                spec.storage = storage();
+            }),
+        ),
+        (
+            "elastic",
+            spec(|spec| {
+                spec.launcher.kind = LauncherKind::Horovodrun;
+                let (min_workers, max_workers) = (2, 4);
+                spec.elastic =
+                    Some(Elastic { min_workers, max_workers, cooldown: None, timeout: 600, reset_limit: None });
+            }),
+        ),
+        (
+            "volcano",
+            indexed(|spec| {
+                spec.scheduling.gang = Some(Gang::Volcano);
+                spec.scheduling.queue = Some("q".into());
+                spec.scheduling.scheduler = Some("volcano".into());
+            }),
+        ),
+        ("coscheduling", indexed(|spec| spec.scheduling.gang = Some(Gang::Coscheduling))),
+        ("kueue", indexed(|spec| spec.scheduling.kueue = Some("local".into()))),
+        ("suspend", indexed(|spec| spec.scheduling.suspend = true)),
+        ("openshift", profile(Profile::OpenShift, None, None)),
+        ("baseline", profile(Profile::Baseline, Some(1000), Some(2000))),
+        ("baseline root", profile(Profile::Baseline, Some(0), None)),
+        (
+            "privileged",
+            spec(|spec| {
+                spec.security.profile = Profile::Privileged;
+                spec.security.run_as_user = Some(0);
+                spec.groups[0].rdma = true;
+            }),
+        ),
+        (
+            "patched",
+            spec(|spec| {
+                let patch = |kind: &str, patch| Patch { kind: Some(kind.into()), name: None, patch };
+                spec.patches = vec![
+                    patch("StatefulSet", json!({"spec": {"template": {"spec": {"priority": 5, "volumes": null}}}})),
+                    patch("Service", json!({"metadata": {"annotations": {"a": "b"}}})),
+                ];
+            }),
+        ),
+    ]
+}

@@ -1,0 +1,49 @@
+//! Text of a POSIX shell or of bash, parsed: the only reader of shell text among the importers.
+//!
+//! [`parse`] returns the tokens and the statements of a [`Script`], all of them with the range of bytes they take. The
+//! parser never fails and never drops text. A line that it does not understand becomes a statement of the kind
+//! [`CommandKind::Unknown`]; whoever reads a script keeps it as it is written and reports it.
+//!
+//! The other modules answer what importers ask of such text: [`words()`] takes a simple command apart, [`effects()`]
+//! names the variables that statements set, [`rewrite()`] replaces expansions and keeps every other byte.
+
+mod effects;
+mod lexer;
+mod parser;
+mod rewrite;
+mod token;
+mod words;
+
+pub use effects::{Effects, effects};
+pub use lexer::{is_name, name_length, tokenize, unquoted};
+pub use parser::{assignment, parse};
+pub use rewrite::{Change, Context, reference, rewrite, within_quotes, without_quotes};
+pub use token::{Assignment, Command, CommandKind, Joint, Part, PartKind, Statement, Token, TokenKind};
+pub use words::{Plain, words};
+
+/// How deep commands may be nested in one another.
+pub const DEEPEST: usize = 100;
+
+/// Why a text cannot be parsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// A quote, a substitution or a compound command does not end.
+    Unfinished,
+    /// Commands are nested more than [`DEEPEST`] times.
+    TooDeep,
+    /// A token stands where the grammar allows none.
+    Unexpected,
+}
+
+/// A text that was parsed.
+#[derive(Debug, Default)]
+pub struct Script {
+    /// All tokens; their spans cover the text.
+    pub tokens: Vec<Token>,
+    pub statements: Vec<Statement>,
+    /// The first reason for a statement that is not understood.
+    pub failure: Option<Failure>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,506 @@
+//! Text of a shell script → tokens. The parser drives the lexer, as the meaning of a few characters depends on where
+//! they stand.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::token::{Part, PartKind, Token, TokenKind, Word};
+use super::{DEEPEST, Failure, parser};
+
+/// Reads tokens from a text, from `at` on.
+pub struct Lexer<'t> {
+    pub text: &'t str,
+    pub at: usize,
+    /// How many command substitutions and compound commands enclose `at`.
+    pub depth: usize,
+    /// Here-documents whose bodies begin behind the next line end.
+    pub documents: Vec<Document>,
+    sums: Sums,
+}
+
+/// Where `((` begins that `))` closes: a sum, and not a subshell in another.
+pub type Sums = Rc<HashSet<usize>>;
+
+/// Finds them in one pass, however many parentheses are never closed.
+pub fn sums(text: &str) -> Sums {
+    let (mut open, mut sums, mut closed) = (Vec::new(), HashSet::new(), None);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => open.push(at),
+            b')' => {
+                let start = open.pop();
+                // The inner pair ended one byte before.
+                if let (Some(start), Some((inner, end))) = (start, closed)
+                    && inner == start + 1
+                    && end + 1 == at
+                {
+                    sums.insert(start);
+                }
+                closed = start.map(|start| (start, at));
+            }
+            _ => {}
+        }
+    }
+    Rc::new(sums)
+}
+
+/// A here-document that was announced by `<<WORD`.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The line that ends it.
+    end: String,
+    /// Whether tabs before that line are ignored, as `<<-` says.
+    tabs: bool,
+}
+
+/// How many characters a pattern in parentheses may have.
+const LONGEST_PATTERN: usize = 4096;
+/// Redirection operators, longest first.
+const REDIRECTIONS: &[&str] = &["&>>", "<<<", "<<-", "<<", ">>", "<&", ">&", "<>", ">|", "&>", "<", ">"];
+/// Control operators, longest first.
+const CONTROL: &[&str] = &[";;&", "&&", "||", "|&", ";;", ";&", "|", "&", ";", "(", ")"];
+
+impl<'t> Lexer<'t> {
+    pub fn new(text: &'t str, at: usize, depth: usize, sums: Sums) -> Self {
+        Self { text, at, depth, documents: Vec::new(), sums }
+    }
+
+    /// The same lexer at another place, outside of everything.
+    pub fn restart(&self, at: usize) -> Self {
+        Self::new(self.text, at, 0, self.sums.clone())
+    }
+
+    pub fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// How long the line end is that the text has at `at`: `\n` or `\r\n`.
+    fn line_end(&self, at: usize) -> Option<usize> {
+        let rest = &self.text[at..];
+        if rest.starts_with('\n') {
+            return Some(1);
+        }
+        rest.starts_with("\r\n").then_some(2)
+    }
+
+    /// The next token. None at the end of the text.
+    pub fn next(&mut self) -> Result<Option<Token>, Failure> {
+        let start = self.at;
+        let Some(c) = self.peek() else { return Ok(None) };
+        let kind = if c == ' ' || c == '\t' {
+            self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t']).len();
+            TokenKind::Blank
+        } else if let Some(length) = self.line_end(start) {
+            self.at += length;
+            TokenKind::Newline
+        } else if c == '\\' && self.line_end(start + 1).is_some() {
+            self.at += 1 + self.line_end(start + 1).unwrap_or_default();
+            TokenKind::Continuation
+        } else if c == '#' {
+            let line = self.rest().lines().next().unwrap_or_default();
+            self.at += line.len();
+            TokenKind::Comment
+        } else if let Some(length) = self.operator() {
+            self.at += length;
+            TokenKind::Operator
+        } else {
+            TokenKind::Word(self.word()?)
+        };
+        Ok(Some(Token { kind, span: start..self.at }))
+    }
+
+    /// How long the operator at `at` is.
+    fn operator(&self) -> Option<usize> {
+        let rest = self.rest();
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let redirection = |rest: &str| {
+            // `<(…)` and `>(…)` are words.
+            let process = rest.starts_with("<(") || rest.starts_with(">(");
+            REDIRECTIONS.iter().find(|name| !process && rest.starts_with(**name)).map(|name| name.len())
+        };
+        if digits > 0 {
+            return redirection(&rest[digits..]).filter(|_| !rest[digits..].starts_with('&')).map(|end| digits + end);
+        }
+        redirection(rest).or_else(|| CONTROL.iter().find(|name| rest.starts_with(**name)).map(|name| name.len()))
+    }
+
+    /// The body of the next here-document, from the beginning of its first line.
+    pub fn document(&mut self) -> Option<Token> {
+        let document = (!self.documents.is_empty()).then(|| self.documents.remove(0))?;
+        let start = self.at;
+        while self.at < self.text.len() {
+            let end = self.rest().find('\n').map_or(self.text.len(), |end| self.at + end);
+            let line = self.text[self.at..end].trim_end_matches('\r');
+            let line = if document.tabs { line.trim_start_matches('\t') } else { line };
+            self.at = end;
+            if line == document.end {
+                break;
+            }
+            self.at = (end + 1).min(self.text.len());
+        }
+        Some(Token { kind: TokenKind::HereDocument, span: start..self.at })
+    }
+
+    /// Notes that `<<WORD` stands in the line.
+    pub fn announce(&mut self, operator: &str, word: &Word) {
+        let end = unquoted(self.text, &word.parts);
+        self.documents.push(Document { end, tabs: operator.ends_with('-') });
+    }
+
+    /// A word, which begins at `at`.
+    fn word(&mut self) -> Result<Word, Failure> {
+        let start = self.at;
+        let mut parts: Vec<Part> = Vec::new();
+        while let Some(c) = self.peek() {
+            let at = self.at;
+            let process = self.rest().starts_with("<(") || self.rest().starts_with(">(");
+            let list = c == '(' && is_assigned(&self.text[start..at]);
+            let pattern = c == '(' && self.text[start..at].ends_with(['?', '*', '+', '@', '!']) && at > start;
+            let kind = match c {
+                _ if process => {
+                    self.at += 2;
+                    PartKind::Process(self.nested()?)
+                }
+                '(' if list => self.list()?,
+                '(' if pattern => {
+                    self.parentheses()?;
+                    PartKind::Literal
+                }
+                ' ' | '\t' | '|' | '&' | ';' | '(' | ')' | '<' | '>' => break,
+                _ if self.line_end(at).is_some() => break,
+                '\'' => self.single(1)?,
+                '"' => self.double(1)?,
+                _ => self.shared(false)?,
+            };
+            push(&mut parts, Part { kind, span: at..self.at });
+        }
+        Ok(Word { span: start..self.at, parts })
+    }
+
+    /// What words, `"…"`, `${…}` and `$((…))` have in common: backslashes, expansions, plain characters.
+    fn shared(&mut self, quoted: bool) -> Result<PartKind, Failure> {
+        let Some(c) = self.peek() else { return Ok(PartKind::Literal) };
+        match c {
+            '\\' => {
+                if let Some(length) = self.line_end(self.at + 1) {
+                    self.at += 1 + length;
+                    return Ok(PartKind::Joined);
+                }
+                self.at += 1;
+                let Some(next) = self.peek() else { return Ok(PartKind::Literal) };
+                if quoted && !"\"\\$`".contains(next) {
+                    return Ok(PartKind::Literal);
+                }
+                self.at += next.len_utf8();
+                Ok(PartKind::Escaped)
+            }
+            '$' => self.dollar(quoted),
+            '`' => self.backquoted(),
+            c => {
+                self.at += c.len_utf8();
+                Ok(PartKind::Literal)
+            }
+        }
+    }
+
+    /// `'…'`, behind a prefix of `skip` bytes.
+    fn single(&mut self, skip: usize) -> Result<PartKind, Failure> {
+        let body = self.at + skip;
+        let Some(end) = self.text[body..].find('\'') else { return Err(Failure::Unfinished) };
+        self.at = body + end + 1;
+        Ok(PartKind::Single)
+    }
+
+    /// `$'…'`, in which a backslash quotes an apostrophe.
+    fn ansi(&mut self) -> Result<PartKind, Failure> {
+        self.at = self.closed(self.at + 2, '\'')?;
+        Ok(PartKind::Ansi)
+    }
+
+    fn backquoted(&mut self) -> Result<PartKind, Failure> {
+        self.at = self.closed(self.at + 1, '`')?;
+        Ok(PartKind::Backquoted)
+    }
+
+    /// Where a text ends that goes up to a character without a backslash before it.
+    fn closed(&self, from: usize, close: char) -> Result<usize, Failure> {
+        let mut chars = self.text[from..].char_indices();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '\\' => drop(chars.next()),
+                c if c == close => return Ok(from + at + c.len_utf8()),
+                _ => {}
+            }
+        }
+        Err(Failure::Unfinished)
+    }
+
+    /// `"…"`, behind a prefix of `skip` bytes.
+    fn double(&mut self, skip: usize) -> Result<PartKind, Failure> {
+        self.at += skip;
+        let mut parts = Vec::new();
+        loop {
+            let at = self.at;
+            match self.peek() {
+                None => return Err(Failure::Unfinished),
+                Some('"') => {
+                    self.at += 1;
+                    return Ok(PartKind::Double(parts));
+                }
+                Some(_) => {
+                    let kind = self.shared(true)?;
+                    push(&mut parts, Part { kind, span: at..self.at });
+                }
+            }
+        }
+    }
+
+    /// What begins with a dollar.
+    fn dollar(&mut self, quoted: bool) -> Result<PartKind, Failure> {
+        let behind = &self.text[self.at + 1..];
+        let name = name_length(behind);
+        match behind.chars().next() {
+            Some('(') => {
+                if self.sums.contains(&(self.at + 1)) {
+                    return Ok(PartKind::Arithmetic(self.sum(3, "))")?));
+                }
+                self.at += 2;
+                Ok(PartKind::Command(self.nested()?))
+            }
+            Some('[') => Ok(PartKind::Arithmetic(self.sum(2, "]")?)),
+            Some('{') => self.braced(quoted),
+            Some('\'') if !quoted => self.ansi(),
+            Some('"') if !quoted => self.double(2),
+            Some(c) if "@*#?$!-".contains(c) || c.is_ascii_digit() => {
+                self.at += 2;
+                Ok(PartKind::Variable)
+            }
+            _ if name > 0 => {
+                self.at += 1 + name;
+                Ok(PartKind::Variable)
+            }
+            _ => {
+                self.at += 1;
+                Ok(PartKind::Literal)
+            }
+        }
+    }
+
+    /// `${…}`.
+    fn braced(&mut self, quoted: bool) -> Result<PartKind, Failure> {
+        self.deeper()?;
+        self.at += 2;
+        let mut parts = Vec::new();
+        loop {
+            let at = self.at;
+            let kind = match self.peek() {
+                None => return Err(Failure::Unfinished),
+                Some('}') => {
+                    self.at += 1;
+                    self.depth -= 1;
+                    return Ok(PartKind::Braced(parts));
+                }
+                Some('\'') if !quoted => self.single(1)?,
+                Some('"') => self.double(1)?,
+                Some('\\') if self.line_end(at + 1).is_none() => {
+                    self.at += 1 + self.text[at + 1..].chars().next().map_or(0, char::len_utf8);
+                    PartKind::Escaped
+                }
+                Some(_) => self.shared(quoted)?,
+            };
+            push(&mut parts, Part { kind, span: at..self.at });
+        }
+    }
+
+    /// An expression of a sum, behind `skip` bytes, up to `close`.
+    fn sum(&mut self, skip: usize, close: &str) -> Result<Vec<Part>, Failure> {
+        self.deeper()?;
+        self.at += skip;
+        let (mut parts, mut open) = (Vec::new(), 0_usize);
+        loop {
+            let at = self.at;
+            if open == 0 && self.rest().starts_with(close) {
+                self.at += close.len();
+                self.depth -= 1;
+                return Ok(parts);
+            }
+            let kind = match self.peek() {
+                None => return Err(Failure::Unfinished),
+                Some(')') if open == 0 => return Err(Failure::Unexpected),
+                Some(c @ ('(' | ')')) => {
+                    open = if c == '(' { open + 1 } else { open - 1 };
+                    self.at += 1;
+                    PartKind::Literal
+                }
+                Some('"') => self.double(1)?,
+                Some(_) => self.shared(false)?,
+            };
+            push(&mut parts, Part { kind, span: at..self.at });
+        }
+    }
+
+    /// The command `((…))`, whose first parenthesis was read: the range of its expression. None if it is a subshell.
+    pub fn arithmetic(&mut self) -> Result<Option<Range<usize>>, Failure> {
+        if !self.rest().starts_with('(') || !self.at.checked_sub(1).is_some_and(|at| self.sums.contains(&at)) {
+            return Ok(None);
+        }
+        let start = self.at + 1;
+        self.sum(1, "))")?;
+        Ok(Some(start..self.at - 2))
+    }
+
+    /// The words of a list in parentheses, with comments and line ends between them.
+    fn list(&mut self) -> Result<PartKind, Failure> {
+        self.deeper()?;
+        self.at += 1;
+        let mut words = Vec::new();
+        loop {
+            if self.rest().starts_with(')') {
+                self.at += 1;
+                self.depth -= 1;
+                return Ok(PartKind::List(words));
+            }
+            match self.next()? {
+                None => return Err(Failure::Unfinished),
+                Some(Token { kind: TokenKind::Word(word), .. }) => words.push(word),
+                Some(Token { kind: TokenKind::Operator, .. }) => return Err(Failure::Unexpected),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Parentheses of a pattern such as `@(a|b)`.
+    fn parentheses(&mut self) -> Result<(), Failure> {
+        let mut open = 0_usize;
+        for (at, c) in self.rest().char_indices().take(LONGEST_PATTERN) {
+            match c {
+                '(' => open += 1,
+                ')' if open == 1 => {
+                    self.at += at + 1;
+                    return Ok(());
+                }
+                ')' => open -= 1,
+                _ => {}
+            }
+        }
+        Err(Failure::Unexpected)
+    }
+
+    /// The statements of a command substitution, up to the parenthesis that closes it.
+    fn nested(&mut self) -> Result<Vec<super::Statement>, Failure> {
+        self.deeper()?;
+        let (statements, end) = parser::substitution(self.text, self.at, self.depth, &self.sums)?;
+        self.at = end;
+        self.depth -= 1;
+        Ok(statements)
+    }
+
+    fn deeper(&mut self) -> Result<(), Failure> {
+        self.depth += 1;
+        if self.depth > DEEPEST { Err(Failure::TooDeep) } else { Ok(()) }
+    }
+}
+
+/// The tokens of a text by the lexer alone, which knows no compound commands. They cover the text: what does not end
+/// becomes one token of the kind [`TokenKind::Unknown`].
+pub fn tokenize(text: &str) -> Vec<Token> {
+    let mut lexer = Lexer::new(text, 0, 0, sums(text));
+    let mut tokens = Vec::new();
+    loop {
+        let start = lexer.at;
+        match lexer.next() {
+            Ok(Some(token)) => tokens.push(token),
+            Ok(None) => return tokens,
+            Err(_) => {
+                tokens.push(Token { kind: TokenKind::Unknown, span: start..text.len() });
+                return tokens;
+            }
+        }
+    }
+}
+
+/// How long the name is that a text begins with; 0 if it begins with none.
+pub fn name_length(text: &str) -> usize {
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        return 0;
+    }
+    text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len())
+}
+
+/// Whether a shell takes a text as the name of a variable.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty() && name_length(name) == name.len()
+}
+
+/// The name, whether it has an index, whether `+=` appends, and how long all that is, if a word begins as an assignment
+/// does.
+pub fn assigned(word: &str) -> Option<(&str, bool, bool, usize)> {
+    let name = &word[..name_length(word)];
+    let behind = &word[name.len()..];
+    let index = match behind.strip_prefix('[') {
+        Some(inner) => inner.find(']')? + 2,
+        None => 0,
+    };
+    let sign = behind.get(index..)?;
+    let length = if sign.starts_with('=') {
+        1
+    } else if sign.starts_with("+=") {
+        2
+    } else {
+        return None;
+    };
+    (!name.is_empty()).then_some((name, index > 0, length == 2, name.len() + index + length))
+}
+
+/// Whether a text is `NAME=`, to which a list may follow.
+fn is_assigned(text: &str) -> bool {
+    assigned(text).is_some_and(|(.., length)| length == text.len())
+}
+
+/// Adds a part; plain text joins the plain text before it.
+fn push(parts: &mut Vec<Part>, part: Part) {
+    match parts.last_mut() {
+        Some(last) if last.kind == PartKind::Literal && part.kind == PartKind::Literal => last.span.end = part.span.end,
+        _ => parts.push(part),
+    }
+}
+
+/// What parts stand for once quotes are removed; expansions stay as they are written.
+pub fn unquoted(text: &str, parts: &[Part]) -> String {
+    let mut made = String::new();
+    for part in parts {
+        let written = &text[part.span.clone()];
+        match &part.kind {
+            PartKind::Escaped => made.push_str(&written[1..]),
+            PartKind::Joined => {}
+            PartKind::Single => made.push_str(&written[1..written.len() - 1]),
+            PartKind::Double(parts) => made.push_str(&unquoted(text, parts)),
+            PartKind::Ansi => made.push_str(&ansi(&written[2..written.len() - 1])),
+            PartKind::Braced(parts) => made.extend(["${", unquoted(text, parts).as_str(), "}"]),
+            _ => made.push_str(written),
+        }
+    }
+    made
+}
+
+/// What stands between the apostrophes of `$'…'`, with the escapes that have one letter replaced.
+fn ansi(inner: &str) -> String {
+    let (mut made, mut chars) = (String::new(), inner.chars());
+    while let Some(c) = chars.next() {
+        let escape = if c == '\\' { chars.next() } else { None };
+        match escape {
+            None => made.push(c),
+            Some('n') => made.push('\n'),
+            Some('t') => made.push('\t'),
+            Some('r') => made.push('\r'),
+            Some(c @ ('\\' | '\'' | '"' | '?')) => made.push(c),
+            Some(c) => made.extend(['\\', c]),
+        }
+    }
+    made
+}

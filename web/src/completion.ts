@@ -1,0 +1,93 @@
+// Completion and hover, from the schema.
+import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
+import { insertCompletionText, pickedCompletion, startCompletion } from "@codemirror/autocomplete";
+import type { EditorView, Tooltip } from "@codemirror/view";
+import { type CursorContext, cursorContext, keyAt } from "./cursor";
+import { h, markup, number } from "./dom";
+import { type Field, type Fields, first, flow, type Schema, shapeOf, typesOf } from "./schema";
+
+/** What a field is for, its values and its default. */
+function fieldPage(name: string, parts: Schema[]): HTMLElement {
+  const types = [...new Set(parts.flatMap((part) => typesOf(part)))];
+  const values = first(parts, "enum");
+  const example = first(parts, "examples")?.[0];
+  const fallback = first(parts, "default");
+  const [least, most] = [first(parts, "minimum"), first(parts, "maximum")];
+  const range = most === undefined ? `${least}` : `${least} to ${number(most)}`;
+  const row = (label: string, value: string | undefined) =>
+    value && h("div", { class: "row" }, h("span", {}, label), h("code", {}, value));
+  return h(
+    "div",
+    { class: "field" },
+    h("strong", {}, name),
+    h("p", {}, ...markup(first(parts, "description") ?? first(parts, "title") ?? "")),
+    row(values ? "values" : "type", values ? values.map(flow).join(", ") : types.join(" or ")),
+    row("default", fallback === undefined ? undefined : flow(fallback)),
+    row("range", types.length === 1 && least !== undefined ? range : undefined),
+    row("example", example === undefined ? undefined : flow(example)),
+  );
+}
+
+/** Inserts a key with what follows it: a space, or a deeper line for a map or a list. */
+function insertKey(field: Field, at: CursorContext) {
+  return (view: EditorView, completion: Completion, from: number, to: number) => {
+    const behind = view.state.sliceDoc(to, view.state.doc.lineAt(to).to);
+    const shape = shapeOf(field.parts);
+    const newLine = `\n${" ".repeat(at.column + 2)}`;
+    const value = at.column < 0 || shape === "value" ? " " : shape === "map" ? newLine : `${newLine}- `;
+    const text = /^\s*:/.test(behind) ? field.name : `${field.name}:${value}`;
+    view.dispatch({
+      ...insertCompletionText(view.state, text, from, to),
+      annotations: pickedCompletion.of(completion),
+    });
+    startCompletion(view);
+  };
+}
+
+export function completions(fields: Fields) {
+  return ({ state, pos, explicit }: CompletionContext): CompletionResult | null => {
+    const at = cursorContext(state, pos);
+    if (!at) return null;
+    const typed = state.sliceDoc(at.from, pos);
+    if (!explicit && typed === "" && !/[\s[{]$/.test(state.sliceDoc(pos - 1, pos))) return null;
+    const missing = fields.in(at.path).filter(({ name }) => !at.siblings.has(name) || name === typed);
+    const keys = at.isKey ? missing.map((field, index) => keyOption(field, index, at)) : [];
+    // A name that the user makes up is being typed: an example of the whole map would replace it.
+    const hasValues = !at.isKey || (!keys.length && typed === "");
+    const options = [...keys, ...(hasValues ? valueOptions(fields, at) : [])];
+    return options.length ? { from: at.from, options, validFor: /^[\w./-]*$/ } : null;
+  };
+}
+
+function keyOption(field: Field, index: number, at: CursorContext): Completion {
+  return {
+    label: field.name,
+    type: "property",
+    detail: field.required ? "required" : "",
+    // Required fields come first, then in the order of the schema, which begins with what is used most.
+    boost: (field.required ? 60 : 40) - index,
+    info: () => fieldPage(field.name, field.parts),
+    apply: insertKey(field, at),
+  };
+}
+
+function valueOptions(fields: Fields, at: CursorContext): Completion[] {
+  return fields.values(at.path).map(({ text, detail, about }, index) => ({
+    label: text,
+    type: "enum",
+    detail,
+    boost: -index,
+    info: about ? () => h("div", { class: "field" }, h("p", {}, ...markup(about))) : "",
+  }));
+}
+
+export function hover(fields: Fields) {
+  return ({ state }: EditorView, pos: number): Tooltip | null => {
+    const key = keyAt(state, pos);
+    if (!key) return null;
+    const parts = fields.at(key.path);
+    if (!parts.length) return null;
+    const name = key.path.filter((step) => step !== "[]").join(".");
+    return { pos: key.from, end: key.to, above: true, create: () => ({ dom: fieldPage(name, parts) }) };
+  };
+}

@@ -1,0 +1,362 @@
+// The page: each change of the spec goes to the compiler, and the views show what it returns.
+import schemaFile from "../../schema/training-job.v1alpha1.schema.json?url";
+import moduleFile from "../pkg/khorovod_web_bg.wasm?url";
+import { Apply } from "./apply";
+import { asError, type Compiled, Compiler } from "./compiler";
+import { byId, count, h, markup, setText, setVisible } from "./dom";
+import { Draft } from "./draft";
+import { Editor } from "./editor";
+import { examples, lesson, smallest } from "./examples";
+import { ImportDialog } from "./import";
+import { decodeSpec } from "./link";
+import { Objects } from "./objects";
+import { Picture } from "./picture";
+import { changeList, gpus, plan } from "./plan";
+import { ProblemList, summarize } from "./problems";
+import { checkSchema, Fields } from "./schema";
+import { parse } from "./wire/check";
+import type { Preview } from "./wire/types";
+
+const VIEWS = ["picture", "plan", "objects", "apply"] as const;
+type View = (typeof VIEWS)[number];
+/** At most this many jobs have a plan in the page. */
+const PLANS = 20;
+
+const NO_WEBASSEMBLY =
+  "This browser has no WebAssembly, or it is switched off; the preview needs it. You can still edit the spec here; " +
+  "`khorovod plan job.yaml` shows the plan in a terminal.";
+const IN_A_TERMINAL = "`khorovod plan job.yaml` shows the plan in a terminal.";
+const DAMAGED_LINK =
+  "The spec in this link cannot be read: the link was cut or changed. The page shows another spec. Ask for the link again.";
+
+/** A state of the spec without errors. */
+interface State {
+  spec: string;
+  compiled: Compiled;
+}
+
+export class Page {
+  private compiler: Compiler | undefined;
+  private view: View = "picture";
+  /** The last state without errors. */
+  private current: State | undefined;
+  /** The state that the objects are compared with; undefined if the next state without errors becomes it. */
+  private base: State | undefined;
+  /** Views that do not show the current state. */
+  private readonly stale = new Set<View>(VIEWS);
+  /** How many previews were shown. Tests wait for it to change. */
+  private shown = 0;
+
+  private readonly editor: Editor;
+  private readonly problems: ProblemList;
+  private readonly picture: Picture;
+  private readonly objects: Objects;
+  private readonly apply: Apply;
+  private readonly importDialog: ImportDialog;
+  private readonly draft = new Draft();
+  private readonly changesSinceBase = h("div", { class: "base" });
+
+  constructor() {
+    this.editor = new Editor(
+      byId("editor"),
+      (spec, byUser) => this.specChanged(spec, byUser),
+      () => this.editor.highlight(null),
+    );
+    this.problems = new ProblemList(byId("problems"), this.editor);
+    this.picture = new Picture(byId("view-picture"), (field) => this.highlight(this.rangeOf(0, field)));
+    byId("view-objects").append(this.changesSinceBase);
+    this.objects = new Objects(
+      byId("view-objects"),
+      (job, field) => this.rangeOf(job, field),
+      (range) => this.highlight(range),
+    );
+    const context = { compiler: () => this.loadedCompiler(), spec: () => this.editor.text };
+    this.apply = new Apply(byId("view-apply"), context, () => {
+      this.stale.add("apply");
+      this.drawView();
+    });
+    this.importDialog = new ImportDialog(
+      () => this.loadedCompiler(),
+      (spec) => {
+        this.load(spec);
+        this.draft.store(spec);
+      },
+      (name, text) => this.apply.download(name, text),
+    );
+  }
+
+  /** Shows the first spec, then loads the compiler and the schema. */
+  async start() {
+    this.listen();
+    this.showPane("spec");
+    this.openView("picture");
+    this.editor.load(this.specOfLink() ?? Draft.load() ?? smallest);
+    if (typeof WebAssembly !== "object") {
+      this.fail(NO_WEBASSEMBLY);
+      return;
+    }
+    try {
+      await this.loadCompiler();
+    } catch (error) {
+      this.fail("The preview could not start: ", asError(error).message, `. ${IN_A_TERMINAL}`);
+    }
+    if (import.meta.env.PROD && "serviceWorker" in navigator && isSecureContext)
+      navigator.serviceWorker.register("./sw.js").catch(() => undefined);
+  }
+
+  private async loadCompiler() {
+    const compiler = new Compiler(
+      await compileModule(),
+      (spec, preview, compiled) => this.showPreview(spec, preview, compiled),
+      (error) => this.fail("The preview stopped: ", error.message),
+    );
+    this.compiler = compiler;
+    compiler.preview(this.editor.text);
+    const schema = fetch(schemaFile).then((response) => response.text());
+    const codes = compiler.codes();
+    this.editor.useSchema(new Fields(parse(checkSchema, await schema)));
+    this.problems.codes = await codes;
+    compiler.loadHere();
+    document.documentElement.dataset["ready"] = "";
+  }
+
+  private loadedCompiler(): Compiler {
+    if (!this.compiler) throw new Error("the compiler is not loaded yet");
+    return this.compiler;
+  }
+
+  private specChanged(spec: string, byUser: boolean) {
+    if (byUser) {
+      this.draft.store(spec);
+      if (location.hash) {
+        // The link no longer holds what the editor shows.
+        history.replaceState(null, "", location.pathname + location.search);
+        byId("notice").hidden = true;
+      }
+    }
+    this.compiler?.preview(spec);
+  }
+
+  /** Puts another spec into the editor. Its first state without errors becomes the base. */
+  private load(spec: string) {
+    this.base = undefined;
+    this.editor.load(spec);
+  }
+
+  private showPreview(spec: string, preview: Preview, compiled: Compiled | undefined) {
+    // The spec has changed since; the preview of the new one is on its way.
+    if (spec !== this.editor.text) return;
+    this.editor.showProblems(preview.problems);
+    this.problems.show(preview);
+    const noJob = preview.problems.find((problem) => problem.code === "no-training-job");
+    if (noJob && !noJob.fix) void this.suggestStart(spec);
+    if (compiled) {
+      this.current = { spec, compiled };
+      if (!this.base) this.setBase(this.current);
+      for (const view of VIEWS) this.stale.add(view);
+    }
+    // An empty spec shows nothing, not the last job.
+    const blank = !this.current || !spec.trim();
+    byId("result").classList.toggle("blank", blank);
+    byId("result").classList.toggle("old", !compiled);
+    setVisible(byId("nothing"), blank);
+    setVisible(byId("stale"), !compiled && !blank);
+    setText(byId("sum"), blank || !this.current ? "" : total(this.current.compiled));
+    this.drawView();
+    this.setStatus(summarize(preview));
+    const { dataset } = document.documentElement;
+    dataset["memory"] = String(this.compiler?.memory ?? 0);
+    dataset["shown"] = String(++this.shown);
+    if (this.shown === 1) performance.mark("interactive");
+  }
+
+  /** The range in the spec of a field, or else of the nearest field that contains it, except the whole spec. */
+  private rangeOf(job: number, field: string): [number, number] | undefined {
+    const ranges = this.current?.compiled.places[job] ?? {};
+    for (let path = field; path && path !== "spec"; path = parentOf(path)) {
+      const range = ranges[path];
+      if (range) return range;
+    }
+    return undefined;
+  }
+
+  private highlight(range: [number, number] | undefined) {
+    if (!range) return;
+    this.showPane("spec");
+    this.editor.highlight(range);
+  }
+
+  /** Draws the open view if it is stale. */
+  private drawView() {
+    if (!this.current || !this.stale.delete(this.view)) return;
+    const { compiled } = this.current;
+    switch (this.view) {
+      case "picture":
+        if (compiled.jobs[0]) this.picture.draw(compiled.jobs[0]);
+        break;
+      case "plan":
+        drawPlans(compiled);
+        break;
+      case "objects":
+        this.objects.show(compiled);
+        this.drawChanges(this.current).catch((error: unknown) => this.setStatus(asError(error).message));
+        break;
+      case "apply":
+        this.apply.show(compiled);
+        break;
+    }
+  }
+
+  /** Shows what happens to a running job of the base if the current spec is applied. */
+  private async drawChanges(current: State) {
+    if (!this.base || this.base.spec === current.spec) {
+      this.changesSinceBase.replaceChildren(h("p", {}, "Changes that you make from now on are marked."));
+      return;
+    }
+    const changes = await this.loadedCompiler().changes(this.base.spec, current.spec);
+    if (current !== this.current) return;
+    const restart = h("button", { type: "button", onclick: () => this.restartComparison() }, "Compare from here on");
+    const title = h("p", {}, "If you apply this spec over the one you started with:");
+    this.changesSinceBase.replaceChildren(title, ...changeList(changes), restart);
+  }
+
+  private restartComparison() {
+    if (!this.current) return;
+    this.setBase(this.current);
+    this.stale.add("objects");
+    this.drawView();
+  }
+
+  private setBase(state: State) {
+    this.base = state;
+    this.objects.setBase(state.compiled);
+  }
+
+  /** Suggests what to do with a text that holds no job: import it, or start from an example if it is empty. */
+  private async suggestStart(text: string) {
+    if (!text.trim()) {
+      const act = () => this.load(smallest);
+      this.problems.suggest({ text: "The spec is empty.", label: "Start from the smallest job", act });
+      return;
+    }
+    const system = await this.loadedCompiler().detectSystem(text);
+    if (!system || text !== this.editor.text) return;
+    const act = () => void this.importDialog.open(text, system);
+    this.problems.suggest({ text: `This looks like a file of \`${system}\`.`, label: "Import it", act });
+  }
+
+  private setStatus(text: string) {
+    setText(byId("status"), text);
+  }
+
+  private openView(next: View, focus = false) {
+    this.view = next;
+    for (const view of VIEWS) {
+      const tab = byId(`tab-${view}`);
+      tab.setAttribute("aria-selected", String(view === next));
+      tab.tabIndex = view === next ? 0 : -1;
+      byId(`view-${view}`).hidden = view !== next;
+      if (focus && view === next) tab.focus();
+    }
+    this.drawView();
+  }
+
+  /** Selects the half of the page that a narrow screen shows. */
+  private showPane(pane: "spec" | "result") {
+    document.body.dataset["pane"] = pane;
+    byId("show-spec").setAttribute("aria-pressed", String(pane === "spec"));
+    byId("show-result").setAttribute("aria-pressed", String(pane === "result"));
+  }
+
+  private listen() {
+    for (const [index, view] of VIEWS.entries()) {
+      byId(`tab-${view}`).addEventListener("click", () => this.openView(view));
+      byId(`tab-${view}`).addEventListener("keydown", (event) => {
+        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+        const next = step && VIEWS.at((index + step) % VIEWS.length);
+        if (next) this.openView(next, true);
+      });
+    }
+    byId("show-spec").addEventListener("click", () => this.showPane("spec"));
+    byId("show-result").addEventListener("click", () => {
+      this.showPane("result");
+      this.stale.add(this.view);
+      this.drawView();
+    });
+    this.fillExamples();
+    byId("import-open").addEventListener("click", () => void this.importDialog.open());
+    byId("share").addEventListener("click", () => void this.apply.share().then((text) => this.setStatus(text)));
+    addEventListener("hashchange", () => {
+      const spec = this.specOfLink();
+      if (spec !== undefined && spec !== this.editor.text) this.load(spec);
+    });
+  }
+
+  private fillExamples() {
+    const select = byId("examples", HTMLSelectElement);
+    select.append(
+      h("option", { value: "" }, "Start from…"),
+      h("option", { value: "empty" }, "an empty spec"),
+      ...examples.map(({ name, spec }) => h("option", { value: name }, `${name} – ${lesson(spec)}`)),
+    );
+    select.addEventListener("change", () => {
+      if (!select.value) return;
+      this.load(examples.find(({ name }) => name === select.value)?.spec ?? "");
+      this.draft.store(this.editor.text);
+      select.value = "";
+      this.editor.focus();
+    });
+  }
+
+  /** The spec in the address. If it is damaged, a notice says so, as the editor then shows another spec. */
+  private specOfLink(): string | undefined {
+    const notice = byId("notice");
+    notice.hidden = true;
+    try {
+      return decodeSpec(location.hash);
+    } catch {
+      notice.textContent = DAMAGED_LINK;
+      notice.hidden = false;
+      return undefined;
+    }
+  }
+
+  /** Says that the preview does not run, and why. */
+  private fail(...texts: string[]) {
+    byId("broken").replaceChildren(...texts.flatMap((text) => markup(text)));
+    byId("broken").hidden = false;
+    this.setStatus("not running");
+  }
+}
+
+async function compileModule(): Promise<WebAssembly.Module> {
+  const response = await fetch(moduleFile);
+  if (!response.ok) throw new Error(`${moduleFile}: ${response.status}`);
+  // Streaming needs the right content type, which not every server sends.
+  const streams = response.headers.get("Content-Type")?.startsWith("application/wasm");
+  return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
+}
+
+/** The path without its last step: `spec.storage[0].name` → `spec.storage[0]` → `spec.storage`; empty for a single step. */
+function parentOf(path: string): string {
+  const parent = path.replace(/(\.[^.[]*|\[\d+\])$/, "");
+  return parent === path ? "" : parent;
+}
+
+/** What the jobs take together: `32 GPUs · 32 ranks · 5 pods`. */
+function total({ jobs }: Compiled): string {
+  const [report] = jobs;
+  if (jobs.length > 1) return count(jobs.length, "job");
+  return report ? `${gpus(report)} · ${count(report.ranks, "rank")} · ${count(report.pods, "pod")}` : "";
+}
+
+function drawPlans({ jobs, leftOut }: Compiled) {
+  const view = byId("view-plan");
+  const rest = leftOut + Math.max(0, jobs.length - PLANS);
+  const wasOpen = view.querySelector("details[open]") !== null;
+  view.replaceChildren(
+    ...jobs.slice(0, PLANS).map(plan),
+    ...(rest ? [h("p", {}, ...markup(`${count(rest, "more job")}: \`khorovod plan\` shows all.`))] : []),
+  );
+  if (wasOpen) view.querySelector("details")?.setAttribute("open", "");
+}

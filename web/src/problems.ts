@@ -1,0 +1,73 @@
+// The list of problems under the editor.
+import { count, h, markup } from "./dom";
+import { type Editor, fixLabel } from "./editor";
+import type { Codes, Preview, Problem } from "./wire/types";
+
+/** At most this many problems are listed; all of them are underlined in the editor. */
+const LISTED = 50;
+
+/** A next step that the page offers above the problems. */
+export interface Suggestion {
+  text: string;
+  /** What the button says. */
+  label: string;
+  act: () => void;
+}
+
+export class ProblemList {
+  /** What the codes mean; empty until the compiler is loaded. */
+  codes: Codes = {};
+
+  constructor(
+    private readonly parent: HTMLElement,
+    private readonly editor: Editor,
+  ) {}
+
+  show({ problems, more }: Preview) {
+    const rest = more + Math.max(0, problems.length - LISTED);
+    this.parent.replaceChildren(
+      ...problems.slice(0, LISTED).map((problem) => this.row(problem)),
+      ...(rest ? [h("p", {}, `${count(rest, "more problem")}.`)] : []),
+    );
+  }
+
+  /** Puts a suggestion above the problems that are shown. */
+  suggest({ text, label, act }: Suggestion) {
+    const button = h("button", { type: "button", class: "fix", onclick: act }, label);
+    this.parent.prepend(h("div", { class: "offer" }, h("p", {}, ...markup(text)), button));
+  }
+
+  private row(problem: Problem): HTMLElement {
+    const { fix, hint, labels } = problem;
+    const from = labels[0]?.from;
+    const goTo = () => {
+      if (from !== undefined) this.editor.goTo(from);
+    };
+    const details = this.codes[problem.code]?.details;
+    const paragraphs = details?.split("\n\n").map((paragraph) => h("p", {}, ...markup(paragraph)));
+    return h(
+      "div",
+      { class: `problem ${problem.severity}` },
+      h("button", { type: "button", class: "go", onclick: goTo }, `line ${this.editor.lineAt(from ?? 0)}`),
+      h(
+        "div",
+        {},
+        h("p", {}, h("span", { class: "sr" }, `${problem.severity}: `), ...markup(problem.message)),
+        hint !== null && h("p", { class: "help" }, ...markup(hint)),
+        paragraphs
+          ? h("details", {}, h("summary", {}, problem.code), ...paragraphs)
+          : h("p", { class: "help" }, problem.code),
+      ),
+      fix && h("button", { type: "button", class: "fix", onclick: () => this.editor.apply(fix) }, fixLabel(fix)),
+    );
+  }
+}
+
+/** The problems of a preview in numbers: `1 error, 2 warnings`. */
+export function summarize({ problems }: Preview): string {
+  const counts = (["error", "warning", "note"] as const).map((severity) => {
+    const found = problems.filter((problem) => problem.severity === severity).length;
+    return found ? count(found, severity) : "";
+  });
+  return counts.filter(Boolean).join(", ") || "no problems";
+}

@@ -1,0 +1,237 @@
+//! What the WebAssembly modules hand over to the preview page, as types that serialize to JSON.
+//!
+//! The test `typescript` writes them as TypeScript into `web/src/wire/types.ts`, with the checks by which the page reads
+//! the JSON. They borrow where they can: each lives for one call.
+
+use khorovod::report::{Change, Report};
+use serde::{Serialize, Serializer};
+
+/// What the preview of a spec answers. The rendered objects follow the JSON as text.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Preview<'a> {
+    /// The problems found: errors first, then warnings, then notes; only as many as the page can show.
+    pub problems: Vec<Problem<'a>>,
+    /// How many further problems were found.
+    pub more: usize,
+    /// What the spec compiles to; absent if there is an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compiled: Option<Compiled<'a>>,
+}
+
+/// What a spec without errors compiles to.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Compiled<'a> {
+    /// One plan per job, in the order of the spec's documents.
+    pub jobs: &'a [Report],
+    /// One entry per job: where each field of its document stands in the spec, as `[from, to]` in UTF-16 code units by
+    /// path: `spec.storage[0]` → `[120, 164]`.
+    pub places: Vec<Map<'a, [usize; 2]>>,
+    /// The rendered objects.
+    pub documents: Vec<RenderedDocument<'a>>,
+    /// How many further jobs were checked but are not in `jobs`.
+    pub left_out: usize,
+}
+
+/// A rendered object.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct RenderedDocument<'a> {
+    /// Its kind, such as `StatefulSet`; empty for a document that is not a Kubernetes object.
+    pub kind: &'a str,
+    /// Its `metadata.name`.
+    pub name: &'a str,
+    /// Its `metadata.namespace`.
+    pub namespace: Option<&'a str>,
+    /// Where it starts in the rendered text, in bytes.
+    pub from: usize,
+    /// Where it ends in the rendered text, in bytes.
+    pub to: usize,
+    /// The index in `jobs` of the job it belongs to; null for a document that passes through unchanged.
+    pub job: Option<usize>,
+    /// Paths of the spec's fields that it is rendered from, patches last.
+    pub fields: &'a [String],
+}
+
+/// A problem in the spec.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Problem<'a> {
+    /// Its kind: a key of the map that `codes` returns.
+    pub code: &'a str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// One sentence that names the field. Code is in backquotes.
+    pub message: &'a str,
+    /// What to do about it. Code is in backquotes.
+    pub hint: Option<&'a str>,
+    /// The places concerned, the main one first; empty for a problem without a location.
+    pub labels: Vec<PlacedText<'a>>,
+    /// The hint as an edit of the spec.
+    pub fix: Option<PlacedText<'a>>,
+}
+
+/// How bad a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Severity {
+    /// Nothing is rendered.
+    Error,
+    /// Rendered, but probably not what is meant.
+    Warning,
+    /// Rendered; for information.
+    Note,
+}
+
+/// A range of the spec with a text about it, or with the text that replaces it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct PlacedText<'a> {
+    /// Where the range starts, in UTF-16 code units.
+    pub from: usize,
+    /// Where the range ends, in UTF-16 code units.
+    pub to: usize,
+    /// The text.
+    pub text: &'a str,
+}
+
+/// The rendered objects as files. The rendered text follows the JSON.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Files {
+    /// One file per object.
+    pub files: Vec<RenderedFile>,
+}
+
+/// One file.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct RenderedFile {
+    /// Its path.
+    pub path: String,
+    /// Where it starts in the rendered text, in bytes.
+    pub from: usize,
+    /// Where it ends in the rendered text, in bytes.
+    pub to: usize,
+}
+
+/// What a problem code means.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Code {
+    /// One line.
+    pub title: &'static str,
+    /// Paragraphs of Markdown.
+    pub details: String,
+}
+
+/// A system whose files can be imported.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct System {
+    /// Its name, as `khorovod import` takes it.
+    pub name: &'static str,
+    /// What its files are.
+    pub about: &'static str,
+}
+
+/// What the import of a file answers: a job, or the problems that prevent one.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Import<'a> {
+    /// The job; absent if there are errors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported<'a>>,
+    /// The errors.
+    pub problems: Vec<ImportProblem<'a>>,
+}
+
+/// The job that a file of another system becomes.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Imported<'a> {
+    /// The spec.
+    pub job: &'a str,
+    /// Secrets that were written in the file, as YAML documents; empty if there were none.
+    pub secrets: &'a str,
+    /// Every field of the file, in its order.
+    pub fields: Vec<FieldOutcome<'a>>,
+}
+
+/// What an import made of a field.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct FieldOutcome<'a> {
+    /// Its path in the file.
+    pub path: &'a str,
+    /// Its line in the file.
+    pub line: usize,
+    /// Whether it is in the spec as it was, in another way, or not at all.
+    #[cfg_attr(feature = "schemars", schemars(extend("enum" = ["kept", "changed", "lost"])))]
+    pub verdict: &'a str,
+    /// Paths of the spec's fields that it became.
+    pub to: &'a [String],
+    /// How it changed, or why it is lost and what to do.
+    pub note: &'a str,
+}
+
+/// An error of an import.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct ImportProblem<'a> {
+    /// Its line in the file; null for an error of the whole file.
+    pub line: Option<usize>,
+    /// One sentence. Code is in backquotes.
+    pub message: &'a str,
+    /// What to do about it.
+    pub hint: Option<&'a str>,
+}
+
+/// What `changes` answers: what happens to each job if one spec replaces another.
+pub type Changes = Vec<Change>;
+
+/// What `codes` answers: what each problem code means.
+pub type Codes = Map<'static, Code>;
+
+/// A JSON object whose keys are data, in the order given. A map of the standard library would sort them, and makes the
+/// module larger.
+#[derive(Debug)]
+pub struct Map<'a, V>(pub Vec<(&'a str, V)>);
+
+impl<V: Serialize> Serialize for Map<'_, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+#[cfg(feature = "schemars")]
+impl<V: schemars::JsonSchema> schemars::JsonSchema for Map<'_, V> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        std::collections::BTreeMap::<String, V>::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        std::collections::BTreeMap::<String, V>::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+/// The JSON of a value, as one line, and the text that it is about after the line.
+pub fn packed(value: &impl Serialize, text: &str) -> Vec<u8> {
+    let mut bytes = json(value).into_bytes();
+    bytes.reserve_exact(text.len() + 1);
+    bytes.push(b'\n');
+    bytes.extend_from_slice(text.as_bytes());
+    bytes
+}
+
+/// The JSON of a value.
+pub fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("the types above have string keys and cannot fail to serialize")
+}
