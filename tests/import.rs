@@ -335,7 +335,7 @@ fn files_that_cannot_be_read_say_why() {
         (
             System::Slurm,
             "#!/bin/bash -l\n#PBS -l select=2:ngpus=4\ncd ${PBS_O_WORKDIR}\nmpiexec -n 8 ./a\n",
-            "its options stand behind `#PBS`",
+            "its options begin with `#PBS`",
         ),
         (System::Slurm, "#SBATCH -N 1\n#SBATCH hetjob\n#SBATCH -N 5\nsrun ./a : ./b\n", "unlike components"),
         (System::KubeflowOpenmpi, "IMAGE=<registry>/x:1\nks generate openmpi a --image ${IMAGE}\n", "`<registry>`"),

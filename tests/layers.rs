@@ -36,7 +36,6 @@ const THREADS: &str = "khorovod_compiler::pipeline::lanes";
 /// Crates, by the file of their root.
 const CRATES: &[(&str, &str)] = &[
     ("khorovod_compiler", "src/compiler/lib.rs"),
-    ("khorovod_import", "src/import/lib.rs"),
     ("khorovod", "src/lib.rs"),
     ("khorovod_command", "src/main.rs"),
 ];
@@ -46,12 +45,6 @@ const CRATES: &[(&str, &str)] = &[
 const KNOWN_CYCLES: &[(&str, &str, &str)] = &[
     ("khorovod_compiler::kubernetes", "pod", "job"),
     ("khorovod_compiler::pipeline", "patches", "stream"),
-    ("khorovod_import", "holes", "slurm"),
-    ("khorovod_import", "launch", "slurm"),
-    ("khorovod_import", "program", "command"),
-    ("khorovod_import", "program", "slurm"),
-    ("khorovod_import", "rendered", "mpi_job"),
-    ("khorovod_import::slurm", "prepare", "lines"),
 ];
 
 /// A path as segments, starting with the name of a crate when it is absolute.

@@ -1,39 +1,47 @@
-//! A launch line and the pods there were → launcher, workers and command of the new spec.
+//! Converts a launch line and the pods of the old job to the launcher, the workers and the command of the new spec.
+
+pub mod command_line;
+pub mod options;
+pub mod prefix;
+pub mod program;
 
 use serde_json::{Value as Json, json};
 
-use super::before::{self, Step};
-use super::command::{self, Launch, Line, Note};
-use super::desk::Desk;
-use super::ledger::Verdict;
-use super::slurm::{lines, text as shell};
-use super::{BAD_VALUE, program};
+use crate::codes::BAD_VALUE;
+use crate::context::Context;
+use crate::field_outcomes::Verdict;
+use crate::launch::command_line::{Launch, Line, Note};
+use crate::launch::options::names_launcher;
+use crate::launch::prefix::Step;
+use crate::secrets;
+use crate::shell_text as shell;
 use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::{Problem, Span};
 
-/// Where the MPI Operator had its hostfile, and where it is here; that of the openmpi component is at its old place, too.
+/// The path of the hostfile in pods of the MPI Operator, and in those of khorovod. That of the openmpi component is
+/// unchanged.
 const THEIRS: &str = "/etc/mpi/hostfile";
 const HOSTFILE: &str = "/horovod/generated/hostfile";
-/// The same for the script that finds hosts, which is here for scripts as well.
+/// The same for the script that discovers hosts.
 const THEIR_FINDER: &str = "/etc/mpi/discover_hosts.sh";
 const FINDER: &str = "/horovod/generated/discoverHosts.sh";
 
-/// How a worker names the first of them: as itself, but for the number.
+/// The name of the first worker, as the shell of a worker computes it from its own.
 pub const FIRST_WORKER: &str = r"$(hostname -f | sed 's/-[0-9]*\./-0./')";
 
-/// The pods that ranks ran in.
+/// The pods in which ranks ran.
 #[derive(Debug, Clone)]
 pub struct World {
-    /// How many, and what says so.
+    /// The number of pods, and the field that sets it.
     pub pods: u32,
     pub from: String,
-    /// How many without the launcher's own, where that ran ranks too.
+    /// The number without the launcher, if that also ran ranks.
     pub without_launcher: Option<u32>,
-    /// GPUs in each.
+    /// GPUs per pod.
     pub gpus: u32,
 }
 
-/// Where a line stands: its field's path and its place.
+/// The origin of a line: the path of its field and its place.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub path: String,
@@ -44,55 +52,55 @@ pub struct Place {
 struct Size {
     replicas: u32,
     slots: Option<u32>,
-    /// How that differs from what the pods were.
+    /// How the number differs from the number of pods, for the comment.
     how: String,
 }
 
-/// Puts a line that started ranks.
-pub fn line(desk: &mut Desk<'_>, text: &str, place: &Place, world: &World) {
+/// Imports a line that starts ranks.
+pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World) {
     let text = text.trim();
     let bare = program::without_flags(text);
     if program::waits(bare) {
-        by_hand(desk, "its command only waited for somebody to type the launch; `--command LINE` puts it here", world);
-        let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
-        return desk.ledger.settle_row(
+        by_hand(context, "its command only waited for a launch by hand; give it with `--command LINE`", world);
+        let row = context.outcomes.add(format!("{}: all of it", place.path), place.span);
+        return context.outcomes.settle_row(
             row,
             Verdict::Changed,
             "spec.launcher.interactive",
             "the launcher waits by itself",
         );
     }
-    let (before, alone) = before::split(bare);
-    match command::read(shell::without_comment(alone)) {
-        Line::Launch(launch) if before.is_empty() => launched(desk, bare, *launch, place, world),
-        Line::Launch(mut launch) if !command::starts_launcher(&program_of(&launch)) => {
+    let (before, alone) = prefix::split(bare);
+    match command_line::read(shell::without_comment(alone)) {
+        Line::Launch(launch) if before.is_empty() => launched(context, bare, *launch, place, world),
+        Line::Launch(mut launch) if !command_line::starts_launcher(&program_of(&launch)) => {
             let makes = |step: &Step<'_>| if let Step::Makes(text) = step { Some(format!("{text}; ")) } else { None };
             let made: String = before.iter().filter_map(makes).collect();
             if !made.is_empty() {
                 launch.program = format!("{made}{}", program_of(&launch)).into();
             }
-            launched(desk, bare, *launch, place, world);
+            launched(context, bare, *launch, place, world);
             for step in &before {
-                taken(desk, step, place);
+                taken(context, step, place);
             }
         }
-        Line::Launch(_) => script(desk, text, "its program is a launcher, too", place, world),
-        Line::Script(why) => script(desk, text, &why, place, world),
+        Line::Launch(_) => script(context, text, "its program is a launcher, too", place, world),
+        Line::Script(why) => script(context, text, &why, place, world),
     }
 }
 
-/// What became of a command that stood before the launch.
-fn taken(desk: &mut Desk<'_>, step: &Step<'_>, place: &Place) {
+/// Records the outcome of a command before the launch.
+fn taken(context: &mut Context<'_>, step: &Step<'_>, place: &Place) {
     let (text, verdict, to, how) = match step {
         Step::Makes(text) => (text, Verdict::Changed, "spec.command", "each rank makes sure of it"),
         Step::Waits(text) => (text, Verdict::Kept, "", "the launcher waits for its workers by itself"),
-        Step::Says(text) => (text, Verdict::Kept, "", "khorovod says what it starts"),
+        Step::Says(text) => (text, Verdict::Kept, "", "khorovod logs what it starts"),
     };
-    let row = desk.ledger.add(format!("{}: {}", place.path, program::masked(text)), place.span);
-    desk.ledger.settle_row(row, verdict, to, how);
+    let row = context.outcomes.add(format!("{}: {}", place.path, secrets::masked(text)), place.span);
+    context.outcomes.settle_row(row, verdict, to, how);
 }
 
-/// What ranks run, as a shell reads it.
+/// Returns the program of the ranks as shell text.
 fn program_of(launch: &Launch) -> String {
     match &launch.program {
         Json::String(text) => text.clone(),
@@ -102,57 +110,58 @@ fn program_of(launch: &Launch) -> String {
     }
 }
 
-/// Puts workers whom nothing starts ranks in: somebody did by hand.
-pub fn by_hand(desk: &mut Desk<'_>, why: &str, world: &World) {
-    workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
-    desk.default("spec.launcher.kind", "shell", why);
-    desk.default("spec.launcher.interactive", true, "ends when nobody has been in it for `idleTimeout`");
+/// Imports workers in which the ranks are started by hand.
+pub fn by_hand(context: &mut Context<'_>, why: &str, world: &World) {
+    workers(context, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
+    context.default("spec.launcher.kind", "shell", why);
+    context.default("spec.launcher.interactive", true, "ends after `idleTimeout` without a user");
 }
 
-/// Refuses a line that a secret stands in: it would stand in the job.
-pub fn refuse_secret(desk: &mut Desk<'_>, text: &str, place: &Place) {
-    if let Some(word) = program::secret(text) {
+/// Refuses a line that contains a secret, because the job would contain it.
+pub fn refuse_secret(context: &mut Context<'_>, text: &str, place: &Place) {
+    if let Some(word) = secrets::secret_word(text) {
         let message = format!("`{}` holds what looks like a secret, at `{word}`", place.path);
         let hint = "say `$NAME` there, and give the value by the system's own environment: that becomes a Secret";
-        desk.problems.push(Problem::new(&BAD_VALUE, place.span, message).hint(hint));
+        context.problems.push(Problem::new(&BAD_VALUE, place.span, message).hint(hint));
     }
 }
 
-/// Tells of variables of a script that nothing in the new job sets: they are empty there, unless the image has them.
-pub fn unset(desk: &mut Desk<'_>) {
-    let is_script = desk.draft.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
-    let Some(script) = desk.draft.get("spec.command").filter(|_| is_script).and_then(Json::as_str) else { return };
+/// Reports variables of a script that nothing in the new job sets. They are empty, unless the image sets them.
+pub fn unset(context: &mut Context<'_>) {
+    let is_script = context.spec.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
+    let Some(script) = context.spec.get("spec.command").filter(|_| is_script).and_then(Json::as_str) else { return };
     let mut names = shell::names(&shell::without_quoted(script));
     names.sort();
     names.dedup();
     let set_by_script = shell::set_by(script);
-    let env = desk.draft.get("spec.env");
+    let env = context.spec.get("spec.env");
     names.retain(|name| {
         let set = env.is_some_and(|env| env.get(name).is_some());
         let known = set || shell::anywhere(name) || shell::by_launcher(name);
         !known && !set_by_script.contains(name)
     });
     for name in names {
-        let row = desk.ledger.add(format!("${name}"), desk.whole);
-        let how =
-            "nothing here sets it: it is empty, unless the image has it. Say it in spec.env, or its value in its place";
-        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", how);
+        let row = context.outcomes.add(format!("${name}"), context.whole);
+        let how = "nothing sets it: it is empty, unless the image sets it. Set it in spec.env, or write its value in its place";
+        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
     }
 }
 
-/// What became of the words of a launcher, once they are put.
-pub fn became(desk: &Desk<'_>) -> &'static str {
-    let shell = desk.draft.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
+/// Records the outcomes of the words of a launcher.
+pub fn became(context: &Context<'_>) -> &'static str {
+    let shell = context.spec.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
     match shell {
-        true if desk.draft.get("spec.launcher.interactive").is_some() => "it only waited; the launcher waits by itself",
-        true => "it runs in the launcher, as it stands",
-        false => "taken apart; khorovod writes the launch itself",
+        true if context.spec.get("spec.launcher.interactive").is_some() => {
+            "it only waited; the launcher waits by itself"
+        }
+        true => "it runs in the launcher, unchanged",
+        false => "khorovod writes the launch itself",
     }
 }
 
-/// Tells of programs that a script trains with by itself: the launcher's pod, where scripts run, has no GPU.
-pub fn without_gpu(desk: &mut Desk<'_>, file: &str) {
-    let get = |path: &str| desk.draft.get(path);
+/// Reports programs that a script starts without a launcher: it runs in the launcher's pod, which has no GPU.
+pub fn without_gpu(context: &mut Context<'_>, file: &str) {
+    let get = |path: &str| context.spec.get(path);
     let shell = get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
     if !shell || get("spec.workers.gpus").is_none() || get("spec.launcher.runsRanks").is_some() {
         return;
@@ -163,25 +172,25 @@ pub fn without_gpu(desk: &mut Desk<'_>, file: &str) {
         _ => return,
     };
     let mut alone = program::alone(&text);
-    if alone.is_empty() && !lines::names_launcher(&text) {
+    if alone.is_empty() && !names_launcher(&text) {
         alone.push("the command".to_owned());
     }
     for name in alone {
-        let at = file.find(&name).map(|start| Span { start, end: start + name.len(), ..desk.whole });
-        let row = desk.ledger.add(name, at.unwrap_or(desk.whole));
+        let at = file.find(&name).map(|start| Span { start, end: start + name.len(), ..context.whole });
+        let row = context.outcomes.add(name, at.unwrap_or(context.whole));
         let how = "in the launcher's pod, which has no GPU on Kubernetes: start it by mpirun, so that it is a rank, or say \
                    spec.launcher.runsRanks";
-        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", how);
+        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
     }
 }
 
-fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &World) {
-    refuse_secret(desk, text, place);
-    workers(desk, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
-    let how = format!("runs once, in the launcher, as it stands: {why}");
-    desk.draft.put("spec.launcher.kind", "shell", &how);
+fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world: &World) {
+    refuse_secret(context, text, place);
+    workers(context, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
+    let how = format!("runs once, in the launcher, unchanged: {why}");
+    context.spec.put("spec.launcher.kind", "shell", &how);
     if text.contains("discover_hosts.sh") || text.contains("discoverHosts.sh") {
-        let row = desk.ledger.add(format!("{}: the script that finds hosts", place.path), place.span);
+        let row = context.outcomes.add(format!("{}: the script that finds hosts", place.path), place.span);
         let here = text.contains(FINDER) || text.contains(THEIR_FINDER);
         let (verdict, how) = match here {
             true => (
@@ -191,33 +200,33 @@ fn script(desk: &mut Desk<'_>, text: &str, why: &str, place: &Place, world: &Wor
                                                 of horovodrun alone makes it `spec.elastic`, where their number may change"
                 ),
             ),
-            false => (Verdict::Lost, format!("khorovod knows of none there; its own is {FINDER}")),
+            false => (Verdict::Lost, format!("khorovod has no script there; its own is {FINDER}")),
         };
-        desk.ledger.settle_row(row, verdict, if here { "spec.command" } else { "" }, &how);
+        context.outcomes.settle_row(row, verdict, if here { "spec.command" } else { "" }, &how);
     }
     if text.contains(THEIRS) {
-        let row = desk.ledger.add(format!("{}: {THEIRS}", place.path), place.span);
-        desk.ledger.settle_row(row, Verdict::Changed, "spec.command", &format!("it is {HOSTFILE} here"));
+        let row = context.outcomes.add(format!("{}: {THEIRS}", place.path), place.span);
+        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", &format!("it is {HOSTFILE} here"));
     }
-    desk.draft.put(
+    context.spec.put(
         "spec.command",
         program::program(&text.replace(THEIRS, HOSTFILE).replace(THEIR_FINDER, FINDER)),
         &place.path,
     );
-    let row = desk.ledger.add(format!("{}: all of it", place.path), place.span);
-    desk.ledger.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
+    let row = context.outcomes.add(format!("{}: all of it", place.path), place.span);
+    context.outcomes.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
 }
 
-/// Puts a line that was taken apart before.
-pub fn launched(desk: &mut Desk<'_>, text: &str, launch: Launch, place: &Place, world: &World) {
+/// Imports a line that is already taken apart.
+pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &Place, world: &World) {
     let program = match &launch.program {
         Json::String(text) => text.clone(),
         other => other.as_array().into_iter().flatten().filter_map(Json::as_str).collect::<Vec<_>>().join(" "),
     };
-    if command::starts_launcher(&program) {
-        return script(desk, text, "its program is a launcher, too", place, world);
+    if command_line::starts_launcher(&program) {
+        return script(context, text, "its program is a launcher, too", place, world);
     }
-    refuse_secret(desk, &program, place);
+    refuse_secret(context, &program, place);
     let elastic = launch.discovers
         || launch.min_np.is_some()
         || launch.max_np.is_some()
@@ -227,78 +236,81 @@ pub fn launched(desk: &mut Desk<'_>, text: &str, launch: Launch, place: &Place, 
         && low > high
     {
         let message = format!("`{}` asks for at least {low} ranks and at most {high}", place.path);
-        desk.problems.push(Problem::new(&BAD_VALUE, place.span, message).hint("raise `--max-np`, or lower `--min-np`"));
+        context
+            .problems
+            .push(Problem::new(&BAD_VALUE, place.span, message).hint("raise `--max-np`, or lower `--min-np`"));
     }
-    workers(desk, &size, world);
+    workers(context, &size, world);
     if launch.kind != "mpirun" {
-        desk.draft.put("spec.launcher.kind", launch.kind, &place.path);
+        context.spec.put("spec.launcher.kind", launch.kind, &place.path);
     }
     if elastic {
-        bounds(desk, &launch, &size, place, world);
+        bounds(context, &launch, &size, place, world);
         if launch.kind == "horovodrun" && launch.max_np.is_none() {
-            let row = desk.ledger.add(format!("{}: no --max-np", place.path), place.span);
+            let row = context.outcomes.add(format!("{}: no --max-np", place.path), place.span);
             let how = "horovodrun took whatever came; here `maxWorkers` bounds it: raise it to scale up";
-            desk.ledger.settle_row(row, Verdict::Changed, "spec.elastic.maxWorkers", how);
+            context.outcomes.settle_row(row, Verdict::Changed, "spec.elastic.maxWorkers", how);
         }
     }
     for (name, value) in &launch.env {
-        desk.env(name, value, &place.path);
+        context.env(name, value, &place.path);
     }
     for (field, value) in &launch.fields {
-        // Without bounds there is nothing elastic to set up.
+        // Without bounds, the job is not elastic.
         if elastic || !field.starts_with("spec.elastic") {
-            desk.draft.put(field, value.clone(), &place.path);
+            context.spec.put(field, value.clone(), &place.path);
         }
     }
     if !launch.args.is_empty() {
-        desk.draft.put("spec.launcher.args", json!(launch.args), &place.path);
+        context.spec.put("spec.launcher.args", json!(launch.args), &place.path);
     }
-    desk.draft.put("spec.command", launch.program.clone(), &place.path);
+    context.spec.put("spec.command", launch.program.clone(), &place.path);
     let slots = size.slots.unwrap_or(world.gpus.max(1));
     let launch_bounds = [("spec.elastic.minWorkers", launch.min_np), ("spec.elastic.maxWorkers", launch.max_np)];
     let ranks = size.replicas.saturating_mul(size.slots.unwrap_or(world.gpus.max(1)));
     for note in launch.notes {
-        let row = desk.ledger.add(format!("{}: {}", place.path, note.option), place.span);
+        let row = context.outcomes.add(format!("{}: {}", place.path, note.option), place.span);
         if note.to == "spec.workers" && !elastic && launch.np.is_some_and(|np| np != ranks) {
             let how = format!("{ranks} ranks: every slot has its own; `slots` and `replicas` say how many");
-            desk.ledger.settle_row(row, Verdict::Changed, note.to, &how);
+            context.outcomes.settle_row(row, Verdict::Changed, note.to, &how);
             continue;
         }
-        if let Some(ranks) = by_bounds(desk, &note, &launch_bounds, slots) {
+        if let Some(ranks) = by_bounds(context, &note, &launch_bounds, slots) {
             let how = format!("{ranks} ranks: the bounds are not beyond spec.workers.replicas");
-            desk.ledger.settle_row(row, Verdict::Changed, note.to, &how);
+            context.outcomes.settle_row(row, Verdict::Changed, note.to, &how);
             continue;
         }
-        desk.ledger.settle_row(row, note.verdict, note.to, note.why);
+        context.outcomes.settle_row(row, note.verdict, note.to, note.why);
     }
 }
 
-/// How many ranks a bound of an elastic line became, where that is another number.
-fn by_bounds(desk: &Desk<'_>, note: &Note, asked: &[(&str, Option<u32>)], slots: u32) -> Option<u64> {
+/// Returns the number of ranks of an elastic bound, if it differs from the line.
+fn by_bounds(context: &Context<'_>, note: &Note, asked: &[(&str, Option<u32>)], slots: u32) -> Option<u64> {
     let asked = asked.iter().find(|(to, _)| *to == note.to)?.1?;
-    let workers = desk.draft.get(note.to)?.as_u64()?;
+    let workers = context.spec.get(note.to)?.as_u64()?;
     (workers != u64::from(asked.div_ceil(slots).max(1))).then(|| workers * u64::from(slots))
 }
 
-fn workers(desk: &mut Desk<'_>, size: &Size, world: &World) {
+fn workers(context: &mut Context<'_>, size: &Size, world: &World) {
     let comment = if size.how.is_empty() { world.from.clone() } else { format!("{}: {}", world.from, size.how) };
-    desk.draft.put("spec.workers.replicas", size.replicas, &comment);
+    context.spec.put("spec.workers.replicas", size.replicas, &comment);
     if let Some(slots) = size.slots {
-        desk.draft.put("spec.workers.slots", slots, "ranks a worker");
+        context.spec.put("spec.workers.slots", slots, "ranks a worker");
     }
 }
 
-/// The fewest and most workers of an elastic job.
-fn bounds(desk: &mut Desk<'_>, launch: &Launch, size: &Size, place: &Place, world: &World) {
+/// Sets the minimum and maximum of workers of an elastic job.
+fn bounds(context: &mut Context<'_>, launch: &Launch, size: &Size, place: &Place, world: &World) {
     let slots = size.slots.unwrap_or(world.gpus.max(1));
     let workers = |ranks: Option<u32>| ranks.map_or(size.replicas, |ranks| ranks.div_ceil(slots).max(1));
     let (low, high) = launch.hosts.unwrap_or((workers(launch.min_np), workers(launch.max_np)));
     let (low, high) = (low.min(size.replicas).max(1), high.max(size.replicas));
-    desk.draft.put("spec.elastic.minWorkers", low, &place.path);
-    desk.draft.put("spec.elastic.maxWorkers", high, &place.path);
+    context.spec.put("spec.elastic.minWorkers", low, &place.path);
+    context.spec.put("spec.elastic.maxWorkers", high, &place.path);
 }
 
-/// Workers of an elastic line: `-np` is how many ranks it waits for, and it takes what is there up to its most.
+/// Returns the number of workers of an elastic line. `-np` is the number of ranks it waits for; it uses more hosts, up
+/// to its maximum.
 fn elastic_size(launch: &Launch, world: &World) -> Size {
     let gpus = world.gpus.max(1);
     let slots = launch.per_host.filter(|slots| *slots > 0).unwrap_or(gpus);
@@ -314,7 +326,7 @@ fn elastic_size(launch: &Launch, world: &World) -> Size {
     Size { replicas, slots: (slots != gpus).then_some(slots), how }
 }
 
-/// How many workers of how many ranks make what a line asked for.
+/// Returns the workers, and the ranks per worker, for the number of ranks of a line.
 fn size(launch: &Launch, world: &World) -> Size {
     let gpus = world.gpus.max(1);
     let slots = launch.per_host.filter(|slots| *slots > 0);
@@ -338,7 +350,7 @@ fn size(launch: &Launch, world: &World) -> Size {
         return Size { replicas: pods, slots: None, how: "the launcher has no GPU here".to_owned() };
     }
     if exactly(world.pods, 1) {
-        return Size { replicas: np, slots: own(1), how: "one rank a pod, as before".to_owned() };
+        return Size { replicas: np, slots: own(1), how: "one rank per pod, as before".to_owned() };
     }
     if np % gpus == 0 && (gpus > 1 || np < world.pods) {
         return Size { replicas: np / gpus, slots: None, how: differs(np / gpus, np, world) };
@@ -355,7 +367,7 @@ fn size(launch: &Launch, world: &World) -> Size {
 fn differs(replicas: u32, np: u32, world: &World) -> String {
     match replicas.cmp(&world.pods) {
         std::cmp::Ordering::Equal => String::new(),
-        std::cmp::Ordering::Less => format!("{np} ranks; the other pods had none"),
+        std::cmp::Ordering::Less => format!("{np} ranks; the other pods ran no rank"),
         std::cmp::Ordering::Greater => format!("{np} ranks were more than the pods had room for"),
     }
 }
@@ -379,7 +391,7 @@ mod tests {
         assert_eq!(elastic(2, Some(1), Some(12)), (5, String::new()));
         assert_eq!(elastic(4, Some(4), Some(4)), (4, "no more than 4 took part".to_owned()));
         assert_eq!(elastic(8, Some(2), None), (8, "it waited for 8".to_owned()));
-        // stable/horovod: three workers and the master, one slot each.
+        // stable/horovod: three workers and the master, with one slot each.
         assert_eq!(size(4, Some(3), 0, 4), (4, None));
         assert_eq!(size(4, Some(3), 1, 3), (3, None));
         assert_eq!(size(4, Some(3), 8, 32), (4, None));
@@ -388,7 +400,7 @@ mod tests {
         assert_eq!(size(5, Some(4), 0, 32), (4, Some(8)));
         assert_eq!(size(5, Some(4), 8, 64), (8, None));
         assert_eq!(size(6, Some(5), 0, 4), (4, None));
-        // openmpi: the launcher is no rank.
+        // openmpi: the launcher runs no rank.
         assert_eq!(size(4, None, 8, 32), (4, None));
         assert_eq!(size(3, None, 1, 3), (3, None));
         assert_eq!(size(3, None, 0, 7), (3, None));

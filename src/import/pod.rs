@@ -1,54 +1,58 @@
-//! What old files say in Kubernetes' own words: resources, variables, where pods may run.
+//! Imports fields that have the names of Kubernetes: resources, variables, and where pods may run.
+
+pub mod container;
+pub mod kubelet_vars;
+pub mod volumes;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::desk::{Desk, entries, items, text};
-use super::ledger::Verdict;
+use crate::context::{Context, entries, items, text};
+use crate::field_outcomes::Verdict;
 use khorovod_compiler::job;
 use khorovod_compiler::job::quantity::Quantity;
 use khorovod_compiler::yaml::Node;
 
-/// `requests` and `limits` of a container, into `spec.workers`; how many GPUs there are.
-pub fn resources(desk: &mut Desk<'_>, node: &Node) -> u32 {
+/// Imports `requests` and `limits` of a container into `spec.workers`. Returns the number of GPUs.
+pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
     let mut gpus = 0;
     let mut plain: [Map<String, Json>; 2] = [Map::new(), Map::new()];
     for (section, side) in ["requests", "limits"].iter().zip(0..) {
         for entry in node.get(section).map_or(&[][..], entries) {
             let Some(amount) = text(&entry.value) else {
-                desk.refuse(&entry.value, "a quantity");
+                context.refuse(&entry.value, "a quantity");
                 continue;
             };
-            let from = desk.ledger.path(&entry.value).to_owned();
+            let from = context.outcomes.path(&entry.value).to_owned();
             if Quantity::parse(&amount).is_none() {
-                desk.lose(&entry.value, "it is no quantity that khorovod reads; write it as 4, 500m or 16Gi");
+                context.lose(&entry.value, "it is not a valid quantity; write it as 4, 500m or 16Gi");
             } else if is_gpu(&entry.key) || is_rdma(&entry.key) {
-                let Some(count) = desk.count(&entry.value) else { continue };
+                let Some(count) = context.count(&entry.value) else { continue };
                 if count == 0 {
-                    desk.needless(&entry.value, "none is asked for");
+                    context.needless(&entry.value, "none is asked for");
                     continue;
                 }
-                device(desk, &entry.key, count, &from);
+                device(context, &entry.key, count, &from);
                 let to = if is_gpu(&entry.key) { "spec.workers.gpus" } else { "spec.workers.rdma" };
                 gpus = gpus.max(if is_gpu(&entry.key) { count } else { 0 });
-                desk.ledger.settle(&entry.value, Verdict::Kept, to, "");
+                context.outcomes.settle(&entry.value, Verdict::Kept, to, "");
             } else {
                 plain[side].insert(entry.key.clone(), amount.into());
             }
         }
     }
-    amounts(desk, node, plain);
+    amounts(context, node, plain);
     if let Some(claims) = node.get("claims") {
-        desk.lose(claims, "the spec asks for devices by name, as in `gpus`; a patch of Kustomize's reaches claims");
+        context.lose(claims, "the spec asks for devices by name, as in `gpus`; a patch of Kustomize's reaches claims");
     }
     if text(node).is_some() || !items(node).is_empty() {
-        desk.refuse(node, "a map of requests and limits");
+        context.refuse(node, "a map of requests and limits");
     }
-    desk.needless(node, "nothing is asked for, as here by default");
+    context.needless(node, "nothing is asked for, as here by default");
     gpus
 }
 
-/// CPUs, memory and the rest: one amount each where both sides agree, else in full.
-fn amounts(desk: &mut Desk<'_>, node: &Node, [requests, limits]: [Map<String, Json>; 2]) {
+/// Imports CPUs, memory and other resources: one amount if requests and limits are equal, otherwise both.
+fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<String, Json>; 2]) {
     const SHORT: &[(&str, &str)] = &[("cpu", "cpu"), ("memory", "memory"), ("ephemeral-storage", "ephemeralStorage")];
     let short = |name: &str| SHORT.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours);
     let alike = requests.iter().all(|(name, amount)| limits.get(name).is_none_or(|other| other == amount));
@@ -61,9 +65,9 @@ fn amounts(desk: &mut Desk<'_>, node: &Node, [requests, limits]: [Map<String, Js
                 all.insert(side.to_owned(), Json::Object(amounts.clone()));
             }
         }
-        let from = desk.head(node);
-        desk.draft.put("spec.workers.resources", all, &from);
-        return desk.ledger.settle(node, Verdict::Kept, "spec.workers.resources", "");
+        let from = context.head(node);
+        context.spec.put("spec.workers.resources", all, &from);
+        return context.outcomes.settle(node, Verdict::Kept, "spec.workers.resources", "");
     }
     let one_sided = requests.len() != limits.len();
     let (verdict, how) =
@@ -72,25 +76,25 @@ fn amounts(desk: &mut Desk<'_>, node: &Node, [requests, limits]: [Map<String, Js
         for entry in node.get(section).map_or(&[][..], entries) {
             let (Some(ours), Some(amount)) = (short(&entry.key), text(&entry.value)) else { continue };
             let to = format!("spec.workers.{ours}");
-            let from = desk.ledger.path(&entry.value).to_owned();
-            desk.draft.put(&to, amount, &from);
-            desk.ledger.settle(&entry.value, verdict, &to, how);
+            let from = context.outcomes.path(&entry.value).to_owned();
+            context.spec.put(&to, amount, &from);
+            context.outcomes.settle(&entry.value, verdict, &to, how);
         }
     }
 }
 
-/// GPUs or RDMA devices of a worker; whether `name` is either.
-pub fn device(desk: &mut Desk<'_>, name: &str, count: u32, from: &str) -> bool {
+/// Imports GPUs or RDMA devices. Returns whether `name` is one of these.
+pub fn device(context: &mut Context<'_>, name: &str, count: u32, from: &str) -> bool {
     if is_gpu(name) {
-        desk.draft.put("spec.workers.gpus", count, from);
+        context.spec.put("spec.workers.gpus", count, from);
         if name != "nvidia.com/gpu" {
-            desk.draft.put("spec.workers.gpuResource", name, from);
+            context.spec.put("spec.workers.gpuResource", name, from);
         }
         return true;
     }
     if is_rdma(name) {
-        desk.draft.put("spec.workers.rdma", json!({"resource": name, "count": count}), from);
-        desk.profile("privileged", "RDMA devices need the capability IPC_LOCK");
+        context.spec.put("spec.workers.rdma", json!({"resource": name, "count": count}), from);
+        context.profile("privileged", "RDMA devices need the capability IPC_LOCK");
         return true;
     }
     false
@@ -104,28 +108,28 @@ fn is_rdma(name: &str) -> bool {
     name.contains('/') && ["rdma", "infiniband", "/efa", "/hca"].iter().any(|word| name.contains(word))
 }
 
-/// Variables by name: `{NAME: value}`.
-pub fn env_map(desk: &mut Desk<'_>, node: &Node) {
+/// Imports variables from a map: `{NAME: value}`.
+pub fn env_map(context: &mut Context<'_>, node: &Node) {
     for entry in entries(node) {
-        let from = desk.ledger.path(&entry.value).to_owned();
-        let Some(value) = desk.text(&entry.value) else { continue };
-        variable(desk, &entry.value, &entry.key, &value, &from);
+        let from = context.outcomes.path(&entry.value).to_owned();
+        let Some(value) = context.text(&entry.value) else { continue };
+        variable(context, &entry.value, &entry.key, &value, &from);
     }
-    desk.needless(node, "there are none");
+    context.needless(node, "there are none");
 }
 
-/// A variable with a value.
-pub fn variable(desk: &mut Desk<'_>, node: &Node, name: &str, value: &str, from: &str) {
+/// Imports a variable with a value.
+pub fn variable(context: &mut Context<'_>, node: &Node, name: &str, value: &str, from: &str) {
     if job::owns_variable(name) {
-        return desk.replaced(node, "khorovod sets it itself, as its own hostfile and ssh need it");
+        return context.replaced(node, "khorovod sets it itself, as its own hostfile and ssh need it");
     }
-    let moved = desk.env(name, value, from);
+    let moved = context.env(name, value, from);
     let (verdict, how) = if moved { (Verdict::Changed, "moved to a Secret") } else { (Verdict::Kept, "") };
-    desk.ledger.settle(node, verdict, &format!("spec.env.{name}"), how);
+    context.outcomes.settle(node, verdict, &format!("spec.env.{name}"), how);
 }
 
-/// Fields of a pod that say where it runs; whether `key` is one.
-pub fn placement(desk: &mut Desk<'_>, key: &str, node: &Node) -> bool {
+/// Imports a field that selects the nodes of a pod. Returns whether `key` is such a field.
+pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
     let empty = matches!(&node.to_json(), Json::Null) || entries(node).is_empty() && items(node).is_empty();
     let to = match key {
         "nodeSelector" => "spec.placement.nodeSelector",
@@ -137,40 +141,40 @@ pub fn placement(desk: &mut Desk<'_>, key: &str, node: &Node) -> bool {
         _ => return false,
     };
     match text(node) {
-        Some(text) if text.is_empty() => desk.needless(node, "nothing is asked for, as here by default"),
-        Some(text) => desk.keep(node, to, text),
-        None if empty => desk.needless(node, "nothing is asked for, as here by default"),
+        Some(text) if text.is_empty() => context.needless(node, "nothing is asked for, as here by default"),
+        Some(text) => context.keep(node, to, text),
+        None if empty => context.needless(node, "nothing is asked for, as here by default"),
         None if key == "affinity" && node.to_json().to_string().contains("\"training.kubeflow.org/") => {
             let how = "it goes by labels that the operator wrote; pods of this job have `khorovod.dev/job`";
-            desk.lose(node, how);
+            context.lose(node, how);
         }
         None => {
-            let from = desk.head(node);
-            desk.draft.put(to, node.to_json(), &from);
-            desk.ledger.settle(node, Verdict::Kept, to, "");
+            let from = context.head(node);
+            context.spec.put(to, node.to_json(), &from);
+            context.outcomes.settle(node, Verdict::Kept, to, "");
         }
     }
     true
 }
 
-/// Names of pull secrets: `[{name: x}]`, or names alone.
-pub fn pull_secrets(desk: &mut Desk<'_>, node: &Node) {
+/// Imports pull secrets: `[{name: x}]`, or a list of names.
+pub fn pull_secrets(context: &mut Context<'_>, node: &Node) {
     let names: Vec<String> =
         items(node).iter().filter_map(|item| item.get("name").and_then(text).or_else(|| text(item))).collect();
     if names.is_empty() {
-        return desk.needless(node, "there are none");
+        return context.needless(node, "there are none");
     }
-    let from = desk.head(node);
-    desk.draft.put("spec.image.pullSecrets", json!(names), &from);
-    desk.ledger.settle(node, Verdict::Kept, "spec.image.pullSecrets", "");
+    let from = context.head(node);
+    context.spec.put("spec.image.pullSecrets", json!(names), &from);
+    context.outcomes.settle(node, Verdict::Kept, "spec.image.pullSecrets", "");
 }
 
-/// The host's network, where `node` says yes.
-pub fn host_network(desk: &mut Desk<'_>, node: &Node) {
-    if desk.yes(node) {
-        desk.keep(node, "spec.placement.hostNetwork", true);
-        desk.profile("privileged", "the host's network needs it");
+/// Sets the host's network, if `node` is true.
+pub fn host_network(context: &mut Context<'_>, node: &Node) {
+    if context.yes(node) {
+        context.keep(node, "spec.placement.hostNetwork", true);
+        context.profile("privileged", "the host's network needs it");
     } else {
-        desk.needless(node, "the same here by default");
+        context.needless(node, "the same here by default");
     }
 }

@@ -12,10 +12,11 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json};
 
-use super::desk::{Desk, items, text};
-use super::mpi_job::{BESIDE, LONG};
-use super::shell::words;
-use super::{BAD_VALUE, container, pod};
+use crate::codes::BAD_VALUE;
+use crate::context::{Context, items, text};
+use crate::from::mpi_job::{BESIDE, LONG};
+use crate::pod::{self, container};
+use crate::shell::words;
 use khorovod_compiler::problem::Problem;
 use khorovod_compiler::targets;
 use khorovod_compiler::yaml::Node;
@@ -70,7 +71,7 @@ impl Parts {
 }
 
 /// Reads the job and all that stands beside it.
-pub fn read(job: &Node, launcher: &Node, worker: &Node, desk: &mut Desk<'_>) {
+pub fn read(job: &Node, launcher: &Node, worker: &Node, context: &mut Context<'_>) {
     let whole = job.to_json();
     let mut parts = Parts {
         pod: whole["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"].clone(),
@@ -84,29 +85,29 @@ pub fn read(job: &Node, launcher: &Node, worker: &Node, desk: &mut Desk<'_>) {
         let problem =
             Problem::new(&BAD_VALUE, launcher.span, "khorovod rendered this MPIJob, and its ConfigMaps are not here");
         let hint = "give all that was rendered, or: kubectl get mpijob,configmap,pvc,networkpolicy -l khorovod.dev/job=NAME -o yaml";
-        return desk.problems.push(problem.hint(hint));
+        return context.problems.push(problem.hint(hint));
     };
     parts.settings = settings(&script);
     if let Some(node) = worker.get("resources") {
-        pod::resources(desk, node);
+        pod::resources(context, node);
     }
     if let Some(node) = worker.get("envFrom") {
-        container::env_from(desk, node);
+        container::env_from(context, node);
     }
-    names(&parts, desk);
-    program(&parts, desk);
-    workers(&parts, desk);
-    launched::launcher(&parts, desk);
-    launched::knobs(&parts, desk);
-    storage::read(&parts, desk);
-    placed::placement(&parts, desk);
-    placed::around(&parts, desk);
-    placed::security(&parts, desk);
-    launched::launch(&parts, desk);
-    again::trim(desk);
-    again::patch(job, desk);
-    again::compare(job, desk);
-    desk.draft.shorten(LONG);
+    names(&parts, context);
+    program(&parts, context);
+    workers(&parts, context);
+    launched::launcher(&parts, context);
+    launched::knobs(&parts, context);
+    storage::read(&parts, context);
+    placed::placement(&parts, context);
+    placed::around(&parts, context);
+    placed::security(&parts, context);
+    launched::launch(&parts, context);
+    again::trim(context);
+    again::patch(job, context);
+    again::compare(job, context);
+    context.spec.shorten(LONG);
 }
 
 /// `name=value` and `name=( words )` lines.
@@ -127,60 +128,60 @@ fn settings(script: &str) -> HashMap<String, Vec<String>> {
     lines.iter().filter_map(|text| line(text)).collect()
 }
 
-fn names(parts: &Parts, desk: &mut Desk<'_>) {
-    desk.name(parts.setting("job"), "");
+fn names(parts: &Parts, context: &mut Context<'_>) {
+    context.name(parts.setting("job"), "");
     let metadata = &parts.job["metadata"];
-    if let (Some(namespace), None) = (metadata["namespace"].as_str(), &desk.options.namespace) {
-        desk.draft.put("metadata.namespace", namespace, "");
+    if let (Some(namespace), None) = (metadata["namespace"].as_str(), &context.options.namespace) {
+        context.spec.put("metadata.namespace", namespace, "");
     }
     let ours = |key: &str| key.starts_with("khorovod.dev/") || key.starts_with("app.kubernetes.io/");
     for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
         if key == "kueue.x-k8s.io/queue-name" {
-            desk.draft.put("spec.scheduling.kueue", value.clone(), "");
+            context.spec.put("spec.scheduling.kueue", value.clone(), "");
         } else if !ours(key) {
-            desk.draft.put_key("metadata.labels", key, value.clone(), "");
+            context.spec.put_key("metadata.labels", key, value.clone(), "");
         }
     }
     for (key, value) in metadata["annotations"].as_object().into_iter().flatten() {
         if key != "kubectl.kubernetes.io/last-applied-configuration" {
-            desk.draft.put_key("metadata.annotations", key, value.clone(), "");
+            context.spec.put_key("metadata.annotations", key, value.clone(), "");
         }
     }
 }
 
-fn program(parts: &Parts, desk: &mut Desk<'_>) {
-    desk.image(parts.worker["image"].as_str().unwrap_or_default(), "");
-    put(desk, "spec.image.pullPolicy", &parts.worker["imagePullPolicy"]);
+fn program(parts: &Parts, context: &mut Context<'_>) {
+    context.image(parts.worker["image"].as_str().unwrap_or_default(), "");
+    put(context, "spec.image.pullPolicy", &parts.worker["imagePullPolicy"]);
     let secrets: Vec<_> = list(&parts.pod["imagePullSecrets"]).map(|secret| secret["name"].clone()).collect();
     if !secrets.is_empty() {
-        desk.draft.put("spec.image.pullSecrets", secrets, "");
+        context.spec.put("spec.image.pullSecrets", secrets, "");
     }
-    put(desk, "spec.workdir", &parts.worker["workingDir"]);
+    put(context, "spec.workdir", &parts.worker["workingDir"]);
     let Some(mount) = parts.mounts().find(|mount| mount["name"] == "khorovod-code") else { return };
     let volume = parts.volume("khorovod-code").unwrap_or(&Json::Null);
-    put(desk, "spec.code.mountPath", &mount["mountPath"]);
-    put(desk, "spec.code.configMap", &volume["configMap"]["name"]);
+    put(context, "spec.code.mountPath", &mount["mountPath"]);
+    put(context, "spec.code.configMap", &volume["configMap"]["name"]);
     for source in list(&volume["projected"]["sources"]) {
         let name = source["configMap"]["name"].as_str().unwrap_or_default();
         let files = parts.beside.get(&format!("ConfigMap/{name}")).and_then(|object| object["data"].as_object());
         for (file, text) in files.into_iter().flatten() {
-            desk.draft.put_key("spec.code.files", file, text.clone(), "");
+            context.spec.put_key("spec.code.files", file, text.clone(), "");
         }
     }
 }
 
-fn workers(parts: &Parts, desk: &mut Desk<'_>) {
+fn workers(parts: &Parts, context: &mut Context<'_>) {
     let spec = &parts.job["spec"];
-    put(desk, "spec.workers.replicas", &spec["mpiReplicaSpecs"]["Worker"]["replicas"]);
-    put(desk, "spec.workers.slots", &spec["slotsPerWorker"]);
+    put(context, "spec.workers.replicas", &spec["mpiReplicaSpecs"]["Worker"]["replicas"]);
+    put(context, "spec.workers.slots", &spec["slotsPerWorker"]);
     if let Some(shm) = parts.volume("khorovod-shm") {
-        put(desk, "spec.workers.shm", &shm["emptyDir"]["sizeLimit"]);
+        put(context, "spec.workers.shm", &shm["emptyDir"]["sizeLimit"]);
     }
 }
 
 /// The new job as far as it is drawn up.
-fn text_of(desk: &Desk<'_>) -> Text {
-    Text { name: "the imported job".to_owned(), text: desk.draft.text(&[]) }
+fn text_of(context: &Context<'_>) -> Text {
+    Text { name: "the imported job".to_owned(), text: context.spec.text(&[]) }
 }
 
 fn inputs() -> Inputs {
@@ -188,9 +189,9 @@ fn inputs() -> Inputs {
 }
 
 /// Sets a field that is given.
-fn put(desk: &mut Desk<'_>, to: &str, value: &Json) {
+fn put(context: &mut Context<'_>, to: &str, value: &Json) {
     if !value.is_null() {
-        desk.draft.put(to, value.clone(), "");
+        context.spec.put(to, value.clone(), "");
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`parse`] returns the tokens and the statements of a [`Script`], all of them with the range of bytes they take. The
 //! parser never fails and never drops text. A line that it does not understand becomes a statement of the kind
-//! [`CommandKind::Unknown`]; whoever reads a script keeps it as it is written and reports it.
+//! [`CommandKind::Unknown`]. An importer keeps such a line unchanged and reports it.
 //!
 //! The other modules answer what importers ask of such text: [`words()`] takes a simple command apart, [`effects()`]
 //! names the variables that statements set, [`rewrite()`] replaces expansions and keeps every other byte.
@@ -11,6 +11,7 @@ mod effects;
 mod lexer;
 mod parser;
 mod rewrite;
+mod sums;
 mod token;
 mod words;
 
@@ -18,6 +19,7 @@ pub use effects::{Effects, effects};
 pub use lexer::{is_name, name_length, tokenize, unquoted};
 pub use parser::{assignment, parse};
 pub use rewrite::{Change, Context, reference, rewrite, within_quotes, without_quotes};
+pub use sums::calculate;
 pub use token::{Assignment, Command, CommandKind, Joint, Part, PartKind, Statement, Token, TokenKind};
 pub use words::{Plain, words};
 
@@ -31,7 +33,7 @@ pub enum Failure {
     Unfinished,
     /// Commands are nested more than [`DEEPEST`] times.
     TooDeep,
-    /// A token stands where the grammar allows none.
+    /// A token is in a place in which the grammar does not allow it.
     Unexpected,
 }
 

@@ -52,7 +52,7 @@ fn verdicts_are_true() {
     let copies = "#SBATCH -N 2\nrsync -a /a /b\nsrun ./a\n".to_owned();
     let words = [
         (System::MpiJob, waits, "command[0]", "changed", "waits by itself"),
-        (System::MpiJob, shell, "command[0]", "changed", "as it stands"),
+        (System::MpiJob, shell, "command[0]", "changed", "unchanged"),
         (System::Slurm, copies, "rsync -a /a /b", "changed", "spec.storage"),
     ];
     for (system, file, path, verdict, note) in cases.into_iter().chain(words) {
@@ -110,7 +110,7 @@ fn several_jobs_are_not_one() {
         let files = ["a", "b"].map(|name| file.replace("NAME", name));
         let problems = read(system, &files[0], &files[1]).expect_err(file);
         let [problem] = problems.list.as_slice() else { panic!("{file}: {:#?}", problems.list) };
-        assert!(problem.message.starts_with("a job is one"), "{problem:#?}");
+        assert!(problem.message.starts_with("one "), "{problem:#?}");
         assert_eq!(problem.hint.as_deref(), Some("import them one at a time"));
     }
     let (values, more) = ("worker: {number: 1}\nmaster: {}\n", "worker: {number: 2, image: {repository: a, tag: b}}\n");

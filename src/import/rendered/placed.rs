@@ -3,9 +3,9 @@
 use serde_json::{Map, Value as Json};
 
 use super::{Parts, list, put};
-use crate::desk::Desk;
+use crate::context::Context;
 
-pub fn placement(parts: &Parts, desk: &mut Desk<'_>) {
+pub fn placement(parts: &Parts, context: &mut Context<'_>) {
     let pod = &parts.pod;
     for (theirs, ours) in [
         ("nodeSelector", "nodeSelector"),
@@ -14,10 +14,10 @@ pub fn placement(parts: &Parts, desk: &mut Desk<'_>) {
         ("runtimeClassName", "runtimeClass"),
         ("hostNetwork", "hostNetwork"),
     ] {
-        put(desk, &format!("spec.placement.{ours}"), &pod[theirs]);
+        put(context, &format!("spec.placement.{ours}"), &pod[theirs]);
     }
     if let Some(spread) = list(&pod["topologySpreadConstraints"]).next() {
-        put(desk, "spec.placement.spread", &spread["topologyKey"]);
+        put(context, "spec.placement.spread", &spread["topologyKey"]);
     }
     // Ours is the last wish, and names the run.
     let mut affinity = pod["affinity"].clone();
@@ -30,7 +30,7 @@ pub fn placement(parts: &Parts, desk: &mut Desk<'_>) {
     {
         terms.pop();
         let empty = terms.is_empty();
-        put(desk, "spec.placement.pack", &key);
+        put(context, "spec.placement.pack", &key);
         if empty && let Some(map) = affinity["podAffinity"].as_object_mut() {
             map.shift_remove("preferredDuringSchedulingIgnoredDuringExecution");
         }
@@ -41,39 +41,39 @@ pub fn placement(parts: &Parts, desk: &mut Desk<'_>) {
         }
     }
     if affinity.as_object().is_some_and(|map| !map.is_empty()) {
-        desk.draft.put("spec.placement.affinity", affinity, "");
+        context.spec.put("spec.placement.affinity", affinity, "");
     }
 }
 
 /// The gang, the end, and who may reach the pods.
-pub fn around(parts: &Parts, desk: &mut Desk<'_>) {
+pub fn around(parts: &Parts, context: &mut Context<'_>) {
     let policy = &parts.job["spec"]["runPolicy"];
     let gang = parts.beside("PodGroup").next().map(|group| match group["apiVersion"].as_str() {
         Some(version) if version.starts_with("scheduling.volcano.sh") => ("volcano", "volcano"),
         _ => ("coscheduling", "scheduler-plugins-scheduler"),
     });
     if let Some((gang, _)) = gang {
-        desk.draft.put("spec.scheduling.gang", gang, "");
-        put(desk, "spec.scheduling.queue", &policy["schedulingPolicy"]["queue"]);
+        context.spec.put("spec.scheduling.gang", gang, "");
+        put(context, "spec.scheduling.queue", &policy["schedulingPolicy"]["queue"]);
     }
     let scheduler = parts.pod["schedulerName"].as_str();
     if scheduler != gang.map(|(_, scheduler)| scheduler) {
-        put(desk, "spec.scheduling.scheduler", &parts.pod["schedulerName"]);
+        put(context, "spec.scheduling.scheduler", &parts.pod["schedulerName"]);
     }
     if policy["suspend"] == true {
-        desk.draft.put("spec.scheduling.suspend", true, "");
+        context.spec.put("spec.scheduling.suspend", true, "");
     }
     if let Some(seconds) = policy["ttlSecondsAfterFinished"].as_u64() {
-        desk.draft.put("spec.lifecycle.ttlAfterFinished", format!("{seconds}s"), "");
+        context.spec.put("spec.lifecycle.ttlAfterFinished", format!("{seconds}s"), "");
     }
     if policy["cleanPodPolicy"] == "None" {
-        desk.draft.put("spec.lifecycle.release", "keep", "");
+        context.spec.put("spec.lifecycle.release", "keep", "");
     }
 }
 
-pub fn security(parts: &Parts, desk: &mut Desk<'_>) {
-    let context = &parts.pod["securityContext"];
-    let user = context.get("runAsUser");
+pub fn security(parts: &Parts, context: &mut Context<'_>) {
+    let settings = &parts.pod["securityContext"];
+    let user = settings.get("runAsUser");
     let has = |key: &str| list(&parts.pod["volumes"]).any(|volume| volume.get(key).is_some());
     let adds = &parts.worker["securityContext"]["capabilities"]["add"];
     let profile = match (parts.pod["hostNetwork"] == true || has("hostPath") || !adds.is_null(), user) {
@@ -82,12 +82,12 @@ pub fn security(parts: &Parts, desk: &mut Desk<'_>) {
         (_, Some(user)) if has("nfs") || *user == 0 => "baseline",
         _ => "restricted",
     };
-    desk.draft.put("spec.security.profile", profile, "");
-    put(desk, "spec.security.runAsUser", &context["runAsUser"]);
-    put(desk, "spec.security.fsGroup", &context["fsGroup"]);
-    put(desk, "spec.security.serviceAccount", &parts.pod["serviceAccountName"]);
-    put(desk, "spec.security.readOnlyRootFilesystem", &parts.worker["securityContext"]["readOnlyRootFilesystem"]);
+    context.spec.put("spec.security.profile", profile, "");
+    put(context, "spec.security.runAsUser", &settings["runAsUser"]);
+    put(context, "spec.security.fsGroup", &settings["fsGroup"]);
+    put(context, "spec.security.serviceAccount", &parts.pod["serviceAccountName"]);
+    put(context, "spec.security.readOnlyRootFilesystem", &parts.worker["securityContext"]["readOnlyRootFilesystem"]);
     if parts.beside("NetworkPolicy").next().is_none() {
-        desk.draft.put("spec.security.networkPolicy", false, "");
+        context.spec.put("spec.security.networkPolicy", false, "");
     }
 }

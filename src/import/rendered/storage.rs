@@ -3,9 +3,9 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::{Parts, list};
-use crate::desk::Desk;
+use crate::context::Context;
 
-pub fn read(parts: &Parts, desk: &mut Desk<'_>) {
+pub fn read(parts: &Parts, context: &mut Context<'_>) {
     let transfers: Json =
         parts.data("s3.json").and_then(|data| serde_json::from_str(data["s3.json"].as_str()?).ok()).unwrap_or_default();
     for mount in parts.mounts() {
@@ -23,7 +23,7 @@ pub fn read(parts: &Parts, desk: &mut Desk<'_>) {
             Some(transfer) => drop(item.insert("s3".to_owned(), s3(parts, transfer, volume))),
             None => item.extend(source_of(parts, volume)),
         }
-        desk.draft.push("spec.storage", item, "");
+        context.spec.push("spec.storage", item, "");
     }
 }
 

@@ -1,12 +1,12 @@
-//! Which variables statements set, and what else they change for the commands behind them.
+//! Finds the variables that statements set, and what else they change for later commands.
 
 use std::collections::BTreeSet;
 
 use super::lexer::{assigned, is_name, name_length, unquoted};
 use super::token::{Assignment, Command, CommandKind, Part, PartKind, Statement, Word};
 
-/// What statements change in the shell that runs them. Where that cannot be known, more is named rather than less: the
-/// commands of a pipeline or a function count as if they ran in the shell itself.
+/// What statements change in the shell that runs them. In doubt, too much is named and not too little: the commands of
+/// a pipeline or a function count as if they ran in the shell itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Effects {
     /// Variables that are set, read into, declared or unset.
@@ -27,7 +27,7 @@ pub struct Effects {
 const DECLARE: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 const READ: &[&str] = &["read", "mapfile", "readarray", "getopts"];
 
-/// What the statements of a text change.
+/// Returns what the statements of a text change.
 pub fn effects(text: &str, statements: &[Statement]) -> Effects {
     let mut effects = Effects::default();
     for statement in statements {
@@ -187,7 +187,7 @@ impl Effects {
             let name = &expression[at..at + name_length(&expression[at..])];
             if name.is_empty() {
                 at += c.len_utf8();
-                // A number such as `0x1f` is no name.
+                // A number such as `0x1f` is not a name.
                 if c.is_ascii_digit() {
                     let behind = &expression[at..];
                     at += behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).len();

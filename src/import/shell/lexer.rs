@@ -1,5 +1,5 @@
-//! Text of a shell script → tokens. The parser drives the lexer, as the meaning of a few characters depends on where
-//! they stand.
+//! Splits the text of a shell script into tokens. The parser drives the lexer, because the meaning of a few characters
+//! depends on their place.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub struct Lexer<'t> {
     sums: Sums,
 }
 
-/// Where `((` begins that `))` closes: a sum, and not a subshell in another.
+/// The places of `((` that `))` closes: arithmetic, and not a subshell in a subshell.
 pub type Sums = Rc<HashSet<usize>>;
 
 /// Finds them in one pass, however many parentheses are never closed.
@@ -50,7 +50,7 @@ pub fn sums(text: &str) -> Sums {
 pub struct Document {
     /// The line that ends it.
     end: String,
-    /// Whether tabs before that line are ignored, as `<<-` says.
+    /// Whether tabs before that line are ignored: `<<-`.
     tabs: bool,
 }
 
@@ -79,7 +79,7 @@ impl<'t> Lexer<'t> {
         self.rest().chars().next()
     }
 
-    /// How long the line end is that the text has at `at`: `\n` or `\r\n`.
+    /// Returns the length of the line end at a place: `\n` or `\r\n`.
     fn line_end(&self, at: usize) -> Option<usize> {
         let rest = &self.text[at..];
         if rest.starts_with('\n') {
@@ -88,7 +88,7 @@ impl<'t> Lexer<'t> {
         rest.starts_with("\r\n").then_some(2)
     }
 
-    /// The next token. None at the end of the text.
+    /// Reads the next token. None at the end of the text.
     pub fn next(&mut self) -> Result<Option<Token>, Failure> {
         let start = self.at;
         let Some(c) = self.peek() else { return Ok(None) };
@@ -114,7 +114,7 @@ impl<'t> Lexer<'t> {
         Ok(Some(Token { kind, span: start..self.at }))
     }
 
-    /// How long the operator at `at` is.
+    /// Returns the length of the operator at `at`.
     fn operator(&self) -> Option<usize> {
         let rest = self.rest();
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -129,7 +129,7 @@ impl<'t> Lexer<'t> {
         redirection(rest).or_else(|| CONTROL.iter().find(|name| rest.starts_with(**name)).map(|name| name.len()))
     }
 
-    /// The body of the next here-document, from the beginning of its first line.
+    /// Reads the body of the next here-document.
     pub fn document(&mut self) -> Option<Token> {
         let document = (!self.documents.is_empty()).then(|| self.documents.remove(0))?;
         let start = self.at;
@@ -146,13 +146,13 @@ impl<'t> Lexer<'t> {
         Some(Token { kind: TokenKind::HereDocument, span: start..self.at })
     }
 
-    /// Notes that `<<WORD` stands in the line.
+    /// Records a here-document, `<<WORD`, whose body follows the line.
     pub fn announce(&mut self, operator: &str, word: &Word) {
         let end = unquoted(self.text, &word.parts);
         self.documents.push(Document { end, tabs: operator.ends_with('-') });
     }
 
-    /// A word, which begins at `at`.
+    /// Reads the word at `at`.
     fn word(&mut self) -> Result<Word, Failure> {
         let start = self.at;
         let mut parts: Vec<Part> = Vec::new();
@@ -182,7 +182,7 @@ impl<'t> Lexer<'t> {
         Ok(Word { span: start..self.at, parts })
     }
 
-    /// What words, `"…"`, `${…}` and `$((…))` have in common: backslashes, expansions, plain characters.
+    /// Reads what may be in words, `"…"`, `${…}` and `$((…))`: a backslash, an expansion or a plain character.
     fn shared(&mut self, quoted: bool) -> Result<PartKind, Failure> {
         let Some(c) = self.peek() else { return Ok(PartKind::Literal) };
         match c {
@@ -208,7 +208,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// `'…'`, behind a prefix of `skip` bytes.
+    /// Reads `'…'`, after a prefix of `skip` bytes.
     fn single(&mut self, skip: usize) -> Result<PartKind, Failure> {
         let body = self.at + skip;
         let Some(end) = self.text[body..].find('\'') else { return Err(Failure::Unfinished) };
@@ -216,7 +216,7 @@ impl<'t> Lexer<'t> {
         Ok(PartKind::Single)
     }
 
-    /// `$'…'`, in which a backslash quotes an apostrophe.
+    /// Reads `$'…'`, in which a backslash quotes an apostrophe.
     fn ansi(&mut self) -> Result<PartKind, Failure> {
         self.at = self.closed(self.at + 2, '\'')?;
         Ok(PartKind::Ansi)
@@ -227,7 +227,7 @@ impl<'t> Lexer<'t> {
         Ok(PartKind::Backquoted)
     }
 
-    /// Where a text ends that goes up to a character without a backslash before it.
+    /// Returns the end of a text that ends with a character without a backslash before it.
     fn closed(&self, from: usize, close: char) -> Result<usize, Failure> {
         let mut chars = self.text[from..].char_indices();
         while let Some((at, c)) = chars.next() {
@@ -240,7 +240,7 @@ impl<'t> Lexer<'t> {
         Err(Failure::Unfinished)
     }
 
-    /// `"…"`, behind a prefix of `skip` bytes.
+    /// Reads `"…"`, after a prefix of `skip` bytes.
     fn double(&mut self, skip: usize) -> Result<PartKind, Failure> {
         self.at += skip;
         let mut parts = Vec::new();
@@ -260,7 +260,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// What begins with a dollar.
+    /// Reads an expansion that begins with a dollar.
     fn dollar(&mut self, quoted: bool) -> Result<PartKind, Failure> {
         let behind = &self.text[self.at + 1..];
         let name = name_length(behind);
@@ -291,7 +291,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// `${…}`.
+    /// Reads `${…}`.
     fn braced(&mut self, quoted: bool) -> Result<PartKind, Failure> {
         self.deeper()?;
         self.at += 2;
@@ -317,7 +317,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// An expression of a sum, behind `skip` bytes, up to `close`.
+    /// Reads an arithmetic expression, after `skip` bytes, up to `close`.
     fn sum(&mut self, skip: usize, close: &str) -> Result<Vec<Part>, Failure> {
         self.deeper()?;
         self.at += skip;
@@ -344,7 +344,8 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// The command `((…))`, whose first parenthesis was read: the range of its expression. None if it is a subshell.
+    /// Reads the command `((…))` after its first parenthesis. Returns the range of its expression. None if it is a
+    /// subshell.
     pub fn arithmetic(&mut self) -> Result<Option<Range<usize>>, Failure> {
         if !self.rest().starts_with('(') || !self.at.checked_sub(1).is_some_and(|at| self.sums.contains(&at)) {
             return Ok(None);
@@ -354,7 +355,7 @@ impl<'t> Lexer<'t> {
         Ok(Some(start..self.at - 2))
     }
 
-    /// The words of a list in parentheses, with comments and line ends between them.
+    /// Reads the words of an array in parentheses, with comments and line ends between them.
     fn list(&mut self) -> Result<PartKind, Failure> {
         self.deeper()?;
         self.at += 1;
@@ -374,7 +375,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Parentheses of a pattern such as `@(a|b)`.
+    /// Reads the parentheses of a pattern such as `@(a|b)`.
     fn parentheses(&mut self) -> Result<(), Failure> {
         let mut open = 0_usize;
         for (at, c) in self.rest().char_indices().take(LONGEST_PATTERN) {
@@ -391,7 +392,7 @@ impl<'t> Lexer<'t> {
         Err(Failure::Unexpected)
     }
 
-    /// The statements of a command substitution, up to the parenthesis that closes it.
+    /// Reads the statements of a command substitution, up to the parenthesis that closes it.
     fn nested(&mut self) -> Result<Vec<super::Statement>, Failure> {
         self.deeper()?;
         let (statements, end) = parser::substitution(self.text, self.at, self.depth, &self.sums)?;
@@ -406,8 +407,8 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// The tokens of a text by the lexer alone, which knows no compound commands. They cover the text: what does not end
-/// becomes one token of the kind [`TokenKind::Unknown`].
+/// Returns the tokens of a text, without the grammar of compound commands. They cover the text: a quote that is not
+/// closed becomes one token of the kind [`TokenKind::Unknown`].
 pub fn tokenize(text: &str) -> Vec<Token> {
     let mut lexer = Lexer::new(text, 0, 0, sums(text));
     let mut tokens = Vec::new();
@@ -424,7 +425,7 @@ pub fn tokenize(text: &str) -> Vec<Token> {
     }
 }
 
-/// How long the name is that a text begins with; 0 if it begins with none.
+/// Returns the length of the name that a text begins with, or 0.
 pub fn name_length(text: &str) -> usize {
     if text.starts_with(|c: char| c.is_ascii_digit()) {
         return 0;
@@ -437,8 +438,8 @@ pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name_length(name) == name.len()
 }
 
-/// The name, whether it has an index, whether `+=` appends, and how long all that is, if a word begins as an assignment
-/// does.
+/// If a word begins as an assignment does, returns the name, whether it has an index, whether `+=` appends, and the
+/// length of all that.
 pub fn assigned(word: &str) -> Option<(&str, bool, bool, usize)> {
     let name = &word[..name_length(word)];
     let behind = &word[name.len()..];
@@ -470,7 +471,7 @@ fn push(parts: &mut Vec<Part>, part: Part) {
     }
 }
 
-/// What parts stand for once quotes are removed; expansions stay as they are written.
+/// Removes the quotes from parts. Expansions stay as they are written.
 pub fn unquoted(text: &str, parts: &[Part]) -> String {
     let mut made = String::new();
     for part in parts {
@@ -488,7 +489,7 @@ pub fn unquoted(text: &str, parts: &[Part]) -> String {
     made
 }
 
-/// What stands between the apostrophes of `$'…'`, with the escapes that have one letter replaced.
+/// Replaces the escapes of one letter in the text of `$'…'`.
 fn ansi(inner: &str) -> String {
     let (mut made, mut chars) = (String::new(), inner.chars());
     while let Some(c) = chars.next() {

@@ -1,7 +1,7 @@
-//! Tokens → statements: simple commands, pipelines, lists, compound commands and functions.
+//! Parses tokens into statements: simple commands, pipelines, lists, compound commands and functions.
 //!
-//! What cannot be parsed becomes [`CommandKind::Unknown`]: one line of it, or all that follows if a quote or a compound
-//! command does not end.
+//! Text that cannot be parsed becomes [`CommandKind::Unknown`]: one line, or the rest of the text if a quote or a
+//! compound command does not end.
 
 use super::lexer::{self, Lexer, Sums, assigned};
 use super::token::{
@@ -36,7 +36,8 @@ pub fn parse(text: &str) -> Script {
     script
 }
 
-/// The statements of a command substitution that begins at `at`, and where it ends, behind its parenthesis.
+/// Parses the statements of a command substitution that begins at `at`. Returns them, and its end after the
+/// parenthesis.
 pub fn substitution(text: &str, at: usize, depth: usize, sums: &Sums) -> Result<(Vec<Statement>, usize), Failure> {
     let mut parser = Parser::new(text, at, depth, sums.clone());
     let mut statements = Vec::new();
@@ -66,7 +67,7 @@ impl<'t> Parser<'t> {
 
     /// Marks text as not understood: up to the end of the line, or to the end of the text.
     fn unknown(&mut self, failure: Failure, script: &mut Script) {
-        // What stands before the first word is understood.
+        // The text before the first word is understood.
         let mut start = self.lexer.at;
         loop {
             let documents = self.lexer.documents.clone();
@@ -179,7 +180,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What is wrong where another token was expected.
+    /// Returns the failure if another token is expected.
     fn failure(&mut self) -> Failure {
         match self.peek() {
             Ok(None) => Failure::Unfinished,
@@ -195,7 +196,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads a statement and the separator behind it. False where none begins.
+    /// Reads a statement and the separator after it. Returns false if there is no statement.
     fn statement(&mut self, into: &mut Vec<Statement>) -> Result<bool, Failure> {
         self.newlines()?;
         let Some(token) = self.peek()? else { return Ok(false) };
@@ -357,7 +358,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Statements up to one of the words that close them, which is taken.
+    /// Parses statements up to one of the words that close them, and takes that word.
     fn block(&mut self, closers: &[&str]) -> Result<Vec<Statement>, Failure> {
         let mut body = Vec::new();
         while self.statement(&mut body)? {}
@@ -378,7 +379,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `for NAME in WORDS; do …; done`, `for ((…)); do …; done`.
+    /// Parses `for NAME in WORDS; do …; done` or `for ((…)); do …; done`, after the first word.
     fn iteration(&mut self, keyword: Keyword) -> Result<CommandKind, Failure> {
         let (mut variable, mut words) = (None, Vec::new());
         if self.plain()? == Some("(") {
@@ -387,7 +388,7 @@ impl<'t> Parser<'t> {
             self.end = self.lexer.at;
             let span = expression.start - 1..self.lexer.at;
             self.tokens.push(Token { kind: TokenKind::Arithmetic, span });
-            // What it sets stands in its expression, which is like a word here.
+            // Variables are set in its expression, which is kept as a word.
             words.push(Word {
                 parts: vec![Part { kind: PartKind::Arithmetic(Vec::new()), span: expression.clone() }],
                 span: expression,
@@ -437,7 +438,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The body of a function, whose name was read.
+    /// Parses the body of a function, after its name.
     fn function(&mut self, name: Word) -> Result<CommandKind, Failure> {
         self.newlines()?;
         let compound =
@@ -500,7 +501,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// A word as an assignment, if it is one.
+/// Returns a word as an assignment, if it is one.
 pub fn assignment(text: &str, word: &Word) -> Option<Assignment> {
     let first = word.parts.first().filter(|part| part.kind == PartKind::Literal)?;
     let written = &text[word.span.clone()];

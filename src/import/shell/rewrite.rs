@@ -1,11 +1,11 @@
-//! Expansions of a text replaced, with every other byte as it was.
+//! Replaces expansions of a text and keeps every other byte.
 
 use std::ops::Range;
 
 use super::lexer::{name_length, tokenize};
 use super::token::{Command, CommandKind, Part, PartKind, Statement, TokenKind, Word};
 
-/// Where an expansion stands.
+/// The surroundings of an expansion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
     /// Outside of quotes: a shell splits what it becomes into words.
@@ -25,13 +25,13 @@ pub struct Place<'t> {
     pub context: Context,
 }
 
-/// What becomes of an expansion.
+/// The replacement of an expansion.
 pub enum Change {
-    /// This text stands in its place.
+    /// This text replaces it.
     To(String),
-    /// It stays, and so does all within it.
+    /// It stays, with everything in it.
     Keep,
-    /// It stays, but expansions within it are looked at.
+    /// It stays, but expansions in it may be replaced.
     Within,
 }
 
@@ -87,7 +87,7 @@ fn parts(
     }
 }
 
-/// All words of statements, in their order.
+/// Returns all words of statements, in their order.
 fn words(statements: &[Statement]) -> Vec<&Word> {
     let mut words: Vec<&Word> = Vec::new();
     statements.iter().flat_map(|statement| &statement.commands).for_each(|command| add(command, &mut words));
@@ -114,7 +114,8 @@ fn add<'s>(command: &'s Command, words: &mut Vec<&'s Word>) {
     }
 }
 
-/// The variable that `$NAME`, `${NAME}`, `${NAME[@]}` or `${NAME[*]}` names, and whether all of a list is meant.
+/// Returns the variable of `$NAME`, `${NAME}`, `${NAME[@]}` or `${NAME[*]}`, and whether all elements of an array are
+/// meant.
 pub fn reference(written: &str) -> Option<(&str, bool)> {
     let behind = written.strip_prefix('$')?;
     let Some(inner) = behind.strip_prefix('{') else {
@@ -129,8 +130,8 @@ pub fn reference(written: &str) -> Option<(&str, bool)> {
     }
 }
 
-/// One word as what would stand for it within double quotes. None if the text is more than one word, or a shell would
-/// have to look at files or run commands between backquotes for it.
+/// Converts one word to the text that has the same value within double quotes. None if the text is more than one word,
+/// or if it depends on files or on a command between backquotes.
 pub fn within_quotes(text: &str) -> Option<String> {
     let tokens = tokenize(text);
     let mut words = Vec::new();
@@ -156,7 +157,7 @@ fn quoted(text: &str, all: &[Part], inside: bool, made: &mut String) -> Option<(
         let written = &text[part.span.clone()];
         match &part.kind {
             PartKind::Literal => {
-                // A line that goes on in the next stands further in for the eye.
+                // The next line is usually indented.
                 let written = if joined { written.trim_start_matches([' ', '\t']) } else { written };
                 written.chars().for_each(|c| literal(c, made));
             }
@@ -186,8 +187,8 @@ fn literal(c: char, made: &mut String) {
     made.push(c);
 }
 
-/// What stands within double quotes, written so that it becomes the words that a shell makes of a variable with that
-/// value outside of quotes.
+/// Converts the text within double quotes to the words that a shell makes of a variable with that value outside of
+/// quotes.
 pub fn without_quotes(inner: &str) -> String {
     let text = format!("\"{inner}\"");
     let tokens = tokenize(&text);

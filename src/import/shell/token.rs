@@ -1,5 +1,5 @@
-//! What the lexer and the parser return: tokens, the parts of words, and statements. Every item has the range of bytes
-//! that it takes in the text.
+//! The results of the lexer and the parser: tokens, the parts of words, and statements. Every item has the range of
+//! bytes that it takes in the text.
 
 use std::ops::Range;
 
@@ -41,8 +41,8 @@ pub struct Word {
     pub parts: Vec<Part>,
 }
 
-/// A part of a word. The spans of all parts, in order, cover the word; those of nested parts cover what stands between
-/// the delimiters of the outer part.
+/// A part of a word. The spans of all parts, in order, cover the word; those of nested parts cover the text between the
+/// delimiters of the outer part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub kind: PartKind,
@@ -91,7 +91,7 @@ pub struct Statement {
     pub background: bool,
 }
 
-/// What stands between two commands.
+/// What joins two commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Joint {
     /// `|` or `|&`.
@@ -107,7 +107,7 @@ pub struct Command {
     pub span: Span,
     pub kind: CommandKind,
     pub redirections: Vec<Redirection>,
-    /// Whether `!` or `time` stands before it.
+    /// Whether it follows `!` or `time`.
     pub prefixed: bool,
 }
 
@@ -116,7 +116,7 @@ pub enum CommandKind {
     /// `NAME=value… program arguments…`.
     Simple { assignments: Vec<Assignment>, words: Vec<Word> },
     /// `if`, `for`, `while`, `until`, `select`, `case`, `{ … }`, `( … )`: all statements in it, in their order, and the
-    /// words that stand outside of these.
+    /// words outside of these.
     Compound { keyword: Keyword, variable: Option<Word>, words: Vec<Word>, body: Vec<Statement> },
     /// `[[ … ]]`.
     Test { words: Vec<Word> },

@@ -1,8 +1,8 @@
-//! One simple command as words, as far as that can be done without a shell.
+//! Splits one simple command into words, if that is possible without a shell.
 
 use std::ops::Range;
 
-use super::lexer::{tokenize, unquoted};
+use super::lexer::{is_name, tokenize, unquoted};
 use super::token::{Part, PartKind, TokenKind};
 
 /// One word of a simple command.
@@ -10,14 +10,21 @@ use super::token::{Part, PartKind, TokenKind};
 pub struct Plain {
     /// Without its quotes.
     pub text: String,
-    /// Where it stands in the text.
+    /// Its place in the text.
     pub place: Range<usize>,
     /// Whether a shell would make something else of it: `$LR`, `*.py`, `~`.
     pub expands: bool,
 }
 
-/// The words of one simple command, assignments before it among them. None for more than that: a pipe, a list, a
-/// redirection, a comment, `$(…)`, a quote that does not end.
+impl Plain {
+    /// The name and the value, if the word is `NAME=value`.
+    pub fn assignment(&self) -> Option<(&str, &str)> {
+        self.text.split_once('=').filter(|(name, _)| is_name(name))
+    }
+}
+
+/// Returns the words of one simple command, including assignments before it. None for anything else: a pipe, a list, a
+/// redirection, a comment, `$(…)`, a quote that is not closed.
 pub fn words(text: &str) -> Option<Vec<Plain>> {
     let tokens = tokenize(text);
     let mut words = Vec::new();

@@ -40,7 +40,7 @@ codes! {
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     interface(case, problems);
-    // The rest is about pods, and a batch system has none.
+    // The other rules are about pods.
     if case.spec.target.has_pods {
         profile(case, problems);
         ports(case, problems);

@@ -1,0 +1,97 @@
+//! The types of the public interface.
+
+use khorovod_compiler::problem::Problems;
+
+/// A system whose files can be imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    /// The chart stable/horovod, and `docker/helm` in Horovod's repository after it.
+    StableHorovod,
+    /// The chart of the elastic tutorial, which is derived from that one.
+    ElasticHorovod,
+    /// Kubeflow's openmpi component for ksonnet.
+    KubeflowOpenmpi,
+    /// FfDL, the Fabric for Deep Learning.
+    Ffdl,
+    /// Kubeflow's MPI Operator, v1 and v2beta1, and objects that khorovod rendered.
+    MpiJob,
+    /// Slurm: a batch script, or srun lines.
+    Slurm,
+}
+
+impl System {
+    /// Every system.
+    pub const ALL: &[Self] =
+        &[Self::StableHorovod, Self::ElasticHorovod, Self::KubeflowOpenmpi, Self::Ffdl, Self::MpiJob, Self::Slurm];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::StableHorovod => "stable-horovod",
+            Self::ElasticHorovod => "elastic-horovod",
+            Self::KubeflowOpenmpi => "kubeflow-openmpi",
+            Self::Ffdl => "ffdl",
+            Self::MpiJob => "mpijob",
+            Self::Slurm => "slurm",
+        }
+    }
+
+    /// A description of its files, for messages.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::StableHorovod => "values of the chart stable/horovod, or of docker/helm in Horovod's repository",
+            Self::ElasticHorovod => "values of the elastic Horovod chart",
+            Self::KubeflowOpenmpi => "parameters of Kubeflow's openmpi component, or the `ks` lines that set them",
+            Self::Ffdl => "an FfDL manifest",
+            Self::MpiJob => "an MPIJob of Kubeflow's MPI Operator",
+            Self::Slurm => "a batch script for Slurm, or srun lines",
+        }
+    }
+}
+
+/// Values that the old file lacks, or that replace values of it.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The job's name. Default: the name in the file, or that of the system.
+    pub name: Option<String>,
+    /// Its namespace.
+    pub namespace: Option<String>,
+    /// The image, if the old system does not name one or you want another.
+    pub image: Option<String>,
+    /// The launch line, if it was typed by hand in the launcher's pod.
+    pub command: Option<String>,
+    /// Files of a folder of code that belongs to the old file, by name.
+    pub code: Vec<(String, String)>,
+    /// `PATH=VALUE` settings that override values of the file, in the syntax of `helm --set`.
+    pub sets: Vec<String>,
+}
+
+/// A field of the old file and its outcome.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Field {
+    /// `worker.image.tag`.
+    pub path: String,
+    /// The file that contains it, or the option: `--set worker.number=8`.
+    pub file: String,
+    /// Its line in that file, from 1.
+    pub line: usize,
+    /// Its outcome: `kept`, `changed` or `lost`.
+    pub verdict: &'static str,
+    /// The fields of the new spec that hold its value.
+    pub to: Vec<String>,
+    /// How it changed; or why it is lost, and what to do.
+    pub note: String,
+}
+
+/// The result of an import.
+#[derive(Debug)]
+pub struct Imported {
+    /// The TrainingJob, with comments.
+    pub job: String,
+    /// Secrets that the old file contained, as YAML documents. Empty if it contained none.
+    pub secrets: String,
+    /// Every field of the old file, in the order of the file.
+    pub fields: Vec<Field>,
+    /// Warnings about the new job. It has no errors.
+    pub warnings: Problems,
+}

@@ -1,0 +1,59 @@
+//! Problems of the new job, reported at the fields of the old file that caused them: the user has not seen the new job.
+
+use crate::field_outcomes::Row;
+use khorovod_compiler::problem::{Problem, Problems, Span};
+use khorovod_compiler::yaml::{self, Kind, Node};
+
+/// A problem names at most so many fields of the old file.
+const MOST: usize = 3;
+
+/// Returns the problems of `job` with the old fields that caused them as labels. `old` holds the old texts.
+pub fn told(refused: Problems, job: &str, rows: &[Row], mut old: Problems) -> Problems {
+    let source = old.sources.add("the imported job", job.to_owned());
+    let whole = Span { source, start: 0, end: job.len() };
+    let tree = yaml::parse(job, whole, &mut Vec::new()).ok().flatten();
+    for mut problem in refused.list {
+        problem.labels.iter_mut().for_each(|label| label.span.source = source);
+        let path = problem.labels.first().zip(tree.as_ref()).map(|(label, tree)| path(tree, label.span.start));
+        old.list.push(blamed(problem, &path.unwrap_or_default(), rows));
+    }
+    old
+}
+
+/// Adds to a problem the places in the old file from which the field at `path` was made.
+fn blamed(problem: Problem, path: &str, rows: &[Row]) -> Problem {
+    let near = |to: &String| {
+        let longer =
+            |long: &str, short: &str| long.strip_prefix(short).is_some_and(|rest| rest.starts_with(['.', '[']));
+        to == path || longer(path, to) || longer(to, path)
+    };
+    let closest = rows.iter().flat_map(|row| row.to.iter().filter(|to| near(to))).map(String::len).max();
+    let theirs: Vec<&Row> =
+        rows.iter().filter(|row| row.to.iter().any(|to| near(to) && Some(to.len()) == closest)).collect();
+    if theirs.len() > MOST {
+        return problem;
+    }
+    theirs.iter().fold(problem, |problem, row| problem.and(row.span, format!("it comes of `{}`", row.path)))
+}
+
+/// Returns the path of the field at a byte offset.
+fn path(node: &Node, at: usize) -> String {
+    let mut path = String::new();
+    let mut here = node;
+    loop {
+        let next = match &here.kind {
+            Kind::Map(entries) => entries.iter().rfind(|entry| entry.key_span.start <= at).map(|entry| {
+                let dot = if path.is_empty() { "" } else { "." };
+                (format!("{dot}{}", entry.key), &entry.value)
+            }),
+            Kind::List(items) => {
+                let found = items.iter().enumerate().rfind(|(_, item)| item.span.start <= at);
+                found.map(|(index, item)| (format!("[{index}]"), item))
+            }
+            Kind::Scalar { .. } => None,
+        };
+        let Some((step, below)) = next else { return path };
+        path += &step;
+        here = below;
+    }
+}

@@ -1,0 +1,246 @@
+//! The state of an import: the new spec, the outcome of each field of the old file, and the Secrets found in it.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::api::{Options, System};
+use crate::codes::BAD_VALUE;
+use crate::field_outcomes::{FieldOutcomes, Row, Verdict};
+use crate::spec_builder::SpecBuilder;
+use khorovod_compiler::Text;
+use khorovod_compiler::job;
+use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::yaml::writer::to_yaml;
+use khorovod_compiler::yaml::{self, Kind, Node, Scalar, Trap};
+
+/// The note for an unknown field.
+const UNKNOWN: &str = "not known here: if yours reads it, say it in the spec by hand";
+
+pub struct Context<'o> {
+    pub spec: SpecBuilder,
+    pub outcomes: FieldOutcomes,
+    pub options: &'o Options,
+    pub problems: Vec<Problem>,
+    /// The span of the whole old file.
+    pub whole: Span,
+    /// The launch line from the command line, with its span.
+    pub typed: Option<(String, Span)>,
+    /// Secrets to create: the name, and the keys with their values.
+    secrets: Vec<(String, Map<String, Json>)>,
+}
+
+impl<'o> Context<'o> {
+    pub fn new(options: &'o Options) -> Self {
+        let (spec, outcomes) = (SpecBuilder::new(), FieldOutcomes::default());
+        Self { spec, outcomes, options, problems: Vec::new(), whole: Span::default(), typed: None, secrets: Vec::new() }
+    }
+
+    /// Copies a value into the new spec unchanged.
+    pub fn keep(&mut self, node: &Node, to: &str, value: impl Into<Json>) {
+        let from = self.outcomes.path(node).to_owned();
+        self.spec.put(to, value, &from);
+        self.outcomes.settle(node, Verdict::Kept, to, "");
+    }
+
+    /// Returns the first step of a value's path. For a path below `spec`, returns the whole path.
+    pub fn head(&self, node: &Node) -> String {
+        let path = self.outcomes.path(node);
+        if path.starts_with("spec.") { path } else { path.split(['.', '[']).next().unwrap_or_default() }.to_owned()
+    }
+
+    /// Records that a value is not needed: khorovod has it by default.
+    pub fn needless(&mut self, node: &Node, why: &str) {
+        self.outcomes.settle(node, Verdict::Kept, "", why);
+    }
+
+    /// Records that khorovod does in another way what a value is for.
+    pub fn replaced(&mut self, node: &Node, how: &str) {
+        self.outcomes.settle(node, Verdict::Changed, "", how);
+    }
+
+    /// Records that a value cannot be expressed in the new spec: why, and what to do.
+    pub fn lose(&mut self, node: &Node, why: &str) {
+        self.outcomes.settle(node, Verdict::Lost, "", why);
+    }
+
+    /// Sets a field to a default of the old system that differs from khorovod's.
+    pub fn default(&mut self, to: &str, value: impl Into<Json>, why: &str) {
+        self.spec.put(to, value, why);
+    }
+
+    /// Lowers the security profile to the one that a setting needs.
+    pub fn profile(&mut self, profile: &str, why: &str) {
+        let before = self.spec.get("spec.security.profile").and_then(Json::as_str);
+        if before != Some("privileged") {
+            self.spec.put("spec.security.profile", profile, why);
+        }
+    }
+
+    /// Pushes a problem for a value that the old system would refuse.
+    pub fn refuse(&mut self, node: &Node, wanted: &str) {
+        let message = format!("`{}` should be {wanted}, not {}", self.outcomes.path(node), node.describe());
+        self.problems.push(Problem::new(&BAD_VALUE, node.span, message).hint(format!("give it {wanted}")));
+    }
+
+    /// Pushes a problem for a missing value that has no default.
+    pub fn missing(&mut self, what: &str, why: &str) {
+        let problem = Problem::new(&BAD_VALUE, self.whole, format!("there is no `{what}` in the file"));
+        self.problems.push(problem.hint(why));
+    }
+
+    /// Reads a whole number.
+    pub fn count(&mut self, node: &Node) -> Option<u32> {
+        let number = text(node).and_then(|text| text.trim().parse().ok());
+        if number.is_none() {
+            self.refuse(node, "a whole number");
+        }
+        number
+    }
+
+    /// Reads the scalar of a key.
+    pub fn text(&mut self, node: &Node) -> Option<String> {
+        let text = text(node);
+        if text.is_none() {
+            self.refuse(node, "a single value");
+        }
+        text
+    }
+
+    /// Whether a value is true.
+    pub fn yes(&mut self, node: &Node) -> bool {
+        match node.scalar() {
+            Some(Scalar::Bool(yes) | Scalar::Trap(Trap::Word(yes))) => yes,
+            Some(Scalar::Text(text)) => matches!(text.to_ascii_lowercase().as_str(), "true" | "yes" | "on" | "1"),
+            Some(Scalar::Int(number)) => number != 0,
+            Some(Scalar::Null) => false,
+            _ => {
+                self.refuse(node, "true or false");
+                false
+            }
+        }
+    }
+
+    /// Sets an environment variable of all ranks. A value that looks like a secret goes into a Secret; returns whether
+    /// it did.
+    pub fn env(&mut self, name: &str, value: &str, from: &str) -> bool {
+        if !job::looks_secret(name, value) {
+            self.spec.put_key("spec.env", name, value, from);
+            return false;
+        }
+        let secret = format!("{}-env", self.job());
+        self.secret(&secret, name, value);
+        self.spec.put_key("spec.env", name, json!({"secret": secret, "key": name}), from);
+        true
+    }
+
+    /// Adds a value to a Secret.
+    pub fn secret(&mut self, name: &str, key: &str, value: &str) {
+        match self.secrets.iter_mut().find(|(other, _)| other == name) {
+            Some((_, entries)) => {
+                entries.insert(key.to_owned(), value.into());
+            }
+            None => self.secrets.push((name.to_owned(), Map::from_iter([(key.to_owned(), value.into())]))),
+        }
+    }
+
+    /// Sets the job's name in a form that Kubernetes accepts. Returns whether the name is unchanged.
+    pub fn name(&mut self, name: &str, from: &str) -> bool {
+        let given = self.options.name.as_deref().unwrap_or(name);
+        let fitting = label(given);
+        self.spec.put("metadata.name", &*fitting, if self.options.name.is_some() { "" } else { from });
+        if let Some(namespace) = &self.options.namespace {
+            self.spec.put("metadata.namespace", namespace.as_str(), "");
+        }
+        fitting == given
+    }
+
+    /// The same; returns the outcome for the report.
+    pub fn rename(&mut self, given: &str, from: &str) -> (Verdict, &'static str) {
+        match self.name(given, from) {
+            true => (Verdict::Kept, ""),
+            false => (Verdict::Changed, "in the form Kubernetes takes, or as asked"),
+        }
+    }
+
+    /// Sets the job's name from a field of the old file, or to `default` if there is no such field.
+    pub fn named(&mut self, node: Option<&Node>, default: &str) {
+        let given = node.and_then(text).unwrap_or_else(|| default.to_owned());
+        let (verdict, how) = self.rename(&given, "name");
+        if let Some(node) = node {
+            self.outcomes.settle(node, verdict, "metadata.name", how);
+        }
+    }
+
+    /// The job's name.
+    pub fn job(&self) -> String {
+        self.spec.get("metadata.name").and_then(Json::as_str).unwrap_or("job").to_owned()
+    }
+
+    /// Sets the image, unless the command line names another.
+    pub fn image(&mut self, name: &str, from: &str) {
+        match &self.options.image {
+            Some(other) => self.spec.put("spec.image.name", other.as_str(), ""),
+            None => self.spec.put("spec.image.name", name, from),
+        }
+    }
+
+    /// Returns the text of the job, that of the Secrets, and the outcomes of all fields.
+    pub fn close(mut self, system: System, texts: &[Text]) -> (String, String, Vec<Row>) {
+        self.spec.shorten_image();
+        let files: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
+        let clean: String = files.join(", ").chars().filter(|c| !yaml::ends_line(*c)).collect();
+        let head = [format!("From {} ({clean}), by khorovod import.", system.name())];
+        let secrets = self.secrets.iter().map(|(name, data)| self.document(name, data)).collect();
+        (self.spec.text(&head), secrets, self.outcomes.close(UNKNOWN))
+    }
+
+    fn document(&self, name: &str, data: &Map<String, Json>) -> String {
+        let mut metadata = json!({"name": name});
+        if let Some(namespace) = self.spec.get("metadata.namespace") {
+            metadata["namespace"] = namespace.clone();
+        }
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "stringData": data});
+        let mut text = "---\n# Written in plain in the old file: keep it out of version control.\n".to_owned();
+        to_yaml(&secret, &mut text);
+        text
+    }
+}
+
+/// Returns a scalar as it is written.
+pub fn text(node: &Node) -> Option<String> {
+    match &node.kind {
+        Kind::Scalar { text, .. } if !matches!(node.scalar(), Some(Scalar::Null)) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// Returns the entries of a map, or an empty list for any other value.
+pub fn entries(node: &Node) -> &[khorovod_compiler::yaml::Entry] {
+    match &node.kind {
+        Kind::Map(entries) => entries,
+        _ => &[],
+    }
+}
+
+/// Returns the items of a list, or an empty list for any other value.
+pub fn items(node: &Node) -> &[Node] {
+    match &node.kind {
+        Kind::List(items) => items,
+        _ => &[],
+    }
+}
+
+/// Returns the most similar name that Kubernetes accepts for pods and volumes.
+pub fn label(name: &str) -> String {
+    let lower = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
+    let mut label = String::new();
+    for c in lower {
+        // A name has no two dashes in a row and does not begin with a digit.
+        let starts = !label.is_empty() || c.is_ascii_lowercase();
+        if starts && !(c == '-' && label.ends_with('-')) && label.len() < 36 {
+            label.push(c);
+        }
+    }
+    let label = label.trim_end_matches('-');
+    if label.is_empty() { "job".to_owned() } else { label.to_owned() }
+}

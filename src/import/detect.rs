@@ -1,0 +1,150 @@
+//! Detects the system of a file before it is read, so that a wrong system on the command line is reported at once.
+
+use crate::api::System;
+use crate::codes::{NOTHING, OTHER_SYSTEM, TEMPLATE};
+use khorovod_compiler::Text;
+use khorovod_compiler::pipeline::{self, NO_JOB};
+use khorovod_compiler::problem::{Problem, Problems, Span};
+
+/// Takes the problems of a text without a job. If the text is a file of another system, the hint names the command that
+/// imports it.
+pub fn with_import_hint(mut problems: Problems, text: &Text) -> Problems {
+    // A file that can be corrected in place needs no import.
+    let astray = |problem: &&mut Problem| problem.code == &NO_JOB && problem.fix.is_none();
+    if let Some(problem) = problems.list.iter_mut().find(astray)
+        && let Some(system) = system(&text.text)
+    {
+        let file = if text.name == "<stdin>" { "FILE" } else { &text.name };
+        let name = system.name();
+        problem.hint = Some(format!("it looks like {}: `khorovod import {name} {file}`", system.about()));
+    }
+    problems
+}
+
+/// Pushes a problem if a text is clearly not a file of `system`.
+pub fn check(system: System, text: &Text, whole: Span, problems: &mut Vec<Problem>) {
+    let Some(first) = content(&text.text) else {
+        let problem = Problem::new(&NOTHING, Span { end: whole.start, ..whole }, format!("{} is empty", text.name));
+        return problems.push(problem.hint(format!("it should hold {}", system.about())));
+    };
+    if let Some(at) = text.text.find("{{") {
+        let span = Span { start: at, end: at + 2, ..whole };
+        let problem = Problem::new(&TEMPLATE, span, format!("{} is a template that is not filled in", text.name));
+        return problems.push(problem.hint(match system {
+            System::StableHorovod | System::ElasticHorovod | System::MpiJob => {
+                "import what comes out of it: `helm get values RELEASE`, `helm template …`"
+            }
+            _ => "import what comes out of it, with the values in their places",
+        }));
+    }
+    let other = match guess(&text.text) {
+        Some(Guess::Ours) => "this is a TrainingJob already: `khorovod plan FILE`".to_owned(),
+        Some(Guess::Made) => MADE.to_owned(),
+        Some(Guess::Objects) => objects(system, &text.text, whole),
+        Some(Guess::Theirs(other)) if !kin(system, other) => format!("try `khorovod import {}`", other.name()),
+        _ => return,
+    };
+    let line = text.text[first..].find('\n').map_or(text.text.len(), |end| first + end);
+    let span = Span { start: first, end: line, ..whole };
+    let message = format!("{} does not hold {}", text.name, system.about());
+    problems.push(Problem::new(&OTHER_SYSTEM, span, message).hint(other));
+}
+
+/// Returns the offset of the first line that is not blank or a comment.
+pub fn content(text: &str) -> Option<usize> {
+    let mut at = 0;
+    text.split_inclusive('\n').find_map(|line| {
+        let start = at + (line.len() - line.trim_start().len());
+        at += line.len();
+        let said = line.trim();
+        (!said.is_empty() && (!said.starts_with('#') || said.starts_with("#SBATCH"))).then_some(start)
+    })
+}
+
+/// Text at the head of a script that khorovod rendered.
+const BY_US: &str = ". Made by khorovod from its spec: ";
+const MADE: &str = "khorovod made this script of a TrainingJob: change that, and `khorovod render --target slurm` makes \
+                    the script again; `khorovod render` writes the objects for Kubernetes";
+
+/// The hint for a file that holds Kubernetes objects but no MPIJob.
+fn objects(system: System, text: &str, whole: Span) -> String {
+    let kinds = pipeline::kinds(text, whole);
+    let kind = kinds.last().map_or("an object", |(kind, _)| kind);
+    if text.contains(pipeline::RENDERED) {
+        return "khorovod made these objects of a TrainingJob: name that. Only those of `--target mpijob` become one \
+                again"
+            .to_owned();
+    }
+    match system {
+        System::StableHorovod | System::ElasticHorovod => {
+            "it contains the output of a chart; give its values instead: `helm get values RELEASE`".to_owned()
+        }
+        _ => format!(
+            "it holds `kind: {kind}`; of Kubernetes' objects an MPIJob is read. For another let `khorovod init` write a \
+             TrainingJob, and carry over image, command and workers"
+        ),
+    }
+}
+
+enum Guess {
+    Ours,
+    /// A script that khorovod rendered.
+    Made,
+    /// Kubernetes objects without an MPIJob.
+    Objects,
+    Theirs(System),
+}
+
+/// Whether a file of one system is also valid for the other.
+fn kin(one: System, other: System) -> bool {
+    let charts = [System::StableHorovod, System::ElasticHorovod];
+    one == other || charts.contains(&one) && other == System::StableHorovod
+}
+
+/// Returns the system that a text is most likely written for.
+pub fn system(text: &str) -> Option<System> {
+    match guess(text)? {
+        Guess::Theirs(system) => Some(system),
+        Guess::Ours | Guess::Made | Guess::Objects => None,
+    }
+}
+
+/// What a text looks like.
+fn guess(text: &str) -> Option<Guess> {
+    let top = |key: &str| text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
+    if text.lines().any(|line| line.trim_start().starts_with("kind: TrainingJob")) {
+        return Some(Guess::Ours);
+    }
+    // The parameters may be inside an object.
+    let within = |key: &str| {
+        let line = |line: &str| line.trim_start().trim_start_matches(['"', '\'']).strip_prefix(key).map(str::to_owned);
+        text.lines().any(|text| line(text).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':')))
+    };
+    if text.lines().any(|line| line.trim_end() == "kind: MPIJob") {
+        return Some(Guess::Theirs(System::MpiJob));
+    }
+    if text.lines().any(|line| line.starts_with("# Training job ") && line.contains(BY_US)) {
+        return Some(Guess::Made);
+    }
+    let batch = text.lines().any(|line| line.starts_with("#SBATCH "));
+    if top("apiVersion") && top("kind") && !batch && !text.contains("MPIJob") {
+        return Some(Guess::Objects);
+    }
+    let ks = |line: &str| {
+        ["ks generate openmpi", "ks prototype use openmpi", "ks param set"].iter().any(|command| line.contains(command))
+    };
+    let theirs = if top("framework") && (top("learners") || top("data_stores") || top("gpus")) {
+        System::Ffdl
+    } else if text.lines().any(ks) || ["image", "secret", "workers"].iter().all(|key| within(key)) {
+        System::KubeflowOpenmpi
+    } else if top("datasetPvc") {
+        System::ElasticHorovod
+    } else if top("worker") && (top("master") || top("driver")) {
+        System::StableHorovod
+    } else if batch || text.lines().any(|line| line.trim_start().starts_with("srun ")) {
+        System::Slurm
+    } else {
+        return None;
+    };
+    Some(Guess::Theirs(theirs))
+}

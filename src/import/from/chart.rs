@@ -1,0 +1,322 @@
+//! Imports values of the chart stable/horovod, of its successor in Horovod's repository, and of the elastic chart that
+//! is derived from it.
+//!
+//! All three create workers and one more pod, the master or driver. That pod is the first host in the hostfile, with
+//! one slot like the others.
+
+use serde_json::json;
+
+use crate::api::System;
+use crate::context::{Context, entries, items, text};
+use crate::field_outcomes::Verdict;
+use crate::launch::{self, Place, World};
+use crate::pod::{self, container, volumes};
+use khorovod_compiler::yaml::Node;
+
+/// Imports the values.
+pub fn read(system: System, values: &Node, context: &mut Context<'_>) {
+    let masters = system == System::StableHorovod || values.get("master").is_some();
+    let leader = if masters && values.get("driver").is_none() { "master" } else { "driver" };
+    name(values, context);
+    images(system, values, leader, context);
+    // In older releases they are below the workers.
+    let of_workers = values.get("worker").and_then(|node| node.get("resources"));
+    let resources =
+        values.get("resources").filter(|node| !entries(node).is_empty()).or(of_workers).or(values.get("resources"));
+    let gpus = resources.map_or(0, |node| pod::resources(context, node));
+    let world = workers(values, leader, gpus, context);
+    command(values, leader, &world, context);
+    environment(values, leader, context);
+    ssh(values, context);
+    volumes::read(context, values.get("volumes"), values.get("volumeMounts"));
+    data_set(values, context);
+    for entry in entries(values) {
+        other(&entry.key, &entry.value, leader, context);
+    }
+    defaults(context);
+}
+
+fn name(values: &Node, context: &mut Context<'_>) {
+    let given = ["fullnameOverride", "nameOverride"].into_iter().find_map(|key| {
+        let node = values.get(key)?;
+        text(node).filter(|name| !name.is_empty()).map(|name| (node, name))
+    });
+    let Some((node, name)) = given else {
+        context.name("horovod", "the release's name; `--name` gives another");
+        return;
+    };
+    let path = context.outcomes.path(node).to_owned();
+    let kept = context.name(&name, &path);
+    let (verdict, how) = match (&context.options.name, kept) {
+        (Some(_), _) => (Verdict::Changed, "another name was asked for"),
+        (None, true) => (Verdict::Kept, ""),
+        (None, false) => (Verdict::Changed, "in the form Kubernetes takes"),
+    };
+    context.outcomes.settle(node, verdict, "metadata.name", how);
+}
+
+/// Imports the image of the workers, `repository:tag`, and that of the leader if it differs.
+fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>) {
+    let own = match (system, leader) {
+        (System::StableHorovod, "master") => ("uber/horovod", "0.12.1-tf1.8.0-py3.5"),
+        _ => ("horovod/horovod", "0.24.3"),
+    };
+    let worker = image(values, "worker", own);
+    let other = image(values, leader, own);
+    context.image(&worker, "worker.image");
+    for (who, to) in [("worker", "spec.image"), (leader, "spec.launcher.image")] {
+        let Some(node) = values.get(who).and_then(|node| node.get("image")) else { continue };
+        let same = who == "worker" || other == worker;
+        if let Some(policy) = node.get("pullPolicy") {
+            pull_policy(policy, who == "worker", context);
+        }
+        if let Some(digest) = node.get("digest").filter(|_| context.options.image.is_none()) {
+            self::digest(digest, who == "worker", context);
+        }
+        if context.options.image.is_some() {
+            context.outcomes.settle(node, Verdict::Changed, "spec.image", "another image was asked for");
+        } else if same {
+            context.outcomes.settle(node, Verdict::Kept, "spec.image", "");
+        } else {
+            context.spec.put(to, &*other, &format!("{who}.image"));
+            context.outcomes.settle(node, Verdict::Kept, to, "");
+        }
+    }
+    if values.get("worker").and_then(|node| node.get("image")).is_none() && context.options.image.is_none() {
+        context.spec.comment("spec.image.name", "the chart's default");
+    }
+}
+
+fn image(values: &Node, who: &str, (repository, tag): (&str, &str)) -> String {
+    let node = values.get(who).and_then(|node| node.get("image"));
+    // Some files have the whole name in one field.
+    if let Some(whole) = node.and_then(text) {
+        return whole;
+    }
+    let get = |key: &str| node.and_then(|node| node.get(key)).and_then(text).filter(|text| !text.is_empty());
+    let own = |own: &str| own.to_owned();
+    format!("{}:{}", get("repository").unwrap_or_else(|| own(repository)), get("tag").unwrap_or_else(|| own(tag)))
+}
+
+/// In edited charts, digests name the images.
+fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
+    match text(node).filter(|digest| !digest.is_empty()) {
+        None => context.needless(node, "nothing is given"),
+        Some(digest) if of_workers => context.keep(node, "spec.image.digest", digest),
+        Some(digest) if context.spec.get("spec.image.digest") == Some(&json!(digest)) => {
+            context.outcomes.settle(node, Verdict::Kept, "spec.image.digest", "");
+        }
+        Some(_) => context.lose(node, "the workers' holds; spec.launcher.image may name another image with its digest"),
+    }
+}
+
+fn pull_policy(node: &Node, of_workers: bool, context: &mut Context<'_>) {
+    match text(node).as_deref() {
+        Some(policy @ ("Always" | "IfNotPresent" | "Never")) if of_workers => {
+            context.keep(node, "spec.image.pullPolicy", policy);
+        }
+        Some(_) if !of_workers => {
+            context.outcomes.settle(node, Verdict::Changed, "spec.image.pullPolicy", "the workers' holds");
+        }
+        _ => context.refuse(node, "Always, IfNotPresent or Never"),
+    }
+}
+
+/// Imports the workers, and the leader, which ran a rank as well.
+fn workers(values: &Node, leader: &str, gpus: u32, context: &mut Context<'_>) -> World {
+    let node = values.get("worker").and_then(|node| node.get("number"));
+    let number = node.map_or(Some(3), |node| context.count(node)).unwrap_or(1);
+    if let Some(node) = node {
+        let how = format!("the {leader} ran a rank too; here all ranks run in workers");
+        context.outcomes.settle(node, Verdict::Changed, "spec.workers.replicas", &how);
+    }
+    let from = if node.is_some() { "worker.number" } else { "the chart's default of 3" };
+    World {
+        pods: number.saturating_add(1),
+        from: format!("{from}, and one for the {leader}"),
+        without_launcher: Some(number),
+        gpus,
+    }
+}
+
+/// Imports the leader's command: its `args`, joined as the chart joins them, or the line from the command line.
+fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>) {
+    let args = values.get(leader).and_then(|node| node.get("args"));
+    let lines: Vec<String> = args.map_or(&[][..], items).iter().filter_map(text).collect();
+    let line = args.and_then(text).unwrap_or_else(|| lines.join(" "));
+    let given = args.filter(|_| !line.trim().is_empty());
+    if let Some((typed, span)) = context.typed.clone() {
+        launch::line(context, &typed, &Place { path: "--command".to_owned(), span }, world);
+        if let Some(args) = given {
+            context.replaced(args, "`--command` replaces it");
+        }
+    } else if let Some(args) = given {
+        let span = items(args).first().map_or(args.span, |first| first.span);
+        launch::line(context, &line, &Place { path: format!("{leader}.args"), span }, world);
+        let to = "spec.command spec.launcher";
+        let how = launch::became(context);
+        context.outcomes.settle(args, Verdict::Changed, to, how);
+    } else {
+        let why = format!("the {leader} waited for a launch by hand; give it with `--command LINE`");
+        return launch::by_hand(context, &why, world);
+    }
+    if context.spec.get("spec.launcher.kind") != Some(&json!("shell")) {
+        context.default("spec.launcher.retries", 6, "as often as the chart's Job started again");
+    }
+}
+
+/// Sets what the charts do by default and khorovod does not.
+fn defaults(context: &mut Context<'_>) {
+    if context.spec.get("spec.security.profile").is_none() {
+        context.default("spec.security.profile", "restricted", "the chart's pods were root; here nothing is");
+    }
+    context.default("spec.lifecycle.release", "scaleDown", "the chart's workers kept their GPUs after the end");
+}
+
+/// Imports the leader's environment variables, which the charts pass to the workers. The charts ignore the workers'
+/// own.
+fn environment(values: &Node, leader: &str, context: &mut Context<'_>) {
+    if let Some(env) = values.get(leader).and_then(|node| node.get("env")) {
+        match items(env).is_empty() {
+            true => pod::env_map(context, env),
+            false => container::env(context, env, &format!("{leader}.env")),
+        }
+    }
+    let Some(env) = values.get("worker").and_then(|node| node.get("env")) else { return };
+    if !items(env).is_empty() {
+        return container::env(context, env, "worker.env");
+    }
+    for entry in entries(env) {
+        let taken = context.spec.get("spec.env").is_some_and(|env| env.get(&entry.key).is_some());
+        if taken {
+            context.lose(&entry.value, &format!("{leader}.env has it, and the chart gave workers that"));
+            continue;
+        }
+        let from = context.outcomes.path(&entry.value).to_owned();
+        let Some(value) = context.text(&entry.value) else { continue };
+        let from_secret = if context.env(&entry.key, &value, &from) { ", from a Secret" } else { "" };
+        let to = format!("spec.env.{}", entry.key);
+        let how = format!("the chart ignored it; here it takes effect{from_secret}");
+        context.outcomes.settle(&entry.value, Verdict::Changed, &to, &how);
+    }
+    context.needless(env, "there are none");
+}
+
+fn ssh(values: &Node, context: &mut Context<'_>) {
+    for entry in values.get("ssh").map_or(&[][..], entries) {
+        let node = &entry.value;
+        match entry.key.as_str() {
+            "port" => match context.count(node) {
+                Some(port @ 1024..=65535) => context.keep(node, "spec.ssh.port", port),
+                Some(_) => context.replaced(node, "2222, as sshd is not root"),
+                None => {}
+            },
+            "useSecrets" | "useSecret" => context.needless(node, "keys are always used, and host keys are checked"),
+            "hostKey" | "hostKeyPub" => context.replaced(
+                node,
+                "khorovod generates its own keys; this one was readable in the values and in Helm's release: do not use it again",
+            ),
+            _ => {}
+        }
+    }
+}
+
+/// Imports the PersistentVolumeClaim of the data set.
+const DATA_SET: &[&str] = &[
+    "enabled",
+    "mountPath",
+    "path",
+    "mountDir",
+    "existingClaim",
+    "claimName",
+    "name",
+    "size",
+    "storage",
+    "capacity",
+    "storageClass",
+    "storageClassName",
+    "accessMode",
+    "accessModes",
+    "readOnly",
+];
+
+/// Imports the PersistentVolumeClaim of the elastic chart.
+fn data_set(values: &Node, context: &mut Context<'_>) {
+    let Some(node) = values.get("datasetPvc") else { return };
+    let get = |keys: &[&str]| keys.iter().find_map(|key| node.get(key).and_then(text)).filter(|text| !text.is_empty());
+    if !node.get("enabled").is_some_and(|enabled| context.yes(enabled)) {
+        return context.needless(node, "it is off");
+    }
+    let mount = get(&["mountPath", "path", "mountDir"]);
+    let mut item = json!({"name": "dataset", "mountPath": mount.clone().unwrap_or_else(|| "/dataset".to_owned())});
+    match get(&["existingClaim", "claimName", "name"]) {
+        Some(claim) => item["existingClaim"] = claim.into(),
+        None => {
+            item["claim"] = json!({"size": get(&["size", "storage", "capacity"]).unwrap_or_else(|| "50Gi".to_owned())});
+            if let Some(class) = get(&["storageClass", "storageClassName"]) {
+                item["claim"]["storageClass"] = class.into();
+            }
+            if let Some(mode) = get(&["accessMode"]) {
+                item["claim"]["accessModes"] = json!([mode]);
+            }
+            if let Some(modes) = node.get("accessModes") {
+                item["claim"]["accessModes"] = modes.to_json();
+            }
+        }
+    }
+    if node.get("readOnly").is_some_and(|node| context.yes(node)) {
+        item["readOnly"] = true.into();
+    }
+    let comment = if mount.is_some() { "datasetPvc" } else { "datasetPvc; the chart's path is not in its values" };
+    context.spec.push("spec.storage", item, comment);
+    for entry in entries(node).iter().filter(|entry| DATA_SET.contains(&entry.key.as_str())) {
+        context.outcomes.settle(&entry.value, Verdict::Kept, "spec.storage", "");
+    }
+    context.lose(node, "spec.storage has no such setting");
+}
+
+/// Imports the remaining settings of pods. Some of them exist in edited charts only.
+fn other(key: &str, node: &Node, leader: &str, context: &mut Context<'_>) {
+    match key {
+        "useHostNetwork" | "hostNetwork" => pod::host_network(context, node),
+        "useHostPID" => match context.yes(node) {
+            true => {
+                context.lose(node, "nothing in the pods needs the host's processes; spec.patches could set hostPID")
+            }
+            false => context.needless(node, "the same here"),
+        },
+        "USER-SUPPLIED VALUES" | "COMPUTED VALUES" => context.needless(node, "a heading of `helm get values`"),
+        "imagePullSecrets" => pod::pull_secrets(context, node),
+        "nameOverride" | "fullnameOverride" => context.needless(node, "nothing is given"),
+        "worker" => {
+            for (key, value) in fields(node, &["podManagementPolicy", "privileged"]) {
+                match key {
+                    "podManagementPolicy" if text(value).as_deref() != Some("Parallel") => {
+                        context.replaced(value, "all workers start at once");
+                    }
+                    "podManagementPolicy" => context.needless(value, "the same here"),
+                    _ => privileged(value, context),
+                }
+            }
+        }
+        _ if key == leader && entries(node).is_empty() => context.needless(node, "nothing is given"),
+        _ if key == leader => fields(node, &["privileged"]).for_each(|(_, value)| privileged(value, context)),
+        _ => {
+            pod::placement(context, key, node);
+        }
+    }
+}
+
+fn fields<'n>(node: &'n Node, names: &'n [&str]) -> impl Iterator<Item = (&'n str, &'n Node)> {
+    names.iter().filter_map(|name| Some((*name, node.get(name)?)))
+}
+
+fn privileged(node: &Node, context: &mut Context<'_>) {
+    match context.yes(node) {
+        true => context.lose(
+            node,
+            "training needs no such right; RDMA devices are spec.workers.rdma, and spec.patches reaches the container",
+        ),
+        false => context.needless(node, "the same here"),
+    }
+}

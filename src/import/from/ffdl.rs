@@ -1,0 +1,397 @@
+//! Imports a manifest of FfDL: learners that run the command of one framework, with a bucket for the data and a bucket
+//! for the results.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::codes::BAD_VALUE;
+use crate::context::{Context, entries, items, text};
+use crate::field_outcomes::Verdict;
+use crate::launch;
+use crate::launch::program;
+use crate::secrets;
+use crate::shell_text as shell;
+use khorovod_compiler::job::quantity::Quantity;
+use khorovod_compiler::problem::Problem;
+use khorovod_compiler::yaml::Node;
+
+/// The folders of the data and of the results.
+const DATA: &str = "/data";
+const RESULTS: &str = "/results";
+/// The folder of the program that is submitted with the manifest.
+const MODEL: &str = "/workspace";
+
+/// Imports the manifest.
+pub fn read(manifest: &Node, context: &mut Context<'_>) {
+    let get = |name: &str| manifest.get(name);
+    context.named(get("name"), "ffdl");
+    for key in ["description", "version"] {
+        if let Some((node, value)) = get(key).and_then(|node| Some((node, text(node)?))) {
+            context.spec.put_key("metadata.annotations", key, value, key);
+            context.outcomes.settle(node, Verdict::Kept, "metadata.annotations", "");
+        }
+    }
+    let gpus = learners(manifest, context);
+    let count = context.spec.get("spec.workers.replicas").and_then(Json::as_u64).unwrap_or(1);
+    framework(get("framework"), context);
+    stores(get("data_stores"), context);
+    code(context);
+    for (name, value, why) in [
+        ("NUM_LEARNERS", count.to_string(), "FfDL set it"),
+        ("GPU_COUNT", gpus.to_string(), "FfDL set it"),
+        ("MODEL_DIR", MODEL.to_owned(), "the code folder"),
+    ] {
+        context.spec.put_key("spec.env", name, value, why);
+    }
+    metrics(get("evaluation_metrics"), context);
+    lacking(get("framework").and_then(|node| node.get("command")), context);
+    context.default("spec.launcher.retries", 0, "FfDL gave up at the first failure");
+    if context.spec.get("spec.security").is_none() {
+        context.default("spec.security.profile", "restricted", "FfDL's learners were root; here nothing is");
+    }
+}
+
+/// Imports the number of learners and the resources of each. Returns the number of GPUs.
+fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
+    let get = |name: &str| manifest.get(name);
+    match get("learners").map(|node| (node, context.count(node))) {
+        Some((node, Some(count))) => context.keep(node, "spec.workers.replicas", count.max(1)),
+        Some((_, None)) => {}
+        None => context.default("spec.workers.replicas", 1, "one learner by default"),
+    }
+    let gpus = match get("gpus").map(|node| (node, whole(node, context))) {
+        Some((node, Some(0))) => {
+            context.needless(node, "the same here by default");
+            0
+        }
+        Some((node, Some(count))) => {
+            context.keep(node, "spec.workers.gpus", count);
+            count
+        }
+        _ => 0,
+    };
+    if let Some((node, value)) = get("cpus").and_then(|node| Some((node, text(node)?))) {
+        match Quantity::parse(&value) {
+            Some(_) => context.keep(node, "spec.workers.cpu", value),
+            None => context.refuse(node, "a number of CPUs"),
+        }
+    }
+    for (key, to) in [("memory", "spec.workers.memory"), ("storage", "spec.workers.ephemeralStorage")] {
+        let Some((node, value)) = get(key).and_then(|node| Some((node, text(node)?))) else { continue };
+        match size(&value) {
+            Some(size) => {
+                context.spec.put(to, size, key);
+                context.outcomes.settle(node, Verdict::Changed, to, "as Kubernetes writes sizes");
+            }
+            None => context.refuse(node, "a size such as 4Gb or 4Gib"),
+        }
+    }
+    if let Some(node) = get("gpu_type") {
+        context.lose(node, "name the label of your nodes in spec.placement.nodeSelector");
+    }
+    gpus
+}
+
+/// Reads a whole number, which FfDL also accepts as `2.0`.
+fn whole(node: &Node, context: &mut Context<'_>) -> Option<u32> {
+    let written = text(node).and_then(|text| text.trim().trim_end_matches('0').strip_suffix('.')?.parse().ok());
+    written.or_else(|| context.count(node))
+}
+
+/// Converts a size such as `1Gb`, `16000MiB` or `2 GB`. Units are decimal without the i and binary with it.
+fn size(text: &str) -> Option<String> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit = unit.trim().to_ascii_lowercase();
+    let unit = unit.strip_suffix('b').unwrap_or(&unit);
+    let suffix = match unit {
+        "k" => "k",
+        "m" => "M",
+        "g" => "G",
+        "t" => "T",
+        "ki" => "Ki",
+        "mi" => "Mi",
+        "gi" => "Gi",
+        "ti" => "Ti",
+        _ => return None,
+    };
+    let size = format!("{number}{suffix}");
+    Quantity::parse(&size).map(|_| size)
+}
+
+fn framework(node: Option<&Node>, context: &mut Context<'_>) {
+    let get = |name: &str| node.and_then(|node| node.get(name));
+    let read = |name: &str| get(name).and_then(text).unwrap_or_default();
+    let (name, version) = (read("name"), read("version"));
+    let tag = if read("image_tag").is_empty() { version } else { read("image_tag") };
+    if context.options.image.is_some() {
+        context.image("", "");
+    } else if name.is_empty() || tag.is_empty() {
+        return context.missing("framework", "`name` and `version` say which image; `--image NAME` gives one");
+    } else {
+        let image = match name.as_str() {
+            "custom" => tag.clone(),
+            "horovod" => format!("uber/horovod:{tag}"),
+            "caffe" => format!("bvlc/caffe:{tag}"),
+            "caffe2" => format!("caffe2ai/caffe2:{tag}"),
+            "h2o3" => format!("opsh2oai/h2o3-ffdl:{tag}"),
+            "pytorchmpi" => format!("tomcli/pytorch:{tag}"),
+            other => format!("{other}/{other}:{tag}"),
+        };
+        let place = |key: &str| get("image_location").and_then(|node| node.get(key)).and_then(text);
+        match (place("registry"), place("namespace")) {
+            (Some(registry), Some(space)) => {
+                context.image(&format!("{registry}/{space}/{name}:{tag}"), "of framework.image_location");
+            }
+            _ if read("image_tag").is_empty() => context.image(&image, "of framework.name and .version"),
+            _ => context.image(&image, "of framework.name and .image_tag"),
+        }
+    }
+    location(get("image_location"), context);
+    let tagged = !read("image_tag").is_empty();
+    for key in ["name", "version", "image_tag"] {
+        match get(key) {
+            Some(node) if context.options.image.is_some() => context.replaced(node, "another image was asked for"),
+            Some(node) if key == "version" && tagged => {
+                context.lose(node, "`image_tag` is the image's tag, as it was in FfDL");
+            }
+            Some(node) => context.outcomes.settle(node, Verdict::Changed, "spec.image", "an image's name and tag"),
+            None => {}
+        }
+    }
+    // FfDL started these with mpirun, one rank per GPU.
+    let launched = matches!(name.as_str(), "horovod" | "pytorchmpi") || name == "tensorflow" && tag.contains("horovod");
+    if !launched {
+        context.default("spec.workers.slots", 1, "FfDL ran the command once in each learner");
+    }
+    let command = context.typed.clone().map(|(line, _)| line).or_else(|| get("command").and_then(text));
+    match command.filter(|line| !line.trim().is_empty()) {
+        Some(line) => program(&line, get("command"), context),
+        None => context.missing("framework.command", "it is the command to run"),
+    }
+}
+
+/// Imports the image of a private registry.
+fn location(node: Option<&Node>, context: &mut Context<'_>) {
+    for entry in node.map_or(&[][..], entries) {
+        match entry.key.as_str() {
+            "registry" | "namespace" if context.options.image.is_none() => {
+                context.outcomes.settle(&entry.value, Verdict::Changed, "spec.image", "parts of an image's name");
+            }
+            "registry" | "namespace" => context.replaced(&entry.value, "another image was asked for"),
+            "access_token" => context.lose(
+                &entry.value,
+                "make a Secret of it, `kubectl create secret docker-registry`, and name that in spec.image.pullSecrets",
+            ),
+            _ => context.lose(&entry.value, "an image here is a name"),
+        }
+    }
+}
+
+/// Imports the command of the learners.
+fn program(line: &str, node: Option<&Node>, context: &mut Context<'_>) {
+    // FfDL joined the lines of a command.
+    let whole = line.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    let line = whole.as_str();
+    launch::refuse_secret(context, line, &launch::Place { path: "framework.command".to_owned(), span: context.whole });
+    let from = if context.typed.is_some() { "--command" } else { "framework.command" };
+    if line.contains("LEARNER_ID") {
+        let numbered = format!("export LEARNER_ID=$((${{HOSTNAME##*-}} + 1)); {line}");
+        context.spec.put("spec.command", numbered, &format!("{from}; learners were numbered from 1"));
+    } else {
+        context.spec.put("spec.command", program::program(line), from);
+    }
+    if let Some(node) = node {
+        context.outcomes.settle(node, Verdict::Kept, "spec.command", "");
+    }
+}
+
+/// Reports what learners have and pods lack: the variables that FfDL sets, and the permission to install software.
+fn lacking(node: Option<&Node>, context: &mut Context<'_>) {
+    let span = node.map_or(context.whole, |node| node.span);
+    let Some(command) = context.spec.get("spec.command").and_then(Json::as_str).map(str::to_owned) else { return };
+    let mut names = shell::names(&shell::without_quoted(&command));
+    names.sort();
+    names.dedup();
+    let set_by_command = shell::set_by(&command);
+    let env = context.spec.get("spec.env");
+    names.retain(|name| {
+        let set = env.is_some_and(|env| env.get(name).is_some()) || set_by_command.contains(name);
+        !set && !shell::anywhere(name) && !shell::by_launcher(name)
+    });
+    for name in names {
+        let row = context.outcomes.add(format!("framework.command: ${name}"), span);
+        let how = "FfDL may have set it; here it is empty: set it in spec.env, or write its value in its place";
+        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
+    }
+    for line in command.split(['&', ';', '|']).map(str::trim).filter(|line| installs(line)) {
+        let row = context.outcomes.add(format!("framework.command: {}", secrets::masked(line)), span);
+        let how = "each rank would install at every start, and is not root: do it once, in the image";
+        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
+    }
+}
+
+/// Whether a command installs something.
+fn installs(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().filter(|word| *word != "sudo").collect();
+    match words.as_slice() {
+        ["python" | "python3", "-m", "pip", ..] => true,
+        ["pip" | "pip3" | "conda" | "apt" | "apt-get" | "yum" | "dnf", rest @ ..] => {
+            rest.iter().any(|word| ["install", "update"].contains(word))
+        }
+        _ => false,
+    }
+}
+
+/// FfDL used the first store only.
+fn stores(node: Option<&Node>, context: &mut Context<'_>) {
+    let Some(node) = node else { return };
+    if !entries(node).is_empty() {
+        let problem = Problem::new(&BAD_VALUE, node.span, "`data_stores` should be a list, and is a map");
+        return context.problems.push(problem.hint("write `- ` before its first key, and indent the others"));
+    }
+    let mut stores = items(node).iter();
+    if let Some(store) = stores.next() {
+        bucket(store, context);
+    }
+    for store in stores {
+        context.lose(store, "FfDL read only the first; add an entry to spec.storage");
+    }
+    context.needless(node, "there are none");
+}
+
+fn bucket(store: &Node, context: &mut Context<'_>) {
+    let connection = store.get("connection");
+    let said = |name: &str| connection.and_then(|node| node.get(name));
+    let read = |name: &str| said(name).and_then(text).filter(|text| !text.is_empty());
+    let host = read("type").as_deref() == Some("host_mount")
+        || store.get("type").and_then(text).as_deref() == Some("mount_volume");
+    if let (false, Some(url), Some(node)) = (host, read("auth_url"), said("auth_url"))
+        && !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
+    {
+        context.refuse(node, "a URL such as http://s3.default.svc.cluster.local");
+    }
+    let secret = keys(read("user_name"), read("password"), context);
+    for (key, name, path, direction, variables) in [
+        ("training_data", "data", DATA, "in", &["DATA_DIR"][..]),
+        ("training_results", "results", RESULTS, "out", &["RESULT_DIR", "LOG_DIR", "CHECKPOINT_DIR"][..]),
+    ] {
+        let Some((node, container)) =
+            store.get(key).and_then(|node| node.get("container")).and_then(|node| Some((node, text(node)?)))
+        else {
+            continue;
+        };
+        let from = context.outcomes.path(node).to_owned();
+        let mut item = json!({"name": name, "mountPath": path});
+        if host {
+            let root = read("path").unwrap_or_else(|| "/".to_owned());
+            item["hostPath"] = format!("{}/{container}", root.trim_end_matches('/')).into();
+            context.profile("privileged", "a directory of the node needs it");
+        } else {
+            let mut s3 = Map::new();
+            if let Some(url) = read("auth_url") {
+                s3.insert("endpoint".to_owned(), url.into());
+            }
+            s3.insert("bucket".to_owned(), container.into());
+            if let Some(region) = read("region") {
+                s3.insert("region".to_owned(), region.into());
+            }
+            if direction == "out" {
+                s3.insert("prefix".to_owned(), format!("{}/", context.job()).into());
+            }
+            if let Some(secret) = &secret {
+                s3.insert("secret".to_owned(), secret.as_str().into());
+            }
+            s3.insert("direction".to_owned(), direction.into());
+            item["s3"] = Json::Object(s3);
+        }
+        context.spec.push("spec.storage", item, &from);
+        for variable in variables {
+            context.spec.put_key("spec.env", variable, path, "where FfDL's programs look");
+        }
+        let how =
+            if direction == "out" && !host { "below the job's name, where FfDL had the training's id" } else { "" };
+        let verdict = if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
+        context.outcomes.settle(node, verdict, "spec.storage", how);
+    }
+    settle(store, connection, host, context);
+}
+
+/// Adds a Secret with access keys. Returns its name.
+fn keys(user: Option<String>, password: Option<String>, context: &mut Context<'_>) -> Option<String> {
+    let name = format!("{}-s3", context.job());
+    let (user, password) = (user?, password?);
+    context.secret(&name, "AWS_ACCESS_KEY_ID", &user);
+    context.secret(&name, "AWS_SECRET_ACCESS_KEY", &password);
+    Some(name)
+}
+
+/// Records the outcomes of the other fields of a store.
+fn settle(store: &Node, connection: Option<&Node>, host: bool, context: &mut Context<'_>) {
+    for entry in connection.map_or(&[][..], entries) {
+        match entry.key.as_str() {
+            "user_name" | "password" if !host => {
+                context.outcomes.settle(&entry.value, Verdict::Changed, "spec.storage", "moved to a Secret");
+            }
+            "auth_url" | "region" if !host => context.outcomes.settle(&entry.value, Verdict::Kept, "spec.storage", ""),
+            "path" | "name" | "type" if host => {
+                context.outcomes.settle(&entry.value, Verdict::Kept, "spec.storage", "")
+            }
+            "type" => context.needless(&entry.value, "the kind of storage follows from the rest"),
+            _ => context.lose(&entry.value, "buckets need no such setting here"),
+        }
+    }
+    for entry in entries(store) {
+        match entry.key.as_str() {
+            "id" => context.needless(&entry.value, "nothing refers to it"),
+            "type" if host => context.needless(&entry.value, "folders of the nodes are mounted as they are"),
+            "type" => context.needless(&entry.value, "objects are copied in before and out after the training"),
+            "training_data" | "training_results" => context.lose(&entry.value, "spec.storage has no such setting"),
+            _ => {}
+        }
+    }
+}
+
+/// Imports the folder that is given to `ffdl train` with the manifest.
+fn code(context: &mut Context<'_>) {
+    let files: Map<String, Json> =
+        context.options.code.iter().map(|(name, text)| (name.clone(), text.as_str().into())).collect();
+    if files.is_empty() {
+        let why =
+            "the code folder is not in the manifest: name it behind it on the command line, or build it into the image";
+        return context.default("spec.workdir", MODEL, why);
+    }
+    context.default("spec.code", json!({"files": files, "mountPath": MODEL}), "the code folder");
+}
+
+fn metrics(node: Option<&Node>, context: &mut Context<'_>) {
+    let Some(node) = node else { return };
+    let read = |name: &str| node.get(name).and_then(text);
+    if let (Some("tensorboard"), Some(place)) = (read("type").as_deref(), read("in")) {
+        let below = place.rsplit_once("_DIR").map_or(place.as_str(), |(_, below)| below.trim_start_matches('}'));
+        let logdir = if below.starts_with('/') { format!("{RESULTS}{below}") } else { format!("{RESULTS}/{below}") };
+        context.spec.put("spec.observability.tensorboard.logdir", logdir, "evaluation_metrics.in");
+        for key in ["type", "in"] {
+            if let Some(node) = node.get(key) {
+                context.outcomes.settle(node, Verdict::Changed, "spec.observability.tensorboard", "among the results");
+            }
+        }
+    }
+    context.lose(node, "khorovod reads no metrics out of logs; spec.observability.metrics is a port to scrape");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_as_ffdl_reads_them() {
+        let cases = [("1Gb", "1G"), ("12Gib", "12Gi"), ("16000MiB", "16000Mi"), ("2 GB", "2G"), ("0.5Gb", "0.5G")];
+        for (theirs, ours) in cases {
+            assert_eq!(size(theirs).as_deref(), Some(ours), "{theirs}");
+        }
+        for text in ["", "Gb", "1", "1Eb", "1Gbit", "-1Gb"] {
+            assert_eq!(size(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Imports an MPIJob of Kubeflow's MPI Operator, v1 or v2beta1.
+//!
+//! The pods of an MPIJob start as the image and the file define; those of khorovod run its own scripts, which also set
+//! up ssh. A job that khorovod rendered is read by [`rendered`](crate::rendered).
+
+mod launch;
+mod names;
+mod settings;
+mod stream;
+
+use serde_json::{Value as Json, json};
+
+use crate::codes::BAD_VALUE;
+use crate::context::{Context, entries, items, text};
+use crate::field_outcomes::Verdict;
+use crate::pod::{self, container};
+use crate::rendered;
+use khorovod_compiler::problem::Problem;
+use khorovod_compiler::yaml::{Entry, Node};
+
+pub use stream::{BESIDE, stream};
+
+/// Parts of paths that comments leave out.
+pub const LONG: &[(&str, &str)] =
+    &[("spec.mpiReplicaSpecs.", ""), (".template.spec.containers[0]", ""), (".template.spec", "")];
+
+/// One of the two replica specs.
+struct Replica<'n> {
+    spec: Option<&'n Node>,
+    pod: Option<&'n Node>,
+    container: Option<&'n Node>,
+}
+
+impl<'n> Replica<'n> {
+    fn of(job: &'n Node, name: &str) -> Self {
+        let specs = job.get("spec").and_then(|spec| spec.get("mpiReplicaSpecs"));
+        let spec = specs.and_then(|specs| specs.get(name));
+        let pod = spec.and_then(|spec| spec.get("template")).and_then(|template| template.get("spec"));
+        let container = pod.and_then(|pod| pod.get("containers")).and_then(|list| items(list).first());
+        Self { spec, pod, container }
+    }
+
+    fn field(&self, key: &str) -> Option<&'n Node> {
+        self.container.and_then(|container| container.get(key))
+    }
+}
+
+/// Imports the job.
+pub fn read(job: &Node, context: &mut Context<'_>) {
+    if let Some(node) = job.get("apiVersion").filter(|node| !text(node).is_some_and(|text| known(&text))) {
+        let message = format!("`apiVersion` is {}: its MPIJobs are not read", text(node).unwrap_or_default());
+        let problem = Problem::new(&BAD_VALUE, node.span, message);
+        return context.problems.push(problem.hint(
+            "v1 and v2beta1 are. v1alpha1 had `gpus` and one `template`: write those as Launcher and Worker of v2beta1",
+        ));
+    }
+    let (launcher, worker) = (Replica::of(job, "Launcher"), Replica::of(job, "Worker"));
+    if launcher.container.is_none() {
+        let span = job.get("spec").map_or(job.span, |spec| spec.span);
+        let problem = Problem::new(&BAD_VALUE, span, "the MPIJob has no launcher with a container");
+        return context.problems.push(problem.hint("give `spec.mpiReplicaSpecs.Launcher.template.spec.containers`"));
+    }
+    if let (Some(launcher), Some(worker)) = (launcher.container, worker.container)
+        && rendered::is(launcher)
+    {
+        return rendered::read(job, launcher, worker, context);
+    }
+    for key in ["apiVersion", "kind"] {
+        if let Some(node) = job.get(key) {
+            context.outcomes.settle(node, Verdict::Changed, "apiVersion kind", "a TrainingJob");
+        }
+    }
+    metadata(job.get("metadata"), context);
+    let slots = settings::read(job.get("spec"), context);
+    images(&launcher, &worker, context);
+    let gpus = worker.field("resources").map_or(0, |node| pod::resources(context, node));
+    launch::launch(job, &launcher, &worker, gpus, slots, context);
+    if let Some(node) = launcher.field("resources") {
+        match queued(context) {
+            true => context.lose(node, FIRST),
+            false => container::launcher_resources(context, node),
+        }
+    }
+    let gone = names::settle(job, [&worker, &launcher], context);
+    for (replica, leads) in [(&worker, false), (&launcher, true)] {
+        if let Some(container) = replica.container {
+            container::read(context, container, leads);
+        }
+        container::volumes(context, replica.pod, replica.container, leads);
+        if let Some(pod) = replica.pod {
+            beyond(context, pod, leads);
+            container::pod(context, pod, leads);
+        }
+        around(replica.spec, context, leads);
+    }
+    names::put(gone, context);
+    if let Some(node) = job.get(BESIDE) {
+        context.lose(node, "it is not part of the MPIJob; apply it as before");
+    }
+    if let Some(node) = job.get("status") {
+        context.needless(node, "the operator wrote it");
+    }
+    defaults(job, context);
+    context.spec.shorten(LONG);
+}
+
+/// API versions whose jobs have a launcher and workers.
+fn known(version: &str) -> bool {
+    let ours = version.strip_prefix("kubeflow.org/");
+    ours.is_some_and(|version| ["v1alpha2", "v1", "v2beta1"].contains(&version))
+}
+
+/// What the operator did by default and khorovod would not.
+fn defaults(job: &Node, context: &mut Context<'_>) {
+    let spec = job.get("spec");
+    let policy = spec.and_then(|spec| spec.get("runPolicy"));
+    let given = |key: &str| [spec, policy].into_iter().flatten().any(|node| node.get(key).is_some());
+    if !given("backoffLimit") && context.spec.get("spec.launcher.kind") != Some(&json!("shell")) {
+        context.default("spec.launcher.retries", 6, "as often as the launcher's Job started again");
+    }
+    if !given("cleanPodPolicy") && !queued(context) {
+        context.default(
+            "spec.lifecycle.release",
+            "scaleDown",
+            "without cleanPodPolicy workers kept their GPUs after the end",
+        );
+    }
+    if context.spec.get("spec.security.profile").is_none() {
+        context.default(
+            "spec.security.profile",
+            "restricted",
+            "the image's user ran it, often root; here nothing is root",
+        );
+    }
+}
+
+fn metadata(node: Option<&Node>, context: &mut Context<'_>) {
+    let get = |key: &str| node.and_then(|node| node.get(key));
+    let name = get("name").or(get("generateName"));
+    let given = name.and_then(text).unwrap_or_else(|| "mpijob".to_owned());
+    let (verdict, how) = context.rename(given.trim_end_matches('-'), "metadata.name");
+    if let Some(name) = name {
+        context.outcomes.settle(name, verdict, "metadata.name", how);
+    }
+    if let Some((node, value)) = get("namespace").and_then(|node| Some((node, text(node)?))) {
+        match &context.options.namespace {
+            Some(_) => context.outcomes.settle(node, Verdict::Changed, "metadata.namespace", "another was asked for"),
+            None => context.keep(node, "metadata.namespace", value),
+        }
+    }
+    for entry in get("labels").map_or(&[][..], entries) {
+        let Some(value) = context.text(&entry.value) else { continue };
+        if entry.key == "kueue.x-k8s.io/queue-name" {
+            context.keep(&entry.value, "spec.scheduling.kueue", value);
+        } else {
+            own_key(context, entry, "metadata.labels", value);
+        }
+    }
+    for entry in get("annotations").map_or(&[][..], entries) {
+        let Some(value) = context.text(&entry.value) else { continue };
+        match entry.key.as_str() {
+            "kubectl.kubernetes.io/last-applied-configuration" => context.needless(&entry.value, "kubectl wrote it"),
+            _ => own_key(context, entry, "metadata.annotations", value),
+        }
+    }
+    if let Some(node) = node {
+        context.needless(node, "Kubernetes wrote it");
+    }
+}
+
+/// The note for a label that khorovod writes itself.
+const OWN: &str = "khorovod writes this key itself";
+
+/// Whether khorovod writes a label or an annotation with this key.
+fn owned(key: &str) -> bool {
+    let own = ["app.kubernetes.io/name", "app.kubernetes.io/component", "app.kubernetes.io/managed-by"];
+    own.contains(&key) || key.starts_with("khorovod.dev/")
+}
+
+/// Imports a label or an annotation, unless khorovod writes that key itself.
+fn own_key(context: &mut Context<'_>, entry: &Entry, to: &str, value: String) {
+    if owned(&entry.key) {
+        return context.lose(&entry.value, OWN);
+    }
+    context.spec.put_key(to, &entry.key, value, "");
+    context.outcomes.settle(&entry.value, Verdict::Kept, to, "");
+}
+
+/// Whether the job waits in a queue. Then it becomes one Indexed Job, whose first pod launches.
+fn queued(context: &Context<'_>) -> bool {
+    ["gang", "kueue", "suspend"].iter().any(|way| context.spec.get(&format!("spec.scheduling.{way}")).is_some())
+}
+
+/// The note for the launcher's fields of such a job.
+const FIRST: &str = "a job that waits in a queue is one Indexed Job here, whose first worker launches";
+
+fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_>) {
+    let of = |replica: &Replica<'_>| replica.field("image").and_then(text);
+    let image = of(worker).or(of(launcher)).unwrap_or_default();
+    context.image(&image, "Worker");
+    for (replica, to) in [(worker, "spec.image"), (launcher, "spec.launcher.image")] {
+        let Some(node) = replica.field("image") else { continue };
+        if context.options.image.is_some() {
+            context.outcomes.settle(node, Verdict::Changed, "spec.image", "another image was asked for");
+        } else if of(replica).as_deref() == Some(image.as_str()) {
+            context.outcomes.settle(node, Verdict::Kept, "spec.image", "");
+        } else if queued(context) {
+            context.lose(node, FIRST);
+        } else {
+            context.keep(node, to, of(replica).unwrap_or_default());
+        }
+    }
+}
+
+/// Imports the fields of a replica spec that are outside its template.
+fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
+    let get = |key: &str| spec.and_then(|spec| spec.get(key));
+    if let Some(node) = get("replicas") {
+        context.needless(node, "there is one launcher");
+    }
+    if let Some(node) = get("restartPolicy") {
+        context.outcomes.settle(
+            node,
+            Verdict::Changed,
+            "spec.launcher.retries",
+            "the launcher starts the training again",
+        );
+    }
+    if let Some(node) = get("template").and_then(|template| template.get("metadata")) {
+        for key in ["labels", "annotations"] {
+            for entry in node.get(key).map_or(&[][..], entries) {
+                match entry.key.as_str() {
+                    "sidecar.istio.io/inject" => context.needless(&entry.value, "khorovod keeps sidecars away"),
+                    _ if leads && queued(context) => context.lose(&entry.value, FIRST),
+                    name if owned(name) => context.lose(&entry.value, OWN),
+                    _ => on_pods(context, key, entry, leads),
+                }
+            }
+        }
+        context.needless(node, "labels and annotations alone reached the pods");
+    }
+}
+
+/// Fields of a pod that the spec does not have and that do not affect khorovod's own fields.
+const BEYOND: &[&str] = &["dnsConfig", "hostAliases", "preemptionPolicy"];
+
+fn beyond(context: &mut Context<'_>, pod: &Node, leads: bool) {
+    for entry in entries(pod).iter().filter(|entry| BEYOND.contains(&entry.key.as_str())) {
+        match leads && queued(context) {
+            true => context.lose(&entry.value, FIRST),
+            false => over_pods(context, "/spec", entry, entry.value.to_json(), leads),
+        }
+    }
+}
+
+/// Imports a label or an annotation of pods.
+fn on_pods(context: &mut Context<'_>, field: &str, entry: &Entry, leads: bool) {
+    let Some(value) = context.text(&entry.value) else { return };
+    over_pods(context, &format!("/metadata/{field}"), entry, value.into(), leads);
+}
+
+/// Imports a field that the spec does not have, as a patch of the pods.
+fn over_pods(context: &mut Context<'_>, path: &str, entry: &Entry, value: Json, leads: bool) {
+    let target = json!({"kind": "Pod", "name": if leads { "*-launcher" } else { "*-worker" }});
+    context.spec.patch(&target, path, &entry.key, value);
+    context.outcomes.settle(&entry.value, Verdict::Kept, "spec.patches", "");
+}

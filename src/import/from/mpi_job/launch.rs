@@ -1,0 +1,89 @@
+//! Imports the launcher's command and arguments: the line in them that starts the ranks, and the number of ranks.
+
+use serde_json::{Value as Json, json};
+
+use super::{FIRST, Replica, queued};
+use crate::context::{Context, items, text};
+use crate::field_outcomes::Verdict;
+use crate::launch::program::{is_shell, takes_script};
+use crate::launch::{self, Place, World};
+use crate::pod::kubelet_vars::Filled;
+use khorovod_compiler::yaml::Node;
+
+/// Imports the launcher's words as the line that starts the ranks.
+pub fn launch(
+    job: &Node,
+    launcher: &Replica<'_>,
+    worker: &Replica<'_>,
+    gpus: u32,
+    slots: u32,
+    context: &mut Context<'_>,
+) {
+    let number = worker.spec.and_then(|spec| spec.get("replicas"));
+    let workers = number.map_or(Some(1), |node| context.count(node)).unwrap_or(1).max(1);
+    if let Some(node) = number {
+        context.outcomes.settle(node, Verdict::Kept, "spec.workers.replicas", "");
+    }
+    let also = job.get("spec").and_then(|spec| spec.get("runLauncherAsWorker"));
+    let leads = also.is_some_and(|node| context.yes(node));
+    if let Some(node) = also {
+        match leads {
+            true if queued(context) => context.outcomes.settle(node, Verdict::Changed, "spec.workers.replicas", FIRST),
+            true => context.outcomes.settle(node, Verdict::Kept, "spec.launcher.runsRanks", ""),
+            false => context.needless(node, "the same here"),
+        }
+    }
+    let pods = workers.saturating_add(u32::from(leads));
+    let world =
+        World { pods, from: "Worker.replicas".to_owned(), without_launcher: leads.then_some(workers), gpus: slots };
+    words(launcher, &world, context);
+    if leads && !queued(context) && context.spec.get("spec.workers.replicas") == Some(&json!(pods)) {
+        context.spec.put("spec.workers.replicas", workers, "");
+        context.spec.put("spec.launcher.runsRanks", true, "runLauncherAsWorker");
+    }
+    if context.spec.get("spec.workers.slots").is_none() && slots != gpus.max(1) {
+        let given = job.get("spec").and_then(|spec| spec.get("slotsPerWorker")).is_some();
+        let from = if given { "slotsPerWorker" } else { "the operator's default" };
+        context.spec.put("spec.workers.slots", slots, from);
+    }
+}
+
+/// Reports commands of the launcher's script that concern sshd on the workers.
+fn script(context: &mut Context<'_>, place: &Place) {
+    let Some(text) = context.spec.get("spec.command").and_then(Json::as_str) else { return };
+    if text.contains("ssh -") || text.contains("plm_rsh_args") {
+        let row = context.outcomes.add(format!("{}: ssh with options", place.path), place.span);
+        let how = "ssh and mpirun find the workers and their port by themselves: remove `-p`, otherwise it waits for a port that is closed";
+        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
+    }
+}
+
+fn words(launcher: &Replica<'_>, world: &World, context: &mut Context<'_>) {
+    let parts = ["command", "args"].map(|key| launcher.field(key));
+    let all: Vec<Filled> = parts
+        .iter()
+        .flatten()
+        .flat_map(|node| items(node))
+        .filter_map(text)
+        .map(|word| Filled::new(&word, launcher.container))
+        .collect();
+    let place = |node: &Node| Place { path: "Launcher".to_owned(), span: node.span };
+    if let Some((typed, span)) = context.typed.clone() {
+        launch::line(context, &typed, &Place { path: "--command".to_owned(), span }, world);
+        parts.into_iter().flatten().for_each(|node| context.replaced(node, "`--command` replaces it"));
+    } else if let Some(first) = parts.iter().flatten().next().filter(|_| !all.is_empty()) {
+        let line = match all.as_slice() {
+            [shell, dash, script] if is_shell(&shell.text()) && takes_script(&dash.text()) => script.text(),
+            words => words.iter().map(Filled::word).collect::<Vec<_>>().join(" "),
+        };
+        launch::line(context, &line, &place(first), world);
+        script(context, &place(first));
+        let to = "spec.command spec.launcher";
+        let how = launch::became(context);
+        for node in parts.into_iter().flatten() {
+            context.outcomes.settle(node, Verdict::Changed, to, how);
+        }
+    } else {
+        launch::by_hand(context, "the image's own entry point launched; `--command LINE` puts it here", world);
+    }
+}

@@ -1,0 +1,104 @@
+//! Imports names of the operator's pods, `JOB-worker-0` or `JOB-launcher`, in variables and in the launch. khorovod's
+//! pods have other names, so a program that looks for the old ones would wait forever.
+
+use serde_json::Value as Json;
+
+use super::Replica;
+use crate::context::{Context, items, text};
+use crate::field_outcomes::Verdict;
+use crate::launch::FIRST_WORKER;
+use khorovod_compiler::pods::word;
+use khorovod_compiler::yaml::Node;
+
+/// The note for a name that cannot be replaced.
+const OTHERS: &str = "it names a pod of the operator's, and pods have other names here: the launcher has the workers' in /horovod/generated/hostfile";
+
+/// A variable that has to change, and its new value as shell text.
+pub type Gone = (String, Option<String>);
+
+/// Records the outcomes of variables with such names, and of the launch. Runs before other variables are imported.
+pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>) -> Vec<Gone> {
+    let name = job.get("metadata").and_then(|node| node.get("name")).and_then(text).unwrap_or_default();
+    let names = |text: &str| text.contains(&format!("{name}-worker-")) || text.contains(&format!("{name}-launcher"));
+    if name.is_empty() {
+        return Vec::new();
+    }
+    let in_launch = context.spec.get("spec.command").is_some_and(|command| names(&command.to_string()));
+    if let Some(node) = replicas.iter().find_map(|replica| replica.field("command")).filter(|_| in_launch) {
+        let row = context.outcomes.add(format!("Launcher: {name}-…"), node.span);
+        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", OTHERS);
+    }
+    // The name of the launcher does not contain that of a worker.
+    let in_workers =
+        context.spec.get("spec.launcher.kind").is_none() && context.spec.get("spec.launcher.runsRanks").is_none();
+    let mut gone: Vec<Gone> = Vec::new();
+    for item in replicas.iter().filter_map(|replica| replica.field("env")).flat_map(items) {
+        let variable = item.get("name").and_then(text).unwrap_or_default();
+        let Some(value) = item.get("value").and_then(text).filter(|value| names(value)) else { continue };
+        let line = first(&value, &name).filter(|_| in_workers);
+        match &line {
+            Some(_) => {
+                context.outcomes.settle(
+                    item,
+                    Verdict::Changed,
+                    "spec.command",
+                    "each rank asks for the first worker's name",
+                );
+            }
+            None => context.lose(item, OTHERS),
+        }
+        if gone.iter().all(|(other, _)| *other != variable) {
+            gone.push((variable, line));
+        }
+    }
+    gone
+}
+
+/// Returns a value that contains the first worker's name, as text for the shell of a worker.
+fn first(value: &str, job: &str) -> Option<String> {
+    let theirs = format!("{job}-worker-0");
+    let (before, rest) = value.split_once(&theirs)?;
+    let domain = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "-.".contains(c)).len();
+    let whole = domain == 0 || rest.starts_with('.');
+    let after = &rest[domain..];
+    let plain = |text: &str| !text.contains(['"', '$', '`', '\\']) && !text.contains(&format!("{job}-"));
+    (whole && plain(before) && plain(after)).then(|| format!("\"{before}{FIRST_WORKER}{after}\""))
+}
+
+/// Moves these variables from the environment into the command of the ranks.
+pub fn put(gone: Vec<Gone>, context: &mut Context<'_>) {
+    let mut lines = String::new();
+    for (name, value) in gone {
+        context.spec.take(&format!("spec.env.{name}"));
+        if let Some(value) = value {
+            lines.extend(["export ", &name, "=", &value, "\n"]);
+        }
+    }
+    if context.spec.get("spec.env").and_then(Json::as_object).is_some_and(serde_json::Map::is_empty) {
+        context.spec.take("spec.env");
+    }
+    let program = match context.spec.get("spec.command") {
+        Some(Json::String(text)) => text.clone(),
+        Some(Json::Array(words)) => words.iter().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" "),
+        _ => return,
+    };
+    if !lines.is_empty() {
+        context.spec.put("spec.command", lines + &program, "Launcher");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_worker_is_told_from_others() {
+        let expected = |before: &str, after: &str| Some(format!("\"{before}{FIRST_WORKER}{after}\""));
+        assert_eq!(first("a-worker-0", "a"), expected("", ""));
+        assert_eq!(first("tcp://a-worker-0.a-worker.ns.svc:29500/x", "a"), expected("tcp://", ":29500/x"));
+        for other in ["a-worker-01", "a-worker-1", "a-launcher", "a-worker-0,a-worker-1", "$X-a-worker-0", "b-worker-0"]
+        {
+            assert_eq!(first(other, "a"), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Imports the settings of the whole MPIJob: slots, deadlines, retries and its queue.
+
+use super::queued;
+use crate::context::{Context, entries, text};
+use crate::field_outcomes::Verdict;
+use khorovod_compiler::yaml::Node;
+
+/// Imports the fields of the job's spec and of `runPolicy`. Returns the slots per worker.
+pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
+    let mut slots = 1;
+    let policy = spec.and_then(|spec| spec.get("runPolicy"));
+    for entry in [spec, policy].into_iter().flatten().flat_map(entries) {
+        let node = &entry.value;
+        match entry.key.as_str() {
+            "slotsPerWorker" => {
+                slots = context.count(node).unwrap_or(1).max(1);
+                context.outcomes.settle(node, Verdict::Kept, "spec.workers.slots", "");
+            }
+            "mpiImplementation" | "mpiDistribution" => implementation(context, node),
+            "ttlSecondsAfterFinished" => seconds(context, node, "spec.lifecycle.ttlAfterFinished"),
+            "activeDeadlineSeconds" => seconds(context, node, "spec.lifecycle.deadline"),
+            "backoffLimit" => {
+                if let Some(count) = context.count(node) {
+                    context.keep(node, "spec.launcher.retries", count.min(1000));
+                }
+            }
+            "suspend" => match context.yes(node) {
+                true => context.keep(node, "spec.scheduling.suspend", true),
+                false => context.needless(node, "the same here"),
+            },
+            "schedulingPolicy" => scheduling(context, node),
+            "launcherCreationPolicy" => context.needless(node, "the launcher waits for its workers by itself"),
+            "sshAuthMountPath" => context.needless(node, "keys are mounted where our scripts look for them"),
+            "mainContainer" => context.needless(node, "there is one container a pod"),
+            "managedBy" => context.lose(node, "MultiKueue takes what is rendered, by its label: spec.scheduling.kueue"),
+            _ => {}
+        }
+    }
+    for node in [spec, policy].into_iter().flatten().filter_map(|node| node.get("cleanPodPolicy")) {
+        match text(node).as_deref() {
+            Some("None") if queued(context) => context.lose(node, "pods of a job that waits in a queue end together"),
+            Some("None") => context.keep(node, "spec.lifecycle.release", "keep"),
+            _ => context.needless(node, "workers end with the launcher here too"),
+        }
+    }
+    slots
+}
+
+fn implementation(context: &mut Context<'_>, node: &Node) {
+    match text(node).unwrap_or_default().to_ascii_lowercase().as_str() {
+        "openmpi" => context.needless(node, "the same here by default"),
+        "intel" | "intelmpi" => context.keep(node, "spec.launcher.mpi", "intelmpi"),
+        "mpich" => context.keep(node, "spec.launcher.mpi", "mpich"),
+        _ => context.refuse(node, "OpenMPI, Intel or MPICH"),
+    }
+}
+
+fn seconds(context: &mut Context<'_>, node: &Node, to: &str) {
+    if let Some(count) = context.count(node) {
+        match count {
+            0 if to.ends_with("deadline") => context.lose(node, "a deadline of nothing would end the job at once"),
+            _ => context.keep(node, to, format!("{count}s")),
+        }
+    }
+}
+
+fn scheduling(context: &mut Context<'_>, node: &Node) {
+    if context.spec.get("spec.scheduling.kueue").is_some() {
+        if let Some((node, class)) = node.get("priorityClass").and_then(|node| Some((node, text(node)?)))
+            && !class.is_empty()
+        {
+            context.keep(node, "spec.placement.priorityClass", class);
+        }
+        return context.replaced(node, "the job waits in Kueue's queue, which admits all pods or none");
+    }
+    let how = "a flag of the operator selected the gang scheduler; Volcano is used";
+    context.spec.put("spec.scheduling.gang", "volcano", how);
+    for entry in entries(node) {
+        match entry.key.as_str() {
+            "queue" => match context.text(&entry.value) {
+                Some(queue) if !queue.is_empty() => context.keep(&entry.value, "spec.scheduling.queue", queue),
+                _ => context.needless(&entry.value, "there is none"),
+            },
+            "priorityClass" => match context.text(&entry.value) {
+                Some(class) if !class.is_empty() => context.keep(&entry.value, "spec.placement.priorityClass", class),
+                _ => context.needless(&entry.value, "there is none"),
+            },
+            "minAvailable" => {
+                context.outcomes.settle(
+                    &entry.value,
+                    Verdict::Changed,
+                    "spec.scheduling.gang",
+                    "all pods start or none",
+                );
+            }
+            "minResources" => context.needless(&entry.value, "the gang counts pods"),
+            _ => {
+                context.lose(&entry.value, "spec.scheduling has no such setting; a patch over the PodGroup reaches it")
+            }
+        }
+    }
+    context.outcomes.settle(node, Verdict::Changed, "spec.scheduling.gang", how);
+}

@@ -1,0 +1,287 @@
+//! Imports the parameters of Kubeflow's openmpi component: a master that launches, and workers with one slot per GPU.
+
+mod jsonnet;
+pub mod parameters;
+
+use std::borrow::Cow;
+
+use serde_json::{Map, json};
+
+use crate::context::{Context, entries, items, text};
+use crate::field_outcomes::Verdict;
+use crate::from::openmpi::parameters::COMMAND;
+use crate::launch::{self, Place, World};
+use crate::pod::{self, container, volumes};
+use khorovod_compiler::job::quantity::Quantity;
+use khorovod_compiler::yaml::{self, Node};
+
+/// The path below which each pod had its working directory.
+const DATA: &str = "/kubeflow/openmpi/data";
+
+/// Imports the parameters. In ksonnet, `"null"` and `""` mean that a parameter is not set.
+pub fn read(params: &Node, context: &mut Context<'_>) {
+    for entry in entries(params) {
+        if let Some(command) = entry.key.strip_prefix(COMMAND) {
+            beside(command, &entry.value, context);
+            continue;
+        }
+        let bare = entries(&entry.value).is_empty() && items(&entry.value).is_empty();
+        if bare && matches!(text(&entry.value).as_deref(), None | Some("null" | "")) {
+            context.needless(&entry.value, "nothing is given");
+        }
+    }
+    let get = |name: &str| params.get(name).filter(|node| !matches!(text(node).as_deref(), Some("null" | "")));
+    name(get("name"), get("namespace"), context);
+    image(get("image"), context);
+    let gpus = get("gpu").and_then(|node| context.count(node)).unwrap_or(0);
+    let world = World {
+        pods: get("workers").map_or(Some(4), |node| context.count(node)).unwrap_or(1),
+        from: if get("workers").is_some() { "workers" } else { "the component's default" }.to_owned(),
+        without_launcher: None,
+        gpus,
+    };
+    if let Some(node) = get("workers") {
+        context.outcomes.settle(node, Verdict::Kept, "spec.workers.replicas", "");
+    }
+    command(get("exec"), &world, context);
+    storage(get, context);
+    let (held, mounted) = (list(params.get("volumes"), context), list(params.get("volumeMounts"), context));
+    volumes::read(context, held.as_deref(), mounted.as_deref());
+    for entry in entries(params).iter().filter(|entry| !entry.key.starts_with(COMMAND)) {
+        if get(&entry.key).is_some() {
+            parameter(&entry.key, &entry.value, gpus, context);
+        }
+    }
+    if context.spec.get("spec.security").is_none() {
+        context.default("spec.security.profile", "restricted", "the component's pods were root; here nothing is");
+    }
+}
+
+/// A command between the lines of `ks` that does not concern the component.
+fn beside(command: &str, node: &Node, context: &mut Context<'_>) {
+    match command.split_whitespace().next() {
+        Some("ks") => context.needless(node, "it set up or applied ksonnet's own objects; khorovod needs no such step"),
+        _ => context.lose(node, "no part of the job: where it is needed, run it by hand as before"),
+    }
+}
+
+/// Reads a list, or a text that contains one, as `ks param set` accepts it.
+fn list<'n>(node: Option<&'n Node>, context: &mut Context<'_>) -> Option<Cow<'n, Node>> {
+    let node = node?;
+    let Some(written) = text(node) else { return Some(Cow::Borrowed(node)) };
+    let list = yaml::parse(&written, node.span, &mut context.problems).ok()??;
+    context.outcomes.settle(node, Verdict::Kept, "spec.storage", "");
+    Some(Cow::Owned(list))
+}
+
+fn name(name: Option<&Node>, namespace: Option<&Node>, context: &mut Context<'_>) {
+    context.named(name, "openmpi");
+    match namespace {
+        Some(node) if context.options.namespace.is_none() => {
+            let name = text(node).unwrap_or_default();
+            context.keep(node, "metadata.namespace", name);
+        }
+        Some(node) => context.replaced(node, "another namespace was asked for"),
+        None => {}
+    }
+}
+
+fn image(node: Option<&Node>, context: &mut Context<'_>) {
+    match (node, context.options.image.is_some()) {
+        (Some(node), false) => {
+            let name = text(node).unwrap_or_default();
+            context.image(&name, "image");
+            context.outcomes.settle(node, Verdict::Kept, "spec.image", "");
+        }
+        (node, true) => {
+            context.image("", "");
+            if let Some(node) = node {
+                context.replaced(node, "another image was asked for");
+            }
+        }
+        (None, false) => context.missing("image", "the component cannot do without; `--image NAME` gives one"),
+    }
+}
+
+fn command(exec: Option<&Node>, world: &World, context: &mut Context<'_>) {
+    match (context.typed.clone(), exec) {
+        (Some((typed, span)), exec) => {
+            launch::line(context, &typed, &Place { path: "--command".to_owned(), span }, world);
+            if let Some(node) = exec {
+                context.replaced(node, "`--command` replaces it");
+            }
+        }
+        (None, Some(node)) => {
+            let line = text(node).unwrap_or_default();
+            launch::line(context, &line, &Place { path: "exec".to_owned(), span: node.span }, world);
+            let to = "spec.command spec.launcher";
+            let how = launch::became(context);
+            context.outcomes.settle(node, Verdict::Changed, to, how);
+        }
+        (None, None) => {
+            return launch::by_hand(
+                context,
+                "without `exec` the master waited for a launch by hand; give it with `--command LINE`",
+                world,
+            );
+        }
+    }
+    if context.spec.get("spec.launcher.retries").is_none() {
+        context.default("spec.launcher.retries", 0, "the component's pods never started again");
+    }
+}
+
+/// Imports the working directory, and the buckets that are copied in and out.
+fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>) {
+    let secret = get("s3Secret");
+    let mut paths = Vec::new();
+    for (direction, bucket, folder) in
+        [("in", "downloadDataFrom", "downloadDataTo"), ("out", "uploadDataTo", "uploadDataFrom")]
+    {
+        let (bucket, folder) = (get(bucket), get(folder));
+        let Some((node, url)) = bucket.and_then(|node| Some((node, text(node)?))) else {
+            if let Some(node) = folder {
+                context.lose(node, "there is no bucket beside it");
+            }
+            continue;
+        };
+        let path = folder.and_then(text).unwrap_or_else(|| DATA.to_owned());
+        let path = if path.starts_with('/') { path } else { format!("{DATA}/{path}") };
+        let Some((name, prefix)) = bucket_of(&url) else {
+            context.refuse(node, "a bucket such as s3://bucket/prefix");
+            continue;
+        };
+        if paths.contains(&path) {
+            let why = "its directory is the one the data comes into: write the results to a directory of their own";
+            context.lose(node, why);
+            if let Some(node) = folder {
+                context.lose(node, why);
+            }
+            continue;
+        }
+        let mut s3 = Map::from_iter([("bucket".to_owned(), name.into()), ("direction".to_owned(), direction.into())]);
+        if !prefix.is_empty() {
+            s3.insert("prefix".to_owned(), prefix.into());
+        }
+        if let Some(secret) = secret.and_then(text) {
+            s3.insert("secret".to_owned(), secret.into());
+        }
+        let from = context.outcomes.path(node).to_owned();
+        let item = json!({"name": format!("data-{direction}"), "mountPath": path.trim_end_matches('/'), "s3": s3});
+        context.spec.push("spec.storage", item, &from);
+        for node in [Some(node), folder].into_iter().flatten() {
+            context.outcomes.settle(node, Verdict::Kept, "spec.storage", "");
+        }
+        paths.push(path);
+    }
+    if let Some(node) = secret {
+        let used = !paths.is_empty();
+        let how = "it needs the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+        match used {
+            true => context.outcomes.settle(node, Verdict::Kept, "spec.storage", how),
+            false => context.lose(node, "there is no bucket to use it for"),
+        }
+    }
+    if context.spec.get("spec.command").is_some() {
+        if !paths.iter().any(|path| path.trim_end_matches('/') == DATA) {
+            let item = json!({"name": "openmpi-data", "mountPath": DATA, "emptyDir": {}});
+            context.spec.push("spec.storage", item, "the directory the component's pods worked in");
+        }
+        if context.spec.get("spec.workdir").is_none() {
+            context.default("spec.workdir", DATA, "as in the component's pods");
+        }
+    }
+}
+
+/// Splits `s3://bucket/a/b` into `bucket` and `a/b/`.
+fn bucket_of(url: &str) -> Option<(String, String)> {
+    let rest = url.strip_prefix("s3://").or_else(|| url.strip_prefix("s3n://")).unwrap_or(url);
+    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    (!bucket.is_empty() && bucket.chars().all(plain)).then(|| (bucket.to_owned(), prefix.to_owned()))
+}
+
+fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
+    let value = text(node).unwrap_or_default();
+    match name {
+        "secret" => context.replaced(node, "khorovod makes keys of its own, host keys too; that Secret can be deleted"),
+        "gpu" if gpus == 0 => context.needless(node, "the same here by default"),
+        "gpu" => context.keep(node, "spec.workers.gpus", gpus),
+        "cpu" | "memory" if Quantity::parse(&value).is_some() => {
+            context.spec.put(&format!("spec.workers.{name}"), value, name);
+            let to = format!("spec.workers.{name}");
+            context.outcomes.settle(node, Verdict::Changed, &to, "asked for and limit at once");
+        }
+        "cpu" | "memory" => context.lose(node, "it is not a valid quantity; write it as 4, 500m or 16Gi"),
+        "customResources" => custom(node, &value, context),
+        "imagePullPolicy" => match value.as_str() {
+            "Always" | "IfNotPresent" | "Never" => context.keep(node, "spec.image.pullPolicy", value),
+            _ => context.refuse(node, "Always, IfNotPresent or Never"),
+        },
+        "imagePullSecrets" if !value.is_empty() => {
+            let names: Vec<&str> = value.split(',').map(str::trim).collect();
+            context.spec.put("spec.image.pullSecrets", json!(names), name);
+            context.outcomes.settle(node, Verdict::Kept, "spec.image.pullSecrets", "");
+        }
+        "imagePullSecrets" => pod::pull_secrets(context, node),
+        "init" => context.lose(node, "khorovod starts the pods itself; what it did beyond that belongs in the image"),
+        "initTimeout" => match value.parse::<u32>() {
+            Ok(seconds) => {
+                context.spec.put("spec.launcher.waitTimeout", format!("{seconds}s"), name);
+                context.outcomes.settle(node, Verdict::Kept, "spec.launcher.waitTimeout", "");
+            }
+            Err(_) => context.refuse(node, "a number of seconds"),
+        },
+        "controllerImage" => context.needless(node, "no sidecar is needed"),
+        "serviceAccountName" => context.lose(
+            node,
+            "khorovod makes an account that may only scale the workers; name yours in spec.security.serviceAccount if it must be that one",
+        ),
+        "schedulerName" if value == "default-scheduler" => context.needless(node, "the same here by default"),
+        "nodeSelector" if !value.is_empty() => selector(node, &value, context),
+        "useHostNetwork" => pod::host_network(context, node),
+        "runAsUser" => container::user(context, node),
+        "runAsGroup" => context.lose(node, "the group is the user's; files of a volume belong to spec.security.fsGroup"),
+        "supplementalGroups" => match value.split(',').next().and_then(|group| group.trim().parse::<u32>().ok()) {
+            Some(group) => {
+                context.spec.put("spec.security.fsGroup", group, name);
+                context.outcomes.settle(node, Verdict::Changed, "spec.security.fsGroup", "the first of them");
+            }
+            None => context.refuse(node, "numbers of groups"),
+        },
+        _ => {
+            pod::placement(context, name, node);
+        }
+    }
+}
+
+/// Imports extended resources: `rdma/hca=1,example.com/fpga=2`.
+fn custom(node: &Node, value: &str, context: &mut Context<'_>) {
+    let mut others = Vec::new();
+    for pair in value.split(',') {
+        let (name, count) = pair.split_once('=').unwrap_or((pair, "1"));
+        let Ok(count) = count.trim().parse::<u32>() else { return context.refuse(node, "pairs such as rdma/hca=1") };
+        if !pod::device(context, name.trim(), count, "customResources") {
+            others.push(name.trim());
+        }
+    }
+    if !others.is_empty() {
+        let why =
+            format!("of {}: write it under spec.workers.resources, requests and limits in full", others.join(", "));
+        return context.outcomes.settle(node, Verdict::Lost, "", &why);
+    }
+    context.outcomes.settle(node, Verdict::Kept, "spec.workers", "");
+}
+
+/// Imports a node selector: `pool=a100,zone=x`.
+fn selector(node: &Node, value: &str, context: &mut Context<'_>) {
+    for pair in value.split(',') {
+        match pair.split_once('=') {
+            Some((label, wanted)) => {
+                context.spec.put_key("spec.placement.nodeSelector", label.trim(), wanted.trim(), "nodeSelector");
+            }
+            None => return context.refuse(node, "pairs such as pool=a100"),
+        }
+    }
+    context.outcomes.settle(node, Verdict::Kept, "spec.placement.nodeSelector", "");
+}

@@ -1,0 +1,241 @@
+//! Imports a batch script for Slurm, or `srun` lines.
+//!
+//! The options of sbatch and srun become the resources of the job. One command of the script starts the ranks; the
+//! lines before it prepare the environment and become `spec.slurm.setup`. If a script does more than that, or if a line
+//! is not understood, the whole script becomes the command of a `shell` launcher, unchanged. The state of the import is
+//! a [`Script`]; its methods are in the modules below, in the order of the import: [`precheck`], [`commands`],
+//! [`assemble`].
+
+mod amounts;
+mod assemble;
+pub mod classify;
+mod commands;
+mod dataflow;
+mod environment;
+mod launch_pieces;
+mod options;
+mod options_apply;
+mod precheck;
+mod preparation;
+mod rendezvous;
+mod resources;
+mod script;
+mod shebang;
+mod slurm_vars;
+mod srun_program;
+mod verbatim;
+
+use std::collections::BTreeSet;
+
+use crate::context::Context;
+use crate::field_outcomes::Verdict;
+use crate::secrets;
+use crate::shell::{self, Effects};
+use crate::shell_text;
+use classify::{Kind, Srun};
+use khorovod_compiler::problem::Span;
+use resources::Resources;
+use script::Part;
+
+/// The image of a script that names none.
+const IMAGE: &str = "example.org/name-your-image:1";
+
+/// A line that prepares the environment.
+#[derive(Default)]
+struct Setup {
+    text: String,
+    /// The variable that it sets. None if the line has another effect, too.
+    name: Option<String>,
+    /// The value of the variable, if that is plain text.
+    value: Option<String>,
+    row: usize,
+    /// What the line changes in its shell.
+    effects: Effects,
+}
+
+impl Setup {
+    fn new(text: String, row: usize) -> Self {
+        let mut effects = shell::effects(&text, &shell::parse(&text).statements);
+        effects.anything &= preparation::may_set(&text);
+        Self { text, row, effects, ..Self::default() }
+    }
+
+    /// Whether the line may change a variable.
+    fn sets(&self, name: &str) -> bool {
+        self.effects.may_set(name)
+    }
+}
+
+/// An outcome: the row of a line or an option, the verdict, the fields of the spec, and a note.
+type Said = (usize, Verdict, String, String);
+
+/// The state of an import.
+struct Script<'t, 'd, 'o> {
+    text: &'t str,
+    span: Span,
+    context: &'d mut Context<'o>,
+    resources: Resources,
+    modules: Vec<String>,
+    setup: Vec<Setup>,
+    /// Environment variables of the job: the name, the value and the row.
+    env: Vec<(String, String, usize)>,
+    /// The values of variables, by the assignments that were read.
+    variables: Vec<(String, String)>,
+    /// Those of the variables that hold several words of a launch.
+    texts: launch_pieces::Known,
+    args: Vec<String>,
+    image: Option<String>,
+    /// The line that starts the ranks, its place and its row.
+    launch: Option<(Srun, Span, usize)>,
+    /// Whether a line starts ranks with a launcher.
+    starts: bool,
+    /// Whether the whole script is the command.
+    stands: bool,
+    /// Why the whole script has to be the command.
+    whole: Option<String>,
+    /// The first index of a job array.
+    array: Option<String>,
+    /// Options of the srun that starts the ranks, and their rows.
+    steps: Vec<(String, usize)>,
+    mpi: Option<String>,
+    /// The command of `--wrap`, and its row.
+    wrap: Option<(String, usize)>,
+    /// Rows of options that set the number of tasks, and of options that set variables.
+    tasks: Vec<usize>,
+    exported: Vec<usize>,
+    /// Variables whose values are unknown, because conditions, loops or functions set them.
+    changing: BTreeSet<String>,
+    parts: &'t [Part],
+    /// The start of each part that has a row, and the row.
+    rows: Vec<(usize, usize)>,
+    said: Vec<Said>,
+}
+
+/// Imports a script.
+pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
+    let parts = script::parts(text);
+    if !precheck::check(text, span, &parts, context) {
+        return;
+    }
+    let plain = |part: &Part| matches!(part.kind, script::Kind::Command);
+    // The order of modules matters. If one line needs another command of `module`, all of them stay in the setup.
+    let simple = parts
+        .iter()
+        .filter(|part| plain(part))
+        .all(|part| !matches!(classify::kind(&text[part.place.clone()]), Kind::Module(None)));
+    let mut script = Script {
+        text,
+        span,
+        context,
+        resources: Resources::default(),
+        modules: Vec::new(),
+        setup: Vec::new(),
+        env: Vec::new(),
+        variables: Vec::new(),
+        texts: launch_pieces::Known::new(),
+        args: Vec::new(),
+        image: None,
+        launch: None,
+        starts: parts.iter().any(|part| {
+            let kind = if plain(part) { classify::kind(&text[part.place.clone()]) } else { Kind::Other };
+            matches!(kind, Kind::Launch(launch) if !launch.alone)
+        }),
+        stands: false,
+        whole: None,
+        array: None,
+        steps: Vec::new(),
+        mpi: None,
+        wrap: None,
+        tasks: Vec::new(),
+        exported: Vec::new(),
+        changing: changing(text, &parts),
+        parts: &parts,
+        rows: Vec::new(),
+        said: Vec::new(),
+    };
+    let mut rest = parts.iter();
+    while let Some(part) = rest.next() {
+        if script.part(part, simple) {
+            script.python(rest.by_ref());
+        }
+    }
+    script.close();
+}
+
+/// Returns the variables that are set by loops, conditions, functions and other lines that are not plain assignments. A
+/// line with `unset` alone is not among them: the import follows it.
+fn changing(text: &str, parts: &[Part]) -> BTreeSet<String> {
+    let changing = parts.iter().filter(|part| {
+        let plain = || {
+            let text = shell_text::unrestricted(&text[part.place.clone()]);
+            matches!(classify::kind(text), Kind::Assign(_) | Kind::Export(_) | Kind::Launch(_) | Kind::Options(_))
+                || part.effects.unsets == part.effects.sets
+        };
+        matches!(part.kind, script::Kind::Block | script::Kind::Unknown)
+            || part.kind == script::Kind::Command && !part.effects.sets.is_empty() && !plain()
+    });
+    changing.flat_map(|part| part.effects.sets.iter().cloned()).collect()
+}
+
+impl Script<'_, '_, '_> {
+    fn at(&self, part: &Part) -> Span {
+        Span { start: part.place.start, end: part.place.end, ..self.span }
+    }
+
+    /// Returns the first place of a text in the script.
+    fn place(&self, text: &str) -> Span {
+        let start = self.span.start + self.text.find(text).unwrap_or_default();
+        Span { start, end: start + text.len(), ..self.span }
+    }
+
+    /// Adds a row for a line. The beginning of the line is its name.
+    fn row(&mut self, text: &str, span: Span) -> usize {
+        let text = &secrets::masked(text);
+        let line = text.lines().next().unwrap_or_default().trim();
+        let plain = line.chars().map(|c| if c == '\t' { ' ' } else { c });
+        let short: String = plain.filter(|c| !c.is_control()).take(60).collect();
+        let more = short.len() < text.trim().len();
+        self.context.outcomes.add(if more { format!("{short} …") } else { short }, span)
+    }
+
+    /// Records the outcome of a row. A later outcome replaces an earlier one.
+    fn settle(&mut self, row: usize, verdict: Verdict, to: &str, how: &str) {
+        self.said.push((row, verdict, to.to_owned(), how.to_owned()));
+    }
+
+    /// Imports a part. Returns whether it starts an interactive Python, whose input follows.
+    fn part(&mut self, part: &Part, simple: bool) -> bool {
+        let text = self.text[part.place.clone()].to_owned();
+        let span = self.at(part);
+        match &part.kind {
+            script::Kind::Directive(words) => self.given(words.as_deref().unwrap_or_default(), "#SBATCH ", span),
+            script::Kind::Late => {
+                let row = self.row(&text, span);
+                self.settle(
+                    row,
+                    Verdict::Lost,
+                    "",
+                    "sbatch ignores it after the first command; move it up if you need it",
+                );
+            }
+            script::Kind::Block => {
+                let row = self.row(&text, span);
+                self.rows.push((span.start, row));
+                if secrets::assigns_secret(&text) {
+                    self.refuse_secret(span);
+                }
+                self.rest(&text, row, classify::starts_ranks(&text));
+            }
+            script::Kind::Unknown => {
+                let row = self.row(&text, span);
+                self.rows.push((span.start, row));
+                if secrets::assigns_secret(&text) {
+                    self.refuse_secret(span);
+                }
+                self.whole("a line of the script is not understood");
+            }
+            script::Kind::Command => return self.command(&text, span, simple),
+        }
+        false
+    }
+}

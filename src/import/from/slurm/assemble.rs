@@ -1,0 +1,300 @@
+//! The last step of the import: the launch, the resources and the environment go into the new spec.
+
+use serde_json::{Value as Json, json};
+
+use super::classify::{self, Kind, Srun};
+use super::launch_pieces;
+use super::{IMAGE, Script};
+use super::{preparation, srun_program};
+use crate::codes::BAD_VALUE;
+use crate::field_outcomes::Verdict;
+use crate::launch::command_line::{self, Line};
+use crate::launch::program;
+use crate::launch::{self, Place};
+use crate::shell::{self, words};
+use crate::shell_text;
+use khorovod_compiler::problem::{Problem, Span};
+
+/// The note for a program that may not use MPI.
+const ASKS: &str = "in pods mpirun starts it. If it finds the others by SLURM_PROCID or RANK, as Lightning does, \
+                    import with `--command \"torchrun PROGRAM\"`";
+
+impl Script<'_, '_, '_> {
+    pub fn close(mut self) {
+        if self.context.spec.get("metadata.name").is_none() {
+            self.context.name("slurm", "the script has no --job-name");
+        }
+        if let Err(why) = self.resources.fits() {
+            let problem = Problem::new(&BAD_VALUE, self.span, why);
+            self.context.problems.push(problem.hint("say on how many nodes: `#SBATCH --nodes=4`"));
+        }
+        let launch = self.launch.take();
+        match (self.context.typed.clone(), launch, self.whole.clone()) {
+            (Some((line, span)), launch, _) => {
+                if let Some((launch, span, row)) = launch {
+                    self.given(&launch.options, "srun ", span);
+                    self.settle(row, Verdict::Changed, "", "`--command` replaces it");
+                }
+                self.typed(&line, span);
+            }
+            (None, _, Some(why)) => self.as_it_stands(&why),
+            (None, Some((launch, span, row)), None) => self.launched(launch, span, row),
+            (None, None, None) if self.setup.iter().any(|line| !preparation::prepares(&line.text)) => {
+                self.as_it_stands("no line in it is known to start ranks");
+            }
+            (None, None, None) => {
+                let world = self.resources.world();
+                self.resources.put(self.context, 1);
+                launch::by_hand(
+                    self.context,
+                    "nothing in the script starts ranks; give the launch with `--command LINE`",
+                    &world,
+                );
+            }
+        }
+        if !self.stands {
+            self.flags(false);
+        }
+        self.surroundings();
+        self.tell_of_own();
+        if let Some(image) = &self.image {
+            self.context.image(image, "the container's");
+        }
+        if self.context.spec.get("spec.image.name").is_none() {
+            self.context.image(IMAGE, "Slurm needs none and uses none; for Kubernetes name the one to run in");
+        }
+        for (row, verdict, to, how) in std::mem::take(&mut self.said).into_iter().rev() {
+            self.context.outcomes.settle_row(row, verdict, &to, &how);
+        }
+    }
+
+    /// Refuses a line that contains a secret.
+    pub fn refuse_secret(&mut self, span: Span) {
+        let problem = Problem::new(&BAD_VALUE, span, "this looks like a secret, and would be readable in the spec");
+        let hint = "write `export TOKEN=…` in a line of its own above it: of that variable a Secret is made";
+        self.context.problems.push(problem.hint(hint));
+    }
+
+    /// Imports the launch line from the command line.
+    fn typed(&mut self, line: &str, span: Span) {
+        let world = self.resources.world();
+        let launch = match classify::kind(line) {
+            Kind::Launch(launch) => *launch,
+            _ => Srun { line: line.to_owned(), ..Srun::default() },
+        };
+        let mut launch = launch;
+        if let (Some(wrap), line) = srun_program::unwrapped(&launch.line) {
+            launch.line = line;
+            self.wrapped(wrap, span);
+        }
+        let row = self.context.outcomes.add("--command", span);
+        match command_line::read(&launch.line) {
+            Line::Launch(_) => {
+                self.resources.put(self.context, 0);
+                launch::line(self.context, &launch.line, &Place { path: "--command".to_owned(), span }, &world);
+                self.settle(row, Verdict::Changed, "spec.command spec.launcher", "khorovod writes the launch itself");
+            }
+            Line::Script(_) => self.program(launch, row),
+        }
+    }
+
+    /// Imports the line that starts the ranks.
+    fn launched(&mut self, launch: Srun, span: Span, row: usize) {
+        let line = launch.line.clone();
+        self.start(launch, span, row);
+        self.tell_of_moments(&line, span);
+    }
+
+    fn start(&mut self, launch: Srun, span: Span, row: usize) {
+        self.given(&launch.options.clone(), "srun ", span);
+        for (name, value) in &launch.env {
+            self.env.push((name.clone(), value.clone(), row));
+        }
+        for option in &launch.unknown {
+            let row = self.context.outcomes.add(format!("srun {option}"), span);
+            let how = "only the script can compute it: write it, with its value, in spec.slurm.srun.args";
+            let data = if option.contains("mounts") { "; in pods, spec.storage mounts the data" } else { "" };
+            self.settle(row, Verdict::Lost, "", &format!("{how}{data}"));
+        }
+        if let Some(why) = &launch.lost {
+            let row = self.context.outcomes.add(why.clone(), span);
+            self.settle(
+                row,
+                Verdict::Lost,
+                "",
+                "Slurm writes the output of the ranks to its own file; on Kubernetes, see `kubectl logs`",
+            );
+        }
+        if launch.program.is_some() {
+            return self.program(launch, row);
+        }
+        let mut launch = launch;
+        if let (Some(wrap), line) = srun_program::unwrapped(&launch.line)
+            && launch.srun
+        {
+            launch.line = line;
+            self.wrapped(wrap, span);
+        }
+        let inner = self.inner(&launch.line).filter(|_| launch.srun);
+        if let Some(inner) = inner.map(|inner| self.filled(&inner)).filter(|inner| classify::launches_plainly(inner)) {
+            match classify::launch(&inner).1 {
+                Line::Launch(read) if read.kind == "torchrun" => {}
+                Line::Script(_) if srun_program::launches_more(&inner) => {}
+                _ => return self.as_it_stands("a shell starts the launcher"),
+            }
+            launch.line = inner;
+        }
+        let (line, read) = classify::launch(&launch.line);
+        let needs = self.needs(&launch.line, &launch.line);
+        match read {
+            Line::Script(_) if needs.is_some() => self.as_it_stands(&needs.unwrap_or_default()),
+            Line::Launch(mut read) => {
+                let words = read.program.as_array().into_iter().flatten().filter_map(Json::as_str);
+                let words = words.map(classify::quoted).collect::<Vec<_>>().join(" ");
+                if let (Some(wrap), line) = srun_program::unwrapped(read.program.as_str().unwrap_or(&words)) {
+                    read.program = program::program(&line);
+                    self.wrapped(wrap, span);
+                }
+                let path = if launch.srun { "srun" } else { "the launch" }.to_owned();
+                let agents = read.kind == "torchrun";
+                let uses = format!("{} {}", read.program, read.args.join(" "));
+                if agents {
+                    self.drop_meeting(&uses);
+                } else if line != launch.line {
+                    self.drop_unused(&uses);
+                }
+                if let Some(why) = self.needs(&uses, &launch.line) {
+                    return self.as_it_stands(&why);
+                }
+                self.resources.put(self.context, u32::from(agents));
+                let world = self.resources.world();
+                // Both start one rank per GPU, whatever the number of tasks is.
+                let counts = agents || read.kind == "deepspeed" && world.gpus > 0;
+                let by_tasks = read.np.is_none() && read.per_host.is_none() && !counts;
+                let finds_hosts = read.finds_hosts();
+                launch::launched(self.context, &line, *read, &Place { path, span }, &world);
+                if by_tasks {
+                    self.resources.put_slots(self.context);
+                }
+                self.srun(launch.srun && agents);
+                let how = match !launch.srun && self.resources.nodes() > 1 && !finds_hosts {
+                    true => {
+                        "it ran on the first node only, because it has no list of hosts; here it runs on every worker"
+                    }
+                    false => "khorovod writes the launch itself",
+                };
+                self.settle(row, Verdict::Changed, "spec.command spec.launcher", how);
+            }
+            Line::Script(_)
+                if launch.srun && (!classify::launches(&launch.line) || srun_program::launches_more(&launch.line)) =>
+            {
+                self.program(launch, row);
+            }
+            Line::Script(_) if launch.alone && self.resources.one_rank() && words(&launch.line).is_some() => {
+                self.program(launch, row);
+            }
+            Line::Script(_) if launch.line.split_whitespace().any(|word| word == "srun") => {
+                self.as_it_stands("an option of srun needs a shell, or srun itself");
+            }
+            Line::Script(why) => self.as_it_stands(&why),
+        }
+    }
+
+    /// Imports the container that the program runs in.
+    fn wrapped(&mut self, wrap: srun_program::Wrap, span: Span) {
+        let row = self.context.outcomes.add("the container before the program", span);
+        match wrap.words {
+            Some(words) => {
+                self.context.spec.put(
+                    "spec.slurm.wrap",
+                    json!(words),
+                    "the container's own words, which pods need not",
+                );
+                let how = "it starts each rank; a launcher such as torchrun starts outside of it. In pods, the image replaces it";
+                self.settle(row, Verdict::Changed, "spec.slurm.wrap", how);
+            }
+            None => {
+                let how = "only the script can compute its words: write them, with their values, in spec.slurm.wrap";
+                self.settle(row, Verdict::Lost, "", how);
+            }
+        }
+        if let Some(image) = wrap.image {
+            self.context.image(&image, "the container's");
+        }
+    }
+
+    /// Returns the script of a line that is `bash -c SCRIPT` and nothing else.
+    fn inner(&self, line: &str) -> Option<String> {
+        let hidden = shell_text::Hidden::of(line);
+        let line = &hidden.text;
+        let words = words(line)?;
+        let (script, before) = words.split_last()?;
+        let shell = before.first().is_some_and(|word| program::is_shell(&word.text));
+        if !shell || before.last()?.text != "-c" || before[1..].iter().any(|word| !word.text.starts_with('-')) {
+            return None;
+        }
+        let inner = launch_pieces::lines(&shell::within_quotes(&hidden.shown(&line[script.place.clone()]))?);
+        Some(launch_pieces::spliced(&inner, &self.texts).trim().to_owned())
+    }
+
+    /// Imports a program that each rank runs.
+    fn program(&mut self, launch: Srun, row: usize) {
+        let may_meet = launch.srun && srun_program::container(&launch.line).is_none();
+        if may_meet && self.meets(&launch.line) && !srun_program::launches_more(&launch.line) && self.counts_processes()
+        {
+            return self.as_it_stands("the script computes WORLD_SIZE");
+        }
+        self.resources.put(self.context, 0);
+        self.resources.put_workers(self.context);
+        let line = launch.line.as_str();
+        let program = launch.program.or_else(|| self.inner(line).map(Json::from));
+        let program = program.unwrap_or_else(|| program::program(line));
+        let contained = srun_program::container(line);
+        if let Some(name) = contained {
+            let row = self.context.outcomes.add(format!("{name} before the program"), self.place(name));
+            let how =
+                "it exists under Slurm only: the image of a pod is its container. Import with `--command PROGRAM`";
+            self.settle(row, Verdict::Changed, "spec.command", how);
+        }
+        if launch.srun && contained.is_none() && self.meets(line) && !srun_program::launches_more(line) {
+            self.agents(program, row);
+            return self.srun(true);
+        }
+        if launch.srun && self.mpi.is_none() && self.meets(line) {
+            self.mpi = Some("none".to_owned());
+        }
+        self.context.spec.put("spec.command", program, "what each rank ran");
+        if srun_program::launches_more(line) {
+            let how =
+                "once on each worker, where it starts the ranks itself; its own configuration file is not imported";
+            return self.settle_program(launch.srun, row, how);
+        }
+        match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && srun_program::may_ask_slurm(line) {
+            true => self.settle_program(launch.srun, row, ASKS),
+            false => self.settle_program(launch.srun, row, ""),
+        }
+    }
+
+    fn settle_program(&mut self, srun: bool, row: usize, how: &str) {
+        let verdict = if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
+        self.settle(row, verdict, "spec.command", how);
+        self.srun(srun);
+    }
+
+    /// Sets that srun starts the ranks under Slurm, if it does in the script, and its options.
+    fn srun(&mut self, starts: bool) {
+        if !starts {
+            return;
+        }
+        let kind = self.context.spec.get("spec.launcher.kind").and_then(Json::as_str).unwrap_or("mpirun");
+        if kind == "mpirun" || kind == "torchrun" && (self.mpi.is_some() || !self.steps.is_empty()) {
+            let mut srun = serde_json::Map::new();
+            srun.extend(self.mpi.take().map(|mpi| ("mpi".to_owned(), mpi.into())));
+            let steps: Vec<String> = std::mem::take(&mut self.steps).into_iter().map(|(option, _)| option).collect();
+            if !steps.is_empty() {
+                srun.insert("args".to_owned(), json!(steps));
+            }
+            self.context.spec.put("spec.slurm.srun", Json::Object(srun), "under Slurm srun starts the ranks");
+        }
+    }
+}

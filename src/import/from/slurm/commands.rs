@@ -1,0 +1,278 @@
+//! Imports the commands of a script, one by one: the one that starts the ranks, and those that prepare the environment.
+
+use serde_json::json;
+
+use super::classify::{self, Kind, Srun};
+use super::rendezvous::MEETING;
+use super::script::Part;
+use super::{Script, Setup, launch_pieces};
+use crate::field_outcomes::Verdict;
+use crate::launch::options::names_launcher;
+use crate::{secrets, shell, shell_text};
+use khorovod_compiler::job::looks_secret;
+use khorovod_compiler::problem::Span;
+
+/// The note for a variable that is computed and that programs may read.
+const MADE: &str = "its value is computed when the job starts; in pods, set it in spec.env";
+
+/// Commands that copy data or create folders, which an image does not contain.
+const COPIES: &[&str] =
+    &["rsync", "cp", "scp", "mv", "ln", "tar", "unzip", "sbcast", "rclone", "aws", "gsutil", "mkdir"];
+
+/// The note for a variable whose value is inserted where it is used.
+pub const PUT_IN: &str = "its value is inserted where it is used";
+
+impl Script<'_, '_, '_> {
+    /// Imports a command. Returns whether it starts an interactive Python.
+    pub fn command(&mut self, text: &str, span: Span, simple: bool) -> bool {
+        let whole = text;
+        let text = shell_text::unrestricted(text);
+        let filled = self.filled(text);
+        let kind = match classify::kind(&filled) {
+            kind @ (Kind::Launch(_) | Kind::Program | Kind::Other) => self.put_together(&filled).unwrap_or(kind),
+            kind => kind,
+        };
+        if let Kind::Options(words) = kind {
+            let from = if text.trim_start().starts_with("sbatch") { "sbatch " } else { "srun " };
+            self.given(&words, from, span);
+            return false;
+        }
+        let row = self.row(whole, span);
+        self.rows.push((span.start, row));
+        match kind {
+            Kind::Module(Some(names)) if simple && self.launch.is_none() && !self.prepares() => {
+                self.modules.extend(names);
+                self.settle(row, Verdict::Kept, "spec.slurm.modules", "on Kubernetes, the image contains them");
+            }
+            Kind::Assign(pairs) if self.launch.is_none() => {
+                launch_pieces::learn(&filled, &mut self.texts);
+                // A condition may append to the variable.
+                self.texts.retain(|(name, _)| !self.changing.contains(name));
+                self.assign(text, pairs, row);
+            }
+            Kind::Export(names) if self.launch.is_none() => self.export(text, &names, row),
+            Kind::Assign(_) if self.launch.is_some() && !names_launcher(text) => {
+                self.settle(row, Verdict::Lost, "", "nothing runs after the ranks that could use it");
+            }
+            Kind::Folder(folder) if self.launch.is_none() => self.folder(&folder, row),
+            Kind::Start => self.settle(row, Verdict::Kept, "", "a job starts where sbatch is called"),
+            Kind::Installs => self.settle(
+                row,
+                Verdict::Lost,
+                "",
+                "it would install at every start: run it once by hand, and for Kubernetes in the image",
+            ),
+            Kind::Shows => self.settle(
+                row,
+                Verdict::Lost,
+                "",
+                "it only prints something, or ends the script; khorovod's script does that itself",
+            ),
+            Kind::Python => {
+                self.settle(row, Verdict::Kept, "spec.command", "what is typed into it below");
+                return self.launch.is_none();
+            }
+            Kind::Other if self.launch.is_none() && self.unset(text) => self.rest(text, row, false),
+            // Another line starts the ranks, so this program prepares for them.
+            Kind::Launch(srun) if srun.alone && self.starts && self.launch.is_none() => self.before(text, row),
+            Kind::Program if self.starts && self.launch.is_none() => self.before(text, row),
+            Kind::Launch(launch) => match self.launch {
+                None => {
+                    self.pieces(&filled);
+                    self.launch = Some((*launch, span, row));
+                }
+                Some(_) => self.whole("it starts ranks more than once"),
+            },
+            Kind::Program if self.launch.is_none() && classify::starts_ranks(text) => {
+                self.launch = Some((Srun { line: filled, alone: true, ..Srun::default() }, span, row));
+            }
+            _ => {
+                if secrets::assigns_secret(text) && self.whole.is_none() {
+                    self.refuse_secret(span);
+                }
+                self.rest(text, row, names_launcher(text));
+            }
+        }
+        false
+    }
+
+    /// Whether a line so far does more than set a variable to plain text.
+    fn prepares(&self) -> bool {
+        self.setup.iter().any(|line| line.value.is_none())
+    }
+
+    /// Classifies a line after variables that hold several words of it are replaced, if it is a launch then.
+    fn put_together(&self, line: &str) -> Option<Kind> {
+        let whole = launch_pieces::spliced(line, &self.texts);
+        let kind = classify::kind(&self.filled(&whole));
+        (whole != line && matches!(kind, Kind::Launch(_) | Kind::Program)).then_some(kind)
+    }
+
+    /// Marks variables that hold words of the launch: nothing else needs them.
+    fn pieces(&mut self, launch: &str) {
+        let mut uses = shell_text::named(launch);
+        for line in self.setup.iter_mut().rev() {
+            if let Some(name) = shell_text::first_assigned(&line.text)
+                && uses.contains(&name)
+                && self.texts.iter().any(|(known, _)| *known == name)
+            {
+                line.name = Some(name);
+                uses.extend(shell_text::named(&line.text));
+            }
+        }
+    }
+
+    /// Imports a line that is not known: it prepares the environment, or the whole script has to be the command.
+    pub fn rest(&mut self, text: &str, row: usize, starts_ranks: bool) {
+        if starts_ranks {
+            return self.whole("a line starts ranks in a way that needs a shell or srun");
+        }
+        if self.launch.is_some() {
+            return self.whole("other lines follow the ranks");
+        }
+        self.setup.push(Setup::new(text.to_owned(), row));
+        let first = text.split_whitespace().next().unwrap_or_default();
+        let (verdict, how) = match COPIES.contains(&first) {
+            true => (Verdict::Changed, "under Slurm only: in pods, spec.storage provides data and folders"),
+            false => (Verdict::Kept, "on Kubernetes, the image contains what this prepares"),
+        };
+        self.settle(row, verdict, "spec.slurm.setup", how);
+    }
+
+    /// Imports a program that runs once, before the ranks.
+    fn before(&mut self, text: &str, row: usize) {
+        self.setup.push(Setup::new(text.to_owned(), row));
+        let how = "it runs before the ranks under Slurm; for Kubernetes run it once by hand and keep its results";
+        self.settle(row, Verdict::Changed, "spec.slurm.setup", how);
+    }
+
+    pub fn whole(&mut self, why: &str) {
+        self.whole.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Imports `export A=b` or `A=b`. Plain values become variables of the job; others are computed in the setup.
+    fn assign(&mut self, text: &str, pairs: Vec<(String, Option<String>)>, row: usize) {
+        if pairs.iter().all(|(_, value)| value.is_some()) {
+            for (name, value) in pairs {
+                let value = value.unwrap_or_default();
+                self.variables.push((name.clone(), value.clone()));
+                let exported = text.trim_start().starts_with("export");
+                if !exported && !looks_secret(&name, &value) {
+                    let text = format!("export {name}={}", classify::quoted(&value));
+                    let (name, value) = (Some(name.clone()), Some(value.clone()));
+                    self.setup.push(Setup { name, value, ..Setup::new(text, row) });
+                }
+                if let Some(known) = self.env.iter_mut().find(|(known, ..)| *known == name) {
+                    known.1.clone_from(&value);
+                }
+                if exported {
+                    self.again(&name, &value, row);
+                    self.env.push((name, value, row));
+                }
+            }
+            return match text.trim_start().starts_with("export") {
+                true => {}
+                false => self.settle(row, Verdict::Changed, "spec.command", PUT_IN),
+            };
+        }
+        self.variables.retain(|(known, _)| !pairs.iter().any(|(name, _)| name == known));
+        let text = text.trim();
+        // Any program may read an exported variable, so the line stays.
+        let made = pairs.first().map(|(name, _)| name.clone()).filter(|_| !text.starts_with("export"));
+        // An array cannot be exported.
+        let as_it_is = text.starts_with("export") || text.starts_with(':') || pairs.is_empty() || text.contains("=(");
+        // Programs may read the variable. Search paths are different in an image.
+        let read = text.starts_with("export") && !text.contains("PATH=");
+        let text = if as_it_is { text.to_owned() } else { format!("export {text}") };
+        self.setup.push(Setup { name: made, ..Setup::new(text, row) });
+        let (verdict, how) = match read {
+            true => (Verdict::Changed, MADE),
+            false => (Verdict::Kept, "its value is computed when the job starts"),
+        };
+        self.settle(row, verdict, "spec.slurm.setup", how);
+    }
+
+    /// Imports `export A` for variables that were assigned before.
+    fn export(&mut self, text: &str, names: &[String], row: usize) {
+        for name in names {
+            let known = self.variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+            if let Some(value) = known {
+                self.again(name, &value, row);
+                self.env.push((name.clone(), value, row));
+            }
+        }
+        if !names.iter().all(|name| self.env.iter().any(|(known, ..)| known == name)) {
+            // Any program may read it from now on.
+            self.setup
+                .iter_mut()
+                .filter(|line| line.name.as_ref().is_some_and(|name| names.contains(name)))
+                .for_each(|line| line.name = None);
+            self.setup.push(Setup::new(text.trim().to_owned(), row));
+            self.settle(row, Verdict::Changed, "spec.slurm.setup", MADE);
+        }
+    }
+
+    /// Imports a line that only unsets variables: later lines do not see their values. Returns whether the line is such
+    /// a line.
+    fn unset(&mut self, text: &str) -> bool {
+        let effects = Setup::new(text.to_owned(), 0).effects;
+        if effects.unsets.is_empty() || effects.unsets != effects.sets {
+            return false;
+        }
+        self.variables.retain(|(name, _)| !effects.unsets.contains(name));
+        self.texts.retain(|(name, _)| !effects.unsets.contains(name));
+        let (gone, kept) =
+            std::mem::take(&mut self.env).into_iter().partition(|(name, ..)| effects.unsets.contains(name));
+        self.env = kept;
+        for (name, value, row) in gone {
+            if self.setup.iter().any(|line| line.row == row && line.sets(&name)) || looks_secret(&name, &value) {
+                continue;
+            }
+            let at = self.setup.iter().position(|line| line.row > row).unwrap_or(self.setup.len());
+            self.setup.insert(at, Setup::new(format!("export {name}={}", classify::quoted(&value)), row));
+            self.settle(row, Verdict::Kept, "spec.slurm.setup", "a line below unsets the variable");
+        }
+        for line in self.setup.iter_mut().filter(|line| effects.unsets.iter().any(|name| line.sets(name))) {
+            (line.name, line.value) = (None, None);
+        }
+        true
+    }
+
+    /// Under Slurm, variables of the job are set before `slurm.setup` runs. If a line of the setup may set the variable
+    /// and comes first in the script, the assignment is repeated in the setup.
+    fn again(&mut self, name: &str, value: &str, row: usize) {
+        if self.setup.iter().any(|line| line.effects.anything) && !looks_secret(name, value) {
+            let text = format!("export {name}={}", classify::quoted(value));
+            self.setup.push(Setup::new(text, row));
+        }
+    }
+
+    /// Returns a text with the values of known variables inserted.
+    pub fn filled(&self, text: &str) -> String {
+        // torchrun sets the variables of the rendezvous itself.
+        let named = shell_text::named(text);
+        let fixed = |name: &str| named.contains(name) && !MEETING.contains(&name) && !self.changing.contains(name);
+        let slurm = self.resources.variables().map(|(name, value)| (name.to_owned(), value));
+        let all: Vec<(String, String)> =
+            self.variables.iter().rev().filter(|(name, _)| fixed(name)).cloned().chain(slurm).collect();
+        let filled = shell_text::fill(text, &all, !shell_text::assigns_first(text));
+        shell::calculate(&filled, |name| all.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
+    }
+
+    /// Imports the input of an interactive Python: the lines that follow.
+    pub fn python<'p>(&mut self, rest: impl Iterator<Item = &'p Part>) {
+        let (mut lines, mut last) = (Vec::new(), None);
+        for part in rest {
+            let text = self.text[part.place.clone()].trim_end().to_owned();
+            let span = self.at(part);
+            let row = self.row(&text, span);
+            self.settle(row, Verdict::Kept, "spec.command", "typed into Python");
+            lines.push(text);
+            last = Some((span, row));
+        }
+        if let Some((span, row)) = last {
+            let program = Some(json!(["python", "-c", lines.join("\n")]));
+            self.launch = Some((Srun { program, ..Srun::default() }, span, row));
+        }
+    }
+}

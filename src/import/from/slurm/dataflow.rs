@@ -1,0 +1,93 @@
+//! Finds which lines of the setup the launch needs. Lines that compute only what khorovod sets itself are dropped;
+//! variables that the launch names are exported to the ranks.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::commands::PUT_IN;
+use super::rendezvous::{MEETING, NUMBERS};
+use super::{Script, Setup};
+use crate::field_outcomes::Verdict;
+use crate::shell;
+use crate::shell_text;
+
+impl Script<'_, '_, '_> {
+    /// Returns why a launch cannot be separated from its script: it needs a variable that cannot be exported. `uses` is
+    /// the text of the launch after its options were taken, `line` the line in the script.
+    pub fn needs(&self, uses: &str, line: &str) -> Option<String> {
+        let said = |name: &str| {
+            let mut parts = self.parts.iter();
+            parts.any(|part| part.effects.may_set(name) && !self.text[part.place.clone()].contains(line))
+        };
+        if shell_text::names_positional(&shell_text::without_quoted(uses))
+            && self.parts.iter().any(|part| part.effects.positional)
+        {
+            return Some("the launch needs positional parameters that the script sets".to_owned());
+        }
+        let known: HashSet<&str> = self.env.iter().map(|(name, ..)| name.as_str()).collect();
+        let prepared = |name: &str| known.contains(name) || self.setup.iter().any(|line| line.sets(name));
+        // A list cannot be exported.
+        let list = |name: &str| self.parts.iter().any(|part| part.effects.arrays.contains(name));
+        let of_launch = shell_text::named(uses).into_iter().filter(|name| !prepared(name) || list(name));
+        // The lines of the setup run in one shell.
+        let of_setup: BTreeSet<String> = self.setup.iter().flat_map(|line| shell_text::names(&line.text)).collect();
+        let of_setup = of_setup.into_iter().filter(|name| !prepared(name));
+        let name = of_launch.chain(of_setup).find(|name| said(name))?;
+        Some(format!("the launch needs `{name}`, which only the script can compute"))
+    }
+
+    /// Makes the variables that a launch names available to its ranks: plain values become variables of the job, and
+    /// others are exported at the end of the setup.
+    pub fn hand_on(&mut self, uses: &str) {
+        for name in shell_text::named(uses) {
+            let sets = |line: &Setup| line.sets(&name);
+            let plain = self.setup.iter().rposition(|line| sets(line) && line.value.is_some());
+            if let Some(at) = plain.filter(|_| self.setup.iter().filter(|line| sets(line)).count() == 1) {
+                let Setup { value, row, .. } = self.setup.remove(at);
+                self.env.push((name, value.unwrap_or_default(), row));
+            } else if let Some(row) = self.setup.iter().rfind(|line| sets(line)).map(|line| line.row)
+                && !self.setup.iter().any(|line| line.text.starts_with("export") && sets(line))
+            {
+                self.setup.push(Setup::new(format!("export {name}"), row));
+            } else if let Some(row) = self.setup.iter().rfind(|line| line.effects.anything).map(|line| line.row)
+                && self.only_set_elsewhere(&name)
+            {
+                self.setup.push(Setup::new(format!("export {name}"), row));
+            }
+        }
+    }
+
+    /// Whether only a file that the setup sources can set a variable.
+    fn only_set_elsewhere(&self, name: &str) -> bool {
+        shell::is_name(name)
+            && !name.starts_with("SLURM")
+            && !MEETING.contains(&name)
+            && !NUMBERS.iter().any(|(_, ours)| *ours == name)
+            && !shell_text::anywhere(name)
+            && !shell_text::by_launcher(name)
+            && !self.env.iter().any(|(known, ..)| known == name)
+            && !self.setup.iter().any(|line| line.sets(name))
+    }
+
+    /// Drops lines that compute values only for options that khorovod sets itself. `uses` is the remaining text of the
+    /// launch.
+    pub fn drop_unused(&mut self, uses: &str) {
+        let mut needed = shell_text::named(uses);
+        for at in (0..self.setup.len()).rev() {
+            let line = &self.setup[at];
+            let Some(name) = line.name.clone().filter(|name| !needed.contains(name)) else {
+                needed.extend(shell_text::named(&line.text));
+                continue;
+            };
+            let line = self.setup.remove(at);
+            match line.value.is_some() || self.texts.iter().any(|(known, _)| *known == name) {
+                true => self.settle(line.row, Verdict::Changed, "spec.command", PUT_IN),
+                false => self.settle(
+                    line.row,
+                    Verdict::Kept,
+                    "",
+                    "only the launch needed it, and khorovod writes the launch itself",
+                ),
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Imports the options of sbatch and srun, one by one.
+
+use super::options::{self, Given, Meaning};
+use super::{Script, Setup, amounts, classify};
+use crate::codes::BAD_VALUE;
+use crate::field_outcomes::Verdict;
+use crate::shell::is_name;
+use khorovod_compiler::problem::{Problem, Span};
+
+impl Script<'_, '_, '_> {
+    /// Imports options in their order. `from` is the command they belong to, for the report.
+    pub fn given(&mut self, words: &[String], from: &str, span: Span) {
+        let mut rest = words;
+        while !rest.is_empty() {
+            match options::read(rest) {
+                Ok((given, count)) => {
+                    for option in given {
+                        let row = self.row(&format!("{from}{}", option.said), span);
+                        self.option(&option, row, from, span);
+                    }
+                    rest = &rest[count..];
+                }
+                Err(why) => {
+                    let problem = match ["hetjob", "packjob"].contains(&rest[0].as_str()) {
+                        true => Problem::new(&BAD_VALUE, span, "a job of unlike components is several jobs").hint(
+                            "import each as a script of its own: its `#SBATCH` lines and its part of srun's; one training on \
+                             unlike workers is `spec.workers.groups`",
+                        ),
+                        false => Problem::new(&BAD_VALUE, span, why).hint("sbatch would refuse it, too"),
+                    };
+                    self.context.problems.push(problem);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn option(&mut self, option: &Given, row: usize, from: &str, span: Span) {
+        let value = option.value.clone().unwrap_or_default();
+        let step = from.starts_with("srun");
+        match option.meaning {
+            Meaning::Name => {
+                let (verdict, how) = self.context.rename(&value, &option.said);
+                self.settle(row, verdict, "metadata.name", how);
+            }
+            Meaning::Folder => self.folder(&value, row),
+            Meaning::Export => self.export_option(&value, row),
+            Meaning::Requeue(again) => {
+                self.resources.requeue = Some(again);
+                self.settle(
+                    row,
+                    Verdict::Kept,
+                    "spec.launcher.retries",
+                    if again { "and training that fails is tried again, three times" } else { "" },
+                );
+            }
+            Meaning::Hold => {
+                self.context.spec.put("spec.scheduling.suspend", true, &option.said);
+                self.settle(row, Verdict::Kept, "spec.scheduling.suspend", "");
+            }
+            Meaning::Wrap => {
+                self.settle(row, Verdict::Kept, "spec.command", "");
+                self.command(&value, span, true);
+                self.wrap = Some((value, row));
+            }
+            Meaning::Mpi => {
+                self.mpi = Some(value);
+                self.settle(row, Verdict::Kept, "spec.slurm.srun.mpi", "on Kubernetes mpirun starts the ranks");
+            }
+            Meaning::Image => self.container(option, step, row),
+            Meaning::Array => {
+                self.array = value.split(['-', ',', ':', '%']).next().map(str::to_owned);
+                let why = "a job here is one training: render one for each value, with `--set`";
+                self.settle(row, Verdict::Lost, "", why);
+            }
+            Meaning::Field(name) => {
+                if name == "nodelist" {
+                    self.resources.hosts = amounts::hosts(&value);
+                }
+                self.context.spec.put(&format!("spec.slurm.{name}"), value, &option.said);
+                self.settle(row, Verdict::Kept, &format!("spec.slurm.{name}"), "");
+            }
+            Meaning::Stays(how) => {
+                let to = self.stays(option, step, row);
+                self.settle(row, Verdict::Kept, to, how);
+            }
+            Meaning::Needless(why) => self.settle(row, Verdict::Kept, "", why),
+            Meaning::Lost(why) => self.settle(row, Verdict::Lost, "", why),
+            Meaning::Interactive => {
+                self.settle(
+                    row,
+                    Verdict::Changed,
+                    "spec.command",
+                    "the job is not interactive: the lines below are its command",
+                );
+            }
+            _ => match self.resources.take(option) {
+                Ok(_) if matches!(option.meaning, Meaning::Tasks | Meaning::TasksPerNode | Meaning::TasksPerGpu) => {
+                    self.tasks.push(row);
+                }
+                Ok((verdict, to, how)) => self.settle(row, verdict, to, how),
+                Err(why) => {
+                    let problem = Problem::new(&BAD_VALUE, span, format!("`{}`: {why}", option.said));
+                    self.context.problems.push(problem.hint("see `man sbatch` for its values"));
+                }
+            },
+        }
+    }
+
+    /// Passes an option to srun or sbatch unchanged. Returns the field that holds it.
+    fn stays(&mut self, option: &Given, step: bool, row: usize) -> &'static str {
+        let value = option.value.as_ref().map_or(String::new(), |value| format!("={value}"));
+        let written = format!("--{}{value}", option.name);
+        match step {
+            true => {
+                self.steps.push((written, row));
+                "spec.slurm.srun.args"
+            }
+            false => {
+                self.args.push(written);
+                "spec.slurm.args"
+            }
+        }
+    }
+
+    /// Imports an image for Pyxis or Shifter: one in a registry, or a file on the nodes.
+    fn container(&mut self, option: &Given, step: bool, row: usize) {
+        let value = option.value.as_deref().unwrap_or_default();
+        let to = self.stays(option, step, row);
+        let file = value.starts_with(['/', '.', '~']) || [".sqsh", ".sif"].iter().any(|end| value.ends_with(end));
+        if file {
+            let how = "a file on the nodes, not in a registry: for Kubernetes, name an image with `--image NAME`";
+            return self.settle(row, Verdict::Changed, to, how);
+        }
+        let scheme = ["docker://", "dockerd://", "docker:"].iter().find_map(|scheme| value.strip_prefix(scheme));
+        self.image = Some(scheme.unwrap_or(value).replacen('#', "/", 1));
+        self.settle(row, Verdict::Kept, &format!("spec.image {to}"), "");
+    }
+
+    pub fn folder(&mut self, value: &str, row: usize) {
+        if classify::is_folder(value) {
+            self.context.spec.put("spec.workdir", value, "the folder it ran in");
+            self.settle(row, Verdict::Kept, "spec.workdir", "");
+        } else {
+            let text = format!("cd {}", classify::quoted(value));
+            self.setup.push(Setup::new(text, row));
+            self.settle(
+                row,
+                Verdict::Changed,
+                "spec.slurm.setup",
+                "it is not a folder of an image; on Kubernetes, set `workdir`",
+            );
+        }
+    }
+
+    /// Imports `--export`: `ALL,A=b` or `NONE`.
+    fn export_option(&mut self, value: &str, row: usize) {
+        self.exported.push(row);
+        for part in value.split(',') {
+            match part.split_once('=') {
+                Some((name, value)) if is_name(name) => self.env.push((name.to_owned(), value.to_owned(), row)),
+                _ if part.eq_ignore_ascii_case("all") => {}
+                _ => return self.settle(
+                    row,
+                    Verdict::Lost,
+                    "",
+                    "ranks get the environment in which sbatch is called; to prevent that, give `--export` to sbatch by hand",
+                ),
+            }
+        }
+        let to = if value.contains('=') { "spec.env" } else { "" };
+        self.settle(row, Verdict::Kept, to, "ranks get the environment in which sbatch is called");
+    }
+}

@@ -1,0 +1,131 @@
+//! Checks, before the import, that a text is a complete script for Slurm.
+
+use super::script::{self, Part};
+use super::{classify, shebang};
+use crate::codes::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
+use crate::context::Context;
+use crate::placeholders::hole;
+use crate::secrets;
+use crate::shell;
+use khorovod_compiler::problem::{Problem, Span};
+
+/// The limit for the number of options and commands of a script.
+const MOST: usize = 5_000;
+
+/// Pushes the problems that prevent an import. Returns whether there are none.
+pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) -> bool {
+    if let Some(part) = parts.get(MOST) {
+        let span = Span { start: part.place.start, end: part.place.end, ..whole };
+        let message = format!("the script has {} lines of options and commands, and {MOST} are read", parts.len());
+        let hint = "move the preparation into a script of its own, and call that";
+        context.problems.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
+        return false;
+    }
+    let at = |place: std::ops::Range<usize>| Span { start: place.start, end: place.end, ..whole };
+    if script::is_too_deep(text)
+        && let Some(part) = parts.iter().find(|part| part.kind == script::Kind::Unknown)
+    {
+        let span = at(part.place.start..part.place.start + text[part.place.clone()].lines().next().map_or(0, str::len));
+        let problem =
+            Problem::new(&BAD_VALUE, span, format!("commands are nested here more than {} deep", shell::DEEPEST));
+        context.problems.push(
+            problem.hint("a program wrote this: import what it was made from, or put it into a script of its own"),
+        );
+        return false;
+    }
+    let first = at(parts.first().map_or(0..0, |part| part.place.clone()));
+    if holes(text, whole, parts, context) {
+        return false;
+    }
+    for part in parts {
+        let line = &text[part.place.clone()];
+        if let Some(place) = secrets::find_secret(line) {
+            let place = part.place.start + place.start..part.place.start + place.end;
+            let problem =
+                Problem::new(&BAD_VALUE, at(place), "this looks like a secret, and would be readable in the spec");
+            context.problems.push(
+                problem.hint("write `export TOKEN=…` above it and `$TOKEN` here: of the variable a Secret is made"),
+            );
+            return false;
+        }
+        if part.kind == script::Kind::Directive(None) {
+            let problem = Problem::new(&BAD_VALUE, at(part.place.clone()), "a quote in this line does not end");
+            context.problems.push(problem.hint("sbatch would refuse it, too: close the quote"));
+            return false;
+        }
+    }
+    let odd = [("\u{feff}", "a byte order mark"), ("\r\n", "line ends of Windows")];
+    if let Some((mark, what)) = odd.iter().find(|(mark, _)| text.contains(mark)) {
+        let at_mark = text.find(mark).unwrap_or_default();
+        let problem = Problem::new(&BAD_VALUE, at(at_mark..at_mark + mark.len()), format!("the script has {what}"));
+        context.problems.push(problem.hint("sbatch would not run it, either: convert it with `dos2unix`"));
+        return false;
+    }
+    let foreign = text.lines().find(|line| ["#PBS ", "#BSUB ", "#$ "].iter().any(|mark| line.starts_with(mark)));
+    let ours = parts.iter().any(|part| match &part.kind {
+        script::Kind::Directive(_) => true,
+        _ => classify::of_slurm(&text[part.place.clone()]),
+    });
+    let (place, code, message, hint) = match (ours, foreign) {
+        (true, _) => return shebang::check(text, whole, context) && !hands_on(text, whole, parts, context),
+        (false, Some(line)) => {
+            let mark = line.split(' ').next().unwrap_or_default();
+            let start = line.as_ptr() as usize - text.as_ptr() as usize;
+            (
+                at(start..start + line.len()),
+                &OTHER_SYSTEM,
+                format!("this is a script for another batch system: its options begin with `{mark}`"),
+                "write them as `#SBATCH` first: `--nodes`, `--ntasks-per-node`, `--gpus-per-node`, `--time`, `--partition`",
+            )
+        }
+        (false, None) => (
+            first,
+            &NOTHING,
+            "there is no `#SBATCH` line in it and no `srun`".to_owned(),
+            "give the script that goes to sbatch, or the srun line that was typed",
+        ),
+    };
+    context.problems.push(Problem::new(code, place, message).hint(hint));
+    false
+}
+
+/// Refuses a file that only has lines of sbatch: the script is needed. Returns whether it did.
+fn hands_on(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) -> bool {
+    let of_sbatch = |part: &&Part| text[part.place.clone()].trim_start_matches("$ ").starts_with("sbatch ");
+    let mut lines = parts.iter().filter(of_sbatch);
+    let wrapped = |part: &Part| matches!(classify::kind(&text[part.place.clone()]), classify::Kind::Options(_));
+    let is_script = parts.iter().any(|part| matches!(part.kind, script::Kind::Directive(_)));
+    let (first, second) = (lines.next().filter(|_| !is_script), lines.next());
+    let (part, message, hint) = match (first, second) {
+        (Some(first), None) if wrapped(first) => return false,
+        (Some(_), Some(second)) => {
+            (second, "there are several jobs, one of each line of sbatch", "import them one at a time")
+        }
+        (Some(first), None) => (
+            first,
+            "this line hands a script to sbatch, and that is the job",
+            "give the script that sbatch is given, with the options of this line as `#SBATCH` lines in it",
+        ),
+        (None, _) => return false,
+    };
+    let span = Span { start: part.place.start, end: part.place.end, ..whole };
+    context.problems.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
+    true
+}
+
+/// Pushes a problem for each placeholder, at most one per line. Returns whether there are any.
+fn holes(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) -> bool {
+    let before = context.problems.len();
+    for part in parts {
+        // A directive is not a comment.
+        let skip = if matches!(part.kind, script::Kind::Directive(_)) { "#SBATCH".len() } else { 0 };
+        let start = part.place.start + skip;
+        if let Some(place) = hole(&text[start..part.place.end]) {
+            let (start, end) = (start + place.start, start + place.end);
+            let message = format!("`{}` is a place to be filled in", &text[start..end]);
+            let problem = Problem::new(&TEMPLATE, Span { start, end, ..whole }, message);
+            context.problems.push(problem.hint("write what belongs there into the script"));
+        }
+    }
+    context.problems.len() > before
+}

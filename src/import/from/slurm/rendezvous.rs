@@ -1,0 +1,115 @@
+//! Imports ranks that srun starts and that find each other by `MASTER_ADDR`, as those of PyTorch do, and not by MPI.
+//!
+//! torchrun numbers such ranks in pods as well as under Slurm, so it starts them in both.
+
+use serde_json::Value as Json;
+
+use super::{Script, Setup, classify, srun_program};
+use crate::field_outcomes::Verdict;
+use crate::shell_text;
+
+/// Variables of PyTorch's rendezvous, which torchrun sets.
+pub const MEETING: &[&str] = &["MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "NODE_RANK"];
+
+/// Variables that srun sets for each rank, and those of torchrun with the same meaning.
+pub const NUMBERS: &[(&str, &str)] = &[
+    ("SLURM_PROCID", "RANK"),
+    ("SLURM_LOCALID", "LOCAL_RANK"),
+    ("SLURM_NODEID", "GROUP_RANK"),
+    ("SLURM_NTASKS", "WORLD_SIZE"),
+];
+
+/// Options of srun that bind single tasks to cores or GPUs.
+const BINDING: &[&str] = &["--gpu-bind", "--accel-bind", "--cpu-bind", "--mem-bind", "--distribution"];
+
+impl Script<'_, '_, '_> {
+    /// Whether the script sets `MASTER_ADDR` for the ranks of a line, and does not use MPI.
+    pub fn meets(&self, line: &str) -> bool {
+        let asked = self.mpi.as_deref().is_some_and(|mpi| mpi != "none");
+        let prepared = self.setup.iter().map(|line| line.text.as_str());
+        let mut said = self.modules.iter().map(String::as_str).chain(prepared).chain([line]);
+        let by_mpi = asked || said.any(srun_program::speaks_of_mpi);
+        let here = self.env.iter().any(|(name, ..)| name == "MASTER_ADDR")
+            || self.setup.iter().any(|line| line.sets("MASTER_ADDR"));
+        here && !by_mpi
+    }
+
+    /// Imports a program whose ranks torchrun starts.
+    pub fn agents(&mut self, program: Json, row: usize) {
+        let program = match program {
+            Json::String(text) => text,
+            words => {
+                let words = words.as_array().into_iter().flatten().filter_map(Json::as_str);
+                format!("exec {}", words.map(classify::quoted).collect::<Vec<_>>().join(" "))
+            }
+        };
+        let numbers: Vec<String> = NUMBERS.iter().map(|(theirs, ours)| format!("{theirs}=${ours}")).collect();
+        let world = self.own_world_size();
+        self.drop_meeting(&program);
+        self.context.spec.put(
+            "spec.launcher.kind",
+            "torchrun",
+            "ranks meet at MASTER_ADDR; it numbers them as srun did",
+        );
+        // The agents of torchrun use MASTER_PORT, so the ranks get the port of the script, or another one.
+        let port = self.env.iter().find(|(name, ..)| name == "MASTER_PORT").map(|(_, port, _)| port.as_str());
+        let port = port.filter(|port| port.parse::<u16>().is_ok()).unwrap_or("$((MASTER_PORT + 1))");
+        let world = world.map_or(String::new(), |world| format!(" WORLD_SIZE={world}"));
+        let command = format!(
+            "export {} MASTER_PORT={port}{world}\nunset TORCHELASTIC_USE_AGENT_STORE\n{program}",
+            numbers.join(" ")
+        );
+        self.context.spec.put("spec.command", command, "what each rank ran, with its numbers by Slurm's names");
+        self.unbind();
+        let how = "srun numbered the ranks; torchrun does so in pods as well as under Slurm";
+        self.settle(row, Verdict::Changed, "spec.command spec.launcher.kind", how);
+    }
+
+    /// Returns the script's WORLD_SIZE, if it differs from the number of tasks: then the program starts more processes
+    /// itself.
+    fn own_world_size(&mut self) -> Option<u64> {
+        let at = self.env.iter().rposition(|(name, ..)| name == "WORLD_SIZE")?;
+        let world: u64 = self.env[at].1.parse().ok()?;
+        if world == u64::from(self.resources.ranks()) {
+            return None;
+        }
+        let (.., row) = self.env.remove(at);
+        self.env.retain(|(name, ..)| name != "WORLD_SIZE");
+        let how = format!(
+            "{world} as in the script, which is not the number of tasks: the program starts more processes itself"
+        );
+        self.settle(row, Verdict::Changed, "spec.command", &how);
+        Some(world)
+    }
+
+    /// Whether the script computes WORLD_SIZE from something unknown and starts one task per node with several GPUs.
+    /// Then the value may differ from the number of tasks.
+    pub fn counts_processes(&self) -> bool {
+        let made = self.setup.iter().any(|line| line.value.is_none() && line.sets("WORLD_SIZE"));
+        made && self.resources.one_a_node() && self.resources.world().gpus > 1
+    }
+
+    /// Drops the variables of the rendezvous, which torchrun sets. `uses` is the remaining text of the launch.
+    pub fn drop_meeting(&mut self, uses: &str) {
+        let (dropped, kept): (Vec<Setup>, Vec<Setup>) = std::mem::take(&mut self.setup).into_iter().partition(|line| {
+            let names = shell_text::assigned(&line.text);
+            !names.is_empty() && names.iter().all(|name| MEETING.contains(&name.as_str()))
+        });
+        self.setup = kept;
+        for line in dropped {
+            self.settle(line.row, Verdict::Kept, "", "khorovod sets up the rendezvous");
+        }
+        self.drop_unused(uses);
+    }
+
+    /// Drops options that bind tasks. One task per node starts all ranks of the node, and they would all be bound to
+    /// the share of one.
+    fn unbind(&mut self) {
+        let bound = |option: &str| BINDING.iter().any(|name| option.starts_with(name));
+        let (bound, free) = std::mem::take(&mut self.steps).into_iter().partition(|(option, _)| bound(option));
+        self.steps = free;
+        for (_, row) in bound {
+            self.settle(row, Verdict::Lost, "", "it binds single tasks; here one task per node starts the ranks");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The resources that a script requests, as workers of the new spec.
+
+use super::amounts::{count, duration, mebibytes, of_one, quantity, seconds};
+use super::options::{Given, Meaning};
+use crate::context::Context;
+use crate::field_outcomes::Verdict;
+use crate::launch::World;
+
+/// The values of options. A later option overrides an earlier one.
+#[derive(Debug, Default)]
+pub struct Resources {
+    nodes: Option<u32>,
+    tasks: Option<u32>,
+    tasks_per_node: Option<u32>,
+    tasks_per_gpu: Option<u32>,
+    cpus_per_task: Option<u32>,
+    cpus_per_gpu: Option<u32>,
+    /// Memory, in mebibytes.
+    mem: Option<u64>,
+    mem_per_cpu: Option<u64>,
+    mem_per_gpu: Option<u64>,
+    tmp: Option<u64>,
+    gpus: Option<u32>,
+    gpus_per_node: Option<u32>,
+    gpus_per_task: Option<u32>,
+    /// The kind of GPU: `gpu:a100`.
+    gres: Option<String>,
+    /// The number of hosts in the nodelist.
+    pub hosts: Option<u32>,
+    /// The time limit, in seconds.
+    time: Option<u64>,
+    pub requeue: Option<bool>,
+}
+
+/// The outcome of an option: the verdict, the field and a note.
+type Became = (Verdict, &'static str, &'static str);
+
+impl Resources {
+    /// Takes the value of an option.
+    pub fn take(&mut self, option: &Given) -> Result<Became, String> {
+        let value = option.value.as_deref().unwrap_or_default();
+        let (replicas, slots, gpus, memory) =
+            ("spec.workers.replicas", "spec.workers.slots", "spec.workers.gpus", "spec.workers.memory");
+        let kept = |field| Ok((Verdict::Kept, field, ""));
+        match option.meaning {
+            Meaning::Nodes => {
+                let (low, high) = value.split_once('-').unwrap_or((value, value));
+                self.nodes = Some(count(high)?.max(count(low)?));
+                if low == high {
+                    kept(replicas)
+                } else {
+                    Ok((Verdict::Changed, replicas, "the most of them: a job here has so many, no more and no fewer"))
+                }
+            }
+            Meaning::Tasks => {
+                self.tasks = Some(count(value)?);
+                kept(slots)
+            }
+            Meaning::TasksPerNode => {
+                self.tasks_per_node = Some(count(value)?);
+                kept(slots)
+            }
+            Meaning::TasksPerGpu => {
+                self.tasks_per_gpu = Some(count(value)?);
+                kept(slots)
+            }
+            Meaning::CpusPerTask => {
+                self.cpus_per_task = Some(count(value)?);
+                Ok((Verdict::Changed, "spec.workers.cpu", "of all ranks of a worker"))
+            }
+            Meaning::CpusPerGpu => {
+                self.cpus_per_gpu = Some(count(value)?);
+                Ok((Verdict::Changed, "spec.workers.cpu", "of all GPUs of a worker"))
+            }
+            Meaning::Mem if value == "0" => {
+                Ok((Verdict::Lost, "", "all memory of a node: say how much in spec.workers.memory"))
+            }
+            Meaning::Mem => {
+                self.mem = Some(mebibytes(value)?);
+                kept(memory)
+            }
+            Meaning::MemPerCpu => {
+                self.mem_per_cpu = Some(mebibytes(value)?);
+                Ok((Verdict::Changed, memory, "of all CPUs of a worker"))
+            }
+            Meaning::MemPerGpu => {
+                self.mem_per_gpu = Some(mebibytes(value)?);
+                Ok((Verdict::Changed, memory, "of all GPUs of a worker"))
+            }
+            Meaning::Tmp => {
+                self.tmp = Some(mebibytes(value)?);
+                kept("spec.workers.ephemeralStorage")
+            }
+            Meaning::Gres => self.take_gres(value),
+            Meaning::Gpus => {
+                self.gpus = Some(self.typed(value)?);
+                Ok((Verdict::Changed, gpus, "of each worker, where this was for all"))
+            }
+            Meaning::GpusPerNode => {
+                self.gpus_per_node = Some(of_one(self.typed(value)?)?);
+                kept(gpus)
+            }
+            Meaning::GpusPerTask => {
+                self.gpus_per_task = Some(self.typed(value)?);
+                Ok((Verdict::Changed, gpus, "of all ranks of a worker"))
+            }
+            Meaning::Time => {
+                self.time = seconds(value)?;
+                match self.time {
+                    Some(_) => Ok((Verdict::Kept, "spec.slurm.time spec.lifecycle.deadline", "")),
+                    None => Ok((Verdict::Kept, "", "without a limit")),
+                }
+            }
+            _ => Err("it is not understood".to_owned()),
+        }
+    }
+
+    /// Reads `--gres`: `gpu:a100:4,other:1`.
+    fn take_gres(&mut self, value: &str) -> Result<Became, String> {
+        let mut others = false;
+        for part in value.split(',') {
+            let part = part.strip_prefix("gres/").or_else(|| part.strip_prefix("gres:")).unwrap_or(part);
+            match part.split_once([':', '=']) {
+                Some(("gpu", rest)) => self.gpus_per_node = Some(of_one(self.typed(rest)?)?),
+                None if part == "gpu" => self.gpus_per_node = Some(1),
+                _ => others = true,
+            }
+        }
+        if others {
+            return Ok((Verdict::Lost, "", "only GPUs are counted: add the rest to the script by hand"));
+        }
+        Ok((Verdict::Kept, "spec.workers.gpus", ""))
+    }
+
+    /// Reads a number of GPUs: `4`, `a100:4` or `a100`.
+    fn typed(&mut self, value: &str) -> Result<u32, String> {
+        let (kind, number) = value.rsplit_once([':', '=']).unwrap_or(("", value));
+        let (kind, number) = if number.parse::<u32>().is_err() { (value, "1") } else { (kind, number) };
+        if !kind.is_empty() {
+            let fits = kind.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+                && kind.contains(|c: char| c.is_ascii_alphabetic());
+            if !fits {
+                return Err(format!("`{kind}` is not a kind of GPU"));
+            }
+            self.gres = Some(format!("gpu:{kind}"));
+        }
+        let number = number.parse().map_err(|_| format!("`{number}` is not a number"))?;
+        Ok(number)
+    }
+
+    pub fn nodes(&self) -> u32 {
+        let by_tasks = match (self.tasks, self.tasks_per_node) {
+            (Some(tasks), Some(each)) => tasks.div_ceil(each),
+            _ => 1,
+        };
+        self.nodes.unwrap_or(by_tasks.max(self.hosts.unwrap_or(1)))
+    }
+
+    /// Returns the number of tasks per node.
+    pub fn tasks(&self) -> u32 {
+        // With `--ntasks`, `--ntasks-per-node` is only a limit.
+        let shared = self.tasks.map(|tasks| tasks.div_ceil(self.nodes()).max(1));
+        let by_gpus = self.tasks_per_gpu.map(|each| each.saturating_mul(self.gpus_asked()).max(1));
+        [self.tasks_per_node, shared].into_iter().flatten().min().or(by_gpus).unwrap_or(1)
+    }
+
+    /// Returns the GPUs per node, without those that are requested per task.
+    fn gpus_asked(&self) -> u32 {
+        self.gpus_per_node.or(self.gpus.map(|gpus| gpus.div_ceil(self.nodes()))).unwrap_or(0)
+    }
+
+    fn gpus_of_node(&self) -> u32 {
+        let shared = self.gpus.map(|gpus| gpus.div_ceil(self.nodes()));
+        let by_tasks = self.gpus_per_task.map(|gpus| gpus.saturating_mul(self.tasks()));
+        let of_tasks = self.tasks_per_gpu.filter(|_| self.tasks.or(self.tasks_per_node).is_some());
+        let of_tasks = of_tasks.map(|each| self.tasks().div_ceil(each));
+        self.gpus_per_node.or(by_tasks).or(shared).or(of_tasks).unwrap_or(0)
+    }
+
+    /// Checks that the resources per node are plausible.
+    pub fn fits(&self) -> Result<(), String> {
+        match (self.gpus_of_node(), self.tasks()) {
+            (gpus @ 65.., _) => Err(format!("the script asks for {gpus} GPUs on one node")),
+            (_, tasks @ 1_025..) => Err(format!("the script asks for {tasks} tasks on one node")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Compares the number of ranks with the number of tasks that Slurm would start.
+    pub fn how_many(&self) -> (Verdict, String) {
+        let ranks = self.nodes().saturating_mul(self.tasks());
+        match self.tasks {
+            Some(tasks) if tasks != ranks => {
+                (Verdict::Changed, format!("{ranks} ranks: each worker has as many as the others"))
+            }
+            Some(2..) if self.nodes.is_none() && self.tasks_per_node.is_none() => {
+                (Verdict::Changed, "on one worker; without --nodes Slurm chose where".to_owned())
+            }
+            _ => (Verdict::Kept, String::new()),
+        }
+    }
+
+    /// Returns the number of tasks on all nodes.
+    pub fn ranks(&self) -> u32 {
+        self.nodes().saturating_mul(self.tasks())
+    }
+
+    /// Whether there is one task per node.
+    pub fn one_a_node(&self) -> bool {
+        self.tasks() == 1
+    }
+
+    /// Whether there is one task in total.
+    pub fn one_rank(&self) -> bool {
+        self.nodes() == 1 && self.tasks() == 1
+    }
+
+    /// Returns Slurm's variables whose values are known.
+    pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let (nodes, tasks) = (self.nodes(), self.tasks());
+        let all = [
+            ("SLURM_NTASKS", Some(nodes.saturating_mul(tasks))),
+            ("SLURM_NPROCS", Some(nodes.saturating_mul(tasks))),
+            ("SLURM_NNODES", Some(nodes)),
+            ("SLURM_JOB_NUM_NODES", Some(nodes)),
+            ("SLURM_NTASKS_PER_NODE", self.tasks_per_node.or(self.tasks).map(|_| tasks)),
+            ("SLURM_CPUS_PER_TASK", self.cpus_per_task),
+            ("SLURM_GPUS_ON_NODE", Some(self.gpus_of_node()).filter(|gpus| *gpus > 0)),
+            ("SLURM_GPUS_PER_NODE", Some(self.gpus_of_node()).filter(|gpus| *gpus > 0)),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?.to_string())))
+    }
+
+    /// Returns the nodes as the hosts of a launch line.
+    pub fn world(&self) -> World {
+        World { pods: self.nodes(), from: "nodes".to_owned(), without_launcher: None, gpus: self.gpus_of_node() }
+    }
+
+    /// Sets the resources per worker. `tasks` is the number of tasks per node, or 0 for that of the options.
+    pub fn put(&self, context: &mut Context<'_>, tasks: u32) {
+        let tasks = if tasks == 0 { self.tasks() } else { tasks };
+        let gpus = self.gpus_of_node();
+        let by_task = self.cpus_per_task.map(|cpus| cpus.saturating_mul(tasks));
+        let cpus = by_task.or(self.cpus_per_gpu.map(|cpus| cpus.saturating_mul(gpus.max(1))));
+        let by_cpu = self.mem_per_cpu.map(|mem| mem * u64::from(cpus.unwrap_or(tasks)));
+        let by_gpus = self.mem_per_gpu.map(|mem| mem * u64::from(gpus.max(1)));
+        if gpus > 0 {
+            context.spec.put("spec.workers.gpus", gpus, "GPUs of a node");
+        }
+        if let Some(cpus) = cpus {
+            context.spec.put(
+                "spec.workers.cpu",
+                cpus.to_string(),
+                if by_task.is_some() { "cpus-per-task of all tasks of a node" } else { "cpus-per-gpu of all GPUs" },
+            );
+        }
+        if let Some(memory) = self.mem.or(by_cpu).or(by_gpus) {
+            context.spec.put("spec.workers.memory", quantity(memory), "memory of a node");
+        }
+        if let Some(tmp) = self.tmp {
+            context.spec.put("spec.workers.ephemeralStorage", quantity(tmp), "--tmp");
+        }
+        if let Some(gres) = &self.gres {
+            context.spec.put("spec.slurm.gres", gres.as_str(), "");
+        }
+        if let Some(time) = self.time {
+            context.spec.put("spec.slurm.time", duration(time), "");
+            context.spec.put("spec.lifecycle.deadline", duration(time), "on Kubernetes; it counts the wait, too");
+        }
+    }
+
+    /// Sets the number of workers, and of ranks per worker, from the number of tasks.
+    pub fn put_workers(&self, context: &mut Context<'_>) {
+        context.spec.put("spec.workers.replicas", self.nodes(), "nodes");
+        self.put_slots(context);
+    }
+
+    pub fn put_slots(&self, context: &mut Context<'_>) {
+        if self.tasks() != self.gpus_of_node().max(1) && !self.shares() {
+            context.spec.put("spec.workers.slots", self.tasks(), "tasks of a node");
+        }
+    }
+
+    /// Whether tasks of a node share GPUs.
+    pub fn shares(&self) -> bool {
+        (1..self.tasks()).contains(&self.gpus_of_node())
+    }
+}

@@ -1,0 +1,84 @@
+//! Reads the first line of a script, which names its shell and the shell's flags.
+
+use super::Script;
+use crate::codes::BAD_VALUE;
+use crate::context::Context;
+use crate::field_outcomes::Verdict;
+use khorovod_compiler::problem::{Problem, Span};
+
+/// Shells whose scripts bash can run.
+const SHELLS: &[&str] = &["bash", "sh", "dash", "ash", "ksh", "ksh93", "mksh"];
+
+/// Returns the first line, the name of the program in it, and its flags.
+fn read(text: &str) -> Option<(&str, &str, Vec<&str>)> {
+    let line = text.lines().next()?;
+    let mut words = line.strip_prefix("#!")?.split_whitespace();
+    let mut program = words.next()?;
+    if program.ends_with("/env") {
+        program = words.find(|word| *word != "-S" && !word.contains('='))?;
+    }
+    Some((line, program.rsplit('/').next().unwrap_or(program), words.collect()))
+}
+
+/// Refuses a script for another shell. Returns whether the script is accepted.
+pub fn check(text: &str, whole: Span, context: &mut Context<'_>) -> bool {
+    let Some((line, program, _)) = read(text).filter(|(_, program, _)| !SHELLS.contains(program)) else { return true };
+    let span = Span { end: whole.start + line.len(), ..whole };
+    let message = format!("this script is for {program}, and scripts for bash are read");
+    let hint =
+        format!("import one for bash with the same `#SBATCH` lines, which starts this one: `srun {program} FILE`");
+    context.problems.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
+    false
+}
+
+impl Script<'_, '_, '_> {
+    /// Records the outcome of the flags. Returns a line with `set` for them. `whole`: the whole script is the command.
+    pub fn flags(&mut self, whole: bool) -> Option<String> {
+        let (line, _, flags) = read(self.text)?;
+        if flags.is_empty() {
+            return None;
+        }
+        // `-el` means `-e` and `-l`.
+        let short = |flag: &&str| flag.starts_with('-') && !flag.starts_with("--");
+        let of_login = flags.iter().any(|flag| *flag == "--login" || short(flag) && flag.contains('l'));
+        let others = flags.iter().filter(|flag| **flag != "--login");
+        let others = others.map(|flag| if short(flag) { flag.replace('l', "") } else { (*flag).to_owned() });
+        let set = others.filter(|flag| flag != "-").collect::<Vec<_>>().join(" ");
+        let span = Span { end: self.span.start + line.len(), ..self.span };
+        if of_login {
+            let row = self.row(&format!("{line} (login)"), span);
+            let how = "the job's shell is not a login shell: if something is missing, such as `module`, source it in \
+                       spec.slurm.setup; on Kubernetes the image has it";
+            self.settle(row, Verdict::Lost, "", how);
+        }
+        if set.is_empty() {
+            return None;
+        }
+        let row = self.row(line, span);
+        match whole {
+            true => self.settle(row, Verdict::Changed, "spec.command", "set by `set` in its first line"),
+            false => {
+                let how = "flags of a shell that is not used any more: if a line of spec.slurm.setup must not \
+                           fail, end it with `|| return 1`";
+                self.settle(row, Verdict::Lost, "", how);
+            }
+        }
+        Some(format!("set {set}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn the_first_line_says_who_runs_the_script() {
+        assert_eq!(read("#!/bin/bash -e\nx"), Some(("#!/bin/bash -e", "bash", vec!["-e"])));
+        assert_eq!(
+            read("#! /usr/bin/env -S A=1 bash -eu\n").map(|(_, program, flags)| (program, flags)),
+            Some(("bash", vec!["-eu"]))
+        );
+        assert_eq!(read("#!/usr/bin/env python3\n").map(|(_, program, _)| program), Some("python3"));
+        assert_eq!(read("# a\n#!/bin/tcsh\n"), None);
+    }
+}

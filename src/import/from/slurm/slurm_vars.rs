@@ -1,0 +1,217 @@
+//! Reports variables that the command of the ranks uses and that only Slurm or a site sets: pods lack them.
+
+use serde_json::{Value as Json, json};
+
+use super::Script;
+use super::rendezvous::{MEETING, NUMBERS};
+use crate::field_outcomes::Verdict;
+use crate::launch::FIRST_WORKER;
+use crate::shell_text;
+use khorovod_compiler::problem::Span;
+
+/// Variables of Slurm, and those of Open MPI with the same meaning.
+const BY_MPI: &[(&str, &str)] = &[
+    ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK"),
+    ("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"),
+    ("SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"),
+];
+/// Programs of Slurm.
+const PROGRAMS: &[&str] = &["srun", "scontrol", "sbcast", "squeue", "module"];
+
+/// Whether a line sets a variable to the name of the first node, as `MASTER_ADDR=$(scontrol show hostnames … | head -n
+/// 1)` does.
+fn of_first_node(line: &str, name: &str) -> bool {
+    let asked = line.trim().strip_prefix("export ").unwrap_or(line.trim());
+    let asked = asked.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')).unwrap_or_default();
+    let first = ["head -n 1)", "head -n1)", "head -1)"].iter().any(|end| asked.trim_end_matches('"').ends_with(end));
+    let asked = asked.trim_start_matches('"');
+    first && asked.starts_with("$(scontrol show hostname") && asked.matches('|').count() == 1
+}
+
+/// Returns the expansions of a line whose results differ each time: commands, process numbers, random numbers and
+/// clocks.
+fn moments(line: &str) -> Vec<String> {
+    const NAMES: &[&str] =
+        &["RANDOM", "SRANDOM", "PPID", "BASHPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME", "HOSTNAME"];
+    let line = shell_text::without_quoted(line);
+    let mut found: Vec<String> = Vec::new();
+    if line.replace("$((", "").contains("$(") {
+        found.push("$(…)".to_owned());
+    }
+    if line.contains('`') {
+        found.push("`…`".to_owned());
+    }
+    if line.contains("$$") {
+        found.push("$$".to_owned());
+    }
+    let mut names = shell_text::names(&line);
+    names.retain(|name| NAMES.contains(&name.as_str()));
+    names.sort();
+    names.dedup();
+    found.extend(names.into_iter().map(|name| format!("${name}")));
+    found
+}
+
+impl Script<'_, '_, '_> {
+    /// Checks the command, once it is in the new spec.
+    pub fn tell_of_own(&mut self) {
+        if self.setup.iter().any(|line| shell_text::named(&line.text).contains("SLURM_ARRAY_TASK_ID")) {
+            self.one_of_array(&mut Vec::new());
+        }
+        let Some(command) = self.context.spec.get("spec.command").and_then(Json::as_str).map(str::to_owned) else {
+            return;
+        };
+        let mut names = shell_text::names(&shell_text::without_quoted(&command));
+        names.sort();
+        names.dedup();
+        let set = shell_text::set_by(&command);
+        names.retain(|name| !shell_text::anywhere(name) && !set.contains(name));
+        let env = self.context.spec.get("spec.env");
+        names.retain(|name| env.is_none_or(|env| env.get(name).is_none()));
+        if names.iter().any(|name| name == "SLURM_ARRAY_TASK_ID") {
+            self.one_of_array(&mut names);
+        }
+        self.tell_of_arguments(&command);
+        match self.context.spec.get("spec.launcher.kind").and_then(Json::as_str) {
+            Some("shell") => return self.tell_of_script(&command, &names),
+            Some("torchrun") => {
+                names.retain(|name| !MEETING.contains(&name.as_str()) && !NUMBERS.iter().any(|(_, ours)| name == ours));
+            }
+            _ => self.number_by_mpi(&command, &mut names),
+        }
+        for name in names.iter().filter(|name| !shell_text::by_launcher(name)) {
+            let made = self.setup.iter().any(|line| line.sets(name));
+            let why = match (made, name.starts_with("SLURM_")) {
+                (true, _) => "only spec.slurm.setup sets it",
+                (false, true) => "only Slurm sets it",
+                (false, false) => "the script does not set it",
+            };
+            let how = format!("{why}: in pods it is empty, unless spec.env or the image sets it");
+            let row = self.named(name);
+            self.settle(row, Verdict::Changed, "spec.command", &how);
+        }
+    }
+
+    /// Reports expansions that the batch shell runs once for all ranks, and that the shell of each rank now runs again.
+    /// `line` is the line of the script.
+    pub fn tell_of_moments(&mut self, line: &str, span: Span) {
+        let spec = &self.context.spec;
+        let Some(command) = spec.get("spec.command").and_then(Json::as_str) else { return };
+        let number = |field: &str| spec.get(&format!("spec.workers.{field}")).and_then(Json::as_u64);
+        let ranks = number("replicas").unwrap_or(1) * number("slots").or(number("gpus")).unwrap_or(1);
+        // A script runs in one shell, and so does a single rank.
+        if ranks < 2 || spec.get("spec.launcher.kind").is_some_and(|kind| kind == "shell") {
+            return;
+        }
+        let here = self::moments(command);
+        let mut moments = moments(line);
+        moments.retain(|moment| here.contains(moment));
+        if moments.is_empty() {
+            return;
+        }
+        let row = self.context.outcomes.add(format!("{} in the launch", moments.join(", ")), span);
+        let how = "the batch script computed it once for all ranks; here each rank computes its own, and they may differ. Write a value \
+                   in its place, or compute it in the program";
+        self.settle(row, Verdict::Changed, "spec.command", how);
+    }
+
+    /// Reports uses of the arguments that are given to the script.
+    fn tell_of_arguments(&mut self, command: &str) {
+        let setup = self.context.spec.get("spec.slurm.setup").and_then(Json::as_str).unwrap_or_default();
+        let texts = [command, setup].map(shell_text::of_script);
+        let places = ["$1", "${1", "$2", "${2", "$3", "${3", "$4", "${4", "$5", "$6", "$@", "${@", "$*"];
+        for place in places.into_iter().filter(|place| texts.iter().any(|text| text.contains(place))) {
+            let row = self
+                .context
+                .outcomes
+                .add(place.to_owned() + if place.contains('{') { "}" } else { "" }, self.place(place));
+            let how = "an argument of the script, which a job does not have. Write the value in its place";
+            self.settle(row, Verdict::Lost, "", how);
+        }
+    }
+
+    /// Sets the index of the job array: the job becomes the first of the array.
+    fn one_of_array(&mut self, names: &mut Vec<String>) {
+        let Some(first) = self.array.clone() else { return };
+        names.retain(|name| name != "SLURM_ARRAY_TASK_ID");
+        let comment = "the first of --array; the others by `--set`";
+        self.context.spec.put_key("spec.env", "SLURM_ARRAY_TASK_ID", first, comment);
+        let row = self.named("SLURM_ARRAY_TASK_ID");
+        self.settle(row, Verdict::Changed, "spec.env", comment);
+    }
+
+    /// Replaces Slurm's variables by those of MPI in pods.
+    fn number_by_mpi(&mut self, command: &str, names: &mut Vec<String>) {
+        let alone = self.context.spec.get("spec.workers.slots") == Some(&json!(1)) || self.resources.one_a_node();
+        let by_mpi = |name: &str| match name {
+            "SLURM_NODEID" if alone => Some("OMPI_COMM_WORLD_RANK"),
+            _ => BY_MPI.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours),
+        };
+        let mut lines = Vec::new();
+        for (name, ours) in names.iter().filter_map(|name| Some((name, by_mpi(name)?))) {
+            lines.push(format!("{name}=${{{name}:-${ours}}}"));
+            let row = self.named(name);
+            self.settle(row, Verdict::Changed, "spec.command", "in pods, MPI's number of the rank");
+        }
+        names.retain(|name| by_mpi(name).is_none());
+        let first = |name: &String| self.setup.iter().any(|line| of_first_node(&line.text, name));
+        let (firsts, others): (Vec<String>, Vec<String>) = std::mem::take(names).into_iter().partition(first);
+        *names = others;
+        for name in firsts {
+            lines.push(format!("{name}=${{{name}:-{FIRST_WORKER}}}"));
+            let row = self.named(&name);
+            self.settle(row, Verdict::Changed, "spec.command", "in pods, the first worker's name");
+        }
+        if !lines.is_empty() {
+            self.context.spec.put("spec.command", format!("export {}\n{command}", lines.join(" ")), "");
+        }
+    }
+
+    /// Reports, in one row, the programs and variables of Slurm that a whole script uses.
+    fn tell_of_script(&mut self, command: &str, names: &[String]) {
+        let mut own: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.starts_with("SLURM_")).collect();
+        let words = || command.split(|c: char| c.is_whitespace() || "();|&`\"'".contains(c));
+        own.extend(PROGRAMS.iter().filter(|program| words().any(|word| word == **program)));
+        if own.is_empty() {
+            return;
+        }
+        let row = self.context.outcomes.add(format!("the script: {}", own.join(", ")), self.span);
+        self.settle(row, Verdict::Changed, "spec.command", "it exists under Slurm only; pods lack it");
+    }
+
+    /// Adds a row for a variable, at its first use in the script.
+    pub fn named(&mut self, name: &str) -> usize {
+        let places = [format!("${name}"), format!("${{{name}")];
+        let place = places.iter().find(|place| self.text.contains(place.as_str())).unwrap_or(&places[0]);
+        self.context.outcomes.add(format!("${name}"), self.place(place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{moments, of_first_node};
+
+    #[test]
+    fn what_a_shell_makes_anew_is_told_from_what_stays() {
+        let line = "python t.py --seed $RANDOM --out o_$(date +%s) --id `id -u` --run $$ --t ${SECONDS}";
+        assert_eq!(moments(line), ["$(…)", "`…`", "$$", "$RANDOM", "$SECONDS"]);
+        for line in ["python t.py --lr $LR --n $((2 * 3)) '$(date)' '$RANDOM'", "bash -c 'x $(date) $RANDOM'"] {
+            assert!(moments(line).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_that_name_the_first_node_and_nothing_more() {
+        let said = |line: &str| of_first_node(line, "MASTER_ADDR");
+        assert!(said("export MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)"));
+        assert!(said("MASTER_ADDR=\"$(scontrol show hostname $SLURM_NODELIST | head -1)\""));
+        for line in [
+            "export MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 2)",
+            "export MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | tail -n 1 | head -n 1)",
+            "export MASTER_ADDR=$(hostname)",
+            "export MAIN=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)",
+        ] {
+            assert!(!said(line), "{line}");
+        }
+    }
+}

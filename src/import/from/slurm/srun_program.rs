@@ -1,0 +1,105 @@
+//! Recognises the kind of a program that srun starts: in a container, with a launcher of its own, or by Slurm's
+//! variables.
+
+use crate::shell::words;
+use crate::shell_text::Hidden;
+
+/// Returns the container runtime that a line begins with.
+pub fn container(line: &str) -> Option<&str> {
+    let first = line.split_whitespace().next()?;
+    [
+        "apptainer",
+        "singularity",
+        "apptainer_wrapper",
+        "singularity_wrapper",
+        "shifter",
+        "podman-hpc",
+        "charliecloud",
+        "ch-run",
+    ]
+    .contains(&first)
+    .then_some(first)
+}
+
+/// Whether a program starts more processes on every node.
+pub fn launches_more(line: &str) -> bool {
+    line.split_whitespace().take(4).any(|word| word == "accelerate" || word.starts_with("accelerate.commands"))
+}
+
+/// Whether a program may find its rank by Slurm's variables and not by MPI.
+pub fn may_ask_slurm(line: &str) -> bool {
+    (line.contains("python") || line.contains(".py")) && !speaks_of_mpi(line) && !launches_more(line)
+}
+
+/// Whether a text names a library that uses MPI.
+pub fn speaks_of_mpi(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["horovod", "hvd", "mpi4py"].iter().any(|name| text.contains(name))
+}
+
+/// The words of a container runtime before a program, and the image they name. The words are None if a shell has to
+/// compute them.
+#[derive(Debug, PartialEq)]
+pub struct Wrap {
+    pub words: Option<Vec<String>>,
+    pub image: Option<String>,
+}
+
+/// Removes the words of a container runtime from a line.
+pub fn unwrapped(line: &str) -> (Option<Wrap>, String) {
+    const VALUED: &[&str] = &[
+        "-B",
+        "--bind",
+        "--env",
+        "--env-file",
+        "-H",
+        "--home",
+        "--pwd",
+        "--overlay",
+        "--mount",
+        "-W",
+        "--workdir",
+        "-S",
+        "--scratch",
+        "--security",
+    ];
+    const SHIFTER: &[&str] = &["-V", "--volume", "-e", "--env", "--env-file", "-w", "--workdir"];
+    let hidden = Hidden::of(line);
+    let Some(words) = words(&hidden.text) else { return (None, line.to_owned()) };
+    let text = |at: usize| words.get(at).map(|word| word.text.as_str());
+    // Wrappers of a site, as those of CSC, choose the image themselves.
+    let (mut at, valued, named) = match (text(0), text(1)) {
+        (Some("apptainer" | "singularity"), Some("exec" | "run")) => (2, VALUED, 1),
+        (Some("apptainer_wrapper" | "singularity_wrapper"), Some("exec" | "run")) => (2, VALUED, 0),
+        (Some("shifter"), Some(_)) => (1, SHIFTER, 0),
+        _ => return (None, line.to_owned()),
+    };
+    let mut image = None;
+    while let Some(word) = text(at).filter(|word| word.starts_with('-')) {
+        image = image.or(word.strip_prefix("--image=").map(|name| name.trim_start_matches("docker:")));
+        at += if valued.contains(&word) { 2 } else { 1 };
+    }
+    let Some(program) = words.get(at + named) else { return (None, line.to_owned()) };
+    image = image.or(if named == 1 { words[at].text.strip_prefix("docker://") } else { None });
+    let before = &words[..at + named];
+    let plain = !before.iter().any(|word| word.expands);
+    let wrap = plain.then(|| before.iter().map(|word| word.text.clone()).collect());
+    (Some(Wrap { words: wrap, image: image.map(str::to_owned) }), hidden.shown(&hidden.text[program.place.start..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_containers_words_come_off() {
+        let (wrap, program) = unwrapped("apptainer exec --nv -B /a:/b docker://acme/x:1 python t.py --out \"$USER\"");
+        assert_eq!(wrap.unwrap().image.as_deref(), Some("acme/x:1"));
+        assert_eq!(program, "python t.py --out \"$USER\"");
+        assert_eq!(unwrapped("apptainer exec x.sif"), (None, "apptainer exec x.sif".to_owned()));
+        let (wrap, program) = unwrapped("shifter --image=docker:a/b:1 -V $X:/x bash -c 'python a.py'");
+        assert_eq!(wrap, Some(Wrap { words: None, image: Some("a/b:1".to_owned()) }));
+        assert_eq!(program, "bash -c 'python a.py'");
+        assert_eq!(unwrapped("singularity_wrapper exec python a.py").1, "python a.py");
+    }
+}

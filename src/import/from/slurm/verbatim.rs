@@ -1,0 +1,88 @@
+//! Imports a whole script unchanged. If Slurm gives it one task on one node, the single rank runs it, otherwise the
+//! launcher.
+
+use super::classify::{self, Kind};
+use super::script;
+use super::{Script, preparation};
+use crate::field_outcomes::Verdict;
+use crate::launch::options::names_launcher;
+use crate::secrets;
+
+impl Script<'_, '_, '_> {
+    /// Makes the whole script the command, which runs once on the first node. `why` is the reason, for the report.
+    pub fn as_it_stands(&mut self, why: &str) {
+        let parts = self.parts;
+        // The launcher's pod has no GPU, so a script that needs no other node runs in a worker.
+        let wrap = self.wrap.take();
+        let reaches = match &wrap {
+            Some((text, _)) => reaches(text),
+            None => parts.iter().any(|part| part.runs() && reaches(&self.text[part.place.clone()])),
+        };
+        let ranks = self.resources.one_rank() && !reaches;
+        let how = match ranks {
+            true => "the single rank runs the whole script: Slurm gave it one task on one node".to_owned(),
+            false => format!("the whole script runs once: {why}"),
+        };
+        let to = if ranks { "spec.command" } else { "spec.command spec.launcher" };
+        let (mut body, mut kept, mut first) = (Vec::new(), Vec::new(), true);
+        self.stands = true;
+        body.extend(self.flags(true));
+        self.env.retain(|(.., row)| self.exported.contains(row));
+        if let Some((text, row)) = &wrap {
+            let lines: Vec<usize> = self.rows.iter().map(|(_, row)| *row).collect();
+            for row in lines.into_iter().chain([*row]) {
+                self.settle(row, Verdict::Changed, to, &how);
+            }
+            body.push(text.clone());
+        }
+        let parts = if wrap.is_some() { &[] } else { parts };
+        for part in parts.iter().filter(|part| part.runs()) {
+            let text = &self.text[part.place.clone()];
+            let start = part.place.start;
+            let Some(row) = self.rows.iter().find(|(at, _)| *at == start).map(|(_, row)| *row) else { continue };
+            let kind = classify::kind(text);
+            first &= part.kind == script::Kind::Command && !matches!(kind, Kind::Program | Kind::Launch(_));
+            match kind {
+                Kind::Assign(pairs)
+                    if secrets::assigns_secret(text) && pairs.iter().all(|(_, value)| value.is_some()) =>
+                {
+                    self.env.extend(pairs.into_iter().map(|(name, value)| (name, value.unwrap_or_default(), row)));
+                    continue;
+                }
+                // The image contains it; under Slurm it runs first.
+                _ if ranks && first && preparation::loads(text) => {
+                    kept.push(row);
+                    continue;
+                }
+                _ => body.push(self.text[part.line.clone()].to_owned()),
+            }
+            if secrets::assigns_secret(text) {
+                self.refuse_secret(self.at(part));
+            }
+            self.settle(row, Verdict::Changed, to, &how);
+        }
+        for (_, row) in std::mem::take(&mut self.steps) {
+            self.settle(row, Verdict::Changed, "spec.command", "it is in the script");
+        }
+        let body = body.join("\n");
+        self.setup.retain(|line| kept.contains(&line.row));
+        if !ranks {
+            self.modules.clear();
+            self.context.spec.put("spec.launcher.kind", "shell", &how);
+        }
+        self.resources.put(self.context, 0);
+        self.resources.put_workers(self.context);
+        self.context.spec.put(
+            "spec.command",
+            body,
+            if ranks { "the script, of which there is one rank" } else { "the script" },
+        );
+    }
+}
+
+/// Whether a text starts something on other nodes, or with a launcher, which a rank of MPI cannot run.
+fn reaches(text: &str) -> bool {
+    let others = ["ssh", "pdsh", "clush", "sbatch", "salloc"];
+    let mut words = text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c));
+    names_launcher(&text.replace("torchrun", "")) || words.any(|word| others.contains(&word))
+}

@@ -1,0 +1,403 @@
+//! Takes a launch line apart: the launcher, the number of ranks, their environment, and the program.
+
+use serde_json::{Value as Json, json};
+
+use crate::field_outcomes::Verdict;
+use crate::launch::options::{self, Meaning};
+use crate::launch::program::program_of;
+use crate::secrets::masked;
+use crate::shell::{Plain as Word, words};
+use khorovod_compiler::job;
+
+/// The result of reading a line.
+#[derive(Debug)]
+pub enum Line {
+    /// One launcher that starts one program.
+    Launch(Box<Launch>),
+    /// Anything else, which runs unchanged. The text is the reason, for the report.
+    Script(String),
+}
+
+/// A launch line.
+#[derive(Debug, Default)]
+pub struct Launch {
+    /// The value for `launcher.kind`.
+    pub kind: &'static str,
+    /// The number of ranks, and the bounds of an elastic launch.
+    pub np: Option<u32>,
+    pub min_np: Option<u32>,
+    pub max_np: Option<u32>,
+    /// The number of ranks per host.
+    pub per_host: Option<u32>,
+    /// The minimum and maximum of hosts, if the line sets them.
+    pub hosts: Option<(u32, u32)>,
+    /// Fields of the spec that options set.
+    pub fields: Vec<(&'static str, Json)>,
+    /// Environment variables of the ranks.
+    pub env: Vec<(String, String)>,
+    /// Whether a script discovers the hosts.
+    pub discovers: bool,
+    /// Whether the program is a Python module, and whether it is started without Python.
+    pub module: bool,
+    pub whole: bool,
+    /// Options that stay options of the launcher.
+    pub args: Vec<String>,
+    /// The program of the ranks: words, or text for `bash -c`.
+    pub program: Json,
+    /// The outcome of every option.
+    pub notes: Vec<Note>,
+}
+
+/// The outcome of an option.
+#[derive(Debug, Clone)]
+pub struct Note {
+    /// The option as it is written: `-np 4`.
+    pub option: String,
+    pub verdict: Verdict,
+    pub to: &'static str,
+    pub why: &'static str,
+}
+
+/// Takes a line apart.
+pub fn read(line: &str) -> Line {
+    let Some(words) = words(line) else {
+        return Line::Script("it takes a shell to run it".to_owned());
+    };
+    let (before, rest) = words.split_at(prefix(&words));
+    let Some((kind, skip)) = options::launcher(rest) else {
+        let later = |at: usize| options::launcher(&rest[at..]).is_some();
+        let within = || rest.iter().any(|word| word.text.contains("mpirun ") || word.text.contains("horovodrun "));
+        let why = match (1..rest.len()).any(later) || within() {
+            true => "the launch is a part of it",
+            false => "no launcher starts it: it ran once",
+        };
+        return Line::Script(why.to_owned());
+    };
+    let mut launch = Launch { kind, ..Launch::default() };
+    for word in before {
+        let Some((name, value)) = word.assignment() else {
+            launch.note(&word.text, Verdict::Kept, "", "it is about how a shell runs the line");
+            continue;
+        };
+        if word.expands {
+            return Line::Script(format!("`{}` needs a shell", word.text));
+        }
+        launch.note(&word.text, Verdict::Kept, "spec.env", "");
+        launch.env.push((name.to_owned(), value.to_owned()));
+    }
+    if ["mpirun.mpich", "mpiexec.mpich"].iter().any(|name| rest[0].text.ends_with(name)) {
+        launch.fields.push(("spec.launcher.mpi", json!("mpich")));
+    }
+    let gives_rank = rest[..skip].iter().any(|word| word.text.ends_with("torch.distributed.launch"));
+    let taken = launch.take(line, &rest[skip..]);
+    let by_env = launch.notes.iter().any(|note| note.option.replace('-', "_") == "__use_env");
+    if gives_rank && !by_env {
+        let why = "it gave each program `--local-rank`; if yours needs that, add `--local-rank $LOCAL_RANK` to it";
+        launch.note("torch.distributed.launch", Verdict::Changed, "spec.command", why);
+    }
+    if kind == "accelerate" {
+        launch.kind = "torchrun";
+    }
+    match taken {
+        Ok(()) => Line::Launch(Box::new(launch)),
+        Err(why) => Line::Script(why),
+    }
+}
+
+/// Returns the number of words before the program: assignments, `exec`, `time`, `env`.
+fn prefix(words: &[Word]) -> usize {
+    let said = |word: &&Word| word.assignment().is_some() || ["exec", "time", "nohup", "env"].contains(&&*word.text);
+    words.iter().take_while(said).count()
+}
+
+/// Whether a text begins with a launcher.
+pub fn starts_launcher(text: &str) -> bool {
+    words(text).is_some_and(|words| options::launcher(&words[prefix(&words)..]).is_some())
+}
+
+impl Launch {
+    /// Whether it starts ranks on other hosts, by itself or because of its options.
+    pub fn finds_hosts(&self) -> bool {
+        let told = |note: &Note| {
+            let name = note.option.split(' ').next().unwrap_or_default().trim_start_matches('-');
+            ["H", "host", "hosts", "hostfile"].contains(&name)
+        };
+        match self.kind {
+            "mpirun" => true,
+            "torchrun" => false,
+            _ => self.discovers || self.notes.iter().any(told),
+        }
+    }
+
+    fn note(&mut self, option: &str, verdict: Verdict, to: &'static str, why: &'static str) {
+        self.notes.push(Note { option: masked(option), verdict, to, why });
+    }
+
+    /// Reads the options before the program, and the program.
+    fn take(&mut self, line: &str, mut words: &[Word]) -> Result<(), String> {
+        while let Some((word, rest)) = words.split_first() {
+            if !word.text.starts_with('-') || word.text == "--" {
+                // It is the program, unless a program follows.
+                if word.expands && rest.iter().any(|word| word.text.contains(".py") || word.text == "-m") {
+                    return Err(format!("`{}` needs a shell", word.text));
+                }
+                break;
+            }
+            words = self.option(word, rest)?;
+        }
+        if words.first().is_some_and(|word| word.text == "--") {
+            words = &words[1..];
+        }
+        if words.is_empty() {
+            return Err("there is no program behind the launcher's options".to_owned());
+        }
+        if words.iter().any(|word| word.text == ":") {
+            return Err("it starts several programs at once".to_owned());
+        }
+        self.program = self.python(program_of(line, words));
+        Ok(())
+    }
+
+    /// Adds `python`, which torchrun and deepspeed add by themselves. khorovod starts whole programs.
+    fn python(&self, program: Json) -> Json {
+        if self.whole || !matches!(self.kind, "torchrun" | "deepspeed" | "accelerate") {
+            return program;
+        }
+        let before: &[&str] = if self.module { &["python", "-u", "-m"] } else { &["python", "-u"] };
+        match program {
+            Json::Array(words) => before.iter().map(|word| Json::from(*word)).chain(words).collect(),
+            Json::String(text) => Json::from(format!("{} {text}", before.join(" "))),
+            other => other,
+        }
+    }
+
+    /// Reads one option. Returns the words after it.
+    fn option<'w>(&mut self, word: &Word, rest: &'w [Word]) -> Result<&'w [Word], String> {
+        let unknown =
+            || format!("the option `{}` is not known here, so neither is where the program begins", word.text);
+        let (name, inline) = match word.text.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+            _ => (word.text.as_str(), None),
+        };
+        let (count, meaning) = options::find(self.kind, name).ok_or_else(unknown)?;
+        let count = if inline.is_some() { 0 } else { count };
+        if rest.len() < count {
+            return Err(format!("`{}` lacks its value", word.text));
+        }
+        let (values, rest) = rest.split_at(count);
+        let ours = matches!(meaning, Meaning::Ours(_) | Meaning::Gone(_));
+        let inline_expands = inline.is_some().then_some(word);
+        if let Some(value) = values.iter().chain(inline_expands).find(|value| value.expands && !ours) {
+            return Err(format!("`{}` needs a shell", value.text));
+        }
+        let values: Vec<&str> = inline.into_iter().chain(values.iter().map(|value| value.text.as_str())).collect();
+        let said = std::iter::once(if inline.is_some() { name } else { &*word.text }).chain(values.iter().copied());
+        let said: Vec<&str> = said.collect();
+        self.apply(meaning, &values, &said, &word.text)?;
+        Ok(rest)
+    }
+
+    fn apply(&mut self, meaning: Meaning, values: &[&str], said: &[&str], word: &str) -> Result<(), String> {
+        let option = said.join(" ");
+        let first = values.first().copied().unwrap_or_default();
+        let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{option}` is not a number"));
+        let (verdict, to, why) = match meaning {
+            Meaning::Ranks => {
+                self.np = Some(number(first)?);
+                (Verdict::Kept, "spec.workers", "")
+            }
+            Meaning::MinRanks => {
+                self.min_np = Some(number(first)?);
+                (Verdict::Kept, "spec.elastic.minWorkers", "")
+            }
+            Meaning::MaxRanks => {
+                self.max_np = Some(number(first)?);
+                (Verdict::Kept, "spec.elastic.maxWorkers", "")
+            }
+            Meaning::PerHost => {
+                self.per_host = Some(number(first)?);
+                (Verdict::Kept, "spec.workers.slots", "")
+            }
+            Meaning::Hosts => {
+                let (low, high) = first.split_once(':').unwrap_or((first, first));
+                self.hosts = Some((number(low)?, number(high)?));
+                (Verdict::Kept, "spec.workers.replicas", "")
+            }
+            Meaning::Field(field, read) => {
+                let value = read(values).ok_or_else(|| format!("`{option}` is not understood"))?;
+                self.fields.push((field, value));
+                (Verdict::Kept, field, "")
+            }
+            Meaning::Pair => {
+                let value = values.get(1).copied().unwrap_or_default();
+                self.env.push((first.to_owned(), value.to_owned()));
+                (Verdict::Kept, "spec.env", "")
+            }
+            Meaning::Env(name) => {
+                self.env.push((name.to_owned(), first.to_owned()));
+                (Verdict::Kept, "spec.env", "")
+            }
+            Meaning::Discovery => {
+                self.discovers = true;
+                (Verdict::Kept, "spec.elastic", "khorovod's own finds workers, without kubectl")
+            }
+            Meaning::Module => {
+                self.module = true;
+                (Verdict::Kept, "spec.command", "")
+            }
+            Meaning::Whole => {
+                self.whole = true;
+                (Verdict::Kept, "spec.command", "")
+            }
+            Meaning::Export => self.export(first),
+            Meaning::MapBy => self.map_by(first, said)?,
+            Meaning::Mca => self.mca(values),
+            Meaning::MpiArgs => return self.mpi_args(first, &option),
+            Meaning::Ours(why) => (Verdict::Kept, "", why),
+            Meaning::Gone(why) => (Verdict::Lost, "", why),
+            Meaning::Stays => {
+                let whole = word.starts_with("--") && word.contains('=');
+                self.args.extend(if whole { vec![word.to_owned()] } else { owned(said) });
+                (Verdict::Kept, "spec.launcher.args", "")
+            }
+        };
+        self.note(&option, verdict, to, why);
+        Ok(())
+    }
+
+    /// Reads `-x NAME=value`, or `-x NAME` for a variable of the environment.
+    fn export(&mut self, values: &str) -> (Verdict, &'static str, &'static str) {
+        let Some((name, value)) = values.split_once('=') else {
+            return (Verdict::Kept, "", "every rank has the environment of its pod");
+        };
+        self.env.push((name.to_owned(), value.to_owned()));
+        match job::looks_secret(name, value) {
+            true => (Verdict::Changed, "spec.env", "moved to a Secret"),
+            false => (Verdict::Kept, "spec.env", ""),
+        }
+    }
+
+    /// Reads `--map-by ppr:4:node`. Other values stay options of mpirun.
+    fn map_by(&mut self, value: &str, said: &[&str]) -> Result<(Verdict, &'static str, &'static str), String> {
+        let each = value.strip_prefix("ppr:").and_then(|rest| rest.split_once(':'));
+        let Some((count, "node")) = each.map(|(count, rest)| (count, rest.split(':').next().unwrap_or_default()))
+        else {
+            self.args.extend(owned(said));
+            return Ok((Verdict::Kept, "spec.launcher.args", ""));
+        };
+        self.per_host = Some(count.parse().map_err(|_| format!("`{value}` has no number of ranks"))?);
+        if value.matches(':').count() > 2 {
+            self.args.extend(owned(said));
+            return Ok((Verdict::Kept, "spec.workers.slots spec.launcher.args", ""));
+        }
+        Ok((Verdict::Kept, "spec.workers.slots", ""))
+    }
+
+    /// Reads `--mca NAME VALUE`.
+    fn mca(&mut self, values: &[&str]) -> (Verdict, &'static str, &'static str) {
+        match values.first().copied().unwrap_or_default() {
+            "orte_keep_fqdn_hostnames"
+            | "plm_rsh_no_tree_spawn"
+            | "plm_rsh_num_concurrent"
+            | "orte_default_hostfile" => (Verdict::Kept, "", "khorovod sets it"),
+            "plm_rsh_agent" | "plm_rsh_args" => {
+                (Verdict::Lost, "", "khorovod's own ssh verifies host keys; its port is spec.ssh.port")
+            }
+            _ => {
+                self.args.push("--mca".to_owned());
+                self.args.extend(owned(values));
+                (Verdict::Kept, "spec.launcher.args", "")
+            }
+        }
+    }
+
+    /// Reads `--mpi-args "…"` of horovodrun, which contains options of mpirun.
+    fn mpi_args(&mut self, text: &str, option: &str) -> Result<(), String> {
+        let inner = words(text).ok_or_else(|| format!("`{option}` needs a shell"))?;
+        let mut theirs = Launch { kind: "mpirun", ..Launch::default() };
+        let mut rest: &[Word] = &inner;
+        while let Some((word, more)) = rest.split_first() {
+            rest = theirs.option(word, more)?;
+        }
+        self.env.append(&mut theirs.env);
+        for note in &mut theirs.notes {
+            note.option.insert_str(0, "--mpi-args ");
+        }
+        self.notes.append(&mut theirs.notes);
+        if !theirs.args.is_empty() {
+            self.args.push(format!("--mpi-args={}", theirs.args.join(" ")));
+        }
+        Ok(())
+    }
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(line: &str) -> Launch {
+        match read(line) {
+            Line::Launch(launch) => *launch,
+            Line::Script(why) => panic!("{line}: {why}"),
+        }
+    }
+
+    #[test]
+    fn lines_as_the_old_systems_have_them() {
+        let line = "mpiexec -np 32 --hostfile /kubeflow/openmpi/assets/hostfile --allow-run-as-root --display-map \
+                    -mca btl_tcp_if_exclude lo,docker0 --mca plm_rsh_no_tree_spawn 1 -bind-to none -map-by slot -mca pml ob1 \
+                    sh -c 'NCCL_DEBUG=INFO python3.6 /x.py --use_fp16'";
+        let found = launch(line);
+        assert_eq!((found.kind, found.np), ("mpirun", Some(32)));
+        assert_eq!(found.program, json!("NCCL_DEBUG=INFO python3.6 /x.py --use_fp16"));
+        let args = "--display-map --mca btl_tcp_if_exclude lo,docker0 -bind-to none -map-by slot --mca pml ob1";
+        assert_eq!(found.args.join(" "), args);
+        let found =
+            launch("torchrun --nnodes=1:4 --nproc-per-node 8 --max-restarts=3 --rdzv-backend=c10d train.py --lr $LR");
+        assert_eq!((found.kind, found.hosts, found.per_host), ("torchrun", Some((1, 4)), Some(8)));
+        assert_eq!(found.program, json!("python -u train.py --lr $LR"));
+        let found = launch("python -m torch.distributed.run --nproc_per_node=2 -m pkg.train");
+        assert_eq!(found.program, json!(["python", "-u", "-m", "pkg.train"]));
+        let found = launch("exec env A=1 time mpirun.mpich -n 8 --map-by ppr:4:node -map-by ppr:2:socket:PE=2 ./a.out");
+        assert_eq!((found.np, found.per_host), (Some(8), Some(4)));
+        assert_eq!(found.args.join(" "), "-map-by ppr:2:socket:PE=2");
+        assert_eq!(found.fields, [("spec.launcher.mpi", json!("mpich"))]);
+        let found = launch("A=1 /usr/bin/mpirun -n 2 -x B=2 -x C -genv D 4 -- ./a.out -n 3");
+        assert_eq!(found.env, [("A", "1"), ("B", "2"), ("D", "4")].map(|(k, v)| (k.to_owned(), v.to_owned())));
+        assert_eq!(found.program, json!(["./a.out", "-n", "3"]));
+    }
+
+    #[test]
+    fn a_launch_within_a_line_is_told_from_none() {
+        for (line, part) in [
+            ("timeout 3600 mpirun -np 2 ./a", true),
+            ("bash -lc 'mpirun -np 2 ./a'", true),
+            ("python train.py", false),
+            ("./mpirun.sh -np 2", false),
+        ] {
+            let Line::Script(why) = read(line) else { panic!("{line}") };
+            assert_eq!(why.starts_with("the launch is a part"), part, "{line}: {why}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_runs_as_it_stands() {
+        for line in [
+            "python train.py",
+            "mpirun --no-such-option 3 python train.py",
+            "mpirun -np $N python train.py",
+            "mpirun -np 4",
+            "mpirun -np",
+            "mpirun -np four python x",
+            "mpirun -np 2 a : -np 2 b",
+            "mpirun -np 4 a && b",
+            "",
+        ] {
+            assert!(matches!(read(line), Line::Script(_)), "{line}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The options of the launchers: how many words each takes, and its meaning in a spec.
+
+use serde_json::{Value as Json, json};
+
+use crate::shell::Plain as Word;
+
+/// The meaning of an option in a spec.
+#[derive(Debug, Clone, Copy)]
+pub enum Meaning {
+    /// The number of ranks, and the minimum and maximum.
+    Ranks,
+    MinRanks,
+    MaxRanks,
+    /// The number of ranks per host.
+    PerHost,
+    /// The number of hosts, or the minimum and maximum: `2`, `1:4`.
+    Hosts,
+    /// An environment variable with this name.
+    Env(&'static str),
+    /// A field of the spec.
+    Field(&'static str, fn(&[&str]) -> Option<Json>),
+    /// A script that discovers hosts: the launch is elastic.
+    Discovery,
+    /// `-x NAME[=value]`, `-genv NAME value`.
+    Export,
+    Pair,
+    /// `--mca NAME value`.
+    Mca,
+    /// `--map-by`, which may set the number of ranks per host.
+    MapBy,
+    /// Options of mpirun, in an option of horovodrun.
+    MpiArgs,
+    /// khorovod does it by default. The text is the reason.
+    Ours(&'static str),
+    /// It cannot be imported. The text is the reason, and what to do.
+    Gone(&'static str),
+    /// The program is a Python module.
+    Module,
+    Whole,
+    /// It stays an option of the launcher.
+    Stays,
+}
+
+use Meaning::{
+    Discovery, Env, Export, Field, Gone, Hosts, MapBy, MaxRanks, Mca, MinRanks, Module, MpiArgs, Ours, Pair, PerHost,
+    Ranks, Stays, Whole,
+};
+
+/// The names, the number of words that follow unless it is written `--option=value`, and the meaning.
+type Known = (&'static [&'static str], usize, Meaning);
+
+const HOSTFILE: Meaning = Ours("the hostfile follows from the workers");
+const NO_ROOT: Meaning = Ours("nothing runs as root");
+const OWN_SSH: Meaning = Gone("khorovod's own ssh verifies host keys; its port is spec.ssh.port");
+
+/// Options of mpirun and mpiexec of Open MPI, MPICH and Intel MPI, which accept one dash or two.
+const MPIRUN: &[Known] = &[
+    (&["np", "n", "c"], 1, Ranks),
+    (&["N", "npernode", "ppn", "perhost", "ranks-per-proc"], 1, PerHost),
+    (&["hostfile", "machinefile", "default-hostfile", "f", "H", "host", "hosts"], 1, HOSTFILE),
+    (&["allow-run-as-root"], 0, NO_ROOT),
+    (&["x"], 1, Export),
+    (&["genvlist", "envlist"], 1, Ours("every rank has the environment of its pod")),
+    (&["genv", "env"], 2, Pair),
+    (&["genvall", "envall"], 0, Ours("every rank has the environment of its pod")),
+    (&["mca", "gmca"], 2, Mca),
+    (&["launcher", "bootstrap", "launcher-exec", "bootstrap-exec", "rsh"], 1, OWN_SSH),
+    (&["wdir", "wd"], 1, Field("spec.workdir", text)),
+    (&["prefix"], 1, Gone("the image's PATH finds the MPI; if it does not, set PATH in spec.env")),
+    (&["tag-output", "timestamp-output", "display-map", "display-allocation", "report-bindings"], 0, Stays),
+    (&["prepend-rank", "l", "v", "verbose", "q", "oversubscribe", "nooversubscribe", "use-hwthread-cpus"], 0, Stays),
+    (&["bind-to-core", "bind-to-socket", "bind-to-none", "bycore", "bynode", "byslot", "bysocket"], 0, Stays),
+    (&["nolocal", "merge-stderr-to-stdout", "quiet"], 0, Stays),
+    (&["cpus-per-proc", "cpus-per-rank", "stdin"], 1, Stays),
+    (&["map-by"], 1, MapBy),
+    (&["bind-to", "rank-by", "output-filename", "output", "display", "iface", "report-uri"], 1, Stays),
+    (&["tune", "am", "timeout", "pmixmca", "prtemca"], 1, Stays),
+];
+
+const HOROVODRUN: &[Known] = &[
+    (&["-np", "-n", "--num-proc"], 1, Ranks),
+    (&["--min-np", "--min-num-proc"], 1, MinRanks),
+    (&["--max-np", "--max-num-proc"], 1, MaxRanks),
+    (&["--slots-per-host", "--slots"], 1, PerHost),
+    (&["-H", "--hosts", "-hostfile", "--hostfile"], 1, HOSTFILE),
+    (&["--host-discovery-script"], 1, Discovery),
+    (&["-p", "--ssh-port", "-i", "--ssh-identity-file"], 1, OWN_SSH),
+    (&["--mpi-args"], 1, MpiArgs),
+    (&["--elastic-timeout"], 1, Field("spec.elastic.timeout", seconds)),
+    (&["--reset-limit"], 1, Field("spec.elastic.resetLimit", number)),
+    (&["--blacklist-cooldown-range"], 2, Field("spec.elastic.cooldown", numbers)),
+    (&["--verbose", "--gloo", "--mpi", "--jsrun", "--disable-cache", "--hierarchical-allreduce"], 0, Stays),
+    (&["--autotune", "--no-stall-check", "--timeline-mark-cycles", "--log-with-timestamp"], 0, Stays),
+    (&["--log-hide-timestamp", "--prefix-output-with-timestamp", "--tcp", "--no-hierarchical-allreduce"], 0, Stays),
+    (
+        &["--mpi-threads-disable", "--no-mpi-threads-disable", "--log-without-timestamp", "--no-log-hide-timestamp"],
+        0,
+        Stays,
+    ),
+    (&["-prefix-timestamp", "--no-timeline-mark-cycles", "-v"], 0, Stays),
+    (&["--num-nccl-streams", "--gloo-timeout-seconds", "--autotune-steps-per-sample"], 1, Stays),
+    (&["--autotune-bayes-opt-max-samples", "--autotune-gaussian-process-noise"], 1, Stays),
+    (&["--hierarchical-allgather", "--no-autotune", "--stall-check"], 0, Stays),
+    (
+        &["--start-timeout", "--network-interfaces", "--network-interface", "--config-file", "--output-filename"],
+        1,
+        Stays,
+    ),
+    (&["--fusion-threshold-mb", "--cycle-time-ms", "--cache-capacity", "--timeline-filename", "--log-level"], 1, Stays),
+    (&["--autotune-log-file", "--autotune-warmup-samples", "--binding-args", "--thread-affinity"], 1, Stays),
+    (&["--stall-check-warning-time-seconds", "--stall-check-shutdown-time-seconds"], 1, Stays),
+];
+
+const TORCHRUN: &[Known] = &[
+    (&["--nnodes", "--nnode"], 1, Hosts),
+    (&["--nproc-per-node", "--nproc_per_node"], 1, PerHost),
+    (&["--max-restarts", "--max_restarts"], 1, Field("spec.launcher.retries", number)),
+    (
+        &["--node-rank", "--node_rank", "--master-addr", "--master_addr", "--master-port", "--master_port"],
+        1,
+        RENDEZVOUS,
+    ),
+    (
+        &["--rdzv-backend", "--rdzv_backend", "--rdzv-endpoint", "--rdzv_endpoint", "--rdzv-id", "--rdzv_id"],
+        1,
+        RENDEZVOUS,
+    ),
+    (&["--rdzv-conf", "--rdzv_conf"], 1, RENDEZVOUS),
+    (&["--standalone", "--use-env", "--use_env"], 0, RENDEZVOUS),
+    (&["-m", "--module"], 0, Module),
+    (&["--no-python", "--no_python"], 0, Whole),
+    (
+        &["--monitor-interval", "--monitor_interval", "--start-method", "--start_method", "--log-dir", "--log_dir"],
+        1,
+        Stays,
+    ),
+    (&["-r", "--redirects", "-t", "--tee", "--local-addr", "--local_addr"], 1, Stays),
+    (&["--role"], 1, ROLE),
+    (&["--numa-binding", "--numa_binding"], 1, Stays),
+];
+const RENDEZVOUS: Meaning = Ours("khorovod sets up the rendezvous");
+
+/// Options of accelerate, which starts torchrun and passes settings to the program by environment variables.
+const ACCELERATE: &[Known] = &[
+    (&["--num_processes"], 1, Ranks),
+    (&["--num_machines"], 1, Hosts),
+    (&["--machine_rank", "--main_process_ip", "--main_process_port"], 1, RENDEZVOUS),
+    (&["--rdzv_backend", "--rdzv_conf"], 1, RENDEZVOUS),
+    (&["--same_network"], 0, RENDEZVOUS),
+    (&["--multi_gpu"], 0, Ours("one rank per GPU, as in spec.workers")),
+    (&["--mixed_precision"], 1, Env("ACCELERATE_MIXED_PRECISION")),
+    (&["--num_cpu_threads_per_process"], 1, Env("OMP_NUM_THREADS")),
+    (&["--max_restarts"], 1, Field("spec.launcher.retries", number)),
+    (&["--role"], 1, ROLE),
+    (&["--monitor_interval", "--tee", "--log_dir"], 1, Stays),
+    (&["-m", "--module"], 0, Module),
+    (&["--no_python"], 0, Whole),
+];
+const ROLE: Meaning = Ours("it is used only in torchrun's own log lines");
+
+const DEEPSPEED: &[Known] = &[
+    (&["-H", "--hostfile"], 1, HOSTFILE),
+    (&["--num_nodes", "--num-nodes"], 1, Hosts),
+    (&["--num_gpus", "--num-gpus"], 1, PerHost),
+    (&["-i", "--include", "-e", "--exclude"], 1, Gone("every worker trains; see spec.workers")),
+    (&["--master_port", "--master-port", "--master_addr", "--master-addr"], 1, RENDEZVOUS),
+    (&["--launcher"], 1, Ours("khorovod chooses it by spec.launcher.mpi")),
+    (&["--force_multi"], 0, Ours("khorovod sets it")),
+    (&["--module"], 0, Module),
+    (&["--no_python"], 0, Whole),
+    (&["--launcher_args", "--ssh_port", "--log_level", "--autotuning"], 1, Stays),
+    (&["--no_local_rank", "--no_ssh_check", "--save_pid", "--bind_cores_to_rank"], 0, Stays),
+];
+
+/// Returns the launcher that a command line begins with: its `launcher.kind`, and the number of words that name it.
+pub fn launcher(words: &[Word]) -> Option<(&'static str, usize)> {
+    let name = |at: usize| {
+        let text = words.get(at).filter(|word| !word.expands)?.text.as_str();
+        Some(text.rsplit('/').next().unwrap_or(text))
+    };
+    let kind = |name: &str| match name {
+        "mpirun" | "mpiexec" | "mpiexec.hydra" | "mpirun.hydra" | "orterun" | "prterun"
+        // ibrun, of TACC, starts the loaded MPI; Debian has several MPIs with suffixes.
+        | "ibrun" | "mpirun.openmpi" | "mpiexec.openmpi" | "mpirun.mpich" | "mpiexec.mpich" => Some("mpirun"),
+        "horovodrun" => Some("horovodrun"),
+        "torchrun" | "torch.distributed.run" | "torch.distributed.launch" => Some("torchrun"),
+        "deepspeed" => Some("deepspeed"),
+        "accelerate.commands.launch" | "accelerate-launch" => Some("accelerate"),
+        _ => None,
+    };
+    let first = name(0)?;
+    if (first, name(1)) == ("accelerate", Some("launch")) {
+        return Some(("accelerate", 2));
+    }
+    if let Some(kind) = kind(first) {
+        return Some((kind, 1));
+    }
+    if !first.starts_with("python") {
+        return None;
+    }
+    // `python -u -m torch.distributed.run`.
+    let flag = (1..words.len().min(4)).find(|at| words[*at].text == "-m")?;
+    let between = words[1..flag].iter().all(|word| word.text.starts_with('-'));
+    kind(name(flag + 1)?).filter(|_| between).map(|kind| (kind, flag + 2))
+}
+
+/// Whether a line that could not be taken apart names a launcher.
+pub fn names_launcher(text: &str) -> bool {
+    let word = |word: &str| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        matches!(name, "srun" | "mpirun" | "mpiexec" | "ibrun" | "horovodrun" | "torchrun" | "deepspeed")
+    };
+    text.split(|c: char| c.is_whitespace() || ";&|()`\"'".contains(c)).any(word)
+}
+
+/// Returns the number of words after an option of a launcher, and its meaning.
+pub fn find(kind: &str, name: &str) -> Option<(usize, Meaning)> {
+    let (table, bare) = match kind {
+        "mpirun" => (MPIRUN, name.trim_start_matches('-')),
+        "horovodrun" => (HOROVODRUN, name),
+        "torchrun" => (TORCHRUN, name),
+        "accelerate" => (ACCELERATE, name),
+        _ => (DEEPSPEED, name),
+    };
+    let (_, count, meaning) = table.iter().find(|(names, ..)| names.contains(&bare))?;
+    Some((*count, *meaning))
+}
+
+fn text(values: &[&str]) -> Option<Json> {
+    Some(json!(values.first()?))
+}
+
+fn number(values: &[&str]) -> Option<Json> {
+    Some(json!(values.first()?.parse::<u32>().ok()?))
+}
+
+fn numbers(values: &[&str]) -> Option<Json> {
+    let numbers: Result<Vec<u32>, _> = values.iter().map(|value| value.parse()).collect();
+    Some(json!(numbers.ok()?))
+}
+
+fn seconds(values: &[&str]) -> Option<Json> {
+    let seconds: u32 = values.first()?.parse().ok()?;
+    Some(json!(format!("{seconds}s")))
+}

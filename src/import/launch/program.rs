@@ -1,0 +1,152 @@
+//! Reads a line that is a program without a launcher: what it runs, and whether it only waits.
+
+use std::ops::Range;
+
+use serde_json::{Value as Json, json};
+
+use crate::launch::options;
+use crate::secrets::masked;
+use crate::shell::{self, CommandKind, Plain as Word, Statement, words};
+
+/// Returns what a line runs: words, or text for `bash -c`.
+pub fn program(line: &str) -> Json {
+    match words(line) {
+        Some(words) if !words.is_empty() => program_of(line, &words),
+        _ => Json::from(line.trim()),
+    }
+}
+
+/// The same for words that are already read.
+pub fn program_of(line: &str, words: &[Word]) -> Json {
+    if let [shell, dash, script] = words
+        && is_shell(&shell.text)
+        && takes_script(&dash.text)
+        && !script.expands
+    {
+        return Json::from(script.text.trim());
+    }
+    if words.iter().any(|word| word.expands) || words[0].assignment().is_some() {
+        let (first, last) = (&words[0], &words[words.len() - 1]);
+        return Json::from(line[first.place.start..last.place.end].trim());
+    }
+    json!(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>())
+}
+
+/// Removes the lines before the first command of a script that only set flags, and comments.
+pub fn without_flags(text: &str) -> &str {
+    let mut rest = text;
+    while let Some((line, behind)) = rest.split_once('\n') {
+        let line = line.trim();
+        let flags = line
+            .strip_prefix("set -")
+            .is_some_and(|flags| flags.chars().all(|c| c.is_ascii_alphabetic() || c == ' ' || c == '-'));
+        if !(line.is_empty() || line.starts_with('#') || flags) {
+            return rest;
+        }
+        rest = behind;
+    }
+    rest.trim()
+}
+
+/// Whether a program is a shell, which takes a script after `-c`.
+pub fn is_shell(program: &str) -> bool {
+    ["sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash"].contains(&program)
+}
+
+/// Whether a script follows an option of a shell: `-c`, or `-c` with flags that only affect the script, such as `-exc`.
+pub fn takes_script(option: &str) -> bool {
+    option.strip_prefix('-').is_some_and(|flags| flags.contains('c') && flags.chars().all(|flag| "ceux".contains(flag)))
+}
+
+/// Whether a line only keeps its pod running: `sleep infinity`, `tail -f /dev/null`.
+pub fn waits(line: &str) -> bool {
+    let Some(words) = words(program(line).as_str().unwrap_or(line)) else { return false };
+    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    match words.as_slice() {
+        // The quotes of `bash -c` may be lost.
+        ["sleep", time] | ["bash" | "sh", "-c", "sleep", time] => {
+            time.starts_with("inf") || time.starts_with(|c: char| c.is_ascii_digit())
+        }
+        other => *other == ["tail", "-f", "/dev/null"],
+    }
+}
+
+/// Returns the commands of a script that train without a launcher of several nodes: Python programs, and torchrun,
+/// which starts ranks on its own node.
+pub fn alone(script: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut commands = Vec::new();
+    shell::parse(script).statements.iter().for_each(|statement| simple_commands(statement, &mut commands));
+    for place in commands {
+        let command = &script[place];
+        let Some(words) = words(command) else { continue };
+        let before = |word: &&Word| word.assignment().is_some() || ["exec", "nohup", "env"].contains(&&*word.text);
+        let words: Vec<Word> = words.iter().skip_while(before).cloned().collect();
+        let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
+        let name = text(0).rsplit('/').next().unwrap_or_default();
+        let helps = ["-c", "-V", "--version", "setup.py"].contains(&text(1))
+            || text(1) == "-m" && ["pip", "venv", "virtualenv"].contains(&text(2));
+        let launches = options::launcher(&words).is_some();
+        if name == "torchrun" || name.starts_with("python") && words.len() > 1 && !helps && !launches {
+            let shown = &command[words[0].place.start..];
+            let short: String = masked(shown).chars().filter(|c| !c.is_control()).take(60).collect();
+            if !found.contains(&short) {
+                found.push(short);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the ranges of all simple commands in a statement, with the assignments before them.
+fn simple_commands(statement: &Statement, found: &mut Vec<Range<usize>>) {
+    for command in &statement.commands {
+        match &command.kind {
+            CommandKind::Simple { assignments, words } => {
+                let all = || assignments.iter().map(|assignment| &assignment.word).chain(words);
+                if let (Some(first), Some(last)) = (all().next(), all().last()) {
+                    found.push(first.span.start..last.span.end);
+                }
+            }
+            CommandKind::Compound { body, .. } | CommandKind::Function { body, .. } => {
+                for statement in body {
+                    simple_commands(statement, found);
+                }
+            }
+            CommandKind::Test { .. } | CommandKind::Arithmetic { .. } | CommandKind::Unknown => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_a_shell_that_matter_in_its_script_alone() {
+        for (option, wanted) in
+            [("-c", true), ("-exc", true), ("-uec", true), ("-lc", false), ("-ex", false), ("c", false)]
+        {
+            assert_eq!(takes_script(option), wanted, "{option}");
+        }
+    }
+
+    #[test]
+    fn what_only_waits_is_no_launch() {
+        for line in
+            ["sleep infinity", "bash -c sleep infinity", "sh -c 'sleep inf'", "tail -f /dev/null", "sleep 1000d"]
+        {
+            assert!(waits(line), "{line}");
+        }
+        for line in ["sleep 10 && python a.py", "python sleep.py", "mpirun -np 2 sleep 10", ""] {
+            assert!(!waits(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn programs_by_themselves_are_told_from_launches() {
+        let script = "set -e\nA=1 python prep.py | tee x\nmpirun -np 2 bash -c 'cd x; python t.py'\nfor i in 1 2; do python t.py $i; done\n\
+                      python -c 'print(1)'\npython -m pip install x\necho \"python x.py\"\ntorchrun --nproc_per_node 2 t.py >l 2>&1\n";
+        assert_eq!(alone(script), ["python prep.py", "python t.py $i", "torchrun --nproc_per_node 2 t.py"]);
+    }
+}

@@ -1,0 +1,328 @@
+//! Imports fields of pod templates and containers, for the workers and the launcher.
+
+use serde_json::{Value as Json, json};
+
+use crate::context::{Context, entries, items, text};
+use crate::field_outcomes::Verdict;
+use crate::pod::{self, volumes};
+use khorovod_compiler::yaml::Node;
+
+/// The note for a field that needs a second container.
+const PATCH: &str = "spec.patches reaches it";
+
+/// The note for a field of a container: a merge patch would have to repeat the whole container.
+const CONTAINER: &str = "the spec has no field for it: patch the rendered objects with Kustomize";
+
+/// Imports the fields of a container, except its image, command, resources and mounts. `leads`: it is the launcher.
+pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
+    for entry in entries(container) {
+        let node = &entry.value;
+        match entry.key.as_str() {
+            "name" => context.needless(node, "khorovod names its containers"),
+            "imagePullPolicy" => policy(context, node),
+            "command" | "args" if !leads => context.needless(node, "khorovod's workers start sshd themselves"),
+            "workingDir" => match context.text(node) {
+                Some(path) if path.starts_with('/') => once(context, node, "spec.workdir", path.into()),
+                _ => context.lose(node, "it is not an absolute path"),
+            },
+            "env" => env(context, node, if leads { "Launcher" } else { "Worker" }),
+            "envFrom" => env_from(context, node),
+            "ports" => ports(context, node),
+            "securityContext" => security(context, node),
+            "tty" | "stdin" => context.needless(node, "there is no interactive input"),
+            "terminationMessagePath" | "terminationMessagePolicy" => context.replaced(node, "khorovod sets its own"),
+            "readinessProbe" | "livenessProbe" | "startupProbe" => {
+                context.replaced(node, "khorovod probes sshd, and the launcher each worker");
+            }
+            "image" | "command" | "args" | "resources" | "volumeMounts" => {}
+            _ => context.lose(node, CONTAINER),
+        }
+    }
+}
+
+/// Records the outcomes of a container's ports. khorovod opens its own ssh port only.
+fn ports(context: &mut Context<'_>, node: &Node) {
+    for port in items(node) {
+        match port.get("containerPort").and_then(text).as_deref() {
+            Some("22" | "2222") => context.replaced(port, "ssh has a port of its own, spec.ssh.port"),
+            _ => {
+                context.lose(port, "pods let in ssh and each other; spec.observability.metrics opens a port to scrape")
+            }
+        }
+    }
+    context.needless(node, "there are none");
+}
+
+/// Imports a field that the workers and the launcher may have. The first value counts.
+fn once(context: &mut Context<'_>, node: &Node, to: &str, value: Json) {
+    match context.spec.get(to) {
+        None => context.keep(node, to, value),
+        Some(other) if *other == value => context.outcomes.settle(node, Verdict::Kept, to, ""),
+        Some(_) => context.lose(node, "the workers say another, and all pods have one here"),
+    }
+}
+
+fn policy(context: &mut Context<'_>, node: &Node) {
+    match text(node).as_deref() {
+        Some(policy @ ("Always" | "IfNotPresent" | "Never")) => {
+            once(context, node, "spec.image.pullPolicy", policy.into());
+        }
+        _ => context.refuse(node, "Always, IfNotPresent or Never"),
+    }
+}
+
+/// Imports the list of a container's variables.
+pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
+    for (index, item) in items(list).iter().enumerate() {
+        let Some(name) = item.get("name").and_then(text) else {
+            context.refuse(item, "a map with `name` and `value`");
+            continue;
+        };
+        let again = |other: &Node| other.get("name").and_then(text).as_ref() == Some(&name);
+        if items(list)[index + 1..].iter().any(again) {
+            context.lose(item, "a later entry of the same name holds, in Kubernetes too");
+            continue;
+        }
+        let taken = context.spec.get("spec.env").and_then(|env| env.get(&name)).cloned();
+        let value = match (item.get("value").and_then(text), item.get("valueFrom")) {
+            (_, Some(from)) => match source(from) {
+                Some(value) => value,
+                None => {
+                    context.lose(item, "spec.env takes values from Secrets, ConfigMaps and fields of the pod");
+                    continue;
+                }
+            },
+            (value, None) => json!(value.unwrap_or_default()),
+        };
+        let to = format!("spec.env.{name}");
+        match taken {
+            Some(other) if other == value => context.outcomes.settle(item, Verdict::Kept, &to, ""),
+            Some(_) => context.lose(item, "the workers have another value, and all pods have one here"),
+            None => match &value {
+                Json::String(value) => pod::variable(context, item, &name, value, from),
+                _ => {
+                    context.spec.put_key("spec.env", &name, value, from);
+                    context.outcomes.settle(item, Verdict::Kept, &to, "");
+                }
+            },
+        }
+    }
+    context.needless(list, "there are none");
+}
+
+/// Imports the source of a variable's value.
+pub fn source(from: &Node) -> Option<Json> {
+    let get = |kind: &str, key: &str| from.get(kind).and_then(|node| node.get(key)).and_then(text);
+    if let Some(field) = get("fieldRef", "fieldPath") {
+        return Some(json!({"field": field}));
+    }
+    for (theirs, ours) in [("secretKeyRef", "secret"), ("configMapKeyRef", "configMap")] {
+        if let (Some(name), Some(key)) = (get(theirs, "name"), get(theirs, "key")) {
+            return Some(json!({ours: name, "key": key}));
+        }
+    }
+    None
+}
+
+pub fn env_from(context: &mut Context<'_>, list: &Node) {
+    for item in items(list) {
+        let mut entry = serde_json::Map::new();
+        for (theirs, ours) in [("secretRef", "secret"), ("configMapRef", "configMap")] {
+            let Some(reference) = item.get(theirs) else { continue };
+            entry.insert(ours.to_owned(), reference.get("name").and_then(text).unwrap_or_default().into());
+            if reference.get("optional").is_some_and(|node| context.yes(node)) {
+                entry.insert("optional".to_owned(), true.into());
+            }
+        }
+        if let Some(prefix) = item.get("prefix").and_then(text) {
+            entry.insert("prefix".to_owned(), prefix.into());
+        }
+        let entry = Json::Object(entry);
+        let there = context.spec.get("spec.envFrom").and_then(Json::as_array).is_some_and(|list| list.contains(&entry));
+        if !there {
+            context.spec.push("spec.envFrom", entry, "");
+        }
+        context.outcomes.settle(item, Verdict::Kept, "spec.envFrom", "");
+    }
+    context.needless(list, "there are none");
+}
+
+/// Imports the security context of a pod or a container.
+fn security(context: &mut Context<'_>, node: &Node) {
+    for entry in entries(node) {
+        let value = &entry.value;
+        match entry.key.as_str() {
+            "runAsUser" => user(context, value),
+            "fsGroup" => {
+                if let Some(group) = context.count(value) {
+                    once(context, value, "spec.security.fsGroup", group.into());
+                }
+            }
+            "readOnlyRootFilesystem" => {
+                let read_only = context.yes(value);
+                once(context, value, "spec.security.readOnlyRootFilesystem", read_only.into());
+            }
+            "capabilities" => capabilities(context, value),
+            "runAsGroup" => context.replaced(value, "the group has the user's number"),
+            "privileged" if context.yes(value) => {
+                context.lose(value, "training needs no such right; RDMA devices are spec.workers.rdma");
+            }
+            "runAsNonRoot" | "allowPrivilegeEscalation" | "seccompProfile" | "privileged" | "fsGroupChangePolicy" => {
+                context.needless(value, "as strict as the profile allows here");
+            }
+            _ => context.lose(value, PATCH),
+        }
+    }
+    context.needless(node, "nothing is asked for");
+}
+
+pub fn user(context: &mut Context<'_>, node: &Node) {
+    let Some(user) = context.count(node) else { return };
+    once(context, node, "spec.security.runAsUser", user.into());
+    if user == 0 {
+        context.profile("baseline", "root needs it");
+    }
+}
+
+fn capabilities(context: &mut Context<'_>, node: &Node) {
+    for name in node.get("add").map_or(&[][..], items) {
+        match text(name).unwrap_or_default().trim_start_matches("CAP_") {
+            "IPC_LOCK" if context.spec.get("spec.workers.rdma").is_some() => {
+                context.outcomes.settle(name, Verdict::Kept, "spec.workers.rdma", "");
+            }
+            "IPC_LOCK" => context.lose(name, "spec.workers.rdma brings it, with the devices it is for"),
+            _ => context.lose(name, "sshd runs without any capability here; spec.patches reaches it"),
+        }
+    }
+    context.needless(node, "all are dropped here");
+}
+
+/// Imports the CPUs and the memory of the launcher.
+pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
+    for section in ["limits", "requests"] {
+        for entry in node.get(section).map_or(&[][..], entries) {
+            let to = match entry.key.as_str() {
+                "cpu" => "spec.launcher.cpu",
+                "memory" => "spec.launcher.memory",
+                _ => {
+                    context.lose(
+                        &entry.value,
+                        "a launcher has CPUs and memory; `runsRanks` gives it all that workers have",
+                    );
+                    continue;
+                }
+            };
+            let Some(amount) = context.text(&entry.value) else { continue };
+            match context.spec.get(to) {
+                None => context.keep(&entry.value, to, amount),
+                Some(other) if other.as_str() == Some(&amount) => {
+                    context.outcomes.settle(&entry.value, Verdict::Kept, to, "");
+                }
+                Some(_) => context.outcomes.settle(&entry.value, Verdict::Changed, to, "asked for and limit at once"),
+            }
+        }
+    }
+    context.needless(node, "nothing is asked for");
+}
+
+/// Imports the volumes of the workers, or those of the launcher if the workers have no volumes. khorovod mounts storage in
+/// every pod.
+pub fn volumes(context: &mut Context<'_>, pod: Option<&Node>, container: Option<&Node>, leads: bool) {
+    let held = pod.and_then(|pod| pod.get("volumes"));
+    let mounts = container.and_then(|container| container.get("volumeMounts"));
+    if !leads || context.spec.get("spec.storage").is_none() && context.spec.get("spec.code").is_none() {
+        return volumes::read(context, held, mounts);
+    }
+    let name = |node: &Node| node.get("name").and_then(text);
+    let mounts = mounts.map_or(&[][..], items);
+    for volume in held.map_or(&[][..], items) {
+        match mounts.iter().find(|mount| name(mount) == name(volume)) {
+            Some(mount) => as_workers(context, volume, mount),
+            None => context.lose(volume, "it was mounted nowhere"),
+        }
+    }
+    for mount in mounts {
+        as_workers(context, mount, mount);
+    }
+}
+
+/// Records whether a volume or a mount of the launcher is storage that the workers also have.
+fn as_workers(context: &mut Context<'_>, node: &Node, mount: &Node) {
+    let path = mount.get("mountPath").and_then(text);
+    match path.is_some_and(|path| mounted(context, &path)) {
+        true => {
+            context.outcomes.settle(node, Verdict::Changed, "spec.storage", "the launcher has the workers' storage")
+        }
+        false => context.lose(node, "the launcher alone had it; an entry of spec.storage is mounted in every pod"),
+    }
+}
+
+/// Whether something is mounted at a path.
+fn mounted(context: &Context<'_>, path: &str) -> bool {
+    let storage = context.spec.get("spec.storage").and_then(Json::as_array);
+    let at = |entry: &Json| entry["mountPath"] == path;
+    storage.is_some_and(|entries| entries.iter().any(at))
+        || context.spec.get("spec.code").is_some_and(at)
+        || path == "/dev/shm"
+}
+
+/// Imports the fields of a pod, except its containers and volumes.
+pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
+    for entry in entries(pod) {
+        let node = &entry.value;
+        match entry.key.as_str() {
+            "containers" => items(node).iter().skip(1).for_each(|other| {
+                context.lose(other, "there is one container a pod; spec.patches adds others");
+            }),
+            "initContainers" => context.lose(node, "S3 is spec.storage; spec.patches adds containers that come before"),
+            "volumes" => {}
+            "resources" => {
+                context.lose(node, "a container asks for devices, no pod does: spec.workers.gpus, .cpu and .memory");
+            }
+            "imagePullPolicy" => {
+                context.lose(
+                    node,
+                    "this is a field of containers, not of pods: it had no effect. Use spec.image.pullPolicy",
+                );
+            }
+            "securityContext" => security(context, node),
+            "hostNetwork" if !leads => pod::host_network(context, node),
+            "hostNetwork" | "dnsPolicy" => context.replaced(node, "follows from the workers' hostNetwork"),
+            "imagePullSecrets" if context.spec.get("spec.image.pullSecrets").is_none() => {
+                pod::pull_secrets(context, node)
+            }
+            "imagePullSecrets" => {
+                context.outcomes.settle(node, Verdict::Changed, "spec.image.pullSecrets", "the workers' hold");
+            }
+            "restartPolicy" => context.replaced(node, "spec.launcher.retries is the number of retries"),
+            "serviceAccountName" | "serviceAccount" => {
+                context.lose(node, "pods get no token here; spec.security.serviceAccount names one for the launcher");
+            }
+            "hostname"
+            | "subdomain"
+            | "automountServiceAccountToken"
+            | "enableServiceLinks"
+            | "terminationGracePeriodSeconds" => context.replaced(node, "khorovod sets its own"),
+            key if leads && placed(context, key) => {
+                context.outcomes.settle(node, Verdict::Changed, "spec.placement", "all pods go where the workers go");
+            }
+            key => {
+                if !pod::placement(context, key, node) {
+                    context.lose(node, PATCH);
+                }
+            }
+        }
+    }
+}
+
+/// Whether the workers have this field.
+fn placed(context: &Context<'_>, key: &str) -> bool {
+    let to = match key {
+        "nodeSelector" | "tolerations" | "affinity" => format!("spec.placement.{key}"),
+        "priorityClassName" => "spec.placement.priorityClass".to_owned(),
+        "runtimeClassName" => "spec.placement.runtimeClass".to_owned(),
+        "schedulerName" => "spec.scheduling.scheduler".to_owned(),
+        _ => return false,
+    };
+    context.spec.get(&to).is_some()
+}

@@ -1,0 +1,205 @@
+//! Imports volumes and mounts of Kubernetes into `spec.storage`, `spec.code` and `spec.workers.shm`.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::context::{self, Context, entries, items, text};
+use crate::field_outcomes::Verdict;
+use khorovod_compiler::job;
+use khorovod_compiler::job::quantity::Quantity;
+use khorovod_compiler::yaml::{Entry, Node};
+
+/// Imports volumes, and the paths at which they are mounted.
+pub fn read(context: &mut Context<'_>, volumes: Option<&Node>, mounts: Option<&Node>) {
+    let volumes = volumes.map_or(&[][..], items);
+    for mount in mounts.map_or(&[][..], items) {
+        let name = mount.get("name").and_then(text).unwrap_or_default();
+        match volumes.iter().find(|volume| volume.get("name").and_then(text).as_ref() == Some(&name)) {
+            Some(volume) => mounted(context, volume, mount, &name),
+            None => context.lose(mount, "there is no volume of that name"),
+        }
+    }
+    for volume in volumes {
+        context.lose(volume, "it was mounted nowhere");
+    }
+}
+
+fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
+    let Some(path) = mount.get("mountPath").and_then(text) else {
+        return context.refuse(mount, "a map with `name` and `mountPath`");
+    };
+    let from = context.outcomes.path(volume).rsplit_once('.').map_or(String::new(), |(head, _)| head.to_owned());
+    let Some(kind) = entries(volume).iter().find(|entry| entry.key != "name") else {
+        context.lose(volume, "it has no source");
+        return context.lose(mount, "its volume has no source");
+    };
+    if path == "/dev/shm" {
+        return memory(context, volume, mount, kind);
+    }
+    if let Some(reserved) = job::reserved(path.trim_end_matches('/')) {
+        let why = match reserved {
+            "/dev" => {
+                "devices come by a device plugin: `spec.workers.rdma` asks one for those of InfiniBand".to_owned()
+            }
+            _ => format!("pods need `{reserved}` as it is: name another mountPath, and that to the program"),
+        };
+        context.lose(volume, &why);
+        return context.lose(mount, &why);
+    }
+    if kind.key == "configMap" && context.spec.get("spec.code").is_none() {
+        return code(context, &kind.value, volume, mount, &path, &from);
+    }
+    details(context, kind);
+    let Some((source, mut how)) = source(&kind.key, &kind.value) else {
+        let why = "spec.storage has no such volume; make a claim of it, or give its values as spec.env from a Secret";
+        context.lose(volume, why);
+        return context.lose(mount, "its volume is lost");
+    };
+    match kind.key.as_str() {
+        "hostPath" => {
+            context.profile("privileged", "a directory of the node needs it");
+            how = "needs the profile privileged";
+        }
+        "nfs" => {
+            context.profile("baseline", "NFS without a claim needs it; `persistentVolume` makes one");
+            how = "needs the profile baseline";
+        }
+        _ => {}
+    }
+    let mut item =
+        Map::from_iter([("name".to_owned(), free_name(context, name)), ("mountPath".to_owned(), path.into())]);
+    item.extend(source);
+    let read_only = [mount.get("readOnly"), kind.value.get("readOnly")];
+    if read_only.into_iter().flatten().any(|node| context.yes(node)) {
+        item.insert("readOnly".to_owned(), true.into());
+    }
+    if let Some(below) = mount.get("subPath").and_then(text).filter(|below| !below.is_empty()) {
+        item.insert("subPath".to_owned(), below.into());
+    }
+    context.spec.push("spec.storage", item, &from);
+    let verdict = if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
+    context.outcomes.settle(volume, verdict, "spec.storage", how);
+    for entry in entries(mount) {
+        match entry.key.as_str() {
+            "name" | "mountPath" | "readOnly" | "subPath" => {
+                context.outcomes.settle(&entry.value, Verdict::Kept, "spec.storage", "");
+            }
+            _ => {
+                context.lose(&entry.value, "spec.storage has no such setting; a patch over the StatefulSet reaches it")
+            }
+        }
+    }
+}
+
+/// Returns a name that is unique in `spec.storage`.
+fn free_name(context: &Context<'_>, name: &str) -> Json {
+    let taken = |name: &str| {
+        let entries = context.spec.get("spec.storage").and_then(Json::as_array);
+        entries.is_some_and(|entries| entries.iter().any(|entry| entry["name"] == name))
+    };
+    let name = context::label(name);
+    let mut free = name.clone();
+    for number in 2.. {
+        if !taken(&free) {
+            break;
+        }
+        free = format!("{name}-{number}");
+    }
+    free.into()
+}
+
+/// Converts a volume source to an entry of storage. Returns the entry, and how it differs.
+fn source(kind: &str, node: &Node) -> Option<(Map<String, Json>, &'static str)> {
+    let get = |key: &str| node.get(key).and_then(text);
+    let one = |key: &str, value: Json, how| Some((Map::from_iter([(key.to_owned(), value)]), how));
+    match kind {
+        "persistentVolumeClaim" => one("existingClaim", get("claimName")?.into(), ""),
+        "nfs" => one("nfs", json!({"server": get("server")?, "path": get("path")?}), ""),
+        "hostPath" => one("hostPath", get("path")?.into(), ""),
+        "emptyDir" => match node.get("sizeLimit").and_then(size) {
+            Some(size) => one("emptyDir", json!({"size": size}), ""),
+            None => one("emptyDir", json!({}), ""),
+        },
+        _ => None,
+    }
+}
+
+/// Records settings of a volume that storage does not have.
+fn details(context: &mut Context<'_>, kind: &Entry) {
+    let get = |key: &str| kind.value.get(key);
+    match kind.key.as_str() {
+        "emptyDir" => {
+            if let Some(node) = get("medium").filter(|node| text(node).as_deref() == Some("Memory")) {
+                context.lose(node, "it lies on the node's disk here; in memory there is /dev/shm, by spec.workers.shm");
+            }
+            if let Some(node) = get("sizeLimit").filter(|node| size(node).is_none()) {
+                context.lose(node, "it is not a valid quantity; write it as 10Gi");
+            }
+        }
+        "hostPath" => {
+            let checks = |node: &&Node| !matches!(text(node).as_deref(), None | Some(""));
+            if let Some(node) = get("type").filter(checks) {
+                context.lose(
+                    node,
+                    "what is there is mounted, unchecked, and nothing made where it lacks: make it on the nodes",
+                );
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Imports a ConfigMap as files of code. Its keys are their names.
+fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path: &str, from: &str) {
+    let renamed = |item: &Node| item.get("key").and_then(text) != item.get("path").and_then(text);
+    let why = if mount.get("subPath").is_some() {
+        "spec.code mounts a folder, not one file of it: mount the ConfigMap as a folder of its own"
+    } else if map.get("items").is_some_and(|list| items(list).iter().any(renamed)) {
+        "spec.code names files by their keys: name the keys of the ConfigMap so"
+    } else {
+        ""
+    };
+    if !why.is_empty() {
+        context.lose(volume, why);
+        return context.lose(mount, "its volume is lost");
+    }
+    let name = map.get("name").and_then(text).unwrap_or_default();
+    context.spec.put("spec.code", json!({"configMap": name, "mountPath": path}), from);
+    if let Some(list) = map.get("items") {
+        context.outcomes.settle(list, Verdict::Changed, "spec.code", "all keys become files");
+    }
+    for (key, why) in [
+        ("defaultMode", "files are read-only; run a script by its interpreter"),
+        ("optional", "the ConfigMap must be there"),
+    ] {
+        if let Some(node) = map.get(key) {
+            context.lose(node, why);
+        }
+    }
+    context.outcomes.settle(volume, Verdict::Kept, "spec.code", "");
+    if let (Some(node), None) = (mount.get("mountPath"), context.spec.get("spec.workdir")) {
+        let how = "and ranks start there; spec.workdir names another folder";
+        context.outcomes.settle(node, Verdict::Changed, "spec.code.mountPath", how);
+    }
+    context.outcomes.settle(mount, Verdict::Kept, "spec.code.mountPath", "");
+}
+
+fn size(node: &Node) -> Option<String> {
+    text(node).filter(|size| Quantity::parse(size).is_some())
+}
+
+/// Imports the volume at `/dev/shm`, which every pod of khorovod has.
+fn memory(context: &mut Context<'_>, volume: &Node, mount: &Node, kind: &Entry) {
+    let limit = kind.value.get("sizeLimit").filter(|_| kind.key == "emptyDir");
+    match limit.and_then(|node| Some((node, size(node)?))) {
+        Some((node, size)) => {
+            let from = context.outcomes.path(node).to_owned();
+            context.spec.put("spec.workers.shm", size, &from);
+            context.outcomes.settle(volume, Verdict::Kept, "spec.workers.shm", "");
+        }
+        None => {
+            let how = "a pod has its own, by default a quarter of its memory, else 8Gi";
+            context.outcomes.settle(volume, Verdict::Changed, "spec.workers.shm", how);
+        }
+    }
+    context.outcomes.settle(mount, Verdict::Kept, "spec.workers.shm", "");
+}

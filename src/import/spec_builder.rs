@@ -1,0 +1,261 @@
+//! Builds the new spec: fields by their path, each with a comment that names its origin.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value as Json, json};
+
+use khorovod_compiler::yaml::writer::to_yaml;
+use khorovod_compiler::{job, yaml};
+
+/// A TrainingJob that is being built.
+#[derive(Debug, Default)]
+pub struct SpecBuilder {
+    root: Map<String, Json>,
+    /// The path and the comment of fields.
+    comments: Vec<(String, String)>,
+}
+
+/// The comment of a longer line is written above it.
+const WIDTH: usize = 110;
+
+impl SpecBuilder {
+    /// Returns an empty job.
+    pub fn new() -> Self {
+        let mut spec = Self::default();
+        spec.put("apiVersion", "khorovod.dev/v1alpha1", "");
+        spec.put("kind", job::KIND, "");
+        spec
+    }
+
+    /// Sets a field such as `spec.workers.replicas`. The comment is added to an existing one.
+    pub fn put(&mut self, path: &str, value: impl Into<Json>, comment: &str) {
+        let mut steps: Vec<&str> = path.split('.').collect();
+        let last = steps.pop().unwrap_or_default();
+        self.map(&steps).insert(last.to_owned(), value.into());
+        self.comment(path, comment);
+    }
+
+    /// Sets an entry of a map whose keys may contain dots: `spec.env`, `NAME`.
+    pub fn put_key(&mut self, path: &str, key: &str, value: impl Into<Json>, comment: &str) {
+        let steps: Vec<&str> = path.split('.').collect();
+        self.map(&steps).insert(key.to_owned(), value.into());
+        self.comment(&format!("{path}.{key}"), comment);
+    }
+
+    /// Removes a field. Returns its value.
+    pub fn take(&mut self, path: &str) -> Option<Json> {
+        let (above, last) = path.rsplit_once('.')?;
+        self.get(path)?;
+        let steps: Vec<&str> = above.split('.').collect();
+        self.map(&steps).shift_remove(last)
+    }
+
+    /// Appends an item to a list such as `spec.storage`.
+    pub fn push(&mut self, path: &str, item: impl Into<Json>, comment: &str) {
+        let mut steps: Vec<&str> = path.split('.').collect();
+        let last = steps.pop().unwrap_or_default();
+        let entries = self.map(&steps).entry(last).or_insert_with(|| Json::Array(Vec::new()));
+        let Some(items) = entries.as_array_mut() else { return };
+        items.push(item.into());
+        let at = items.len() - 1;
+        self.comment(&format!("{path}[{at}]"), comment);
+    }
+
+    /// Adds a patch that sets an entry of a map, at a path such as `/metadata/labels`, in the objects of a target.
+    pub fn patch(&mut self, target: &Json, path: &str, key: &str, value: impl Into<Json>) {
+        let entries = self.map(&["spec"]).entry("patches").or_insert_with(|| Json::Array(Vec::new()));
+        let Some(patches) = entries.as_array_mut() else { return };
+        let at = patches.iter().position(|patch| patch["target"] == *target).unwrap_or_else(|| {
+            patches.push(json!({"target": target, "patch": {}}));
+            patches.len() - 1
+        });
+        let mut here = &mut patches[at]["patch"];
+        for step in path.split('/').skip(1) {
+            here = &mut here[step];
+        }
+        here[key] = value.into();
+    }
+
+    /// Writes the image as a plain name, with the comment of the name.
+    pub fn shorten_image(&mut self) {
+        let Some(Json::Object(spec)) = self.root.get_mut("spec") else { return };
+        if let Some(Json::Object(image)) = spec.get("image")
+            && let (1, Some(name)) = (image.len(), image.get("name").cloned())
+        {
+            spec.insert("image".to_owned(), name);
+            self.comments
+                .iter_mut()
+                .filter(|(at, _)| at == "spec.image.name")
+                .for_each(|(at, _)| *at = "spec.image".into());
+        }
+    }
+
+    /// Adds a comment to a field, once.
+    pub fn comment(&mut self, path: &str, comment: &str) {
+        let known = self.comments.iter().any(|(at, text)| at == path && text == comment);
+        if !comment.is_empty() && !known {
+            self.comments.push((path.to_owned(), comment.to_owned()));
+        }
+    }
+
+    /// Shortens comments: replaces each of `long` by the text beside it.
+    pub fn shorten(&mut self, long: &[(&str, &str)]) {
+        for (_, comment) in &mut self.comments {
+            for (long, short) in long {
+                *comment = comment.replace(long, short);
+            }
+        }
+    }
+
+    /// Returns the value of a field.
+    pub fn get(&self, path: &str) -> Option<&Json> {
+        let mut steps = path.split('.');
+        let first = self.root.get(steps.next()?)?;
+        steps.try_fold(first, |here, step| here.get(step))
+    }
+
+    /// Returns the map at a path, which is created if there is none.
+    fn map(&mut self, steps: &[&str]) -> &mut Map<String, Json> {
+        let mut here = &mut self.root;
+        for step in steps {
+            let next = here.entry(*step).or_insert_with(|| Json::Object(Map::new()));
+            if !next.is_object() {
+                *next = Json::Object(Map::new());
+            }
+            here = match next {
+                Json::Object(map) => map,
+                _ => unreachable!("made one just now"),
+            };
+        }
+        here
+    }
+
+    /// Returns the document, with its fields in the order of their declaration.
+    pub fn text(&self, head: &[String]) -> String {
+        let mut out = String::new();
+        for line in head {
+            out.extend(["# ", line, "\n"]);
+        }
+        let mut order = HashMap::new();
+        job::fields(&mut |path, key| {
+            let place = order.len();
+            order.entry(if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }).or_insert(place);
+        });
+        self.write(&self.root, "", &order, 0, &mut out);
+        out
+    }
+
+    /// Writes the entries of a map.
+    fn write(
+        &self,
+        map: &Map<String, Json>,
+        path: &str,
+        order: &HashMap<String, usize>,
+        column: usize,
+        out: &mut String,
+    ) {
+        let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        let mut entries: Vec<_> = map.iter().map(|(key, value)| (below(key), key, value)).collect();
+        entries.sort_by_key(|(path, ..)| order.get(path).copied().unwrap_or(usize::MAX));
+        for (path, key, value) in entries {
+            match value {
+                Json::Object(map) if !map.is_empty() && order.contains_key(&path) => {
+                    chunk(&format!("{key}:\n"), &self.comments_at(&path), column, out);
+                    self.write(map, &path, order, column + 2, out);
+                }
+                Json::Array(items) if items.iter().any(Json::is_object) => {
+                    chunk(&format!("{key}:\n"), &self.comments_at(&path), column, out);
+                    for (index, item) in items.iter().enumerate() {
+                        let text = yaml(&Json::Array(vec![item.clone()]));
+                        chunk(&text, &self.comments_at(&format!("{path}[{index}]")), column + 2, out);
+                    }
+                }
+                _ => chunk(&entry(key, value), &self.comments_at(&path), column, out),
+            }
+        }
+    }
+
+    fn comments_at(&self, path: &str) -> String {
+        let texts: Vec<&str> =
+            self.comments.iter().filter(|(at, _)| at == path).map(|(_, text)| text.as_str()).collect();
+        texts.join("; ")
+    }
+}
+
+fn yaml(value: &Json) -> String {
+    let mut text = String::new();
+    to_yaml(value, &mut text);
+    text
+}
+
+/// Writes a key and its value. A list of words is written on one line if it fits.
+fn entry(key: &str, value: &Json) -> String {
+    if let Json::Array(items) = value
+        && items.iter().all(Json::is_string)
+    {
+        let flow = format!("{key}: {}", job::wording::flow(value));
+        if flow.len() <= WIDTH && flow.chars().all(|c| (' '..='~').contains(&c)) {
+            return flow + "\n";
+        }
+    }
+    yaml(&Json::Object(Map::from_iter([(key.to_owned(), value.clone())])))
+}
+
+/// Writes lines, the first with its comment after it, or above it if there is no room.
+fn chunk(text: &str, comment: &str, column: usize, out: &mut String) {
+    // A line break would end the comment, and the rest would be parsed.
+    let comment: String = comment.chars().map(|c| if yaml::ends_line(c) { ' ' } else { c }).collect();
+    let indent = " ".repeat(column);
+    let first = text.lines().next().unwrap_or_default();
+    let above = !comment.is_empty() && column + first.len() + comment.len() + 3 > WIDTH;
+    if above {
+        out.extend([&indent, "# ", &comment, "\n"]);
+    }
+    for (index, line) in text.split_terminator('\n').enumerate() {
+        if !line.is_empty() {
+            out.extend([indent.as_str(), line]);
+        }
+        if index == 0 && !above && !comment.is_empty() {
+            out.extend(["  # ", &comment]);
+        }
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_stand_in_the_order_they_are_declared_in_with_their_comments() {
+        let mut spec = SpecBuilder::new();
+        spec.put("spec.workers.gpus", 8, "resources");
+        spec.put("spec.workers.replicas", 4, "worker.number");
+        spec.put("spec.command", json!(["python", "a b", "x,y"]), "");
+        spec.put_key("spec.env", "a.b", "1\n2", "master.env.a.b\nkind: Evil");
+        spec.push("spec.storage", json!({"name": "data", "mountPath": "/data"}), "volumes[0]");
+        spec.put("metadata.name", "mnist", "");
+        assert_eq!(
+            spec.text(&["From a file.".to_owned()]),
+            "# From a file.\n\
+             apiVersion: khorovod.dev/v1alpha1\n\
+             kind: TrainingJob\n\
+             metadata:\n  \
+               name: mnist\n\
+             spec:\n  \
+               command: [python, \"a b\", \"x,y\"]\n  \
+               env:\n    \
+                 a.b: |-  # master.env.a.b kind: Evil\n      \
+                   1\n      \
+                   2\n  \
+               workers:\n    \
+                 replicas: 4  # worker.number\n    \
+                 gpus: 8  # resources\n  \
+               storage:\n    \
+                 - name: data  # volumes[0]\n      \
+                   mountPath: /data\n"
+        );
+    }
+}
