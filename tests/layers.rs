@@ -34,18 +34,13 @@ const PRINTS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 const THREADS: &str = "khorovod_compiler::pipeline::lanes";
 
 /// Crates, by the file of their root.
-const CRATES: &[(&str, &str)] = &[
-    ("khorovod_compiler", "src/compiler/lib.rs"),
-    ("khorovod", "src/lib.rs"),
-    ("khorovod_command", "src/main.rs"),
-];
+const CRATES: &[(&str, &str)] =
+    &[("khorovod_compiler", "src/compiler/lib.rs"), ("khorovod", "src/lib.rs"), ("khorovod_command", "src/main.rs")];
 
 /// Uses that close a circle today: the module that contains both, the one that uses, and the one that is used. Remove the
 /// use and then its line here.
-const KNOWN_CYCLES: &[(&str, &str, &str)] = &[
-    ("khorovod_compiler::kubernetes", "pod", "job"),
-    ("khorovod_compiler::pipeline", "patches", "stream"),
-];
+const KNOWN_CYCLES: &[(&str, &str, &str)] =
+    &[("khorovod_compiler::kubernetes", "pod", "job"), ("khorovod_compiler::pipeline", "patches", "stream")];
 
 /// A path as segments, starting with the name of a crate when it is absolute.
 type Segments = Vec<String>;

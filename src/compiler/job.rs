@@ -9,7 +9,6 @@ mod resolve;
 mod rules;
 mod secrets;
 pub mod types;
-pub mod wording;
 
 use serde_json::{Value as Json, json};
 
@@ -20,6 +19,7 @@ use read::suggestions::FieldIndex;
 use read::{Field, Reader};
 
 pub use read::edits::Texts;
+pub use read::suggestions::{alternatives, nearest};
 pub use rules::{Case, key, owns_variable, reserved};
 pub use secrets::{looks_secret, may_be_secret};
 pub use types::spec::Spec;

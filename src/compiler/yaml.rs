@@ -3,6 +3,7 @@
 //!
 //! Nothing here knows what a training job is; it knows YAML, and what readers of YAML disagree on.
 
+pub mod flow;
 mod layout;
 mod merge;
 mod node;

@@ -190,17 +190,17 @@ fn code(code: &declare::Code) -> Code {
     Code { mount_path: code.mount_path().value.0, source }
 }
 
-fn elastic(raw: &declare::Elastic, defaults: &mut Defaults) -> Elastic {
-    let cooldown = raw.cooldown.as_ref().map(|at| &at.value);
+fn elastic(given: &declare::Elastic, defaults: &mut Defaults) -> Elastic {
+    let cooldown = given.cooldown.as_ref().map(|at| &at.value);
     Elastic {
-        min_workers: plain!(raw.min_workers).unwrap_or(1),
-        max_workers: plain!(raw.max_workers).unwrap_or(1),
+        min_workers: plain!(given.min_workers).unwrap_or(1),
+        max_workers: plain!(given.max_workers).unwrap_or(1),
         cooldown: cooldown.and_then(|pair| match pair.as_slice() {
             [low, high] => Some((u64::from(low.0), u64::from(high.0))),
             _ => None,
         }),
-        timeout: defaults.take("elastic.timeout", raw.timeout()).0,
-        reset_limit: plain!(raw.reset_limit),
+        timeout: defaults.take("elastic.timeout", given.timeout()).0,
+        reset_limit: plain!(given.reset_limit),
     }
 }
 
@@ -218,15 +218,15 @@ fn port(number: Int<1, 65_535>) -> u16 {
     u16::try_from(number.0).unwrap_or(u16::MAX)
 }
 
-fn collective(raw: &declare::Collective) -> Collective {
+fn collective(given: &declare::Collective) -> Collective {
     Collective {
-        debug: plain!(raw.debug),
-        interface: text!(raw.interface),
-        infiniband: raw.infiniband.as_ref().map(|at| at.value),
-        fusion_threshold: raw.fusion_threshold.as_ref().map(|at| at.value.clone()),
-        cycle_time: plain!(raw.cycle_time),
-        autotune: raw.autotune.as_ref().map(|at| at.value),
-        hierarchical_allreduce: raw.hierarchical_allreduce.as_ref().map(|at| at.value),
-        timeline: text!(raw.timeline),
+        debug: plain!(given.debug),
+        interface: text!(given.interface),
+        infiniband: given.infiniband.as_ref().map(|at| at.value),
+        fusion_threshold: given.fusion_threshold.as_ref().map(|at| at.value.clone()),
+        cycle_time: plain!(given.cycle_time),
+        autotune: given.autotune.as_ref().map(|at| at.value),
+        hierarchical_allreduce: given.hierarchical_allreduce.as_ref().map(|at| at.value),
+        timeline: text!(given.timeline),
     }
 }

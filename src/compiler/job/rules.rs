@@ -9,12 +9,12 @@ mod conflicts;
 mod elastic;
 mod environment;
 mod lifecycle;
+mod literal_words;
 mod names;
 mod network;
 mod size;
 mod storage;
 mod variables;
-mod words;
 mod workers;
 
 use super::declare::{Body, TrainingJob};
@@ -75,7 +75,7 @@ const RULES: &[Rule] = &[
     workers::check,
     command::check,
     conflicts::check,
-    words::check,
+    literal_words::check,
     elastic::check,
     environment::check,
     storage::check,
@@ -99,7 +99,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         workers::CODES,
         command::CODES,
         conflicts::CODES,
-        words::CODES,
+        literal_words::CODES,
         elastic::CODES,
         environment::CODES,
         storage::CODES,

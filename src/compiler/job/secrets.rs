@@ -84,7 +84,7 @@ fn evidence(name: &str, value: &str) -> Option<Evidence> {
 }
 
 /// The problem of a variable whose value belongs in a Secret.
-pub fn secret(name: &str, value: &str, span: Span) -> Option<Problem> {
+pub fn find_secret(name: &str, value: &str, span: Span) -> Option<Problem> {
     let (code, message) = match evidence(name, value)? {
         Evidence::Key => (&SECRET_IN_ENV, format!("the value of `{name}` looks like a private key")),
         Evidence::Token => (&SECRET_IN_ENV, format!("the value of `{name}` looks like an access token")),

@@ -7,8 +7,8 @@ use crate::job::valid::{
     Claim, Code, CodeSource, Controller, EnvFromSource, EnvValue, Gang, Group, LauncherKind, Mpi, Pairs, Resources,
     Spec, VolumeSource,
 };
-use crate::job::wording::flow;
 use crate::job::{self, may_be_secret};
+use crate::yaml::flow::flow;
 
 /// How far a change of a field reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

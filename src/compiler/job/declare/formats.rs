@@ -5,7 +5,6 @@ use serde_json::{Value as Json, json};
 
 use super::shapes::Constant;
 use crate::job::read::{Defs, Expected, Field, Item, Reader, WayOut};
-use crate::job::wording::variable;
 use crate::yaml::{Kind, Node, Scalar};
 
 /// Declares a text with a form: a predicate for the reader, the same as a pattern for the schema.
@@ -98,12 +97,26 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
     }
 }
 
+/// The first variable of a shell in a word: `$A`, `${A}` or `$(A)`.
+pub fn shell_variable(word: &str) -> Option<&str> {
+    let at = word.find('$')?;
+    let rest = &word[at + 1..];
+    let name = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    let end = match rest.chars().next()? {
+        '{' => rest.find('}').filter(|end| *end > 1 && name(&rest[1..]) + 1 == *end)? + 1,
+        '(' => rest.find(')').filter(|end| *end > 1)? + 1,
+        first if first.is_ascii_alphabetic() || first == '_' => name(rest),
+        _ => return None,
+    };
+    Some(&word[at..at + 1 + end])
+}
+
 /// The hint for a variable that is not expanded.
 fn left_open(text: &str) -> Option<String> {
     if text.starts_with("~/") {
         return Some("`~` is not expanded here: write the absolute path".to_owned());
     }
-    let bare = || variable(text).filter(|_| !text.contains(char::is_whitespace));
+    let bare = || shell_variable(text).filter(|_| !text.contains(char::is_whitespace));
     let braced = || {
         let start = text.find("${").or_else(|| text.find("$("))?;
         Some(&text[start..=start + text[start..].find(['}', ')'])?])

@@ -238,7 +238,7 @@ impl Field for EnvValue {
                 let hint = format!("write it as a text, such as `'{}'`", node.to_json());
                 reader.refuse(&WRONG_TYPE, node, message, Some(hint))
             }
-            _ if lacks_quotes(node) && reader.secret(node) => {
+            _ if lacks_quotes(node) && reader.report_secret(node) => {
                 let message = format!("`{}` takes a text, and the value lacks quotes", reader.path());
                 let hint = "take it from a Secret, or put it in quotes".to_owned();
                 let trap = matches!(node.scalar(), Some(Scalar::Trap(_)));

@@ -176,7 +176,7 @@ macro_rules! choice {
                         );
                         problem = match $crate::job::read::suggestions::word(other, WORDS) {
                             Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(node.span, near),
-                            None => problem.hint(format!("it takes {}", $crate::job::wording::words(WORDS))),
+                            None => problem.hint(format!("it takes {}", $crate::job::read::suggestions::alternatives(WORDS))),
                         };
                         reader.push(problem);
                         None

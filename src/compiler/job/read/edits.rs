@@ -3,8 +3,8 @@
 
 use serde_json::Value as Json;
 
-use crate::job::wording::flow;
 use crate::problem::{Fix, Span};
+use crate::yaml::flow::flow;
 use crate::yaml::{Entry, Kind, Node};
 
 /// The texts that spans are in.

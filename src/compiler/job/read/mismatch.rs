@@ -4,11 +4,12 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
+use super::suggestions::{alternatives, nearest};
 use super::*;
 use super::{edits, suggestions};
 use crate::job::secrets;
-use crate::job::wording::{flow, nearest, quoted, words};
 use crate::problem::Fix;
+use crate::yaml::flow::{flow, quoted};
 use crate::yaml::{self, Trap};
 
 impl Expected {
@@ -38,7 +39,7 @@ impl Expected {
     fn value(self) -> String {
         match self {
             Self::Text { form, .. } => form.to_owned(),
-            Self::Word(known) => words(known),
+            Self::Word(known) => alternatives(known),
             other => other.to_string(),
         }
     }
@@ -287,7 +288,7 @@ impl<'n> Reader<'n, '_> {
                 }
             }
             Kind::Scalar { .. } => match (expected, own) {
-                (Expected::Word(known), _) => problem.hint(format!("it takes {}", words(known))),
+                (Expected::Word(known), _) => problem.hint(format!("it takes {}", alternatives(known))),
                 (_, Some((entry, Some(example)))) => {
                     problem.hint(format!("write {}, such as `{}: {}`", expected.value(), entry.key, flow(&example)))
                 }
@@ -298,11 +299,11 @@ impl<'n> Reader<'n, '_> {
     }
 
     /// Reports the value of the current variable if it looks like a secret. Then no other message may contain it.
-    pub fn secret(&mut self, node: &Node) -> bool {
+    pub fn report_secret(&mut self, node: &Node) -> bool {
         let (Some(Step::Key(entry, _)), Kind::Scalar { text, .. }) = (self.path.last(), &node.kind) else {
             return false;
         };
-        let Some(problem) = secrets::secret(&entry.key, text, node.span) else { return false };
+        let Some(problem) = secrets::find_secret(&entry.key, text, node.span) else { return false };
         self.push(problem);
         true
     }
@@ -372,7 +373,7 @@ impl<'n> Reader<'n, '_> {
             Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(entry.key_span, near),
             None => {
                 let hint = self.index.hint(&entry.key, &path);
-                problem.hint(hint.unwrap_or_else(|| format!("it takes {}", words(known))))
+                problem.hint(hint.unwrap_or_else(|| format!("it takes {}", alternatives(known))))
             }
         });
     }
@@ -413,15 +414,15 @@ impl<'n> Reader<'n, '_> {
             [_] => {}
             [] if misspelt => {}
             [] => {
-                let message = format!("`{path}` needs one of {}", words(keys));
+                let message = format!("`{path}` needs one of {}", alternatives(keys));
                 let problem = Problem::new(&CHOOSE_ONE, first_line(node), message);
-                let problem = problem.hint(format!("add one of {}", words(keys)));
+                let problem = problem.hint(format!("add one of {}", alternatives(keys)));
                 // If there are more than two, none of them is likely enough.
                 let fix = if keys.len() == 2 { self.put::<S>(node, keys[0]) } else { None };
                 self.push(Problem { fix, ..problem });
             }
             [first, others @ ..] => {
-                let message = format!("`{path}` takes only one of {}", words(keys));
+                let message = format!("`{path}` takes only one of {}", alternatives(keys));
                 let mut problem = Problem::new(&CHOOSE_ONE, first.key_span, message).here("this one");
                 for other in others {
                     problem = problem.and(other.key_span, "or this one");

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use super::Place;
 use crate::job::types::quantity::Quantity;
-use crate::job::wording::{nearest_word, quoted, words};
+use crate::yaml::flow::quoted;
 use crate::yaml::{Entry, Kind, Node};
 
 /// Names from other systems, and the field of this spec that has the same purpose.
@@ -96,6 +96,38 @@ const WORDS: &[(&str, &str)] = &[
     ("RWX", "ReadWriteMany"),
     ("torch", "torchrun"),
 ];
+
+/// The known word nearest to one that may be misspelt.
+pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_'], "");
+    let wanted = plain(word);
+    let (length, far) = (wanted.chars().count(), |candidate: &str| 1 + candidate.len().min(word.len()) / 4);
+    known
+        // A word may be of any length, and each distance takes as much time and memory.
+        .filter(|candidate| plain(candidate).len().abs_diff(length) <= far(candidate))
+        .map(|candidate| (strsim::damerau_levenshtein(&wanted, &plain(candidate)), candidate))
+        .filter(|(distance, candidate)| *distance <= far(candidate))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The word of a few that was meant: a similar one, or the only one with this beginning.
+pub fn nearest_word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    nearest(word, known.iter().copied()).or_else(|| {
+        let mut begun = known.iter().filter(|known| word.len() > 3 && known.starts_with(word));
+        begun.next().filter(|_| begun.next().is_none()).copied()
+    })
+}
+
+/// `a`, `b` or `c`.
+pub fn alternatives(known: &[&str]) -> String {
+    let quoted: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
+    match quoted.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., final_one] => format!("{} or {final_one}", others.join(", ")),
+    }
+}
 
 /// Which of the fields `known` is called `name` elsewhere.
 pub fn renamed<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
@@ -240,7 +272,7 @@ impl FieldIndex {
             let homes: Vec<&str> = self.homes().get(name)?.iter().map(String::as_str).collect();
             // These names are common, and mean something else in most maps.
             let astray = matches!(name, "name" | "key" | "value") && !matches!(path, "the document" | "spec");
-            (!homes.is_empty() && !astray).then(|| words(&homes))
+            (!homes.is_empty() && !astray).then(|| alternatives(&homes))
         };
         belongs(name).map(|homes| format!("it belongs in {homes}")).or_else(|| {
             let near = self.homes().keys().filter_map(|ours| Some((letters_off(ours, name)?, *ours))).min()?.1;

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::{Case, key};
 use crate::job::declare::Body;
+use crate::job::read::suggestions::nearest;
 use crate::job::read::{Shape, edits};
 use crate::job::types::spec::{LauncherKind, Mpi};
-use crate::job::wording::nearest;
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{Kind, Node};
 

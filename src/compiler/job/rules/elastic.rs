@@ -20,10 +20,10 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if !case.could_read(&["launcher.kind"]) {
         return;
     }
-    let Some(raw) = &case.body.elastic else { return };
+    let Some(given) = &case.body.elastic else { return };
     let Some(elastic) = &case.spec.elastic else { return };
-    bounds(case, raw, elastic, problems);
-    if let Some(at) = &raw.cooldown
+    bounds(case, given, elastic, problems);
+    if let Some(at) = &given.cooldown
         && case.could_read(&["elastic.cooldown"])
         && (at.len() != 2 || elastic.cooldown.is_some_and(|(low, high)| low > high))
     {
@@ -35,11 +35,11 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 
 fn bounds(
     case: &Case<'_>,
-    raw: &crate::job::declare::Elastic,
+    given: &crate::job::declare::Elastic,
     elastic: &crate::job::types::spec::Elastic,
     problems: &mut Vec<Problem>,
 ) {
-    let (Some(min), Some(max)) = (&raw.min_workers, &raw.max_workers) else { return };
+    let (Some(min), Some(max)) = (&given.min_workers, &given.max_workers) else { return };
     if elastic.min_workers > elastic.max_workers {
         let message = format!("`minWorkers` ({}) is above `maxWorkers` ({})", min.0, max.0);
         problems.push(

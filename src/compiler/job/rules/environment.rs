@@ -4,9 +4,9 @@ use super::Case;
 use super::variables::{HOROVOD, NCCL};
 use super::workers::IDLE_GPUS;
 use crate::job::declare::EnvValue;
+use crate::job::read::suggestions::nearest;
 use crate::job::secrets;
 use crate::job::types::spec::{Controller, LauncherKind};
-use crate::job::wording::nearest;
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -29,7 +29,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         if let EnvValue::Literal(text) = &value.value {
             problems.extend(hidden_gpus(case, &name.0, text, value.span));
             problems.extend(each_alone(case, &name.0, text, value.span));
-            problems.extend(secrets::secret(&name.0, text, value.span));
+            problems.extend(secrets::find_secret(&name.0, text, value.span));
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::Case;
 use crate::job::types::limits::{MAX_CONFIG_MAP, json_size};
 use crate::job::types::quantity::Quantity;
-use crate::job::wording::quoted;
 use crate::problem::{Problem, codes};
+use crate::yaml::flow::quoted;
 use crate::yaml::{Kind, Node};
 
 codes! {

@@ -2,7 +2,7 @@
 
 use super::Stream;
 use crate::job;
-use crate::job::wording::{nearest, words};
+use crate::job::{alternatives, nearest};
 use crate::pipeline::absent::first_line;
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{self, Entry, Kind, Node, Scalar};
@@ -184,7 +184,7 @@ fn no_such(parent: &str, key: &str) -> Option<(String, String)> {
     }
     let hint = match nearest(key, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("it has {}", words(&known)),
+        None => format!("it has {}", alternatives(&known)),
     };
     Some((format!("`{parent}` has no field `{key}` to take away"), hint))
 }

@@ -2,8 +2,9 @@
 
 use super::Case;
 use crate::job::declare::EnvValue;
-use crate::job::wording::{quoted, variable};
+use crate::job::declare::scalars::shell_variable;
 use crate::problem::{Problem, Span, codes};
+use crate::yaml::flow::quoted;
 use crate::yaml::{Kind, Node};
 
 codes! {
@@ -176,7 +177,7 @@ fn joined(span: Span, word: &str, first: bool) -> Option<Problem> {
 
 /// Words that only a shell interprets. `text` is the command as one text.
 fn for_a_shell(span: Span, word: &str, text: Option<String>) -> Option<Problem> {
-    let message = match (OPERATORS.contains(&word), variable(word)) {
+    let message = match (OPERATORS.contains(&word), shell_variable(word)) {
         (true, _) => format!("`{word}` has no effect here: the program gets it as a word"),
         (false, Some(variable)) => format!("`{variable}` is not expanded here: the program gets it unchanged"),
         (false, None) => return None,
@@ -192,7 +193,7 @@ fn for_a_shell(span: Span, word: &str, text: Option<String>) -> Option<Problem> 
 fn as_text(words: &[(&Node, &str)]) -> Option<String> {
     let read = |word: &str| {
         OPERATORS.contains(&word)
-            || variable(word).is_some_and(|variable| word.replacen(variable, "", 1).chars().all(plain_letter))
+            || shell_variable(word).is_some_and(|variable| word.replacen(variable, "", 1).chars().all(plain_letter))
             || word.chars().all(plain_letter)
     };
     let line: Vec<&str> = words.iter().map(|(_, word)| *word).collect();
@@ -214,7 +215,7 @@ fn arguments(list: &Node, way_out: &str, problems: &mut Vec<Problem>) {
     let Kind::List(items) = &list.kind else { return };
     for (item, word) in texts(items) {
         let open = || {
-            let message = format!("`{}` is not expanded here: the program gets it unchanged", variable(word)?);
+            let message = format!("`{}` is not expanded here: the program gets it unchanged", shell_variable(word)?);
             Some(Problem::new(&LITERAL_WORD, item.span, message).hint(way_out))
         };
         problems.extend(typeset(item.span, word, Some(word)).or_else(|| joined(item.span, word, false)).or_else(open));
@@ -228,7 +229,7 @@ fn value_of(name: &str, text: &str, span: Span) -> Option<Problem> {
         return typeset(span, text, Some(text));
     }
     // Kubernetes expands `$(NAME)`.
-    let open = variable(text).filter(|open| !open.starts_with("$("))?;
+    let open = shell_variable(text).filter(|open| !open.starts_with("$("))?;
     let known = open.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b"${}_".contains(&b));
     let message = format!("`{open}` is not expanded here: `{name}` has it unchanged");
     let hint = match name {
