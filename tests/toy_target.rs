@@ -31,6 +31,8 @@ static FACTS: Facts = Facts {
     group_suffix: "-7",
     launcher_suffix: "",
     pod_group_suffix: "",
+    immutable_fields: &["launcher.retries"],
+    workload_kinds: &[("Toy", &["toys"])],
     longest_suffix: |parts| parts.worker + parts.digits,
 };
 

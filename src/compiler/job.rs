@@ -13,7 +13,7 @@ pub mod types;
 use serde_json::{Value as Json, json};
 
 use crate::problem::{Code, Problem, Severity, Span};
-use crate::yaml::{Node, path};
+use crate::yaml::Node;
 use declare::TrainingJob;
 use read::suggestions::FieldIndex;
 use read::{Field, Reader};
@@ -75,17 +75,6 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
 /// Names the fields of a document in order, not too deep: the path of what holds each, and its key.
 pub fn fields(each: &mut dyn FnMut(&str, &'static str)) {
     TrainingJob::fields("", 0, &mut |field| each(field.parent, field.key));
-}
-
-/// The paths of the fields whose change reaches the objects of a run that goes on, and starts no new run.
-pub fn in_place_fields() -> Vec<String> {
-    let mut paths = Vec::new();
-    TrainingJob::fields("", 0, &mut |field| {
-        if field.is_in_place {
-            paths.push(path::of_key(field.parent, field.key));
-        }
-    });
-    paths
 }
 
 /// The JSON Schema of a document.

@@ -5,7 +5,6 @@
 
 mod claim;
 mod config_map;
-mod fingerprint;
 pub mod job;
 pub mod meta;
 mod network_policy;
@@ -26,9 +25,6 @@ use serde_json::Value as Json;
 use crate::job::valid::Patch;
 use crate::plan::{Plan, Shape};
 use crate::pods::File;
-use crate::yaml::writer::to_yaml;
-use fingerprint::Fingerprint;
-use job::launcher_name;
 use meta::Metadata;
 
 use patch::may_concern;
@@ -103,7 +99,7 @@ impl Serialize for Object<'_> {
     }
 }
 
-/// All objects of a plan whose run has its name, in the order they are installed. `keys` are
+/// All objects of a plan, in the order they are installed. `keys` are
 /// the entries of the ssh Secret; without any there is none. `workloads` make the pods.
 pub fn build<'a>(
     plan: &'a Plan,
@@ -165,78 +161,4 @@ pub fn concerns(patch: &Patch, object: &Object) -> bool {
 /// A part of an object as a tree.
 pub fn json(value: &impl Serialize) -> Json {
     serde_json::to_value(value).expect("keys of objects are strings")
-}
-
-/// The name of a plan's run: six characters that change with whatever Kubernetes will not let
-/// anyone change in place. `plan` and `files` are made with a stand-in for the name.
-pub fn run_name(plan: &Plan, files: &[File], workloads: Vec<Object>) -> String {
-    let mut fingerprint = Fingerprint::new();
-    let mut text = String::with_capacity(16 << 10);
-    for mut object in workloads {
-        patch(plan, &mut object);
-        fixed(&mut object, &mut text);
-    }
-    fingerprint.add(&text);
-    for file in files {
-        fingerprint.add(file.name);
-        fingerprint.add(&file.text);
-    }
-    for (name, text) in plan.code.iter().flatten() {
-        fingerprint.add(name);
-        fingerprint.add(text);
-    }
-    fingerprint.add(plan.spec.rerun.as_deref().unwrap_or_default());
-    fingerprint.letters()
-}
-
-/// Writes what cannot change in place: a workload's spec but for the fields that can.
-fn fixed(object: &mut Object, text: &mut String) {
-    let changeable = changeable(object.api_version, object.kind);
-    match &mut object.body {
-        Body::StatefulSet(set) => {
-            set.spec.replicas = None;
-            to_yaml(&set.spec, text);
-        }
-        Body::Job(job) => {
-            job.spec.suspend = None;
-            job.spec.active_deadline_seconds = None;
-            job.spec.ttl_seconds_after_finished = None;
-            job.spec.backoff_limit = None;
-            to_yaml(&job.spec, text);
-        }
-        Body::Patched(Json::Object(whole)) => fixed_of(whole.get_mut("spec"), changeable, text),
-        Body::Custom(Custom { spec }) => fixed_of(Some(spec), changeable, text),
-        _ => {}
-    }
-}
-
-fn fixed_of(spec: Option<&mut Json>, changeable: &[&str], text: &mut String) {
-    let Some(spec) = spec else { return };
-    if let Json::Object(fields) = spec {
-        for field in changeable {
-            fields.shift_remove(*field);
-        }
-    }
-    to_yaml(spec, text);
-}
-
-/// Fields of a workload's spec that may be set, by us or a patch, and changed in place.
-fn changeable(api_version: &str, kind: &str) -> &'static [&'static str] {
-    match (api_version, kind) {
-        ("kubeflow.org/v2beta1", _) => &["runPolicy"],
-        (_, "JobSet") => &["suspend", "ttlSecondsAfterFinished"],
-        (_, "TrainJob") => &["suspend"],
-        ("apps/v1" | "batch/v1", _) => &[
-            "activeDeadlineSeconds",
-            "backoffLimit",
-            "minReadySeconds",
-            "persistentVolumeClaimRetentionPolicy",
-            "replicas",
-            "revisionHistoryLimit",
-            "suspend",
-            "ttlSecondsAfterFinished",
-            "updateStrategy",
-        ],
-        _ => &[],
-    }
 }

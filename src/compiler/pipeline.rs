@@ -14,17 +14,14 @@ mod preview;
 mod reports;
 mod stream;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use base64ct::{Base64, Encoding};
-use memchr::memmem;
 
 use crate::api::{Inputs, Keys, Rendered, Text};
 use crate::job::Spec;
-use crate::plan::{Plan, STAND_IN};
+use crate::plan::{Plan, run_name};
 use crate::problem::{Code, Problems};
-use crate::targets::Target;
 use crate::yaml::writer::to_yaml;
 use crate::{job, pods, targets, yaml};
 use output::{Built, Output};
@@ -47,25 +44,12 @@ fn own_codes() -> impl Iterator<Item = &'static Code> {
         .chain([absent::CODES, ours::CODES, patches::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied())
 }
 
-/// The plan of a valid spec, its run named.
-fn plan(target: &dyn Target, spec: Spec) -> (Plan, Vec<pods::File>) {
-    let mut plan = Plan::new(spec);
+/// The plan of a valid spec, and the files of its pods.
+fn plan(spec: Spec) -> (Plan, Vec<pods::File>) {
+    let run = run_name(&spec, pods::REVISION);
+    let plan = Plan::new(spec, run);
     let files = pods::files(&plan);
-    let run = targets::run_name(target, &plan, &files);
-    let files = files.into_iter().map(|file| named(file, &run)).collect();
-    plan.name_run(run);
     (plan, files)
-}
-
-/// A file with the run's name where the stand-in was.
-fn named(file: pods::File, run: &str) -> pods::File {
-    let text = match file.text {
-        Cow::Owned(text) if memmem::find(text.as_bytes(), STAND_IN.as_bytes()).is_some() => {
-            Cow::Owned(text.replace(STAND_IN, run))
-        }
-        text => text,
-    };
-    pods::File { text, ..file }
 }
 
 /// The entries of the job's own Secret; none where it has none.
@@ -181,7 +165,7 @@ fn build(
         return Err(stream.finish());
     }
     let build = |Job { piece, spec, head, .. }: Job| {
-        let (plan, files) = plan(inputs.target, spec);
+        let (plan, files) = plan(spec);
         let keys = keys(&plan, &inputs.keys);
         (piece, Built::new(&inputs.target.build(&plan, &files, &keys), &head))
     };
@@ -223,7 +207,7 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
     let mut plans = Vec::with_capacity(jobs.len());
     for job in jobs {
         stream.check_patches(&job);
-        let (plan, files) = plan(inputs.target, job.spec);
+        let (plan, files) = plan(job.spec);
         let names = {
             let keys = keys(&plan, &inputs.keys);
             inputs.target.build(&plan, &files, &keys).names()

@@ -4,9 +4,13 @@
 //! The plan knows Kubernetes' limits, MPI and Horovod; it knows no YAML and no shell.
 
 mod environment;
+pub mod fields;
+mod fingerprint;
 mod hosts;
 mod launch;
 mod level;
+mod patches;
+mod run;
 
 use std::borrow::Cow;
 
@@ -17,11 +21,10 @@ use crate::job::valid::{CodeSource, Controller, LauncherKind, Mpi, Spec, VolumeS
 
 pub use hosts::role;
 pub use level::Level;
+pub use run::run_name;
 
 /// Where scripts write at start, and where the seeds' users look for the hostfile.
 pub const GENERATED: &str = "/horovod/generated";
-/// Stands for the run's name until that is derived. No text of a spec holds a NUL.
-pub const STAND_IN: &str = "\0run\0\0";
 /// Stands for the hostfile of a Slurm job, which is made when its hosts are known.
 pub const HOSTFILE: &str = "\0hostfile";
 
@@ -34,6 +37,17 @@ pub enum Shape {
     IndexedJob,
     /// One Indexed Job of torchrun agents, without ssh.
     Torchrun,
+}
+
+impl Shape {
+    /// The shape of a spec's job.
+    pub fn of(spec: &Spec) -> Self {
+        match (spec.launcher.kind, spec.controller) {
+            (LauncherKind::Torchrun, _) => Self::Torchrun,
+            (_, Controller::Job) => Self::IndexedJob,
+            (_, Controller::StatefulSet) => Self::StatefulSet,
+        }
+    }
 }
 
 /// One worker group with its place in the world.
@@ -71,7 +85,7 @@ pub type EnvPair = (Cow<'static, str>, Cow<'static, str>);
 pub struct Plan {
     pub spec: Spec,
     pub shape: Shape,
-    /// The run's name: a short hash of what cannot change in place. [`STAND_IN`] until known.
+    /// The run's name, from [`run_name`].
     pub run: String,
     pub teams: Vec<Team>,
     /// Workers over all teams, without a launcher that runs ranks.
@@ -95,13 +109,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Derives everything but the run's name, for which [`STAND_IN`] stands.
-    pub fn new(spec: Spec) -> Self {
-        let shape = match (spec.launcher.kind, spec.controller) {
-            (LauncherKind::Torchrun, _) => Shape::Torchrun,
-            (_, Controller::Job) => Shape::IndexedJob,
-            (_, Controller::StatefulSet) => Shape::StatefulSet,
-        };
+    /// Derives everything. `run` is the run's name.
+    pub fn new(spec: Spec, run: String) -> Self {
         let workers = spec.groups.iter().map(|group| group.replicas).sum();
         let leader = spec.groups.first().filter(|_| spec.launcher.runs_ranks);
         let ranks = |group: &crate::job::valid::Group| group.replicas.saturating_mul(group.slots);
@@ -113,8 +122,8 @@ impl Plan {
             _ => Vec::new(),
         };
         let mut plan = Self {
-            shape,
-            run: STAND_IN.to_owned(),
+            shape: Shape::of(&spec),
+            run,
             teams: Vec::new(),
             workers,
             np,
@@ -131,25 +140,6 @@ impl Plan {
         plan.env = environment::environment(&plan);
         plan.launch = launch::launch(&plan);
         plan
-    }
-
-    /// Gives the run its name, wherever the stand-in for it stands. They are of one length, so nothing that was
-    /// measured changes.
-    pub fn name_run(&mut self, run: String) {
-        let name = |text: &mut String| {
-            if text.contains('\0') {
-                *text = text.replace(STAND_IN, &run);
-            }
-        };
-        self.teams.iter_mut().for_each(|team| name(&mut team.workload));
-        self.hostfile.iter_mut().for_each(name);
-        self.launch.iter_mut().for_each(name);
-        for (_, value) in &mut self.env {
-            if let Cow::Owned(value) = value {
-                name(value);
-            }
-        }
-        self.run = run;
     }
 
     /// `<job>-<run>`: the stem of everything that belongs to the run.

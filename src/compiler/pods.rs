@@ -1,8 +1,7 @@
-//! `Plan` → what pods run: hostfile, scripts, ssh and sshd configuration, and keys.
+//! `Plan` → the files of a run's pods: hostfile, scripts, and the configuration and keys of ssh and sshd.
 //!
-//! Scripts are static text, one task a file. What differs between jobs reaches them through `job.sh`, where
-//! [`words::word`] has quoted every value.
-//! The objects phase puts all files into the run's ConfigMap, which pods mount at
+//! Scripts are static text, one file per task. What differs between jobs reaches them through `job.sh`, in which
+//! [`words::word`] quotes every value. The kubernetes phase puts all files into the run's ConfigMap, which pods mount at
 //! `/etc/khorovod/scripts`.
 
 pub mod keys;
@@ -11,6 +10,7 @@ mod settings;
 pub mod words;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use serde_json::json;
 
@@ -29,11 +29,41 @@ pub struct File {
     pub text: Cow<'static, str>,
 }
 
-/// Static files by the name they are mounted under.
+/// The revision of what pods run, which is part of every run's name.
+///
+/// Add 1 if the same spec gives pods something else than before: if a static script changes in more than comments, or
+/// `job.sh` or a workload is written differently. Kubernetes does not change these objects in place, so under the old name
+/// `kubectl apply` of a job that was rendered by an earlier version would fail. Every job that is rendered again then
+/// starts a new run. `make test` fails until the number is raised, and `make bless` records it in `pods/revision.txt`.
+pub const REVISION: u32 = 1;
+
+/// Static files by the name they are mounted under, without comments.
 macro_rules! scripts {
     ($($name:literal),+ $(,)?) => {
-        [$(File { name: $name, text: Cow::Borrowed(include_str!(concat!("pods/scripts/", $name))) }),+]
+        [$({
+            static TEXT: LazyLock<String> =
+                LazyLock::new(|| without_comments(include_str!(concat!("pods/scripts/", $name))));
+            File { name: $name, text: Cow::Borrowed(TEXT.as_str()) }
+        }),+]
     };
+}
+
+/// `common.sh` under the MPI Operator, which also fetches the operator's keys.
+static COMMON_WITH_OPERATOR_KEYS: LazyLock<String> = LazyLock::new(|| {
+    without_comments(concat!(include_str!("pods/scripts/common.sh"), include_str!("pods/scripts/operator-keys.sh")))
+});
+
+/// A script or configuration file without blank lines and lines of comment. Pods get it like this, so that an edit of a
+/// comment changes no object.
+///
+/// The scripts keep to two rules that make this safe, and tests hold them: a comment has a line of its own, and no line
+/// of a text in quotes begins with `#`.
+fn without_comments(text: &str) -> String {
+    let is_code = |(number, line): &(usize, &str)| {
+        let line = line.trim_start();
+        !line.is_empty() && !line.starts_with('#') || *number == 0 && line.starts_with("#!")
+    };
+    text.split_inclusive('\n').enumerate().filter(is_code).map(|(_, line)| line).collect()
 }
 
 /// Everything the pods of a run need to be told, only what the job's shape uses.
@@ -42,8 +72,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     files.push(made("job.sh", settings::job(plan)));
     files.extend(scripts!["common.sh", "attempt.sh"]);
     if plan.spec.target.ssh_keys == SshKeys::Operator {
-        let text = concat!(include_str!("pods/scripts/common.sh"), include_str!("pods/scripts/operator-keys.sh"));
-        files[1].text = Cow::Borrowed(text);
+        files[1].text = Cow::Borrowed(COMMON_WITH_OPERATOR_KEYS.as_str());
     }
     if plan.spec.security.run_as_user.is_none() {
         files.extend(scripts!["passwd.sh"]);

@@ -3,7 +3,6 @@
 //! A side branch of the flow: nothing is rendered from it.
 
 mod change;
-mod fields;
 mod made;
 mod rendered;
 #[cfg(test)]

@@ -62,10 +62,10 @@ pub trait Target: Debug + RefUnwindSafe + Sync {
     /// The words for this target in a report.
     fn describe(&self, plan: &Plan) -> Description;
 
-    /// The objects that create the pods. Together with the scripts they determine the run's name.
+    /// The objects that create the pods. What of them cannot change in place stands in the [`Facts`].
     fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>>;
 
-    /// Everything the job becomes, for a plan whose run has its name. `keys` are the entries of the ssh Secret; if it is
+    /// Everything the job becomes. `keys` are the entries of the ssh Secret; if it is
     /// empty there is no Secret.
     fn build<'a>(&self, plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> Made<'a> {
         Made::Objects(kubernetes::build(plan, files, keys, self.workloads(plan, files)))
@@ -147,11 +147,6 @@ impl Made<'_> {
 
 /// The kind of a batch script, in place of a Kubernetes kind.
 pub const SCRIPT: &str = "sbatch";
-
-/// The name of a plan's run, which changes with whatever the target does not let anyone change in place.
-pub fn run_name(target: &dyn Target, plan: &Plan, files: &[File]) -> String {
-    kubernetes::run_name(plan, files, target.workloads(plan, files))
-}
 
 /// Reads a document for a target, without overlays.
 #[cfg(test)]

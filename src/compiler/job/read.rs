@@ -134,8 +134,6 @@ pub struct Place<'a> {
     /// The path of the map that has it.
     pub parent: &'a str,
     pub key: &'static str,
-    /// Whether a change of it reaches the objects of a run that goes on.
-    pub is_in_place: bool,
 }
 
 /// Something a field can hold.

@@ -15,16 +15,12 @@ pub fn may_concern(patch: &Patch, object: &Object) -> bool {
 
 /// Whether a patch is meant for the object of a kind and name.
 pub fn concerns(patch: &Patch, kind: &str, name: &str) -> bool {
-    patch.kind.as_deref().is_none_or(|wanted| wanted == kind) && names(patch, name)
+    patch.kind.as_deref().is_none_or(|wanted| wanted == kind) && patch.has_name(name)
 }
 
 /// No target renders pods as objects.
 fn of_pods(patch: &Patch) -> bool {
     patch.kind.as_deref() == Some("Pod")
-}
-
-fn names(patch: &Patch, name: &str) -> bool {
-    patch.name.as_deref().is_none_or(|pattern| fits(pattern, name))
 }
 
 /// The parts of an object, which `whole` is, that a patch is laid over: all of it, or its pods.
@@ -40,7 +36,7 @@ pub fn reached<'o>(patch: &Patch, object: &Object, whole: &'o mut Json) -> Vec<&
 
 fn pods<'o>(object: &'o mut Json, patch: &Patch, found: &mut Vec<&'o mut Json>) {
     if object.pointer("/spec/containers").is_some() {
-        if names(patch, &pod_name(object)) {
+        if patch.has_name(&pod_name(object)) {
             found.push(object);
         }
         return;
@@ -57,19 +53,6 @@ fn pod_name(pod: &Json) -> String {
     let label = |name: &str| pod.pointer("/metadata/labels").and_then(|labels| labels.get(name)).and_then(Json::as_str);
     let parts = [JOB, RUN, COMPONENT, GROUP].map(label);
     parts.into_iter().flatten().collect::<Vec<_>>().join("-")
-}
-
-/// Whether a name fits a pattern in which `*` stands for any run of characters.
-fn fits(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
-    let Some(mut name) = name.strip_prefix(head).and_then(|name| name.strip_suffix(tail)) else { return false };
-    // The earliest place for each part leaves the most room for the next.
-    for part in middle.split('*') {
-        let Some((_, after)) = name.split_once(part) else { return false };
-        name = after;
-    }
-    true
 }
 
 /// RFC 7386: maps merge, null removes, all else replaces. Keys keep their order.

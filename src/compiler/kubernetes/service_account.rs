@@ -82,7 +82,7 @@ pub fn role(plan: &Plan) -> Object<'_> {
                 Rule {
                     api_groups: ["batch"],
                     resources: ["jobs"],
-                    resource_names: vec![super::launcher_name(plan)],
+                    resource_names: vec![super::meta::launcher_name(plan)],
                     verbs: &["get"],
                 },
                 // Who has an address, before DNS is asked.

@@ -12,6 +12,8 @@ use serde_json::{Value as Json, json};
 use super::*;
 use crate::job::fixtures::*;
 use crate::job::valid::*;
+use crate::plan::run_name;
+use crate::yaml::writer::to_yaml;
 
 const FILES: &[File] =
     &[file("job.sh", "job='mnist'\n"), file("passwd", "x:x:1:1::/tmp:/bin/bash\n"), file("worker.sh", "#!/bin/bash\n")];
@@ -26,9 +28,8 @@ fn keys() -> Vec<(&'static str, String)> {
 
 /// All objects of a spec as JSON.
 fn objects(spec: Spec) -> Vec<Json> {
-    let mut plan = Plan::new(spec);
-    let run = run_name(&plan, FILES, workloads(&plan, FILES));
-    plan.name_run(run);
+    let run = run_of(&spec);
+    let plan = Plan::new(spec, run);
     build(&plan, FILES, &keys(), workloads(&plan, FILES)).iter().map(json).collect()
 }
 
@@ -36,9 +37,8 @@ fn find<'o>(objects: &'o [Json], kind: &str) -> &'o Json {
     objects.iter().find(|object| object["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"))
 }
 
-fn run_of(spec: Spec) -> String {
-    let plan = Plan::new(spec);
-    run_name(&plan, FILES, workloads(&plan, FILES))
+fn run_of(spec: &Spec) -> String {
+    run_name(spec, crate::pods::REVISION)
 }
 
 /// What Kubernetes' type makes of an object is the object.
@@ -89,8 +89,7 @@ fn every_object_is_what_kubernetes_reads() {
 #[test]
 fn the_text_of_every_object_means_the_object() {
     for (name, spec) in variants() {
-        let mut plan = Plan::new(spec);
-        plan.name_run("bcdfgh".into());
+        let plan = Plan::new(spec, "bcdfgh".into());
         for object in build(&plan, FILES, &keys(), workloads(&plan, FILES)) {
             let mut text = String::new();
             to_yaml(&object, &mut text);
@@ -160,7 +159,7 @@ fn selectors_find_the_pods_of_their_own_workload_alone() {
 
 #[test]
 fn a_change_that_ranks_can_see_starts_a_new_run_and_no_other_does() {
-    let base = run_of(smallest());
+    let base = run_of(&smallest());
     let same: [fn(&mut Spec); 8] = [
         |spec| spec.labels = vec![("team".into(), "b".into())],
         |spec| spec.annotations = vec![("a".into(), "b".into())],
@@ -172,7 +171,7 @@ fn a_change_that_ranks_can_see_starts_a_new_run_and_no_other_does() {
         |spec| spec.observability.metrics = None,
     ];
     for (index, change) in same.into_iter().enumerate() {
-        assert_eq!(run_of(spec(change)), base, "change {index} needs no new run");
+        assert_eq!(run_of(&spec(change)), base, "change {index} needs no new run");
     }
     let other: [fn(&mut Spec); 8] = [
         |spec| spec.rerun = Some("2".into()),
@@ -188,16 +187,15 @@ fn a_change_that_ranks_can_see_starts_a_new_run_and_no_other_does() {
         },
     ];
     for (index, change) in other.into_iter().enumerate() {
-        assert_ne!(run_of(spec(change)), base, "change {index} needs a new run");
+        assert_ne!(run_of(&spec(change)), base, "change {index} needs a new run");
     }
-    let (plan, files) = (Plan::new(smallest()), [file("job.sh", "other")]);
-    assert_ne!(run_name(&plan, &files, workloads(&plan, &files)), base);
+    assert_ne!(run_name(&smallest(), crate::pods::REVISION + 1), base, "another revision needs a new run");
     assert!(base.len() == 6 && base.bytes().all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(&byte)));
     // Claims of workers cannot grow in place.
     let sized = |size| {
         spec(|spec| spec.storage.push(volume("r", VolumeSource::PerWorker(Claim { size: quantity(size), ..claim() }))))
     };
-    assert_ne!(run_of(sized("1Gi")), run_of(sized("2Gi")));
+    assert_ne!(run_of(&sized("1Gi")), run_of(&sized("2Gi")));
     // A deadline changes in place in the Job shape too, and under a patch.
     let patched = |deadline| {
         spec(|spec| {
@@ -206,7 +204,7 @@ fn a_change_that_ranks_can_see_starts_a_new_run_and_no_other_does() {
             spec.patches.push(Patch { kind: None, name: None, patch: json!({"spec": {"backoffLimit": 7}}) });
         })
     };
-    assert_eq!(run_of(patched(Some(60))), run_of(patched(None)));
+    assert_eq!(run_of(&patched(Some(60))), run_of(&patched(None)));
 }
 
 #[test]
@@ -319,7 +317,7 @@ fn patches_merge_by_kind_and_name() {
         ("**", "", true),
         ("a**", "a", true),
     ] {
-        assert_eq!(patch::concerns(&patch(None, Some(pattern)), "Job", name), fits, "{pattern} {name}");
+        assert_eq!(patch(None, Some(pattern)).has_name(name), fits, "{pattern} {name}");
     }
     assert!(!patch::concerns(&patch(Some("Job"), None), "StatefulSet", "a"));
 

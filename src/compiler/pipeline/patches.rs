@@ -3,11 +3,10 @@
 
 use serde_json::Value as Json;
 
-use super::stream::Job;
 use super::{keys, plan};
 use crate::api::Inputs;
 use crate::job::Facts;
-use crate::job::valid::Patch;
+use crate::job::valid::{Patch, Spec};
 use crate::kubernetes::{self, Object};
 use crate::problem::{Problem, codes};
 use crate::yaml::{Kind, Node};
@@ -36,18 +35,19 @@ pub fn of(document: &Node) -> Vec<Node> {
     }
 }
 
-pub fn check(job: &Job, inputs: &Inputs, problems: &mut Vec<Problem>) {
+/// Checks the patches of a spec; `written` are their nodes in the document.
+pub fn check(spec: &Spec, written: &[Node], inputs: &Inputs, problems: &mut Vec<Problem>) {
     // A script takes none, which a note says.
-    if job.patches.is_empty() || !job.spec.target.has_pods {
+    if written.is_empty() || !spec.target.has_pods {
         return;
     }
-    let (mut plan, files) = plan(inputs.target, job.spec.clone());
+    let (mut plan, files) = plan(spec.clone());
     let keys = keys(&plan, &inputs.keys);
     // The objects before any patch, under the names that they have with all.
     let patches = std::mem::take(&mut plan.spec.patches);
     let made = inputs.target.build(&plan, &files, &keys);
     let mut objects: Vec<_> = made.objects().iter().map(|object| (object, kubernetes::json(object))).collect();
-    for (patch, stands) in patches.iter().zip(&job.patches) {
+    for (patch, stands) in patches.iter().zip(written) {
         let (mut used, mut broken) = (false, false);
         for (object, whole) in &mut objects {
             let kind = if patch.kind.as_deref() == Some("Pod") { "Pod" } else { object.kind };

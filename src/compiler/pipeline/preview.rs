@@ -47,7 +47,7 @@ pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Pro
             end = piece.start;
             break;
         }
-        let (plan, files) = plan(inputs.target, spec);
+        let (plan, files) = plan(spec);
         let keys = keys(&plan, &inputs.keys);
         let made = inputs.target.build(&plan, &files, &keys);
         out.copy(piece.start);

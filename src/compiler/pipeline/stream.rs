@@ -251,7 +251,7 @@ impl<'a> Stream<'a> {
     }
 
     pub fn check_patches(&mut self, job: &Job) {
-        patches::check(job, self.inputs, &mut self.problems);
+        patches::check(&job.spec, &job.patches, self.inputs, &mut self.problems);
     }
 
     /// Everything found, with the texts it was found in; `--strict` makes warnings errors.

@@ -6,11 +6,15 @@ use crate::job::valid::Group;
 
 /// What the pods of a group are beside the launcher: `worker`, or `worker-<group>`.
 pub fn role(plan: &Plan, group: &Group) -> String {
-    match &group.name {
-        Some(name) => format!("worker-{name}"),
-        None if plan.shape != Shape::StatefulSet => plan.spec.target.index_role.to_owned(),
-        None => "worker".to_owned(),
+    if group.name.is_none() && plan.shape != Shape::StatefulSet {
+        return plan.spec.target.index_role.to_owned();
     }
+    worker_role(group)
+}
+
+/// `worker`, or `worker-<group>`.
+pub fn worker_role(group: &Group) -> String {
+    group.name.as_ref().map_or("worker".to_owned(), |name| format!("worker-{name}"))
 }
 
 /// The worker groups with their workloads' names.

@@ -2,17 +2,15 @@
 
 use std::{fs, path::Path, process::Command};
 
-use super::{File, current, files};
+use super::{File, REVISION, current, files, without_comments};
 use crate::job::fixtures::{group, spec};
 use crate::job::valid::*;
 use crate::plan::{Plan, Shape};
 
 /// A plan for two workers of two ranks each, under Open MPI.
 fn plan() -> Plan {
-    let mut plan = Plan::new(spec(|spec| {
-        spec.groups = vec![Group { slots: 2, ..group(None, 2, 0) }];
-    }));
-    plan.name_run("bcdfgh".to_owned());
+    let spec = spec(|spec| spec.groups = vec![Group { slots: 2, ..group(None, 2, 0) }]);
+    let mut plan = Plan::new(spec, "bcdfgh".to_owned());
     plan.launch =
         "mpirun -np 4 --hostfile /horovod/generated/hostfile python train.py".split(' ').map(str::to_owned).collect();
     plan.env.clear();
@@ -193,4 +191,75 @@ fn limits_are_what_may_change_in_place() {
     assert_eq!(before, after);
     let entries = [("run", "bcdfgh"), ("retries", "7"), ("wait-timeout", "5"), ("deadline", "60")];
     assert_eq!(current(&plan), entries.map(|(name, value)| (name, value.to_owned())));
+}
+
+/// The static scripts, by name.
+fn scripts() -> Vec<(String, String)> {
+    let folder = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/pods/scripts")).unwrap();
+    let mut all: Vec<_> = folder
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(path).unwrap()))
+        .filter(|(name, _)| !name.starts_with('.'))
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn pods_get_scripts_without_comments() {
+    let text = "#!/bin/bash\n# Why.\n\nset -u\n  # Indented.\n  echo \"# said\" # at the end\n";
+    assert_eq!(without_comments(text), "#!/bin/bash\nset -u\n  echo \"# said\" # at the end\n");
+    // An edit of a comment changes nothing that pods get.
+    assert_eq!(without_comments(&text.replace("Why", "Because")), without_comments(text));
+}
+
+#[test]
+fn scripts_without_comments_mean_the_same() {
+    // What the interpreter reads in a script, line by line.
+    let parsed = |program: &str, args: &[&str], text: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("script");
+        fs::write(&file, text).unwrap();
+        let out = Command::new(program).args(args).arg(&file).output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        // bash prints an empty line for a comment outside functions.
+        let text = String::from_utf8(out.stdout).unwrap();
+        text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    const DUMP: &str = r"import ast, sys; print(ast.dump(ast.parse(open(sys.argv[1]).read())).replace(r'\n\n', r'\n'))";
+    for (name, text) in scripts() {
+        let shipped = without_comments(&text);
+        let (program, args): (_, &[&str]) = match name.rsplit_once('.') {
+            Some((_, "py")) => ("python3", &["-c", DUMP]),
+            _ if name.ends_with("_config") => continue,
+            _ => ("bash", &["--pretty-print"]),
+        };
+        assert!(program == "bash" || have("python3"));
+        for (line, shipped) in parsed(program, args, &text).iter().zip(parsed(program, args, &shipped)) {
+            assert_eq!(*line, shipped, "{name}");
+        }
+    }
+}
+
+#[test]
+fn scripts_change_only_with_the_revision() {
+    use sha2::{Digest, Sha256};
+    let mut hash = Sha256::new();
+    for (name, text) in scripts() {
+        hash.update(format!("{name}\0{}\0", without_comments(&text)));
+    }
+    let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let now = format!("revision {REVISION}\nscripts {hex}\n");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/pods/revision.txt");
+    let recorded = fs::read_to_string(path).unwrap_or_default();
+    if recorded == now {
+        return;
+    }
+    assert!(
+        !recorded.starts_with(&format!("revision {REVISION}\n")),
+        "a script changed in more than comments, and revision {REVISION} is recorded with other scripts: add 1 to `REVISION` in \
+         src/compiler/pods.rs, so that the change starts new runs, and run `make bless`"
+    );
+    assert!(std::env::var_os("KHOROVOD_BLESS").is_some(), "pods/revision.txt is of another revision: run `make bless`");
+    fs::write(path, now).unwrap();
 }

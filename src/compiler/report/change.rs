@@ -3,9 +3,9 @@
 
 use serde::Serialize;
 
-use super::fields::{Field, Reach, fields};
 use crate::job::valid::{Volume, VolumeSource};
 use crate::plan::Plan;
+use crate::plan::fields::{Field, Reach, fields};
 
 /// What a change does to one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -90,7 +90,7 @@ impl Change {
         if of_run { self.because.push(found) } else { self.in_place.push(found) }
     }
 
-    /// A run's name follows from the objects' text, so it may change where no value does.
+    /// A run's name follows from the order of fields too, so it may change although no value does.
     pub(super) fn say_something(&mut self) {
         if self.because.is_empty() {
             self.because.push(Difference {
@@ -150,7 +150,12 @@ fn differences(before: &[Field], after: &[Field]) -> Vec<(Reach, Difference)> {
             Some(other) if other.value == field.value => {}
             other => {
                 // A claim that the spec no longer asks for stays as it is.
-                let reach = if other.is_none() && field.reach == Reach::Claim { Reach::InPlace } else { field.reach };
+                let reach = match (field.reach, other.map(|other| other.reach)) {
+                    (Reach::Claim, None) => Reach::InPlace,
+                    // Another field decides whether pods see this one.
+                    (_, Some(Reach::Run)) => Reach::Run,
+                    (reach, _) => reach,
+                };
                 let reach = if grows(field, other) { Reach::InPlace } else { reach };
                 found.push((reach, difference(&field.path, Some(field), other)));
             }

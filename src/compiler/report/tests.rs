@@ -33,9 +33,7 @@ fn plan(text: &str, run: &str) -> Plan {
     let span = Span { source: 0, start: 0, end: text.len() };
     let document = yaml::parse(text, span, &mut problems).ok().flatten().expect("it is YAML");
     let spec = crate::targets::read(&document, crate::targets::PLAIN, &mut problems);
-    let mut plan = Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}")));
-    plan.name_run(run.to_owned());
-    plan
+    Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}")), run.to_owned())
 }
 
 /// What happens when `from` becomes `to` in the job, and with it perhaps the run.

@@ -36,6 +36,9 @@ static FACTS: Facts = Facts {
     group_suffix: "-0",
     launcher_suffix: "-0-0",
     pod_group_suffix: "",
+    // The Jobs are created from a template, which cannot change.
+    immutable_fields: &["launcher.retries", "lifecycle.deadline"],
+    workload_kinds: &[("JobSet", &["suspend", "ttlSecondsAfterFinished"])],
     longest_suffix,
 };
 

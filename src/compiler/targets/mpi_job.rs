@@ -39,6 +39,8 @@ static FACTS: Facts = Facts {
     // An MPI Operator that creates groups itself would not start a job whose name is taken.
     pod_group_suffix: "-gang",
     // No worker number is as long as what a Job appends to the launcher's name.
+    immutable_fields: &[],
+    workload_kinds: &[("MPIJob", &["runPolicy"])],
     longest_suffix: |parts| parts.launcher + JOB_POD,
 };
 

@@ -2,7 +2,7 @@
 
 use super::Target;
 use crate::job::Case;
-use crate::job::target::{Facts, JOB_POD, NameParts, REVISION, RUN, SshKeys};
+use crate::job::target::{Facts, JOB_POD, NameParts, OWN_KINDS, REVISION, RUN, SshKeys};
 use crate::kubernetes::{self, Object};
 use crate::plan::{Plan, Shape};
 use crate::pods::File;
@@ -29,6 +29,8 @@ static FACTS: Facts = Facts {
     group_suffix: "",
     launcher_suffix: "",
     pod_group_suffix: "",
+    immutable_fields: &[],
+    workload_kinds: OWN_KINDS,
     longest_suffix,
 };
 

@@ -10,7 +10,7 @@ use super::plain;
 use super::{Made, Target};
 use crate::job::Case;
 use crate::job::target::{Facts, SshKeys};
-use crate::kubernetes::{self, Object};
+use crate::kubernetes::Object;
 use crate::pods::File;
 use crate::problem::Problem;
 use crate::report::{Batch, Description};
@@ -43,6 +43,8 @@ static FACTS: Facts = Facts {
     group_suffix: "",
     launcher_suffix: "",
     pod_group_suffix: "",
+    immutable_fields: &[],
+    workload_kinds: &[],
     longest_suffix: plain::longest_suffix,
 };
 
@@ -72,9 +74,9 @@ impl Target for Slurm {
         }
     }
 
-    /// There are none; these determine the run's name.
-    fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
-        kubernetes::workloads(plan, files)
+    /// None: the output is a script.
+    fn workloads<'a>(&self, _: &'a Plan, _: &[File]) -> Vec<Object<'a>> {
+        Vec::new()
     }
 
     fn build<'a>(&self, plan: &'a Plan, _: &'a [File], _: &'a [(&'static str, String)]) -> Made<'a> {

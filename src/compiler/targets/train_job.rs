@@ -41,6 +41,9 @@ static FACTS: Facts = Facts {
     group_suffix: "-0",
     launcher_suffix: "-0-0",
     pod_group_suffix: "",
+    // The Jobs are created from a template, which cannot change.
+    immutable_fields: &["launcher.retries", "lifecycle.deadline"],
+    workload_kinds: &[("TrainingRuntime", &[]), ("TrainJob", &["suspend"])],
     longest_suffix: job_set::longest_suffix,
 };
 

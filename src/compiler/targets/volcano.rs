@@ -36,6 +36,8 @@ static FACTS: Facts = Facts {
     group_suffix: "",
     launcher_suffix: "-0",
     pod_group_suffix: "",
+    immutable_fields: &["launcher.retries", "lifecycle.ttlAfterFinished", "scheduling.queue"],
+    workload_kinds: &[("Job", &[])],
     longest_suffix: |parts| (parts.worker + 1 + parts.digits).max(parts.launcher + "-0".len()),
 };
 

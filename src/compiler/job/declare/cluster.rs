@@ -126,7 +126,7 @@ shape! {
         /// The LocalQueue of Kueue. The job starts suspended, and Kueue resumes it.
         "kueue" kueue: ObjectName, example "team-a";
         /// Whether the job starts suspended.
-        "suspend" suspend: bool, default false, in place;
+        "suspend" suspend: bool, default false;
         /// The name of the scheduler. Default: the scheduler of the gang, else that of the cluster.
         "scheduler" scheduler: ObjectName, example "my-scheduler";
     }
@@ -145,9 +145,9 @@ shape! {
     /// How long the job may take, and what happens after it.
     Lifecycle {
         /// The maximum duration of a run, including the time that it waits. After it, the run fails and releases its GPUs.
-        "deadline" deadline: Period, example "24h", in place;
+        "deadline" deadline: Period, example "24h";
         /// How long the finished Job is kept.
-        "ttlAfterFinished" ttl_after_finished: Duration, example "1h", in place;
+        "ttlAfterFinished" ttl_after_finished: Duration, example "1h";
         /// Whether the workers are kept at the end.
         "release" release: Release, default "scaleDown";
     }
@@ -171,7 +171,7 @@ shape! {
         /// The id of the group that owns volumes. Default: `runAsUser`.
         "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65_532;
         /// Whether a NetworkPolicy blocks traffic from other pods to the pods of the job.
-        "networkPolicy" network_policy: bool, default true, in place;
+        "networkPolicy" network_policy: bool, default true;
         /// An existing ServiceAccount for the launcher. It must be allowed to scale the workers.
         "serviceAccount" service_account: ObjectName, example "trainer";
         /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes.
@@ -215,7 +215,7 @@ shape! {
         /// The port.
         "port" (required) port: Int<1, 65_535>, example 9400;
         /// Whether to render a PodMonitor for the Prometheus operator.
-        "podMonitor" pod_monitor: bool, default false, in place;
+        "podMonitor" pod_monitor: bool, default false;
     }
 }
 

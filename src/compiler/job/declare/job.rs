@@ -47,9 +47,9 @@ shape! {
         /// The namespace of every object. Default: that of `-n`, else `default`; in a chart, that of the release.
         "namespace" namespace: Namespace, example "team-a";
         /// Labels of every object except pods, so that a changed label does not restart a run.
-        "labels" labels: Table<LabelKey, LabelValue>, example json!({"team": "vision"}), in place;
+        "labels" labels: Table<LabelKey, LabelValue>, example json!({"team": "vision"});
         /// Annotations of every object except pods.
-        "annotations" annotations: Table<LabelKey, Text>, example json!({"acme.com/owner": "kim"}), in place;
+        "annotations" annotations: Table<LabelKey, Text>, example json!({"acme.com/owner": "kim"});
     }
 }
 

@@ -11,8 +11,8 @@ use crate::job::read::{At, Defs};
 /// shape! {
 ///     /// What the shape is.
 ///     Elastic {
-///         /// What the field is. `in place`: a change of it starts no new run.
-///         "minWorkers" min_workers: Int<1, 100>, default 1, example 2, in place;
+///         /// What the field is.
+///         "minWorkers" min_workers: Int<1, 100>, default 1, example 2;
 ///         /// A field that must be given.
 ///         "size" (required) size: Quantity, example "1Ti";
 ///     }
@@ -27,7 +27,7 @@ macro_rules! shape {
             $(
                 $(#[doc = $doc:literal])+
                 $key:literal $(($required:ident))? $field:ident : $type:ty
-                $(, default $default:expr)? $(, example $example:expr)* $(, in $place:ident)? ;
+                $(, default $default:expr)? $(, example $example:expr)* ;
             )+
         }
         $(exactly one of [$($one:literal),+];)?
@@ -116,7 +116,6 @@ macro_rules! shape {
                     depth,
                     parent: path,
                     key: $key,
-                    is_in_place: $crate::job::declare::shapes::shape!(@in $($place)?),
                 });)+
                 if depth < $crate::job::read::DEEPEST {
                     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
@@ -124,12 +123,6 @@ macro_rules! shape {
                 }
             }
         }
-    };
-    (@in) => {
-        false
-    };
-    (@in place) => {
-        true
     };
     (@key required $key:literal) => {
         $key

@@ -39,6 +39,11 @@ pub struct Facts {
     pub launcher_suffix: &'static str,
     /// The suffix that khorovod appends to the run's name for a PodGroup.
     pub pod_group_suffix: &'static str,
+    /// Fields of the spec that the target writes into an immutable part of its workloads. Under other targets they change
+    /// in place.
+    pub immutable_fields: &'static [&'static str],
+    /// The kinds of its workloads, each with the fields of the object's `spec` that can change in place.
+    pub workload_kinds: &'static [(&'static str, &'static [&'static str])],
     /// The length of the longest name that is derived from the job's name, without the job's name.
     pub longest_suffix: fn(&NameParts) -> usize,
 }
@@ -48,6 +53,22 @@ impl std::fmt::Debug for Facts {
         f.write_str(self.name)
     }
 }
+
+/// The fields of the `spec` of a StatefulSet or Job that Kubernetes lets anyone change.
+const CHANGEABLE: &[&str] = &[
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "minReadySeconds",
+    "persistentVolumeClaimRetentionPolicy",
+    "replicas",
+    "revisionHistoryLimit",
+    "suspend",
+    "ttlSecondsAfterFinished",
+    "updateStrategy",
+];
+
+/// Kubernetes' own workloads.
+pub const OWN_KINDS: &[(&str, &[&str])] = &[("StatefulSet", CHANGEABLE), ("Job", CHANGEABLE)];
 
 /// The creator of the ssh keys of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -24,7 +24,7 @@ fn plan(more: &Json) -> Plan {
     let span = Span { source: 0, start: 0, end: text.len() };
     let document = yaml::parse(&text, span, &mut problems).ok().flatten().expect("it is YAML");
     let spec = crate::targets::read(&document, crate::targets::SLURM, &mut problems);
-    Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}\n{text}")))
+    Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}\n{text}")), "bcdfgh".to_owned())
 }
 
 /// What a program saw that stands in for mpirun, srun and the command: its words and its environment.

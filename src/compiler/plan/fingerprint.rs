@@ -1,0 +1,46 @@
+//! A 64-bit hash of texts, for the run's name.
+//!
+//! It is the same on every machine: bytes are read as little-endian words, and lengths are 64 bits wide. It is not
+//! cryptographic, because two specs with one hash gain nobody anything, and SHA-256 would cost more than the rest of a
+//! small render.
+
+/// The hash of all texts that were added, in their order.
+pub struct Fingerprint(u64);
+
+impl Fingerprint {
+    pub fn new() -> Self {
+        Self(0)
+    }
+
+    /// Adds a text and its length: the length keeps two texts apart that follow each other.
+    pub fn add(&mut self, text: &str) {
+        self.add_word(text.len() as u64);
+        let (words, rest) = text.as_bytes().as_chunks::<8>();
+        for word in words {
+            self.add_word(u64::from_le_bytes(*word));
+        }
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        self.add_word(u64::from_le_bytes(last));
+    }
+
+    /// Adds eight bytes. The step can be undone, so two inputs that differ in one word only never have one hash.
+    pub fn add_word(&mut self, word: u64) {
+        let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+
+    /// Six characters for a name. There are no vowels, so they spell no word.
+    pub fn letters(mut self) -> String {
+        const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+        self.add_word(1);
+        self.add_word(2);
+        let mut rest = self.0;
+        let mut letters = String::with_capacity(6);
+        for _ in 0..6 {
+            letters.push(char::from(LETTERS[(rest % 27) as usize]));
+            rest /= 27;
+        }
+        letters
+    }
+}
