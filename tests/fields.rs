@@ -174,9 +174,9 @@ fn the_page_has_every_field() {
     let mut page = Page {
         root: &root,
         text: "# Fields\n\n<!-- Generated from the code by `make bless`. -->\n\n\
-               Every field of a TrainingJob. `khorovod explain workers.shm` says the same offline, and `khorovod schema`\n\
-               gives it to an editor. [spec.md](spec.md) tells the same by task. A field whose default is empty is not\n\
-               set unless given.\n"
+               Every field of a TrainingJob. `khorovod explain workers.shm` prints the same text, and `khorovod schema`\n\
+               prints a JSON Schema for editors. [spec.md](spec.md) describes the fields by task. If the default of a field\n\
+               is empty, the field is not set unless you set it.\n"
             .to_owned(),
         seen: Vec::new(),
     };

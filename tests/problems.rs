@@ -366,8 +366,8 @@ fn the_page_has_every_code() {
     codes.sort_by_key(|code| code.name);
     let mut page = String::from(
         "# Problems\n\n<!-- Generated from the code and tests/problems/ by `make bless`. -->\n\n\
-         What khorovod reports, by code. Errors stop a render; warnings do not, unless `--strict` makes them errors; a note asks for nothing.\n\
-         `khorovod explain CODE` says the same offline.\n",
+         All problems that khorovod reports, by code. An error stops the render. A warning does not, unless `--strict` turns it into an error. A note needs no action.\n\
+         `khorovod explain CODE` prints the same text.\n",
     );
     for code in codes {
         let kind = match code.severity {

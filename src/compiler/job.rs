@@ -9,7 +9,6 @@ mod resolve;
 mod rules;
 mod secrets;
 pub mod types;
-pub mod wording;
 
 use serde_json::{Value as Json, json};
 
@@ -20,8 +19,9 @@ use read::suggestions::FieldIndex;
 use read::{Field, Reader};
 
 pub use read::edits::Texts;
+pub use read::suggestions::{alternatives, nearest};
 pub use rules::{Case, key, owns_variable, reserved};
-pub use secrets::looks_secret;
+pub use secrets::{looks_secret, may_be_secret};
 pub use types::spec::Spec;
 pub use types::target::Facts;
 pub use types::{KubeVersion, NotAKubeVersion, limits, quantity, spec as valid, target};
@@ -31,17 +31,17 @@ pub const KIND: &str = "TrainingJob";
 
 static INDEX: FieldIndex = FieldIndex::new(|each| TrainingJob::fields("", 0, each));
 
-/// What a document is read for.
+/// The purpose that a document is read for.
 pub struct Purpose<'a> {
     /// The Kubernetes version the objects are for.
     pub kube_version: KubeVersion,
-    /// What the job is rendered to.
+    /// The target that the job is rendered for.
     pub target: &'static Facts,
     /// Reports the fields that the target does not support.
     pub refuse: &'a dyn Fn(&Case<'_>, &mut Vec<Problem>),
 }
 
-/// Reads a document, pushing everything wrong with it. None where something is.
+/// Reads a document and pushes every problem with it. Returns nothing if one of them is an error.
 pub fn read(document: &Node, texts: &dyn Texts, purpose: &Purpose<'_>, problems: &mut Vec<Problem>) -> Option<Spec> {
     let before = problems.len();
     let job = TrainingJob::read(document, &mut Reader::new(texts, &INDEX, problems))?;
@@ -74,7 +74,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
 
 /// Names the fields of a document in order, not too deep: the path of what holds each, and its key.
 pub fn fields(each: &mut dyn FnMut(&str, &'static str)) {
-    TrainingJob::fields("", 0, &mut |_, path, key| each(path, key));
+    TrainingJob::fields("", 0, &mut |field| each(field.parent, field.key));
 }
 
 /// The JSON Schema of a document.

@@ -25,7 +25,6 @@ use serde_json::Value as Json;
 use crate::job::valid::Patch;
 use crate::plan::{Plan, Shape};
 use crate::pods::File;
-use job::launcher_name;
 use meta::Metadata;
 
 use patch::may_select;

@@ -8,6 +8,7 @@ mod fingerprint;
 mod hosts;
 mod launch;
 mod level;
+mod patches;
 mod run;
 
 use std::borrow::Cow;

@@ -4,8 +4,10 @@
 //! constructs that YAML parsers treat differently. [`merge`] and [`set`] apply overlays and `--set` to the tree. This module
 //! does not depend on the fields of a training spec.
 
+pub mod flow;
 mod merge;
 mod node;
+pub mod path;
 mod reader;
 mod scalar;
 mod stream;

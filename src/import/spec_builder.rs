@@ -194,7 +194,7 @@ fn entry(key: &str, value: &Json) -> String {
     if let Json::Array(items) = value
         && items.iter().all(Json::is_string)
     {
-        let flow = format!("{key}: {}", job::wording::flow(value));
+        let flow = format!("{key}: {}", khorovod_compiler::yaml::flow::flow(value));
         if flow.len() <= WIDTH && flow.chars().all(|c| (' '..='~').contains(&c)) {
             return flow + "\n";
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::table::{columns, paragraphs};
 use crate::problem::Code;
-use khorovod_compiler::job::wording::flow;
+use khorovod_compiler::yaml::flow::flow;
 
 /// The width of the widest label of a field: `examples`.
 const LABEL: usize = 8;

@@ -1,6 +1,6 @@
-//! What a person may write, field by field: the declarations everything else is derived from.
+//! The declarations of all fields. The reader, the schema, `explain`, the docs and the resolver derive from them.
 //!
-//! A new field is declared here, gets its value in `resolve`, its rule in `rules`.
+//! To add a field, declare it here with its default, resolve it in `resolve`, and check it in `rules`.
 
 mod cluster;
 mod data;

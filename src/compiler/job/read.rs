@@ -1,4 +1,4 @@
-//! How one field is read: a value and its place, or a problem pushed, whose words are in `mismatch`.
+//! Reads one field at a time into a value and its place. A value that cannot be read is a problem, which `mismatch` words.
 //!
 //! `shape!` and `choice!` in `declare` turn declarations into [`Field`]s.
 
@@ -19,47 +19,47 @@ use suggestions::FieldIndex;
 pub use mismatch::{WayOut, invalid};
 
 codes! {
-    /// A field the spec does not have
+    /// A field that the spec does not have
     ///
-    /// Every field is checked, so that a misspelt one cannot be ignored in silence. The hint names
-    /// the nearest field there is; `khorovod explain spec.workers` lists them.
+    /// Every field is checked, so that a misspelt field is never ignored. The hint names the nearest field;
+    /// `khorovod explain spec.workers` lists the fields of a map.
     Error UNKNOWN_FIELD = "unknown-field";
 
     /// A required field is missing
     ///
-    /// Add it; the hint shows a value.
+    /// Add the field. The hint shows an example.
     Error MISSING_FIELD = "missing-field";
 
-    /// A value of another type than the field takes
+    /// A value of the wrong type
     ///
-    /// A text where a number should stand, a number where a text should stand (put it in quotes),
-    /// a map where a list should stand.
+    /// For example a text instead of a number, a number without quotes instead of a text, or a map instead of a list. The
+    /// message names the type that the field takes.
     Error WRONG_TYPE = "wrong-type";
 
     /// A key without a value
     ///
-    /// `gpus:` with nothing behind it is null. Give it a value; where the field has a default, removing the key takes it.
+    /// `gpus:` without a value is null. Add a value. If the field has a default, you can remove the key instead.
     Error EMPTY_VALUE = "empty-value";
 
-    /// A word the field does not know
+    /// A word that the field does not accept
     ///
-    /// The field takes one of a few words; the hint names the nearest, or all of them.
+    /// The field accepts one of a few words. The hint names the nearest one, or all of them.
     Error UNKNOWN_VALUE = "unknown-value";
 
-    /// A value outside the field's limits
+    /// A value outside the limits of the field
     ///
     /// The message names the limits.
     Error OUT_OF_RANGE = "out-of-range";
 
-    /// A text that does not have the form the field needs
+    /// A text in the wrong format
     ///
-    /// Names, paths, quantities, durations, images and labels have forms that Kubernetes or the
-    /// tools in the pods insist on; the message says which.
+    /// Kubernetes and the tools in the pods prescribe the formats of names, paths, quantities, durations, images and
+    /// labels. The message describes the format.
     Error INVALID_VALUE = "invalid-value";
 
-    /// One field out of several must be given, and only one
+    /// Exactly one of several fields must be given
     ///
-    /// Such as `claim`, `nfs` or `s3` in a storage entry: it says where the data lies.
+    /// For example, a storage entry has one of `claim`, `nfs`, `s3` and others, which names the source of the volume.
     Error CHOOSE_ONE = "choose-one";
 
     /// A field that needs another beside it
@@ -67,15 +67,15 @@ codes! {
     /// Add the field that the message names.
     Error NEEDS_FIELD = "needs-field";
 
-    /// A value that readers of YAML disagree on
+    /// A value that readers of YAML read differently
     ///
-    /// `yes`, `on` and `n` are booleans to YAML 1.1 and texts to 1.2; `0777`, `1:30` and `1_000`
-    /// are one number to one reader and another, or a text, to the next. khorovod does not guess:
-    /// write `"on"` for the text, `true` for the boolean, and plain decimal digits for a number.
+    /// `yes`, `on` and `n` are booleans in YAML 1.1 and texts in YAML 1.2. `0777`, `1:30` and `1_000` are different numbers,
+    /// or texts, to different readers. khorovod does not guess: write `"on"` for the text, `true` for the boolean, and
+    /// decimal digits for a number.
     Error AMBIGUOUS = "yaml-ambiguous";
 }
 
-/// A value, where it stands, and where its key stands.
+/// A value with its place and the place of its key.
 #[derive(Debug, Clone)]
 pub struct At<T> {
     pub value: T,
@@ -93,7 +93,7 @@ impl<T> Deref for At<T> {
 /// The shapes a schema refers to, by name.
 pub type Defs = Map<String, Json>;
 
-/// What a field takes, for the report of a value of another type.
+/// The type of value that a field takes, for the report of a value of another type.
 #[derive(Debug, Clone, Copy)]
 pub enum Expected {
     /// `true` or `false`.
@@ -118,7 +118,7 @@ pub enum Expected {
     Names,
 }
 
-/// What the items of a list are.
+/// The type of the items of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Item {
     Text,
@@ -126,22 +126,32 @@ pub enum Item {
     Map,
 }
 
+/// A field that a document can have.
+#[derive(Debug)]
+pub struct Place<'a> {
+    /// How many maps it is below the document.
+    pub depth: usize,
+    /// The path of the map that has it.
+    pub parent: &'a str,
+    pub key: &'static str,
+}
+
 /// Something a field can hold.
 pub trait Field: Sized {
-    /// What a list of these holds.
+    /// The type of the items of a list of these.
     const ITEM: Item;
     /// Reads it, or pushes what is wrong.
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self>;
     /// Its JSON Schema.
     fn schema(defs: &mut Defs) -> Json;
-    /// Names the fields that may stand below it, those of `path` itself first: how deep, where, and how it is called.
-    fn fields(_path: &str, _depth: usize, _each: &mut dyn FnMut(usize, &str, &'static str)) {}
+    /// Calls `each` with all fields below `path`, those of `path` itself first.
+    fn fields(_path: &str, _depth: usize, _each: &mut dyn FnMut(&Place<'_>)) {}
 }
 
 /// No field is looked for deeper than this.
 pub const DEEPEST: usize = 3;
 
-/// What reading needs: where we are, and where problems go.
+/// The state of reading a document: the current path, and the problems so far.
 pub struct Reader<'n, 'p> {
     texts: &'p dyn Texts,
     /// Every field of a document, to suggest one for a name that is unknown.
@@ -162,11 +172,11 @@ enum Step<'n> {
     Index(usize),
 }
 
-/// What a shape knows of its fields.
+/// The fields of a shape.
 pub trait Shape {
     /// Their keys, in the order people write them.
     const KEYS: &'static [&'static str];
-    /// Those one cannot do without, each alone or as one of several.
+    /// The keys that are required, alone or as one of several.
     const NEEDED: &'static [&'static str];
     /// Values that a field can have.
     fn examples(key: &str) -> Vec<Json>;

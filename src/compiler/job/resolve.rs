@@ -1,7 +1,6 @@
-//! What was written → what holds: defaults taken, units resolved, groups filled in.
+//! Declared fields → [`Spec`]: takes defaults, resolves units, and merges the fields of groups with those of all workers.
 //!
-//! Lowering never fails. Where something required is missing, a problem was pushed already and
-//! the result is not used.
+//! It never fails. If a required field is missing, the reader has reported that, and the result is not used.
 
 /// The text of an optional field.
 macro_rules! text {
@@ -30,7 +29,7 @@ use super::declare::scalars::Int;
 use super::types::spec::*;
 use super::types::target::Facts;
 
-/// Defaults as they are taken, in the spec's order.
+/// The defaults that were taken, with the paths of their fields.
 #[derive(Default)]
 struct Defaults(Vec<(&'static str, String)>);
 
@@ -49,7 +48,7 @@ impl Defaults {
         })
     }
 
-    /// Those that the target has a use for.
+    /// The defaults that have an effect with this target.
     fn of(self, target: &'static Facts) -> Vec<(&'static str, String)> {
         const PODS: &[&str] = &[
             "security.",
@@ -68,7 +67,7 @@ impl Defaults {
     }
 }
 
-/// Takes every default.
+/// Resolves a document that was read.
 pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     let mut defaults = Defaults::default();
     let none = declare::Body::default();
@@ -191,17 +190,17 @@ fn code(code: &declare::Code) -> Code {
     Code { mount_path: code.mount_path().value.0, source }
 }
 
-fn elastic(raw: &declare::Elastic, defaults: &mut Defaults) -> Elastic {
-    let cooldown = raw.cooldown.as_ref().map(|at| &at.value);
+fn elastic(given: &declare::Elastic, defaults: &mut Defaults) -> Elastic {
+    let cooldown = given.cooldown.as_ref().map(|at| &at.value);
     Elastic {
-        min_workers: plain!(raw.min_workers).unwrap_or(1),
-        max_workers: plain!(raw.max_workers).unwrap_or(1),
+        min_workers: plain!(given.min_workers).unwrap_or(1),
+        max_workers: plain!(given.max_workers).unwrap_or(1),
         cooldown: cooldown.and_then(|pair| match pair.as_slice() {
             [low, high] => Some((u64::from(low.0), u64::from(high.0))),
             _ => None,
         }),
-        timeout: defaults.take("elastic.timeout", raw.timeout()).0,
-        reset_limit: plain!(raw.reset_limit),
+        timeout: defaults.take("elastic.timeout", given.timeout()).0,
+        reset_limit: plain!(given.reset_limit),
     }
 }
 
@@ -219,15 +218,15 @@ fn port(number: Int<1, 65_535>) -> u16 {
     u16::try_from(number.0).unwrap_or(u16::MAX)
 }
 
-fn collective(raw: &declare::Collective) -> Collective {
+fn collective(given: &declare::Collective) -> Collective {
     Collective {
-        debug: plain!(raw.debug),
-        interface: text!(raw.interface),
-        infiniband: raw.infiniband.as_ref().map(|at| at.value),
-        fusion_threshold: raw.fusion_threshold.as_ref().map(|at| at.value.clone()),
-        cycle_time: plain!(raw.cycle_time),
-        autotune: raw.autotune.as_ref().map(|at| at.value),
-        hierarchical_allreduce: raw.hierarchical_allreduce.as_ref().map(|at| at.value),
-        timeline: text!(raw.timeline),
+        debug: plain!(given.debug),
+        interface: text!(given.interface),
+        infiniband: given.infiniband.as_ref().map(|at| at.value),
+        fusion_threshold: given.fusion_threshold.as_ref().map(|at| at.value.clone()),
+        cycle_time: plain!(given.cycle_time),
+        autotune: given.autotune.as_ref().map(|at| at.value),
+        hierarchical_allreduce: given.hierarchical_allreduce.as_ref().map(|at| at.value),
+        timeline: text!(given.timeline),
     }
 }

@@ -1,19 +1,20 @@
-//! Rules past the shape of single fields: what fits together, what Kubernetes and MPI would
-//! refuse, what would fail in silence.
+//! Rules beyond the type of a single field: combinations of fields, values that Kubernetes or MPI refuses, and settings
+//! that would fail without a message.
 //!
-//! Each rule stands beside the problem code it finds.
+//! Each file declares the problem codes that its rules report.
 
 mod cluster;
 mod command;
+mod conflicts;
 mod elastic;
 mod environment;
 mod lifecycle;
+mod literal_words;
 mod names;
 mod network;
 mod size;
 mod storage;
 mod variables;
-mod words;
 mod workers;
 
 use super::declare::{Body, TrainingJob};
@@ -27,23 +28,23 @@ use crate::yaml::Node;
 pub use environment::owns_variable;
 pub use storage::reserved;
 
-/// What a rule looks at: what was written, where, and what it means.
+/// The input of a rule: the document, the fields that were read, and the resolved spec.
 pub struct Case<'a> {
     pub document: &'a Node,
     pub texts: &'a dyn Texts,
-    /// What could not be read.
+    /// The places of values that could not be read.
     pub misshapen: &'a [Span],
     pub job: &'a TrainingJob,
     pub body: &'a Body,
     pub spec: &'a Spec,
     pub kube_version: KubeVersion,
-    /// Where the document names itself: for what stands nowhere.
+    /// The place of `kind`, for problems without a place of their own.
     pub top: Span,
 }
 
 impl Case<'_> {
-    /// Whether all these parts of the spec could be read. Where not, a default stands in the part's
-    /// place, and a rule that judged it would only confuse.
+    /// Whether all these parts of the spec could be read. If not, the resolved spec has a default instead of the part, and
+    /// the report of a rule about it would be misleading.
     pub fn could_read(&self, paths: &[&str]) -> bool {
         paths.iter().all(|path| {
             let mut node = self.document.get("spec");
@@ -62,7 +63,7 @@ impl Case<'_> {
     }
 }
 
-/// Where an optional field stands, by its key.
+/// The place of the key of an optional field.
 pub fn key<T>(field: Option<&At<T>>) -> Option<Span> {
     field.map(|at| at.key)
 }
@@ -73,7 +74,8 @@ const RULES: &[Rule] = &[
     names::check,
     workers::check,
     command::check,
-    words::check,
+    conflicts::check,
+    literal_words::check,
     elastic::check,
     environment::check,
     storage::check,
@@ -96,7 +98,8 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
         names::CODES,
         workers::CODES,
         command::CODES,
-        words::CODES,
+        conflicts::CODES,
+        literal_words::CODES,
         elastic::CODES,
         environment::CODES,
         storage::CODES,

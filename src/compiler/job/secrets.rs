@@ -5,76 +5,94 @@ use crate::problem::{Problem, Span, codes};
 codes! {
     /// A secret written into the spec
     ///
-    /// The value looks like a private key or an access token. It would stand in the pod template,
-    /// in `kubectl describe` and in every copy of the spec. Make a Secret and refer to it:
-    /// `TOKEN: {secret: hf, key: token}`. If it was ever committed, replace it.
+    /// The value looks like a private key or an access token. The pod template, `kubectl describe` and every copy of the
+    /// spec would show it. Create a Secret and refer to it: `TOKEN: {secret: hf, key: token}`. If the value was ever
+    /// committed to a repository, replace it.
     Error SECRET_IN_ENV = "secret-in-env";
 
-    /// A variable that sounds like a secret has its value in the spec
+    /// A variable with the name of a secret has its value in the spec
     ///
-    /// If it is one, make a Secret and refer to it: `PASSWORD: {secret: db, key: password}`.
+    /// If the value is a secret, create a Secret and refer to it: `PASSWORD: {secret: db, key: password}`.
     Warning PASSWORD_IN_ENV = "password-in-env";
 }
 
-/// What a variable gives away.
-enum Gives {
+/// The evidence that a value is a secret.
+enum Evidence {
+    /// It is a private key.
     Key,
+    /// It starts as an access token does.
     Token,
-    /// Its name sounds like it.
-    Maybe,
+    /// Its variable has the name of a secret.
+    Name,
 }
 
-/// Whether a variable's value belongs in a Secret.
+/// How access tokens start, and how long they are at least.
+const TOKENS: &[(&str, usize)] = &[
+    ("AKIA", 20),
+    ("ASIA", 20),
+    ("ghp_", 30),
+    ("gho_", 30),
+    ("ghs_", 30),
+    ("github_pat_", 40),
+    ("glpat-", 20),
+    ("hf_", 30),
+    ("xoxb-", 20),
+    ("xoxp-", 20),
+    ("sk-", 30),
+    ("AIza", 35),
+    ("npm_", 30),
+    ("pypi-", 30),
+    ("eyJ", 60),
+    ("dckr_pat_", 20),
+];
+
+/// Words in the names of variables that hold secrets.
+const NAMES: &[&str] =
+    &["PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIALS"];
+
+/// Words in names that only mention a secret: a file, a number of tokens.
+const ABOUT: &[&str] =
+    &["_FILE", "_PATH", "_DIR", "_URL", "TOKENIZERS_", "_TOKENS", "_LENGTH", "_COUNT", "MAX_", "NUM_", "TOKENIZER"];
+
+/// Words in names whose values are not shown, although not all of them are secrets.
+const VAGUE_NAMES: &[&str] = &["PASSW", "SECRET", "TOKEN", "KEY", "CREDENTIAL"];
+
+/// Whether the value of a variable belongs in a Secret, so that a warning is due.
 pub fn looks_secret(name: &str, value: &str) -> bool {
-    gives(name, value).is_some()
+    evidence(name, value).is_some()
 }
 
-fn gives(name: &str, value: &str) -> Option<Gives> {
-    const STARTS: &[(&str, usize)] = &[
-        ("AKIA", 20),
-        ("ASIA", 20),
-        ("ghp_", 30),
-        ("gho_", 30),
-        ("ghs_", 30),
-        ("github_pat_", 40),
-        ("glpat-", 20),
-        ("hf_", 30),
-        ("xoxb-", 20),
-        ("xoxp-", 20),
-        ("sk-", 30),
-        ("AIza", 35),
-        ("npm_", 30),
-        ("pypi-", 30),
-        ("eyJ", 60),
-        ("dckr_pat_", 20),
-    ];
+/// Whether the value of a variable may be a secret, so that it is better not shown.
+pub fn may_be_secret(name: &str, value: &str) -> bool {
+    let name = name.to_uppercase();
+    VAGUE_NAMES.iter().any(|word| name.contains(word)) || looks_secret(&name, value)
+}
+
+fn evidence(name: &str, value: &str) -> Option<Evidence> {
     if value.contains("PRIVATE KEY-----") {
-        return Some(Gives::Key);
+        return Some(Evidence::Key);
     }
-    if STARTS.iter().any(|(start, length)| {
+    let is_token = |(start, length): &(&str, usize)| {
         value.starts_with(start) && value.len() >= *length && !value.contains(char::is_whitespace)
-    }) {
-        return Some(Gives::Token);
+    };
+    if TOKENS.iter().any(is_token) {
+        return Some(Evidence::Token);
     }
     let upper = name.to_uppercase();
-    let sounds =
-        ["PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIALS"];
-    let about =
-        ["_FILE", "_PATH", "_DIR", "_URL", "TOKENIZERS_", "_TOKENS", "_LENGTH", "_COUNT", "MAX_", "NUM_", "TOKENIZER"];
-    let maybe = !value.is_empty()
-        && sounds.iter().any(|word| upper.contains(word))
-        && !about.iter().any(|word| upper.contains(word));
-    maybe.then_some(Gives::Maybe)
+    let has = |words: &[&str]| words.iter().any(|word| upper.contains(word));
+    (!value.is_empty() && has(NAMES) && !has(ABOUT)).then_some(Evidence::Name)
 }
 
-/// A value that should not stand in the spec.
-pub fn secret(name: &str, value: &str, span: Span) -> Option<Problem> {
-    let (code, message) = match gives(name, value)? {
-        Gives::Key => (&SECRET_IN_ENV, format!("the value of `{name}` looks like a private key")),
-        Gives::Token => (&SECRET_IN_ENV, format!("the value of `{name}` looks like an access token")),
-        Gives::Maybe => (&PASSWORD_IN_ENV, format!("`{name}` sounds like a secret, and its value stands here")),
+/// The problem of a variable whose value belongs in a Secret.
+pub fn find_secret(name: &str, value: &str, span: Span) -> Option<Problem> {
+    let (code, message) = match evidence(name, value)? {
+        Evidence::Key => (&SECRET_IN_ENV, format!("the value of `{name}` looks like a private key")),
+        Evidence::Token => (&SECRET_IN_ENV, format!("the value of `{name}` looks like an access token")),
+        Evidence::Name => {
+            (&PASSWORD_IN_ENV, format!("`{name}` has the name of a secret, and its value is in the spec"))
+        }
     };
     let key = name.to_lowercase().replace('_', "-");
-    let hint = format!("make a Secret and write `{name}: {{secret: my-secret, key: {key}}}`");
+    let hint = format!("create a Secret and write `{name}: {{secret: my-secret, key: {key}}}`");
     Some(Problem::new(code, span, message).hint(hint))
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::meta::{Metadata, Text};
+use super::meta::{Metadata, launcher_name};
 use super::pod::{self, PodKind, PodTemplate};
 use super::{Body, File, Object};
 use crate::plan::{Plan, Shape, Team};
@@ -120,7 +120,7 @@ pub fn launcher<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
         api_version: "batch/v1",
         kind: "Job",
         origin: "spec.launcher".into(),
-        metadata: Metadata::of_run(plan, super::launcher_name(plan)).component("launcher"),
+        metadata: Metadata::of_run(plan, launcher_name(plan)).component("launcher"),
         body: Body::Job(Box::new(Job { spec: launcher_spec(plan, files) })),
     }
 }
@@ -180,9 +180,4 @@ pub fn indexed<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
         metadata,
         body: Body::Job(Box::new(Job { spec: indexed_spec(plan, files) })),
     }
-}
-
-/// The name of the launcher's Job: `<job>-<run>-launcher`.
-pub fn launcher_name<'a>(plan: &Plan) -> Text<'a> {
-    [&plan.spec.name, "-", &plan.run, "-launcher"].concat().into()
 }

@@ -151,3 +151,8 @@ pub struct Selector<'a> {
 pub struct Named<'a> {
     pub name: Text<'a>,
 }
+
+/// The name of the Job of the launcher, `<job>-<run>-launcher`.
+pub fn launcher_name<'a>(plan: &Plan) -> Text<'a> {
+    [&plan.spec.name, "-", &plan.run, "-launcher"].concat().into()
+}

@@ -10,8 +10,9 @@ mod volumes;
 
 use serde::Serialize;
 
+use super::meta::launcher_name;
 use super::meta::{Map, Named, Text, pod_labels};
-use super::{File, launcher_name, pod_group};
+use super::{File, pod_group};
 use crate::job::Facts;
 use crate::job::valid::{Gang, Group};
 use crate::plan::{Plan, Shape};

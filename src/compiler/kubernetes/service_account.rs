@@ -85,7 +85,7 @@ pub fn role(plan: &Plan) -> Object<'_> {
                 Rule {
                     api_groups: ["batch"],
                     resources: ["jobs"],
-                    resource_names: vec![super::launcher_name(plan)],
+                    resource_names: vec![super::meta::launcher_name(plan)],
                     verbs: &["get"],
                 },
                 // The launcher checks which workers have an address before it resolves their names, because DNS caches negative

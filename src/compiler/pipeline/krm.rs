@@ -338,7 +338,7 @@ fn result(problems: &Problems, problem: &Problem) -> Json {
             }
             result["resourceRef"] = reference;
         }
-        let field = field(&document, span);
+        let field = yaml::path::at(&document, span.start);
         if !field.is_empty() {
             result["field"] = json!({ "path": field });
         }
@@ -354,28 +354,4 @@ fn result(problems: &Problems, problem: &Problem) -> Json {
     }
     result["tags"] = json!({ "code": problem.code.name });
     result
-}
-
-/// The path of the innermost field that contains a span, such as `spec.storage[0].mountPath`.
-fn field(node: &Node, place: Span) -> String {
-    let contains = |span: Span| span.start <= place.start && place.end <= span.end;
-    match &node.kind {
-        Kind::Map(entries) => {
-            let found = entries.iter().find(|entry| contains(entry.key_span) || contains(entry.value.span));
-            found.map_or(String::new(), |entry| {
-                let rest = field(&entry.value, place);
-                let separator = if rest.is_empty() || rest.starts_with('[') { "" } else { "." };
-                format!("{}{separator}{rest}", entry.key)
-            })
-        }
-        Kind::List(items) => {
-            let found = items.iter().enumerate().find(|(_, item)| contains(item.span));
-            found.map_or(String::new(), |(index, item)| {
-                let rest = field(item, place);
-                let separator = if rest.is_empty() || rest.starts_with('[') { "" } else { "." };
-                format!("[{index}]{separator}{rest}")
-            })
-        }
-        Kind::Scalar { .. } => String::new(),
-    }
 }

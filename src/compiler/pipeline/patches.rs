@@ -3,12 +3,12 @@
 
 use serde_json::Value as Json;
 
-use super::stream::Job;
 use super::{keys, plan};
 use crate::api::Inputs;
 use crate::job::Facts;
-use crate::job::valid::Patch;
+use crate::job::valid::{Patch, Spec};
 use crate::kubernetes::{self, Object};
+use crate::plan::Document;
 use crate::problem::{Problem, codes};
 use crate::yaml::{Kind, Node};
 
@@ -38,19 +38,19 @@ pub fn patch_nodes(document: &Node) -> Vec<Node> {
     }
 }
 
-/// Reports the patches of a job that select no object or make one invalid.
-pub fn check(job: &Job, inputs: &Inputs, problems: &mut Vec<Problem>) {
+/// Reports the patches of a spec that select no object or make one invalid. `written` are their nodes in the document.
+pub fn check(spec: &Spec, written: &[Node], inputs: &Inputs, problems: &mut Vec<Problem>) {
     // A script has no objects; a note already reports that patches have no effect.
-    if job.patches.is_empty() || !job.spec.target.has_pods {
+    if written.is_empty() || !spec.target.has_pods {
         return;
     }
-    let (mut plan, files) = plan(job.spec.clone(), job.kept.clone());
+    let (mut plan, files) = plan(spec.clone(), Document::default());
     let keys = keys(&plan, &inputs.keys);
     // Build the objects without patches. Their names are those of the run with all patches.
     let patches = std::mem::take(&mut plan.spec.patches);
     let output = inputs.target.build(&plan, &files, &keys);
     let mut objects: Vec<_> = output.objects().iter().map(|object| (object, kubernetes::json(object))).collect();
-    for (patch, node) in patches.iter().zip(&job.patches) {
+    for (patch, node) in patches.iter().zip(written) {
         let (mut is_used, mut is_reported) = (false, false);
         for (object, whole) in &mut objects {
             let kind = if patch.kind.as_deref() == Some("Pod") { "Pod" } else { object.kind };

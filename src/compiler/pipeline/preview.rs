@@ -1,8 +1,6 @@
 //! Renders and describes a stream in one pass, for an editor that shows the result while you type. See [`preview`]. In addition to
 //! the objects it returns a report per job, and the field of the spec that each object comes from.
 
-use std::ops::Range;
-
 use super::output::{Built, Output};
 use super::stream::{Job, Stream};
 use super::{keys, plan};
@@ -11,7 +9,7 @@ use crate::kubernetes::{self, Object};
 use crate::plan::Plan;
 use crate::problem::Problems;
 use crate::report::{self, Report};
-use crate::yaml::{Kind, Node};
+use crate::yaml::path;
 
 /// The maximum depth of the fields whose ranges are listed: `spec.storage[0].claim` has four steps.
 const MAX_DEPTH: usize = 4;
@@ -61,7 +59,12 @@ pub fn preview(text: &Text, inputs: &Inputs, max_jobs: usize) -> Result<Preview,
         preview.jobs.push(Report::new(&plan, &inputs.target.describe(&plan), names.collect()));
         let mut places = Vec::new();
         if let Some(document) = document {
-            list_ranges(&document, "", MAX_DEPTH, &mut places);
+            // Fields from overlays are left out, because they are not in the text.
+            path::walk(&document, "", MAX_DEPTH, &mut |path, start, value| {
+                if value.span.source == 0 && start <= value.span.end {
+                    places.push((path.to_owned(), start..value.span.end));
+                }
+            });
         }
         preview.places.push(places);
     }
@@ -80,31 +83,4 @@ fn origin(job: usize, plan: &Plan, object: &Object<'_>) -> Origin {
         }
     }
     Origin { job, fields }
-}
-
-/// Lists the fields below a node with their ranges in the text, from the key to the end of the value. Fields from overlays are
-/// left out, because they are not in the text.
-fn list_ranges(node: &Node, path: &str, depth: usize, places: &mut Vec<(String, Range<usize>)>) {
-    let mut field = |path: String, start: usize, value: &Node| {
-        if value.span.source == 0 && start <= value.span.end {
-            places.push((path.clone(), start..value.span.end));
-        }
-        if depth > 1 {
-            list_ranges(value, &path, depth - 1, places);
-        }
-    };
-    match &node.kind {
-        Kind::Map(entries) => {
-            for entry in entries {
-                let path = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
-                field(path, entry.key_span.start, &entry.value);
-            }
-        }
-        Kind::List(items) => {
-            for (index, item) in items.iter().enumerate() {
-                field(format!("{path}[{index}]"), item.span.start, item);
-            }
-        }
-        Kind::Scalar { .. } => {}
-    }
 }

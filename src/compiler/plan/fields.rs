@@ -6,13 +6,15 @@
 
 use serde_json::Value as Json;
 
-use super::{Shape, run};
+use super::{Shape, patches};
+use crate::job::may_be_secret;
+use crate::job::types::format_duration;
 use crate::job::valid::{
     Claim, Code, CodeSource, Collective, Controller, Elastic, EnvFrom, EnvFromSource, EnvValue, EnvVar, Gang, Group,
     Image, Launcher, LauncherKind, Lifecycle, Metrics, Mpi, Observability, Pairs, Patch, Placement, Resources, S3,
     Scheduling, Security, Spec, Ssh, Volume, VolumeSource,
 };
-use crate::job::wording::flow;
+use crate::yaml::flow::flow;
 
 /// The consequence of changing a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,11 +166,11 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     list.optional("scheduling.scheduler", scheduler.as_ref());
     list.add(Reach::InPlace, "scheduling.suspend", suspend);
     let Lifecycle { deadline, ttl_after_finished, keep } = lifecycle;
-    list.optional_if(fixed("lifecycle.deadline"), "lifecycle.deadline", deadline.map(duration));
+    list.optional_if(fixed("lifecycle.deadline"), "lifecycle.deadline", deadline.map(format_duration));
     list.optional_if(
         fixed("lifecycle.ttlAfterFinished"),
         "lifecycle.ttlAfterFinished",
-        ttl_after_finished.map(duration),
+        ttl_after_finished.map(format_duration),
     );
     // Whether the launcher may scale the workers.
     let could_scale = spec.target.own_workloads && shape == Shape::StatefulSet;
@@ -176,7 +178,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     self::security(&mut list, security);
     self::observability(&mut list, observability, launcher.kind);
     for (index, patch) in patches.iter().enumerate() {
-        let starts = run::starts_run(patch, spec);
+        let starts = patches::starts_run(patch, spec);
         let Patch { kind, name, patch } = patch;
         list.optional_if(starts, &format!("patches[{index}].target.kind"), kind.as_ref());
         list.optional_if(starts, &format!("patches[{index}].target.name"), name.as_ref());
@@ -191,8 +193,7 @@ fn env(list: &mut List, env: &[EnvVar]) {
         match value {
             EnvValue::Text(text) => {
                 list.run(path, text);
-                let name = name.to_ascii_uppercase();
-                if ["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL"].iter().any(|word| name.contains(word)) {
+                if may_be_secret(name, text) {
                     list.hide_last();
                 }
             }
@@ -290,9 +291,9 @@ fn launcher(list: &mut List, launcher: &Launcher, shape: Shape, fixed_retries: b
     list.run_if(*kind != LauncherKind::Shell, "launcher.args", arguments(args));
     list.run("launcher.runsRanks", runs_ranks);
     list.add(Reach::InPlace, "launcher.interactive", interactive);
-    list.add(Reach::InPlace, "launcher.idleTimeout", duration(*idle_timeout));
+    list.add(Reach::InPlace, "launcher.idleTimeout", format_duration(*idle_timeout));
     list.run_if(fixed_retries, "launcher.retries", retries);
-    list.add(Reach::InPlace, "launcher.waitTimeout", duration(*wait_timeout));
+    list.add(Reach::InPlace, "launcher.waitTimeout", format_duration(*wait_timeout));
     list.optional_if(own_pod, "launcher.image", image.as_ref());
     // A launcher that runs ranks has the resources of a worker.
     resources(list, own_pod && !runs_ranks, "launcher", amounts);
@@ -303,7 +304,7 @@ fn elastic(list: &mut List, elastic: &Elastic, kind: LauncherKind) {
     let horovodrun = kind == LauncherKind::Horovodrun;
     list.run("elastic.minWorkers", min_workers);
     list.run("elastic.maxWorkers", max_workers);
-    list.run_if(horovodrun || kind == LauncherKind::Torchrun, "elastic.timeout", duration(*timeout));
+    list.run_if(horovodrun || kind == LauncherKind::Torchrun, "elastic.timeout", format_duration(*timeout));
     list.optional_if(horovodrun, "elastic.resetLimit", *reset_limit);
     list.optional_if(horovodrun, "elastic.cooldown", cooldown.map(|(least, most)| format!("[{least}, {most}]")));
 }
@@ -418,13 +419,6 @@ fn observability(list: &mut List, observability: &Observability, kind: LauncherK
     }
     let prefixes = matches!(kind, LauncherKind::Mpirun | LauncherKind::Deepspeed | LauncherKind::Torchrun);
     list.run_if(prefixes, "observability.logs.rankPrefix", rank_prefix);
-}
-
-/// Formats seconds as a duration: `1h30m`.
-pub fn duration(seconds: u64) -> String {
-    let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
-    let text: Vec<_> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
-    if text.is_empty() { "0s".to_owned() } else { text.concat() }
 }
 
 /// The arguments of a command on one line. They are written as a list in brackets if one of them contains whitespace or starts

@@ -5,12 +5,9 @@
 //! fields with [`Reach::Run`] are hashed. So for each new name there is a field that explains it. Scripts and the code that builds
 //! objects are not hashed; `pods::REVISION` represents them.
 
-use serde_json::Value as Json;
-
 use super::fields::{Reach, fields};
 use super::fingerprint::Fingerprint;
-use super::{Shape, hosts};
-use crate::job::valid::{Patch, Spec};
+use crate::job::valid::Spec;
 
 /// The name of the run of a spec: six characters. `revision` is the revision of the scripts and objects.
 pub fn run_name(spec: &Spec, revision: u32) -> String {
@@ -23,49 +20,4 @@ pub fn run_name(spec: &Spec, revision: u32) -> String {
         fingerprint.add(&field.value);
     }
     fingerprint.letters()
-}
-
-/// Whether a patch changes a field of a workload or its pods that cannot change in place.
-pub fn starts_run(patch: &Patch, spec: &Spec) -> bool {
-    let kinds = spec.target.workload_kinds;
-    let changes = |(_, in_place): &(&str, &[&str])| match patch.patch.get("spec") {
-        Some(Json::Object(fields)) => fields.keys().any(|field| !in_place.contains(&field.as_str())),
-        other => other.is_some(),
-    };
-    match patch.kind.as_deref() {
-        Some("Pod") => spec.target.has_pods,
-        Some(kind) => kinds.iter().filter(|(known, _)| *known == kind).any(changes),
-        None => names_workload(patch, spec) && kinds.iter().any(changes),
-    }
-}
-
-/// Whether the name pattern of a patch matches a workload. The name of the run is not known yet, so six dashes replace it: a
-/// pattern can match it only with `*`.
-fn names_workload(patch: &Patch, spec: &Spec) -> bool {
-    let stem = [&spec.name, "-------"].concat();
-    if !spec.target.own_workloads || Shape::of(spec) != Shape::StatefulSet {
-        return patch.has_name(&stem);
-    }
-    let workers = spec.groups.iter().map(hosts::worker_role);
-    workers.chain(["launcher".to_owned()]).any(|role| patch.has_name(&[&stem, "-", &role].concat()))
-}
-
-impl Patch {
-    /// Whether the name pattern of the patch matches a name. A patch without one matches every name.
-    pub fn has_name(&self, name: &str) -> bool {
-        self.name.as_deref().is_none_or(|pattern| matches_pattern(pattern, name))
-    }
-}
-
-/// Whether a name matches a pattern, in which `*` matches any sequence of characters.
-fn matches_pattern(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
-    let Some(mut name) = name.strip_prefix(head).and_then(|name| name.strip_suffix(tail)) else { return false };
-    // Match each part at its first position, which leaves the longest rest for the next parts.
-    for part in middle.split('*') {
-        let Some((_, after)) = name.split_once(part) else { return false };
-        name = after;
-    }
-    true
 }

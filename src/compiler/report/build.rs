@@ -2,8 +2,8 @@
 
 use super::{Amount, Cost, Default, Description, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers};
 use crate::job::quantity::Quantity;
+use crate::job::types::format_duration;
 use crate::job::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
-use crate::plan::fields::duration;
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 
 impl Report {
@@ -60,7 +60,7 @@ fn launcher(plan: &Plan) -> String {
         LauncherKind::Shell if launcher.interactive => {
             format!(
                 "none: you start commands with kubectl exec; the session ends after {} without use",
-                duration(launcher.idle_timeout)
+                format_duration(launcher.idle_timeout)
             )
         }
         LauncherKind::Shell => "the command itself, which can use the hostfile and ssh".to_owned(),
@@ -232,7 +232,8 @@ fn storage(job: &str, volume: &Volume) -> Storage {
 fn release(plan: &Plan, description: &Description) -> String {
     let released = if plan.gpus > 0 { "GPUs" } else { "workers" };
     let deadline = plan.spec.lifecycle.deadline;
-    let deadline = deadline.map_or(String::new(), |seconds| format!(", or {} after the start", duration(seconds)));
+    let deadline =
+        deadline.map_or(String::new(), |seconds| format!(", or {} after the start", format_duration(seconds)));
     if let Some(batch) = &description.batch {
         return format!("{}{deadline}", batch.release);
     }
@@ -248,7 +249,7 @@ fn release(plan: &Plan, description: &Description) -> String {
         }
         Shape::StatefulSet => {
             let end = if plan.spec.launcher.interactive {
-                format!("after {} without use", duration(plan.spec.launcher.idle_timeout))
+                format!("after {} without use", format_duration(plan.spec.launcher.idle_timeout))
             } else {
                 "when training succeeds or fails".to_owned()
             };

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value as Json};
 
 use super::change::Difference;
-use crate::job::wording::flow;
+use crate::yaml::flow::flow;
 
 /// The maximum number of differences that are listed for a text of several lines, such as a script.
 const LINES: usize = 12;

@@ -3,7 +3,6 @@
 use super::build::quantity;
 use super::*;
 use crate::plan::Plan;
-use crate::plan::fields::duration;
 use crate::problem::Span;
 use crate::yaml;
 
@@ -150,12 +149,5 @@ fn sums_have_the_largest_unit_that_divides_them() {
         (0, true, "0"),
     ] {
         assert_eq!(quantity(milli, is_in_bytes), text);
-    }
-}
-
-#[test]
-fn durations_are_formatted_with_units() {
-    for (seconds, text) in [(0, "0s"), (90, "1m30s"), (7_200, "2h"), (86_400, "24h"), (3_661, "1h1m1s")] {
-        assert_eq!(duration(seconds), text);
     }
 }

@@ -1,4 +1,4 @@
-//! Where the pods go, when, what they may do, and what is seen of them.
+//! Fields about the cluster: placement, scheduling, lifecycle, security, observability, Slurm and patches.
 
 use serde_json::{Value as Json, json};
 
@@ -9,11 +9,11 @@ use crate::job::types::spec;
 use crate::yaml::Node;
 
 shape! {
-    /// Which nodes the pods go to.
+    /// The nodes that the pods run on.
     Placement {
         /// Labels a node must have.
         "nodeSelector" node_selector: Table<LabelKey, LabelValue>, example json!({"pool": "a100"});
-        /// Taints the pods put up with, as Kubernetes writes them.
+        /// Taints that the pods tolerate, as in Kubernetes.
         "tolerations" tolerations: Vec<At<Toleration>>, example json!([{"key": "nvidia.com/gpu", "operator": "Exists"}]);
         /// A Kubernetes affinity.
         "affinity" affinity: Affinity;
@@ -21,25 +21,25 @@ shape! {
         "priorityClass" priority_class: ObjectName, example "high";
         /// The RuntimeClass of the pods.
         "runtimeClass" runtime_class: ObjectName, example "nvidia";
-        /// Spread the workers over domains of this node label, softly.
+        /// Spread the workers over domains of this node label, if possible.
         "spread" spread: LabelKey, default "kubernetes.io/hostname";
-        /// Instead of spreading, pack the workers into one domain of this node label, softly.
+        /// Instead of spreading, pack the workers into one domain of this node label, if possible.
         "pack" pack: LabelKey, example "topology.kubernetes.io/rack";
-        /// Whether the pods use their node's network. Needs the profile `privileged`.
+        /// Whether the pods use the network of their node. Needs the profile `privileged`.
         "hostNetwork" host_network: bool, default false;
     }
 }
 
 shape! {
-    /// A taint the pods put up with.
+    /// A taint that the pods tolerate.
     Toleration {
-        /// The taint's key. Left out: every key, with operator Exists.
+        /// The key of the taint. Without it, every key; the operator must be Exists.
         "key" key: LabelKey, example "nvidia.com/gpu";
         /// How the value is compared.
         "operator" operator: TolerationOperator, default "Equal";
-        /// The taint's value.
+        /// The value of the taint.
         "value" value: LabelValue, example "true";
-        /// The effect. Left out: every effect.
+        /// The effect of the taint. Without it, every effect.
         "effect" effect: Effect, example "NoSchedule";
         /// How long a pod stays on a node tainted NoExecute.
         "tolerationSeconds" toleration_seconds: Int<0, 1_000_000>, example 300;
@@ -47,23 +47,23 @@ shape! {
 }
 
 choice! {
-    /// How a taint's value is compared.
+    /// How the value of a taint is compared.
     TolerationOperator -> &'static str {
-        "Equal" => "Equal", "The value is the same.";
+        "Equal" => "Equal", "The values are equal.";
         "Exists" => "Exists", "Any value.";
     }
 }
 
 choice! {
-    /// What a taint does.
+    /// The effect of a taint.
     Effect -> &'static str {
         "NoSchedule" => "NoSchedule", "No new pods.";
-        "PreferNoSchedule" => "PreferNoSchedule", "No new pods where it can be helped.";
+        "PreferNoSchedule" => "PreferNoSchedule", "No new pods, if possible.";
         "NoExecute" => "NoExecute", "No pods.";
     }
 }
 
-/// A Kubernetes affinity: its three parts, each taken as it is.
+/// A Kubernetes affinity: its three parts, which are passed on unchanged.
 #[derive(Debug, Clone)]
 pub struct Affinity(pub Json);
 
@@ -119,60 +119,60 @@ impl Field for Terms {
 shape! {
     /// Queues, gangs and schedulers.
     Scheduling {
-        /// Start all pods or none. `volcano` and `coscheduling` need their scheduler in the cluster.
+        /// The scheduler that starts all pods or none of them. It must be installed in the cluster.
         "gang" gang: Gang, default "none";
-        /// Volcano's queue.
+        /// The Volcano queue.
         "queue" queue: ObjectName, example "vision";
-        /// Kueue's LocalQueue. The job starts suspended and Kueue lets it go.
+        /// The LocalQueue of Kueue. The job starts suspended, and Kueue resumes it.
         "kueue" kueue: ObjectName, example "team-a";
         /// Whether the job starts suspended.
         "suspend" suspend: bool, default false;
-        /// The scheduler's name. Default: the gang's own, else the cluster's.
+        /// The name of the scheduler. Default: the scheduler of the gang, else that of the cluster.
         "scheduler" scheduler: ObjectName, example "my-scheduler";
     }
 }
 
 choice! {
-    /// Who starts all pods or none.
+    /// The scheduler that starts all pods or none of them.
     Gang -> Option<spec::Gang> {
-        "none" => None, "No gang: pods start as they fit.";
-        "volcano" => Some(spec::Gang::Volcano), "Volcano's PodGroup and scheduler.";
+        "none" => None, "No gang: each pod starts as soon as it fits on a node.";
+        "volcano" => Some(spec::Gang::Volcano), "The PodGroup and the scheduler of Volcano.";
         "coscheduling" => Some(spec::Gang::Coscheduling), "The PodGroup of the scheduler plugins.";
     }
 }
 
 shape! {
-    /// How long the job may take, and what becomes of it afterwards.
+    /// How long the job may take, and what happens after it.
     Lifecycle {
-        /// The longest the run may take, waiting included. Then it fails and gives its GPUs back.
+        /// The maximum duration of a run, including the time that it waits. After it, the run fails and releases its GPUs.
         "deadline" deadline: Period, example "24h";
-        /// How long the finished Job stays to be looked at.
+        /// How long the finished Job is kept.
         "ttlAfterFinished" ttl_after_finished: Duration, example "1h";
-        /// What becomes of the workers at the end.
+        /// Whether the workers are kept at the end.
         "release" release: Release, default "scaleDown";
     }
 }
 
 choice! {
-    /// What becomes of the workers at the end; true keeps them.
+    /// Whether the workers are kept at the end; true keeps them.
     Release -> bool {
-        "scaleDown" => false, "The launcher scales them down: the GPUs are free.";
-        "keep" => true, "They stay until somebody removes them.";
+        "scaleDown" => false, "The launcher scales them to zero and so releases the GPUs.";
+        "keep" => true, "They stay until you delete them.";
     }
 }
 
 shape! {
-    /// What the pods may do.
+    /// The permissions of the pods.
     Security {
         /// The Pod Security level the job may need, as an upper bound.
         "profile" profile: Profile, default "restricted";
-        /// The user the containers run as. Default: 65532; under `openshift` the platform chooses.
+        /// The id of the user that the containers run as. Under `openshift` the platform assigns it.
         "runAsUser" run_as_user: Int<0, 2_147_483_647>, default 65_532;
-        /// The group that owns volumes. Default: the id of the user.
+        /// The id of the group that owns volumes. Default: `runAsUser`.
         "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65_532;
-        /// Whether a NetworkPolicy keeps other pods away from the job's.
+        /// Whether a NetworkPolicy blocks traffic from other pods to the pods of the job.
         "networkPolicy" network_policy: bool, default true;
-        /// A ServiceAccount that exists, for the launcher. It must be allowed to scale the workers.
+        /// An existing ServiceAccount for the launcher. It must be allowed to scale the workers.
         "serviceAccount" service_account: ObjectName, example "trainer";
         /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes.
         "readOnlyRootFilesystem" read_only_root_filesystem: bool, default true;
@@ -182,27 +182,27 @@ shape! {
 choice! {
     /// The Pod Security level the job may need.
     Profile -> spec::Profile {
-        "restricted" => spec::Profile::Restricted, "Nothing beyond Pod Security's strictest level.";
-        "openshift" => spec::Profile::OpenShift, "As restricted, and the platform chooses user and group ids.";
+        "restricted" => spec::Profile::Restricted, "Only what the strictest level of Pod Security allows.";
+        "openshift" => spec::Profile::OpenShift, "As restricted, and the platform assigns user and group ids.";
         "baseline" => spec::Profile::Baseline, "May run as root.";
-        "privileged" => spec::Profile::Privileged, "May use the host's network and paths, and RDMA devices.";
+        "privileged" => spec::Profile::Privileged, "May use the network and paths of the host, and RDMA devices.";
     }
 }
 
 shape! {
     /// Metrics, TensorBoard and logs.
     Observability {
-        /// Where TensorBoard finds its logs; ranks see it as `TENSORBOARD_LOGDIR`.
+        /// The logs of TensorBoard. Ranks get the directory in `TENSORBOARD_LOGDIR`.
         "tensorboard" tensorboard: Tensorboard, example json!({"logdir": "/results/tb"});
         /// A port on which the ranks serve metrics.
         "metrics" metrics: Metrics, example json!({"port": 9400, "podMonitor": true});
-        /// How logs look.
+        /// The format of logs.
         "logs" logs: Logs, example json!({"rankPrefix": true});
     }
 }
 
 shape! {
-    /// Where TensorBoard finds its logs.
+    /// The logs of TensorBoard.
     Tensorboard {
         /// The directory.
         "logdir" (required) logdir: Path, example "/results/tb";
@@ -214,25 +214,25 @@ shape! {
     Metrics {
         /// The port.
         "port" (required) port: Int<1, 65_535>, example 9400;
-        /// Whether to make a PodMonitor for the Prometheus operator.
+        /// Whether to render a PodMonitor for the Prometheus operator.
         "podMonitor" pod_monitor: bool, default false;
     }
 }
 
 shape! {
-    /// How logs look.
+    /// The format of logs.
     Logs {
-        /// Whether each line of a rank's output starts with its rank.
+        /// Whether each line of output starts with the rank that printed it.
         "rankPrefix" rank_prefix: bool, default true;
     }
 }
 
 shape! {
-    /// What only a Slurm cluster needs to know.
+    /// Settings for Slurm clusters.
     Slurm {
         /// The partition.
         "partition" partition: Directive, example "ml";
-        /// The time limit. Default: `lifecycle.deadline` and a minute, else the partition's own.
+        /// The time limit. Default: `lifecycle.deadline` plus one minute, else the limit of the partition.
         "time" time: Period, example "8h";
         /// Environment modules to load, in order.
         "modules" modules: Vec<At<Module>>, example json!(["OpenMPI/4.1.4", "Python/3.10"]);
@@ -248,15 +248,15 @@ shape! {
         "exclude" exclude: Directive, example "gpu07";
         /// A reservation.
         "reservation" reservation: Directive, example "course";
-        /// What counts GPUs there, as `--gres` calls it before the number.
+        /// The generic resource that counts GPUs, as `--gres` takes it before the number.
         "gres" gres: Gres, default "gpu", example "gpu:a100";
         /// More options of sbatch.
         "args" args: Vec<At<SbatchOption>>, example json!(["--mail-type=END", "--exclusive"]);
         /// Bash that prepares the environment, after the modules and before the ranks start.
         "setup" setup: Word, example "source ~/venv/bin/activate";
-        /// Words put before each rank's command, such as a container's.
+        /// Words that precede the command of each rank, such as a container runtime.
         "wrap" wrap: Vec<At<Word>>, example json!(["apptainer", "exec", "--nv", "mnist.sif"]);
-        /// Start the ranks by srun, where `launcher.kind` is mpirun and the MPI was built for it. Default: by mpirun.
+        /// Start the ranks with srun instead of mpirun. The MPI library must support it.
         "srun" srun: Srun, example json!({"mpi": "pmix"});
     }
 }
@@ -264,7 +264,7 @@ shape! {
 shape! {
     /// How srun starts the ranks.
     Srun {
-        /// How MPI meets: one that `srun --mpi=list` shows; `none` where ranks meet without MPI. Default: the cluster's own.
+        /// The type of MPI for srun, from `srun --mpi=list`; `none` if the ranks do not use MPI. Default: that of the cluster.
         "mpi" mpi: Directive, example "pmix";
         /// More options of srun.
         "args" args: Vec<At<Word>>, example json!(["--cpu-bind=cores"]);
@@ -272,9 +272,9 @@ shape! {
 }
 
 shape! {
-    /// A merge patch over rendered objects, or over their pods.
+    /// A merge patch for rendered objects, or for their pods.
     Patch {
-        /// Which objects it is laid over. Left out: every one.
+        /// The objects that the patch applies to. Default: all objects.
         "target" target: PatchTarget, example json!({"kind": "StatefulSet"});
         /// An RFC 7386 merge patch: maps merge, null removes, anything else replaces.
         "patch" (required) patch: Fragment, example json!({"metadata": {"annotations": {"a": "b"}}});
@@ -282,7 +282,7 @@ shape! {
 }
 
 shape! {
-    /// Which objects a patch is laid over.
+    /// The objects that a patch applies to.
     PatchTarget {
         /// Their kind.
         "kind" kind: ObjectKind, example "StatefulSet";
@@ -294,20 +294,20 @@ shape! {
 choice! {
     /// The kinds of objects khorovod renders.
     ObjectKind -> &'static str {
-        "Pod" => "Pod", "The pods, wherever a target puts them: `*-worker`, `*-launcher`.";
-        "NetworkPolicy" => "NetworkPolicy", "Who may reach the pods.";
-        "ServiceAccount" => "ServiceAccount", "The launcher's account.";
+        "Pod" => "Pod", "The pods of any target: `*-worker`, `*-launcher`.";
+        "NetworkPolicy" => "NetworkPolicy", "The pods that may connect to those of the job.";
+        "ServiceAccount" => "ServiceAccount", "The account of the launcher.";
         "Secret" => "Secret", "The ssh keys.";
         "PersistentVolume" => "PersistentVolume", "A volume of `storage`.";
         "PersistentVolumeClaim" => "PersistentVolumeClaim", "A claim of `storage`.";
         "ConfigMap" => "ConfigMap", "Scripts, hostfile, code and the current run.";
-        "Service" => "Service", "The pods' names.";
-        "Role" => "Role", "What the launcher may do.";
-        "RoleBinding" => "RoleBinding", "Who may do it.";
+        "Service" => "Service", "The DNS names of the pods.";
+        "Role" => "Role", "The permissions of the launcher.";
+        "RoleBinding" => "RoleBinding", "The account that has them.";
         "PodGroup" => "PodGroup", "The gang.";
         "StatefulSet" => "StatefulSet", "The workers.";
         "Job" => "Job", "The launcher, or the whole job.";
-        "PodMonitor" => "PodMonitor", "What Prometheus scrapes.";
+        "PodMonitor" => "PodMonitor", "The metrics that Prometheus scrapes.";
         "MPIJob" => "MPIJob", "The job, for the target mpijob.";
         "JobSet" => "JobSet", "The job, for the target jobset.";
         "TrainingRuntime" => "TrainingRuntime", "The pods, for the target trainjob.";

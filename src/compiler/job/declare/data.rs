@@ -1,4 +1,4 @@
-//! Data in and results out.
+//! Fields about storage.
 
 use serde_json::{Value as Json, json};
 
@@ -9,9 +9,9 @@ use crate::job::types::quantity::Quantity;
 use crate::yaml::Node;
 
 shape! {
-    /// A place for data, mounted in every worker. Exactly one field says where the data lies.
+    /// A volume that is mounted in every worker. Exactly one field names its source.
     Storage {
-        /// The entry's name, in the names of volumes and claims.
+        /// The name of the entry. Names of volumes and claims contain it.
         "name" (required) name: Label, example "data";
         /// Where it is mounted.
         "mountPath" (required) mount_path: Path, example "/data";
@@ -19,21 +19,21 @@ shape! {
         "readOnly" read_only: bool, default false;
         /// The directory of the volume to mount.
         "subPath" sub_path: SubPath, example "imagenet/train";
-        /// A claim that khorovod makes and that outlives the job.
+        /// A PersistentVolumeClaim that khorovod renders. It stays when the job is deleted.
         "claim" claim: Claim, example json!({"size": "1Ti", "accessModes": ["ReadWriteMany"]});
-        /// A claim that exists.
+        /// The name of an existing PersistentVolumeClaim.
         "existingClaim" existing_claim: ObjectName, example "team-nfs";
-        /// A claim for each worker, kept under the worker's name.
+        /// One PersistentVolumeClaim per worker. It stays when the job is deleted.
         "perWorker" per_worker: Claim, example json!({"size": "100Gi"});
         /// A directory on an NFS server.
         "nfs" nfs: Nfs, example json!({"server": "10.0.0.1", "path": "/exports/data"});
-        /// A PersistentVolume that khorovod makes, with its claim: a Kubernetes volume source such as `{nfs: {...}}` or `{csi: {...}}`. Needs `size`.
+        /// A PersistentVolume that khorovod renders, with its claim: a Kubernetes volume source such as `{nfs: {...}}` or `{csi: {...}}`. Needs `size`.
         "persistentVolume" persistent_volume: VolumeSource, example json!({"nfs": {"server": "10.0.0.1", "path": "/data"}});
-        /// Objects in a bucket, copied in before and out after the training.
+        /// Objects in an S3 bucket, which are copied in before the training or out after it.
         "s3" s3: S3, example json!({"bucket": "imagenet", "secret": "s3-keys", "direction": "in"});
         /// A directory of the node. Needs the profile `privileged`.
         "hostPath" host_path: Path, example "/mnt/nvme";
-        /// A directory that lives as long as the pod.
+        /// A directory that is deleted with the pod.
         "emptyDir" empty_dir: EmptyDir, example json!({"size": "50Gi"});
         /// The size of a `persistentVolume`.
         "size" size: Quantity, example "1Ti";
@@ -47,11 +47,11 @@ shape! {
 }
 
 shape! {
-    /// A claim for storage.
+    /// A PersistentVolumeClaim.
     Claim {
-        /// How much.
+        /// The requested size.
         "size" (required) size: Quantity, example "1Ti";
-        /// The StorageClass. Default: the cluster's own.
+        /// The StorageClass. Default: that of the cluster.
         "storageClass" storage_class: ObjectName, example "fast";
         /// How it may be mounted. Default: ReadWriteMany for a shared claim of several workers, else ReadWriteOnce.
         "accessModes" access_modes: Vec<At<AccessMode>>, example json!(["ReadWriteMany"]);
@@ -71,7 +71,7 @@ choice! {
 shape! {
     /// A directory on an NFS server.
     Nfs {
-        /// The server's name or address.
+        /// The name or address of the server.
         "server" (required) server: Host, example "10.0.0.1";
         /// The exported directory.
         "path" (required) path: Path, example "/exports/data";
@@ -81,7 +81,7 @@ shape! {
 shape! {
     /// Objects in a bucket.
     S3 {
-        /// The server, for anything but AWS.
+        /// The URL of the server, if it is not AWS.
         "endpoint" endpoint: Endpoint, example "https://minio.example.org:9000";
         /// The bucket.
         "bucket" (required) bucket: Bucket, example "imagenet";
@@ -91,15 +91,15 @@ shape! {
         "region" region: Region, default "us-east-1";
         /// A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. Default: a public bucket.
         "secret" secret: ObjectName, example "s3-keys";
-        /// What is copied when.
+        /// Whether objects are copied in, out, or both.
         "direction" direction: Direction, default "in";
-        /// Room for the copies. Default: as much as the node gives.
+        /// The size of the volume for the copies. Default: no limit.
         "size" size: Quantity, example "500Gi";
     }
 }
 
 choice! {
-    /// What is copied when: before the training, and after it.
+    /// Whether objects are copied before the training, and after it.
     Direction -> (bool, bool) {
         "in" => (true, false), "Into every worker before the training.";
         "out" => (false, true), "Out of the first worker after the training.";
@@ -108,14 +108,14 @@ choice! {
 }
 
 shape! {
-    /// A directory that lives as long as the pod.
+    /// A directory that is deleted with the pod.
     EmptyDir {
-        /// The most it may hold.
+        /// The maximum size.
         "size" size: Quantity, example "50Gi";
     }
 }
 
-/// Kubernetes' sources for a PersistentVolume.
+/// The volume sources of a PersistentVolume.
 const SOURCES: &[&str] = &[
     "awsElasticBlockStore",
     "azureDisk",

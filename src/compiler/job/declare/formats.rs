@@ -1,11 +1,10 @@
-//! The texts with a form: names, paths, images, labels. Each knows its predicate for the reader, the same as a pattern for
-//! the schema, and what may have been meant by a text that does not fit.
+//! Texts with a format: names, paths, images, labels. Each has a predicate for the reader, the same format as a pattern for
+//! the schema, and corrections for texts that almost match it.
 
 use serde_json::{Value as Json, json};
 
 use super::shapes::Constant;
 use crate::job::read::{Defs, Expected, Field, Item, Reader, WayOut};
-use crate::job::wording::variable;
 use crate::yaml::{Kind, Node, Scalar};
 
 /// Declares a text with a form: a predicate for the reader, the same as a pattern for the schema.
@@ -81,7 +80,7 @@ fn has_form<T: Form>(text: &str) -> bool {
     (text.len() <= T::MAX || text.chars().count() <= T::MAX) && T::fits(text)
 }
 
-/// The value of a text that fits; else what is wrong, in words behind its name, and what might mend it.
+/// The value of a text that fits; else what is wrong with it, as the end of a sentence about the field, and a correction if there is one.
 pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
     if text.len() > T::MAX && text.chars().count() > T::MAX {
         let (length, most) = (text.chars().count(), T::MAX);
@@ -98,18 +97,32 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
     }
 }
 
-/// What to say of a variable that nothing fills in.
+/// The first variable of a shell in a word: `$A`, `${A}` or `$(A)`.
+pub fn shell_variable(word: &str) -> Option<&str> {
+    let at = word.find('$')?;
+    let rest = &word[at + 1..];
+    let name = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    let end = match rest.chars().next()? {
+        '{' => rest.find('}').filter(|end| *end > 1 && name(&rest[1..]) + 1 == *end)? + 1,
+        '(' => rest.find(')').filter(|end| *end > 1)? + 1,
+        first if first.is_ascii_alphabetic() || first == '_' => name(rest),
+        _ => return None,
+    };
+    Some(&word[at..at + 1 + end])
+}
+
+/// The hint for a variable that is not expanded.
 fn left_open(text: &str) -> Option<String> {
     if text.starts_with("~/") {
-        return Some("nothing fills in `~` here: write the folder's whole path".to_owned());
+        return Some("`~` is not expanded here: write the absolute path".to_owned());
     }
-    let bare = || variable(text).filter(|_| !text.contains(char::is_whitespace));
+    let bare = || shell_variable(text).filter(|_| !text.contains(char::is_whitespace));
     let braced = || {
         let start = text.find("${").or_else(|| text.find("$("))?;
         Some(&text[start..=start + text[start..].find(['}', ')'])?])
     };
     let open = braced().or_else(bare)?;
-    Some(format!("nothing fills in `{open}` here: write it out, or give it with `--set PATH=VALUE`"))
+    Some(format!("`{open}` is not expanded here: write the value, or set it with `--set PATH=VALUE`"))
 }
 
 texts! {
@@ -262,7 +275,7 @@ fn digest(text: &str) -> bool {
         .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
 }
 
-/// What a kubelet takes: a registry where there is one, a path in lower case, a tag.
+/// An image reference as the kubelet accepts it: an optional registry, a path in lower case, an optional tag.
 fn image(text: &str) -> bool {
     let (name, hash) = text.split_once('@').map_or((text, None), |(name, hash)| (name, Some(hash)));
     let (path, tag) = match name.rsplit_once(':') {
@@ -312,7 +325,7 @@ fn endpoint(text: &str) -> bool {
                 .is_some_and(|port| (1..=5).contains(&port.len()) && port.bytes().all(|b| b.is_ascii_digit())))
 }
 
-/// What stands in brackets looks like an IPv6 address.
+/// Whether the text in brackets looks like an IPv6 address.
 fn brackets_fit(text: &str) -> bool {
     (3..=8).contains(&text.split(':').count())
         && text.bytes().all(|b| b.is_ascii_hexdigit() || matches!(b, b':' | b'.'))
@@ -339,7 +352,7 @@ fn pod_field(text: &str) -> bool {
     }
 }
 
-/// An absolute path by its shortest name; nothing of another.
+/// The shortest form of an absolute path. Empty for other paths.
 fn resolved(path: &str) -> String {
     let mut parts = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
@@ -369,7 +382,7 @@ fn without_path(text: &str) -> String {
 
 /// The text that was meant: a simple change makes it fit.
 fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
-    // Half of it is somebody's shell's.
+    // A shell would expand it.
     if text.trim().is_empty() || text.starts_with(['~', '$']) {
         return None;
     }
@@ -381,7 +394,7 @@ fn meant_text(text: &str, valid: fn(&str) -> bool) -> Option<String> {
         _ => "",
     };
     let without_scheme = text.split_once("://").map_or("", |(_, rest)| rest);
-    // The points of a path are no separators.
+    // The points in a path do not separate words.
     let path = text.contains('/');
     let dash = if path { lower.clone() } else { lower.replace(['_', '.', ' '], "-") };
     let underscore = if path { String::new() } else { text.replace(['-', '.', ' '], "_") };

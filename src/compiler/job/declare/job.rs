@@ -1,4 +1,4 @@
-//! The document itself, and what every rank runs.
+//! Fields of the document itself, of the image, and of what every rank runs.
 
 use serde_json::{Value as Json, json};
 
@@ -8,13 +8,13 @@ use super::{
 };
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};
-use crate::job::read::{AMBIGUOUS, At, Defs, Field, Item, Reader, Shape, WRONG_TYPE, WayOut};
+use crate::job::read::{AMBIGUOUS, At, Defs, Field, Item, Place, Reader, Shape, WRONG_TYPE, WayOut};
 use crate::yaml::{Kind, Node, Scalar};
 
 choice! {
     /// The version of this spec.
     ApiVersion -> () {
-        "khorovod.dev/v1alpha1" => (), "The one version there is.";
+        "khorovod.dev/v1alpha1" => (), "The only version.";
     }
 }
 
@@ -32,43 +32,43 @@ shape! {
         "apiVersion" (required) api_version: ApiVersion, example "khorovod.dev/v1alpha1";
         /// The kind of the document.
         "kind" (required) kind: DocumentKind, example "TrainingJob";
-        /// The job's name, where it lives, and what is written on its objects.
+        /// The name of the job, its namespace, and the labels and annotations of its objects.
         "metadata" (required) metadata: Metadata, example json!({"name": "mnist"});
-        /// What to run, on what, and how.
+        /// The training: its image, command, workers and everything else.
         "spec" (required) spec: Body, example json!({"image": "ghcr.io/acme/mnist:1.4", "command": ["python", "train.py"], "workers": {"replicas": 4, "gpus": 8}});
     }
 }
 
 shape! {
-    /// The job's name, where it lives, and what is written on its objects.
+    /// The name of the job, its namespace, and the labels and annotations of its objects.
     Metadata {
-        /// The job's name. Every object's name starts with it; a short one leaves room for the names of pods.
+        /// The name of the job. The name of every object starts with it. Keep it short: names of pods have at most 63 characters.
         "name" (required) name: Label, example "mnist";
-        /// The namespace written into every object. Else that of `-n`, else `default`; a chart's is its release's.
+        /// The namespace of every object. Default: that of `-n`, else `default`; in a chart, that of the release.
         "namespace" namespace: Namespace, example "team-a";
-        /// Labels on every object. Not on pods: a changed label does not restart a run.
+        /// Labels of every object except pods, so that a changed label does not restart a run.
         "labels" labels: Table<LabelKey, LabelValue>, example json!({"team": "vision"});
-        /// Annotations on every object. Not on pods.
+        /// Annotations of every object except pods.
         "annotations" annotations: Table<LabelKey, Text>, example json!({"acme.com/owner": "kim"});
     }
 }
 
 shape! {
-    /// What to run, on what, and how.
+    /// The training: its image, command, workers and everything else.
     Body {
-        /// The image of every pod. A name, or a map with digest, pull policy and pull secrets.
+        /// The image of every pod: a name, or a map with digest, pull policy and pull secrets.
         "image" (required) image: Image, example "ghcr.io/acme/mnist:1.4";
-        /// Change it to run the same text again. It has no other meaning.
+        /// Any text. Change it to run an unchanged spec again.
         "rerun" rerun: Text, example "1";
-        /// What every rank runs. A list is taken word by word; a text runs under `bash -c`.
+        /// The command of every rank. A list is the program and its arguments; a text runs under `bash -c`.
         "command" command: CommandLine, example json!(["python", "train.py"]), example "python train.py --lr $LR";
-        /// Words put behind the command.
+        /// Arguments that are appended to the command.
         "args" args: Vec<At<Text>>, example json!(["--epochs", "10"]);
-        /// The directory the ranks start in. Default: the image's own.
+        /// The working directory of the ranks. Default: that of the image.
         "workdir" workdir: Path, example "/workspace";
-        /// Environment variables of every rank: a text, or a place to take the value from. They win over what khorovod sets.
+        /// Environment variables of every rank: a text, or a reference to the value. They override those that khorovod sets.
         "env" env: Table<EnvName, EnvValue>, example json!({"LR": "0.1", "TOKEN": {"secret": "hf", "key": "token"}});
-        /// Secrets and ConfigMaps whose every key becomes an environment variable.
+        /// Secrets and ConfigMaps of which each key becomes an environment variable.
         "envFrom" env_from: Vec<At<EnvFrom>>, example json!([{"secret": "wandb"}]);
         /// Small scripts without an image build.
         "code" code: Code, example json!({"files": {"train.py": "print('hello')"}});
@@ -76,27 +76,27 @@ shape! {
         "workers" (required) workers: Workers, example json!({"replicas": 4, "gpus": 8});
         /// The program that starts the ranks, and the pod it runs in.
         "launcher" launcher: Launcher, example json!({"kind": "horovodrun"});
-        /// Training that goes on while workers come and go. For `horovodrun` and `torchrun`.
+        /// Training that continues while workers come and go. For `horovodrun` and `torchrun`.
         "elastic" elastic: Elastic, example json!({"minWorkers": 2, "maxWorkers": 8});
-        /// How the pods reach each other by ssh.
+        /// Settings of ssh between the pods.
         "ssh" ssh: Ssh, example json!({"secret": "my-keys"});
-        /// NCCL, Horovod and MPI settings by their meaning. What stands in `env` wins.
+        /// Settings of NCCL, Horovod and MPI. Variables in `env` override them.
         "collective" collective: Collective, example json!({"interface": "eth0"});
-        /// Data in and results out: each entry is mounted in every worker.
+        /// Volumes for data and results. Each is mounted in every worker.
         "storage" storage: Vec<At<Storage>>, example json!([{"name": "data", "mountPath": "/data", "existingClaim": "imagenet"}]);
-        /// Which nodes the pods go to.
+        /// The nodes that the pods run on.
         "placement" placement: Placement, example json!({"nodeSelector": {"pool": "a100"}});
         /// Queues, gangs and schedulers.
         "scheduling" scheduling: Scheduling, example json!({"kueue": "team-a"});
-        /// How long the job may take, and what becomes of it afterwards.
+        /// How long the job may take, and what happens after it.
         "lifecycle" lifecycle: Lifecycle, example json!({"deadline": "24h"});
-        /// What the pods may do.
+        /// The permissions of the pods.
         "security" security: Security, example json!({"profile": "restricted"});
         /// Metrics, TensorBoard and logs.
         "observability" observability: Observability, example json!({"metrics": {"port": 9400}});
-        /// What only a Slurm cluster needs to know. Read by the slurm target alone.
+        /// Settings for Slurm clusters. Only the target `slurm` uses them.
         "slurm" slurm: Slurm, example json!({"partition": "ml", "time": "8h"});
-        /// Merge patches laid over the rendered objects: the last resort that makes every Kubernetes field reachable.
+        /// Merge patches for the rendered objects. Use them for fields of Kubernetes that the spec does not have.
         "patches" patches: Vec<At<Patch>>, example json!([{"target": {"kind": "Job"}, "patch": {"metadata": {"annotations": {"a": "b"}}}}]);
     }
 }
@@ -106,7 +106,7 @@ shape! {
 pub enum CommandLine {
     /// Runs under `bash -c`.
     Script(String),
-    /// Runs as it stands.
+    /// The program and its arguments.
     Words(Vec<String>),
 }
 
@@ -117,7 +117,7 @@ impl Field for CommandLine {
         match &node.kind {
             Kind::List(items) if items.is_empty() => reader.invalid(
                 node,
-                "a command: it has no words",
+                "a command: the list is empty",
                 Some(WayOut::Say("name the program: `[python, train.py]`".to_owned())),
             ),
             Kind::List(_) => {
@@ -149,9 +149,9 @@ shape! {
     ImageParts {
         /// The image's name, with its tag.
         "name" (required) name: ImageName, example "ghcr.io/acme/mnist:1.4";
-        /// The digest to run, whatever the tag says by then.
+        /// The digest of the image. It takes precedence over the tag.
         "digest" digest: Digest;
-        /// When nodes pull the image. Default: Kubernetes' own rule.
+        /// When nodes pull the image. Default: that of Kubernetes.
         "pullPolicy" pull_policy: PullPolicy, example "IfNotPresent";
         /// Secrets of type `kubernetes.io/dockerconfigjson` for a private registry.
         "pullSecrets" pull_secrets: Vec<At<ObjectName>>, example json!(["regcred"]);
@@ -162,7 +162,7 @@ choice! {
     /// When nodes pull the image.
     PullPolicy -> &'static str {
         "Always" => "Always", "Ask the registry at every start.";
-        "IfNotPresent" => "IfNotPresent", "Use what the node has.";
+        "IfNotPresent" => "IfNotPresent", "Pull the image only if the node does not have it.";
         "Never" => "Never", "The image must be on the node.";
     }
 }
@@ -181,12 +181,12 @@ impl Field for Image {
         json!({"anyOf": [ImageName::schema(defs), ImageParts::schema(defs)]})
     }
 
-    fn fields(path: &str, depth: usize, each: &mut dyn FnMut(usize, &str, &'static str)) {
+    fn fields(path: &str, depth: usize, each: &mut dyn FnMut(&Place<'_>)) {
         ImageParts::fields(path, depth, each);
     }
 }
 
-/// Whether a key says where a value comes from, here or in Kubernetes.
+/// Whether a key names the source of a value, in this spec or in Kubernetes.
 fn is_source(key: &str) -> bool {
     EnvSource::KEYS.contains(&key) || key == "valueFrom" || key.ends_with("Ref")
 }
@@ -195,21 +195,21 @@ fn lacks_quotes(node: &Node) -> bool {
     matches!(node.scalar(), Some(Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_) | Scalar::Trap(_)))
 }
 
-/// A variable's value: a text, or a place to take it from.
+/// The value of a variable: a text, or a reference to it.
 #[derive(Debug, Clone)]
 pub enum EnvValue {
     /// The value itself.
     Literal(String),
-    /// Where it comes from.
+    /// A reference to the value.
     From(Box<EnvSource>),
 }
 
 shape! {
-    /// Where the value of a variable comes from.
+    /// A reference to the value of a variable.
     EnvSource {
-        /// A Secret's name; `key` says which of its keys.
+        /// The name of a Secret. `key` names its key.
         "secret" secret: ObjectName, example "hf";
-        /// A ConfigMap's name; `key` says which of its keys.
+        /// The name of a ConfigMap. `key` names its key.
         "configMap" config_map: ObjectName, example "settings";
         /// A field of the pod.
         "field" field: FieldPath, example "spec.nodeName";
@@ -226,7 +226,7 @@ impl Field for EnvValue {
 
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         match &node.kind {
-            // No source, but something to be kept as a text.
+            // A map of another kind, which the program reads as a text.
             Kind::Map(entries) if entries.iter().all(|entry| !is_source(&entry.key)) && !entries.is_empty() => {
                 let message = format!("`{}` takes a text, not a map", reader.path());
                 let hint = format!("write it as a text: `'{}'`", node.to_json());
@@ -238,8 +238,8 @@ impl Field for EnvValue {
                 let hint = format!("write it as a text, such as `'{}'`", node.to_json());
                 reader.refuse(&WRONG_TYPE, node, message, Some(hint))
             }
-            _ if lacks_quotes(node) && reader.secret(node) => {
-                let message = format!("`{}` takes a text, and without quotes this is none", reader.path());
+            _ if lacks_quotes(node) && reader.report_secret(node) => {
+                let message = format!("`{}` takes a text, and the value lacks quotes", reader.path());
                 let hint = "take it from a Secret, or put it in quotes".to_owned();
                 let trap = matches!(node.scalar(), Some(Scalar::Trap(_)));
                 reader.refuse(if trap { &AMBIGUOUS } else { &WRONG_TYPE }, node, message, Some(hint))
@@ -254,15 +254,15 @@ impl Field for EnvValue {
 }
 
 shape! {
-    /// A Secret or ConfigMap whose every key becomes a variable.
+    /// A Secret or ConfigMap of which each key becomes a variable.
     EnvFrom {
-        /// A Secret's name.
+        /// The name of a Secret.
         "secret" secret: ObjectName, example "wandb";
-        /// A ConfigMap's name.
+        /// The name of a ConfigMap.
         "configMap" config_map: ObjectName, example "settings";
-        /// Put before every variable's name.
+        /// A prefix for the names of the variables.
         "prefix" prefix: EnvName, example "APP_";
-        /// Whether the pods start without it.
+        /// Whether the pods start if it does not exist.
         "optional" optional: bool, default false;
     }
     exactly one of ["secret", "configMap"];
@@ -271,11 +271,11 @@ shape! {
 shape! {
     /// Small scripts without an image build.
     Code {
-        /// A ConfigMap that exists; each key is a file.
+        /// The name of an existing ConfigMap. Each key is a file.
         "configMap" config_map: ObjectName, example "my-scripts";
-        /// Files by name. Each may have up to 200 KiB.
+        /// Texts of files by name, each up to 200 KiB.
         "files" files: Table<FileName, Text>, example json!({"train.py": "print('hello')"});
-        /// Where the files appear; the ranks start there unless `workdir` says otherwise.
+        /// The directory of the files. The ranks start there, unless `workdir` is set.
         "mountPath" mount_path: Path, default "/workspace";
     }
     exactly one of ["configMap", "files"];

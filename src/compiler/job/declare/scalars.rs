@@ -1,5 +1,5 @@
-//! The types a value can have beside texts: numbers, quantities, durations, lists, maps of names. Each knows its form, its
-//! schema, and what to say of a value that does not fit.
+//! The types of values other than texts: numbers, quantities, durations, lists, maps. Each has its reader, its schema, and
+//! a report for values that do not fit.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,9 @@ use serde_json::{Value as Json, json};
 use super::formats::fit;
 pub use super::formats::*;
 use super::shapes::Constant;
-use crate::job::read::{At, Defs, Expected, Field, Item, OUT_OF_RANGE, Reader, WayOut, invalid};
+use crate::job::read::{At, Defs, Expected, Field, Item, OUT_OF_RANGE, Place, Reader, WayOut, invalid};
 use crate::job::types::quantity::Quantity;
+use crate::job::types::{DURATION_PATTERN, parse_duration};
 use crate::yaml::{Kind, Node, Scalar};
 
 /// A whole number with limits.
@@ -103,7 +104,7 @@ impl Field for Quantity {
     }
 }
 
-/// A scalar as it stands in the text.
+/// The text of a scalar.
 fn written(node: &Node) -> &str {
     match &node.kind {
         Kind::Scalar { text, .. } => text,
@@ -125,7 +126,7 @@ impl Constant for Quantity {
     }
 }
 
-/// What a person meant by `64GB`, `64 Gi` or `64gi`.
+/// The quantity that was meant by `64GB`, `64 Gi` or `64gi`.
 fn meant_quantity(text: &str) -> Option<String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -149,28 +150,11 @@ fn meant_quantity(text: &str) -> Option<String> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Duration(pub u64);
 
-impl Duration {
-    const PATTERN: &'static str = r"^([0-9]{1,6}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$";
-
-    fn parse(text: &str) -> Option<u64> {
-        let mut rest = text;
-        let mut seconds = 0;
-        for (unit, length) in [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)] {
-            let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
-            if (1..=6).contains(&digits) && rest[digits..].starts_with(unit) {
-                seconds += rest[..digits].parse::<u64>().ok()? * length;
-                rest = &rest[digits + 1..];
-            }
-        }
-        (rest.is_empty() && !text.is_empty()).then_some(seconds)
-    }
-}
-
-/// What a person meant by `2 days`, `30min`, `12 H`, `24:00:00` or `PT1H`.
+/// The duration that was meant by `2 days`, `30min`, `12 H`, `24:00:00` or `PT1H`.
 fn meant_duration(text: &str) -> Option<String> {
     if let Some(iso) = text.strip_prefix('P').filter(|iso| iso.contains(['T', 'D'])) {
         let short = iso.replace('T', "").to_lowercase();
-        return Duration::parse(&short).map(|_| short);
+        return parse_duration(&short).map(|_| short);
     }
     if let [hours, minutes, seconds] = *text.split(':').collect::<Vec<_>>() {
         let mut written = String::new();
@@ -180,7 +164,7 @@ fn meant_duration(text: &str) -> Option<String> {
                 count => written.extend([count.to_string(), unit.to_string()]),
             }
         }
-        return Some(written).filter(|written| !written.is_empty());
+        return parse_duration(&written).map(|_| written);
     }
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
     let unit = match unit.trim().to_ascii_lowercase().as_str() {
@@ -192,7 +176,7 @@ fn meant_duration(text: &str) -> Option<String> {
         _ => return None,
     };
     let fixed = format!("{number}{unit}");
-    Duration::parse(&fixed).map(|_| fixed)
+    parse_duration(&fixed).map(|_| fixed)
 }
 
 impl Field for Duration {
@@ -214,14 +198,14 @@ impl Field for Duration {
             return reader.invalid(node, WANTED, Some(WayOut::Write(meant)));
         }
         let text = reader.text(node, Expected::Duration)?;
-        match Self::parse(text) {
+        match parse_duration(text) {
             Some(seconds) => Some(Self(seconds)),
             None => reader.invalid(node, WANTED, meant_duration(text).map(WayOut::Write)),
         }
     }
 
     fn schema(_: &mut Defs) -> Json {
-        json!({"type": "string", "minLength": 1, "pattern": Self::PATTERN})
+        json!({"type": "string", "minLength": 1, "pattern": DURATION_PATTERN})
     }
 }
 
@@ -233,7 +217,7 @@ impl Constant for Period {
     type Written = &'static str;
 
     fn constant(written: &'static str) -> Self {
-        Self(Duration::parse(written).unwrap_or_default())
+        Self(parse_duration(written).unwrap_or_default())
     }
 }
 
@@ -263,7 +247,7 @@ impl<T: Field> Field for Vec<At<T>> {
 
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         let items = reader.list(node, Expected::List(T::ITEM))?;
-        // What could be read is judged further; the rest was reported.
+        // Items that cannot be read are reported; the rest is checked further.
         Some(items.iter().enumerate().filter_map(|(index, item)| reader.item(index, item)).collect())
     }
 
@@ -271,7 +255,7 @@ impl<T: Field> Field for Vec<At<T>> {
         json!({"type": "array", "items": T::schema(defs)})
     }
 
-    fn fields(path: &str, depth: usize, each: &mut dyn FnMut(usize, &str, &'static str)) {
+    fn fields(path: &str, depth: usize, each: &mut dyn FnMut(&Place<'_>)) {
         T::fields(path, depth, each);
     }
 }
@@ -342,13 +326,13 @@ impl Field for Fragment {
 /// Beyond the integers of Kubernetes' API.
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
-/// Refuses what readers of YAML disagree on, at any depth.
+/// Refuses values that readers of YAML read differently, at any depth.
 fn no_traps<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<()> {
     match &node.kind {
         Kind::Scalar { .. } => match node.scalar() {
             Some(Scalar::Trap(_)) => reader.wrong_type(node, Expected::Scalar),
             Some(Scalar::Float(value)) if !(-TWO_63..TWO_63).contains(&value) => {
-                let message = format!("a number in `{}` is larger than Kubernetes takes", reader.path());
+                let message = format!("a number in `{}` is larger than the maximum of Kubernetes", reader.path());
                 reader.refuse(&OUT_OF_RANGE, node, message, Some("put it in quotes to make it a text".to_owned()))
             }
             _ => Some(()),

@@ -12,7 +12,7 @@ use crate::job::read::{At, Defs};
 ///     /// What the shape is.
 ///     Elastic {
 ///         /// What the field is.
-///         "minWorkers" min_workers: Int<1, 100>, default "...", example 2;
+///         "minWorkers" min_workers: Int<1, 100>, default 1, example 2;
 ///         /// A field that must be given.
 ///         "size" (required) size: Quantity, example "1Ti";
 ///     }
@@ -111,8 +111,12 @@ macro_rules! shape {
                 serde_json::json!({"$ref": format!("#/$defs/{name}")})
             }
 
-            fn fields(path: &str, depth: usize, each: &mut dyn FnMut(usize, &str, &'static str)) {
-                $(each(depth, path, $key);)+
+            fn fields(path: &str, depth: usize, each: &mut dyn FnMut(&$crate::job::read::Place<'_>)) {
+                $(each(&$crate::job::read::Place {
+                    depth,
+                    parent: path,
+                    key: $key,
+                });)+
                 if depth < $crate::job::read::DEEPEST {
                     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
                     $(<$type as $crate::job::read::Field>::fields(&below($key), depth + 1, each);)+
@@ -159,13 +163,13 @@ macro_rules! choice {
                 match reader.text(node, $crate::job::read::Expected::Word(WORDS))? {
                     $($word => Some(Self($value)),)+
                     other => {
-                        let message = format!("`{}` does not know `{other}`", reader.path());
+                        let message = format!("`{}` does not accept `{other}`", reader.path());
                         let mut problem = $crate::problem::Problem::new(
                             &$crate::job::read::UNKNOWN_VALUE, node.span, message,
                         );
                         problem = match $crate::job::read::suggestions::word(other, WORDS) {
                             Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(node.span, near),
-                            None => problem.hint(format!("it takes {}", $crate::job::wording::words(WORDS))),
+                            None => problem.hint(format!("it takes {}", $crate::job::read::suggestions::alternatives(WORDS))),
                         };
                         reader.push(problem);
                         None
@@ -226,7 +230,7 @@ impl<T> OrDefault<T> {
     }
 }
 
-/// What the schema of a shape says.
+/// The parts of the JSON Schema of a shape.
 pub struct Schema<'a> {
     pub title: &'a str,
     pub doc: &'a str,
@@ -256,7 +260,8 @@ impl Schema<'_> {
     }
 }
 
-/// What it says of one field, by functions: there are so many of them that what is written out for each tells in a module.
+/// The parts of the JSON Schema of a field. They are functions, because code that is generated per field makes the
+/// WebAssembly modules larger.
 pub struct Property {
     pub doc: &'static str,
     pub schema: fn(&mut Defs) -> Json,

@@ -1,4 +1,4 @@
-//! The pods that run ranks.
+//! Fields about the pods that run ranks.
 
 use serde_json::json;
 
@@ -8,29 +8,29 @@ use crate::job::read::At;
 use crate::job::types::quantity::Quantity;
 use crate::job::types::spec;
 
-/// Workers at most: more pods than any cluster has.
+/// The maximum number of workers. It is more than the pods of any cluster.
 pub const MAX_WORKERS: u32 = 100_000;
 
-/// Declares the fields that describe one worker. They stand both in `workers` and in each of its groups.
+/// Declares the fields that describe one worker, for `workers` and for each of its groups.
 macro_rules! with_worker_fields {
     ($callback:ident $($head:tt)*) => {
         $callback! {
             { $($head)* }
-            /// GPUs a worker. 0 trains on CPUs.
+            /// GPUs per worker. 0 trains on CPUs.
             "gpus" gpus: Int<0, 64>, default 0, example 8;
             /// The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, a MIG slice.
             "gpuResource" gpu_resource: ResourceName, default "nvidia.com/gpu", example "nvidia.com/mig-1g.10gb";
-            /// Ranks a worker runs. Default: one a GPU, at least one.
+            /// Ranks per worker. Default: one per GPU, at least one.
             "slots" slots: Int<1, 1024>, example 8;
-            /// CPUs a worker; asked for and at the same time its limit, so that pods are Guaranteed.
+            /// CPUs per worker: both request and limit, so that the pods have the QoS class Guaranteed.
             "cpu" cpu: Quantity, example "32";
-            /// Memory a worker; asked for and at the same time its limit.
+            /// Memory per worker: both request and limit.
             "memory" memory: Quantity, example "256Gi";
-            /// Size of the memory-backed `/dev/shm`, counted against memory. Default: a quarter of memory, else 8Gi.
+            /// Size of `/dev/shm`, which uses memory of the worker. Default: a quarter of `memory`, else 8Gi.
             "shm" shm: Quantity, example "64Gi";
-            /// Local disk a worker; asked for and at the same time its limit.
+            /// Local disk per worker: both request and limit.
             "ephemeralStorage" ephemeral_storage: Quantity, example "100Gi";
-            /// RDMA devices a worker. They need the capability `IPC_LOCK`, so the profile `privileged`.
+            /// RDMA devices per worker. They need the capability `IPC_LOCK`, and therefore the profile `privileged`.
             "rdma" rdma: Rdma, example json!({"resource": "rdma/hca", "count": 8});
             /// Kubernetes requests and limits in full, instead of `cpu`, `memory` and `ephemeralStorage`.
             "resources" resources: Resources, example json!({"requests": {"cpu": "8"}, "limits": {"memory": "64Gi"}});
@@ -53,7 +53,7 @@ macro_rules! worker_shape {
 macro_rules! worker_view {
     ({} $($(#[doc = $doc:literal])+ $key:literal $field:ident : $type:ty
         $(, default $default:expr)? $(, example $example:expr)*;)+) => {
-        /// The fields of the workers of one group: the group's own, or else those that stand beside `groups`.
+        /// The fields of the workers of one group: those of the group itself, or else those beside `groups`.
         #[derive(Debug, Clone, Copy)]
         pub struct WorkerFields<'a> {
             $($(#[doc = $doc])+ pub $field: Option<&'a At<$type>>,)+
@@ -81,11 +81,11 @@ with_worker_fields! {
     worker_shape
     /// The pods that run ranks.
     Workers {
-        /// How many workers there are.
+        /// The number of workers.
         "replicas" replicas: Int<1, MAX_WORKERS>, example 4;
-        /// The shape in the cluster. Default: `StatefulSet`; `Job` for a gang, Kueue, suspend and torchrun.
+        /// The kind of object that runs the workers. Default: `StatefulSet`; `Job` for a gang, Kueue, `suspend` and torchrun.
         "controller" controller: Controller, example "Job";
-        /// Workers that differ. Each group takes the fields beside `groups` as its defaults.
+        /// Heterogeneous worker groups. The fields beside `groups` are the defaults of each group.
         "groups" groups: Vec<At<Group>>, example json!([{"name": "a100", "replicas": 2, "gpus": 8}]);
     }
     exactly one of ["replicas", "groups"];
@@ -93,29 +93,29 @@ with_worker_fields! {
 
 with_worker_fields! {
     worker_shape
-    /// Workers that are alike, in a job whose workers differ.
+    /// A group of equal workers.
     Group {
-        /// The group's name, in the names of its pods.
+        /// The name of the group. The names of its pods contain it.
         "name" (required) name: Label, example "a100";
-        /// How many workers the group has.
+        /// The number of workers of the group.
         "replicas" (required) replicas: Int<1, MAX_WORKERS>, example 2;
     }
 }
 
 choice! {
-    /// The shape of the workers in the cluster.
+    /// The kind of object that runs the workers.
     Controller -> spec::Controller {
-        "StatefulSet" => spec::Controller::StatefulSet, "A StatefulSet of workers and a Job that launches; the launcher scales the workers.";
-        "Job" => spec::Controller::Job, "One Indexed Job whose first pod also launches; needs no permission.";
+        "StatefulSet" => spec::Controller::StatefulSet, "A StatefulSet of workers and a Job for the launcher, which scales the workers.";
+        "Job" => spec::Controller::Job, "One Indexed Job whose first pod is also the launcher; it needs no permissions.";
     }
 }
 
 shape! {
-    /// RDMA devices a worker.
+    /// RDMA devices per worker.
     Rdma {
-        /// The resource that counts them.
+        /// The resource that counts the devices.
         "resource" (required) resource: ResourceName, example "rdma/hca", example "vpc.amazonaws.com/efa";
-        /// How many.
+        /// The number of devices.
         "count" count: Int<1, 64>, default 1;
     }
 }
@@ -123,9 +123,9 @@ shape! {
 shape! {
     /// Kubernetes requests and limits in full.
     Resources {
-        /// What the scheduler sets aside.
+        /// The resources that the scheduler reserves.
         "requests" requests: Table<ResourceName, Quantity>, example json!({"cpu": "8", "memory": "64Gi"});
-        /// What the container may use.
+        /// The maximum that the container may use.
         "limits" limits: Table<ResourceName, Quantity>, example json!({"memory": "64Gi"});
     }
 }

@@ -1,10 +1,10 @@
-//! Edits of a map as a person would make them: a field that is missing, put where it belongs. What reads a field knows
-//! only nodes; here alone the layout of the text counts.
+//! Edits of the text of a spec, for automatic fixes: they insert a missing field at its usual place, with the right
+//! indentation. The only part of the reader that looks at the layout of the text.
 
 use serde_json::Value as Json;
 
-use crate::job::wording::flow;
 use crate::problem::{Fix, Span};
+use crate::yaml::flow::flow;
 use crate::yaml::{Entry, Kind, Node};
 
 /// The texts that spans are in.
@@ -20,8 +20,8 @@ impl Texts for &str {
     }
 }
 
-/// Puts `key` into the map at `node`, behind the last of the fields that stand before it in `order`. None where the map's
-/// text is not its own, as behind an alias.
+/// Puts `key` into the map at `node`, after the last of the fields that precede it in `order`. Returns nothing if the text
+/// of the map is elsewhere, as with an alias.
 pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &Json) -> Option<Fix> {
     let Kind::Map(entries) = &node.kind else { return None };
     let text = texts.around(node.span);
@@ -31,7 +31,7 @@ pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &
     if entries.iter().any(|entry| rank(&entry.key).is_none()) {
         return None;
     }
-    // Where a field of another layer's ends, no place in this text tells.
+    // A field of an overlay is not in this text.
     let own = entries.iter().filter(|entry| entry.value.span.within(node.span));
     let before = own.filter(|entry| rank(&entry.key) < rank(key)).max_by_key(|entry| rank(&entry.key));
     let insert = |at: usize, text: String| Some(Fix { span: Span { start: at, end: at, ..node.span }, text });
@@ -60,7 +60,7 @@ pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &
     }
 }
 
-/// As many spaces as stand before a place in its line, hyphens of lists counted; none where other things stand there.
+/// The indentation before a place in its line, in which the hyphens of lists count as spaces. None if other text precedes.
 pub fn indent(text: &str, at: usize) -> Option<String> {
     let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
     let before = &text[start..at];
@@ -78,7 +78,7 @@ fn block(key: &str, value: &Json, indent: &str) -> String {
     }
 }
 
-/// The place behind a key's colon, where nothing stands; none in a text of another form.
+/// The place after the colon of a key without a value. None if the text has another form.
 pub fn colon(texts: &dyn Texts, entry: &Entry) -> Option<Span> {
     let text = texts.around(entry.key_span);
     let at = entry.key_span.end + text.get(entry.key_span.end..)?.starts_with(':').then_some(1)?;
@@ -99,7 +99,7 @@ pub fn as_item(texts: &dyn Texts, map: &Node) -> Option<Fix> {
     Some(Fix { span: map.span, text: item })
 }
 
-/// Puts lines in the place of a block that stands below `key`.
+/// Replaces the block below `key` with lines.
 pub fn lines(texts: &dyn Texts, key: Span, block: Span, lines: &[String]) -> Option<Fix> {
     let text = texts.around(block);
     if key.source != block.source {

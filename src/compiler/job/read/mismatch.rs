@@ -1,14 +1,15 @@
-//! What is said of a value that cannot be read: of another type, empty, misspelt, missing.
+//! Reports of values that cannot be read: of the wrong type, empty, misspelt or missing.
 
 use std::fmt;
 
 use serde_json::Value as Json;
 
+use super::suggestions::{alternatives, nearest};
 use super::*;
 use super::{edits, suggestions};
 use crate::job::secrets;
-use crate::job::wording::{flow, nearest, quoted, words};
 use crate::problem::Fix;
+use crate::yaml::flow::{flow, quoted};
 use crate::yaml::{self, Trap};
 
 impl Expected {
@@ -38,7 +39,7 @@ impl Expected {
     fn value(self) -> String {
         match self {
             Self::Text { form, .. } => form.to_owned(),
-            Self::Word(known) => words(known),
+            Self::Word(known) => alternatives(known),
             other => other.to_string(),
         }
     }
@@ -107,7 +108,7 @@ fn rewrite_scalar(text: &str, scalar: Scalar<'_>, expected: Expected) -> Option<
     }
 }
 
-/// A scalar as it stands in the text.
+/// The text of a scalar.
 fn written(node: &Node) -> &str {
     match &node.kind {
         Kind::Scalar { text, .. } => text,
@@ -157,27 +158,26 @@ impl<'n> Reader<'n, '_> {
         None
     }
 
-    /// A key with nothing behind it.
+    /// The report of a key without a value.
     fn empty(&self, node: &Node, expected: Expected) -> Problem {
         let path = self.path();
         let Some(Step::Key(entry, own)) = self.path.last() else {
             let problem = Problem::new(&EMPTY_VALUE, node.span, format!("`{path}` has no value"));
             return problem.hint(format!("give it {}, or remove it", expected.value()));
         };
-        // Only a shell for people goes without a command.
+        // Only an interactive shell needs no command.
         let way_out = if own.needed || path == "spec.command" { "" } else { ", or remove it" };
         let nowhere = node.span.start == node.span.end;
-        // Where nothing stands, the key does.
+        // An empty value has no place, so the key is marked.
         let span = if nowhere { entry.key_span } else { node.span };
         let problem = Problem::new(&EMPTY_VALUE, span, format!("`{path}` has no value"));
         match (own.example)(&entry.key) {
             Some(example @ Json::Object(_)) => {
                 let written = flow(&example);
-                problem
-                    .hint(format!("indent what belongs to it below it, or write `{}: {written}`{way_out}", entry.key))
+                problem.hint(format!("indent its fields below it, or write `{}: {written}`{way_out}", entry.key))
             }
             Some(Json::Array(items)) if items.iter().all(Json::is_object) => {
-                problem.hint(format!("write its items below it, each behind `- `{way_out}"))
+                problem.hint(format!("write its items below it, each after `- `{way_out}"))
             }
             Some(example) => {
                 let written = flow(&example);
@@ -193,7 +193,7 @@ impl<'n> Reader<'n, '_> {
         }
     }
 
-    /// The way out of a wrong type, where the value itself says none.
+    /// Adds the hint for a wrong type that follows from the field, and not from the value.
     fn general(&self, problem: Problem, node: &Node, expected: Expected) -> Problem {
         let path = self.path();
         let own = match self.path.last() {
@@ -202,14 +202,14 @@ impl<'n> Reader<'n, '_> {
         };
         match &node.kind {
             Kind::Scalar { text, plain: false } if is_quoted(text, expected) => {
-                problem.hint("remove the quotes: they make a text of it").fix(node.span, text)
+                problem.hint("remove the quotes: they turn the value into a text").fix(node.span, text)
             }
             // `{python, train.py}`, as other tools write a list.
             Kind::Map(entries)
                 if expected.is_text() && entries.iter().all(|entry| entry.value.scalar() == Some(Scalar::Null)) =>
             {
                 let words: Vec<String> = entries.iter().map(|entry| quoted(&entry.key)).collect();
-                problem.hint(format!("a list stands in brackets: `[{}]`", words.join(", ")))
+                problem.hint(format!("write a list in brackets: `[{}]`", words.join(", ")))
             }
             Kind::Scalar { .. } if matches!(expected, Expected::List(Item::Map)) => {
                 problem.hint(format!("write a list of maps, such as `{}`", flow(&self.example().unwrap_or_default())))
@@ -221,14 +221,16 @@ impl<'n> Reader<'n, '_> {
                         .iter()
                         .all(|entry| matches!(entry.value.kind, Kind::Map(_)) && !self.index.contains(&entry.key)) =>
                 {
-                    problem.hint(format!("put `- name: {}` in the place of the key, and so on", first.key))
+                    problem
+                        .hint(format!("write `- name: {}` instead of the key, and the same for the others", first.key))
                 }
                 _ if !matches!(expected, Expected::List(Item::Map)) && self.example().is_some() => {
                     let example = self.example().unwrap_or_default();
                     problem.hint(format!("write a list of texts, such as `{}`", flow(&example)))
                 }
                 _ => {
-                    let problem = problem.hint("put `- ` before the first line, and indent the others under it");
+                    let problem =
+                        problem.hint("put `- ` before the first line, and indent the other lines by two spaces");
                     let fields = entries.iter().all(|entry| self.index.contains(&entry.key));
                     Problem { fix: edits::as_item(self.texts, node).filter(|_| fields), ..problem }
                 }
@@ -242,13 +244,15 @@ impl<'n> Reader<'n, '_> {
                     };
                     return problem.hint(format!("write `key: value` instead of a list{such}"));
                 };
-                let problem = problem.hint(format!("names are keys here: write `{}`", lines[0]));
+                let problem = problem.hint(format!("write a map of names and values: `{}`", lines[0]));
                 let key = own.map_or(node.span, |(entry, _)| entry.key_span);
                 Problem { fix: edits::lines(self.texts, key, node.span, &lines), ..problem }
             }
             Kind::Scalar { text, plain } if expected.is_map() && *plain && self.index.missing_space(text).is_some() => {
                 let fixed = self.index.missing_space(text).unwrap_or_default();
-                problem.hint(format!("put a colon and a space between the two: `{fixed}`")).fix(node.span, fixed)
+                problem
+                    .hint(format!("write a colon and a space between key and value: `{fixed}`"))
+                    .fix(node.span, fixed)
             }
             Kind::Scalar { text, .. } if suggestions::in_full(&path, text).is_some() => {
                 let (hint, whole) = suggestions::in_full(&path, text).unwrap_or_default();
@@ -284,7 +288,7 @@ impl<'n> Reader<'n, '_> {
                 }
             }
             Kind::Scalar { .. } => match (expected, own) {
-                (Expected::Word(known), _) => problem.hint(format!("it takes {}", words(known))),
+                (Expected::Word(known), _) => problem.hint(format!("it takes {}", alternatives(known))),
                 (_, Some((entry, Some(example)))) => {
                     problem.hint(format!("write {}, such as `{}: {}`", expected.value(), entry.key, flow(&example)))
                 }
@@ -294,12 +298,12 @@ impl<'n> Reader<'n, '_> {
         }
     }
 
-    /// Says so where the value of the variable we are at sounds like a secret. Then it must not be repeated.
-    pub fn secret(&mut self, node: &Node) -> bool {
+    /// Reports the value of the current variable if it looks like a secret. Then no other message may contain it.
+    pub fn report_secret(&mut self, node: &Node) -> bool {
         let (Some(Step::Key(entry, _)), Kind::Scalar { text, .. }) = (self.path.last(), &node.kind) else {
             return false;
         };
-        let Some(problem) = secrets::secret(&entry.key, text, node.span) else { return false };
+        let Some(problem) = secrets::find_secret(&entry.key, text, node.span) else { return false };
         self.push(problem);
         true
     }
@@ -343,7 +347,7 @@ impl<'n> Reader<'n, '_> {
             && let Some(fixed) = self.index.missing_space(&entry.key)
         {
             self.guessed.extend(fixed.split_once(':').map(|(key, _)| format!("{path}.{key}")));
-            let problem = problem.hint(format!("put a colon and a space between the two: `{fixed}`"));
+            let problem = problem.hint(format!("write a colon and a space between key and value: `{fixed}`"));
             return self.push(problem.fix(entry.key_span, fixed));
         }
         if let Some((key, written)) = suggestions::rewritten(entry, known) {
@@ -358,7 +362,7 @@ impl<'n> Reader<'n, '_> {
             self.guessed.push(format!("{path}.size"));
             let name = entry.value.text().unwrap_or("NAME");
             return self.push(problem.hint(format!(
-                "a claim that exists is `existingClaim: {name}` in the place of `claim`; one to be made is named after the job and the entry"
+                "for an existing claim write `existingClaim: {name}` instead of `claim`; khorovod names new claims after the job and the entry"
             )));
         }
         let near = nearest(&entry.key, known.iter().copied())
@@ -369,12 +373,12 @@ impl<'n> Reader<'n, '_> {
             Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(entry.key_span, near),
             None => {
                 let hint = self.index.hint(&entry.key, &path);
-                problem.hint(hint.unwrap_or_else(|| format!("it takes {}", words(known))))
+                problem.hint(hint.unwrap_or_else(|| format!("it takes {}", alternatives(known))))
             }
         });
     }
 
-    /// Pushes that `key` is missing in the map at `node`, if it is.
+    /// Reports `key` if it is missing in the map at `node`.
     pub fn required<S: Shape>(&mut self, node: &Node, key: &str) {
         if node.get(key).is_some() {
             return;
@@ -386,7 +390,7 @@ impl<'n> Reader<'n, '_> {
         let span = first_line(node);
         let message = match path.as_str() {
             "the document" => format!("`{key}` is missing"),
-            _ => format!("`{path}` lacks `{key}`"),
+            _ => format!("`{path}` needs `{key}`"),
         };
         let problem = Problem::new(&MISSING_FIELD, span, message).here(format!("`{key}` belongs here"));
         let problem = match S::example(key) {
@@ -401,7 +405,7 @@ impl<'n> Reader<'n, '_> {
         edits::field(self.texts, node, S::KEYS, key, &S::example(key)?)
     }
 
-    /// Exactly one of `keys` must stand in the map at `node`.
+    /// Reports the map at `node` if it does not have exactly one of `keys`.
     pub fn exactly_one<S: Shape>(&mut self, node: &'n Node, keys: &[&str]) {
         let given: Vec<&Entry> = keys.iter().filter_map(|key| node.entry(key)).collect();
         let path = self.path();
@@ -410,15 +414,15 @@ impl<'n> Reader<'n, '_> {
             [_] => {}
             [] if misspelt => {}
             [] => {
-                let message = format!("`{path}` needs one of {}", words(keys));
+                let message = format!("`{path}` needs one of {}", alternatives(keys));
                 let problem = Problem::new(&CHOOSE_ONE, first_line(node), message);
-                let problem = problem.hint(format!("add one of {}", words(keys)));
-                // Of more, none is likely enough.
+                let problem = problem.hint(format!("add one of {}", alternatives(keys)));
+                // If there are more than two, none of them is likely enough.
                 let fix = if keys.len() == 2 { self.put::<S>(node, keys[0]) } else { None };
                 self.push(Problem { fix, ..problem });
             }
             [first, others @ ..] => {
-                let message = format!("`{path}` takes only one of {}", words(keys));
+                let message = format!("`{path}` takes only one of {}", alternatives(keys));
                 let mut problem = Problem::new(&CHOOSE_ONE, first.key_span, message).here("this one");
                 for other in others {
                     problem = problem.and(other.key_span, "or this one");
@@ -428,7 +432,7 @@ impl<'n> Reader<'n, '_> {
         }
     }
 
-    /// Where `key` stands, `other` must too.
+    /// Reports `key` if the map at `node` has it without `other`.
     pub fn needs<S: Shape>(&mut self, node: &Node, key: &str, other: &str) {
         if let Some(entry) = node.entry(key)
             && node.entry(other).is_none()
@@ -437,14 +441,14 @@ impl<'n> Reader<'n, '_> {
             let such = S::example(other).map_or_else(String::new, |example| format!(": {}", flow(&example)));
             let problem = Problem::new(&NEEDS_FIELD, entry.key_span, message);
             let problem = problem.hint(format!("add `{other}{such}`, or remove `{key}`"));
-            // One of several would be one too many.
+            // The map already has one of the fields of which `other` is one.
             let fix = if S::NEEDED.contains(&other) { None } else { self.put::<S>(node, other) };
             self.push(Problem { fix, ..problem });
         }
     }
 }
 
-/// The first key of a map, or the value itself: a place to point at for what is not there.
+/// The first key of a map, or the value itself: the place to mark for a field that is missing.
 fn first_line(node: &Node) -> Span {
     match &node.kind {
         Kind::Map(entries) => entries.first().map_or(node.span, |entry| entry.key_span),
@@ -454,10 +458,12 @@ fn first_line(node: &Node) -> Span {
 
 fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, expected: Expected) -> Problem {
     let what = match trap {
-        Trap::Word(_) => "a boolean to some readers of YAML and a text to others",
-        Trap::Special => "no number that every reader of YAML takes",
-        _ if expected.takes_text(text) => "one number to some readers of YAML and another, or a text, to others",
-        _ => "no number that every reader of YAML takes",
+        Trap::Word(_) => "a boolean for some readers of YAML and a text for others",
+        Trap::Special => "not a number for every reader of YAML",
+        _ if expected.takes_text(text) => {
+            "one number for some readers of YAML, and another number or a text for others"
+        }
+        _ => "not a number for every reader of YAML",
     };
     let in_quotes = || Some(format!("\"{text}\""));
     let (hint, fix) = match (trap, expected) {
@@ -477,16 +483,16 @@ fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, expected: Expected)
     Problem { fix: fix.map(|text| Fix { span, text }), ..problem }
 }
 
-/// How a value may be mended.
+/// The correction of a value.
 #[derive(Debug)]
 pub enum WayOut {
-    /// By another in its place.
+    /// Another value, which replaces it.
     Write(String),
-    /// By the person.
+    /// Advice for the reader.
     Say(String),
 }
 
-/// A problem of a text that lacks its form, with the way out.
+/// A problem of a text in the wrong format, with the correction.
 pub fn invalid(span: Span, message: String, way_out: Option<WayOut>) -> Problem {
     let problem = Problem::new(&INVALID_VALUE, span, message);
     match way_out {

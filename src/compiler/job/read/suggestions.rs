@@ -1,14 +1,15 @@
-//! What a newcomer meant: the hints for fields that stand one level off, for the names Kubernetes and
-//! the operators use, and for a single value where a map belongs.
+//! Suggestions for fields that are unknown: fields of another map, names that Kubernetes and the operators use, and single
+//! values instead of a map.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use super::Place;
 use crate::job::types::quantity::Quantity;
-use crate::job::wording::{nearest_word, quoted, words};
+use crate::yaml::flow::quoted;
 use crate::yaml::{Entry, Kind, Node};
 
-/// Names people bring along, and what says it here.
+/// Names from other systems, and the field of this spec that has the same purpose.
 const FOREIGN: &[(&str, &str)] = &[
     ("activeDeadlineSeconds", "spec.lifecycle.deadline"),
     ("backoffLimit", "spec.launcher.retries"),
@@ -53,7 +54,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("workingDir", "spec.workdir"),
 ];
 
-/// Other names of the same thing, with the same value, where ours stands beside them.
+/// Other names of fields that take the same value, and are in the same map.
 const RENAMED: &[(&str, &str)] = &[
     ("claimName", "existingClaim"),
     ("count", "replicas"),
@@ -82,7 +83,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("workingDir", "workdir"),
 ];
 
-/// Words for one of ours.
+/// Other words for a word of this spec.
 const WORDS: &[(&str, &str)] = &[
     ("ddp", "torchrun"),
     ("horovod", "horovodrun"),
@@ -96,13 +97,45 @@ const WORDS: &[(&str, &str)] = &[
     ("torch", "torchrun"),
 ];
 
+/// The known word nearest to one that may be misspelt.
+pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_'], "");
+    let wanted = plain(word);
+    let (length, far) = (wanted.chars().count(), |candidate: &str| 1 + candidate.len().min(word.len()) / 4);
+    known
+        // A word may be of any length, and each distance takes as much time and memory.
+        .filter(|candidate| plain(candidate).len().abs_diff(length) <= far(candidate))
+        .map(|candidate| (strsim::damerau_levenshtein(&wanted, &plain(candidate)), candidate))
+        .filter(|(distance, candidate)| *distance <= far(candidate))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The word of a few that was meant: a similar one, or the only one with this beginning.
+pub fn nearest_word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    nearest(word, known.iter().copied()).or_else(|| {
+        let mut begun = known.iter().filter(|known| word.len() > 3 && known.starts_with(word));
+        begun.next().filter(|_| begun.next().is_none()).copied()
+    })
+}
+
+/// `a`, `b` or `c`.
+pub fn alternatives(known: &[&str]) -> String {
+    let quoted: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
+    match quoted.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., final_one] => format!("{} or {final_one}", others.join(", ")),
+    }
+}
+
 /// Which of the fields `known` is called `name` elsewhere.
 pub fn renamed<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let (_, ours) = RENAMED.iter().find(|(other, _)| *other == name)?;
     known.iter().find(|known| *known == ours).copied()
 }
 
-/// The one of a few words that somebody means.
+/// The word of a few that was meant.
 pub fn word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let meant = WORDS.iter().find(|(other, _)| other.eq_ignore_ascii_case(word)).map(|(_, ours)| *ours);
     known.iter().find(|known| Some(**known) == meant).copied().or_else(|| nearest_word(word, known))
@@ -138,7 +171,7 @@ fn is_variable(name: &str) -> bool {
     name.contains('_') && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// The variables of a container or of `docker run -e`, as lines of a map; none where one of them is of another form.
+/// The variables of a container or of `docker run -e`, as lines of a map; none if one of them has another form.
 pub fn variables(items: &[Node]) -> Option<Vec<String>> {
     const SOURCES: &[&str] = &["secret", "configMap", "field", "key"];
     let line = |item: &Node| {
@@ -167,8 +200,8 @@ fn assigned(text: &str) -> Option<String> {
     is_name.then(|| format!("{name}: {}", quoted(value)))
 }
 
-/// Names the fields of a document one by one: how deep, the path of the map that has it, and the key.
-type Fields = fn(&mut dyn FnMut(usize, &str, &'static str));
+/// Calls a function with every field of a document.
+type Fields = fn(&mut dyn FnMut(&Place<'_>));
 
 /// Every field's name, with the maps nearest to the top that have it. Collected when a suggestion first needs it.
 #[derive(Debug)]
@@ -186,7 +219,8 @@ impl FieldIndex {
     fn homes(&self) -> &HashMap<&'static str, Vec<String>> {
         self.homes.get_or_init(|| {
             let mut homes: HashMap<&str, (usize, Vec<String>)> = HashMap::new();
-            (self.fields)(&mut |depth, path, key| {
+            (self.fields)(&mut |field| {
+                let Place { depth, parent: path, key, .. } = *field;
                 let (level, found) = homes.entry(key).or_insert((depth, Vec::new()));
                 if depth < *level {
                     (*level, *found) = (depth, Vec::new());
@@ -212,7 +246,7 @@ impl FieldIndex {
         (word && one && self.contains(key)).then(|| format!("{key}: {value}"))
     }
 
-    /// What `name`, unknown in the map at `path`, may have been meant to be.
+    /// The hint for `name`, which the map at `path` does not have.
     pub fn hint(&self, name: &str, path: &str) -> Option<String> {
         if ["mpirun", "horovodrun", "torchrun", "deepspeed"].contains(&name) {
             return Some(format!("write `launcher: {{kind: {name}}}`"));
@@ -220,11 +254,11 @@ impl FieldIndex {
         let of = |list: &[(&str, &'static str)]| list.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
         let said = match name {
             "bucket" if path.contains("storage") => "it belongs in `s3`: `s3: {bucket: my-bucket}`",
-            "tag" if path.ends_with("image") => "write it behind the image's name, as in `ghcr.io/acme/mnist:1.4`",
+            "tag" if path.ends_with("image") => "append it to the name of the image, as in `ghcr.io/acme/mnist:1.4`",
             "timeout" if path == "spec" => {
-                "here it is `spec.lifecycle.deadline`; `spec.launcher.waitTimeout` is for workers to start"
+                "use `spec.lifecycle.deadline` for the whole run, or `spec.launcher.waitTimeout` for the start of workers"
             }
-            "generateName" => "each run gets a name of its own: write `name: mnist`",
+            "generateName" => "each run gets its own name: write `name: mnist`",
             _ if is_variable(name) => "a variable belongs in `spec.env`",
             _ => "",
         };
@@ -232,13 +266,13 @@ impl FieldIndex {
             return Some(said.to_owned());
         }
         if let Some(ours) = of(FOREIGN) {
-            return Some(format!("here it is `{ours}`; `khorovod explain {ours}` says more"));
+            return Some(format!("use `{ours}`; `khorovod explain {ours}` describes it"));
         }
         let belongs = |name: &str| {
             let homes: Vec<&str> = self.homes().get(name)?.iter().map(String::as_str).collect();
-            // Those of something else than what has them here.
+            // These names are common, and mean something else in most maps.
             let astray = matches!(name, "name" | "key" | "value") && !matches!(path, "the document" | "spec");
-            (!homes.is_empty() && !astray).then(|| words(&homes))
+            (!homes.is_empty() && !astray).then(|| alternatives(&homes))
         };
         belongs(name).map(|homes| format!("it belongs in {homes}")).or_else(|| {
             let near = self.homes().keys().filter_map(|ours| Some((letters_off(ours, name)?, *ours))).min()?.1;
@@ -247,7 +281,7 @@ impl FieldIndex {
     }
 }
 
-/// Whether the name is known from elsewhere, as that of something that stands not beside the fields `known`.
+/// Whether another system uses the name for a field that is not one of `known`.
 pub fn is_foreign(name: &str, known: &[&str]) -> bool {
     let ours = FOREIGN.iter().find(|(other, _)| *other == name).and_then(|(_, ours)| ours.rsplit('.').next());
     ours.is_some_and(|ours| !known.contains(&ours))
@@ -260,7 +294,7 @@ fn letters_off(ours: &str, name: &str) -> Option<usize> {
     (distance < 2).then_some(distance)
 }
 
-/// The map that a single value was meant to stand for: in words, and as the field in its place, where there is only one.
+/// The map that was meant by a single value: a hint, and the field that replaces it, if there is only one.
 pub fn in_full(path: &str, text: &str) -> Option<(String, Option<String>)> {
     let value = if text.parse::<u32>().is_ok() { text.to_owned() } else { quoted(text) };
     let one = |key: &str, below: &str| format!("{key}: {{{below}: {value}}}");
@@ -273,7 +307,7 @@ pub fn in_full(path: &str, text: &str) -> Option<(String, Option<String>)> {
         "claim" => {
             let field = format!("existingClaim: {value}");
             return Some((
-                format!("a claim that exists is `{field}`; one to be made is `claim: {{size: 1Ti}}`"),
+                format!("for an existing claim write `{field}`; for a new one write `claim: {{size: 1Ti}}`"),
                 Some(field),
             ));
         }
@@ -307,10 +341,10 @@ mod tests {
     #[test]
     fn what_it_sends_people_to_is_there() {
         let (index, mut paths) = (index(), Vec::new());
-        TrainingJob::fields("", 0, &mut |_, path, key| paths.push(format!("{path}.{key}")));
+        TrainingJob::fields("", 0, &mut |field| paths.push(format!("{}.{}", field.parent, field.key)));
         for (name, ours) in FOREIGN {
             assert!(paths.iter().any(|path| path == ours), "{name}: there is no {ours}");
-            assert!(!index.contains(name), "{name} is a field of ours");
+            assert!(!index.contains(name), "{name} is a field of the spec");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Where and when the pods run, what they may do, what is seen of them, and the last resorts.
+//! Resolves placement, scheduling, lifecycle, security, observability, Slurm settings and patches.
 
 use crate::job::declare::{self, scalars::Word};
 use crate::job::read::At;
@@ -9,8 +9,8 @@ use crate::job::types::spec::{
 use super::{Defaults, pairs, port};
 
 pub fn scheduling(body: &declare::Body) -> Scheduling {
-    let Some(raw) = body.scheduling.as_ref().map(|at| &at.value) else { return Scheduling::default() };
-    let gang = raw.gang().value.0;
+    let Some(given) = body.scheduling.as_ref().map(|at| &at.value) else { return Scheduling::default() };
+    let gang = given.gang().value.0;
     let own = match gang {
         Some(Gang::Volcano) => Some("volcano"),
         Some(Gang::Coscheduling) => Some("scheduler-plugins-scheduler"),
@@ -18,89 +18,89 @@ pub fn scheduling(body: &declare::Body) -> Scheduling {
     };
     Scheduling {
         gang,
-        queue: text!(raw.queue),
-        kueue: text!(raw.kueue),
-        suspend: raw.suspend().value,
-        scheduler: text!(raw.scheduler).or(own.map(str::to_owned)),
+        queue: text!(given.queue),
+        kueue: text!(given.kueue),
+        suspend: given.suspend().value,
+        scheduler: text!(given.scheduler).or(own.map(str::to_owned)),
     }
 }
 
 pub fn placement(body: &declare::Body, defaults: &mut Defaults) -> Placement {
     let none = declare::Placement::default();
-    let raw = body.placement.as_ref().map_or(&none, |at| &at.value);
-    let pack = text!(raw.pack);
+    let given = body.placement.as_ref().map_or(&none, |at| &at.value);
+    let pack = text!(given.pack);
     let spread = match &pack {
         Some(_) => None,
-        None => Some(defaults.take("placement.spread", raw.spread().remark(", softly")).0),
+        None => Some(defaults.take("placement.spread", given.spread().remark(", softly")).0),
     };
     Placement {
-        node_selector: pairs(raw.node_selector.as_ref().map(|at| &at.value), |key, value| {
+        node_selector: pairs(given.node_selector.as_ref().map(|at| &at.value), |key, value| {
             (key.0.clone(), value.0.clone())
         }),
-        tolerations: raw.tolerations.iter().flat_map(|at| &at.value).map(|at| toleration(at)).collect(),
-        affinity: raw.affinity.as_ref().map(|at| at.value.0.clone()),
-        priority_class: text!(raw.priority_class),
-        runtime_class: text!(raw.runtime_class),
+        tolerations: given.tolerations.iter().flat_map(|at| &at.value).map(|at| toleration(at)).collect(),
+        affinity: given.affinity.as_ref().map(|at| at.value.0.clone()),
+        priority_class: text!(given.priority_class),
+        runtime_class: text!(given.runtime_class),
         spread,
         pack,
-        host_network: raw.host_network().value,
+        host_network: given.host_network().value,
     }
 }
 
-fn toleration(raw: &declare::Toleration) -> serde_json::Value {
+fn toleration(given: &declare::Toleration) -> serde_json::Value {
     let texts = [
-        ("key", text!(raw.key)),
-        ("operator", plain!(raw.operator).map(str::to_owned)),
-        ("value", text!(raw.value)),
-        ("effect", plain!(raw.effect).map(str::to_owned)),
+        ("key", text!(given.key)),
+        ("operator", plain!(given.operator).map(str::to_owned)),
+        ("value", text!(given.value)),
+        ("effect", plain!(given.effect).map(str::to_owned)),
     ];
     let texts = texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into())));
-    let seconds = plain!(raw.toleration_seconds).map(|seconds| ("tolerationSeconds".to_owned(), seconds.into()));
+    let seconds = plain!(given.toleration_seconds).map(|seconds| ("tolerationSeconds".to_owned(), seconds.into()));
     serde_json::Value::Object(texts.chain(seconds).collect())
 }
 
 pub fn lifecycle(body: &declare::Body, controller: Controller, defaults: &mut Defaults) -> Lifecycle {
     let none = declare::Lifecycle::default();
-    let raw = body.lifecycle.as_ref().map_or(&none, |at| &at.value);
+    let given = body.lifecycle.as_ref().map_or(&none, |at| &at.value);
     let keep = match controller {
-        Controller::StatefulSet => defaults.take("lifecycle.release", raw.release()).0,
+        Controller::StatefulSet => defaults.take("lifecycle.release", given.release()).0,
         Controller::Job => false,
     };
-    Lifecycle { deadline: plain!(raw.deadline), ttl_after_finished: plain!(raw.ttl_after_finished), keep }
+    Lifecycle { deadline: plain!(given.deadline), ttl_after_finished: plain!(given.ttl_after_finished), keep }
 }
 
 pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
     let none = declare::Security::default();
-    let raw = body.security.as_ref().map_or(&none, |at| &at.value);
-    let profile = defaults.take("security.profile", raw.profile()).0;
+    let given = body.security.as_ref().map_or(&none, |at| &at.value);
+    let profile = defaults.take("security.profile", given.profile()).0;
     let (user, group) = match profile {
-        Profile::OpenShift => (plain!(raw.run_as_user), plain!(raw.fs_group)),
+        Profile::OpenShift => (plain!(given.run_as_user), plain!(given.fs_group)),
         _ => {
-            let user = defaults.take("security.runAsUser", raw.run_as_user()).0;
-            (Some(user), Some(defaults.computed("security.fsGroup", plain!(raw.fs_group), user, &user)))
+            let user = defaults.take("security.runAsUser", given.run_as_user()).0;
+            (Some(user), Some(defaults.computed("security.fsGroup", plain!(given.fs_group), user, &user)))
         }
     };
     Security {
         profile,
         run_as_user: user,
         fs_group: group,
-        network_policy: defaults.take("security.networkPolicy", raw.network_policy()),
-        service_account: text!(raw.service_account),
-        read_only_root_filesystem: defaults.take("security.readOnlyRootFilesystem", raw.read_only_root_filesystem()),
+        network_policy: defaults.take("security.networkPolicy", given.network_policy()),
+        service_account: text!(given.service_account),
+        read_only_root_filesystem: defaults.take("security.readOnlyRootFilesystem", given.read_only_root_filesystem()),
     }
 }
 
 pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observability {
     let none = declare::Observability::default();
-    let raw = body.observability.as_ref().map_or(&none, |at| &at.value);
-    let metrics = raw
+    let given = body.observability.as_ref().map_or(&none, |at| &at.value);
+    let metrics = given
         .metrics
         .as_ref()
         .and_then(|at| Some(Metrics { port: port(at.port.as_ref()?.value), pod_monitor: at.pod_monitor().value }));
     let no_logs = declare::Logs::default();
-    let logs = raw.logs.as_ref().map_or(&no_logs, |at| &at.value);
+    let logs = given.logs.as_ref().map_or(&no_logs, |at| &at.value);
     Observability {
-        tensorboard: raw.tensorboard.as_ref().and_then(|at| text!(at.logdir)),
+        tensorboard: given.tensorboard.as_ref().and_then(|at| text!(at.logdir)),
         metrics,
         rank_prefix: defaults.take("observability.logs.rankPrefix", logs.rank_prefix()),
     }
@@ -108,32 +108,32 @@ pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observabi
 
 pub fn slurm(body: &declare::Body) -> Slurm {
     let none = declare::Slurm::default();
-    let raw = body.slurm.as_ref().map_or(&none, |at| &at.value);
+    let given = body.slurm.as_ref().map_or(&none, |at| &at.value);
     let words =
         |list: &Option<At<Vec<At<Word>>>>| list.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect();
     Slurm {
-        partition: text!(raw.partition),
-        time: plain!(raw.time),
-        modules: raw.modules.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect(),
-        account: text!(raw.account),
-        qos: text!(raw.qos),
-        constraint: text!(raw.constraint),
-        nodelist: text!(raw.nodelist),
-        exclude: text!(raw.exclude),
-        reservation: text!(raw.reservation),
-        gres: raw.gres().value.0,
-        args: raw.args.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect(),
-        setup: text!(raw.setup),
-        wrap: words(&raw.wrap),
-        srun: raw.srun.as_ref().map(|at| Srun { mpi: text!(at.mpi), args: words(&at.args) }),
+        partition: text!(given.partition),
+        time: plain!(given.time),
+        modules: given.modules.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect(),
+        account: text!(given.account),
+        qos: text!(given.qos),
+        constraint: text!(given.constraint),
+        nodelist: text!(given.nodelist),
+        exclude: text!(given.exclude),
+        reservation: text!(given.reservation),
+        gres: given.gres().value.0,
+        args: given.args.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect(),
+        setup: text!(given.setup),
+        wrap: words(&given.wrap),
+        srun: given.srun.as_ref().map(|at| Srun { mpi: text!(at.mpi), args: words(&at.args) }),
     }
 }
 
-pub fn patch(raw: &declare::Patch) -> Option<Patch> {
-    let target = raw.target.as_ref();
+pub fn patch(given: &declare::Patch) -> Option<Patch> {
+    let target = given.target.as_ref();
     Some(Patch {
         kind: target.and_then(|target| plain!(target.kind)).map(str::to_owned),
         name: target.and_then(|target| text!(target.name)),
-        patch: raw.patch.as_ref()?.value.0.clone(),
+        patch: given.patch.as_ref()?.value.0.clone(),
     })
 }

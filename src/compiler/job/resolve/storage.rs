@@ -1,4 +1,4 @@
-//! Volumes and where their data lies.
+//! Resolves volumes and their sources.
 
 use crate::job::declare;
 use crate::job::read::At;
@@ -18,76 +18,76 @@ pub fn storage(body: &declare::Body) -> Vec<Volume> {
     body.storage.iter().flat_map(|at| &at.value).filter_map(|at| volume(at, default_modes)).collect()
 }
 
-fn volume(raw: &declare::Storage, default_mode: &'static str) -> Option<Volume> {
+fn volume(given: &declare::Storage, default_mode: &'static str) -> Option<Volume> {
     Some(Volume {
-        name: text!(raw.name).unwrap_or_default(),
-        mount_path: text!(raw.mount_path).unwrap_or_default(),
-        read_only: raw.read_only().value,
-        sub_path: text!(raw.sub_path),
-        source: volume_source(raw, default_mode)?,
+        name: text!(given.name).unwrap_or_default(),
+        mount_path: text!(given.mount_path).unwrap_or_default(),
+        read_only: given.read_only().value,
+        sub_path: text!(given.sub_path),
+        source: volume_source(given, default_mode)?,
     })
 }
 
-fn volume_source(raw: &declare::Storage, default_mode: &'static str) -> Option<VolumeSource> {
-    if let Some(at) = &raw.claim {
+fn volume_source(given: &declare::Storage, default_mode: &'static str) -> Option<VolumeSource> {
+    if let Some(at) = &given.claim {
         return Some(VolumeSource::Claim(claim(at, default_mode)));
     }
-    if let Some(name) = text!(raw.existing_claim) {
+    if let Some(name) = text!(given.existing_claim) {
         return Some(VolumeSource::ExistingClaim(name));
     }
-    if let Some(at) = &raw.per_worker {
+    if let Some(at) = &given.per_worker {
         return Some(VolumeSource::PerWorker(claim(at, "ReadWriteOnce")));
     }
-    if let Some(at) = &raw.nfs {
+    if let Some(at) = &given.nfs {
         return Some(VolumeSource::Nfs { server: text!(at.server)?, path: text!(at.path)? });
     }
-    if let Some(at) = &raw.persistent_volume {
+    if let Some(at) = &given.persistent_volume {
         let claim = Claim {
-            size: raw.size.as_ref()?.value.clone(),
+            size: given.size.as_ref()?.value.clone(),
             storage_class: None,
-            access_modes: modes(raw.access_modes.as_ref(), "ReadWriteMany"),
+            access_modes: modes(given.access_modes.as_ref(), "ReadWriteMany"),
         };
         return Some(VolumeSource::PersistentVolume { source: at.value.0.clone(), claim });
     }
-    if let Some(at) = &raw.s3 {
+    if let Some(at) = &given.s3 {
         return Some(VolumeSource::S3(s3(at)?));
     }
-    if let Some(path) = text!(raw.host_path) {
+    if let Some(path) = text!(given.host_path) {
         return Some(VolumeSource::HostPath(path));
     }
-    let empty = raw.empty_dir.as_ref()?;
+    let empty = given.empty_dir.as_ref()?;
     Some(VolumeSource::EmptyDir { size: empty.size.as_ref().map(|at| at.value.clone()) })
 }
 
-fn claim(raw: &declare::Claim, default_mode: &'static str) -> Claim {
+fn claim(given: &declare::Claim, default_mode: &'static str) -> Claim {
     Claim {
-        size: raw.size.as_ref().map_or(Quantity::units(0), |at| at.value.clone()),
-        storage_class: text!(raw.storage_class),
-        access_modes: modes(raw.access_modes.as_ref(), default_mode),
+        size: given.size.as_ref().map_or(Quantity::units(0), |at| at.value.clone()),
+        storage_class: text!(given.storage_class),
+        access_modes: modes(given.access_modes.as_ref(), default_mode),
     }
 }
 
-fn modes(raw: Option<&At<Vec<At<declare::AccessMode>>>>, default_mode: &'static str) -> Vec<&'static str> {
-    match raw {
+fn modes(given: Option<&At<Vec<At<declare::AccessMode>>>>, default_mode: &'static str) -> Vec<&'static str> {
+    match given {
         Some(at) if !at.is_empty() => at.iter().map(|mode| mode.0).collect(),
         _ => vec![default_mode],
     }
 }
 
-fn s3(raw: &declare::S3) -> Option<S3> {
-    let (download, upload) = raw.direction().value.0;
-    let mut prefix = raw.prefix().value.0;
+fn s3(given: &declare::S3) -> Option<S3> {
+    let (download, upload) = given.direction().value.0;
+    let mut prefix = given.prefix().value.0;
     if !prefix.is_empty() && !prefix.ends_with('/') {
         prefix.push('/');
     }
     Some(S3 {
-        endpoint: text!(raw.endpoint),
-        bucket: text!(raw.bucket)?,
+        endpoint: text!(given.endpoint),
+        bucket: text!(given.bucket)?,
         prefix,
-        region: raw.region().value.0,
-        secret: text!(raw.secret),
+        region: given.region().value.0,
+        secret: text!(given.secret),
         download,
         upload,
-        size: raw.size.as_ref().map(|at| at.value.clone()),
+        size: given.size.as_ref().map(|at| at.value.clone()),
     })
 }

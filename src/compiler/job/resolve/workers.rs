@@ -1,4 +1,4 @@
-//! The pods: workers and their groups, what they ask for, the launcher.
+//! Resolves workers and their groups, the resources of pods, and the launcher.
 
 use crate::job::declare::{self, WorkerFields};
 use crate::job::read::At;
@@ -55,7 +55,7 @@ fn memory_limit<'a>(fields: &WorkerFields<'a>) -> Option<&'a Quantity> {
     limits.value.0.iter().find(|(name, _)| name.0 == "memory").map(|(_, quantity)| &quantity.value)
 }
 
-/// Requests and limits alike, or as `resources` says; devices in both, as Kubernetes wants them.
+/// Requests and limits of a worker: equal, or those of `resources`. Kubernetes requires devices in both.
 fn worker_resources(fields: &WorkerFields<'_>, gpus: u32, gpu_resource: &str) -> Resources {
     let mut resources = match fields.resources {
         Some(full) => Resources {

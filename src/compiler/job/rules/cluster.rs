@@ -1,6 +1,6 @@
-//! What the cluster must be able to do: its version, images, schedulers.
+//! Rules about the version of Kubernetes, images and tolerations.
 
-use super::{Case, key};
+use super::Case;
 use crate::job::declare::Image;
 use crate::job::declare::scalars::ImageName;
 use crate::job::types::KubeVersion;
@@ -8,32 +8,22 @@ use crate::job::types::spec::{Controller, LauncherKind, Scheduling};
 use crate::problem::{Problem, codes};
 
 codes! {
-    /// The cluster is too old for what the spec renders to
+    /// The version of Kubernetes is too old for the rendered objects
     ///
-    /// The Job shape ends its pods by `successPolicy`, which Kubernetes has since 1.31; the
-    /// launcher's `podFailurePolicy` is there since 1.26. Before that, workers would keep their
-    /// GPUs or a lost launcher would end the job. Choose the other shape, or a newer cluster.
+    /// The Job shape needs `successPolicy` to end its pods, which Kubernetes has since 1.31. The launcher needs
+    /// `podFailurePolicy`, which Kubernetes has since 1.26. In older versions, workers would keep their GPUs, or the loss of
+    /// a launcher would end the job. Use the other shape, or a newer cluster.
     Error KUBE_VERSION = "kube-version";
 
     /// An image without a tag or digest, or with `latest`
     ///
-    /// What it names changes: workers that start at different times may run different programs, and
-    /// nobody can say later what was trained. Name a version, or a digest.
+    /// The image of such a name changes. Workers that start at different times may run different programs, and a result
+    /// cannot be reproduced. Use the tag of a version, or a digest.
     Warning IMAGE_UNPINNED = "image-unpinned";
-
-    /// Two ways to queue at once
-    ///
-    /// A gang scheduler and Kueue would both hold the job back, each waiting for the other.
-    Error TWO_QUEUES = "two-queues";
-
-    /// Spread and pack at once
-    ///
-    /// They ask for opposite things.
-    Error SPREAD_AND_PACK = "spread-and-pack";
 
     /// A toleration that Kubernetes refuses
     ///
-    /// With operator `Exists` there is no value; without a key the operator must be `Exists`;
+    /// A toleration with the operator `Exists` must not have a value. Without a key, the operator must be `Exists`.
     /// `tolerationSeconds` needs the effect `NoExecute`.
     Error TOLERATION = "toleration";
 }
@@ -41,13 +31,6 @@ codes! {
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     version(case, problems);
     images(case, problems);
-    queues(case, problems);
-    if let Some(placement) = &case.body.placement
-        && let (Some(spread), Some(pack)) = (&placement.spread, &placement.pack)
-    {
-        let problem = Problem::new(&SPREAD_AND_PACK, pack.key, "`pack` and `spread` ask for opposite things");
-        problems.push(problem.and(spread.key, "spread").hint("keep one of the two"));
-    }
     tolerations(case, problems);
 }
 
@@ -71,11 +54,11 @@ fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let alone = case.spec.launcher.kind == LauncherKind::Torchrun || queued && case.spec.target.own_workloads;
         let problem = Problem::new(&KUBE_VERSION, span, message);
         problems.push(match case.spec.controller {
-            Controller::Job if alone => problem.hint(
-                "ask for a newer `--kube-version`: torchrun, a gang, Kueue and `suspend` have the Job shape alone",
-            ),
-            Controller::Job => problem.hint("write `controller: StatefulSet`, or ask for a newer `--kube-version`"),
-            Controller::StatefulSet => problem.hint("ask for a newer `--kube-version`"),
+            Controller::Job if alone => {
+                problem.hint("use a newer `--kube-version`: torchrun, a gang, Kueue and `suspend` need the Job shape")
+            }
+            Controller::Job => problem.hint("write `controller: StatefulSet`, or use a newer `--kube-version`"),
+            Controller::StatefulSet => problem.hint("use a newer `--kube-version`"),
         });
     }
 }
@@ -93,26 +76,10 @@ fn images(case: &Case<'_>, problems: &mut Vec<Problem>) {
         if !name.contains('@') && matches!(tag, None | Some("latest" | "")) {
             let what = if tag.is_some_and(|tag| !tag.is_empty()) { "names `latest`" } else { "has no tag" };
             let problem =
-                Problem::new(&IMAGE_UNPINNED, span, format!("the image `{name}` {what}: what it runs may change"));
+                Problem::new(&IMAGE_UNPINNED, span, format!("the image `{name}` {what}: its content may change"));
             let name = name.strip_suffix(":latest").unwrap_or(name).trim_end_matches(':');
             problems.push(problem.hint(format!("name a version, such as `{name}:1.0`")));
         }
-    }
-}
-
-fn queues(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    let Some(scheduling) = &case.body.scheduling else { return };
-    let gang = key(scheduling.gang.as_ref()).filter(|_| case.spec.scheduling.gang.is_some());
-    if let (Some(gang), Some(kueue)) = (gang, key(scheduling.kueue.as_ref())) {
-        let problem = Problem::new(&TWO_QUEUES, kueue, "`kueue` and `gang` would wait for each other");
-        problems
-            .push(problem.and(gang, "the gang").hint("keep one of the two: Kueue admits all pods or none by itself"));
-    }
-    if let (Some(kueue), Some(suspend)) = (key(scheduling.kueue.as_ref()), &scheduling.suspend)
-        && !suspend.value
-    {
-        let problem = Problem::new(&TWO_QUEUES, suspend.span, "`kueue` needs the job to start suspended");
-        problems.push(problem.and(kueue, "Kueue").hint("remove `suspend`"));
     }
 }
 

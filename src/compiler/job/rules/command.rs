@@ -1,62 +1,45 @@
-//! The command, the launcher's words, and options that have no effect.
+//! Rules about the command and the arguments of the launcher.
 
 use serde_json::json;
 
 use super::{Case, key};
 use crate::job::declare::Body;
+use crate::job::read::suggestions::nearest;
 use crate::job::read::{Shape, edits};
-use crate::job::types::spec::{Gang, LauncherKind, Mpi};
-use crate::job::wording::nearest;
+use crate::job::types::spec::{LauncherKind, Mpi};
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{Kind, Node};
 
 codes! {
-    /// Nothing to run
+    /// The command is missing
     ///
-    /// Only an interactive shell (`launcher: {kind: shell, interactive: true}`) goes without a command.
+    /// Only an interactive shell (`launcher: {kind: shell, interactive: true}`) needs no command.
     Error MISSING_COMMAND = "missing-command";
 
-    /// The command starts a launcher of its own
+    /// The command starts another launcher
     ///
-    /// khorovod writes `mpirun -np …`, `horovodrun`, `torchrun` or `deepspeed` itself, with the ranks
-    /// and hosts of the spec. A second one in `command` would run in every rank, each starting
-    /// all of them again. Leave the program to train, choose the launcher in `launcher.kind`, or write
-    /// the whole launch yourself under `launcher: {kind: shell}`.
+    /// khorovod adds `mpirun -np …`, `horovodrun`, `torchrun` or `deepspeed`, with the ranks and hosts of the spec. A
+    /// launcher in `command` would run in every rank, and each would start all ranks again. Write only the training
+    /// program in `command` and choose the launcher with `launcher.kind`, or write the complete launch command with
+    /// `launcher: {kind: shell}`.
     Error LAUNCHER_TWICE = "launcher-twice";
 
-    /// The number of ranks is given to the launcher by hand
+    /// `launcher.args` sets the number of ranks
     ///
-    /// np is the sum of the workers' slots, and khorovod passes it. Another number in
-    /// `launcher.args` would leave GPUs idle or ranks without one, in silence.
+    /// khorovod passes the number of ranks, which is the sum of the slots of all workers. With another number, GPUs would
+    /// be idle or ranks would have no GPU.
     Error RANKS_IN_ARGS = "ranks-in-args";
 
     /// A launcher option that khorovod sets itself
     ///
-    /// Hostfile, ssh settings, discovery script and the elastic bounds follow from the spec.
+    /// The hostfile, ssh settings, discovery script and elastic bounds follow from the spec. Remove the option.
     Error OWN_OPTION = "own-option";
-
-    /// An interactive launcher that is not a shell
-    ///
-    /// `interactive: true` keeps the launcher open for people; only `kind: shell` does that.
-    Error INTERACTIVE_KIND = "interactive-kind";
-
-    /// torchrun needs no ssh and no MPI
-    ///
-    /// Its agents meet over TCP. Remove the option, or choose another launcher.
-    Error TORCHRUN_SSH = "torchrun-ssh";
-
-    /// A setting without effect
-    ///
-    /// It would be ignored in silence; the message says what it needs to take effect.
-    Warning NO_EFFECT = "no-effect";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     command(case, problems);
     launcher_twice(case, problems);
     launcher_args(case, problems);
-    torchrun(case, problems);
-    without_effect(case, problems);
 }
 
 fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -64,13 +47,7 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     let launcher = &case.spec.launcher;
-    let raw = case.body.launcher.as_ref();
-    if launcher.interactive && launcher.kind != LauncherKind::Shell {
-        let span = raw.and_then(|at| at.interactive.as_ref()).map_or(case.top, |at| at.span);
-        let problem = Problem::new(&INTERACTIVE_KIND, span, "`launcher.interactive` needs `launcher.kind: shell`");
-        problems.push(problem.hint("write `kind: shell`, or remove `interactive`"));
-    }
-    // Where `spec` itself is wrong, or `command` misspelt, the reader has said so.
+    // If `spec` itself is wrong, or `command` is misspelt, the reader has reported it.
     let entries = match case.document.get("spec").map(|body| &body.kind) {
         Some(Kind::Map(entries)) => entries.as_slice(),
         _ => &[],
@@ -78,16 +55,12 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let lacking = entries.iter().all(|entry| nearest(&entry.key, ["command"].into_iter()).is_none());
     if let (Some(first), true, false) = (entries.first(), lacking, launcher.interactive) {
         let span = key(case.body.image.as_ref()).unwrap_or(first.key_span);
-        let problem = Problem::new(&MISSING_COMMAND, span, "`spec` lacks `command`: the ranks have nothing to run");
+        let problem = Problem::new(&MISSING_COMMAND, span, "`spec` needs `command`: the ranks have nothing to run");
         let example = json!(["python", "train.py"]);
         let body = case.document.get("spec");
         let fix = body.and_then(|body| edits::field(case.texts, body, Body::KEYS, "command", &example));
         let problem = problem.here("`command` belongs beside this").hint("add `command: [python, train.py]`");
         problems.push(Problem { fix, ..problem });
-    }
-    if let (Some(args), None) = (&case.body.args, &case.body.command) {
-        let problem = Problem::new(&NO_EFFECT, args.key, "`args` without a `command` reach nothing");
-        problems.push(problem.hint("put them into `command`"));
     }
 }
 
@@ -114,15 +87,14 @@ fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some((span, word)) = program(command) else { return };
     let name = word.rsplit('/').next().unwrap_or(word);
     let Some((_, kind)) = LAUNCHERS.iter().find(|(program, _)| *program == name) else { return };
-    let message = format!("`{word}` in `command` would start in every rank: khorovod launches them itself");
+    let message = format!("`{word}` in `command` would run in every rank: khorovod already starts the ranks");
     let hint = format!(
-        "keep the program alone, as in `[python, train.py]`, with `launcher: {{kind: {kind}}}`; or launch by hand under `launcher: {{kind: shell}}`"
+        "write only the program, such as `[python, train.py]`, with `launcher: {{kind: {kind}}}`; or use `launcher: {{kind: shell}}` to run the launcher yourself"
     );
     problems.push(Problem::new(&LAUNCHER_TWICE, span, message).hint(hint));
 }
 
-/// The program that a command runs, and where its name stands: the first word, or the module that
-/// python is told to run.
+/// The program that a command runs, and the place of its name: the first word, or the module of `python -m`.
 fn program(command: &Node) -> Option<(Span, &str)> {
     match &command.kind {
         Kind::Scalar { text, .. } => {
@@ -147,7 +119,7 @@ fn behind_python<'w>(first: &'w str, second: Option<&'w str>, third: Option<&'w 
     }
 }
 
-/// Words of a launcher that say what the spec says already, and whether they name the ranks.
+/// Options of a launcher that khorovod sets, and whether they set the number of ranks.
 fn own_options(kind: LauncherKind, mpi: Mpi) -> &'static [(&'static str, bool)] {
     match (kind, mpi) {
         (LauncherKind::Mpirun, Mpi::OpenMpi) => &[
@@ -259,117 +231,17 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
             true => {
                 let message = match value.parse() == Ok(np) {
                     true => format!("khorovod passes `{option} {np}` itself"),
-                    false => format!("`{option} {value}` in `launcher.args`, but the workers make {np} ranks"),
+                    false => format!("`{option} {value}` in `launcher.args`, but the workers have {np} ranks"),
                 };
                 let problem = Problem::new(&RANKS_IN_ARGS, word.span, message);
                 let workers = case.body.workers.as_ref().map_or(case.top, |at| at.key);
                 problem
                     .and(workers, format!("{np} ranks: replicas × slots"))
-                    .hint("remove it; change `workers.replicas` or `workers.slots` for another number")
+                    .hint("remove it; to change the number, change `workers.replicas` or `workers.slots`")
             }
             false => Problem::new(&OWN_OPTION, word.span, format!("khorovod passes `{option}` itself"))
-                .hint("remove it; the spec's own fields say the same"),
+                .hint("remove it; it follows from other fields of the spec"),
         };
         problems.push(problem);
     }
-}
-
-fn torchrun(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if case.spec.launcher.kind != LauncherKind::Torchrun {
-        return;
-    }
-    let launcher = case.body.launcher.as_ref();
-    let kind = launcher.and_then(|at| at.kind.as_ref()).map_or(case.top, |at| at.span);
-    let spans = [("ssh", key(case.body.ssh.as_ref())), ("launcher.mpi", launcher.and_then(|at| key(at.mpi.as_ref())))];
-    for (what, span) in spans.into_iter().filter_map(|(what, span)| Some((what, span?))) {
-        let problem = Problem::new(&TORCHRUN_SSH, span, format!("`{what}` means nothing to torchrun"));
-        problems.push(problem.and(kind, "torchrun is chosen here").hint(format!("remove `{what}`")));
-    }
-}
-
-fn without_effect(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if !case.could_read(&["launcher.kind", "launcher.interactive", "scheduling", "workers"]) {
-        return;
-    }
-    let spec = case.spec;
-    let launcher = case.body.launcher.as_ref();
-    let scheduling = case.body.scheduling.as_ref();
-    let field = |span: Option<Span>, applies: bool, what: &'static str, needs: &'static str| {
-        span.filter(|_| !applies).map(|span| (span, what, needs))
-    };
-    let gpus = spec.groups.iter().any(|group| group.gpus > 0);
-    let prefix =
-        case.body.observability.as_ref().and_then(|at| at.logs.as_ref()).and_then(|at| at.rank_prefix.as_ref());
-    let separate = separate_launcher(case);
-    let own_pod = "a launcher pod of its own, which the Job shape has not";
-    let own_resources = match separate {
-        true => "a launcher that only launches: one that runs ranks has a worker's resources",
-        false => own_pod,
-    };
-    let unused = [
-        field(
-            launcher.and_then(|at| key(at.idle_timeout.as_ref())),
-            spec.launcher.interactive,
-            "launcher.idleTimeout",
-            "`launcher.interactive: true`",
-        ),
-        field(
-            launcher.and_then(|at| key(at.args.as_ref())),
-            spec.launcher.kind != LauncherKind::Shell,
-            "launcher.args",
-            "a launcher other than `shell`",
-        ),
-        field(launcher.and_then(|at| key(at.image.as_ref())), separate, "launcher.image", own_pod),
-        field(
-            launcher.and_then(|at| key(at.cpu.as_ref())),
-            separate && !spec.launcher.runs_ranks,
-            "launcher.cpu",
-            own_resources,
-        ),
-        field(
-            launcher.and_then(|at| key(at.memory.as_ref())),
-            separate && !spec.launcher.runs_ranks,
-            "launcher.memory",
-            own_resources,
-        ),
-        field(
-            scheduling.and_then(|at| key(at.queue.as_ref())),
-            spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang,
-            "scheduling.queue",
-            "`scheduling.gang: volcano`; for Kueue use `kueue`",
-        ),
-        field(
-            case.body.workers.as_ref().and_then(|at| key(at.gpu_resource.as_ref())),
-            gpus,
-            "workers.gpuResource",
-            "`gpus`",
-        ),
-        field(
-            case.body.elastic.as_ref().and_then(|at| key(at.cooldown.as_ref())),
-            spec.launcher.kind != LauncherKind::Torchrun,
-            "elastic.cooldown",
-            "horovodrun, which alone bars hosts",
-        ),
-        field(
-            case.body.collective.as_ref().and_then(|at| key(at.infiniband.as_ref())),
-            gpus,
-            "collective.infiniband",
-            "GPUs: it is a setting of NCCL",
-        ),
-        field(
-            prefix.filter(|at| !at.value).map(|at| at.key),
-            !matches!(spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Shell),
-            "observability.logs.rankPrefix",
-            "mpirun, torchrun or deepspeed",
-        ),
-    ];
-    for (span, what, needs) in unused.into_iter().flatten() {
-        let problem = Problem::new(&NO_EFFECT, span, format!("`{what}` has no effect without {needs}"));
-        problems.push(problem.hint(format!("remove `{}`", what.rsplit('.').next().unwrap_or(what))));
-    }
-}
-
-/// Whether the launcher has a pod of its own that is no worker.
-fn separate_launcher(case: &Case<'_>) -> bool {
-    case.spec.controller == crate::job::types::spec::Controller::StatefulSet
 }

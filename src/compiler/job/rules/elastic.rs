@@ -1,29 +1,18 @@
-//! Elastic training: bounds that hold, with launchers that can.
+//! Rules about the bounds of elastic training.
 
-use super::{Case, key};
-use crate::job::types::spec::LauncherKind;
+use super::Case;
 use crate::problem::{Problem, codes};
 
 codes! {
-    /// The bounds of elastic training do not hold the number of workers
+    /// The number of workers is outside the elastic bounds
     ///
     /// `minWorkers` ≤ `workers.replicas` ≤ `maxWorkers`: the job starts with `replicas` workers and
-    /// goes on with any number between the bounds.
+    /// continues with any number between the bounds.
     Error ELASTIC_BOUNDS = "elastic-bounds";
 
-    /// This launcher cannot train elastically
+    /// A cooldown that is not a range
     ///
-    /// Only horovodrun and torchrun can lose and gain workers while they train.
-    Error ELASTIC_LAUNCHER = "elastic-launcher";
-
-    /// Elastic training with workers that differ, or with a launcher that trains
-    ///
-    /// Workers that come and go must be alike, and the launcher must outlive them all.
-    Error ELASTIC_WORKERS = "elastic-workers";
-
-    /// A cool-down that is no range
-    ///
-    /// `cooldown` takes the shortest and the longest time in seconds: `[60, 600]`.
+    /// `cooldown` takes the minimum and the maximum time in seconds: `[60, 600]`.
     Error ELASTIC_COOLDOWN = "elastic-cooldown";
 }
 
@@ -31,51 +20,33 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if !case.could_read(&["launcher.kind"]) {
         return;
     }
-    let Some(raw) = &case.body.elastic else { return };
+    let Some(given) = &case.body.elastic else { return };
     let Some(elastic) = &case.spec.elastic else { return };
-    if !matches!(case.spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Torchrun) {
-        let kind = case.body.launcher.as_ref().and_then(|at| at.kind.as_ref());
-        let mut problem =
-            Problem::new(&ELASTIC_LAUNCHER, raw.key, "`elastic` needs `launcher.kind: horovodrun` or `torchrun`");
-        if let Some(kind) = kind {
-            problem = problem.and(kind.span, "this launcher cannot");
-        }
-        problems.push(problem.hint("write `launcher: {kind: horovodrun}`, or remove `elastic`"));
-    }
-    bounds(case, raw, elastic, problems);
-    let groups = case.body.workers.as_ref().and_then(|at| key(at.groups.as_ref()));
-    let ranks =
-        case.body.launcher.as_ref().and_then(|at| at.runs_ranks.as_ref()).filter(|at| at.value).map(|at| at.key);
-    for (what, span) in [("`workers.groups`", groups), ("`launcher.runsRanks`", ranks)] {
-        if let Some(span) = span {
-            let problem = Problem::new(&ELASTIC_WORKERS, span, format!("{what} and `elastic` do not go together"));
-            problems.push(problem.and(raw.key, "elastic is asked for here").hint("remove one of the two"));
-        }
-    }
-    if let Some(at) = &raw.cooldown
+    bounds(case, given, elastic, problems);
+    if let Some(at) = &given.cooldown
         && case.could_read(&["elastic.cooldown"])
         && (at.len() != 2 || elastic.cooldown.is_some_and(|(low, high)| low > high))
     {
         let problem =
-            Problem::new(&ELASTIC_COOLDOWN, at.span, "`elastic.cooldown` takes the shortest and the longest time");
+            Problem::new(&ELASTIC_COOLDOWN, at.span, "`elastic.cooldown` takes the minimum and the maximum time");
         problems.push(problem.hint("write `cooldown: [60, 600]`"));
     }
 }
 
 fn bounds(
     case: &Case<'_>,
-    raw: &crate::job::declare::Elastic,
+    given: &crate::job::declare::Elastic,
     elastic: &crate::job::types::spec::Elastic,
     problems: &mut Vec<Problem>,
 ) {
-    let (Some(min), Some(max)) = (&raw.min_workers, &raw.max_workers) else { return };
+    let (Some(min), Some(max)) = (&given.min_workers, &given.max_workers) else { return };
     if elastic.min_workers > elastic.max_workers {
         let message = format!("`minWorkers` ({}) is above `maxWorkers` ({})", min.0, max.0);
         problems.push(
             Problem::new(&ELASTIC_BOUNDS, min.span, message)
-                .here("fewest")
-                .and(max.span, "most")
-                .hint("exchange the two"),
+                .here("minimum")
+                .and(max.span, "maximum")
+                .hint("swap the two"),
         );
         return;
     }
@@ -100,7 +71,7 @@ fn out_of_bounds(
     let side = if replicas < value { "below" } else { "above" };
     let message = format!("`workers.replicas` ({replicas}) is {side} `elastic.{word}` ({value})");
     Problem::new(&ELASTIC_BOUNDS, at, message)
-        .here("the job starts with these")
+        .here("the job starts with this number")
         .and(bound, "the bound")
         .hint(format!("write `replicas: {value}`, or change `{word}`"))
 }

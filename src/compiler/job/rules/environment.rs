@@ -1,30 +1,25 @@
-//! Environment variables: what khorovod owns, what is misspelt, what should be a Secret.
+//! Rules about environment variables: those that khorovod sets, misspelt ones, and secrets.
 
+use super::Case;
 use super::variables::{HOROVOD, NCCL};
 use super::workers::IDLE_GPUS;
-use super::{Case, key};
 use crate::job::declare::EnvValue;
+use crate::job::read::suggestions::nearest;
 use crate::job::secrets;
 use crate::job::types::spec::{Controller, LauncherKind};
-use crate::job::wording::nearest;
 use crate::problem::{Problem, Span, codes};
 
 codes! {
-    /// A variable that khorovod sets itself
+    /// A variable that khorovod or the launcher sets
     ///
-    /// The hostfile, the ssh agent, torchrun's rendezvous and the like follow from the spec;
-    /// another value would make ranks start in the wrong place, or nowhere.
+    /// The hostfile, the ssh agent and the rendezvous of torchrun follow from the spec. With another value, ranks would
+    /// start on the wrong hosts, or not at all. Remove the variable.
     Error RESERVED_VARIABLE = "reserved-variable";
 
-    /// A variable that NCCL or Horovod does not know
+    /// A variable that NCCL or Horovod does not read
     ///
-    /// Both ignore variables they do not know, so a misspelt one does nothing, in silence.
+    /// Both ignore unknown variables, so a misspelt variable has no effect and no error. The hint names the nearest one.
     Warning UNKNOWN_VARIABLE = "unknown-variable";
-
-    /// A setting of `collective` that `env` overrides
-    ///
-    /// `env` wins. Keep one of the two.
-    Warning KNOB_TWICE = "knob-twice";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -34,13 +29,12 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         if let EnvValue::Literal(text) = &value.value {
             problems.extend(hidden_gpus(case, &name.0, text, value.span));
             problems.extend(each_alone(case, &name.0, text, value.span));
-            problems.extend(secrets::secret(&name.0, text, value.span));
+            problems.extend(secrets::find_secret(&name.0, text, value.span));
         }
     }
-    knobs(case, problems);
 }
 
-/// What every launcher is given.
+/// Variables that khorovod sets for each launcher.
 const OWN: &[&str] = &[
     "OMPI_MCA_orte_default_hostfile",
     "PRTE_MCA_prte_default_hostfile",
@@ -59,7 +53,7 @@ pub fn owns_variable(name: &str) -> bool {
     name.starts_with("KHOROVOD_") || OWN.contains(&name)
 }
 
-/// What each rank has of its own.
+/// Variables that are different for each rank.
 const RANKS_OWN: &[&str] = &[
     "RANK",
     "LOCAL_RANK",
@@ -100,12 +94,12 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
         problems.push(Problem::new(&RESERVED_VARIABLE, span, message).hint(hint));
         return;
     }
-    // By it pods know which of them launches.
+    // The pods derive from it which of them is the launcher.
     let index = name == "JOB_COMPLETION_INDEX" && case.spec.controller == Controller::Job;
     let index = index && case.spec.target.has_pods;
     if index || owns_variable(name) || torchrun && TORCHRUN.contains(&name) {
-        let problem = Problem::new(&RESERVED_VARIABLE, span, format!("khorovod or the launcher sets `{name}` itself"));
-        problems.push(problem.hint("remove it; the spec's own fields say the same"));
+        let problem = Problem::new(&RESERVED_VARIABLE, span, format!("khorovod or the launcher sets `{name}`"));
+        problems.push(problem.hint("remove it; it follows from other fields of the spec"));
     }
 }
 
@@ -122,7 +116,7 @@ fn unknown(name: &str, span: Span, problems: &mut Vec<Problem>) {
     }
     let whose = if known == NCCL { "NCCL" } else { "Horovod" };
     let near = nearest(name, known.iter().copied());
-    // A variable of another program that merely looks alike is no finding.
+    // It may be a variable of another program with a similar name.
     if near.is_none() && !name.starts_with("NCCL_") && !name.starts_with("HOROVOD_") {
         return;
     }
@@ -147,17 +141,17 @@ fn misspelt_prefix(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// Ranks on several workers that would each look for the first at home.
+/// Ranks on several workers that would each look for the first rank on their own host.
 fn each_alone(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Problem> {
     let workers: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas)).sum();
     let home = name == "MASTER_ADDR" && ["localhost", "127.0.0.1", "::1"].contains(&value);
     let shown = matches!(case.spec.launcher.kind, LauncherKind::Torchrun | LauncherKind::Shell);
-    let message = format!("`{name}: {value}` is another host on each of the {workers} workers");
-    let hint = "remove it; with `launcher: {kind: torchrun}` each rank gets the first worker's";
+    let message = format!("`{name}: {value}` is a different host on each of the {workers} workers");
+    let hint = "remove it; with `launcher: {kind: torchrun}` each rank gets the address of the first worker";
     (home && workers > 1 && !shown).then(|| Problem::new(&RESERVED_VARIABLE, span, message).hint(hint))
 }
 
-/// Devices that no rank sees.
+/// Devices that are hidden from all ranks.
 fn hidden_gpus(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Problem> {
     let most = case.spec.groups.iter().map(|group| group.gpus).max()?;
     let seen = value.split(',').filter(|device| !device.trim().is_empty()).count();
@@ -166,30 +160,4 @@ fn hidden_gpus(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<P
     hides.then(|| {
         Problem::new(&IDLE_GPUS, span, message).hint("remove it: each worker sees its own GPUs, and no others")
     })
-}
-
-fn knobs(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    let Some(collective) = &case.body.collective else { return };
-    let pairs = [
-        ("debug", key(collective.debug.as_ref()), "NCCL_DEBUG"),
-        ("interface", key(collective.interface.as_ref()), "NCCL_SOCKET_IFNAME"),
-        ("infiniband", key(collective.infiniband.as_ref()), "NCCL_IB_DISABLE"),
-        ("fusionThreshold", key(collective.fusion_threshold.as_ref()), "HOROVOD_FUSION_THRESHOLD"),
-        ("cycleTime", key(collective.cycle_time.as_ref()), "HOROVOD_CYCLE_TIME"),
-        ("autotune", key(collective.autotune.as_ref()), "HOROVOD_AUTOTUNE"),
-        ("hierarchicalAllreduce", key(collective.hierarchical_allreduce.as_ref()), "HOROVOD_HIERARCHICAL_ALLREDUCE"),
-        ("timeline", key(collective.timeline.as_ref()), "HOROVOD_TIMELINE"),
-    ];
-    for (field, span, variable) in pairs {
-        let env = case.body.env.iter().flat_map(|at| &at.0).find(|(name, _)| name.0 == variable);
-        if let (Some(span), Some((name, _))) = (span, env) {
-            let message = format!("`env.{variable}` overrides `collective.{field}`");
-            problems.push(
-                Problem::new(&KNOB_TWICE, span, message)
-                    .here("has no effect")
-                    .and(name.span, "wins")
-                    .hint("keep one of the two"),
-            );
-        }
-    }
 }

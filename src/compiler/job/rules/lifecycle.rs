@@ -1,29 +1,27 @@
-//! Deadlines, what is left afterwards, and who might start the job again.
+//! Rules about deadlines, finished Jobs, and the permissions of the launcher.
 
 use super::Case;
 use crate::job::types::spec::{Controller, LauncherKind};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
-    /// A finished Job is removed where something would make it again
+    /// `ttlAfterFinished` in a job that a GitOps controller applies
     ///
-    /// With `ttlAfterFinished` Kubernetes deletes the finished Job; Argo CD or Flux then sees it
-    /// missing and applies it again, and the training starts over. Leave it out where a GitOps
-    /// controller keeps the job.
+    /// With `ttlAfterFinished` Kubernetes deletes the finished Job. Argo CD or Flux then applies the missing Job again, and
+    /// the training starts from the beginning. Remove the field if a GitOps controller manages the job.
     Warning TTL_UNDER_GITOPS = "ttl-under-gitops";
 
     /// The deadline ends before the wait for workers does
     ///
-    /// The job would fail by its deadline while it still waits, without naming the workers that are
-    /// missing. Raise `lifecycle.deadline` or lower `launcher.waitTimeout`.
+    /// The job would reach its deadline while it waits, and fail without the names of the missing workers. Raise `lifecycle.deadline` or lower `launcher.waitTimeout`.
     Warning DEADLINE_BEFORE_WAIT = "deadline-before-wait";
 
-    /// A ServiceAccount of your own must be allowed to scale the workers
+    /// Your ServiceAccount must be allowed to scale the workers
     ///
-    /// khorovod then makes no Role. The account needs `get` and `patch` on `statefulsets/scale` in
-    /// the job's namespace; without it the launcher fails when it starts, and says so. With `get` on
-    /// `jobs` too, a launcher that was evicted goes on counting attempts and time where the one before it was; with
-    /// `get` on `endpoints`, DNS is asked for no worker that has no address yet.
+    /// If you name a ServiceAccount, khorovod renders no Role. The account needs `get` and `patch` on `statefulsets/scale`
+    /// in the namespace of the job. Without them, the launcher fails at its start with a message. With `get` on `jobs`, a
+    /// launcher that replaces an evicted one continues its count of attempts and its time limit. With `get` on
+    /// `endpoints`, the launcher sends no DNS query for a worker that has no address yet.
     Warning OWN_ACCOUNT = "own-account";
 }
 
@@ -36,9 +34,9 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let (Some(ttl), Some((controller, span))) =
         (lifecycle.and_then(|at| at.ttl_after_finished.as_ref()), gitops(case))
     {
-        let message = format!("{controller} would run the job again once `ttlAfterFinished` has removed it");
+        let message = format!("{controller} would run the job again after `ttlAfterFinished` has deleted it");
         let problem = Problem::new(&TTL_UNDER_GITOPS, ttl.key, message);
-        problems.push(problem.and(span, format!("{controller} keeps the job")).hint("remove `ttlAfterFinished`"));
+        problems.push(problem.and(span, format!("{controller} manages the job")).hint("remove `ttlAfterFinished`"));
     }
     if let (Some(deadline), Some(at)) = (spec.lifecycle.deadline, lifecycle.and_then(|at| at.deadline.as_ref()))
         && deadline <= spec.launcher.wait_timeout
@@ -65,13 +63,13 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let message = format!("the ServiceAccount `{}` must be allowed to scale the workers", at.0);
         problems.push(
             Problem::new(&OWN_ACCOUNT, at.span, message).hint(
-                "let it `get` and `patch` `statefulsets/scale`, and `get` `jobs` and `endpoints`; or leave it out",
+                "allow it to `get` and `patch` `statefulsets/scale`, and to `get` `jobs` and `endpoints`; or remove the field",
             ),
         );
     }
 }
 
-/// A GitOps controller that keeps the job, by the marks it leaves or is given.
+/// The GitOps controller that manages the job, by its labels and annotations.
 fn gitops(case: &Case<'_>) -> Option<(&'static str, Span)> {
     let metadata = case.job.metadata.as_ref()?;
     let labels = metadata.labels.iter().flat_map(|at| &at.0).map(|(key, _)| key);

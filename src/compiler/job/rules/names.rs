@@ -1,4 +1,4 @@
-//! Names that must stay valid when pods are named after them.
+//! Rules about names: names of pods and other objects derive from them.
 
 use super::Case;
 use crate::job::types::spec::Controller;
@@ -8,25 +8,25 @@ use crate::problem::{Problem, codes};
 codes! {
     /// The job's name is too long for the names of its pods
     ///
-    /// Pods are named after the job, the run and the worker (`mnist-k4x2vq-worker-3`), and
-    /// Kubernetes copies those names into labels of at most 63 characters, with a hash behind the
-    /// StatefulSet's. So a job's name has room for about 36 characters, fewer with long group names.
+    /// The name of a pod contains the name of the job, the run and the worker (`mnist-k4x2vq-worker-3`). Kubernetes copies
+    /// it into labels of at most 63 characters, and appends a hash to the name of the StatefulSet. The name of a job can
+    /// therefore have about 36 characters, or fewer with long names of groups.
     Error NAME_TOO_LONG = "name-too-long";
 
     /// Two entries have the same name
     ///
-    /// Storage entries and worker groups are told apart by their names.
+    /// Storage entries and worker groups need unique names.
     Error DUPLICATE_NAME = "duplicate-name";
 
-    /// A label or annotation that khorovod writes itself
+    /// A label or annotation that khorovod sets
     ///
     /// `khorovod.dev/...` and the `app.kubernetes.io/` labels `name`, `component` and `managed-by`
-    /// select the job's pods; another value would break it. Use a key of your own.
+    /// select the pods of the job, so their values are fixed. Use another key.
     Error RESERVED_LABEL = "reserved-label";
 
-    /// A name that collides with one khorovod makes
+    /// A name that khorovod uses
     ///
-    /// The pods' own volumes are called `khorovod-...`, so storage entries cannot be.
+    /// khorovod names the volumes of its own files `khorovod-...`. Use another prefix for storage entries.
     Error RESERVED_NAME = "reserved-name";
 }
 
@@ -62,13 +62,15 @@ fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let storage = spec.storage.iter().map(|volume| volume.name.len() + 1).max().unwrap_or(0);
     let room = LABEL.saturating_sub(tail.max(storage));
     if name.0.len() > room {
-        let message =
-            format!("`metadata.name` has {} characters; the names made from it leave room for {room}", name.0.len());
+        let message = format!(
+            "`metadata.name` has {} characters; at most {room} are possible with the names that derive from it",
+            name.0.len()
+        );
         let mut problem = Problem::new(&NAME_TOO_LONG, name.span, message);
         let groups = case.body.workers.iter().filter_map(|at| at.groups.as_ref()).flat_map(|at| &at.value);
         let longest = groups.filter_map(|group| group.name.as_ref()).max_by_key(|name| name.0.len());
         if let Some(group) = longest {
-            problem = problem.and(group.span, "stands in the names of its pods");
+            problem = problem.and(group.span, "part of the names of its pods");
         }
         problems.push(match shortened(&name.0, room) {
             "" => problem.hint("shorten the names of the groups and of `storage`"),
@@ -77,7 +79,7 @@ fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The beginning of a name, at the end of a word where that is not far.
+/// The beginning of a name, up to the end of a word if that is near.
 fn shortened(name: &str, room: usize) -> &str {
     let cut = name.get(..room).unwrap_or(name);
     let word = cut.rfind('-').filter(|end| *end > room / 2).map_or(cut, |end| &cut[..end]);
@@ -95,15 +97,15 @@ fn duplicates(case: &Case<'_>, problems: &mut Vec<Problem>) {
     for (what, names) in [("storage entries", storage.collect::<Vec<_>>()), ("worker groups", groups.collect())] {
         for (index, name) in names.iter().enumerate() {
             if let Some(first) = names[..index].iter().find(|other| other.0 == name.0) {
-                let message = format!("two {what} are called `{}`", name.0);
+                let message = format!("two {what} have the name `{}`", name.0);
                 let problem = Problem::new(&DUPLICATE_NAME, name.span, message).here("again here");
-                problems.push(problem.and(first.span, "first here").hint("give each a name of its own"));
+                problems.push(problem.and(first.span, "first here").hint("use different names"));
             }
         }
     }
 }
 
-/// A launcher that runs ranks has a claim of its own beside the workers', `<job>-<storage>-launcher`.
+/// A launcher that runs ranks has its own claim, `<job>-<storage>-launcher`.
 fn launchers_claim(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let storage = || case.body.storage.iter().flat_map(|at| &at.value);
     let per_worker = storage().filter(|entry| entry.per_worker.is_some() && case.spec.launcher.runs_ranks);
@@ -127,13 +129,13 @@ fn reserved(case: &Case<'_>, problems: &mut Vec<Problem>) {
     for key in labels.chain(annotations) {
         let own = ["app.kubernetes.io/name", "app.kubernetes.io/component", "app.kubernetes.io/managed-by"];
         if key.0.starts_with("khorovod.dev/") || own.contains(&key.0.as_str()) {
-            let problem = Problem::new(&RESERVED_LABEL, key.span, format!("khorovod writes `{}` itself", key.0));
-            problems.push(problem.hint("use a key of your own, such as `acme.com/team`"));
+            let problem = Problem::new(&RESERVED_LABEL, key.span, format!("khorovod sets `{}`", key.0));
+            problems.push(problem.hint("use another key, such as `acme.com/team`"));
         }
     }
     for name in case.body.storage.iter().flat_map(|at| &at.value).filter_map(|at| at.name.as_ref()) {
         if name.0.starts_with("khorovod-") {
-            let problem = Problem::new(&RESERVED_NAME, name.span, "volumes called `khorovod-...` are khorovod's own");
+            let problem = Problem::new(&RESERVED_NAME, name.span, "names that start with `khorovod-` are reserved");
             problems.push(problem.hint(format!("call it `{}`", name.0.trim_start_matches("khorovod-"))));
         }
     }

@@ -1,4 +1,4 @@
-//! Ports, host network, and what the security profile lets through.
+//! Rules about ports, the network of the host, and the security profile.
 
 use super::{Case, key, storage};
 use crate::job::declare::{self, EnvValue};
@@ -9,49 +9,41 @@ use crate::problem::{Problem, Span, codes};
 codes! {
     /// The spec needs more than its security profile allows
     ///
-    /// `hostNetwork`, `hostPath` and RDMA (its capability `IPC_LOCK`) meet only the Pod Security
-    /// level `privileged`; an inline NFS volume and root meet `baseline`. A namespace that enforces
-    /// a stricter level refuses the pods. Say `security: {profile: ...}` if that is what you want;
-    /// only what the spec asks for is added.
+    /// `hostNetwork`, `hostPath` and RDMA (the capability `IPC_LOCK`) need the Pod Security level `privileged`. Inline NFS
+    /// volumes and root need `baseline`. A namespace that enforces a stricter level refuses the pods. To allow them, set
+    /// `security: {profile: ...}`; the pods get only the permissions that the spec needs.
     Error PROFILE = "profile";
 
     /// A port below 1024 needs root
     ///
-    /// The pods run as an ordinary user, who may not listen there. Leave `ssh.port` at 2222.
+    /// The pods run as an ordinary user, which cannot listen on these ports. Remove `ssh.port` to use 2222.
     Error PRIVILEGED_PORT = "privileged-port";
 
-    /// `root` as the name of another user
+    /// The login name `root` for another user
     ///
-    /// ssh finds a user by name, and `root` is user 0 in every pod. The pods run as another one, whose name would
-    /// be looked up in vain, and no worker would start.
+    /// In every pod, `root` is the name of user 0. The pods run as another user, so ssh would not find the user by this name,
+    /// and no worker would start.
     Error SSH_USER = "ssh-user";
 
-    /// Two things listen on one port
+    /// Two processes use the same port
     ///
-    /// Pods on the host's network share the node's ports: the node's own sshd has 22, and two
-    /// workers of a job cannot share one. In a worker, sshd or torchrun's rendezvous has a port of its own.
+    /// Pods on the network of the host share the ports of the node: the sshd of the node uses port 22, and two workers on
+    /// one node cannot use the same port. In a worker, sshd or the rendezvous of torchrun uses one port.
     Error PORT_CLASH = "port-clash";
 
-    /// Excluding `docker0` alone leaves `lo` in
+    /// Only `docker0` is excluded, and not `lo`
     ///
-    /// `NCCL_SOCKET_IFNAME=^docker0` lets NCCL choose the loopback interface, and ranks on
-    /// different hosts then wait for each other for ever. Exclude both, or leave it unset.
+    /// With `NCCL_SOCKET_IFNAME=^docker0` NCCL may choose the loopback interface. Ranks on different hosts then never connect.
+    /// Exclude both, or do not set the variable.
     Error DOCKER0_ALONE = "docker0-alone";
-
-    /// User or group ids under the profile `openshift`
-    ///
-    /// OpenShift gives every namespace a range of ids and refuses others. Leave them out, or choose
-    /// `restricted`.
-    Error OPENSHIFT_IDS = "openshift-ids";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     interface(case, problems);
-    // The rest is about pods, and a batch system has none.
+    // The other rules are about pods.
     if case.spec.target.has_pods {
         profile(case, problems);
         ports(case, problems);
-        openshift(case, problems);
     }
 }
 
@@ -66,10 +58,10 @@ fn profile(case: &Case<'_>, problems: &mut Vec<Problem>) {
             return;
         }
         let word = if profile == Profile::Privileged { "privileged" } else { "baseline" };
-        let mut problem = Problem::new(&PROFILE, span, format!("{what} meets only the Pod Security level `{word}`"));
+        let mut problem = Problem::new(&PROFILE, span, format!("{what} needs the Pod Security level `{word}`"));
         problem = match given {
             Some(given) => {
-                problem.and(given, "the profile chosen").hint(format!("write `profile: {word}`, or remove it"))
+                problem.and(given, "the chosen profile").hint(format!("write `profile: {word}`, or remove it"))
             }
             None if case.body.security.is_some() => {
                 problem.hint(format!("add `profile: {word}` under `security`, or remove it"))
@@ -82,7 +74,7 @@ fn profile(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let Some(at) = placement.filter(|at| at.value) {
         need(Profile::Privileged, at.key, "`placement.hostNetwork`");
     }
-    // Where an entry says two things, nobody knows yet which of them it is.
+    // An entry that could not be read may have two sources.
     let host_paths = if case.could_read(&["storage"]) { storage::host_paths(case) } else { Vec::new() };
     for (span, what) in host_paths {
         let level = if what == "nfs" { Profile::Baseline } else { Profile::Privileged };
@@ -108,7 +100,7 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let metrics = case.body.observability.as_ref().and_then(|at| at.metrics.as_ref()).and_then(|at| at.port.as_ref());
     if spec.launcher.kind == LauncherKind::Torchrun {
         if let Some(at) = metrics.filter(|at| at.0 == u32::from(RENDEZVOUS_PORT)) {
-            let message = format!("torchrun's agents meet on port {} already", at.0);
+            let message = format!("the agents of torchrun already use port {}", at.0);
             problems.push(Problem::new(&PORT_CLASH, at.span, message).hint("choose another port for metrics"));
         }
         return;
@@ -118,7 +110,7 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let who = spec
             .security
             .run_as_user
-            .map_or_else(|| "as a user of the platform's".to_owned(), |id| format!("as user {id}"));
+            .map_or_else(|| "as a user that the platform assigns".to_owned(), |id| format!("as user {id}"));
         let problem = Problem::new(&SSH_USER, at.span, format!("`root` is user 0, and the pods run {who}"));
         let root = match spec.security.profile {
             Profile::OpenShift => "",
@@ -137,24 +129,21 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let (Some(port), Some(host)) = (ssh, host_network)
         && port.0 == 22
     {
-        let problem = Problem::new(&PORT_CLASH, port.span, "port 22 on the host's network is the node's own sshd");
-        problems
-            .push(problem.and(host, "the host's network").hint(format!("remove `port`: without it, it is {default}")));
+        let problem =
+            Problem::new(&PORT_CLASH, port.span, "the sshd of the node uses port 22 on the network of the host");
+        problems.push(problem.and(host, "the network of the host").hint(format!("remove `port` to use {default}")));
     } else if let Some(port) = ssh.filter(|port| port.0 < 1024 && spec.security.run_as_user != Some(0)) {
         let problem = Problem::new(&PRIVILEGED_PORT, port.span, format!("only root may listen on port {}", port.0));
         problems.push(problem.hint(format!("write `{default}`, or remove `port`")).fix(port.span, default.to_string()));
     }
     if let (Some(host), Some("kubernetes.io/hostname")) = (host_network, spec.placement.pack.as_deref()) {
         let span = case.body.placement.as_ref().and_then(|at| at.pack.as_ref()).map_or(host, |at| at.span);
-        let problem = Problem::new(
-            &PORT_CLASH,
-            span,
-            format!("workers packed onto one node cannot share its port {}", spec.ssh.port),
-        );
-        problems.push(problem.and(host, "the host's network").hint("remove `pack` or `hostNetwork`"));
+        let problem =
+            Problem::new(&PORT_CLASH, span, format!("workers on one node cannot share its port {}", spec.ssh.port));
+        problems.push(problem.and(host, "the network of the host").hint("remove `pack` or `hostNetwork`"));
     }
     if let Some(at) = metrics.filter(|at| at.0 == u32::from(spec.ssh.port)) {
-        let mut problem = Problem::new(&PORT_CLASH, at.span, format!("sshd listens on port {} already", at.0));
+        let mut problem = Problem::new(&PORT_CLASH, at.span, format!("sshd already listens on port {}", at.0));
         if let Some(ssh) = ssh {
             problem = problem.and(ssh.span, "here");
         }
@@ -173,21 +162,6 @@ fn interface(case: &Case<'_>, problems: &mut Vec<Problem>) {
         if value == "^docker0" {
             let problem = Problem::new(&DOCKER0_ALONE, span, "`^docker0` alone lets NCCL choose `lo`");
             problems.push(problem.hint("write `\"^lo,docker0\"`, or leave it out").fix(span, "\"^lo,docker0\""));
-        }
-    }
-}
-
-fn openshift(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if case.spec.security.profile != Profile::OpenShift {
-        return;
-    }
-    let Some(security) = &case.body.security else { return };
-    for (what, span) in
-        [("runAsUser", key(security.run_as_user.as_ref())), ("fsGroup", key(security.fs_group.as_ref()))]
-    {
-        if let Some(span) = span {
-            let problem = Problem::new(&OPENSHIFT_IDS, span, format!("OpenShift chooses `{what}` itself"));
-            problems.push(problem.hint(format!("remove `{what}`, or write `profile: restricted`")));
         }
     }
 }

@@ -1,41 +1,41 @@
-//! Sizes Kubernetes and Linux put a limit to.
+//! Rules about sizes that Kubernetes and Linux limit.
 
 use super::Case;
 use crate::job::types::limits::{MAX_CONFIG_MAP, json_size};
 use crate::job::types::quantity::Quantity;
-use crate::job::wording::quoted;
 use crate::problem::{Problem, codes};
+use crate::yaml::flow::quoted;
 use crate::yaml::{Kind, Node};
 
 codes! {
     /// A file too large for a ConfigMap
     ///
     /// `kubectl apply` keeps a copy of every object in an annotation of at most 256 KiB, so a file
-    /// in `code.files` may have 200 KiB as JSON. Several files may have more together: they are
-    /// spread over several ConfigMaps. Put what is larger into the image, a claim or a bucket.
+    /// in `code.files` may have 200 KiB as JSON. Several files may have more together, because they are stored in several
+    /// ConfigMaps. Put larger files into the image, a claim or a bucket.
     Error CODE_TOO_LARGE = "code-too-large";
 
-    /// The spec is too large for the objects it becomes
+    /// The spec is too large
     ///
-    /// Command, environment, labels and the rest stand in pod templates, which `kubectl apply`
-    /// copies into an annotation of at most 256 KiB. Without `code.files` a spec may have 96 KiB.
+    /// Pod templates contain the command, the environment, labels and the rest. `kubectl apply` copies them into an
+    /// annotation of at most 256 KiB. Without `code.files` a spec may have 96 KiB.
     Error SPEC_TOO_LARGE = "spec-too-large";
 
     /// A size of a few bytes
     ///
-    /// Sizes count bytes unless a unit follows: `64` is 64 bytes, and `m` is a thousandth of one, as everywhere in
-    /// Kubernetes. No pod lives in less than `1Mi`.
+    /// A size without a unit is in bytes: `64` is 64 bytes. As everywhere in Kubernetes, `m` is a thousandth of a byte. The
+    /// minimum is `1Mi`.
     Error FEW_BYTES = "few-bytes";
 
     /// More processors than a node has
     ///
-    /// `cpu` counts processors: `64G` are 64 thousand million, and `64000` are not thousandths of one, which is
-    /// `64000m`. No node has more than some thousand, and the pod would stay Pending.
+    /// `cpu` counts processors. `64G` is 64 thousand million processors, and `64000` is not `64000m`, which is 64
+    /// processors. No node has more than a few thousand, so the pod would stay Pending.
     Error MANY_CPUS = "many-cpus";
 }
 
-/// What a spec may have without its code, as JSON. It also keeps every argument and variable below the
-/// 128 KiB that Linux passes to a program.
+/// The maximum size of a spec without its code, as JSON. It also keeps every argument and variable below the 128 KiB that
+/// Linux passes to a program.
 pub const MAX_SPEC: usize = 96 << 10;
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -48,7 +48,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let message = format!("the spec has {rest} bytes as JSON, more than {MAX_SPEC}");
         problems.push(
             Problem::new(&SPEC_TOO_LARGE, case.top, message)
-                .hint("put what is long into `code.files`, a ConfigMap or the image"),
+                .hint("move long texts into `code.files`, a ConfigMap or the image"),
         );
     }
     for (name, text) in case.body.code.iter().filter_map(|at| at.files.as_ref()).flat_map(|at| &at.0) {
@@ -82,7 +82,7 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
                     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
                     let unit = if number == text { "Gi" } else { "Mi" };
                     let problem = Problem::new(&FEW_BYTES, entry.value.span, message);
-                    problems.push(problem.hint(format!("name the unit, as in `{number}{unit}`")));
+                    problems.push(problem.hint(format!("add a unit, as in `{number}{unit}`")));
                 }
             }
         }
@@ -97,8 +97,8 @@ fn many_cpus(name: &str, value: &Node) -> Option<Problem> {
     let count = Quantity::parse(text).filter(|count| name == "cpu" && count.value() > MOST_CPUS)?;
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let hint = match number == text {
-        true => format!("thousandths of one are `{number}m`"),
-        false => format!("write the number alone: `cpu: {}`", quoted(number)),
+        true => format!("for thousandths of a processor write `{number}m`"),
+        false => format!("write only the number: `cpu: {}`", quoted(number)),
     };
     Some(Problem::new(&MANY_CPUS, value.span, format!("`cpu: {text}` is {} processors", count.value())).hint(hint))
 }

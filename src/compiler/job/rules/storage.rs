@@ -1,4 +1,4 @@
-//! Storage: mounts that collide, claims that cannot be shared, buckets that cannot be written.
+//! Rules about storage: mounts that collide, claims that cannot be shared, buckets that cannot be written.
 
 use super::Case;
 use crate::job::declare::Storage;
@@ -8,48 +8,48 @@ use crate::problem::{Problem, Span, codes};
 codes! {
     /// Two mounts at one path
     ///
-    /// The later one would hide the earlier one. Each needs a path of its own.
+    /// One mount would hide the other. Use different paths.
     Error DUPLICATE_MOUNT = "duplicate-mount";
 
     /// A mount over a path that khorovod or the system needs
     ///
     /// `/horovod/generated`, `/etc/khorovod`, `/dev/shm`, `/tmp` itself, `/etc`, `/proc`, `/usr` and
-    /// their like hold scripts, keys and programs. Mount below `/data`, `/mnt` or `/workspace`.
+    /// similar directories contain scripts, keys and programs. Mount below `/data`, `/mnt` or `/workspace`.
     Error RESERVED_MOUNT = "reserved-mount";
 
-    /// A claim for one node, shared by several workers
+    /// Several workers share a claim that only one node can mount
     ///
-    /// `ReadWriteOnce` lets one node mount the volume; workers on other nodes would stay Pending
-    /// for ever. Use `ReadWriteMany` with a StorageClass that can, or `perWorker` for a volume each.
+    /// Only one node can mount a `ReadWriteOnce` volume. Workers on other nodes would stay Pending. Use `ReadWriteMany` with
+    /// a StorageClass that supports it, or `perWorker` for one volume per worker.
     Error SHARED_READ_WRITE_ONCE = "shared-read-write-once";
 
-    /// An upload without credentials, or into something read-only
+    /// An upload without credentials, or from a read-only entry
     ///
     /// `direction: out` and `both` write to the bucket: they need `secret`, and the entry must not
     /// be `readOnly`.
     Error S3_UPLOAD = "s3-upload";
 
-    /// Objects are copied into a place that is read-only
+    /// Objects cannot be copied into a read-only mount
     ///
-    /// `s3` copies objects into the pods before the training, and a `readOnly` mount lets nobody write, the copying
-    /// neither. What is copied is each pod's own, and the bucket stays as it is.
+    /// `s3` copies objects into a volume of each pod before the training, which a `readOnly` mount prevents. Remove
+    /// `readOnly`: the training can change only its copy, and not the bucket.
     Error S3_READ_ONLY = "s3-read-only";
 
-    /// The launcher's pod and the one worker share a claim for one node
+    /// The launcher pod and the worker share a claim that only one node can mount
     ///
-    /// The launcher mounts what the worker mounts, and `ReadWriteOnce` lets one node mount the volume. Where the two are
-    /// placed on different nodes, the one that comes second never starts. In the Job shape one pod does both.
+    /// The launcher mounts the volumes of the worker, and only one node can mount a `ReadWriteOnce` volume. If the two pods
+    /// are on different nodes, the second pod never starts. In the Job shape, one pod is both launcher and worker.
     Warning LAUNCHER_SHARES_CLAIM = "launcher-shares-claim";
 
     /// A volume of size 0
     ///
-    /// It holds nothing, and most storage refuses to make it.
+    /// Such a volume cannot contain data, and most storage systems refuse to create it.
     Error EMPTY_VOLUME = "empty-volume";
 
-    /// A path that nobody can write to
+    /// A path that is read-only
     ///
-    /// The image's own files are read-only in the pods, so what is written needs storage: a claim, a bucket, or `/tmp`,
-    /// which is gone with the pod.
+    /// The files of the image are read-only in the pods. Output needs storage: a claim, a bucket, or `/tmp`, which is
+    /// deleted with the pod.
     Warning NOWHERE_TO_WRITE = "nowhere-to-write";
 }
 
@@ -69,7 +69,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Directories nothing may be mounted over; with `true` nothing below them either.
+/// Directories that must not be a mount path. `true`: directories below them neither.
 const RESERVED: &[(&str, bool)] = &[
     ("/", false),
     ("/tmp", false),
@@ -94,7 +94,7 @@ const RESERVED: &[(&str, bool)] = &[
     ("/boot", true),
 ];
 
-/// The directory that keeps a path from being mounted at.
+/// The reserved directory that a path is in, or is.
 pub fn reserved(path: &str) -> Option<&'static str> {
     let within = |reserved: &str| path.strip_prefix(reserved).is_some_and(|rest| rest.starts_with('/'));
     let found = RESERVED.iter().find(|(reserved, below)| path == *reserved || *below && within(reserved));
@@ -115,10 +115,10 @@ fn mounts(case: &Case<'_>, problems: &mut Vec<Problem>) {
         if let Some((_, first)) = seen.iter().find(|(other, _)| *other == path) {
             let problem =
                 Problem::new(&DUPLICATE_MOUNT, span, format!("two volumes are mounted at `{path}`")).here("again here");
-            problems.push(problem.and(*first, "first here").hint("give each a path of its own"));
+            problems.push(problem.and(*first, "first here").hint("use different paths"));
         }
         if let Some(reserved) = reserved(&path) {
-            let message = format!("`{path}` cannot be mounted over: the pods need `{reserved}`");
+            let message = format!("`{path}` cannot be a mount path: the pods need `{reserved}`");
             problems.push(
                 Problem::new(&RESERVED_MOUNT, span, message).hint("mount it below `/data`, `/mnt` or `/workspace`"),
             );
@@ -127,7 +127,7 @@ fn mounts(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// What the spec itself asks to be written.
+/// Paths of output that the spec names, but that are read-only.
 fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let spec = case.spec;
     if !case.could_read(&["storage", "security", "code"])
@@ -150,10 +150,10 @@ fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
         };
         let stored = spec.storage.iter().any(|volume| !volume.read_only && within(&volume.mount_path));
         if !stored && !within("/tmp") && !within("/dev/shm") {
-            let message = format!("nobody can write to `{}`: no storage is mounted there", at.0);
+            let message = format!("`{}` is read-only: no storage is mounted there", at.0);
             problems.push(
                 Problem::new(&NOWHERE_TO_WRITE, at.span, message)
-                    .hint(format!("mount storage there, or name a folder of it in `{field}`")),
+                    .hint(format!("mount storage there, or set `{field}` to a directory of a volume")),
             );
         }
     }
@@ -185,7 +185,7 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         }
         problems.push(problem.hint("write `accessModes: [ReadWriteMany]`, or `perWorker` instead of `claim`"));
     } else if hosts == 1 && beside {
-        // Who has no Job shape to go to.
+        // Jobs that cannot use the Job shape.
         let groups = case.body.workers.as_ref().is_some_and(|at| at.groups.is_some());
         let per_worker = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::PerWorker(_)));
         let elastic = spec.elastic.is_some() || spec.lifecycle.keep;
@@ -194,18 +194,18 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         let hint = format!("write {job}`accessModes: [ReadWriteMany]`");
         problems.push(match one_pod {
             true => {
-                let message = "the launcher's pod and the worker share a claim that only one pod can mount";
+                let message = "the launcher pod and the worker share a claim that only one pod can mount";
                 Problem::new(&SHARED_READ_WRITE_ONCE, at, message).hint(hint)
             }
             false => {
-                let message = "the launcher's pod and the worker share a claim that only one node can mount";
+                let message = "the launcher pod and the worker share a claim that only one node can mount";
                 Problem::new(&LAUNCHER_SHARES_CLAIM, at, message).hint(hint)
             }
         });
     }
 }
 
-/// The pods that run ranks, as many as there may ever be.
+/// The maximum number of pods that run ranks.
 fn hosts(spec: &Spec) -> u32 {
     let workers = spec.groups.iter().map(|group| group.replicas).fold(0, u32::saturating_add);
     let most = spec.elastic.as_ref().map_or(0, |elastic| elastic.max_workers);
@@ -216,7 +216,7 @@ fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
     let Some(s3) = &entry.s3 else { return };
     let uploads = s3.direction.as_ref().is_some_and(|at| at.0.1);
     if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value && !uploads) {
-        let message = "objects cannot be copied into a place that is read-only";
+        let message = "objects cannot be copied into a read-only mount";
         problems.push(Problem::new(&S3_READ_ONLY, read_only.span, message).hint("remove `readOnly`"));
     }
     let Some(direction) = s3.direction.as_ref().filter(|at| at.0.1) else { return };
@@ -226,13 +226,16 @@ fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
             .push(problem.hint("add `secret: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"));
     }
     if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value) {
-        let problem =
-            Problem::new(&S3_UPLOAD, read_only.span, "nothing can be written into a read-only entry to be uploaded");
+        let problem = Problem::new(
+            &S3_UPLOAD,
+            read_only.span,
+            "the training cannot write to a read-only entry, so there is nothing to upload",
+        );
         problems.push(problem.and(direction.span, "uploaded").hint("remove `readOnly`"));
     }
 }
 
-/// Entries that leave the Pod Security level `restricted`, by their keys.
+/// The keys of entries that need a weaker Pod Security level than `restricted`.
 pub fn host_paths(case: &Case<'_>) -> Vec<(Span, &'static str)> {
     let entries = case.body.storage.iter().flat_map(|at| &at.value);
     entries

@@ -1,49 +1,39 @@
-//! Workers: slots, resources, groups, and the shape they take.
+//! Rules about workers: slots, resources and groups.
 
-use super::{Case, key};
+use super::Case;
 use crate::job::declare::{MAX_WORKERS, WorkerFields};
-use crate::job::types::spec::{Controller, LauncherKind};
-use crate::problem::{Problem, Span, codes, count};
+use crate::problem::{Problem, codes, count};
 
 codes! {
     /// More ranks than GPUs on a worker
     ///
-    /// Each rank of a GPU job takes a GPU of its own; with more slots than GPUs, two ranks share
-    /// one and both run out of memory or crawl. Lower `slots`, raise `gpus`, or set `gpus: 0` to
-    /// train on CPUs.
+    /// Each rank of a GPU job uses its own GPU. With more slots than GPUs, two ranks share a GPU and run out of memory or are
+    /// slow. Lower `slots`, raise `gpus`, or set `gpus: 0` to train on CPUs.
     Error SLOTS_ABOVE_GPUS = "slots-above-gpus";
 
     /// Fewer ranks than GPUs on a worker
     ///
-    /// GPUs without a rank stand idle. That is right when each rank drives several GPUs; otherwise
-    /// leave `slots` out. Ranks follow from `gpus`: those that only `resources` asks for have none.
+    /// GPUs without a rank are idle. That is correct if each rank uses several GPUs. Otherwise remove `slots`. The number of
+    /// ranks follows from `gpus`; GPUs that are only in `resources` get no rank.
     Warning IDLE_GPUS = "idle-gpus";
 
-    /// `/dev/shm` is larger than the memory it is taken from
+    /// `/dev/shm` is larger than the memory of the worker
     ///
-    /// `/dev/shm` lives in the pod's memory: a worker that fills it would be killed for memory.
+    /// `/dev/shm` uses the memory of the pod. A worker that fills it would be killed.
     Error SHM_ABOVE_MEMORY = "shm-above-memory";
 
     /// Resources are given twice
     ///
-    /// `resources` gives requests and limits in full and takes the place of `cpu`, `memory` and
-    /// `ephemeralStorage`. Devices that `gpus` or `rdma` counts are added to it, so another number of them there
-    /// would be dropped. Keep one way.
+    /// `resources` sets requests and limits in full and replaces `cpu`, `memory` and `ephemeralStorage`. khorovod adds the
+    /// devices of `gpus` and `rdma`, so another number of them in `resources` would be lost. Remove one of the two.
     Error RESOURCES_TWICE = "resources-twice";
 
     /// A request above its limit, or a device whose request and limit differ
     ///
-    /// Kubernetes refuses both.
+    /// Kubernetes refuses both. Write the same number in both.
     Error REQUEST_ABOVE_LIMIT = "request-above-limit";
 
-    /// This shape of workers cannot do what the spec asks
-    ///
-    /// Unlike groups, a claim for each worker, elastic Horovod and `release: keep` need
-    /// StatefulSets. A gang, Kueue, `suspend` and torchrun need the Job shape: a StatefulSet is
-    /// scaled by the launcher, which would wait for pods that the queue never lets start.
-    Error WRONG_CONTROLLER = "wrong-controller";
-
-    /// More workers than khorovod renders
+    /// Too many workers or ranks
     ///
     /// A job has at most 100,000 workers and 4,000,000 ranks.
     Error TOO_MANY_WORKERS = "too-many-workers";
@@ -81,13 +71,12 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let message = format!("the job has {ranks} ranks, more than 4000000");
         problems.push(Problem::new(&TOO_MANY_WORKERS, workers.key, message).hint("lower `slots` or `replicas`"));
     }
-    shape(case, problems);
 }
 
-/// What the rules for one worker look at.
+/// The input of the rules for one worker.
 struct Worker<'a> {
     fields: WorkerFields<'a>,
-    /// Whether `slots` stands beside `groups`, for all of them.
+    /// Whether `slots` is beside `groups`, for all of them.
     shares_slots: bool,
 }
 
@@ -100,7 +89,7 @@ impl Worker<'_> {
         self.resources(problems);
     }
 
-    /// Ranks follow from `gpus`, so what only `resources` asks for has none.
+    /// The number of ranks follows from `gpus`, so GPUs that are only in `resources` get no rank.
     fn devices(&self, problems: &mut Vec<Problem>) {
         let (None, Some(resources)) = (self.fields.slots, self.fields.resources) else { return };
         if self.fields.gpus.is_some_and(|gpus| gpus.0 > 0) {
@@ -109,18 +98,18 @@ impl Worker<'_> {
         let limits = resources.limits.iter().chain(&resources.requests).flat_map(|list| &list.0);
         let mut gpus = limits.filter(|(name, count)| name.0.ends_with("/gpu") && count.milli() > 1_000);
         if let Some((name, count)) = gpus.next() {
-            let message = format!("1 rank on {} GPUs a worker: ranks follow from `gpus`", count.value);
+            let message = format!("1 rank on {} GPUs per worker: the number of ranks follows from `gpus`", count.value);
             let resource =
                 if name.0 == "nvidia.com/gpu" { String::new() } else { format!(", gpuResource: {}", name.0) };
             let hint = format!(
-                "write `gpus: {}{resource}` beside `replicas` in its place; or `slots: 1`, if that is meant",
+                "write `gpus: {}{resource}` beside `replicas` instead; or `slots: 1`, if one rank uses all of them",
                 count.value
             );
             problems.push(Problem::new(&IDLE_GPUS, name.span, message).hint(hint));
         }
     }
 
-    /// What `gpus` and `rdma` count takes the place of the same in `resources`.
+    /// The devices that `gpus` and `rdma` count replace those in `resources`.
     fn devices_twice(&self, problems: &mut Vec<Problem>) {
         let Some(resources) = self.fields.resources else { return };
         let gpu = self.fields.gpu_resource().value.0;
@@ -148,18 +137,19 @@ impl Worker<'_> {
         let ranks = count(slots.0, "rank");
         let (code, message) = match slots.0 > gpus.0 {
             true => (&SLOTS_ABOVE_GPUS, format!("{ranks} would share {} on each worker", count(gpus.0, "GPU"))),
-            false => (&IDLE_GPUS, format!("{ranks} on {} GPUs a worker: some GPUs have none", gpus.0)),
+            false => (&IDLE_GPUS, format!("{ranks} on {} GPUs per worker: some GPUs have no rank", gpus.0)),
         };
-        let problem = Problem::new(code, slots.span, message).here("ranks a worker").and(gpus.span, "GPUs a worker");
+        let problem =
+            Problem::new(code, slots.span, message).here("ranks per worker").and(gpus.span, "GPUs per worker");
         problems.push(match self.shares_slots {
             // Another number would be wrong for the other groups.
-            true => problem.hint("leave `slots` out: each group then runs one rank a GPU"),
+            true => problem.hint("remove `slots`: each group then runs one rank per GPU"),
             false => {
                 let more = match slots.0 < gpus.0 {
-                    true => "; right as it is where a rank uses several, as `accelerate launch` does",
+                    true => "; keep it if each rank uses several GPUs, as with `accelerate launch`",
                     false => "",
                 };
-                let hint = format!("write `slots: {}`, or leave it out{more}", gpus.0);
+                let hint = format!("write `slots: {}`, or remove it{more}", gpus.0);
                 problem.hint(hint).fix(slots.span, gpus.0.to_string())
             }
         });
@@ -177,9 +167,9 @@ impl Worker<'_> {
         {
             let message = format!("`shm` ({}) is larger than the worker's memory ({})", shm.value, memory.value);
             let problem = Problem::new(&SHM_ABOVE_MEMORY, shm.span, message)
-                .here("lives in memory")
-                .and(memory.span, "all memory there is");
-            problems.push(problem.hint(format!("write `shm: {}`, or leave it out", memory.quarter())));
+                .here("uses the memory")
+                .and(memory.span, "all memory of the worker");
+            problems.push(problem.hint(format!("write `shm: {}`, or remove it", memory.quarter())));
         }
     }
 
@@ -203,74 +193,9 @@ impl Worker<'_> {
                 let message =
                     format!("the request for {} ({}) {what} its limit ({})", name.0, request.value, limit.value);
                 let problem = Problem::new(&REQUEST_ABOVE_LIMIT, request.span, message)
-                    .here("asked for")
-                    .and(limit.span, "allowed");
+                    .here("requested")
+                    .and(limit.span, "limit");
                 problems.push(problem.hint(format!("write `{}: {}` in both", name.0, limit.value)));
-            }
-        }
-    }
-}
-
-fn shape(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if !case.could_read(&["workers.controller", "launcher.kind", "scheduling"]) {
-        return;
-    }
-    let Some(workers) = &case.body.workers else { return };
-    let given = workers.controller.as_ref();
-    let place = |other: Span| given.map_or(other, |at| at.span);
-    let spec = case.spec;
-    let scheduling = case.body.scheduling.as_ref();
-    let queued = [
-        ("scheduling.gang", spec.scheduling.gang.and(scheduling.and_then(|at| key(at.gang.as_ref())))),
-        ("scheduling.kueue", scheduling.and_then(|at| key(at.kueue.as_ref()))),
-        ("scheduling.suspend", scheduling.filter(|_| spec.scheduling.suspend).and_then(|at| key(at.suspend.as_ref()))),
-    ];
-    match spec.controller {
-        Controller::StatefulSet => {
-            // A target's workload is one, whatever its shape.
-            let queued = queued.into_iter().filter(|_| spec.target.own_workloads);
-            for (what, span) in queued.filter_map(|(what, span)| Some((what, span?))) {
-                let message = format!(
-                    "`{what}` needs `workers.controller: Job`; StatefulSets scaled by a launcher would wait for it for ever"
-                );
-                let problem = Problem::new(&WRONG_CONTROLLER, place(span), message).and(span, "asked for here");
-                problems.push(problem.hint("write `controller: Job`, or leave it out"));
-            }
-            if spec.launcher.kind == LauncherKind::Torchrun {
-                let problem =
-                    Problem::new(&WRONG_CONTROLLER, place(workers.key), "torchrun runs in the Job shape alone");
-                problems.push(problem.hint("write `controller: Job`, or leave it out"));
-            }
-        }
-        Controller::Job => {
-            let per_worker = case.body.storage.iter().flat_map(|at| &at.value).find_map(|at| at.per_worker.as_ref());
-            let elastic = case.body.elastic.as_ref().filter(|_| spec.launcher.kind != LauncherKind::Torchrun);
-            let keep = case.body.lifecycle.as_ref().and_then(|at| at.release.as_ref()).filter(|at| at.0);
-            let runs_ranks = case.body.launcher.as_ref().and_then(|at| at.runs_ranks.as_ref());
-            let runs_ranks = runs_ranks.filter(|at| at.value);
-            let needs = [
-                ("`workers.groups` needs", key(workers.groups.as_ref())),
-                ("storage with `perWorker` needs", key(per_worker)),
-                ("`elastic` with Horovod needs", key(elastic)),
-                ("`lifecycle.release: keep` needs", key(keep)),
-                ("`launcher.runsRanks` is only for", key(runs_ranks)),
-            ];
-            let why = given.map(|at| at.span).or_else(|| queued.iter().find_map(|(_, span)| *span));
-            let why = why.or_else(|| case.body.launcher.as_ref().and_then(|at| at.kind.as_ref()).map(|at| at.span));
-            for (what, span) in needs.into_iter().filter_map(|(what, span)| Some((what, span?))) {
-                let mut problem = Problem::new(
-                    &WRONG_CONTROLLER,
-                    span,
-                    format!("{what} the StatefulSet shape, and this job takes the Job shape"),
-                );
-                if let Some(why) = why {
-                    problem = problem.and(why, "the Job shape follows from this");
-                }
-                problems.push(
-                    problem.hint(
-                        "give up one of the two: in the Job shape one Indexed Job runs workers that are all alike",
-                    ),
-                );
             }
         }
     }

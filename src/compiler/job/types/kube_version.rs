@@ -29,7 +29,7 @@ impl fmt::Display for KubeVersion {
     }
 }
 
-/// A text that is no version of Kubernetes 1.
+/// The error for a text that is not a version of Kubernetes 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotAKubeVersion;
 

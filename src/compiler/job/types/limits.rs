@@ -1,9 +1,9 @@
-//! Sizes that Kubernetes and `kubectl` put a limit to, and a port that is taken.
+//! Limits of Kubernetes and `kubectl`, and a reserved port.
 
-/// What `kubectl apply` can still carry in its annotation, with room for labels and the rest.
+/// The maximum size of a ConfigMap. `kubectl apply` copies each object into an annotation of at most 256 KiB.
 pub const MAX_CONFIG_MAP: usize = 200 << 10;
 
-/// The port of torchrun's rendezvous at index 0.
+/// The port of the rendezvous of torchrun, on the pod with index 0.
 pub const RENDEZVOUS_PORT: u16 = 29_400;
 
 /// The bytes a text takes as a JSON string, as Go writes it (`<`, `>` and `&` escaped).

@@ -35,12 +35,12 @@ fn power(suffix: &str) -> Option<i128> {
 }
 
 impl Quantity {
-    /// The shape [`Quantity::parse`] takes, for the schema. At most 12 digits on either side of
-    /// the point: no real machine has more, and nothing overflows.
+    /// The format that [`Quantity::parse`] takes, for the schema. At most 12 digits before and after the point, so that
+    /// nothing overflows.
     pub const PATTERN: &'static str =
         r"^[0-9]{1,12}(\.[0-9]{1,12})?(Ki|Mi|Gi|Ti|Pi|Ei|m|k|M|G|T|P|E|[eE](1[0-8]|[0-9]))?$";
 
-    /// Reads a quantity; none where it is not one.
+    /// Reads a quantity. Returns nothing for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, suffix) = text.split_at(digits_end);
@@ -65,7 +65,7 @@ impl Quantity {
         Some(Self { text: text.to_owned(), milli })
     }
 
-    /// So many whole units.
+    /// A number of whole units.
     pub fn units(count: u32) -> Self {
         Self { text: count.to_string(), milli: i128::from(count) * 1_000 }
     }
@@ -92,7 +92,7 @@ impl Quantity {
         (self.milli + 999) / 1_000
     }
 
-    /// As it was written.
+    /// The text of the quantity.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -1,7 +1,6 @@
-//! What holds after validation: every default taken, every unit a number, every rule kept.
+//! The resolved spec of a job: every default is filled in, units are resolved, and all rules are met.
 //!
-//! Everything behind this (plan, runtime, objects) takes it as true, so nothing there can fail
-//! on what a person wrote.
+//! The later phases rely on this, so they cannot fail because of the input.
 
 use serde_json::Value as Json;
 
@@ -16,15 +15,15 @@ pub type Pairs = Vec<(String, String)>;
 pub struct Spec {
     pub target: &'static Facts,
     pub name: String,
-    /// Left out of the objects when not given.
+    /// If not given, the objects have no namespace.
     pub namespace: Option<String>,
-    /// On every object, but not in pod templates: a label must not restart a run.
+    /// On every object, but not in pod templates, because a changed label must not restart a run.
     pub labels: Pairs,
     pub annotations: Pairs,
     pub image: Image,
     pub rerun: Option<String>,
-    /// What every rank runs, a string already turned into `bash -c`. Empty only for an
-    /// interactive shell and the shell launcher's pure wait.
+    /// The command of every rank. A text is already wrapped in `bash -c`. Empty only for an interactive shell and a shell
+    /// launcher that only waits.
     pub command: Vec<String>,
     pub workdir: Option<String>,
     pub env: Vec<EnvVar>,
@@ -45,7 +44,7 @@ pub struct Spec {
     pub observability: Observability,
     pub slurm: Slurm,
     pub patches: Vec<Patch>,
-    /// Every default taken, as `(path, value)`, in the spec's order; `plan` shows them.
+    /// The path and value of every default that was taken. `plan` shows them.
     pub defaults: Vec<(&'static str, String)>,
 }
 
@@ -114,14 +113,14 @@ pub enum CodeSource {
     Files(Pairs),
 }
 
-/// Workers that are alike: one StatefulSet, or the one Indexed Job.
+/// Equal workers: one StatefulSet, or the Indexed Job.
 #[derive(Debug, Clone)]
 pub struct Group {
     pub name: Option<String>,
     pub replicas: u32,
     pub gpus: u32,
     pub gpu_resource: String,
-    /// Ranks a worker runs.
+    /// Ranks per worker.
     pub slots: u32,
     pub resources: Resources,
     /// Whether its containers need the capability `IPC_LOCK`.
@@ -130,7 +129,7 @@ pub struct Group {
     pub shm: Quantity,
 }
 
-/// What a container asks for and may use, GPUs and RDMA devices included, in print order.
+/// The requests and limits of a container, with GPUs and RDMA devices, in the order of the output.
 #[derive(Debug, Clone, Default)]
 pub struct Resources {
     pub requests: Vec<(String, Quantity)>,
@@ -226,7 +225,7 @@ pub enum VolumeSource {
     /// A claim khorovod makes, `<job>-<name>`; it outlives the job.
     Claim(Claim),
     ExistingClaim(String),
-    /// A claim a worker, by the StatefulSet's volumeClaimTemplates.
+    /// One claim per worker, from the volumeClaimTemplates of the StatefulSet.
     PerWorker(Claim),
     Nfs {
         server: String,
@@ -307,7 +306,7 @@ pub struct Lifecycle {
     pub deadline: Option<u64>,
     /// Seconds.
     pub ttl_after_finished: Option<u64>,
-    /// `release: keep`: the StatefulSet says `replicas` and the user frees the workers.
+    /// `release: keep`: the StatefulSet has `replicas`, and the user deletes the workers.
     pub keep: bool,
 }
 
@@ -346,7 +345,7 @@ pub struct Metrics {
     pub pod_monitor: bool,
 }
 
-/// What only Slurm needs to know.
+/// Settings for Slurm.
 #[derive(Debug, Clone, Default)]
 pub struct Slurm {
     pub partition: Option<String>,

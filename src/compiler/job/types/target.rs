@@ -1,7 +1,7 @@
 //! What the rules, the plan and the objects need to know about a target, as data.
 //!
-//! Each target declares its [`Facts`] in its own file in `targets/`, so these phases name no target. What a target does,
-//! rather than is, stands in the trait `targets::Target`.
+//! Each target declares its [`Facts`] in its own file in `targets/`, so these phases name no target. The behaviour
+//! of a target is in the trait `targets::Target`.
 
 /// The properties of a target.
 #[allow(clippy::struct_excessive_bools)] // Each is a property of its own.
@@ -21,7 +21,7 @@ pub struct Facts {
     pub is_gang: bool,
     /// Whether the controller creates a headless Service of the run's name. If not, pods use the job's own.
     pub brings_service: bool,
-    /// Who creates the ssh keys.
+    /// The creator of the ssh keys.
     pub ssh_keys: SshKeys,
     /// Whether pod templates name the Service in their `subdomain`.
     pub templates_set_subdomain: bool,
@@ -33,11 +33,11 @@ pub struct Facts {
     pub pod_index: Option<&'static str>,
     /// The role in the name of a pod that is a worker and launches too.
     pub index_role: &'static str,
-    /// What the controller appends to the name of a group of pods, before the pod's number.
+    /// The suffix that the controller appends to the name of a group of pods, before the pod's number.
     pub group_suffix: &'static str,
-    /// What the controller appends to the name of the launcher, for its pod.
+    /// The suffix that the controller appends to the name of the launcher, for its pod.
     pub launcher_suffix: &'static str,
-    /// What khorovod appends to the run's name for a PodGroup.
+    /// The suffix that khorovod appends to the run's name for a PodGroup.
     pub pod_group_suffix: &'static str,
     /// Fields of the spec that the target writes into an immutable part of its workloads. Under other targets they change
     /// in place.
@@ -70,7 +70,7 @@ const CHANGEABLE: &[&str] = &[
 /// Kubernetes' own workloads.
 pub const OWN_KINDS: &[(&str, &[&str])] = &[("StatefulSet", CHANGEABLE), ("Job", CHANGEABLE)];
 
-/// Who creates the ssh keys of a job.
+/// The creator of the ssh keys of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SshKeys {
     /// khorovod, in a Secret.
@@ -97,5 +97,5 @@ pub struct NameParts {
 pub const REVISION: usize = 11;
 /// The length of the run's part of a name, `-run123`.
 pub const RUN: usize = "-run123".len();
-/// What the Job controller appends to the name of a Job for its pods, `-x7x2p`.
+/// The length of the suffix that the Job controller appends to the name of a Job for its pods, `-x7x2p`.
 pub const JOB_POD: usize = "-x7x2p".len();

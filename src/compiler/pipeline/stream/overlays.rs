@@ -3,7 +3,7 @@
 
 use super::Stream;
 use crate::job;
-use crate::job::wording::{nearest, words};
+use crate::job::{alternatives, nearest};
 use crate::pipeline::no_job::first_line;
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{self, Entry, Kind, Node, Scalar};
@@ -189,7 +189,7 @@ fn unknown_field(parent: &str, key: &str) -> Option<(String, String)> {
     }
     let hint = match nearest(key, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("its fields are {}", words(&known)),
+        None => format!("its fields are {}", alternatives(&known)),
     };
     Some((format!("`{parent}` has no field `{key}` to remove"), hint))
 }
