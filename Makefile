@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .PHONY: help binary dist plugins web serve-web book check test test-all cluster bless bench mutants deny
 .DEFAULT_GOAL := help
-stages := format docs prose layers shell web-code lint library msrv rust blocks runtime preflight image package output guard deny
+stages := format docs prose layers shell web-code lint library msrv rust blocks web-modules runtime preflight image package output guard deny
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -38,8 +38,9 @@ test-all: ## Run `test` with many more cases per property, and all other stages 
 cluster: ## Open a shell in a Kubernetes of four nodes, which ends with the shell; requires root
 	@. tests/tools.sh && IMAGES="$${IMAGES:-$$(worker_image)}" tests/cluster/up.sh
 
-bless: ## Rewrite the snapshots and rendered examples; read the diff afterwards
+bless: ## Rewrite the snapshots, rendered examples and the page's types; read the diff afterwards
 	KHOROVOD_BLESS=1 INSTA_UPDATE=always cargo test --locked
+	KHOROVOD_BLESS=1 cargo test --locked --package khorovod-web-wire
 
 bench: ## Measure speed, memory and size
 	@bench/run.sh

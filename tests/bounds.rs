@@ -183,7 +183,7 @@ fn beside_what_cannot_be_read_the_rest_is_judged() {
 fn slurm_tells_labels_of_nodes_apart() {
     for (field, value) in [("nodeSelector", "{a: b}"), ("affinity", "{nodeAffinity: {}}")] {
         let spec = format!("placement: {{{field}: {value}}}\nslurm: {{partition: a}}");
-        let message = format!("`placement.{field}` means nothing to Slurm");
+        let message = format!("`placement.{field}` has no effect under Slurm");
         assert_eq!(said("--target slurm", "name: mnist", &spec), [("slurm-ignores", message)]);
     }
 }

@@ -209,6 +209,12 @@ editor() { cargo build --locked --quiet && tests/editor/run.sh "${CARGO_TARGET_D
 # The preview page's TypeScript: format, lint, types and the unit tests that need no browser.
 web-code() { web/check.sh; }
 
+# The page's Rust: its WebAssembly modules, and that the page's TypeScript has the same types.
+web-modules() {
+    local packages=(-p khorovod-web -p khorovod-web-import -p khorovod-web-wire)
+    cargo clippy --locked --no-deps "${packages[@]}" --all-targets -- -D warnings && cargo test --locked "${packages[@]}"
+}
+
 # The preview page in Chromium.
 web() { tests/web/run.sh; }
 

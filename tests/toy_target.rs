@@ -51,7 +51,7 @@ impl Target for Toy {
     }
 
     fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
-        let template = pod::template(plan, pod::Part::Worker(&plan.spec.groups[0]), files);
+        let template = pod::template(plan, pod::PodKind::Worker(&plan.spec.groups[0]), files);
         let body = json!({"toys": plan.workers, "template": kubernetes::json(&template)});
         vec![Object::custom(plan, "example.com/v1", "Toy", body)]
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the preview page into web/dist, a folder to copy to any web server. Installs what it needs.
+# Builds the preview page into web/dist, a folder for any web server. Installs the tools that it needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tests/tools.sh

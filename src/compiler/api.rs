@@ -1,69 +1,104 @@
-//! The types of the public interface: what a caller passes in, and what the verbs of [`crate::pipeline`] return.
+//! The types of the public interface: what a caller passes to the functions of [`crate::pipeline`], and what they return.
+
+use std::fmt;
 
 use crate::job::KubeVersion;
 use crate::problem::Problems;
 use crate::report;
 use crate::targets::{self, Target};
 
-/// Where ssh keys come from.
+/// The source of ssh keys.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub enum Keys {
-    /// Nowhere: a job that needs a key pair is a problem.
+    /// There is none: a job that needs a key pair is a problem.
     #[default]
     Missing,
-    /// Every key derives from these bytes, the namespace and the job's name.
+    /// Derive the keys from these bytes, the namespace and the name of the job.
     Seed([u8; 32]),
-    /// The Secret is left out of the output; the user brings it.
+    /// The Secret is left out of the output; the user creates it.
     LeftOut,
-    /// The Secret shows `masked` where key material would stand.
+    /// The Secret contains the word `masked` instead of key material.
     Masked,
 }
 
-/// A text and the name a person knows it by.
+/// A text and its name in messages.
 #[derive(Debug, Clone)]
 pub struct Text {
-    /// A file's name or `<stdin>`.
+    /// The name of a file, or `<stdin>`.
     pub name: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
+/// Bytes are not UTF-8 text. The message names the first wrong byte and its line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotUtf8 {
+    /// The name of the text.
+    pub name: String,
+    /// The first byte that is not valid UTF-8.
+    pub byte: u8,
+    /// The line of that byte, from 1.
+    pub line: usize,
+    /// Whether the bytes begin like a file in UTF-16.
+    pub is_utf16: bool,
+}
+
+impl fmt::Display for NotUtf8 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, byte, line, is_utf16 } = self;
+        let hint = if *is_utf16 { "it looks like UTF-16: save it as UTF-8" } else { "save it as UTF-8" };
+        write!(f, "cannot read {name}: byte 0x{byte:02x} in line {line} is not UTF-8 text; {hint}")
+    }
+}
+
+impl std::error::Error for NotUtf8 {}
+
 impl Text {
-    /// A text as it was read; an error says which byte makes it none.
-    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, String> {
+    /// Makes a text of the bytes of a file.
+    ///
+    /// ```
+    /// # use khorovod_compiler as khorovod;
+    /// use khorovod::Text;
+    ///
+    /// assert!(Text::from_bytes("job.yaml", b"kind: TrainingJob".to_vec()).is_ok());
+    /// let error = Text::from_bytes("job.yaml", b"kind:\n\xff".to_vec()).unwrap_err();
+    /// assert_eq!((error.byte, error.line), (0xff, 2));
+    /// ```
+    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, NotUtf8> {
         let name = name.into();
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Self { name, text }),
             Err(error) => {
                 let (at, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
                 let line = bytes[..at].split(|byte| *byte == b'\n').count();
-                let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
-                let hint = if utf16 { "it looks like UTF-16: save it as UTF-8" } else { "save it as UTF-8" };
-                let byte = bytes[at];
-                Err(format!("cannot read {name}: byte 0x{byte:02x} in line {line} is not UTF-8 text; {hint}"))
+                let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+                Err(NotUtf8 { name, byte: bytes[at], line, is_utf16 })
             }
         }
     }
 }
 
-/// Everything beside the spec that decides what is rendered.
+/// Everything except the spec that the output depends on. Construct it with `..Inputs::default()`, because it may gain fields.
 #[derive(Debug, Clone)]
 pub struct Inputs {
-    /// Merged over each of our documents, in order.
+    /// Overlays, which are merged over each TrainingJob in this order.
     pub overlays: Vec<Text>,
-    /// `PATH=VALUE` settings, merged last. `workers.gpus=8` and `spec.workers.gpus=8` are the same.
+    /// Settings of the form `PATH=VALUE`, which are merged after the overlays. `workers.gpus=8` and `spec.workers.gpus=8` are
+    /// equal.
     pub sets: Vec<String>,
-    /// Overrides `metadata.namespace`.
+    /// The namespace, which overrides `metadata.namespace`.
     pub namespace: Option<String>,
-    /// The Kubernetes version the objects are for.
+    /// The Kubernetes version of the cluster.
     pub kube_version: KubeVersion,
-    /// What jobs are rendered to.
+    /// The target that jobs are rendered for.
     pub target: &'static dyn Target,
-    /// Warnings are errors.
+    /// Whether warnings count as errors.
     pub strict: bool,
-    /// Where ssh keys come from.
+    /// The source of ssh keys.
     pub keys: Keys,
-    /// The largest stream, in bytes, that [`expand`](crate::expand) takes.
+    /// The size in bytes of the largest stream that [`expand`](crate::expand) accepts.
     pub limit: usize,
 }
 
@@ -82,49 +117,76 @@ impl Default for Inputs {
     }
 }
 
-/// One document of the output.
+/// One document of the output: an object, a [script](Self::is_script), or a [document of the input](Self::is_foreign) that is
+/// not a TrainingJob.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Document {
-    /// `StatefulSet`; `sbatch` for a batch script; empty for a foreign document.
+    /// The kind of the object, for example `StatefulSet`; empty for a foreign document.
     pub kind: &'static str,
-    /// `metadata.name`; empty for a foreign document.
+    /// The value of `metadata.name`. Empty for a document that was not rendered.
     pub name: String,
-    /// `metadata.namespace`, where it has one.
+    /// `metadata.namespace`, if it has one.
     pub namespace: Option<String>,
-    /// Where it stands in [`Rendered::text`], separators not included.
+    /// Its byte range in [`Rendered::text`], without separators.
     pub range: std::ops::Range<usize>,
 }
 
 impl Document {
-    /// Whether it is a script for a batch system, and not a Kubernetes object.
+    /// Whether it is a script for a batch system instead of a Kubernetes object.
     pub fn is_script(&self) -> bool {
         self.kind == targets::SCRIPT
     }
 
-    /// Its file in a folder of all of them, by its number there.
+    /// Whether it is a document of the input that is not a TrainingJob and was passed through unchanged.
+    pub fn is_foreign(&self) -> bool {
+        self.kind.is_empty()
+    }
+
+    /// The name of its file in a folder of numbered files.
     fn file_name(&self, number: usize, width: usize) -> String {
         let folder = if self.kind.starts_with("PersistentVolume") { "claims/" } else { "" };
-        let kind = if self.kind.is_empty() { "other".to_owned() } else { self.kind.to_lowercase() };
+        let kind = if self.is_foreign() { "other".to_owned() } else { self.kind.to_lowercase() };
         let name = if self.name.is_empty() { String::new() } else { format!("-{}", self.name) };
-        let form = if self.is_script() { "sh" } else { "yaml" };
-        format!("{folder}{number:0width$}-{kind}{name}.{form}")
+        let extension = if self.is_script() { "sh" } else { "yaml" };
+        format!("{folder}{number:0width$}-{kind}{name}.{extension}")
     }
 }
 
-/// What came out.
+/// The output of [`render`](crate::render).
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Rendered {
-    /// The stream: our documents replaced by objects, all others byte for byte.
+    /// The stream: each TrainingJob replaced by its objects, all other documents unchanged.
     pub text: String,
-    /// Its documents in order.
+    /// The documents of the stream, in order.
     pub documents: Vec<Document>,
-    /// Warnings; no errors.
+    /// The warnings and notes. It contains no errors.
     pub warnings: Problems,
 }
 
-/// The documents that hold anything, each with its text and its file in a folder of all of them, numbered in install order:
-/// `03-configmap-mnist.yaml`. Claims and volumes lie in a folder of their own, which `kubectl delete -f DIR` does not
-/// look into.
+/// Returns the documents that are not empty, each with a file name and its text. File names are numbered in install order:
+/// `03-configmap-mnist.yaml`. Claims and volumes are in the subfolder `claims/`, which `kubectl delete -f DIR` ignores.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// use khorovod::{Inputs, Keys, Text, files, render};
+///
+/// let text = Text {
+///     name: "job.yaml".to_owned(),
+///     text: "
+/// apiVersion: khorovod.dev/v1alpha1
+/// kind: TrainingJob
+/// metadata: {name: mnist}
+/// spec: {image: ghcr.io/acme/mnist:1.4, command: [python, train.py], workers: {replicas: 2}}
+/// "
+///     .to_owned(),
+/// };
+/// let rendered = render(&text, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }).unwrap();
+/// let rendered = [rendered];
+/// let files = files(&rendered);
+/// assert!(files.iter().any(|(path, document, _)| path.ends_with("-service-mnist.yaml") && document.kind == "Service"));
+/// ```
 pub fn files(rendered: &[Rendered]) -> Vec<(String, &Document, &str)> {
     let documents: Vec<_> = rendered
         .iter()
@@ -139,36 +201,38 @@ pub fn files(rendered: &[Rendered]) -> Vec<(String, &Document, &str)> {
         .collect()
 }
 
-/// What the jobs of a stream would run.
+/// The descriptions of the jobs of a stream.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Reports {
-    /// One a job, in the stream's order.
+    /// One report per job, in the order of the stream.
     pub jobs: Vec<report::Report>,
-    /// Warnings; no errors.
+    /// The warnings and notes. It contains no errors.
     pub warnings: Problems,
 }
 
-/// Everything there is to show of a stream while somebody writes it.
+/// Everything that an editor shows of a stream while you write it.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Preview {
-    /// The objects.
+    /// The rendered objects.
     pub rendered: Rendered,
-    /// Beside each of its documents: which job it is of, and the fields of the spec it is made for. None for a
-    /// foreign one.
+    /// For each document of `rendered`: its job, and the fields of the spec that cause it. None for a foreign document.
     pub origins: Vec<Option<Origin>>,
-    /// What each job would run, in the stream's order.
+    /// What each job would run, in the order of the stream.
     pub jobs: Vec<report::Report>,
-    /// Beside each job, where the fields of its document stand in the text: `spec.storage[0]`.
+    /// For each job, the byte ranges of the fields of its document: `spec.storage[0]`.
     pub places: Vec<Vec<(String, std::ops::Range<usize>)>>,
-    /// How many jobs hold but are not shown, because there are more than was asked for.
+    /// How many valid jobs are not shown, because there are more than the caller asked for.
     pub left_out: usize,
 }
 
-/// What an object is made for.
+/// The job and the fields that cause an object.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Origin {
-    /// Which of the stream's jobs.
+    /// The index of the job in the stream.
     pub job: usize,
-    /// Fields of its spec, whether it has them or takes their defaults; patches behind.
+    /// Fields of its spec, also those that have their default; patches come last.
     pub fields: Vec<String>,
 }

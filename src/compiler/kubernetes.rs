@@ -1,7 +1,7 @@
-//! `Plan` → typed Kubernetes objects in the order they are installed, one file a kind.
+//! `Plan` → typed Kubernetes objects, in install order: see [`build`] and [`Object`]. There is one file per kind.
 //!
-//! The workloads may be a target's own (`targets`): all that stands around them is the same.
-//! Nothing is decided here that the plan knows; here stands how Kubernetes wants it said.
+//! A target may replace the workloads; the other objects are the same for all targets. This module makes no decisions about the
+//! job, which are all in the plan. It only expresses them as Kubernetes objects.
 
 mod claim;
 mod config_map;
@@ -27,21 +27,21 @@ use crate::plan::{Plan, Shape};
 use crate::pods::File;
 use meta::Metadata;
 
-use patch::may_concern;
-pub use patch::{merge, reached};
+use patch::may_select;
+pub use patch::{merge, patched_parts};
 
 /// One Kubernetes object.
 #[derive(Debug)]
 pub struct Object<'a> {
     pub api_version: &'static str,
     pub kind: &'static str,
-    /// The field of the spec it is made for: `spec.storage[0]`.
+    /// The field of the spec that the object comes from: `spec.storage[0]`.
     pub origin: meta::Text<'a>,
     pub metadata: Metadata<'a>,
     body: Body<'a>,
 }
 
-/// What an object holds beside its kind and metadata.
+/// The fields of an object except kind and metadata.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Body<'a> {
@@ -58,9 +58,9 @@ enum Body<'a> {
     StatefulSet(Box<stateful_set::StatefulSet<'a>>),
     Job(Box<job::Job<'a>>),
     PodMonitor(pod_monitor::PodMonitor<'a>),
-    /// What an operator takes in the place of workloads.
+    /// The custom resource of an operator, which replaces the workloads.
     Custom(Custom),
-    /// All of the object, kind and metadata too, with the user's patches in it.
+    /// The whole object, including kind and metadata, with `spec.patches` applied.
     Patched(Json),
 }
 
@@ -70,7 +70,7 @@ struct Custom {
 }
 
 impl<'a> Object<'a> {
-    /// An operator's object that belongs to the run.
+    /// A custom resource that belongs to the run.
     pub fn custom(plan: &'a Plan, api_version: &'static str, kind: &'static str, spec: Json) -> Self {
         let mut metadata = Metadata::of_run(plan, plan.stem());
         if let Some(queue) = &plan.spec.scheduling.kueue {
@@ -124,12 +124,12 @@ pub fn build<'a>(
     objects.extend(workloads);
     objects.extend(pod_monitor::build(plan));
     for object in &mut objects {
-        patch(plan, object);
+        apply_patches(plan, object);
     }
     objects
 }
 
-/// What makes the pods, of Kubernetes' own kinds.
+/// The plain workloads, which create the pods: StatefulSets and a Job, or one Indexed Job.
 pub fn workloads<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
     if plan.shape == Shape::StatefulSet {
         let sets = plan.teams.iter().map(|team| stateful_set::build(plan, team, files));
@@ -139,12 +139,12 @@ pub fn workloads<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
     }
 }
 
-/// Merges into an object the user's patches that concern it or its pods.
-fn patch(plan: &Plan, object: &mut Object) {
+/// Applies the patches of the spec to an object.
+fn apply_patches(plan: &Plan, object: &mut Object) {
     let mut whole = None;
-    for patch in plan.spec.patches.iter().filter(|patch| may_concern(patch, object)) {
+    for patch in plan.spec.patches.iter().filter(|patch| may_select(patch, object)) {
         let whole = whole.get_or_insert_with(|| json(object));
-        for part in reached(patch, object, whole) {
+        for part in patched_parts(patch, object, whole) {
             merge(part, &patch.patch);
         }
     }
@@ -153,12 +153,12 @@ fn patch(plan: &Plan, object: &mut Object) {
     }
 }
 
-/// Whether a patch is meant for an object or for pods in it.
-pub fn concerns(patch: &Patch, object: &Object) -> bool {
-    may_concern(patch, object) && !reached(patch, object, &mut json(object)).is_empty()
+/// Whether a patch changes an object, or a pod template in it.
+pub fn is_patched_by(patch: &Patch, object: &Object) -> bool {
+    may_select(patch, object) && !patched_parts(patch, object, &mut json(object)).is_empty()
 }
 
-/// A part of an object as a tree.
+/// A value as JSON.
 pub fn json(value: &impl Serialize) -> Json {
     serde_json::to_value(value).expect("keys of objects are strings")
 }

@@ -1,7 +1,7 @@
 //! The compiler of khorovod: one training spec goes in, Kubernetes objects come out.
 //!
-//! Use the crate `khorovod`, which re-exports what is meant for you. The modules below are public because the importers
-//! and the command build on them; they change without notice.
+//! Use the crate `khorovod`, which re-exports the public interface. The modules below are public because the importers and the
+//! command use them. They may change in any release.
 //!
 //! # The pipeline
 //! Text flows one way through these modules:
@@ -23,7 +23,7 @@ pub mod pipeline;
 pub mod problem;
 pub mod report;
 
-// Not part of the public interface: fields explain themselves where their names do not.
+// These modules are not part of the public interface, so their fields need no doc comments.
 #[allow(missing_docs)]
 pub mod job;
 #[allow(missing_docs)]
@@ -37,7 +37,7 @@ pub mod targets;
 #[allow(missing_docs)]
 pub mod yaml;
 
-pub use api::{Document, Inputs, Keys, Origin, Preview, Rendered, Reports, Text, files};
+pub use api::{Document, Inputs, Keys, NotUtf8, Origin, Preview, Rendered, Reports, Text, files};
 pub use job::{KubeVersion, NotAKubeVersion, schema};
 pub use pipeline::{changes, check, expand, is_rendered, krm, preview, render, render_to, reports, secret};
 pub use pods::seed;

@@ -1,16 +1,18 @@
-//! The whole way, for a stream: finds our documents, lays overlays and settings over them, reads,
-//! plans, builds, and puts the objects where the documents stood.
+//! Runs all phases for a stream of documents: finds the TrainingJobs, applies overlays and settings, validates, plans, builds,
+//! and replaces each TrainingJob by its objects. [`render`], [`expand()`], [`check`], [`reports()`] and [`preview()`] are the verbs
+//! of the public interface.
 //!
-//! Only this phase knows every other.
+//! This is the only module that depends on all others.
 
-mod absent;
+mod document;
 mod expand;
 mod krm;
-mod lanes;
-mod ours;
+mod no_job;
 mod output;
+mod parallel;
 mod patches;
 mod preview;
+mod recognise;
 mod reports;
 mod stream;
 
@@ -20,16 +22,16 @@ use base64ct::{Base64, Encoding};
 
 use crate::api::{Inputs, Keys, Rendered, Text};
 use crate::job::Spec;
-use crate::plan::{Plan, run_name};
+use crate::plan::{Document, Plan, run_name};
 use crate::problem::{Code, Problems};
 use crate::yaml::writer::to_yaml;
 use crate::{job, pods, targets, yaml};
 use output::{Built, Output};
 use stream::{Job, Stream};
 
-pub use absent::{NO_JOB, RENDERED, kinds};
 pub use expand::expand;
 pub use krm::krm;
+pub use no_job::{NO_JOB, RENDERED, kinds};
 pub use preview::preview;
 pub use reports::{changes, is_rendered, reports};
 
@@ -40,28 +42,30 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
 
 /// The problem codes that this module and its parts declare.
 fn own_codes() -> impl Iterator<Item = &'static Code> {
-    stream::codes()
-        .chain([absent::CODES, ours::CODES, patches::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied())
+    stream::codes().chain(
+        [no_job::CODES, recognise::CODES, patches::CODES, expand::CODES, krm::CODES].into_iter().flatten().copied(),
+    )
 }
 
-/// The plan of a valid spec, and the files of its pods.
-fn plan(spec: Spec) -> (Plan, Vec<pods::File>) {
+/// The plan of a valid spec that was read from `document`, and the files of its pods.
+fn plan(spec: Spec, document: Document) -> (Plan, Vec<pods::File>) {
     let run = run_name(&spec, pods::REVISION);
-    let plan = Plan::new(spec, run);
+    let mut plan = Plan::new(spec, run);
+    plan.document = document;
     let files = pods::files(&plan);
     (plan, files)
 }
 
-/// The entries of the job's own Secret; none where it has none.
+/// The entries of the ssh Secret of a job. Empty if the job needs no keys or uses another Secret.
 fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
-    let own = plan.brings_keys() && plan.spec.ssh.secret.is_none();
+    let has_secret = plan.brings_keys() && plan.spec.ssh.secret.is_none();
     let namespace = plan.spec.namespace.as_deref().unwrap_or_default();
     match keys {
-        Keys::Seed(seed) if own => {
+        Keys::Seed(seed) if has_secret => {
             let entries = pods::keys::secret_data(seed, namespace, &plan.spec.name);
             entries.map(|(name, text)| (name, Base64::encode_string(text.as_bytes()))).into()
         }
-        Keys::Masked if own => pods::keys::ENTRIES.map(|name| (name, Base64::encode_string(b"masked"))).into(),
+        Keys::Masked if has_secret => pods::keys::ENTRIES.map(|name| (name, Base64::encode_string(b"masked"))).into(),
         _ => Vec::new(),
     }
 }
@@ -91,7 +95,7 @@ fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
 /// assert!(rendered.text.contains("mpirun -np 32"));
 /// ```
 ///
-/// What is wrong comes back all at once, each with its code, its place and a hint:
+/// If the spec is not valid, all problems are returned, each with its code, spans and hint:
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;
@@ -105,24 +109,24 @@ fn keys(plan: &Plan, keys: &Keys) -> Vec<(&'static str, String)> {
 pub fn render(text: &Text, inputs: &Inputs) -> Result<Rendered, Problems> {
     let mut stream = Stream::new(inputs);
     let mut jobs = stream.jobs(text);
-    let text = frame(&text.text, inputs, &mut jobs);
+    let text = text_around_jobs(&text.text, inputs, &mut jobs);
     let mut out = Output::new(text);
     let warnings = build(stream, jobs, inputs, |piece, built| out.replace(piece, built))?;
     out.copy(text.len());
     Ok(Rendered { text: out.text, documents: out.documents, warnings })
 }
 
-/// As [`render`], but hands the stream over in parts, so that it is never held as a whole. Nothing
-/// is handed over before everything has been checked. Answers with the warnings.
+/// Like [`render`], but passes the output to `write` in parts, so that it is not kept in memory. `write` is called only after
+/// everything has been checked. Returns the warnings.
 pub fn render_to(text: &Text, inputs: &Inputs, write: &mut dyn FnMut(&[u8])) -> Result<Problems, Problems> {
     let mut stream = Stream::new(inputs);
     let mut jobs = stream.jobs(text);
-    let text = frame(&text.text, inputs, &mut jobs);
+    let text = text_around_jobs(&text.text, inputs, &mut jobs);
     build_into(text.as_bytes(), stream, jobs, inputs, write)
 }
 
-/// What stands around the jobs in the output: comments and other documents, or around a script nothing.
-fn frame<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t str {
+/// The text that is copied to the output around the jobs: the whole stream, or nothing if the output is a script.
+fn text_around_jobs<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t str {
     if inputs.target.facts().has_pods {
         return text;
     }
@@ -132,7 +136,7 @@ fn frame<'t>(text: &'t str, inputs: &Inputs, jobs: &mut [Job]) -> &'t str {
     ""
 }
 
-/// Writes a stream with the objects of its jobs where those stood, part by part.
+/// Writes a stream part by part, with its jobs replaced by their objects.
 fn build_into(
     bytes: &[u8],
     stream: Stream<'_>,
@@ -152,8 +156,8 @@ fn build_into(
     Ok(warnings)
 }
 
-/// Builds every job and hands it over with the piece of the stream that it replaces. Whatever can be found wrong is
-/// found before the first.
+/// Builds every job, and passes its objects to `each` with the range of the stream that they replace. All checks run before the
+/// first job is built.
 fn build(
     mut stream: Stream<'_>,
     jobs: Vec<Job>,
@@ -164,16 +168,16 @@ fn build(
     if stream.fails() {
         return Err(stream.finish());
     }
-    let build = |Job { piece, spec, head, .. }: Job| {
-        let (plan, files) = plan(spec);
+    let build = |Job { piece, spec, source_comment, kept, .. }: Job| {
+        let (plan, files) = plan(spec, kept);
         let keys = keys(&plan, &inputs.keys);
-        (piece, Built::new(&inputs.target.build(&plan, &files, &keys), &head))
+        (piece, Built::new(&inputs.target.build(&plan, &files, &keys), &source_comment))
     };
-    lanes::in_order(jobs, build, |(piece, built)| each(piece, built));
+    parallel::in_order(jobs, build, |(piece, built)| each(piece, built));
     Ok(stream.finish())
 }
 
-/// Finds everything wrong with a stream, errors and warnings.
+/// Checks a stream, and returns all errors, warnings and notes.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;
@@ -200,26 +204,32 @@ pub fn check(text: &Text, inputs: &Inputs) -> Problems {
 /// A plan, and the kinds and names of its objects.
 pub type Planned = (Plan, Vec<(&'static str, String)>);
 
-/// The plans of a stream's jobs with their objects' kinds and names, and what was found.
+/// The plans of the jobs of a stream with the kinds and names of their objects, and the warnings.
 pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), Problems> {
     let mut stream = Stream::new(inputs);
     let jobs = stream.jobs(text);
     let mut plans = Vec::with_capacity(jobs.len());
     for job in jobs {
         stream.check_patches(&job);
-        let (plan, files) = plan(job.spec);
+        let (plan, files) = plan(job.spec, job.kept);
         let names = {
             let keys = keys(&plan, &inputs.keys);
             inputs.target.build(&plan, &files, &keys).names()
         };
         plans.push((plan, names));
     }
-    let failed = stream.fails();
+    let has_errors = stream.fails();
     let found = stream.finish();
-    if failed { Err(found) } else { Ok((plans, found)) }
+    if has_errors { Err(found) } else { Ok((plans, found)) }
 }
 
-/// An ssh Secret for `ssh.secret`, as YAML; its keys derive from the seed.
+/// Returns an ssh Secret for `ssh.secret` as YAML. Its keys derive from the seed.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// let text = khorovod::secret("team-keys", Some("team-a"), &[7; 32]);
+/// assert!(text.contains("kind: Secret") && text.contains("name: team-keys"));
+/// ```
 pub fn secret(name: &str, namespace: Option<&str>, seed: &[u8; 32]) -> String {
     let data = pods::keys::secret_data(seed, namespace.unwrap_or_default(), name);
     let mut metadata = serde_json::json!({"name": name});

@@ -1,7 +1,6 @@
-//! `Spec` → `Plan`: who runs where and with what. Names, hosts, slots, np, the launch command,
-//! the environment and what each pod mounts.
+//! `Spec` → [`Plan`]: derives names, hosts, slots, the number of ranks, the launch command and the environment.
 //!
-//! The plan knows Kubernetes' limits, MPI and Horovod; it knows no YAML and no shell.
+//! This phase depends on the rules of Kubernetes, MPI and Horovod. It does not depend on YAML or the shell.
 
 mod environment;
 pub mod fields;
@@ -23,9 +22,9 @@ pub use hosts::role;
 pub use level::Level;
 pub use run::run_name;
 
-/// Where scripts write at start, and where the seeds' users look for the hostfile.
+/// The directory in the pods for files that scripts generate when a pod starts, and for the hostfile.
 pub const GENERATED: &str = "/horovod/generated";
-/// Stands for the hostfile of a Slurm job, which is made when its hosts are known.
+/// The placeholder for the path of the hostfile of a Slurm job. The batch script writes that file when the nodes are known.
 pub const HOSTFILE: &str = "\0hostfile";
 
 /// The shape a job takes in the cluster.
@@ -33,14 +32,14 @@ pub const HOSTFILE: &str = "\0hostfile";
 pub enum Shape {
     /// StatefulSets of workers and a launcher Job.
     StatefulSet,
-    /// One Indexed Job; index 0 also launches, over ssh.
+    /// One Indexed Job. The pod with index 0 also launches, over ssh.
     IndexedJob,
     /// One Indexed Job of torchrun agents, without ssh.
     Torchrun,
 }
 
 impl Shape {
-    /// The shape of a spec's job.
+    /// The shape of the job of a spec.
     pub fn of(spec: &Spec) -> Self {
         match (spec.launcher.kind, spec.controller) {
             (LauncherKind::Torchrun, _) => Self::Torchrun,
@@ -50,25 +49,25 @@ impl Shape {
     }
 }
 
-/// One worker group with its place in the world.
+/// A worker group and its workload.
 #[derive(Debug, Clone)]
 pub struct Team {
     /// Index into `spec.groups`.
     pub group: usize,
-    /// The pods' names before their index: `<job>-<run>-worker`, with the group's name behind it where it has one; in
-    /// the Job shapes `<job>-<run>`. Some targets name pods otherwise.
+    /// The names of the pods without their index: `<job>-<run>-worker`, followed by the name of the group if it has one. In
+    /// the shapes with one Job it is `<job>-<run>`. Some targets use other names.
     pub workload: String,
     pub replicas: u32,
     pub slots: u32,
 }
 
 impl Team {
-    /// The name worker `index` is reached by: `<pod>.<service>`.
+    /// The host name of worker `index`: `<pod>.<service>`.
     pub fn host(&self, index: u32, service: &str) -> String {
         format!("{}-{index}.{service}", self.workload)
     }
 
-    /// The field of the spec that describes it.
+    /// The path of the field that describes the group.
     pub fn origin(&self, plan: &Plan) -> Cow<'static, str> {
         match plan.spec.groups[self.group].name {
             Some(_) => format!("spec.workers.groups[{}]", self.group).into(),
@@ -77,39 +76,52 @@ impl Team {
     }
 }
 
-/// A value a pod gets beside the user's own environment.
+/// The document that a spec was read from, to be kept with the objects.
+#[derive(Debug, Clone, Default)]
+pub enum Document {
+    /// The spec was not read from a document.
+    #[default]
+    Unknown,
+    /// As compact JSON.
+    Kept(String),
+    /// Not to be kept, and why not.
+    Omitted(&'static str),
+}
+
+/// The name and value of a generated environment variable.
 pub type EnvPair = (Cow<'static, str>, Cow<'static, str>);
 
-/// Everything the later phases need, derived once.
+/// The input of all later phases.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub spec: Spec,
     pub shape: Shape,
-    /// The run's name, from [`run_name`].
+    /// The name of the run, from [`run_name`].
     pub run: String,
     pub teams: Vec<Team>,
-    /// Workers over all teams, without a launcher that runs ranks.
+    /// The number of workers of all groups, without a launcher that runs ranks.
     pub workers: u32,
-    /// Ranks: Σ slots.
+    /// The number of ranks: the sum of all slots.
     pub np: u32,
-    /// GPUs over all pods.
+    /// The number of GPUs of all pods.
     pub gpus: u32,
-    /// The words the launcher runs, derived once from the spec. Empty: an interactive launcher
-    /// or a shell launcher waits for people.
+    /// The launch command as a list of arguments. Empty for an interactive launcher, in which people start commands.
     pub launch: Vec<String>,
-    /// Set for every process: MPI, NCCL and Horovod knobs. The user's `env` wins and is not here.
+    /// The generated variables of every process, for MPI, NCCL and Horovod. Variables that the user sets in `env` are left out.
     pub env: Vec<EnvPair>,
-    /// `host slots=N` lines (`host:N` for Hydra), or none where they would not fit in a
-    /// ConfigMap: then the launcher makes the file itself.
+    /// The hostfile, with lines `host slots=N` (`host:N` for Hydra). `None` if it is too large for a ConfigMap; the launcher
+    /// then generates it.
     pub hostfile: Option<String>,
-    /// `code.files`, in ConfigMaps small enough for `kubectl apply`.
+    /// The files of `code.files`, one list per ConfigMap, each small enough for `kubectl apply`.
     pub code: Vec<Vec<(String, String)>>,
-    /// Pod Security level the pods meet, and why not a stricter one.
+    /// The Pod Security Standard that the pods meet.
     pub level: Level,
+    /// What the spec was read from.
+    pub document: Document,
 }
 
 impl Plan {
-    /// Derives everything. `run` is the run's name.
+    /// Derives the plan of a spec. `run` is the name of the run.
     pub fn new(spec: Spec, run: String) -> Self {
         let workers = spec.groups.iter().map(|group| group.replicas).sum();
         let leader = spec.groups.first().filter(|_| spec.launcher.runs_ranks);
@@ -118,7 +130,7 @@ impl Plan {
         let gpus = spec.groups.iter().map(|group| group.replicas.saturating_mul(group.gpus)).sum::<u32>()
             + leader.map_or(0, |group| group.gpus);
         let code = match spec.code.as_ref().map(|code| &code.source) {
-            Some(CodeSource::Files(files)) => chunks(files),
+            Some(CodeSource::Files(files)) => split_files(files),
             _ => Vec::new(),
         };
         let mut plan = Self {
@@ -133,6 +145,7 @@ impl Plan {
             hostfile: None,
             code,
             level: level::level(&spec),
+            document: Document::Unknown,
             spec,
         };
         plan.teams = hosts::teams(&plan);
@@ -147,13 +160,13 @@ impl Plan {
         [&self.spec.name, "-", &self.run].concat()
     }
 
-    /// The rank each team's first worker starts with, in the hostfile's order; none where ranks get their numbers as
-    /// they come: elastic, under torchrun, by a script, or by options that place them otherwise.
+    /// The first rank of each group's first worker, if ranks are numbered in the order of the hostfile. `None` for elastic jobs,
+    /// torchrun and shell, and if an option of the launcher changes the order.
     pub fn first_ranks(&self) -> Option<Vec<u32>> {
         let words = ["map", "rank", "host", "node", "ppn", "rr"];
-        let placed = |arg: &String| arg.starts_with('-') && words.iter().any(|word| arg.contains(word));
+        let changes_order = |arg: &String| arg.starts_with('-') && words.iter().any(|word| arg.contains(word));
         let by_script = matches!(self.spec.launcher.kind, LauncherKind::Shell | LauncherKind::Torchrun);
-        if by_script || self.spec.elastic.is_some() || self.spec.launcher.args.iter().any(placed) {
+        if by_script || self.spec.elastic.is_some() || self.spec.launcher.args.iter().any(changes_order) {
             return None;
         }
         let mut next = if self.spec.launcher.runs_ranks { self.teams.first()?.slots } else { 0 };
@@ -165,7 +178,7 @@ impl Plan {
         Some(self.teams.iter().map(first).collect())
     }
 
-    /// The host rank 0 runs on.
+    /// The host that rank 0 runs on.
     pub fn first_host(&self) -> String {
         match self.spec.launcher.runs_ranks {
             true => self.launcher_host(),
@@ -173,7 +186,7 @@ impl Plan {
         }
     }
 
-    /// The host the launch command runs on.
+    /// The host that the launch command runs on.
     pub fn launcher_host(&self) -> String {
         match self.shape {
             Shape::StatefulSet => format!("{}.{}", self.launcher_pod(), self.service()),
@@ -181,18 +194,17 @@ impl Plan {
         }
     }
 
-    /// The host name of the pod that launches beside the workers, without its domain.
+    /// The host name of the separate launcher pod, without its domain.
     pub fn launcher_pod(&self) -> String {
         format!("{}-launcher{}", self.stem(), self.spec.target.launcher_suffix)
     }
 
-    /// The headless Service in which the pods have their names.
+    /// The name of the headless Service in which the pods have their DNS names.
     pub fn service(&self) -> Cow<'_, str> {
         if self.spec.target.brings_service { self.stem().into() } else { self.spec.name.as_str().into() }
     }
 
-    /// What stands between a host and its slots. Horovod and DeepSpeed read Open MPI's form
-    /// whatever the MPI.
+    /// The text between a host and its slots in the hostfile. Horovod and DeepSpeed read the format of Open MPI, with every MPI.
     pub fn hostfile_mark(&self) -> &'static str {
         match (self.spec.launcher.kind, self.spec.launcher.mpi) {
             (LauncherKind::Mpirun | LauncherKind::Shell, Mpi::IntelMpi | Mpi::Mpich) => ":",
@@ -205,33 +217,33 @@ impl Plan {
         self.shape != Shape::Torchrun
     }
 
-    /// Whether the launcher needs the right to scale the workers. An operator ends them itself.
+    /// Whether the launcher scales the workers, which needs a permission. For other targets the controller stops the workers.
     pub fn scales(&self) -> bool {
         self.spec.target.own_workloads && self.shape == Shape::StatefulSet && !self.spec.lifecycle.keep
     }
 
-    /// Whether khorovod creates the ssh keys, not an operator.
+    /// Whether khorovod creates the ssh keys, and not an operator.
     pub fn brings_keys(&self) -> bool {
         self.uses_ssh() && self.spec.target.ssh_keys != SshKeys::Operator
     }
 
-    /// Whether any volume is copied from or to a bucket.
+    /// Whether data of any volume is copied from or to a bucket.
     pub fn has_s3(&self) -> bool {
         self.spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::S3(_)))
     }
 }
 
-/// Files in bundles that each fit a ConfigMap; a single file always does, by a rule of the spec.
-fn chunks(files: &[(String, String)]) -> Vec<Vec<(String, String)>> {
+/// Splits files into lists that each fit into a ConfigMap. Validation ensures that every single file fits.
+fn split_files(files: &[(String, String)]) -> Vec<Vec<(String, String)>> {
     let mut chunks: Vec<Vec<(String, String)>> = Vec::new();
-    let mut room = 0;
+    let mut free = 0;
     for (name, text) in files {
         let size = name.len() + json_size(text);
-        if chunks.is_empty() || size > room {
+        if chunks.is_empty() || size > free {
             chunks.push(Vec::new());
-            room = MAX_CONFIG_MAP;
+            free = MAX_CONFIG_MAP;
         }
-        room = room.saturating_sub(size);
+        free = free.saturating_sub(size);
         chunks.last_mut().into_iter().for_each(|chunk| chunk.push((name.clone(), text.clone())));
     }
     chunks

@@ -1,8 +1,8 @@
-//! `Plan` → the files of a run's pods: hostfile, scripts, and the configuration and keys of ssh and sshd.
+//! Makes the files that pods run from a [`Plan`]: hostfile, scripts, configuration of ssh and sshd, and keys.
 //!
-//! Scripts are static text, one file per task. What differs between jobs reaches them through `job.sh`, in which
-//! [`words::word`] quotes every value. The kubernetes phase puts all files into the run's ConfigMap, which pods mount at
-//! `/etc/khorovod/scripts`.
+//! Scripts are static text, one file per task; scripts/README.md lists them. Settings that differ between jobs are in
+//! `job.sh`, in which [`words::word`] has quoted every value. The phase `kubernetes` puts all files into the run's
+//! ConfigMap, which pods mount at `/etc/khorovod/scripts`.
 
 pub mod keys;
 pub mod seed;
@@ -23,9 +23,9 @@ pub use words::word;
 /// One key of the run's ConfigMap.
 #[derive(Debug, Clone)]
 pub struct File {
-    /// Its name under `/etc/khorovod/scripts`.
+    /// Its name in `/etc/khorovod/scripts`.
     pub name: &'static str,
-    /// All of it.
+    /// Its whole content.
     pub text: Cow<'static, str>,
 }
 
@@ -35,7 +35,7 @@ pub struct File {
 /// `job.sh` or a workload is written differently. Kubernetes does not change these objects in place, so under the old name
 /// `kubectl apply` of a job that was rendered by an earlier version would fail. Every job that is rendered again then
 /// starts a new run. `make test` fails until the number is raised, and `make bless` records it in `pods/revision.txt`.
-pub const REVISION: u32 = 1;
+pub const REVISION: u32 = 2;
 
 /// Static files by the name they are mounted under, without comments.
 macro_rules! scripts {
@@ -48,16 +48,16 @@ macro_rules! scripts {
     };
 }
 
-/// `common.sh` under the MPI Operator, which also fetches the operator's keys.
+/// `common.sh` for the MPI Operator, which also copies the keys of the operator.
 static COMMON_WITH_OPERATOR_KEYS: LazyLock<String> = LazyLock::new(|| {
     without_comments(concat!(include_str!("pods/scripts/common.sh"), include_str!("pods/scripts/operator-keys.sh")))
 });
 
-/// A script or configuration file without blank lines and lines of comment. Pods get it like this, so that an edit of a
-/// comment changes no object.
+/// Removes blank lines and comments from a script or configuration file. Pods get the files without comments, so that an edit of
+/// a comment changes no object.
 ///
-/// The scripts keep to two rules that make this safe, and tests hold them: a comment has a line of its own, and no line
-/// of a text in quotes begins with `#`.
+/// The scripts follow two rules that make this safe, and tests check them: every comment has its own line, and no line of a
+/// quoted string starts with `#`.
 fn without_comments(text: &str) -> String {
     let is_code = |(number, line): &(usize, &str)| {
         let line = line.trim_start();
@@ -66,10 +66,10 @@ fn without_comments(text: &str) -> String {
     text.split_inclusive('\n').enumerate().filter(is_code).map(|(_, line)| line).collect()
 }
 
-/// Everything the pods of a run need to be told, only what the job's shape uses.
+/// All files of the run's pods. Files that the job's shape does not use are left out.
 pub fn files(plan: &Plan) -> Vec<File> {
     let mut files = Vec::with_capacity(24);
-    files.push(made("job.sh", settings::job(plan)));
+    files.push(generated("job.sh", settings::job(plan)));
     files.extend(scripts!["common.sh", "attempt.sh"]);
     if plan.spec.target.ssh_keys == SshKeys::Operator {
         files[1].text = Cow::Borrowed(COMMON_WITH_OPERATOR_KEYS.as_str());
@@ -78,11 +78,11 @@ pub fn files(plan: &Plan) -> Vec<File> {
         files.extend(scripts!["passwd.sh"]);
     }
     if let Some(transfers) = transfers(plan) {
-        files.push(made("s3.json", transfers));
+        files.push(generated("s3.json", transfers));
         files.extend(scripts!["s3.sh", "s3.py"]);
     }
     if let Some(passwd) = settings::passwd(plan) {
-        files.push(made("passwd", passwd));
+        files.push(generated("passwd", passwd));
     }
     if plan.shape == Shape::Torchrun {
         files.extend(scripts!["torchrun.sh"]);
@@ -90,7 +90,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     }
 
     if let Some(hostfile) = &plan.hostfile {
-        files.push(made("hostfile", hostfile.clone()));
+        files.push(generated("hostfile", hostfile.clone()));
     }
     files.extend(scripts!["sshd_config", "ssh_config"]);
     files.extend(scripts!["worker.sh", "sshd.sh", "session.sh", "sweep.sh"]);
@@ -99,7 +99,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
         LauncherKind::Mpirun => files.extend(scripts!["mpi.sh", "rank.sh", "world.sh"]),
         LauncherKind::Horovodrun if plan.spec.elastic.is_none() => files.extend(scripts!["rank.sh"]),
         LauncherKind::Deepspeed => files.extend(scripts!["rank.sh"]),
-        // The shell launcher's own horovodrun may be elastic.
+        // With the shell launcher, the user may call horovodrun with elastic options.
         LauncherKind::Shell => files.extend(scripts!["horovodrun", "discover.sh"]),
         _ => {}
     }
@@ -117,7 +117,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     files
 }
 
-/// What `J-current` says, beside whose turn it is: the limits that may change while a run lives.
+/// The entries of the ConfigMap `J-current`: the current run, and the limits that may change while it runs.
 pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     let spec = &plan.spec;
     let mut entries = vec![
@@ -134,11 +134,12 @@ pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     entries
 }
 
-fn made(name: &'static str, text: String) -> File {
+/// A generated file.
+fn generated(name: &'static str, text: String) -> File {
     File { name, text: Cow::Owned(text) }
 }
 
-/// The S3 volumes for `s3.py`, as JSON; none where the job has none.
+/// The S3 volumes for `s3.py`, as JSON. None if the job has no S3 volume.
 fn transfers(plan: &Plan) -> Option<String> {
     let volumes: Vec<_> = plan
         .spec
@@ -152,6 +153,7 @@ fn transfers(plan: &Plan) -> Option<String> {
     (!volumes.is_empty()).then(|| serde_json::Value::Array(volumes).to_string())
 }
 
+/// One S3 volume.
 fn transfer(name: &str, path: &str, s3: &S3) -> serde_json::Value {
     let endpoint = s3.endpoint.clone().unwrap_or_else(|| format!("https://s3.{}.amazonaws.com", s3.region));
     json!({

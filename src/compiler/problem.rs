@@ -1,25 +1,27 @@
-//! What is wrong with an input: a code, the places concerned, and the way out.
+//! Diagnostics. A [`Problem`] has a [`Code`], a message, the places in the input that it is about, and a hint.
 //!
-//! Problems are pushed, never thrown: all of them show in one run. A place is a byte range in
-//! one of the [`Sources`]; line and column are computed only when something is reported.
+//! Every phase adds its problems to a list and continues, so that one run reports all of them. A place is a [`Span`]: a byte
+//! range in one of the [`Sources`]. Line and column are computed when a problem is printed.
 
-mod places;
+mod sources;
 
-pub use places::{Position, Source, SourceId, Sources, Span};
+use std::fmt;
 
-/// How bad a problem is.
+pub use sources::{Position, Source, SourceId, Sources, Span};
+
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing, and nothing to mend.
+    /// Information that needs no action.
     Note,
-    /// Worth knowing; an error under `--strict`.
+    /// A likely mistake. `--strict` turns it into an error.
     Warning,
-    /// Nothing is rendered.
+    /// A mistake. Nothing is rendered.
     Error,
 }
 
 impl Severity {
-    /// The word for it in reports.
+    /// The name of the severity in messages and in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -29,36 +31,36 @@ impl Severity {
     }
 }
 
-/// `1 rank`, `2 ranks`.
+/// A number and a noun, in the plural unless the number is 1: `1 rank`, `2 ranks`.
 pub fn count(number: impl Into<u64>, what: &str) -> String {
     let number = number.into();
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A kind of problem: declared once, beside the rule that finds it.
+/// A kind of problem. Each code is declared once, with [`codes!`](crate::codes), in the file of the rule that reports it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
-    /// Kebab-case, stable.
+    /// The name, in kebab case. It is stable across releases.
     pub name: &'static str,
-    /// How bad it is.
+    /// The default severity of its problems.
     pub severity: Severity,
-    /// What it means and what to do, in Markdown; its first line is a title.
+    /// The meaning and how to fix it, in Markdown. The first line is the title.
     pub explanation: &'static str,
 }
 
 impl Code {
-    /// The first line of the explanation.
+    /// The title: the first line of the explanation.
     pub fn title(&self) -> &'static str {
         self.explanation.lines().next().unwrap_or_default().trim()
     }
 
-    /// Everything after the title.
+    /// The explanation without its title.
     pub fn details(&self) -> &'static str {
         self.explanation.split_once('\n').map_or("", |(_, rest)| rest).trim()
     }
 }
 
-/// Declares problem codes next to the rules that find them, and lists them as `CODES`.
+/// Declares the problem codes of a file and a list `CODES` of them. The doc comment of a code is its explanation.
 #[macro_export]
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $severity:ident $ident:ident = $name:literal;)+) => {
@@ -70,49 +72,52 @@ macro_rules! codes {
                 explanation: concat!($($doc, "\n"),+),
             };
         )+
-        /// Every code declared in this file.
+        /// The problem codes that this file declares.
         pub static CODES: &[&$crate::problem::Code] = &[$(&$ident),+];
     };
 }
 pub use crate::codes;
 
-/// A place concerned and what it has to do with the problem.
+/// A place in the input that a problem is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Label {
-    /// Where.
+    /// The place.
     pub span: Span,
-    /// What is there; may be empty for the first label.
+    /// How the place relates to the problem. It may be empty for the first label.
     pub text: String,
 }
 
-/// A replacement that mends the problem.
+/// An edit of the input that fixes the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fix {
-    /// What to replace; empty to insert.
+    /// The text to replace. An empty span inserts.
     pub span: Span,
-    /// What to put there.
+    /// The replacement.
     pub text: String,
 }
 
-/// One thing wrong with the input.
+/// One mistake in the input, or one piece of information about it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Problem {
-    /// Its kind.
+    /// The kind of problem.
     pub code: &'static Code,
-    /// The code's severity, raised by `--strict`.
+    /// The severity of the code, or `Error` if `--strict` raised it.
     pub severity: Severity,
-    /// One sentence that names the field by its path.
+    /// One sentence that describes the mistake and contains the path of the field.
     pub message: String,
-    /// The places concerned, the main one first. Empty where there is none.
+    /// The places, the main one first. Empty if the problem has no place in the input.
     pub labels: Vec<Label>,
-    /// The way out; what can be pasted stands in backquotes.
+    /// How to fix it. Text to paste is in backquotes.
     pub hint: Option<String>,
-    /// The hint as an edit, where it is one.
+    /// The hint as an edit, if it is an edit.
     pub fix: Option<Fix>,
 }
 
 impl Problem {
-    /// A problem of `code` at `span`.
+    /// Makes a problem of this kind at this place.
     pub fn new(code: &'static Code, span: Span, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -124,7 +129,7 @@ impl Problem {
         }
     }
 
-    /// Says what the main place is.
+    /// Sets the text of the main place.
     #[must_use]
     pub fn here(mut self, text: impl Into<String>) -> Self {
         if let Some(first) = self.labels.first_mut() {
@@ -140,14 +145,14 @@ impl Problem {
         self
     }
 
-    /// Adds the way out.
+    /// Sets the hint.
     #[must_use]
     pub fn hint(mut self, text: impl Into<String>) -> Self {
         self.hint = Some(text.into());
         self
     }
 
-    /// Adds the way out as an edit.
+    /// Sets the edit that the hint describes.
     #[must_use]
     pub fn fix(mut self, span: Span, text: impl Into<String>) -> Self {
         self.fix = Some(Fix { span, text: text.into() });
@@ -155,18 +160,50 @@ impl Problem {
     }
 }
 
-/// Everything found wrong, with the texts it was found in.
+/// All problems of an input, with the texts that they are in.
+///
+/// As an error it displays the number of problems and the first of them:
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// use khorovod::{Inputs, Text, render};
+///
+/// let text = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: mnist}\nspec: {imagee: a:1}\n";
+/// let text = Text { name: "job.yaml".to_owned(), text: text.to_owned() };
+/// let error: Box<dyn std::error::Error> = render(&text, &Inputs::default()).unwrap_err().into();
+/// assert!(error.to_string().contains("job.yaml:4:8: "), "{error}");
+/// ```
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Problems {
-    /// What was read.
+    /// The texts that were read.
     pub sources: Sources,
-    /// In the order of the input.
+    /// The problems, in the order of the input.
     pub list: Vec<Problem>,
 }
 
 impl Problems {
-    /// Whether anything stops the render.
+    /// Whether any problem is an error, so that nothing is rendered.
     pub fn any_error(&self) -> bool {
         self.list.iter().any(|problem| problem.severity == Severity::Error)
     }
 }
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = self.list.iter().find(|problem| problem.severity == Severity::Error);
+        let Some(first) = error.or(self.list.first()) else { return f.write_str("no problems") };
+        match self.list.len() {
+            1 => f.write_str("1 problem: ")?,
+            number => write!(f, "{number} problems; the first: ")?,
+        }
+        let span = first.labels.first().map(|label| label.span);
+        if let Some((span, source)) = span.and_then(|span| Some((span, self.sources.get(span.source)?))) {
+            let Position { line, column } = self.sources.position(span);
+            write!(f, "{}:{line}:{column}: ", source.name)?;
+        }
+        write!(f, "{} ({})", first.message, first.code.name)
+    }
+}
+
+impl std::error::Error for Problems {}

@@ -1,193 +1,202 @@
-//! `Plan` → what a person wants to know before a job runs, and what a change would do to it.
+//! Describes a [`Plan`](crate::plan::Plan) for people, before a job runs: what it runs ([`Report`]), and the effect of a
+//! changed spec on a running job ([`Change`]).
 //!
-//! A side branch of the flow: nothing is rendered from it.
+//! This is a side branch of the pipeline. No object is built from a report.
 
+mod build;
 mod change;
-mod made;
+mod compare;
 mod rendered;
 #[cfg(test)]
 mod tests;
-mod tree;
 
 use serde::Serialize;
 
 pub(crate) use change::between;
 pub use change::{Change, Difference, Effect};
-pub(crate) use rendered::{against_rendered, earlier};
+pub(crate) use rendered::{against_rendered, job_objects};
 
-/// How a target describes a job. Everything else in a report is the same for all targets.
+/// The parts of a report that depend on the target. Each target returns them from its `describe`.
 #[derive(Debug, Default)]
 pub struct Description {
-    /// What the job becomes: `an MPIJob, run by the MPI Operator`.
+    /// The objects that the job becomes, as a phrase: `an MPIJob, run by the MPI Operator`.
     pub shape: &'static str,
-    /// Who ends the workers and brings what the target has of its own: `the MPI Operator`.
+    /// The controller that stops the workers and, for some targets, creates ssh keys or schedules all pods together:
+    /// `the MPI Operator`.
     pub controller: &'static str,
-    /// The kind and the field that hold a suspended job back.
+    /// The kind and the field that suspend the job.
     pub suspended: (&'static str, &'static str),
-    /// What a reader should know before choosing this target.
+    /// A limitation of the target, as a note for the report.
     pub caveat: Option<&'static str>,
-    /// Set for a batch system, in place of everything that is about pods.
+    /// Set for a batch system. It replaces the parts of the report that are about pods.
     pub batch: Option<Batch>,
 }
 
 /// How a batch system describes a job.
 #[derive(Debug)]
 pub struct Batch {
-    /// Where ranks run.
+    /// The hosts on which the ranks run, as a phrase.
     pub hosts: &'static str,
-    /// How the nodes are freed.
+    /// How the nodes are released, as a sentence.
     pub release: &'static str,
-    /// In place of the notes about pods.
+    /// The notes, which replace those about pods.
     pub notes: Vec<&'static str>,
 }
 
-/// What one job would run.
+/// The description of one job.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Report {
     /// The job's name.
     pub job: String,
-    /// Its namespace, where the spec or the command line names one.
+    /// Its namespace, if the spec or the command line sets one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The run's name: another name is another run.
+    /// The name of the run. If a change gives it another name, the change starts a new run.
     pub run: String,
     /// The image the ranks run in.
     pub image: String,
-    /// What it becomes in the cluster, in words.
+    /// The objects that the job becomes, as a phrase.
     pub shape: &'static str,
-    /// What starts the ranks, in words.
+    /// The program that starts the ranks, as a phrase.
     pub launcher: String,
-    /// The command that starts them, word by word. Empty: people start it.
+    /// The command that starts the ranks, as a list of arguments. Empty if people start it in an interactive session.
     pub launch: Vec<String>,
-    /// The workers, group by group.
+    /// The groups of workers.
     pub workers: Vec<Workers>,
-    /// All ranks.
+    /// The number of ranks (the world size).
     pub ranks: u32,
-    /// All pods, the launcher's included.
+    /// The number of pods, including that of the launcher.
     pub pods: u32,
-    /// What all pods ask for together: GPUs by resource name, `cpu`, `memory` and the rest.
+    /// The sum of the resource requests of all pods: `cpu`, `memory`, GPUs by their resource name, and others.
     pub requests: Vec<Amount>,
-    /// What it holds while it runs.
+    /// The GPUs that the job uses.
     pub cost: Cost,
-    /// The pod that launches.
+    /// The pod that starts the ranks.
     pub head: Head,
-    /// Who talks to whom.
+    /// The network connections of the job.
     pub links: Vec<Link>,
-    /// Whether a NetworkPolicy keeps other pods out.
+    /// Whether a NetworkPolicy blocks connections from other pods.
     pub guarded: bool,
-    /// How its pods lie on the nodes, in words.
+    /// The placement of the pods on nodes, as a phrase.
     pub nodes: String,
-    /// Whether each worker gets a node of its own where there is room.
+    /// Whether the scheduler prefers a separate node for each worker.
     pub apart: bool,
-    /// Fewest and most workers of an elastic job.
+    /// The minimum and maximum number of workers of an elastic job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elastic: Option<(u32, u32)>,
-    /// What is mounted, and what becomes of it.
+    /// The mounted volumes.
     pub storage: Vec<Storage>,
-    /// Every object, in install order.
+    /// The objects that the job becomes, in install order.
     pub objects: Vec<Object>,
-    /// The Pod Security level its pods meet.
+    /// The strictest Pod Security Standard that the pods meet.
     pub pod_security: PodSecurity,
-    /// How the GPUs are given back.
+    /// When the GPUs are released, as a sentence.
     pub release: String,
-    /// What else a reviewer should know.
+    /// Other facts that matter for a review, one sentence each.
     pub notes: Vec<String>,
-    /// Every default taken: path and value.
+    /// The defaults of fields that the spec does not set.
     pub defaults: Vec<Default>,
 }
 
-/// Workers that are alike.
+/// A group of identical workers.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Workers {
-    /// The group's name, where there are groups.
+    /// The name of the group, if the spec has `workers.groups`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The field of the spec that describes them.
+    /// The path of the field that describes the group.
     pub origin: String,
-    /// The StatefulSet or Job they belong to.
+    /// The name of the StatefulSet or Job of the group.
     pub workload: String,
-    /// How many.
+    /// The number of workers.
     pub replicas: u32,
-    /// Ranks each runs.
+    /// The number of ranks per worker.
     pub slots: u32,
-    /// The first one's first rank, where ranks are numbered host by host; none where they are not.
+    /// The first rank of the first worker. It is absent if ranks are not numbered host by host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_rank: Option<u32>,
-    /// GPUs each has.
+    /// The number of GPUs per worker.
     pub gpus: u32,
-    /// The first and the last one's host name.
+    /// The host names of the first and the last worker.
     pub hosts: (String, String),
-    /// What each asks for.
+    /// The resource requests per worker.
     pub requests: Vec<Amount>,
-    /// Size of `/dev/shm`, part of the memory.
+    /// The size of `/dev/shm`, which counts towards the memory of the worker.
     pub shm: String,
 }
 
-/// GPUs while a job runs, and over its whole life where that is bounded.
+/// The GPUs that a job uses, and a bound on its GPU hours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Cost {
-    /// With as many workers as the spec says.
+    /// The number of GPUs with `workers.replicas` workers.
     pub gpus: u32,
-    /// With the fewest and the most workers of an elastic job; else as above.
+    /// The number of GPUs with the minimum and the maximum number of workers. Both are `gpus` unless the job is elastic.
     pub bounds: (u32, u32),
-    /// GPU hours at most, where there is a deadline; rounded up.
+    /// The maximum GPU hours, rounded up. It is absent if the job has no deadline or no GPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_hours: Option<u64>,
 }
 
-/// The pod that launches.
+/// The pod that starts the ranks.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Head {
-    /// Its host name.
+    /// The host name of the pod.
     pub host: String,
-    /// Whether it is a pod beside the workers; else it is the first of them.
+    /// Whether it is a separate launcher pod. Otherwise it is the first worker.
     pub own_pod: bool,
-    /// Ranks it runs itself, beside the workers'.
+    /// The number of ranks that the launcher pod runs, in addition to those of the workers.
     pub ranks: u32,
 }
 
-/// Someone who talks to someone.
+/// A kind of network connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Link {
-    /// Who begins.
+    /// The client.
     pub from: Peer,
-    /// To whom.
+    /// The server.
     pub to: Peer,
-    /// How, in words.
+    /// The protocol or purpose, and the port, as a phrase.
     pub over: String,
 }
 
-/// A part of a job, or what it meets.
+/// One end of a network connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Peer {
-    /// The pod that launches.
+    /// The pod that starts the ranks.
     Head,
     /// The workers.
     Workers,
-    /// Kubernetes' API.
+    /// The Kubernetes API server.
     Api,
-    /// Any other pod.
+    /// Any pod that is not part of the job.
     Others,
 }
 
-/// So much of a resource.
+/// An amount of one resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Amount {
-    /// `cpu`, `memory`, `nvidia.com/gpu`, …
+    /// The name of the resource: `cpu`, `memory`, `nvidia.com/gpu`, …
     pub resource: String,
-    /// A Kubernetes quantity.
+    /// The amount, as a Kubernetes quantity.
     pub quantity: String,
 }
 
@@ -195,43 +204,47 @@ pub struct Amount {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Storage {
-    /// Its name in the spec.
+    /// The name of the volume in the spec.
     pub name: String,
-    /// Where the ranks see it.
+    /// The path at which it is mounted.
     pub mount_path: String,
-    /// What it is, in words.
+    /// The kind of volume and its parameters, as a phrase.
     pub source: String,
-    /// Whether the data stays when the job is deleted.
+    /// Whether the data remains after you delete the job.
     pub outlives_job: bool,
 }
 
 /// A Kubernetes object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "ObjectName"))]
+#[non_exhaustive]
 pub struct Object {
-    /// `StatefulSet`, …
+    /// The kind, such as `StatefulSet`.
     pub kind: String,
-    /// `metadata.name`.
+    /// The value of `metadata.name`.
     pub name: String,
 }
 
-/// A Pod Security level, and what keeps the job from a stricter one.
+/// The Pod Security Standard of the pods, and why they do not meet a stricter one.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PodSecurity {
     /// `restricted`, `baseline` or `privileged`.
     pub level: &'static str,
-    /// Empty for `restricted`, unless patches reach the pods.
+    /// The fields that prevent a stricter level. Empty for `restricted`, unless patches change the pods.
     pub reasons: Vec<String>,
 }
 
-/// A default taken.
+/// The default of a field that the spec does not set.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "DefaultTaken"))]
+#[non_exhaustive]
 pub struct Default {
-    /// The field's path below `spec`.
+    /// The path of the field below `spec`.
     pub path: &'static str,
-    /// What it is when left out.
+    /// The default value.
     pub value: String,
 }

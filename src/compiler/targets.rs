@@ -1,10 +1,12 @@
-//! `Plan` → what a job becomes: plain Kubernetes objects, or what an operator or another scheduler takes instead.
+//! `Plan` → the objects of one target: plain Kubernetes objects, a custom resource of an operator, or a Slurm batch script.
+//! The main type is the trait [`Target`].
 //!
-//! Each target is one file (or folder) here that implements [`Target`], and one line in the list below. It holds all that
-//! is special to the target: what it refuses, how it names things, its workloads, how `plan` describes it.
+//! Each target is one file or folder in this module, which implements [`Target`], and one line in the list below. Its file
+//! has everything that is specific to the target: the fields that it refuses, its names, its workloads, and its words in
+//! reports.
 //!
-//! Pods run the same scripts under every target, which check the same things; what differs is who creates, names and ends
-//! the pods. A target refuses what it does not support before anything is planned, so building objects cannot fail.
+//! The pods of every target run the same scripts. Targets differ in the controller that creates, names and stops the pods.
+//! A target refuses unsupported fields before the plan is made, so building the objects cannot fail.
 
 mod job_set;
 mod mpi_job;
@@ -25,6 +27,8 @@ use crate::plan::Plan;
 use crate::pods::File;
 use crate::problem::{Code, Problem};
 use crate::report::Description;
+
+pub use slurm::SCRIPT_MARK;
 
 /// Declares the targets, and lists them in the order in which the help shows them.
 macro_rules! targets {
@@ -51,7 +55,7 @@ targets! {
     VOLCANO = volcano::Volcano;
 }
 
-/// Something that jobs are rendered to.
+/// A system that jobs are rendered for.
 pub trait Target: Debug + RefUnwindSafe + Sync {
     /// The properties that earlier phases read.
     fn facts(&self) -> &'static Facts;
@@ -59,16 +63,16 @@ pub trait Target: Debug + RefUnwindSafe + Sync {
     /// Reports the fields that the spec sets and this target does not support.
     fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>);
 
-    /// The words for this target in a report.
+    /// The parts of a report that depend on the target.
     fn describe(&self, plan: &Plan) -> Description;
 
-    /// The objects that create the pods. What of them cannot change in place stands in the [`Facts`].
+    /// The objects that create the pods. [`Facts`] lists which of their fields cannot change in place.
     fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>>;
 
-    /// Everything the job becomes. `keys` are the entries of the ssh Secret; if it is
-    /// empty there is no Secret.
-    fn build<'a>(&self, plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> Made<'a> {
-        Made::Objects(kubernetes::build(plan, files, keys, self.workloads(plan, files)))
+    /// Builds all output of a job. `keys` are the entries of the ssh Secret; there is no
+    /// Secret if it is empty.
+    fn build<'a>(&self, plan: &'a Plan, files: &'a [File], keys: &'a [(&'static str, String)]) -> TargetOutput<'a> {
+        TargetOutput::Objects(kubernetes::build(plan, files, keys, self.workloads(plan, files)))
     }
 }
 
@@ -99,14 +103,14 @@ impl FromStr for &'static dyn Target {
     }
 }
 
-/// A name that no target has; its message lists the names.
+/// The error for a name that is not the name of a target. Its message lists the targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownTarget;
 
 impl fmt::Display for UnknownTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = ALL.iter().map(|target| target.name()).collect();
-        write!(f, "there is {}", names.join(", "))
+        write!(f, "the targets are {}", names.join(", "))
     }
 }
 
@@ -117,16 +121,16 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
     refusal::CODES.iter().chain(slurm::CODES).copied()
 }
 
-/// What a job becomes.
-pub enum Made<'a> {
-    /// Kubernetes objects, in the order in which they are installed.
+/// The output for one job.
+pub enum TargetOutput<'a> {
+    /// Kubernetes objects, in install order.
     Objects(Vec<Object<'a>>),
     /// A script for a batch system.
     Script { name: String, text: String },
 }
 
-impl Made<'_> {
-    /// The objects; none if it is a script.
+impl TargetOutput<'_> {
+    /// The objects. Empty if the output is a script.
     pub fn objects(&self) -> &[Object<'_>] {
         match self {
             Self::Objects(objects) => objects,
@@ -145,7 +149,7 @@ impl Made<'_> {
     }
 }
 
-/// The kind of a batch script, in place of a Kubernetes kind.
+/// The kind of a batch script. It is used where Kubernetes objects have their kind.
 pub const SCRIPT: &str = "sbatch";
 
 /// Reads a document for a target, without overlays.

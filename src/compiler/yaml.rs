@@ -1,16 +1,17 @@
-//! Text → documents: a stream cut into documents, and a document read into [`Node`]s that know
-//! where they stand.
+//! The first and the last phase of the pipeline: text → documents, and objects → text ([`writer`]).
 //!
-//! Nothing here knows what a training job is; it knows YAML, and what readers of YAML disagree on.
+//! [`pieces`] splits a stream into documents. [`parse`] parses one document into a tree of [`Node`]s with spans, and reports
+//! constructs that YAML parsers treat differently. [`merge`] and [`set`] apply overlays and `--set` to the tree. This module
+//! does not depend on the fields of a training spec.
 
 pub mod flow;
-mod layout;
 mod merge;
 mod node;
 pub mod path;
 mod reader;
 mod scalar;
 mod stream;
+mod syntax_hints;
 pub mod writer;
 
 pub use merge::{merge, set};

@@ -5,6 +5,7 @@ use crate::codes::{NOTHING, OTHER_SYSTEM, TEMPLATE};
 use khorovod_compiler::Text;
 use khorovod_compiler::pipeline::{self, NO_JOB};
 use khorovod_compiler::problem::{Problem, Problems, Span};
+use khorovod_compiler::targets::SCRIPT_MARK;
 
 /// Takes the problems of a text without a job. If the text is a file of another system, the hint names the command that
 /// imports it.
@@ -61,8 +62,6 @@ pub fn content(text: &str) -> Option<usize> {
     })
 }
 
-/// Text at the head of a script that khorovod rendered.
-const BY_US: &str = ". Made by khorovod from its spec: ";
 const MADE: &str = "khorovod made this script of a TrainingJob: change that, and `khorovod render --target slurm` makes \
                     the script again; `khorovod render` writes the objects for Kubernetes";
 
@@ -71,8 +70,8 @@ fn objects(system: System, text: &str, whole: Span) -> String {
     let kinds = pipeline::kinds(text, whole);
     let kind = kinds.last().map_or("an object", |(kind, _)| kind);
     if text.contains(pipeline::RENDERED) {
-        return "khorovod made these objects of a TrainingJob: name that. Only those of `--target mpijob` become one \
-                again"
+        return "khorovod made these objects of a TrainingJob: name that, or give the ConfigMap JOB-current with them, \
+                which carries it"
             .to_owned();
     }
     match system {
@@ -123,7 +122,7 @@ fn guess(text: &str) -> Option<Guess> {
     if text.lines().any(|line| line.trim_end() == "kind: MPIJob") {
         return Some(Guess::Theirs(System::MpiJob));
     }
-    if text.lines().any(|line| line.starts_with("# Training job ") && line.contains(BY_US)) {
+    if text.lines().any(|line| line.starts_with("# Training job ") && line.contains(SCRIPT_MARK)) {
         return Some(Guess::Made);
     }
     let batch = text.lines().any(|line| line.starts_with("#SBATCH "));

@@ -75,14 +75,14 @@ fn two_files_of_one_job_are_refused() {
         |other| run(khorovod(place.path()).args(["render", "base.yaml", other]).env("KHOROVOD_SSH_SEED", SEED));
     let (code, out, err) = render("prod.yaml");
     assert_eq!((code, out.as_str()), (1, ""));
-    assert!(err.contains("base.yaml and prod.yaml both make the NetworkPolicy mnist"), "{err}");
+    assert!(err.contains("base.yaml and prod.yaml both contain the NetworkPolicy mnist"), "{err}");
     assert_eq!(render("away.yaml").0, 0);
 
     // Without output, the jobs may be for two namespaces: a warning, not an error.
     let validate = |other| run(khorovod(place.path()).args(["validate", "base.yaml", other]));
     let (code, _, err) = validate("prod.yaml");
-    assert!(code == 0 && err.contains("base.yaml and prod.yaml both make the NetworkPolicy mnist: in one"), "{err}");
-    assert!(!validate("away.yaml").2.contains("both make"));
+    assert!(code == 0 && err.contains("base.yaml and prod.yaml both contain the NetworkPolicy mnist: in one"), "{err}");
+    assert!(!validate("away.yaml").2.contains("both contain"));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn empty_input_is_a_problem() {
         assert!(err.contains("no-training-job"), "{err}");
         // Like kubectl's `-f`.
         let (code, _, err) = piped(khorovod(place.path()).args([command, "-f", "job.yaml"]), "");
-        assert!(code == 1 && err.contains("the spec goes without it"), "{err}");
+        assert!(code == 1 && err.contains("`-f` takes overlays"), "{err}");
     }
 }
 
@@ -129,7 +129,7 @@ fn what_is_no_job_is_told_what_it_is() {
         ("kind: MPIJob\n", "kind: MPIJob", "`khorovod import mpijob job.yaml`"),
         ("#SBATCH -N 2\nsrun a\n", "no TrainingJob", "`khorovod import slurm job.yaml`"),
         ("worker: {number: 2}\nmaster: {}\n", "no TrainingJob", "`khorovod import stable-horovod job.yaml`"),
-        ("image: a:1\nworkers: {replicas: 2}\n", "fields of a spec alone", "write them below `spec:`"),
+        ("image: a:1\nworkers: {replicas: 2}\n", "it has only fields of `spec`", "indent them below `spec:`"),
         ("train.py on 2 nodes\n", "no TrainingJob", "`khorovod init`"),
     ] {
         fs::write(place.path().join("job.yaml"), text).unwrap();
@@ -160,10 +160,10 @@ fn who_types_is_told_what_is_awaited() {
     fs::write(place.path().join("job.yaml"), JOB).unwrap();
     fs::write(place.path().join("less.yaml"), "spec: {workers: {replicas: 2}}\n").unwrap();
     for (args, said) in [
-        (&["validate", "-"][..], "note: reading what you type; Ctrl-D"),
+        (&["validate", "-"][..], "note: reading from the terminal; press Ctrl-D"),
         (&["validate", "-q", "-"], ""),
         (&["validate"], "note: no problems"),
-        (&["validate", "-f", "less.yaml"], "note: no FILE given: less.yaml is laid over job.yaml"),
+        (&["validate", "-f", "less.yaml"], "note: no FILE given: less.yaml is merged over job.yaml"),
     ] {
         let mut keyboard = fs::File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());
         grantpt(&keyboard).unwrap();

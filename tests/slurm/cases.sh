@@ -247,7 +247,7 @@ case_folders() {
     train 'pwd' 'workdir: /srv/programs'
     expect 0 "[1,3]<stdout>:/srv/programs"
     train 'pwd' 'workdir: /srv/nowhere'
-    expect 42 "there is no workdir /srv/nowhere on node1"
+    expect 42 "the directory /srv/nowhere (workdir) does not exist on node1"
     # A folder that exists on one node only.
     spec 'echo up' 'slurm: {srun: {mpi: pmix}, setup: "mkdir -p /tmp/here && cd /tmp/here"}'
     submit

@@ -1,4 +1,4 @@
-// What the tests of the page share: a server for the built folder, a real Chromium, and a list of cases.
+// Shared by the tests of the page: a server for the built folder, a real Chromium, and the list of cases.
 import { mkdtempSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -16,13 +16,13 @@ export const axe = require.resolve("axe-core/axe.min.js");
 export const fflate = require("fflate");
 /** The native command. */
 export const native = process.env.KHOROVOD;
-/** Where screenshots and figures go. */
+/** The folder for screenshots and figures. */
 export const out = process.env.OUT;
 
 const places = mkdtempSync(join(tmpdir(), "khorovod-web-"));
 process.once("exit", () => rmSync(places, { recursive: true, force: true }));
 
-/** A folder for one use, gone once the tests end. */
+/** Makes a temporary folder, which is removed at the end of the tests. */
 export const place = () => mkdtempSync(join(places, "p-"));
 
 const dist = fileURLToPath(new URL("dist/", web));
@@ -35,7 +35,7 @@ const TYPES = {
   ".wasm": "application/wasm",
 };
 
-/** Serves the folder under a path, as any web server would. */
+/** Serves the built folder at a path. */
 export async function serve(under = "/") {
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://x").pathname);
@@ -56,8 +56,8 @@ export async function serve(under = "/") {
 }
 
 /**
- * How much longer than it should a thing may take: twice as long, and more where other programs want the processors. With
- * STRICT, on a quiet machine, no longer.
+ * The factor by which a time may exceed its limit: at least two, and more on a busy machine; one with STRICT, which is for a
+ * quiet machine.
  */
 export const slack = () => (process.env.STRICT ? 1 : Math.max(2, loadavg()[0] / 2));
 
@@ -74,7 +74,7 @@ export async function close() {
   browser = undefined;
 }
 
-/** A page on the built folder, its spec previewed. What it complains of is a failure. */
+/** Opens the page and waits for its first preview. `page.complaints` collects errors and warnings of the console. */
 export async function open(server, { hash = "", spec, wait = true, ...options } = {}) {
   const context = await (await launch()).newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
@@ -93,13 +93,13 @@ export async function open(server, { hash = "", spec, wait = true, ...options } 
 export const ready = (page) => page.waitForSelector("html[data-ready]");
 export const editor = (page) => page.locator("#editor .cm-content");
 
-/** The editor's text, line by line as it is kept and not as it is drawn. */
+/** The editor's whole text, including lines that are not drawn. */
 export const text = (page) =>
   page.evaluate(() =>
     document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view.state.doc.toString(),
   );
 
-/** Puts a text into the editor by pasting it, and waits for what becomes of it. */
+/** Replaces the editor's text by pasting, and waits for the preview. */
 export async function write(page, spec) {
   await editor(page).focus();
   await page.keyboard.press("Control+a");
@@ -116,7 +116,7 @@ export async function write(page, spec) {
   );
 }
 
-/** Waits until no newer state comes. */
+/** Waits until the page shows no newer preview. */
 export async function settled(page) {
   let before;
   do {
@@ -125,7 +125,7 @@ export async function settled(page) {
   } while (before !== (await page.evaluate(() => document.documentElement.dataset.shown)));
 }
 
-/** Does something that changes the spec and waits for the state it leads to. */
+/** Does something that changes the spec, and waits for its preview. */
 export async function after(page, act, timeout = 30_000) {
   const before = await page.evaluate(() => document.documentElement.dataset.shown ?? "0");
   await act();
@@ -148,12 +148,12 @@ export const listed = (page) =>
   );
 
 const cases = [];
-/** A case by its name; `run` throws where something is wrong. */
+/** Adds a case; `run` throws if it fails, and may return a note for the log. */
 export function test(name, run) {
   cases.push([name, run]);
 }
 
-/** Runs the cases whose name has the word. */
+/** Runs the cases whose name contains the word. */
 export async function run(word = "") {
   const wanted = cases.filter(([name]) => name.includes(word));
   if (!wanted.length) {
@@ -165,13 +165,13 @@ export async function run(word = "") {
   for (const [name, run] of wanted) {
     const start = performance.now();
     try {
-      const said = await run();
-      console.log(`ok    ${name}${said ? `: ${said}` : ""} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+      const note = await run();
+      console.log(`ok    ${name}${note ? `: ${note}` : ""} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
     } catch (error) {
       failed++;
       console.log(`FAIL  ${name}: ${error.stack}`);
     }
-    // Nothing of a case stays beside the next.
+    // The next case starts without the pages of this one.
     for (const context of browser?.contexts() ?? []) await context.close();
   }
   await close();

@@ -1,4 +1,4 @@
-// Every example renders in the page byte for byte as by the command.
+// The page renders every example as the command does, byte for byte.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ export const examples = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map((entry) => [entry.name, readFileSync(join(folder, entry.name, "job.yaml"), "utf8")]);
 
-/** What the command renders. */
+/** The output of `khorovod render` for an example. */
 export const render = (name, ...args) =>
   execFileSync(native, ["render", ...args, join(folder, name, "job.yaml")], {
     encoding: "utf8",
@@ -17,7 +17,7 @@ export const render = (name, ...args) =>
     stdio: ["ignore", "pipe", "ignore"],
   });
 
-/** Every value of every Secret's data replaced, as the page shows it. */
+/** Masks the values in the data of every Secret, as the page does. */
 export function masked(stream) {
   const mask = (part) =>
     /^kind: Secret$/m.test(part)
@@ -31,7 +31,7 @@ export function masked(stream) {
     .join("");
 }
 
-test("every example is byte for byte what the command renders, keys masked in both", async () => {
+test("every example is byte for byte the output of the command, with masked keys", async () => {
   const server = await serve();
   const page = await open(server);
   const seed = join(folder, "ssh.seed");
@@ -41,7 +41,7 @@ test("every example is byte for byte what the command renders, keys masked in bo
     same(await listed(page), [], `${name}: problems`);
     await page.click("#tab-objects");
     const wanted = masked(render(name, "--ssh-seed", seed));
-    // As shown: every object opened and read.
+    // Opens every object and reads its text.
     const objects = await shown(page);
     const parts = wanted.split(/^---\n/m).filter((part) => part.trim());
     same(
@@ -57,7 +57,7 @@ test("every example is byte for byte what the command renders, keys masked in bo
   return `${examples.length} examples, ${bytes} bytes`;
 });
 
-/** Every object as the page shows it. */
+/** Opens every object of the page. Returns their texts. */
 export async function shown(page) {
   return page.evaluate(async () => {
     const found = [];

@@ -1,4 +1,4 @@
-// Files of other systems, pasted.
+// The import of pasted files of other systems.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { after, check, native, open, out, place, root, same, serve, test, text, 
 
 const old = (path) => readFileSync(join(root, "tests/import", path), "utf8");
 
-/** What the command makes of it: the job alone. */
+/** The job that `khorovod import` prints for a file. */
 function imported(system, file, ...options) {
   const folder = place();
   writeFileSync(join(folder, "the old file"), file);
@@ -21,7 +21,7 @@ async function paste(page, file) {
   await page.getByLabel("File to import").fill(file);
 }
 
-test("a pasted file becomes the job that the command makes of it", async () => {
+test("a pasted file becomes the job that the command prints", async () => {
   const server = await serve();
   const page = await open(server);
   for (const [system, path] of [
@@ -36,15 +36,15 @@ test("a pasted file becomes the job that the command makes of it", async () => {
     await after(page, () => page.getByRole("button", { name: "Import", exact: true }).click());
     same(await text(page), imported(system, file), path);
     const rows = await page.locator("#import tbody tr").count();
-    const said = await page.locator("#import .done").innerText();
-    check(said.includes(`Of ${rows} fields`) && rows > 5, `${said}; ${rows} rows`);
+    const shown = await page.locator("#import .done").innerText();
+    check(shown.includes(`${rows} fields: `) && rows > 5, `${shown}; ${rows} rows`);
     await page.screenshot({ path: join(out, `import-${system}.png`) });
     await page.getByRole("button", { name: "Close" }).click();
   }
   await server.close();
 });
 
-test("what the file does not say can be said, and its secrets are taken apart", async () => {
+test("missing values can be entered, and secrets are downloaded separately", async () => {
   const server = await serve();
   const page = await open(server);
   const file = old("stable-horovod/program-before-the-launch.yaml").replace(/\n {2}args:.*/, "");
@@ -67,31 +67,28 @@ test("what the file does not say can be said, and its secrets are taken apart", 
   await server.close();
 });
 
-test("what cannot be imported says why, by keyboard too", async () => {
+test("a failed import shows the reason, also by keyboard", async () => {
   const server = await serve();
   const page = await open(server);
   const before = await text(page);
   await page.getByRole("button", { name: "Import…" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Import", exact: true }).click();
-  check(
-    (await page.locator("#import-result").innerText()).includes("Paste the file to import first"),
-    "nothing pasted",
-  );
+  check((await page.locator("#import-result").innerText()).includes("Paste the file to import first"), "an empty file");
   await paste(page, "hello: world\n");
   await page.getByRole("button", { name: "Import", exact: true }).click();
-  check((await page.locator("#import-result").innerText()).includes("choose it above"), "not known");
+  check((await page.locator("#import-result").innerText()).includes("choose it above"), "an unknown system");
   await paste(page, "worker: {number: three}\nmaster: {}\n");
   await page.waitForFunction(() => document.querySelector("#import-system").value === "stable-horovod");
   await page.getByRole("button", { name: "Import", exact: true }).click();
   await page.getByText("should be a whole number").waitFor();
-  check((await page.locator("#import-result").innerText()).includes("line 1"), "where");
+  check((await page.locator("#import-result").innerText()).includes("line 1"), "the line");
   await page.keyboard.press("Escape");
-  same(await text(page), before, "the editor is as it was");
+  same(await text(page), before, "the unchanged editor");
   await server.close();
 });
 
-test("an old file in the editor is offered to be imported", async () => {
+test("the page offers to import a file that is pasted into the editor", async () => {
   const server = await serve();
   const page = await open(server);
   const file = old("ffdl/tf-mnist.yml");

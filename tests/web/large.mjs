@@ -1,4 +1,4 @@
-// What nobody should paste, and what an hour of editing leaves behind.
+// Very large and malformed specs, and memory after many edits.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -19,7 +19,7 @@ import {
 
 const smallest = readFileSync(join(root, "examples/smallest/job.yaml"), "utf8").replace(/^#.*\n/gm, "");
 
-/** Puts a text in, and says how long the page answered nobody, in ms. */
+/** Pastes a text. Returns the longest time for which the page did not respond, in ms. */
 async function paste(page, spec) {
   await page.evaluate(() => {
     window.longest = 0;
@@ -50,26 +50,26 @@ async function paste(page, spec) {
   return page.evaluate(() => (clearTimeout(window.beat), Math.round(window.longest)));
 }
 
-/** Whether a key still does something soon; answers after how long, in ms. */
+/** Presses a key. Returns how long it took, in ms. */
 async function responsive(page) {
   const start = Date.now();
   await editor(page).focus();
   await page.keyboard.press("Control+Home");
   await page.keyboard.type("#");
-  check((await text(page)).startsWith("#"), "a key is taken");
+  check((await text(page)).startsWith("#"), "the key is in the text");
   return Date.now() - start;
 }
 
-/** Numbers that look random and are the same each time. */
+/** A pseudo-random generator with a seed. */
 function random(seed) {
   return () => (seed = (seed * 1103515245 + 12345) % 2 ** 31) / 2 ** 31;
 }
 
-test("80,000 lines do not freeze it", async () => {
+test("the page stays responsive with 80,000 lines", async () => {
   const server = await serve();
   const page = await open(server);
   const lines = (n, line) => Array.from({ length: n }, (_, at) => line(at)).join("\n");
-  const said = [];
+  const times = [];
   const cases = {
     "others' objects": lines(
       8_000,
@@ -84,20 +84,20 @@ test("80,000 lines do not freeze it", async () => {
   for (const [name, spec] of Object.entries(cases)) {
     const blocked = await paste(page, spec);
     const key = await responsive(page);
-    check(blocked < 1_000 * slack(), `${name}: the page stood still for ${blocked} ms`);
+    check(blocked < 1_000 * slack(), `${name}: the page did not respond for ${blocked} ms`);
     check(key < 1_500 * slack(), `${name}: a key took ${key} ms`);
-    said.push(`${name} ${blocked} ms`);
+    times.push(`${name} ${blocked} ms`);
     for (const view of ["plan", "objects", "apply", "picture"]) await page.click(`#tab-${view}`);
     await write(page, "");
   }
   same(page.complaints, [], "complaints");
   await write(page, smallest);
-  same(await listed(page), [], "and it works as before");
+  same(await listed(page), [], "problems after that");
   await server.close();
-  return `longest without an answer: ${said.join(", ")}`;
+  return `longest time without a response: ${times.join(", ")}`;
 });
 
-test("garbage does not break it", async () => {
+test("malformed texts do not break the page", async () => {
   const server = await serve();
   const page = await open(server);
   const next = random(7);
@@ -121,15 +121,15 @@ test("garbage does not break it", async () => {
     await page.keyboard.press("Control+Space");
     await page.keyboard.press("Escape");
   }
-  // Half a spec at every length, as it is while it is typed.
+  // Every prefix of a spec, as while it is typed.
   for (let length = 0; length < smallest.length; length += 7) await paste(page, smallest.slice(0, length));
   await paste(page, smallest);
-  same(await listed(page), [], "and it works as before");
+  same(await listed(page), [], "problems after that");
   same(page.complaints, [], "complaints");
   await server.close();
 });
 
-test("an hour's worth of edits does not grow the heap", async () => {
+test("the heap does not grow over an hour of edits", async () => {
   const server = await serve();
   const page = await open(server, { spec: smallest });
   const session = await page.context().newCDPSession(page);
@@ -161,17 +161,17 @@ test("an hour's worth of edits does not grow the heap", async () => {
         while (document.documentElement.dataset.shown === seen) await new Promise((resolve) => setTimeout(resolve, 0));
       }
     }, count);
-  // Twice, as many as end in the same text and view as those to come: a state that was seen before is kept once.
+  // Run twice before the measurement, ending in the same text and view: what is cached per state is then cached already.
   await edits(800);
   await edits(800);
   const before = await heap();
-  // Somebody who types changes the text about once a second.
+  // A user who types changes the text about once a second.
   await edits(3_600);
   const now = await heap();
   const grown = (now.used - before.used) / 2 ** 20;
   check(grown < 2, `the heap grew by ${grown.toFixed(1)} MiB`);
   check(now.nodes < before.nodes * 1.2 + 200, `nodes grew from ${before.nodes} to ${now.nodes}`);
-  // Memory comes in pages. At another pace other texts are let go of together, which may want one more, once.
+  // WebAssembly memory grows by pages. The order in which texts are freed depends on timing, which may need one more page.
   check(now.wasm <= before.wasm + 65_536, `wasm memory grew from ${before.wasm} to ${now.wasm}`);
   await settled(page);
   await server.close();

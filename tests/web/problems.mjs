@@ -1,4 +1,4 @@
-// Every problem as the page shows it, beside what the command says, and every fix clicked.
+// The page shows the problems that the command finds, and every fix can be clicked.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,24 +8,24 @@ const folder = join(root, "tests/problems");
 const fixtures = readdirSync(folder, { recursive: true })
   .filter((name) => /^[^/]+\/[^/.]+\.yaml$/.test(name))
   .map((name) => [name.replace(".yaml", ""), readFileSync(join(folder, name), "utf8")])
-  // Options of the command have no place in the page, and a page gets no bytes that are no text.
+  // The page has no options of the command, and its text is always valid UTF-8.
   .filter(([, spec]) => !/^# args:/m.test(spec) && !spec.includes("BYTE"))
   .map(([name, spec]) => [name, spec.replaceAll("FILL", "x".repeat(Number(/^# fill: (\d+)/m.exec(spec)?.[1] ?? 0)))]);
 
-/** What `khorovod validate` finds. */
+/** The problems that `khorovod validate` finds. */
 function expected(spec) {
   const file = join(place(), "job.yaml");
   writeFileSync(file, spec);
-  let said;
+  let output;
   try {
-    said = execFileSync(native, ["validate", "--format", "json", file], {
+    output = execFileSync(native, ["validate", "--format", "json", file], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
     });
   } catch (error) {
-    said = error.stdout;
+    output = error.stdout;
   }
-  const problems = JSON.parse(said).problems;
+  const problems = JSON.parse(output).problems;
   const plain = (one) => ({
     line: one.labels[0]?.line ?? 1,
     severity: one.severity,
@@ -42,7 +42,7 @@ const underlined = (page) =>
     () => document.querySelector("#editor").shadowRoot.querySelectorAll(".cm-lintRange, .cm-lintPoint").length,
   );
 
-test("each kind of problem is shown where the command shows it, and fixed by its quick fix", async () => {
+test("each kind of problem has the place that the command prints, and its fix removes it", async () => {
   const server = await serve();
   const page = await open(server);
   const [codes, fixed] = [new Set(), new Set()];
@@ -55,7 +55,7 @@ test("each kind of problem is shown where the command shows it, and fixed by its
       wanted,
       name,
     );
-    // Only what is in sight is drawn, and a long line has many rows.
+    // The editor draws only visible lines: scroll to the problem.
     await page.locator(".problem .go").first().click();
     check(wanted.length > 0 && (await underlined(page)) > 0, `${name}: nothing is underlined`);
     wanted.forEach((one) => codes.add(one.code));
@@ -68,7 +68,7 @@ test("each kind of problem is shown where the command shows it, and fixed by its
         list.filter((one) => one.code === shown[at].code && one.message === shown[at].message).length;
       check(
         same(left) === same(shown) - 1 && left.length < shown.length,
-        `${name}: ${shown[at].message} stays after ${shown[at].fix}\n${await text(page)}`,
+        `${name}: ${shown[at].message} is still there after ${shown[at].fix}\n${await text(page)}`,
       );
       fixed.add(shown[at].code);
     }
@@ -79,7 +79,7 @@ test("each kind of problem is shown where the command shows it, and fixed by its
   return `${fixtures.length} specs, ${codes.size} codes, fixes of ${fixed.size}: ${[...fixed].join(", ")}`;
 });
 
-test("a fix is there by keyboard, and in the hint beside the text", async () => {
+test("a fix can be applied by keyboard and in the tooltip", async () => {
   const server = await serve();
   const wrong = readFileSync(join(root, "examples/smallest/job.yaml"), "utf8").replace("gpus: 8", "gpu: 8");
   const page = await open(server, { spec: wrong });
@@ -97,12 +97,12 @@ test("a fix is there by keyboard, and in the hint beside the text", async () => 
   const action = page.locator("#editor .cm-diagnosticAction");
   await action.waitFor();
   await after(page, () => action.click());
-  same(await listed(page), [], "after the hint's button");
-  check((await text(page)).includes("gpus: 8"), "the text is mended");
+  same(await listed(page), [], "after the tooltip's button");
+  check((await text(page)).includes("gpus: 8"), "the fixed text");
   await server.close();
 });
 
-test("what is missing is put in where it belongs, its value marked to be typed over", async () => {
+test("a missing field is inserted in its place with its value selected", async () => {
   const server = await serve();
   const head = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\n";
   const page = await open(server, { spec: `${head}metadata:\n  # ours\n  namespace: ml\n` });
@@ -114,27 +114,27 @@ test("what is missing is put in where it belongs, its value marked to be typed o
   const first = (await listed(page)).map((one) => one.fix);
   same(first, ["Add: spec", "Add: name: mnist"], "the buttons");
   await after(page, () => page.locator(".problem .fix").nth(1).click());
-  same(await marked(), "mnist", "the name is marked");
+  same(await marked(), "mnist", "the selection");
   await after(page, () => page.keyboard.type("resnet"));
   await after(page, () => page.keyboard.press("Control+."));
-  same(await listed(page), [], "a whole job");
+  same(await listed(page), [], "problems of the complete job");
   const lines =
     "metadata:\n  # ours\n  name: resnet\n  namespace: ml\nspec:\n  image: ghcr.io/acme/mnist:1.4\n  command: [python, train.py]\n  workers: {replicas: 4, gpus: 8}\n";
   same(await text(page), head + lines, "the text");
   await write(page, head + lines.replace("metadata:\n  # ours\n  name: resnet\n  namespace: ml\n", ""));
   await after(page, () => page.keyboard.press("Control+."));
-  same(await marked(), "mnist", "of a map with one field its value");
+  same(await marked(), "mnist", "the selection in a map with one field");
   await server.close();
 });
 
-test("the last sound state stays while there are errors", async () => {
+test("the last state without errors stays visible", async () => {
   const server = await serve();
   const page = await open(server);
   const sum = await page.textContent("#sum");
   await editor(page).focus();
   await page.keyboard.press("Control+End");
   await after(page, () => page.keyboard.type("  nonsense: 1\n"));
-  check(await page.locator("#stale").isVisible(), "it says that it is old");
+  check(await page.locator("#stale").isVisible(), "the note that it is old");
   same(await page.textContent("#sum"), sum, "the sum");
   await server.close();
 });

@@ -1,15 +1,15 @@
-// All cases, or those whose name has the word given.
+// Runs all cases, or those whose name contains the word given.
 import { run } from "./browser.mjs";
-// First what is timed, so that as little as can be was run before it.
+// Measurements come first, so that no other case influences them.
 import "./speed.mjs";
-import "./writing.mjs";
+import "./editing.mjs";
 import "./problems.mjs";
 import "./examples.mjs";
 import "./import.mjs";
-import "./out.mjs";
-import "./alone.mjs";
+import "./output.mjs";
+import "./offline.mjs";
 import "./large.mjs";
-import "./looks.mjs";
+import "./appearance.mjs";
 
 await run(process.argv[2]);
 process.exit();

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The preview page, built and tried in a real Chromium beside the native command.
+# Builds the preview page and tests it in Chromium; what it renders is compared with the command.
 #
-#   KHOROVOD=BINARY tests/web/run.sh [CASE]     # of another binary, or one case
+#   KHOROVOD=BINARY tests/web/run.sh [CASE]     # with another binary, or some cases only
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools.sh

@@ -1,4 +1,4 @@
-// How fast it is, and how large. Figures go to web.json; what a busy machine cannot hold is only said.
+// Speed and size of the page. The figures are written to web.json.
 import { execFileSync } from "node:child_process";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,8 +12,8 @@ const keep = (name, value) => {
 };
 
 /**
- * Presses keys, each over the last digit of a number in the spec, and measures from the moment the browser had the key to
- * the state it led to, its layout done. In ms. Neither what it takes to bring the key there nor the wait for a frame counts.
+ * Presses keys, each over the last digit of a number in the spec. Returns for each the time in ms from when the browser had
+ * the key until the layout of the new preview was done, without the wait for a frame.
  */
 async function keys(page, count, find) {
   const times = [];
@@ -50,12 +50,12 @@ const at = (times, share) => Number(times[Math.min(times.length - 1, Math.floor(
 const summary = (times) => ({ p50: at(times, 0.5), p95: at(times, 0.95), p99: at(times, 0.99) });
 
 test("a key press leads to a new preview in time", async () => {
-  // In a browser of its own, whatever other cases did.
+  // A new browser, which no other case has used.
   await close();
   const server = await serve();
   const page = await open(server);
-  // In the first round the browser compiles what it finds is used much, on the processors that we measure. Of those that
-  // follow the middle one counts: on a shared machine, others make some of them slower.
+  // In the first round the browser compiles hot code on the same processors. The median of the following rounds counts, as
+  // other programs slow down some of them.
   const rounds = [];
   for (let round = 0; round < (process.env.STRICT ? 4 : 2); round++) {
     const all = [];
@@ -86,11 +86,11 @@ test("a key press leads to a new preview in time", async () => {
   }
   check(figures.examples.p95 <= 8 * slack(), `the examples' p95 is ${figures.examples.p95} ms`);
   await server.close();
-  const said = Object.entries(figures).map(([name, { p50, p95 }]) => `${name} ${p50}/${p95}`);
-  return `${said.join("; ")}; p95 of each round with examples ${rounds.map((one) => one.p95).join(", ")}`;
+  const times = Object.entries(figures).map(([name, { p50, p95 }]) => `${name} ${p50}/${p95}`);
+  return `${times.join("; ")}; p95 of each round with examples ${rounds.map((one) => one.p95).join(", ")}`;
 });
 
-test("it is there within a second", async () => {
+test("the page is interactive within a second", async () => {
   const server = await serve();
   const took = [];
   for (let round = 0; round < 7; round++) {
@@ -105,9 +105,9 @@ test("it is there within a second", async () => {
   return took.map(Math.round).join(", ");
 });
 
-test("it is small", async () => {
+test("the page is small", async () => {
   const folder = join(root, "web/dist/assets");
-  // The importers come when somebody imports.
+  // The importers are loaded for the first import.
   const sizes = { wasm: 0, importers: 0, js: 0, css: 0, json: 0 };
   for (const file of readdirSync(folder)) {
     const packed = execFileSync("brotli", ["-q", "11", "-c", join(folder, file)], { maxBuffer: 64 << 20 }).length;

@@ -16,7 +16,7 @@ interface Context {
 export class Apply {
   /** The seed of the ssh keys that this page made. */
   private seed: Uint8Array | undefined;
-  /** What the view was drawn from. */
+  /** Identifies what the view shows. */
   private drawn = "";
   private readonly message = h("p", { role: "status", class: "said" });
 
@@ -27,7 +27,7 @@ export class Apply {
     private readonly onChange: () => void,
   ) {}
 
-  /** Draws the view anew if the names of the jobs or of their Secrets changed. */
+  /** Redraws the view if the names of the jobs or of their Secrets changed. */
   show({ jobs, documents }: Compiled) {
     const secrets = documents.filter((document) => document.kind === "Secret" && document.job !== null);
     const names = jobs.map(({ job, run, namespace }) => [job, run, namespace]);
@@ -133,7 +133,7 @@ export class Apply {
     this.message.textContent = text;
   }
 
-  /** Puts the spec into the page's address and copies that. Returns what to tell the user. */
+  /** Puts the spec into the page's address and copies that. Returns a message for the user. */
   async share(): Promise<string> {
     const spec = this.context.spec();
     const fragment = encodeSpec(spec);
@@ -143,7 +143,7 @@ export class Apply {
     if (!(await this.copy(link, "")))
       return "The browser does not allow this page to copy; the link is in the address bar.";
     if (/^kind: *["']?Secret\b/m.test(spec))
-      return "Link copied. It contains a Secret: send it only to people who may know it.";
+      return "Link copied. It contains a Secret: send it only to people who may read that Secret.";
     if (link.length <= LONG_LINK) return "Link copied. The spec is in the link itself, not on a server.";
     return `Link copied. It is ${Math.round(link.length / 1_000)} kB long; mail and chat programs may cut it.`;
   }

@@ -16,7 +16,7 @@ const QUICK = 12;
 /** A text that grew by more than this was pasted: how long its preview takes is unknown, so it runs in the worker. */
 const TYPED = 1_000;
 
-/** What a spec without errors compiles to, with the rendered objects in UTF-8. */
+/** The result of compiling a spec without errors, with the rendered objects in UTF-8. */
 export type Compiled = wire.Compiled & { rendered: Uint8Array };
 
 /** Takes the preview of a text; `compiled` is undefined if the spec has errors. */
@@ -82,22 +82,22 @@ export class Compiler {
     return { ...json, rendered };
   }
 
-  /** What happens to running jobs if the spec `now` replaces the spec `old`. */
+  /** Returns what happens to running jobs if the spec `now` replaces the spec `old`. */
   async changes(old: string, now: string): Promise<wire.Changes> {
     return parse(wire.checkChanges, await this.askText({ name: "changes", old, now }));
   }
 
-  /** What each problem code means. */
+  /** Returns what each problem code means. */
   async codes(): Promise<wire.Codes> {
     return parse(wire.checkCodes, await this.askText({ name: "codes" }));
   }
 
-  /** The systems whose files can be imported. */
+  /** Returns the systems whose files can be imported. */
   async systems(): Promise<wire.Systems> {
     return parse(wire.checkSystems, await this.askText({ name: "systems" }));
   }
 
-  /** The name of the system that a file seems to come from; empty if none is recognised. */
+  /** Returns the name of the system that a file seems to come from; empty if none is recognised. */
   detectSystem(file: string): Promise<string> {
     return this.askText({ name: "detectSystem", file });
   }

@@ -6,7 +6,7 @@ import { type CursorContext, cursorContext, keyAt } from "./cursor";
 import { h, markup, number } from "./dom";
 import { type Field, type Fields, first, flow, type Schema, shapeOf, typesOf } from "./schema";
 
-/** What a field is for, its values and its default. */
+/** The documentation of a field: its purpose, values and default. */
 function fieldPage(name: string, parts: Schema[]): HTMLElement {
   const types = [...new Set(parts.flatMap((part) => typesOf(part)))];
   const values = first(parts, "enum");

@@ -11,7 +11,7 @@ function cursor(marked: string) {
   return { state: EditorState.create({ doc: marked.slice(0, pos) + marked.slice(pos + 1), extensions: yaml() }), pos };
 }
 
-/** What is at the cursor: `key` or `value`, the path, and the word that was typed so far. */
+/** Returns what is at the cursor: `key` or `value`, the path, and the word that was typed so far. */
 function found(marked: string) {
   const { state, pos } = cursor(marked);
   const at = cursorContext(state, pos);

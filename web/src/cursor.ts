@@ -1,7 +1,7 @@
-// Where in the spec's YAML the cursor is, for completion and hover. Read from the syntax tree of CodeMirror's YAML parser,
+// The place of the cursor in the spec's YAML, for completion and hover. It is read from the syntax tree of CodeMirror's YAML parser,
 // which recovers from errors: a half-written line is the normal case here.
 import { yamlLanguage } from "@codemirror/lang-yaml";
-import { syntaxTree } from "@codemirror/language";
+import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
 import type { EditorState } from "@codemirror/state";
 import { type ChangedRange, type SyntaxNode, type Tree, TreeFragment } from "@lezer/common";
 
@@ -21,11 +21,13 @@ export interface CursorContext {
   column: number;
 }
 
+/** The longest time that hover waits for the parser, in ms. */
+const MAX_WAIT = 200;
 /** Stands for the word at the cursor, so that the parser sees a word even if nothing is typed yet. */
 const WORD = "x";
 
 /**
- * What is at `pos`, which is taken as the end of what is typed so far: the text behind it is not parsed, as it would be taken
+ * Returns what is at `pos`, which is taken as the end of what is typed so far: the text behind it is not parsed, as it would be taken
  * for a part of the half-written line. Returns undefined if nothing can be completed, as in a comment.
  */
 export function cursorContext(state: EditorState, pos: number): CursorContext | undefined {
@@ -50,9 +52,10 @@ export function cursorContext(state: EditorState, pos: number): CursorContext | 
 
 /** The path of the key at `pos`, with its range; undefined if there is no key. */
 export function keyAt(state: EditorState, pos: number): { path: Path; from: number; to: number } | undefined {
-  const key = enclosing(syntaxTree(state).resolveInner(pos, 1), /^Key$/);
-  const pair = key?.parent;
-  if (!key || pair?.getChild(":") === null) return undefined;
+  // CodeMirror parses long texts in the background.
+  const tree = ensureSyntaxTree(state, state.doc.lineAt(pos).to, MAX_WAIT);
+  const key = enclosing(tree?.resolveInner(pos, 1) ?? null, /^Key$/);
+  if (!key?.parent?.getChild(":")) return undefined;
   const text = state.sliceDoc();
   return { path: [...pathOf(key, text), keyText(key, text)], from: key.from, to: key.to };
 }
@@ -69,7 +72,7 @@ function enclosing(node: SyntaxNode | null, name: RegExp): SyntaxNode | undefine
   return undefined;
 }
 
-/** Whether a word may be a key where it stands: as a key, or alone in a line. */
+/** Whether a word may be a key: the parser takes it for one, or it is alone on its line. */
 function isKeyPosition(word: SyntaxNode, lineFrom: number): boolean {
   const { parent } = word;
   if (parent?.name === "Pair") {

@@ -2,7 +2,7 @@
 //
 // Otherwise the browser edits the page, and CodeMirror reads back from the page what changed: with one layout more, a key
 // press takes 10 % longer until the new preview is shown (p95: 16 %; bench/web.md, "Speed"). Input methods, dictation,
-// corrections and the keyboard of a touch screen still take that way, as only the browser knows how they change the text.
+// corrections and the keyboard of a touch screen still take that way, as they change more than the text at the cursor.
 import { EditorView } from "@codemirror/view";
 
 export function directInput() {

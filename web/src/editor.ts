@@ -137,7 +137,7 @@ const theme = EditorView.theme({
   ".removed": { backgroundColor: "var(--removed)", padding: "0 6px", whiteSpace: "pre", opacity: "0.85" },
 });
 
-/** Highlights the lines of a range, or of none. */
+/** Highlights the lines of a range; null ends the highlight. */
 const highlight = StateEffect.define<{ from: number; to: number } | null>();
 const highlighted = StateField.define<DecorationSet>({
   create: () => Decoration.none,
@@ -206,7 +206,7 @@ export class Editor {
       closeBrackets(),
       highlightActiveLine(),
       highlightActiveLineGutter(),
-      // A single letter occurs everywhere: marking it helps nobody, and the next key removes all the marks again.
+      // A single letter occurs everywhere: its marks are of no use, and the next key removes them again.
       highlightSelectionMatches({ minSelectionLength: 2 }),
       EditorView.lineWrapping,
       highlighted,
@@ -359,7 +359,7 @@ export class Editor {
   }
 }
 
-/** What a fix does, in a word or two. */
+/** The label of a fix's button: what it does, in a word or two. */
 export function fixLabel({ from, to, text: whole }: PlacedText): string {
   const text = whole.replaceAll(/^[\s,]+|[\s,]+$/g, "");
   if (text === "") return "Remove";

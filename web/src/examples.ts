@@ -1,4 +1,4 @@
-// The repository's examples, one lesson each.
+// The repository's examples. Each teaches one thing.
 
 const files = import.meta.glob<string>("../../examples/*/job.yaml", { query: "?raw", import: "default", eager: true });
 
@@ -15,8 +15,8 @@ export const examples: Example[] = Object.entries(files)
   .map(([path, spec]) => ({ name: path.split("/").at(-2) ?? path, spec }))
   .sort((a, b) => Number(b.name === "smallest") - Number(a.name === "smallest") || a.name.localeCompare(b.name));
 
-/** What an example teaches: the first sentence of the comment at its top. */
-export function lesson(spec: string): string {
+/** The summary of an example: the first sentence of the comment at its top. */
+export function summaryOf(spec: string): string {
   const comment = /^(?:#.*\n)+/.exec(spec)?.[0] ?? "";
   const text = comment.replaceAll(/^# ?/gm, "").replaceAll("\n", " ");
   return (/^.*?(?=\.(\s|$))/.exec(text)?.[0] ?? text).trim();

@@ -1,4 +1,4 @@
-// The dialog that imports a file of another system: the job replaces the spec, and a table says what became of each field.
+// The dialog that imports a file of another system: the job replaces the spec, and a table lists the outcome of each field.
 import { asError, type Compiler } from "./compiler";
 import { count, h, markup } from "./dom";
 import type { FieldOutcome, Imported, ImportProblem } from "./wire/types";
@@ -24,8 +24,8 @@ export class ImportDialog {
   );
   private readonly about = h("p", { class: "help" });
   private readonly options = {
-    name: optionInput("name", "Job name", "if the file has none, or to use another"),
-    image: optionInput("image", "Image", "if the file has none, or to use another"),
+    name: optionInput("name", "Job name", "only if it is not in the file, or to replace it"),
+    image: optionInput("image", "Image", "only if it is not in the file, or to replace it"),
     command: optionInput("command", "Command", "if you start it by hand: mpirun -np 4 … python train.py"),
   };
   private readonly result = h("div", { id: "import-result", role: "status" });
@@ -128,7 +128,7 @@ export class ImportDialog {
     const heads = ["verdict", "field of the file", "in the spec"].map((head) => h("th", { scope: "col" }, head));
     const onclick = () => this.download("secrets.yaml", secrets.replace(/^---\n/, ""));
     return [
-      h("p", { class: "done" }, `The job is in the editor. Of ${count(fields.length, "field")}: ${verdicts}.`),
+      h("p", { class: "done" }, `The job is in the editor. ${count(fields.length, "field")}: ${verdicts}.`),
       ...(secrets
         ? [
             h("p", { class: "warn" }, "The file holds secrets. The job refers to them by name; download them here: "),

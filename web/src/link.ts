@@ -16,7 +16,7 @@ export function encodeSpec(spec: string): string | undefined {
   return `#${NAME}${code}`;
 }
 
-/** The spec in the fragment of a link; undefined if it has none. Throws if the spec is damaged, as in a link that was cut. */
+/** The spec in the fragment of a link; undefined if it has no spec. Throws if the spec is damaged, as in a link that was cut. */
 export function decodeSpec(fragment: string): string | undefined {
   const code = fragment.slice(1);
   if (!code.startsWith(NAME)) return undefined;

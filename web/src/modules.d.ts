@@ -1,5 +1,5 @@
-// What the WebAssembly modules of ../wasm and ../import export, so that the sources can be checked before the modules are
-// built. Once web/pkg/ exists, TypeScript reads the declarations there instead.
+// The exports of the WebAssembly modules in ../wasm and ../import, so that the sources can be checked before the modules are
+// built. Once web/pkg/ exists, TypeScript uses the declarations there instead.
 
 declare module "*/pkg/khorovod_web.js" {
   export function preview(spec: string): Uint8Array;
@@ -10,8 +10,8 @@ declare module "*/pkg/khorovod_web.js" {
 }
 
 declare module "*/pkg/khorovod_web_import.js" {
-  export function come_over(old: string, system: string, name: string, image: string, command: string): string;
-  export function guess(old: string): string;
+  export function detect_system(file: string): string;
   export function systems(): string;
+  export function import_file(file: string, system: string, name: string, image: string, command: string): string;
   export default function load(options: { module_or_path: string }): Promise<unknown>;
 }

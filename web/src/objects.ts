@@ -27,7 +27,7 @@ interface Row {
   /** Where the viewer is made once the row is opened. */
   body: HTMLElement;
   viewer?: Viewer;
-  /** What the viewer shows. */
+  /** Identifies what the viewer shows. */
   viewed?: string;
 }
 
@@ -133,7 +133,7 @@ export class Objects {
   }
 }
 
-/** What the list leaves out, in a sentence. */
+/** A sentence about the objects that are not listed; empty if all are. */
 function notListed({ documents, leftOut }: Compiled, listed: number): string {
   const objects = documents.length - listed;
   const jobs = leftOut ? `\`khorovod render\` also renders ${count(leftOut, "more job")}. ` : "";

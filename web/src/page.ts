@@ -6,7 +6,7 @@ import { asError, type Compiled, Compiler } from "./compiler";
 import { byId, count, h, markup, setText, setVisible } from "./dom";
 import { Draft } from "./draft";
 import { Editor } from "./editor";
-import { examples, lesson, smallest } from "./examples";
+import { examples, smallest, summaryOf } from "./examples";
 import { ImportDialog } from "./import";
 import { decodeSpec } from "./link";
 import { Objects } from "./objects";
@@ -297,7 +297,7 @@ export class Page {
     select.append(
       h("option", { value: "" }, "Start from…"),
       h("option", { value: "empty" }, "an empty spec"),
-      ...examples.map(({ name, spec }) => h("option", { value: name }, `${name} – ${lesson(spec)}`)),
+      ...examples.map(({ name, spec }) => h("option", { value: name }, `${name} – ${summaryOf(spec)}`)),
     );
     select.addEventListener("change", () => {
       if (!select.value) return;
@@ -308,7 +308,7 @@ export class Page {
     });
   }
 
-  /** The spec in the address. If it is damaged, a notice says so, as the editor then shows another spec. */
+  /** The spec in the address. If it is damaged, a notice appears, as the editor then shows another spec. */
   private specOfLink(): string | undefined {
     const notice = byId("notice");
     notice.hidden = true;
@@ -321,7 +321,7 @@ export class Page {
     }
   }
 
-  /** Says that the preview does not run, and why. */
+  /** Shows why the preview does not run. */
   private fail(...texts: string[]) {
     byId("broken").replaceChildren(...texts.flatMap((text) => markup(text)));
     byId("broken").hidden = false;
@@ -343,7 +343,7 @@ function parentOf(path: string): string {
   return parent === path ? "" : parent;
 }
 
-/** What the jobs take together: `32 GPUs · 32 ranks · 5 pods`. */
+/** The total of the jobs: `32 GPUs · 32 ranks · 5 pods`. */
 function total({ jobs }: Compiled): string {
   const [report] = jobs;
   if (jobs.length > 1) return count(jobs.length, "job");

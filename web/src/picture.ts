@@ -126,7 +126,7 @@ export class Picture {
         this.items.delete(key);
       }
     for (const item of items) this.place(item, smooth);
-    // Tooltips follow once the browser has shown the key: nobody points at one sooner.
+    // Tooltips follow after the browser has shown the key: they are not needed sooner.
     setTimeout(() => {
       for (const { key, tip } of items) {
         const title = this.items.get(key)?.tip;
@@ -195,7 +195,7 @@ function description(report: Report): string {
 }
 
 /** The items of the picture and its height. */
-function layout(report: Report, width: number): { items: Item[]; height: number } {
+export function layout(report: Report, width: number): { items: Item[]; height: number } {
   const items: Item[] = [];
   const inner = width - 2 * GAP;
   items.push(titleItem(report, width), accessItem(report, inner));

@@ -85,7 +85,7 @@ function cost(report: Report): string {
   return `${gpus(report)} while it runs; ${limit}`;
 }
 
-/** Where a volume comes from, and whether its data is lost. */
+/** The source of a volume, and whether its data is lost. */
 export function source(volume: Report["storage"][number]): string {
   return volume.outlivesJob ? volume.source : `${volume.source} (deleted with its pod)`;
 }

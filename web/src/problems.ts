@@ -9,13 +9,13 @@ const LISTED = 50;
 /** A next step that the page offers above the problems. */
 export interface Suggestion {
   text: string;
-  /** What the button says. */
+  /** The text of the button. */
   label: string;
   act: () => void;
 }
 
 export class ProblemList {
-  /** What the codes mean; empty until the compiler is loaded. */
+  /** The meaning of each problem code; empty until the compiler is loaded. */
   codes: Codes = {};
 
   constructor(

@@ -1,4 +1,5 @@
-//! `PersistentVolumes` and their claims. They outlive the job: Helm and Argo CD are told to keep them.
+//! The PersistentVolumes and PersistentVolumeClaims of a job. They remain when the job is deleted: annotations make Helm, Argo CD
+//! and Flux keep them.
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
@@ -15,7 +16,7 @@ pub struct PersistentVolumeClaim<'a> {
 
 #[derive(Debug, Serialize)]
 pub struct PersistentVolume {
-    /// Ours, with the volume source as the user wrote it among it.
+    /// The generated fields and the volume source of the user.
     spec: Json,
 }
 
@@ -42,8 +43,8 @@ struct Storage<'a> {
     storage: &'a str,
 }
 
-/// One of a `StatefulSet`'s `volumeClaimTemplates`, with all that the API server would add: it compares the list as
-/// one, so `kubectl apply` and Argo CD would see a difference for ever.
+/// An entry of `volumeClaimTemplates` of a StatefulSet. It contains the defaults that the API server adds, because the list is
+/// compared as a whole: without them `kubectl apply` and Argo CD would always show a change.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Template<'a> {
@@ -59,7 +60,7 @@ struct Status {
     phase: &'static str,
 }
 
-/// The claim of a pod's own volume, which ends with the pod.
+/// The claim template of a generic ephemeral volume, which is deleted with its pod.
 #[derive(Debug, Serialize)]
 pub struct Ephemeral<'a> {
     metadata: TemplateMetadata<'a>,
@@ -73,7 +74,7 @@ struct TemplateMetadata<'a> {
     labels: Map<'a>,
 }
 
-/// The claim each worker of a `StatefulSet` gets.
+/// The claim template of the workers of a StatefulSet.
 pub fn template<'a>(volume: &'a Volume, claim: &'a Claim, labels: Map<'a>) -> Template<'a> {
     let metadata = TemplateMetadata { name: Some(&volume.name), labels };
     Template {
@@ -85,6 +86,7 @@ pub fn template<'a>(volume: &'a Volume, claim: &'a Claim, labels: Map<'a>) -> Te
     }
 }
 
+/// The claim template of an ephemeral volume.
 pub fn ephemeral<'a>(claim: &'a Claim, labels: Map<'a>) -> Ephemeral<'a> {
     Ephemeral { metadata: TemplateMetadata { name: None, labels }, spec: spec(claim) }
 }
@@ -99,12 +101,12 @@ fn spec(claim: &Claim) -> ClaimSpec<'_> {
     }
 }
 
-/// The claim of a launcher that runs ranks, in place of the one each worker has.
+/// The name of the claim of a launcher that runs ranks. It replaces the claim that each worker has.
 pub fn launcher_name(plan: &Plan, volume: &Volume) -> String {
     format!("{}-launcher", plan.spec.claim_of(volume))
 }
 
-/// A `PersistentVolume` belongs to no namespace, so its name carries it.
+/// The name of a PersistentVolume. It contains the namespace of the job, because PersistentVolumes have no namespace.
 fn volume_name(plan: &Plan, volume: &Volume) -> String {
     match &plan.spec.namespace {
         Some(namespace) => format!("{namespace}-{}", plan.spec.claim_of(volume)),
@@ -116,13 +118,15 @@ fn origin(index: usize) -> Text<'static> {
     format!("spec.storage[{index}]").into()
 }
 
-fn kept(plan: &Plan, name: String) -> Metadata<'_> {
+/// The metadata of an object that remains when the job is deleted.
+fn retained_metadata(plan: &Plan, name: String) -> Metadata<'_> {
     Metadata::of_job(plan, name)
         .annotate("helm.sh/resource-policy", "keep")
         .annotate("argocd.argoproj.io/sync-options", "Prune=false,Delete=false")
         .annotate("kustomize.toolkit.fluxcd.io/prune", "disabled")
 }
 
+/// The PersistentVolumes of the job.
 pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
     plan.spec.storage.iter().enumerate().filter_map(move |(index, volume)| {
         let VolumeSource::PersistentVolume { source, claim } = &volume.source else { return None };
@@ -133,12 +137,12 @@ pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
             "storageClassName": claim.storage_class.as_deref().unwrap_or_default(),
         });
         if let Some(namespace) = &plan.spec.namespace {
-            // Nobody else's claim may take it.
+            // Only the claim of this job may bind to the volume.
             spec["claimRef"] = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace,
                 "name": plan.spec.claim_of(volume)});
         }
         super::patch::merge(&mut spec, source);
-        let mut metadata = kept(plan, volume_name(plan, volume));
+        let mut metadata = retained_metadata(plan, volume_name(plan, volume));
         metadata.namespace = None;
         Some(Object {
             api_version: "v1",
@@ -150,13 +154,14 @@ pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
     })
 }
 
+/// The PersistentVolumeClaims of the job.
 pub fn claims(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
     plan.spec.storage.iter().enumerate().filter_map(move |(index, volume)| {
         let (name, spec) = match &volume.source {
             VolumeSource::Claim(claim) => (plan.spec.claim_of(volume), spec(claim)),
             VolumeSource::PersistentVolume { claim, .. } => {
                 let mut spec = spec(claim);
-                // Empty, not absent: absent asks for the cluster's default class.
+                // An empty class disables dynamic provisioning. Without the field, the cluster sets its default class.
                 spec.storage_class_name.get_or_insert("");
                 spec.volume_name = Some(volume_name(plan, volume).into());
                 (plan.spec.claim_of(volume), spec)
@@ -170,7 +175,7 @@ pub fn claims(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
             api_version: "v1",
             kind: "PersistentVolumeClaim",
             origin: origin(index),
-            metadata: kept(plan, name),
+            metadata: retained_metadata(plan, name),
             body: Body::PersistentVolumeClaim(PersistentVolumeClaim { spec }),
         })
     })

@@ -1,14 +1,14 @@
-//! `ConfigMaps`: which run is current and what may change while it runs; the run's scripts and
-//! configuration; the user's own code.
+//! The ConfigMaps of a job: the current run and the limits that may change during it ([`current`]), the scripts and settings of
+//! the run ([`scripts`]), and the code of the user ([`code`]).
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::meta::{Map, Metadata};
+use super::meta::{Map, Metadata, SPEC, SPEC_OMITTED};
 use super::{Body, File, Object};
-use crate::plan::Plan;
+use crate::plan::{Document, Plan};
 use crate::pods;
 use crate::yaml::writer::Fixed;
 
@@ -27,7 +27,7 @@ enum Data<'a> {
     Scripts(&'a [File]),
 }
 
-/// Most scripts are the same for every job; the emitter lays those out once.
+/// Serializes files as a map. Most scripts are the same for every job, so the YAML writer formats them only once.
 fn scripts_data<S: Serializer>(files: &&[File], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(files.len()))?;
     for File { name, text } in *files {
@@ -39,23 +39,34 @@ fn scripts_data<S: Serializer>(files: &&[File], serializer: S) -> Result<S::Ok, 
     map.end()
 }
 
+/// The name of the ConfigMap with the current run.
 pub fn current_name(plan: &Plan) -> String {
     [&plan.spec.name, "-current"].concat()
 }
 
-/// Read by launchers as long as they live, so a limit that changes here reaches a run that
-/// already trains.
+/// The ConfigMap with the current run and its limits. A launcher reads it repeatedly, so a changed limit applies to a run that
+/// is already training.
+///
+/// It also carries the document that the job was rendered from, for `khorovod import`: every target has this object, it
+/// can change in place, and it lives as long as the job.
 pub fn current(plan: &Plan) -> Object<'_> {
+    let mut metadata = Metadata::of_job(plan, current_name(plan));
+    match &plan.document {
+        Document::Unknown => {}
+        Document::Kept(json) => metadata.annotations.set(SPEC, json),
+        Document::Omitted(why) => metadata.annotations.set(SPEC_OMITTED, *why),
+    }
     let data = Data::Texts(pods::current(plan).into_iter().collect());
     Object {
         api_version: "v1",
         kind: "ConfigMap",
         origin: "spec.lifecycle".into(),
-        metadata: Metadata::of_job(plan, current_name(plan)),
+        metadata,
         body: Body::ConfigMap(ConfigMap { immutable: false, data }),
     }
 }
 
+/// The immutable ConfigMap with the scripts and settings of the run.
 pub fn scripts<'a>(plan: &'a Plan, files: &'a [File]) -> Object<'a> {
     Object {
         api_version: "v1",
@@ -66,10 +77,12 @@ pub fn scripts<'a>(plan: &'a Plan, files: &'a [File]) -> Object<'a> {
     }
 }
 
+/// The name of a ConfigMap with code.
 pub fn code_name(plan: &Plan, index: usize) -> String {
     format!("{}-{}-code-{index}", plan.spec.name, plan.run)
 }
 
+/// The ConfigMaps with the files of `code.files`.
 pub fn code(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
     plan.code.iter().enumerate().map(move |(index, files)| Object {
         api_version: "v1",

@@ -1,20 +1,20 @@
-//! Job: the launcher, or all pods of a run by index.
+//! The Jobs: that of the launcher, or the Indexed Job with all pods of a run. Other targets use their specs too.
 
 use serde::Serialize;
 
 use super::meta::{Metadata, launcher_name};
-use super::pod::{self, Part, PodTemplate};
+use super::pod::{self, PodKind, PodTemplate};
 use super::{Body, File, Object};
 use crate::plan::{Plan, Shape, Team};
 
-/// Exit codes a launcher sends once the GPUs are given back: failed for good, superseded, past
-/// the deadline.
+/// The exit codes with which a launcher ends the job after it has released the GPUs: failed (42), superseded by a newer run
+/// (43), past the deadline (44).
 pub const FINAL_CODES: [u8; 3] = [42, 43, 44];
-/// The launcher minds the deadline itself; Kubernetes' own stands this much later.
+/// The launcher enforces the deadline itself. `activeDeadlineSeconds` is this many seconds later.
 pub const DEADLINE_GRACE: u64 = 300;
-/// Launchers that die without giving the GPUs back are followed by another one; the launcher
-/// counts them and ends long before.
-const LAUNCHERS: u64 = 1000;
+/// The `backoffLimit` of the launcher's Job. If a launcher is killed before it releases the GPUs, the Job starts another one.
+/// The launcher counts the attempts itself and ends long before this limit.
+const MAX_LAUNCHERS: u64 = 1000;
 
 #[derive(Debug, Serialize)]
 pub struct Job<'a> {
@@ -85,7 +85,7 @@ struct Condition {
     status: &'static str,
 }
 
-/// Ends the Job by the codes that say so, and counts neither drains nor preemptions.
+/// Fails the Job on the [final exit codes](FINAL_CODES), and does not count drains and preemptions as failures.
 fn failure_policy(container: &'static str) -> FailurePolicy {
     let codes = ExitCodes { container_name: container, operator: "In", values: FINAL_CODES };
     let drained = Condition { r#type: "DisruptionTarget", status: "True" };
@@ -107,13 +107,14 @@ pub fn launcher_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
         parallelism: None,
         active_deadline_seconds: lifecycle.deadline.map(|deadline| deadline + DEADLINE_GRACE),
         ttl_seconds_after_finished: lifecycle.ttl_after_finished,
-        backoff_limit: Some(if plan.scales() { LAUNCHERS } else { plan.spec.launcher.retries.into() }),
+        backoff_limit: Some(if plan.scales() { MAX_LAUNCHERS } else { plan.spec.launcher.retries.into() }),
         success_policy: None,
         pod_failure_policy: Some(failure_policy("launcher")),
-        template: pod::template(plan, Part::Launcher, files),
+        template: pod::template(plan, PodKind::Launcher, files),
     }
 }
 
+/// The Job of the launcher.
 pub fn launcher<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     Object {
         api_version: "batch/v1",
@@ -124,7 +125,7 @@ pub fn launcher<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     }
 }
 
-/// The spec of one Job of all pods; it succeeds when index 0 does, and then ends the others.
+/// The spec of the Indexed Job with all pods. The Job succeeds when the pod with index 0 does, and then stops the others.
 pub fn indexed_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
     let (spec, team) = (&plan.spec, &plan.teams[0]);
     debug_assert!(plan.shape != Shape::StatefulSet);
@@ -134,19 +135,19 @@ pub fn indexed_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
         ttl_seconds_after_finished: spec.lifecycle.ttl_after_finished,
         success_policy: Some(SuccessPolicy { rules: [SuccessRule { succeeded_indexes: "0" }] }),
         pod_failure_policy: Some(failure_policy("worker")),
-        ..many(plan, team, pod::template(plan, Part::Index(&spec.groups[team.group]), files))
+        ..indexed_pods(plan, team, pod::template(plan, PodKind::Index(&spec.groups[team.group]), files))
     }
 }
 
-/// The spec of a Job of the workers of one group, whose end is the launcher's.
+/// The spec of a Job with the workers of one group. It does not end by itself, but when the launcher ends.
 pub fn workers_spec<'a>(plan: &'a Plan, team: &Team, files: &[File]) -> Spec<'a> {
-    let workers = many(plan, team, pod::template(plan, Part::Worker(&plan.spec.groups[team.group]), files));
-    // How often one may be lost, the launcher decides.
+    let workers = indexed_pods(plan, team, pod::template(plan, PodKind::Worker(&plan.spec.groups[team.group]), files));
+    // The launcher limits how often workers may fail.
     Spec { backoff_limit: Some(i32::MAX as u64), ..workers }
 }
 
-/// A Job of as many pods as a team has, by index.
-fn many<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec<'a> {
+/// The common part of Indexed Jobs, with one pod per worker of a group.
+fn indexed_pods<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec<'a> {
     let attempts = u64::from(plan.spec.launcher.retries) + 1;
     Spec {
         suspend: None,
@@ -155,7 +156,7 @@ fn many<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec<'a> {
         parallelism: Some(team.replicas),
         active_deadline_seconds: None,
         ttl_seconds_after_finished: None,
-        // An attempt may cost every pod.
+        // One failed attempt may fail every pod.
         backoff_limit: Some((attempts * u64::from(team.replicas)).min(i32::MAX as u64)),
         success_policy: None,
         pod_failure_policy: None,
@@ -163,12 +164,13 @@ fn many<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec<'a> {
     }
 }
 
+/// The Indexed Job.
 pub fn indexed<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let team = &plan.teams[0];
     let mut metadata = Metadata::of_run(plan, &team.workload).component("worker");
     if let Some(queue) = &plan.spec.scheduling.kueue {
-        // Kueue's webhook suspends what is new. Were `suspend` written here, applying the same
-        // text again would suspend a run that trains.
+        // Kueue's webhook suspends new Jobs. If `suspend` were set here, applying the object again would suspend a run that
+        // is training.
         metadata.labels.set("kueue.x-k8s.io/queue-name", queue);
     }
     Object {

@@ -1,4 +1,4 @@
-//! What every object carries: names, labels, annotations.
+//! The metadata of objects: names, labels, annotations and label selectors.
 
 use std::borrow::Cow;
 
@@ -7,25 +7,29 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::plan::Plan;
 
-/// A text of the plan, of ours, or made here.
+/// A string that is borrowed from the plan, static, or created here.
 pub type Text<'a> = Cow<'a, str>;
 
 pub const JOB: &str = "khorovod.dev/job";
 pub const RUN: &str = "khorovod.dev/run";
+/// The annotation that holds the document a job was rendered from, as compact JSON.
+pub const SPEC: &str = "khorovod.dev/spec";
+/// The annotation that says why there is no [`SPEC`].
+pub const SPEC_OMITTED: &str = "khorovod.dev/spec-omitted";
 pub const GROUP: &str = "khorovod.dev/group";
 const NAME: &str = "app.kubernetes.io/name";
 pub const COMPONENT: &str = "app.kubernetes.io/component";
 
-/// A small map in the order of its making.
+/// A small map that keeps the order of insertion.
 #[derive(Debug, Clone, Default)]
 pub struct Map<'a>(Vec<(Text<'a>, Text<'a>)>);
 
 impl<'a> Map<'a> {
-    fn with_room(entries: usize) -> Self {
+    fn with_capacity(entries: usize) -> Self {
         Self(Vec::with_capacity(entries))
     }
 
-    /// Later entries win, in the place of the earlier ones.
+    /// Sets a key. An existing key keeps its position.
     pub fn set(&mut self, key: impl Into<Text<'a>>, value: impl Into<Text<'a>>) {
         let (key, value) = (key.into(), value.into());
         match self.0.iter_mut().find(|(other, _)| *other == key) {
@@ -77,10 +81,10 @@ pub struct Metadata<'a> {
 }
 
 impl<'a> Metadata<'a> {
-    /// Of an object that lives as long as the job.
+    /// The metadata of an object that belongs to the job and is shared by its runs.
     pub fn of_job(plan: &'a Plan, name: impl Into<Text<'a>>) -> Self {
         let spec = &plan.spec;
-        let mut labels = Map::with_room(spec.labels.len() + 6);
+        let mut labels = Map::with_capacity(spec.labels.len() + 6);
         labels.0.extend(spec.labels.iter().map(|(key, value)| (key.into(), value.into())));
         labels.set(NAME, &spec.name);
         labels.set("app.kubernetes.io/managed-by", "khorovod");
@@ -93,7 +97,7 @@ impl<'a> Metadata<'a> {
         }
     }
 
-    /// Of an object that lives as long as the run.
+    /// The metadata of an object that belongs to one run.
     pub fn of_run(plan: &'a Plan, name: impl Into<Text<'a>>) -> Self {
         let mut metadata = Self::of_job(plan, name);
         metadata.labels.set(RUN, &plan.run);
@@ -113,23 +117,23 @@ impl<'a> Metadata<'a> {
     }
 }
 
-/// Pods of the job, of any run.
+/// Selects the pods of all runs of the job.
 pub fn job_pods(plan: &Plan) -> Selector<'_> {
     Selector { match_labels: Map::default().with(JOB, &plan.spec.name) }
 }
 
-/// Pods of one kind of this run, of one group where it has a name.
+/// Selects the pods of one component of the run, and of one group if `group` is set.
 pub fn run_pods<'a>(plan: &'a Plan, component: &'a str, group: Option<&'a str>) -> Selector<'a> {
-    let mut labels = Map::with_room(4).with(JOB, &plan.spec.name).with(RUN, &plan.run).with(COMPONENT, component);
+    let mut labels = Map::with_capacity(4).with(JOB, &plan.spec.name).with(RUN, &plan.run).with(COMPONENT, component);
     if let Some(group) = group {
         labels.set(GROUP, group);
     }
     Selector { match_labels: labels }
 }
 
-/// Labels of a pod. No label of the user: one that changes must not restart a run.
+/// The labels of a pod. The labels of the user are left out, because a changed label must not start a new run.
 pub fn pod_labels<'a>(plan: &'a Plan, component: &'static str, group: Option<&'a str>) -> Map<'a> {
-    let mut labels = Map::with_room(8).with(NAME, &plan.spec.name);
+    let mut labels = Map::with_capacity(8).with(NAME, &plan.spec.name);
     for (key, value) in run_pods(plan, component, group).match_labels.0 {
         labels.set(key, value);
     }
@@ -142,7 +146,7 @@ pub struct Selector<'a> {
     pub match_labels: Map<'a>,
 }
 
-/// The name alone, as references take it.
+/// A reference by name.
 #[derive(Debug, Serialize)]
 pub struct Named<'a> {
     pub name: Text<'a>,

@@ -1,4 +1,5 @@
-//! `NetworkPolicy`: the job's pods talk to each other and out; nobody else in, but to metrics.
+//! The NetworkPolicy: the pods of the job accept connections only from each other, and from any pod to the metrics port. Outgoing
+//! connections are not restricted.
 
 use serde::Serialize;
 
@@ -39,6 +40,7 @@ struct Port {
     protocol: &'static str,
 }
 
+/// The NetworkPolicy; `None` if the spec disables it.
 pub fn build(plan: &Plan) -> Option<Object<'_>> {
     if !plan.spec.security.network_policy {
         return None;

@@ -1,5 +1,5 @@
-//! The user's patches: RFC 7386 merges into objects chosen by kind and name, or into their pods, wherever the target
-//! puts those.
+//! Applies `spec.patches`: JSON merge patches (RFC 7386) of objects selected by kind and name, or of the pod templates in them
+//! (`kind: Pod`), which are in different objects for each target.
 
 use serde_json::{Map, Value as Json};
 
@@ -7,33 +7,34 @@ use super::meta::{COMPONENT, GROUP, JOB, RUN};
 use super::{Body, Object};
 use crate::job::valid::Patch;
 
-/// Whether a patch is meant for an object, or for pods, which the object may hold.
-pub fn may_concern(patch: &Patch, object: &Object) -> bool {
-    let holds_pods = matches!(object.body, Body::StatefulSet(_) | Body::Job(_) | Body::Custom(_) | Body::Patched(_));
-    concerns(patch, object.kind, &object.metadata.name) || of_pods(patch) && holds_pods
+/// Whether a patch selects an object, or selects pods and the object may contain pod templates.
+pub fn may_select(patch: &Patch, object: &Object) -> bool {
+    let may_have_pods = matches!(object.body, Body::StatefulSet(_) | Body::Job(_) | Body::Custom(_) | Body::Patched(_));
+    selects(patch, object.kind, &object.metadata.name) || selects_pods(patch) && may_have_pods
 }
 
-/// Whether a patch is meant for the object of a kind and name.
-pub fn concerns(patch: &Patch, kind: &str, name: &str) -> bool {
+/// Whether a patch selects the object with this kind and name.
+pub fn selects(patch: &Patch, kind: &str, name: &str) -> bool {
     patch.kind.as_deref().is_none_or(|wanted| wanted == kind) && patch.has_name(name)
 }
 
-/// No target renders pods as objects.
-fn of_pods(patch: &Patch) -> bool {
+/// Whether a patch selects pods. No target renders pods as objects of their own.
+fn selects_pods(patch: &Patch) -> bool {
     patch.kind.as_deref() == Some("Pod")
 }
 
-/// The parts of an object, which `whole` is, that a patch is laid over: all of it, or its pods.
-pub fn reached<'o>(patch: &Patch, object: &Object, whole: &'o mut Json) -> Vec<&'o mut Json> {
+/// The parts of an object to which a patch applies: the whole object, or its pod templates. `whole` is the object as JSON.
+pub fn patched_parts<'o>(patch: &Patch, object: &Object, whole: &'o mut Json) -> Vec<&'o mut Json> {
     let mut found = Vec::new();
-    if of_pods(patch) {
+    if selects_pods(patch) {
         pods(whole, patch, &mut found);
-    } else if concerns(patch, object.kind, &object.metadata.name) {
+    } else if selects(patch, object.kind, &object.metadata.name) {
         found.push(whole);
     }
     found
 }
 
+/// Collects the pod templates in a value whose names match the patch.
 fn pods<'o>(object: &'o mut Json, patch: &Patch, found: &mut Vec<&'o mut Json>) {
     if object.pointer("/spec/containers").is_some() {
         if patch.has_name(&pod_name(object)) {
@@ -48,14 +49,15 @@ fn pods<'o>(object: &'o mut Json, patch: &Patch, found: &mut Vec<&'o mut Json>) 
     }
 }
 
-/// What pods are called under every target, but for what their makers put behind it: `mnist-<run>-worker`.
+/// The name of a pod without the suffix of its controller, such as `mnist-<run>-worker`. It is the same for every target.
 fn pod_name(pod: &Json) -> String {
     let label = |name: &str| pod.pointer("/metadata/labels").and_then(|labels| labels.get(name)).and_then(Json::as_str);
     let parts = [JOB, RUN, COMPONENT, GROUP].map(label);
     parts.into_iter().flatten().collect::<Vec<_>>().join("-")
 }
 
-/// RFC 7386: maps merge, null removes, all else replaces. Keys keep their order.
+/// Merges a patch into a value by RFC 7386: maps are merged, `null` removes a key, and any other value replaces. The order of
+/// keys is kept.
 pub fn merge(target: &mut Json, patch: &Json) {
     let Json::Object(patch) = patch else {
         patch.clone_into(target);

@@ -1,7 +1,7 @@
-//! The pod of each part of a job: workers, launcher, or the pods of one Indexed Job.
+//! Builds the pod template of each kind of pod: worker, launcher, or pod of the Indexed Job. See [`template`].
 //!
-//! What stands here starts a new run when it changes, so nothing here may name a version, a
-//! label of the user or a limit in time.
+//! The name of the run is a hash of the pod templates, so a change of a template starts a new run. A template must therefore
+//! not contain values that may change during a run: the version of khorovod, labels of the user, and time limits.
 
 mod container;
 mod placement;
@@ -17,40 +17,42 @@ use crate::job::Facts;
 use crate::job::valid::{Gang, Group};
 use crate::plan::{Plan, Shape};
 
-/// Whose pod it is.
+/// The kind of a pod.
 #[derive(Debug, Clone, Copy)]
-pub enum Part<'a> {
-    /// A worker of a `StatefulSet`.
+pub enum PodKind<'a> {
+    /// A worker, in a StatefulSet or in the equivalent of another target.
     Worker(&'a Group),
-    /// The launcher beside `StatefulSets`.
+    /// The separate launcher pod.
     Launcher,
-    /// A pod of the Indexed Job; index 0 also launches.
+    /// A pod of the Indexed Job. The pod with index 0 also launches.
     Index(&'a Group),
 }
 
-impl<'a> Part<'a> {
-    /// The group as which its ranks run; none where none run here.
-    fn ranks(self, plan: &'a Plan) -> Option<&'a Group> {
+impl<'a> PodKind<'a> {
+    /// The group that defines the resources and slots of the ranks in this pod. `None` if no ranks run in it.
+    fn rank_group(self, plan: &'a Plan) -> Option<&'a Group> {
         match self {
             Self::Worker(group) | Self::Index(group) => Some(group),
             Self::Launcher => plan.spec.groups.first().filter(|_| plan.spec.launcher.runs_ranks),
         }
     }
 
+    /// Whether this pod may start the ranks.
     fn launches(self) -> bool {
         !matches!(self, Self::Worker(_))
     }
 
-    /// The name of the container, and the component in labels.
-    fn name(self) -> &'static str {
+    /// The name of the container, which is also the component in labels.
+    fn component(self) -> &'static str {
         if matches!(self, Self::Launcher) { "launcher" } else { "worker" }
     }
 
-    /// Whether sshd runs here.
-    fn serves(self, plan: &Plan) -> bool {
-        plan.uses_ssh() && self.ranks(plan).is_some()
+    /// Whether sshd runs in this pod.
+    fn runs_sshd(self, plan: &Plan) -> bool {
+        plan.uses_ssh() && self.rank_group(plan).is_some()
     }
 
+    /// The path of the script that the container runs.
     fn script(self, plan: &Plan) -> &'static str {
         match self {
             Self::Worker(_) => "/etc/khorovod/scripts/worker.sh",
@@ -61,6 +63,7 @@ impl<'a> Part<'a> {
     }
 }
 
+/// A pod template.
 #[derive(Debug, Serialize)]
 pub struct PodTemplate<'a> {
     metadata: Metadata<'a>,
@@ -98,50 +101,51 @@ struct PodSpec<'a> {
     volumes: Vec<volumes::Volume<'a>>,
 }
 
-/// The pods of one part.
-pub fn template<'a>(plan: &'a Plan, part: Part<'a>, files: &[File]) -> PodTemplate<'a> {
+/// The pod template of one kind of pod. `files` are the files of the run's ConfigMap.
+pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTemplate<'a> {
     let spec = &plan.spec;
-    let Facts { own_workloads: by_us, templates_set_subdomain, templates_set_restart_policy, .. } = *spec.target;
-    let is_worker = matches!(part, Part::Worker(_));
-    let scales = plan.scales() && part.launches();
+    let Facts { own_workloads, templates_set_subdomain, templates_set_restart_policy, .. } = *spec.target;
+    let is_worker = matches!(kind, PodKind::Worker(_));
+    let scales = plan.scales() && kind.launches();
     let account = match &spec.security.service_account {
-        Some(theirs) => Some(theirs.into()),
+        Some(name) => Some(name.into()),
         None => scales.then(|| plan.stem().into()),
     };
-    let (volumes, mounts) = volumes::build(plan, part, files);
+    let (volumes, mounts) = volumes::build(plan, kind, files);
     PodTemplate {
-        metadata: metadata(plan, part),
+        metadata: metadata(plan, kind),
         spec: PodSpec {
-            // The controllers of StatefulSets and Indexed Jobs name their pods' hosts themselves, and operators all.
-            hostname: (by_us && matches!(part, Part::Launcher)).then(|| launcher_name(plan)),
-            // A StatefulSet names it in its own spec.
-            subdomain: (templates_set_subdomain && !(by_us && is_worker)).then_some(&spec.name),
+            // The controllers of StatefulSets and Indexed Jobs set host names themselves. Operators set those of all pods.
+            hostname: (own_workloads && matches!(kind, PodKind::Launcher)).then(|| launcher_name(plan)),
+            // A StatefulSet sets the subdomain from its `serviceName`.
+            subdomain: (templates_set_subdomain && !(own_workloads && is_worker)).then_some(&spec.name),
             service_account_name: account,
             automount_service_account_token: scales,
             enable_service_links: false,
-            restart_policy: match part.launches() {
+            restart_policy: match kind.launches() {
                 _ if !templates_set_restart_policy => None,
                 true => Some("Never"),
-                // A StatefulSet allows no other than its default.
-                false if by_us => None,
+                // A StatefulSet allows only its default, `Always`.
+                false if own_workloads => None,
                 false => Some("OnFailure"),
             },
-            // A launcher gives the GPUs back before it goes; a worker goes at once.
-            termination_grace_period_seconds: if part.launches() { 120 } else { 30 },
-            placement: placement::build(plan, part),
+            // On SIGTERM a launcher releases the GPUs before it exits. A worker exits immediately.
+            termination_grace_period_seconds: if kind.launches() { 120 } else { 30 },
+            placement: placement::build(plan, kind),
             image_pull_secrets: spec.image.pull_secrets.iter().map(|name| Named { name: name.into() }).collect(),
             security_context: security::pod(&spec.security),
-            init_containers: volumes::makes_passwd(files).then(|| [container::passwd(plan, part)]),
-            containers: [container::build(plan, part, mounts)],
+            init_containers: volumes::creates_passwd(files).then(|| [container::passwd(plan, kind)]),
+            containers: [container::build(plan, kind, mounts)],
             volumes,
         },
     }
 }
 
-fn metadata<'a>(plan: &'a Plan, part: Part<'a>) -> Metadata<'a> {
-    let group = part.ranks(plan).and_then(|group| group.name.as_deref()).filter(|_| part.name() == "worker");
-    let mut labels = pod_labels(plan, part.name(), group);
-    // A sidecar would outlive the launcher and stand between the ranks.
+/// The labels and annotations of a pod.
+fn metadata<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Metadata<'a> {
+    let group = kind.rank_group(plan).and_then(|group| group.name.as_deref()).filter(|_| kind.component() == "worker");
+    let mut labels = pod_labels(plan, kind.component(), group);
+    // A service mesh sidecar would keep running after the launcher exits, and would intercept the traffic between ranks.
     labels.set("sidecar.istio.io/inject", "false");
     let mut annotations = Map::default()
         .with("sidecar.istio.io/inject", "false")
@@ -149,7 +153,7 @@ fn metadata<'a>(plan: &'a Plan, part: Part<'a>) -> Metadata<'a> {
         .with("cluster-autoscaler.kubernetes.io/safe-to-evict", "false")
         .with("karpenter.sh/do-not-disrupt", "true");
     match plan.spec.scheduling.gang {
-        // Then the pods' group is the job itself.
+        // The custom resource itself defines the pod group.
         _ if plan.spec.target.is_gang => {}
         Some(Gang::Volcano) => annotations.set("scheduling.k8s.io/group-name", pod_group::name(plan)),
         Some(Gang::Coscheduling) => labels.set("scheduling.x-k8s.io/pod-group", pod_group::name(plan)),

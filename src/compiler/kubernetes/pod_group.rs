@@ -1,4 +1,4 @@
-//! `PodGroup`: all pods of a run are placed, or none.
+//! The PodGroup of gang scheduling: the scheduler starts all pods of a run together.
 
 use serde::Serialize;
 
@@ -22,12 +22,13 @@ struct Spec<'a> {
     priority_class_name: Option<&'a str>,
 }
 
+/// The name of the PodGroup.
 pub fn name(plan: &Plan) -> String {
     plan.stem() + plan.spec.target.pod_group_suffix
 }
 
-/// The pods that must be placed together: all, or as many as an elastic run starts with.
-pub fn least(plan: &Plan) -> u32 {
+/// The number of pods that must start together: all pods, or the minimum of an elastic job.
+pub fn min_members(plan: &Plan) -> u32 {
     let launchers = u32::from(plan.shape == Shape::StatefulSet);
     match &plan.spec.elastic {
         Some(elastic) if plan.spec.target.own_workloads => elastic.min_workers,
@@ -36,6 +37,7 @@ pub fn least(plan: &Plan) -> u32 {
     }
 }
 
+/// The PodGroup; `None` if the job is not gang-scheduled or the target creates the group itself.
 pub fn build(plan: &Plan) -> Option<Object<'_>> {
     let spec = &plan.spec;
     let gang = spec.scheduling.gang.filter(|_| !spec.target.is_gang)?;
@@ -47,7 +49,7 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
         metadata: Metadata::of_run(plan, name(plan)),
         body: Body::PodGroup(PodGroup {
             spec: Spec {
-                min_member: least(plan),
+                min_member: min_members(plan),
                 queue: spec.scheduling.queue.as_deref().filter(|_| volcano),
                 priority_class_name: spec.placement.priority_class.as_deref().filter(|_| volcano),
             },

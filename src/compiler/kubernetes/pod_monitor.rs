@@ -1,4 +1,4 @@
-//! `PodMonitor`: tells a Prometheus operator where the workers' metrics are.
+//! The PodMonitor, with which the Prometheus Operator finds the metrics of the workers.
 
 use serde::Serialize;
 
@@ -23,6 +23,7 @@ struct Endpoint {
     port: &'static str,
 }
 
+/// The PodMonitor; `None` if the spec does not enable it.
 pub fn build(plan: &Plan) -> Option<Object<'_>> {
     plan.spec.observability.metrics.as_ref().filter(|metrics| metrics.pod_monitor)?;
     Some(Object {

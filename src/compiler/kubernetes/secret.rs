@@ -1,4 +1,4 @@
-//! Secret: the job's ssh keys.
+//! The Secret with the ssh keys of a job.
 
 use serde::Serialize;
 
@@ -6,23 +6,23 @@ use super::meta::{Map, Metadata};
 use super::{Body, Object};
 use crate::plan::Plan;
 
-/// In `data`, since the API server drops `stringData`, and every apply would seem to change it.
+/// The entries are in `data`, because the API server does not store `stringData`, so every apply would show a change.
 #[derive(Debug, Serialize)]
 pub struct Secret<'a> {
     r#type: &'static str,
     data: Map<'a>,
 }
 
-/// The Secret pods mount; none where nothing speaks ssh.
+/// The name of the Secret that the pods mount; `None` if they mount none.
 pub fn name(plan: &Plan) -> Option<String> {
     match &plan.spec.ssh.secret {
         _ if !plan.brings_keys() => None,
-        Some(theirs) => Some(theirs.clone()),
+        Some(name) => Some(name.clone()),
         None => Some([&plan.spec.name, "-ssh"].concat()),
     }
 }
 
-/// Our own Secret; none where the user brings one or nothing speaks ssh.
+/// The generated Secret; `None` if the spec sets `ssh.secret` or there are no keys.
 pub fn build<'a>(plan: &'a Plan, keys: &'a [(&'static str, String)]) -> Option<Object<'a>> {
     if keys.is_empty() || plan.spec.ssh.secret.is_some() {
         return None;

@@ -1,5 +1,5 @@
-//! Service: headless, so that every pod has a name; before it is Ready, because the launcher
-//! looks before that.
+//! The headless Service, which gives every pod a DNS name. It also publishes pods that are not ready, because the launcher resolves
+//! their names before that.
 
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ struct Port {
     port: u16,
 }
 
-/// None where an operator brings the one in which its pods have their names.
+/// The Service; `None` if an operator creates the Service of the pods.
 pub fn build(plan: &Plan) -> Option<Object<'_>> {
     if plan.service() != plan.spec.name {
         return None;
@@ -44,7 +44,7 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
             spec: Spec {
                 cluster_ip: "None",
                 publish_not_ready_addresses: true,
-                // Of any run: a run that is being ended still needs its names.
+                // Select the pods of all runs: a run that is being stopped still needs its DNS names.
                 selector: Map::default().with(JOB, &plan.spec.name),
                 ports: (plan.shape != Shape::Torchrun).then_some([ssh]),
             },

@@ -1,5 +1,6 @@
-//! `ServiceAccount`, Role and `RoleBinding`: the launcher may scale its own `StatefulSets`, read its own
-//! Job, and see which workers have an address, nothing else. Made only where the launcher scales under no account of the user.
+//! The ServiceAccount, Role and RoleBinding of the launcher. They permit it to scale its own StatefulSets, to read its own Job,
+//! and to read which workers have an address. They are rendered only if the launcher scales the workers and the spec sets no
+//! `security.serviceAccount`.
 
 use serde::Serialize;
 
@@ -49,11 +50,12 @@ struct Subject<'a> {
     namespace: &'a str,
 }
 
-/// Whether the run brings an account of its own.
+/// Whether these objects are rendered.
 pub fn wanted(plan: &Plan) -> bool {
     plan.scales() && plan.spec.security.service_account.is_none()
 }
 
+/// The ServiceAccount.
 pub fn build(plan: &Plan) -> Object<'_> {
     Object {
         api_version: "v1",
@@ -64,6 +66,7 @@ pub fn build(plan: &Plan) -> Object<'_> {
     }
 }
 
+/// The Role.
 pub fn role(plan: &Plan) -> Object<'_> {
     let sets = plan.teams.iter().map(|team| Text::from(&team.workload)).collect();
     Object {
@@ -85,7 +88,8 @@ pub fn role(plan: &Plan) -> Object<'_> {
                     resource_names: vec![super::meta::launcher_name(plan)],
                     verbs: &["get"],
                 },
-                // Who has an address, before DNS is asked.
+                // The launcher checks which workers have an address before it resolves their names, because DNS caches negative
+                // answers.
                 Rule {
                     api_groups: [""],
                     resources: ["endpoints"],
@@ -97,6 +101,7 @@ pub fn role(plan: &Plan) -> Object<'_> {
     }
 }
 
+/// The RoleBinding.
 pub fn binding(plan: &Plan) -> Object<'_> {
     Object {
         api_version: "rbac.authorization.k8s.io/v1",
@@ -108,7 +113,7 @@ pub fn binding(plan: &Plan) -> Object<'_> {
             subjects: [Subject {
                 kind: "ServiceAccount",
                 name: plan.stem().into(),
-                // The API server wants it here, unlike everywhere else, and nothing fills it in.
+                // The API server requires the namespace of a subject, and neither it nor kubectl sets a default.
                 namespace: plan.spec.namespace.as_deref().unwrap_or("default"),
             }],
         }),

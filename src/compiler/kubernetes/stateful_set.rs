@@ -1,10 +1,10 @@
-//! `StatefulSet`: the workers of one group.
+//! The StatefulSet of one group of workers.
 
 use serde::Serialize;
 
 use super::claim;
 use super::meta::{Metadata, Selector, pod_labels, run_pods};
-use super::pod::{self, Part, PodTemplate};
+use super::pod::{self, PodKind, PodTemplate};
 use super::{Body, File, Object};
 use crate::job::valid::VolumeSource;
 use crate::plan::{Plan, Team};
@@ -18,7 +18,7 @@ pub struct StatefulSet<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct Spec<'a> {
     service_name: &'a str,
-    /// Left to the launcher, so that applying the text again never scales.
+    /// Unset if the launcher scales the workers, so that applying the object again does not change the scale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u32>,
     pod_management_policy: &'static str,
@@ -28,11 +28,12 @@ pub struct Spec<'a> {
     volume_claim_templates: Vec<claim::Template<'a>>,
 }
 
+/// The StatefulSet of a group.
 pub fn build<'a>(plan: &'a Plan, team: &'a Team, files: &[File]) -> Object<'a> {
     let group = &plan.spec.groups[team.group];
     let claims = plan.spec.storage.iter().filter_map(|volume| {
-        let VolumeSource::PerWorker(size) = &volume.source else { return None };
-        Some(claim::template(volume, size, pod_labels(plan, "worker", group.name.as_deref())))
+        let VolumeSource::PerWorker(claim) = &volume.source else { return None };
+        Some(claim::template(volume, claim, pod_labels(plan, "worker", group.name.as_deref())))
     });
     Object {
         api_version: "apps/v1",
@@ -47,7 +48,7 @@ pub fn build<'a>(plan: &'a Plan, team: &'a Team, files: &[File]) -> Object<'a> {
                 replicas: plan.spec.lifecycle.keep.then_some(team.replicas),
                 pod_management_policy: "Parallel",
                 selector: run_pods(plan, "worker", group.name.as_deref()),
-                template: pod::template(plan, Part::Worker(group), files),
+                template: pod::template(plan, PodKind::Worker(group), files),
                 volume_claim_templates: claims.collect(),
             },
         })),

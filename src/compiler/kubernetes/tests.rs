@@ -1,5 +1,5 @@
-//! Every object, of plans of every kind, is what Kubernetes' own types hold, without loss; and
-//! the promises that a run's life stands on.
+//! Checks that Kubernetes' own types can represent every object of every kind of plan without loss, and checks the guarantees for
+//! runs: what starts a new run, what changes in place, and what remains when a job is deleted.
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::batch::v1::Job;
@@ -41,44 +41,44 @@ fn run_of(spec: &Spec) -> String {
     run_name(spec, crate::pods::REVISION)
 }
 
-/// What Kubernetes' type makes of an object is the object.
-fn holds<T: DeserializeOwned + Serialize>(object: &Json) {
+/// Deserializes an object into a Kubernetes type, and checks that serializing gives the same object.
+fn round_trips<T: DeserializeOwned + Serialize>(object: &Json) {
     let typed: T = serde_json::from_value(object.clone()).unwrap_or_else(|error| panic!("{error}\n{object:#}"));
-    same(object, &json(&typed));
+    assert_equal(object, &json(&typed));
 }
 
-/// Fails at the innermost place where two values differ.
+/// Fails with the innermost values that differ.
 #[track_caller]
-fn same(ours: &Json, theirs: &Json) {
+fn assert_equal(ours: &Json, theirs: &Json) {
     match (ours, theirs) {
         (Json::Object(one), Json::Object(other)) if one.keys().all(|key| other.contains_key(key)) => {
-            assert!(one.len() == other.len(), "something came up: {theirs:#}\n{ours:#}");
-            one.iter().for_each(|(key, value)| same(value, &other[key]));
+            assert!(one.len() == other.len(), "a field was added: {theirs:#}\n{ours:#}");
+            one.iter().for_each(|(key, value)| assert_equal(value, &other[key]));
         }
         (Json::Array(one), Json::Array(other)) if one.len() == other.len() => {
-            one.iter().zip(other).for_each(|(one, other)| same(one, other));
+            one.iter().zip(other).for_each(|(one, other)| assert_equal(one, other));
         }
-        _ => assert!(ours == theirs, "lost or changed: {ours:#}\n{theirs:#}"),
+        _ => assert!(ours == theirs, "a field was lost or changed: {ours:#}\n{theirs:#}"),
     }
 }
 
 #[test]
-fn every_object_is_what_kubernetes_reads() {
+fn every_object_round_trips_through_the_types_of_kubernetes() {
     for (name, spec) in variants() {
         println!("{name}");
         for object in objects(spec) {
             match object["kind"].as_str().unwrap_or_default() {
-                "NetworkPolicy" => holds::<NetworkPolicy>(&object),
-                "ServiceAccount" => holds::<ServiceAccount>(&object),
-                "Role" => holds::<Role>(&object),
-                "RoleBinding" => holds::<RoleBinding>(&object),
-                "Secret" => holds::<Secret>(&object),
-                "PersistentVolume" => holds::<PersistentVolume>(&object),
-                "PersistentVolumeClaim" => holds::<PersistentVolumeClaim>(&object),
-                "ConfigMap" => holds::<ConfigMap>(&object),
-                "Service" => holds::<Service>(&object),
-                "StatefulSet" => holds::<StatefulSet>(&object),
-                "Job" => holds::<Job>(&object),
+                "NetworkPolicy" => round_trips::<NetworkPolicy>(&object),
+                "ServiceAccount" => round_trips::<ServiceAccount>(&object),
+                "Role" => round_trips::<Role>(&object),
+                "RoleBinding" => round_trips::<RoleBinding>(&object),
+                "Secret" => round_trips::<Secret>(&object),
+                "PersistentVolume" => round_trips::<PersistentVolume>(&object),
+                "PersistentVolumeClaim" => round_trips::<PersistentVolumeClaim>(&object),
+                "ConfigMap" => round_trips::<ConfigMap>(&object),
+                "Service" => round_trips::<Service>(&object),
+                "StatefulSet" => round_trips::<StatefulSet>(&object),
+                "Job" => round_trips::<Job>(&object),
                 "PodGroup" | "PodMonitor" => {}
                 other => panic!("an unexpected {other}"),
             }
@@ -87,20 +87,20 @@ fn every_object_is_what_kubernetes_reads() {
 }
 
 #[test]
-fn the_text_of_every_object_means_the_object() {
+fn the_yaml_of_every_object_reads_back() {
     for (name, spec) in variants() {
         let plan = Plan::new(spec, "bcdfgh".into());
         for object in build(&plan, FILES, &keys(), workloads(&plan, FILES)) {
             let mut text = String::new();
             to_yaml(&object, &mut text);
             let read: Json = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
-            same(&json(&object), &read);
+            assert_equal(&json(&object), &read);
         }
     }
 }
 
 #[test]
-fn no_mount_lacks_its_volume_and_no_name_comes_twice() {
+fn every_mount_has_a_volume_and_names_are_unique() {
     for (name, spec) in variants().into_iter().filter(|(name, _)| *name != "patched") {
         let objects = objects(spec);
         let mut seen = std::collections::HashSet::new();
@@ -132,7 +132,7 @@ fn no_mount_lacks_its_volume_and_no_name_comes_twice() {
 }
 
 #[test]
-fn objects_come_in_install_order() {
+fn objects_are_in_install_order() {
     let kinds: Vec<String> =
         objects(spec(everything)).iter().filter_map(|object| object["kind"].as_str().map(str::to_owned)).collect();
     assert_eq!(
@@ -143,7 +143,7 @@ fn objects_come_in_install_order() {
 }
 
 #[test]
-fn selectors_find_the_pods_of_their_own_workload_alone() {
+fn selectors_match_only_the_pods_of_their_workload() {
     let objects = objects(spec(|spec| spec.groups = vec![group(Some("big"), 2, 8), group(Some("small"), 3, 1)]));
     let sets: Vec<_> = objects.iter().filter(|object| object["kind"] == "StatefulSet").collect();
     let fits = |selector: &Json, labels: &Json| {
@@ -158,7 +158,7 @@ fn selectors_find_the_pods_of_their_own_workload_alone() {
 }
 
 #[test]
-fn a_change_that_ranks_can_see_starts_a_new_run_and_no_other_does() {
+fn only_changes_that_ranks_can_observe_start_a_new_run() {
     let base = run_of(&smallest());
     let same: [fn(&mut Spec); 8] = [
         |spec| spec.labels = vec![("team".into(), "b".into())],
@@ -208,7 +208,7 @@ fn a_change_that_ranks_can_see_starts_a_new_run_and_no_other_does() {
 }
 
 #[test]
-fn scale_belongs_to_the_launcher_unless_kept() {
+fn the_launcher_owns_the_scale_unless_release_is_keep() {
     let objects_ = objects(smallest());
     let set = find(&objects_, "StatefulSet");
     assert!(set["spec"].get("replicas").is_none());
@@ -237,7 +237,7 @@ fn scale_belongs_to_the_launcher_unless_kept() {
 }
 
 #[test]
-fn each_part_sees_its_own_keys_alone() {
+fn each_pod_mounts_only_its_own_keys() {
     let items = |objects: &[Json], kind: &str| -> Vec<String> {
         let volumes = find(objects, kind)["spec"]["template"]["spec"]["volumes"].clone();
         let volume =
@@ -254,7 +254,7 @@ fn each_part_sees_its_own_keys_alone() {
     assert!(items(&torchrun, "Job").is_empty());
 }
 
-/// The rules of Pod Security's restricted level that a pod of ours could break.
+/// Checks the rules of the restricted Pod Security Standard that a rendered pod could violate.
 #[test]
 fn restricted_pods_meet_the_restricted_level() {
     const VOLUMES: [&str; 5] = ["configMap", "emptyDir", "projected", "secret", "persistentVolumeClaim"];
@@ -282,7 +282,7 @@ fn restricted_pods_meet_the_restricted_level() {
 }
 
 #[test]
-fn the_users_environment_wins() {
+fn variables_of_the_user_override_generated_ones() {
     let objects = objects(spec(|spec| {
         let text = |name: &str| EnvVar { name: name.into(), value: EnvValue::Text("theirs".into()) };
         spec.env = vec![text("NVIDIA_VISIBLE_DEVICES"), text("OMPI_MCA_plm_rsh_agent")];
@@ -319,7 +319,7 @@ fn patches_merge_by_kind_and_name() {
     ] {
         assert_eq!(patch(None, Some(pattern)).has_name(name), fits, "{pattern} {name}");
     }
-    assert!(!patch::concerns(&patch(Some("Job"), None), "StatefulSet", "a"));
+    assert!(!patch::selects(&patch(Some("Job"), None), "StatefulSet", "a"));
 
     // The examples of RFC 7386, and the order of keys.
     for (mut target, patch, result) in [
@@ -348,7 +348,7 @@ fn patches_merge_by_kind_and_name() {
 }
 
 #[test]
-fn claims_outlive_the_job() {
+fn claims_remain_when_the_job_is_deleted() {
     let objects = objects(spec(everything));
     let lasting = ["PersistentVolume", "PersistentVolumeClaim"];
     for object in objects.iter().filter(|object| lasting.iter().any(|kind| object["kind"] == *kind)) {
@@ -365,7 +365,7 @@ fn claims_outlive_the_job() {
 }
 
 #[test]
-fn applying_again_never_suspends_what_kueue_admitted() {
+fn a_second_apply_does_not_suspend_a_job_that_kueue_admitted() {
     let objects = objects(spec(|spec| {
         spec.controller = Controller::Job;
         spec.scheduling.kueue = Some("local".into());

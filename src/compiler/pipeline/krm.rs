@@ -1,7 +1,7 @@
-//! The stream in the form of a KRM function: a ResourceList, from which Kustomize and kpt take what comes back.
+//! Implements a KRM function: replaces the TrainingJobs in a ResourceList, as Kustomize and kpt pass it. See [`krm`].
 //!
-//! The list is cut by its lines, as a stream is at its `---`: items that are not ours are never read, and stay byte for
-//! byte. Ours give their place to their objects; one that is the function's configuration adds them behind the items.
+//! The list is split by its lines, as a stream is at its `---`, so other items are not parsed and remain unchanged. A TrainingJob
+//! among the items is replaced by its objects. The objects of a TrainingJob in `functionConfig` are added after the items.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use serde_json::{Value as Json, json};
 
 use super::expand::title;
-use super::ours::{self, Among, Found};
+use super::recognise::{self, Expected, Found};
 use super::stream::{Part, Stream};
 use super::{Built, build};
 use crate::api::{Inputs, Text};
@@ -19,26 +19,27 @@ use crate::yaml::writer::to_yaml;
 use crate::yaml::{self, Entry, Kind, Node};
 
 codes! {
-    /// The input is no ResourceList
+    /// The input is not a ResourceList
     ///
-    /// `khorovod krm` is a KRM function: Kustomize, kpt and others hand it a ResourceList, and take one back. Its items
-    /// stand as a block list, one `- ` each, or all of it is JSON. To turn a plain spec into objects there is
-    /// `khorovod render`.
+    /// `khorovod krm` is a KRM function: Kustomize, kpt and other tools pass it a ResourceList and read one back. The items
+    /// must be a YAML list in block style, or the whole input must be JSON. To render a plain spec, use `khorovod render`.
     Error NOT_LIST = "not-a-resource-list";
 }
 
-/// Annotations by which tools of Kustomize and kpt follow a resource: what they say of a TrainingJob is not true of its
-/// objects, but for the file it comes from.
+/// Prefixes of annotations with which Kustomize and kpt track a resource. They are removed from the objects of a TrainingJob,
+/// except for those that contain the file.
 const TOOLS: &[&str] =
     &["config.kubernetes.io/", "internal.config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/"];
 const PATH: &str = "config.kubernetes.io/path";
 const INDEX: &str = "config.kubernetes.io/index";
-/// One that is there for tools alone, such as the function's own configuration among the items.
+/// Marks a resource that is only for tools and not for the cluster, such as a copy of `functionConfig` among the items.
 const LOCAL: &str = "config.kubernetes.io/local-config";
 
-/// As [`expand`](crate::expand) for a KRM function: a ResourceList in, a ResourceList out, in which the TrainingJobs have become their
-/// objects. One that is its `functionConfig` adds them to the items. Problems stand in its results too, and where one is
-/// an error, the items are what they were; what is no ResourceList becomes no text at all.
+/// Like [`expand`](crate::expand()), for a KRM function. Takes a ResourceList, and returns it with the TrainingJobs replaced by
+/// their objects. The objects of a TrainingJob in `functionConfig` are added to the items.
+///
+/// The problems are returned, and are also in the `results` of the list. If one of them is an error, the items are unchanged. If
+/// the input is not a ResourceList, the returned text is empty.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;
@@ -65,23 +66,23 @@ pub fn krm(text: &Text, inputs: &Inputs) -> (String, Problems) {
         _ => {
             let line = text.text.lines().next().unwrap_or_default().len();
             let source = stream.add(Part { name: text.name.clone(), text: Cow::Borrowed(&text.text), first_line: 1 });
-            let problem = Problem::new(&NOT_LIST, Span { source, start: 0, end: line }, "this is no ResourceList");
-            stream.push(problem.hint("to render a plain spec: `khorovod render`"));
+            let problem = Problem::new(&NOT_LIST, Span { source, start: 0, end: line }, "this is not a ResourceList");
+            stream.push(problem.hint("to render a plain spec, run `khorovod render`"));
             return (String::new(), stream.finish());
         }
     };
-    let changes = stream.changes();
+    let overlays = stream.read_overlays();
     let mut jobs = Vec::new();
     for piece in pieces(&list) {
         let body = piece.body(&list);
         let source = stream.next_source();
         let span = Span { source, start: 0, end: body.len() };
         let mut found = Vec::new();
-        let document = match ours::find(&body, span, Among::Others, &mut found, &mut 0) {
+        let document = match recognise::find(&body, span, Expected::Any, &mut found, &mut 0) {
             Found::Other => continue,
-            Found::Wrong => None,
-            Found::Ours(document) if !piece.is_config && annotation(&document, LOCAL) == Some("true") => continue,
-            Found::Ours(document) => Some(document),
+            Found::Invalid => None,
+            Found::Job(document) if !piece.is_config && annotation(&document, LOCAL) == Some("true") => continue,
+            Found::Job(document) => Some(document),
         };
         let name = title(&text.name, document.as_ref().and_then(path));
         let first_line = list[..piece.range.start].matches('\n').count() + 1;
@@ -90,17 +91,17 @@ pub fn krm(text: &Text, inputs: &Inputs) -> (String, Problems) {
         let place = if piece.is_config { end_of(&list, "items") } else { piece.range };
         jobs.extend(document.and_then(|mut document| {
             drop_annotations(&mut document);
-            stream.job(document, &body, place, &changes)
+            stream.job(document, &body, place, &overlays)
         }));
     }
-    stream.duplicates(&jobs);
+    stream.refuse_duplicates(&jobs);
     let mut edits = Vec::new();
     let dash = pieces(&list).find(|piece| !piece.is_config).map(|piece| piece.dash);
     let (is_empty, indent) = (dash.is_none(), dash.unwrap_or_default());
     let outcome = build(stream, jobs, inputs, |place, built| edits.push((place, as_items(&built, indent))));
     let (Ok(problems) | Err(problems)) = outcome;
     if !problems.any_error() && !edits.is_empty() {
-        // The configuration may stand before the items.
+        // The configuration may be before the items.
         edits.sort_by_key(|(place, _)| (place.start, place.end));
         if !keys(&list).any(|(key, _)| key == "items") {
             edits[0].1.insert_str(0, "items:\n");
@@ -112,7 +113,7 @@ pub fn krm(text: &Text, inputs: &Inputs) -> (String, Problems) {
     let mut done = 0;
     for (place, objects) in edits {
         let before = &list[done..place.start];
-        // `items: []` is no empty list any more.
+        // Remove the `[]` of an empty list, which now has items.
         out.push_str(before.strip_suffix(" []\n").filter(|_| is_empty).unwrap_or(before));
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
@@ -125,7 +126,7 @@ pub fn krm(text: &Text, inputs: &Inputs) -> (String, Problems) {
     (out, problems)
 }
 
-/// The list in block style, which is how it comes but for JSON. None where it is no ResourceList.
+/// The list in block style. JSON is converted. `None` if the text is not a ResourceList.
 fn as_yaml(text: &str) -> Option<Cow<'_, str>> {
     let list = if text.trim_start().starts_with('{') {
         let json: Json = serde_json::from_str(text).ok()?;
@@ -138,8 +139,9 @@ fn as_yaml(text: &str) -> Option<Cow<'_, str>> {
     is_list(&list).then_some(list)
 }
 
+/// Whether a text in block style is a ResourceList.
 fn is_list(list: &str) -> bool {
-    // What stands behind a key on its line.
+    // The text after a key on the same line.
     let value = |key: &str| {
         let (_, lines) = keys(list).find(|(name, _)| *name == key)?;
         Some(list[lines].lines().next()?.split_once(':')?.1.trim())
@@ -148,7 +150,7 @@ fn is_list(list: &str) -> bool {
         && matches!(value("items"), None | Some("" | "[]"))
 }
 
-/// The keys of a map in block style, each with its lines.
+/// The top-level keys of a map in block style, and the range of the lines of each.
 fn keys(list: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
     let starts: Vec<usize> = lines(list, 0..list.len())
         .filter(|line| !list[line.clone()].starts_with([' ', '#', '-', '\n', '\r', '.', '%']))
@@ -161,13 +163,13 @@ fn keys(list: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
         .map(|(start, end)| (list[start..end].split(':').next().unwrap_or_default(), start..end))
 }
 
-/// The end of a key's lines; of all, where there is no such key.
+/// The empty range at the end of the lines of a key, or at the end of the list if it has no such key.
 fn end_of(list: &str, key: &str) -> Range<usize> {
     let end = keys(list).find(|(name, _)| *name == key).map_or(list.len(), |(_, lines)| lines.end);
     end..end
 }
 
-/// The lines in a part of a text, with their ends.
+/// The ranges of the lines in a part of a text, including their line breaks.
 fn lines(text: &str, part: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     text[part.clone()].split_inclusive('\n').scan(part.start, |at, line| {
         let start = *at;
@@ -176,18 +178,18 @@ fn lines(text: &str, part: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// An item, or the configuration.
+/// One item of the list, or the function's configuration.
 struct Piece {
     range: Range<usize>,
     is_config: bool,
-    /// The column of its dash.
+    /// The column of the dash before it.
     dash: usize,
     /// The column of its text.
     column: usize,
 }
 
 impl Piece {
-    /// Its text as a document of its own.
+    /// Its text as a separate document, without indentation.
     fn body(&self, list: &str) -> String {
         let mut body = String::with_capacity(self.range.len());
         for (index, line) in lines(list, self.range.clone()).enumerate() {
@@ -202,7 +204,7 @@ impl Piece {
     }
 }
 
-/// The items and the configuration.
+/// The items and the configuration, in the order of the text.
 fn pieces(list: &str) -> impl Iterator<Item = Piece> {
     keys(list).flat_map(|(key, range)| match key {
         "items" => items(list, range),
@@ -211,17 +213,19 @@ fn pieces(list: &str) -> impl Iterator<Item = Piece> {
     })
 }
 
+/// The number of spaces at the start of a line.
 fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
+/// The items in the lines of `items`.
 fn items(list: &str, range: Range<usize>) -> Vec<Piece> {
     let mut found: Vec<Piece> = Vec::new();
     for line in lines(list, range.clone()).skip(1) {
         let text = &list[line.clone()];
         let dash = indent_of(text);
-        let begins = text[dash..].starts_with("- ") && found.first().is_none_or(|first| first.dash == dash);
-        if begins {
+        let is_item = text[dash..].starts_with("- ") && found.first().is_none_or(|first| first.dash == dash);
+        if is_item {
             if let Some(last) = found.last_mut() {
                 last.range.end = line.start;
             }
@@ -232,23 +236,24 @@ fn items(list: &str, range: Range<usize>) -> Vec<Piece> {
     found
 }
 
+/// The configuration in the lines of `functionConfig`.
 fn config(list: &str, range: Range<usize>) -> Option<Piece> {
     let first = lines(list, range.clone()).next()?;
     let value = list[first.clone()].split_once(':')?.1;
     if !value.trim().is_empty() {
-        // `functionConfig: {…}`, on lines of its own in whatever style.
+        // The value starts on the line of the key: `functionConfig: {…}`.
         return Some(Piece { range: first.end - value.len()..range.end, is_config: true, dash: 0, column: 0 });
     }
     let text = lines(list, first.end..range.end).map(|line| &list[line]).find(|line| !line.trim().is_empty())?;
     Some(Piece { range: first.end..range.end, is_config: true, dash: 0, column: indent_of(text) })
 }
 
-/// Objects as items of a list.
+/// Formats objects as items of a list.
 fn as_items(built: &Built, indent: usize) -> String {
     let mut items = String::with_capacity(built.text.len() * 5 / 4);
     for document in &built.documents {
         for (index, line) in built.text[document.range.clone()].split_inclusive('\n').enumerate() {
-            // An empty line of a script stays empty.
+            // Do not indent the empty lines of scripts.
             if line != "\n" {
                 let _ = write!(items, "{:indent$}{}", "", if index == 0 { "- " } else { "  " });
             }
@@ -258,6 +263,7 @@ fn as_items(built: &Built, indent: usize) -> String {
     items
 }
 
+/// The annotations of a document.
 fn annotations(document: &mut Node) -> Option<&mut Vec<Entry>> {
     let Kind::Map(entries) = &mut document.kind else { return None };
     let metadata = entries.iter_mut().find(|entry| entry.key == "metadata")?;
@@ -267,6 +273,7 @@ fn annotations(document: &mut Node) -> Option<&mut Vec<Entry>> {
     Some(entries)
 }
 
+/// Removes the annotations of tools that do not apply to the objects.
 fn drop_annotations(document: &mut Node) {
     if let Some(annotations) = annotations(document) {
         annotations.retain(|Entry { key, .. }| {
@@ -276,6 +283,7 @@ fn drop_annotations(document: &mut Node) {
     }
 }
 
+/// The value of an annotation.
 fn annotation<'a>(document: &'a Node, key: &str) -> Option<&'a str> {
     match &document.get("metadata")?.get("annotations")?.get(key)?.kind {
         Kind::Scalar { text, .. } => Some(text),
@@ -283,12 +291,12 @@ fn annotation<'a>(document: &'a Node, key: &str) -> Option<&'a str> {
     }
 }
 
-/// The file a resource comes from.
+/// The file that a resource comes from.
 fn path(document: &Node) -> Option<&str> {
     annotation(document, "internal.config.kubernetes.io/path").or_else(|| annotation(document, PATH))
 }
 
-/// Puts problems into the list, in the form tools show.
+/// Adds problems to the `results` of the list, which tools print.
 fn add_results(list: &mut String, problems: &Problems) {
     let results: Vec<Json> = problems.list.iter().map(|problem| result(problems, problem)).collect();
     if results.is_empty() {
@@ -297,9 +305,9 @@ fn add_results(list: &mut String, problems: &Problems) {
     if !list.ends_with('\n') {
         list.push('\n');
     }
-    // Those of a function before this one have been told.
-    let told = keys(list).find(|(key, _)| *key == "results").map(|(_, lines)| lines);
-    if let Some(lines) = told {
+    // The results of an earlier function were already printed.
+    let old_results = keys(list).find(|(key, _)| *key == "results").map(|(_, lines)| lines);
+    if let Some(lines) = old_results {
         list.replace_range(lines, "");
     }
     let mut text = String::new();
@@ -307,6 +315,7 @@ fn add_results(list: &mut String, problems: &Problems) {
     list.push_str(&text);
 }
 
+/// A problem as an entry of `results`.
 fn result(problems: &Problems, problem: &Problem) -> Json {
     let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
     let mut result = json!({

@@ -1,38 +1,38 @@
-//! The output stream as it grows: objects where our documents stood, everything else byte for byte.
+//! Assembles the output of a render: [`Output`] copies the input, and replaces each TrainingJob by its objects.
 
 use std::ops::Range;
 
 use crate::api::Document;
 use crate::kubernetes::Object;
-use crate::targets::Made;
+use crate::targets::TargetOutput;
 use crate::yaml::writer::to_yaml;
 use crate::{targets, yaml};
 
-/// The text of one job's objects, and where each stands in it.
+/// The text of the objects of one job, and the range of each object in it.
 pub struct Built {
     pub text: String,
     pub documents: Vec<Document>,
 }
 
 impl Built {
-    /// `head` is a comment that each object begins with, as a whole line, or nothing.
-    pub fn new(made: &Made<'_>, head: &str) -> Self {
-        let objects = match made {
-            Made::Objects(objects) => objects,
-            Made::Script { name, text } => {
+    /// Writes the output of a target as YAML. `comment` is a comment line that precedes each object, or empty.
+    pub fn new(output: &TargetOutput<'_>, comment: &str) -> Self {
+        let objects = match output {
+            TargetOutput::Objects(objects) => objects,
+            TargetOutput::Script { name, text } => {
                 let document =
                     Document { kind: targets::SCRIPT, name: name.clone(), namespace: None, range: 0..text.len() };
                 return Self { text: text.clone(), documents: vec![document] };
             }
         };
-        // The scripts alone are most of it.
+        // The scripts are most of the text.
         let mut text = String::with_capacity(48 << 10);
         let document = |(index, object): (usize, &Object<'_>)| {
             if index > 0 {
                 text.push_str("---\n");
             }
             let start = text.len();
-            text.push_str(head);
+            text.push_str(comment);
             to_yaml(object, &mut text);
             Document {
                 kind: object.kind,
@@ -46,26 +46,28 @@ impl Built {
     }
 }
 
-/// What must stand between `before` and an object: `--- {a: 1}` has its content on the marker's line.
+/// The line break that is needed between `before` and an object. After `--- {a: 1}` is replaced, `before` ends with the marker
+/// `---`, without a line break.
 pub fn line_end(before: &[u8]) -> &'static str {
     if before.ends_with(b"---") { "\n" } else { "" }
 }
 
-/// The output as it grows.
+/// The output of a render.
 pub struct Output<'a> {
     input: &'a str,
-    /// How much of the input is in the output already.
+    /// The number of bytes of the input that are already in the output or replaced.
     done: usize,
     pub text: String,
     pub documents: Vec<Document>,
 }
 
 impl<'a> Output<'a> {
+    /// An empty output for an input.
     pub fn new(input: &'a str) -> Self {
         Self { input, done: 0, text: String::new(), documents: Vec::new() }
     }
 
-    /// Copies what stands before `piece`, and puts what was built in its place.
+    /// Copies the input before `piece`, and writes `built` in place of `piece`.
     pub fn replace(&mut self, piece: Range<usize>, built: Built) {
         self.copy(piece.start);
         self.text.push_str(line_end(self.text.as_bytes()));
@@ -78,7 +80,7 @@ impl<'a> Output<'a> {
         self.done = piece.end;
     }
 
-    /// Copies the input up to `end` byte for byte.
+    /// Copies the input up to `end` unchanged.
     pub fn copy(&mut self, end: usize) {
         for piece in yaml::pieces(&self.input[self.done..end]) {
             let range = self.text.len() + piece.body.start..self.text.len() + piece.body.end;

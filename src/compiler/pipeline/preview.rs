@@ -1,5 +1,5 @@
-//! A render that remembers: beside the objects what each job would run, and which field of the spec everything comes
-//! from. One pass for somebody who looks at the result while they type.
+//! Renders and describes a stream in one pass, for an editor that shows the result while you type. See [`preview`]. In addition to
+//! the objects it returns a report per job, and the field of the spec that each object comes from.
 
 use super::output::{Built, Output};
 use super::stream::{Job, Stream};
@@ -11,11 +11,10 @@ use crate::problem::Problems;
 use crate::report::{self, Report};
 use crate::yaml::path;
 
-/// How deep the places of fields go: `spec.storage[0].claim`.
-const DEPTH: usize = 4;
+/// The maximum depth of the fields whose ranges are listed: `spec.storage[0].claim` has four steps.
+const MAX_DEPTH: usize = 4;
 
-/// Renders a stream and describes its jobs in one go, with where everything comes from. All of it is checked; behind
-/// `most` jobs it ends.
+/// Renders a stream and describes its jobs. All jobs are checked, but only the first `max_jobs` are rendered.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;
@@ -32,7 +31,7 @@ const DEPTH: usize = 4;
 /// let (_, place) = preview.places[0].iter().find(|(path, _)| path == "spec.workers").unwrap();
 /// assert_eq!(&spec.text[place.clone()], "workers: {replicas: 4, gpus: 8}");
 /// ```
-pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Problems> {
+pub fn preview(text: &Text, inputs: &Inputs, max_jobs: usize) -> Result<Preview, Problems> {
     let mut stream = Stream::with_documents(inputs);
     let jobs = stream.jobs(text);
     stream.check_buildable(&jobs);
@@ -40,28 +39,28 @@ pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Pro
         return Err(stream.finish());
     }
     let mut out = Output::new(&text.text);
-    let mut preview = Preview { left_out: jobs.len().saturating_sub(most), ..Preview::default() };
+    let mut preview = Preview { left_out: jobs.len().saturating_sub(max_jobs), ..Preview::default() };
     let mut end = text.text.len();
-    for (index, Job { piece, head, document, spec, .. }) in jobs.into_iter().enumerate() {
-        if index == most {
+    for (index, Job { piece, source_comment, document, kept, spec, .. }) in jobs.into_iter().enumerate() {
+        if index == max_jobs {
             end = piece.start;
             break;
         }
-        let (plan, files) = plan(spec);
+        let (plan, files) = plan(spec, kept);
         let keys = keys(&plan, &inputs.keys);
-        let made = inputs.target.build(&plan, &files, &keys);
+        let output = inputs.target.build(&plan, &files, &keys);
         out.copy(piece.start);
-        // Other documents stand before it.
+        // The documents before this job have no origin.
         preview.origins.resize_with(out.documents.len(), || None);
-        out.replace(piece.clone(), Built::new(&made, &head));
-        preview.origins.extend(made.objects().iter().map(|object| Some(origin(index, &plan, object))));
+        out.replace(piece.clone(), Built::new(&output, &source_comment));
+        preview.origins.extend(output.objects().iter().map(|object| Some(origin(index, &plan, object))));
         preview.origins.resize_with(out.documents.len(), || None);
-        let names = made.names().into_iter().map(|(kind, name)| report::Object { kind: kind.to_owned(), name });
+        let names = output.names().into_iter().map(|(kind, name)| report::Object { kind: kind.to_owned(), name });
         preview.jobs.push(Report::new(&plan, &inputs.target.describe(&plan), names.collect()));
         let mut places = Vec::new();
         if let Some(document) = document {
-            // Only what stands in the text itself, and not in what was laid over it.
-            path::walk(&document, "", DEPTH, &mut |path, start, value| {
+            // Fields from overlays are left out, because they are not in the text.
+            path::walk(&document, "", MAX_DEPTH, &mut |path, start, value| {
                 if value.span.source == 0 && start <= value.span.end {
                     places.push((path.to_owned(), start..value.span.end));
                 }
@@ -75,10 +74,11 @@ pub fn preview(text: &Text, inputs: &Inputs, most: usize) -> Result<Preview, Pro
     Ok(preview)
 }
 
+/// The job and the fields that an object comes from.
 fn origin(job: usize, plan: &Plan, object: &Object<'_>) -> Origin {
     let mut fields = vec![object.origin.to_string()];
     for (index, patch) in plan.spec.patches.iter().enumerate() {
-        if kubernetes::concerns(patch, object) {
+        if kubernetes::is_patched_by(patch, object) {
             fields.push(format!("spec.patches[{index}]"));
         }
     }

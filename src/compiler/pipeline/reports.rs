@@ -1,4 +1,4 @@
-//! What the jobs of a stream would run, and what a new text changes for jobs that run already.
+//! Describes the jobs of a stream ([`reports`]) and the effect of a changed spec on running jobs ([`changes`]).
 
 use super::{plans, render};
 use crate::api::{Inputs, Reports, Text};
@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::problem::Problems;
 use crate::report::{self, Report};
 
-/// Says for a person what every job of a stream would run.
+/// Describes each job of a stream for people.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;
@@ -29,9 +29,10 @@ pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
     Ok(Reports { jobs: jobs.collect(), warnings })
 }
 
-/// What would happen to running jobs if `new` took the place of `old`, which is an earlier spec
-/// or what was rendered from one. Overlays and settings go over `new` alone: `old` is as it was applied. A namespace goes
-/// over `old` too where it names none.
+/// The effect on running jobs if `new` replaces `old`. `old` is an earlier spec, or the objects that were rendered from one.
+///
+/// Overlays and `--set` apply only to `new`, because `old` is compared as it was applied. The namespace of `inputs` also applies
+/// to jobs of `old` that set none.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;
@@ -51,24 +52,30 @@ pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
 /// assert_eq!(changes[0].job, "mnist");
 /// ```
 pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Change>, Problems> {
-    let earlier = report::earlier(&old.text);
+    let earlier = report::job_objects(&old.text);
     if earlier.is_empty() {
-        let as_it_is = Inputs { overlays: Vec::new(), sets: Vec::new(), namespace: None, ..inputs.clone() };
-        let moved = Inputs { namespace: inputs.namespace.clone(), ..as_it_is.clone() };
-        let old = plans_of(old, &as_it_is)?.into_iter().zip(plans_of(old, &moved)?);
+        let unchanged = Inputs { overlays: Vec::new(), sets: Vec::new(), namespace: None, ..inputs.clone() };
+        let moved = Inputs { namespace: inputs.namespace.clone(), ..unchanged.clone() };
+        let old = plans_of(old, &unchanged)?.into_iter().zip(plans_of(old, &moved)?);
         let old = old.map(|(named, moved)| if named.spec.namespace.is_some() { named } else { moved });
         return Ok(report::between(&old.collect::<Vec<_>>(), &plans_of(new, inputs)?));
     }
     let rendered = render(new, inputs)?;
-    Ok(report::against_rendered(&earlier, &report::earlier(&rendered.text)))
+    Ok(report::against_rendered(&earlier, &report::job_objects(&rendered.text)))
 }
 
-/// Whether a text is what was rendered from a spec, and no spec: [`changes`] takes either for the earlier one.
+/// Whether a text consists of rendered objects instead of a spec. [`changes`] accepts both as the earlier version.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// let text = khorovod::Text { name: "job.yaml".to_owned(), text: "kind: TrainingJob\n".to_owned() };
+/// assert!(!khorovod::is_rendered(&text));
+/// ```
 pub fn is_rendered(text: &Text) -> bool {
-    !report::earlier(&text.text).is_empty()
+    !report::job_objects(&text.text).is_empty()
 }
 
-/// The plans of every job of a stream.
+/// The plans of the jobs of a stream.
 fn plans_of(text: &Text, inputs: &Inputs) -> Result<Vec<Plan>, Problems> {
     Ok(plans(text, inputs)?.0.into_iter().map(|(plan, _)| plan).collect())
 }

@@ -1,72 +1,78 @@
-//! Finds the jobs of a stream: lays overlays and settings over our documents and reads each into a valid spec. Problems
-//! gather here.
+//! Reads the jobs of a stream: merges overlays and `--set` into each TrainingJob, and reads it into a valid spec. The main type is
+//! [`Stream`], which also collects the problems of all phases.
 
-mod changes;
+mod overlays;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use self::changes::Changes;
-use super::ours::{self, Among, Found};
-use super::{absent, patches};
+use self::overlays::Overlays;
+use super::recognise::{self, Expected, Found};
+use super::{document, no_job, patches};
 use crate::api::{Inputs, Keys, Text};
 use crate::job::target::SshKeys;
 use crate::job::valid::{LauncherKind, Volume, VolumeSource};
 use crate::job::{self, Spec, Texts};
 use crate::job::{Case, Purpose};
+use crate::plan::Document;
 use crate::problem::{Code, Problem, Problems, Severity, SourceId, Span, codes};
 use crate::yaml::{self, Node};
 
 codes! {
-    /// Two jobs of one name in one namespace
+    /// Two jobs with the same name in the same namespace
     ///
-    /// Their objects would overwrite each other. Rename one.
+    /// Their objects would overwrite each other. Rename one of the jobs.
     Error DUPLICATE_JOB = "duplicate-job";
 
-    /// Volumes of two jobs would have one claim
+    /// Volumes of two jobs would have the same claim
     ///
-    /// A volume's claim is called `JOB-VOLUME`: that of volume `b-c` of job `a` and that of volume `c` of job `a-b` are one,
-    /// in which both would write. Rename a job or a volume; to share one on purpose, name it in `existingClaim`.
+    /// The claim of a volume has the name `JOB-VOLUME`. So volume `b-c` of job `a` and volume `c` of job `a-b` would have the
+    /// same claim, and both jobs would write to it. Rename a job or a volume. To share a claim intentionally, set
+    /// `existingClaim` to its name.
     Error SAME_CLAIM = "same-claim";
 
-    /// A batch script is not alone
+    /// A batch script must be the only output
     ///
-    /// `--target slurm` makes one script, which is all of the output: sbatch takes it from the first line on.
-    /// Render one TrainingJob at a time, and nothing beside it.
+    /// `--target slurm` renders a script, which must start on the first line of the output. Render one TrainingJob at a time,
+    /// without other documents.
     Error SLURM_ALONE = "slurm-alone";
 
-    /// There is nothing to make ssh keys from
+    /// There is no seed for the ssh keys
     ///
-    /// Workers and launcher trust each other by keys, and khorovod never invents them in silence: a
-    /// new key in every render would be a new Secret in every `kubectl apply`. Give a seed
-    /// (`--ssh-seed FILE` or `KHOROVOD_SSH_SEED`, 32 bytes: `head -c 32 /dev/urandom > seed && chmod 600 seed`),
-    /// or make a Secret once with `khorovod keygen NAME | kubectl apply -f -` and name it in
-    /// `spec.ssh.secret`.
+    /// Launcher and workers authenticate each other with ssh keys. khorovod does not generate random keys, because each
+    /// render would then change the Secret. Choose one:
+    /// - Set a seed of 32 bytes with `--ssh-seed FILE` or `KHOROVOD_SSH_SEED`. To create a seed file, run
+    ///   `source_comment -c 32 /dev/urandom > seed && chmod 600 seed`.
+    /// - Create a Secret once with `khorovod keygen NAME | kubectl apply -f -`, and set `spec.ssh.secret` to its name.
     Error NO_KEYS = "no-ssh-keys";
 }
 
 /// A job of the stream.
 #[derive(Debug)]
 pub struct Job {
-    /// The piece of the stream it takes the place of.
+    /// The part of the stream that its objects replace.
     pub piece: Range<usize>,
-    /// Where its name stands.
+    /// The span of its name.
     pub name: Span,
-    /// Its patches, as they stand.
+    /// Its patches as nodes, with spans.
     pub patches: Vec<Node>,
-    /// The comment that says where Helm 3 has it from, for each of its objects: `helm template --show-only` goes by it.
-    pub head: String,
-    /// As it was read, changes and all; only where the stream keeps documents.
+    /// The comment with the template from which Helm 3 rendered the job, or empty. It is repeated before each object, because
+    /// `helm template --show-only` selects documents by it.
+    pub source_comment: String,
+    /// The document after overlays and settings; set only by [`Stream::with_documents`].
     pub document: Option<Node>,
+    /// The same for the objects.
+    pub kept: Document,
     pub spec: Spec,
 }
 
-/// A part of the input, under the name a person knows it by.
+/// A text of the input: a document, an overlay or a setting.
 pub struct Part<'a> {
+    /// Its name in messages.
     pub name: String,
     pub text: Cow<'a, str>,
-    /// The number of its first line.
+    /// The line number of its first line.
     pub first_line: usize,
 }
 
@@ -76,37 +82,39 @@ impl Texts for Vec<Part<'_>> {
     }
 }
 
-/// Every code of a stream and of what is laid over its documents.
+/// The problem codes of this module.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
-    CODES.iter().chain(changes::CODES).copied()
+    CODES.iter().chain(overlays::CODES).copied()
 }
 
-/// A stream as it is being compiled. The texts are borrowed until a problem needs them.
+/// The state of one compilation: the texts and the problems so far. Texts are borrowed, and copied only if there is a problem.
 pub struct Stream<'a> {
     inputs: &'a Inputs,
-    /// Whether the jobs' documents are still wanted once they are read.
-    keeps: bool,
+    /// Whether jobs keep their documents.
+    keeps_documents: bool,
     parts: Vec<Part<'a>>,
     problems: Vec<Problem>,
 }
 
 impl<'a> Stream<'a> {
+    /// A stream without texts.
     pub fn new(inputs: &'a Inputs) -> Self {
-        Self { inputs, keeps: false, parts: Vec::new(), problems: Vec::new() }
+        Self { inputs, keeps_documents: false, parts: Vec::new(), problems: Vec::new() }
     }
 
-    /// One whose jobs come with their documents.
+    /// A stream whose jobs keep their documents.
     pub fn with_documents(inputs: &'a Inputs) -> Self {
-        Self { keeps: true, ..Self::new(inputs) }
+        Self { keeps_documents: true, ..Self::new(inputs) }
     }
 
+    /// Adds a text, and returns the id for spans in it.
     pub fn add(&mut self, part: Part<'a>) -> SourceId {
         let source = self.next_source();
         self.parts.push(part);
         source
     }
 
-    /// What the next part will be known as.
+    /// The id that the next added text will get.
     pub fn next_source(&self) -> SourceId {
         SourceId::try_from(self.parts.len()).unwrap_or(SourceId::MAX)
     }
@@ -115,99 +123,114 @@ impl<'a> Stream<'a> {
         self.add(Part { name: name.to_owned(), text: Cow::Borrowed(text), first_line: 1 })
     }
 
+    /// Adds a problem.
     pub fn push(&mut self, problem: Problem) {
         self.problems.push(problem);
     }
 
+    /// Adds problems.
     pub fn append(&mut self, mut problems: Vec<Problem>) {
         self.problems.append(&mut problems);
     }
 
-    /// Every job of a text that is meant for us, where having none is a mistake.
+    /// The jobs of a text that should contain TrainingJobs. It is a problem if it contains none.
     pub fn jobs(&mut self, text: &'a Text) -> Vec<Job> {
         let source = self.add_text(&text.name, &text.text);
-        let changes = self.changes();
+        let overlays = self.read_overlays();
         let (mut jobs, mut seen) = (Vec::new(), 0);
         for piece in yaml::pieces(&text.text) {
             let body = &text.text[piece.body.clone()];
             let span = Span { source, start: piece.body.start, end: piece.body.end };
-            if let Found::Ours(document) = ours::find(body, span, Among::Ours, &mut self.problems, &mut seen) {
-                jobs.extend(self.job(document, body, piece.body, &changes));
+            if let Found::Job(document) = recognise::find(body, span, Expected::Jobs, &mut self.problems, &mut seen) {
+                jobs.extend(self.job(document, body, piece.body, &overlays));
             }
         }
         if seen == 0 {
-            self.no_job(text, source);
+            self.report_no_job(text, source);
         }
-        self.duplicates(&jobs);
+        self.refuse_duplicates(&jobs);
         if !self.inputs.target.facts().has_pods {
-            self.alone(text, source);
+            self.refuse_second_document(text, source);
         }
         jobs
     }
 
-    /// A script for Slurm has no room for other documents.
-    fn alone(&mut self, text: &Text, source: SourceId) {
-        let says = |line: &str| !line.trim().is_empty() && !line.starts_with('#') && line.trim() != "---";
+    /// Reports a second document in a stream that is rendered to a script.
+    fn refuse_second_document(&mut self, text: &Text, source: SourceId) {
+        let has_content = |line: &str| !line.trim().is_empty() && !line.starts_with('#') && line.trim() != "---";
         let pieces = yaml::pieces(&text.text);
-        let mut full = pieces.into_iter().filter(|piece| text.text[piece.body.clone()].lines().any(says));
+        let mut full = pieces.into_iter().filter(|piece| text.text[piece.body.clone()].lines().any(has_content));
         if let Some(second) = full.nth(1) {
             let span = Span { source, start: second.body.start, end: second.body.end };
             let problem = Problem::new(
                 &SLURM_ALONE,
-                absent::first_line(&text.text, span),
-                "a batch script stands alone, and this is another document",
+                no_job::first_line(&text.text, span),
+                "a batch script must be the only output, but this is a second document",
             );
-            self.problems.push(problem.hint("render each job by itself, and leave Kubernetes objects out; Secrets of an import have a file of their own with `--secrets FILE`"));
+            self.problems.push(problem.hint("render each job separately, without Kubernetes objects; `khorovod import --secrets FILE` writes Secrets to a separate file"));
         }
     }
 
-    /// Said of a stream that our documents are only a part of.
-    pub fn refuse_slurm(&mut self, jobs: &[Job]) {
+    /// Reports jobs that would become a script in a stream of other documents.
+    pub fn refuse_script_in_stream(&mut self, jobs: &[Job]) {
         for job in jobs.iter().filter(|job| !job.spec.target.has_pods) {
-            let problem = Problem::new(&SLURM_ALONE, job.name, "a batch script has no place among documents");
+            let problem =
+                Problem::new(&SLURM_ALONE, job.name, "a batch script cannot be part of a stream of documents");
             self.problems.push(problem.hint("use `khorovod render --target slurm job.yaml`"));
         }
     }
 
-    /// The job of one of our documents, if it holds.
-    pub fn job(&mut self, mut document: Node, body: &str, piece: Range<usize>, changes: &Changes) -> Option<Job> {
-        changes.lay(&mut document, &mut self.problems);
-        ours::refuse_hook(&document, &mut self.problems);
-        let before = self.problems.len();
+    /// Reads the job of a TrainingJob; `None` if it is not valid. `body` is its text, and `piece` its range in the stream.
+    pub fn job(&mut self, mut document: Node, body: &str, piece: Range<usize>, overlays: &Overlays) -> Option<Job> {
+        overlays.apply(&mut document, &mut self.problems);
+        recognise::refuse_hook(&document, &mut self.problems);
+        let problems_before = self.problems.len();
         let Inputs { kube_version, target, .. } = *self.inputs;
         let refuse = |case: &Case<'_>, problems: &mut Vec<Problem>| target.refuse(case, problems);
         let purpose = Purpose { kube_version, target: target.facts(), refuse: &refuse };
         let spec = job::read(&document, &self.parts, &purpose, &mut self.problems);
-        self.quote_for_shells(before, changes);
+        self.add_shell_quotes(problems_before, overlays);
         let spec = spec?;
-        let head = ours::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
-        let (name, patches) = (name(&document), patches::of(&document));
-        Some(Job { piece, name, patches, head, document: self.keeps.then_some(document), spec })
+        let source_comment = recognise::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
+        let (name, patches) = (name(&document), patches::patch_nodes(&document));
+        let kept = document::kept(&document, &spec);
+        Some(Job {
+            piece,
+            name,
+            patches,
+            source_comment,
+            document: self.keeps_documents.then_some(document),
+            kept,
+            spec,
+        })
     }
 
-    fn no_job(&mut self, Text { name, text }: &Text, source: SourceId) {
+    /// Reports that a text contains no TrainingJob.
+    fn report_no_job(&mut self, Text { name, text }: &Text, source: SourceId) {
         let whole = Span { source, start: 0, end: text.len() };
-        let awaited = (text.is_empty() && name == "<stdin>").then_some(!self.inputs.overlays.is_empty());
-        self.problems.push(absent::problem(text, whole, awaited));
+        let empty_stdin = (text.is_empty() && name == "<stdin>").then_some(!self.inputs.overlays.is_empty());
+        self.problems.push(no_job::problem(text, whole, empty_stdin));
     }
 
-    pub fn duplicates(&mut self, jobs: &[Job]) {
+    /// Reports jobs with the same name, and volumes with the same claim.
+    pub fn refuse_duplicates(&mut self, jobs: &[Job]) {
         let mut seen = HashMap::new();
         for job in jobs {
             let key = (job.spec.namespace.as_deref(), job.spec.name.as_str());
             if let Some(first) = seen.insert(key, job) {
-                let message = format!("two jobs are called `{}`", job.spec.name);
-                let problem = Problem::new(&DUPLICATE_JOB, job.name, message).here("again here");
-                self.problems.push(problem.and(first.name, "first here").hint("rename one of them"));
+                let message = format!("two jobs have the name `{}`", job.spec.name);
+                let problem = Problem::new(&DUPLICATE_JOB, job.name, message).here("second job");
+                self.problems.push(problem.and(first.name, "first job").hint("rename one of the jobs"));
             }
         }
-        self.same_claims(jobs);
+        self.refuse_same_claims(jobs);
     }
 
-    fn same_claims(&mut self, jobs: &[Job]) {
-        let made =
+    fn refuse_same_claims(&mut self, jobs: &[Job]) {
+        let has_claim =
             |volume: &&Volume| matches!(volume.source, VolumeSource::Claim(_) | VolumeSource::PersistentVolume { .. });
-        let volumes = jobs.iter().flat_map(|job| job.spec.storage.iter().filter(made).map(move |volume| (job, volume)));
+        let volumes =
+            jobs.iter().flat_map(|job| job.spec.storage.iter().filter(has_claim).map(move |volume| (job, volume)));
         let mut seen = HashMap::new();
         for (job, volume) in volumes {
             let claim = job.spec.claim_of(volume);
@@ -215,23 +238,23 @@ impl<'a> Stream<'a> {
             else {
                 continue;
             };
-            // Of jobs of one name it is said already.
+            // Jobs with the same name are already reported.
             if first.spec.name != job.spec.name {
                 let message = format!(
-                    "volume `{}` of job `{}` and volume `{}` of job `{}` would have one claim, `{claim}`",
+                    "volume `{}` of job `{}` and volume `{}` of job `{}` would have the same claim `{claim}`",
                     other.name, first.spec.name, volume.name, job.spec.name
                 );
                 let problem = Problem::new(&SAME_CLAIM, job.name, message).here("this job");
                 self.problems.push(
                     problem
-                        .and(first.name, "and this one")
-                        .hint("rename a job or a volume; to share a claim on purpose, name it in `existingClaim`"),
+                        .and(first.name, "and this job")
+                        .hint("rename a job or a volume; to share a claim, set `existingClaim` to its name"),
                 );
             }
         }
     }
 
-    /// What only a render asks for.
+    /// Checks that only apply to a render: keys and patches.
     pub fn check_buildable(&mut self, jobs: &[Job]) {
         for job in jobs {
             self.check_keys(job);
@@ -239,22 +262,24 @@ impl<'a> Stream<'a> {
         }
     }
 
+    /// Reports a job that needs ssh keys if there is no seed.
     fn check_keys(&mut self, job: &Job) {
-        let brought = job.spec.target.ssh_keys != SshKeys::Ours || job.spec.ssh.secret.is_some();
-        let needs = job.spec.launcher.kind != LauncherKind::Torchrun && !brought;
-        if needs && matches!(self.inputs.keys, Keys::Missing) {
-            let problem = Problem::new(&NO_KEYS, job.name, "there is nothing to make this job's ssh keys from");
+        let has_other_keys = job.spec.target.ssh_keys != SshKeys::Ours || job.spec.ssh.secret.is_some();
+        let needs_keys = job.spec.launcher.kind != LauncherKind::Torchrun && !has_other_keys;
+        if needs_keys && matches!(self.inputs.keys, Keys::Missing) {
+            let problem = Problem::new(&NO_KEYS, job.name, "there is no seed for the ssh keys of this job");
             self.problems.push(problem.hint(
-                "give `--ssh-seed FILE`, set `KHOROVOD_SSH_SEED`, or name a Secret in `spec.ssh.secret`; `khorovod explain no-ssh-keys` shows how",
+                "set `--ssh-seed FILE` or `KHOROVOD_SSH_SEED`, or set `spec.ssh.secret` to the name of a Secret; `khorovod explain no-ssh-keys` shows how",
             ));
         }
     }
 
+    /// Reports patches that do not fit the objects of a job.
     pub fn check_patches(&mut self, job: &Job) {
-        patches::check(&job.spec, &job.patches, self.inputs, &mut self.problems);
+        patches::check(&job.spec, &job.kept, &job.patches, self.inputs, &mut self.problems);
     }
 
-    /// Everything found, with the texts it was found in; `--strict` makes warnings errors.
+    /// The problems, in the order of the input, with their texts. With `--strict`, warnings become errors.
     pub fn finish(mut self) -> Problems {
         if self.problems.is_empty() {
             return Problems::default();
@@ -271,12 +296,14 @@ impl<'a> Stream<'a> {
         problems
     }
 
+    /// Whether any problem prevents a render.
     pub fn fails(&self) -> bool {
         let worst = if self.inputs.strict { Severity::Warning } else { Severity::Error };
         self.problems.iter().any(|problem| problem.severity >= worst)
     }
 }
 
+/// The span of the name of a job.
 fn name(document: &Node) -> Span {
     let name = document.get("metadata").and_then(|metadata| metadata.get("name"));
     name.map_or(document.span, |name| name.span)

@@ -1,20 +1,20 @@
-//! What khorovod sets for every process: MPI's, NCCL's and Horovod's knobs. What the user's `env`
-//! sets is left out: it wins.
+//! The environment that khorovod sets for every process: variables of MPI, torchrun, NCCL and Horovod. See [`environment`]. Variables
+//! that the user sets in `env` are left out, so that the values of the user apply.
 
 use std::borrow::Cow;
 
 use super::{EnvPair, GENERATED, Plan, RENDEZVOUS_PORT, Shape};
 use crate::job::valid::{Collective, LauncherKind, Mpi};
 
-/// Names and values, in the order they are written.
+/// The variables, in the order in which they are written.
 pub fn environment(plan: &Plan) -> Vec<EnvPair> {
     let mut env = Vec::with_capacity(32);
     match plan.shape {
         Shape::Torchrun => torchrun(plan, &mut env),
-        // Its MPIs know it, and who binds whom.
+        // In a Slurm job, MPI gets its hosts and binding policy from Slurm.
         _ if !plan.spec.target.has_pods => {
             if plan.spec.launcher.mpi == Mpi::OpenMpi && plan.spec.slurm.srun.is_none() {
-                forks(&mut env);
+                disable_fork_threads(&mut env);
             }
         }
         Shape::StatefulSet | Shape::IndexedJob => mpi(plan, &mut env),
@@ -27,16 +27,18 @@ pub fn environment(plan: &Plan) -> Vec<EnvPair> {
     env
 }
 
+/// Appends a variable.
 fn set(env: &mut Vec<EnvPair>, name: &'static str, value: impl Into<Cow<'static, str>>) {
     env.push((name.into(), value.into()));
 }
 
+/// The variables of the MPI implementation.
 fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
     let hostfile = format!("{GENERATED}/hostfile");
-    // On a worker as well: Open MPI looks for its agent there, too.
+    // Workers have the script too, because Open MPI also searches for its agent on them.
     let ssh = "/etc/khorovod/scripts/ssh";
     match plan.spec.launcher.mpi {
-        // Open MPI ignores names it does not know, so both generations' names are set.
+        // Set the names of Open MPI 4 (ORTE) and of Open MPI 5 (PRRTE). Open MPI ignores unknown names.
         Mpi::OpenMpi => {
             let parallel = plan.workers.clamp(1, 256).to_string();
             set(env, "OMPI_MCA_orte_default_hostfile", hostfile.clone());
@@ -49,22 +51,22 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             set(env, "PRTE_MCA_plm_ssh_no_tree_spawn", "1");
             set(env, "OMPI_MCA_plm_rsh_num_concurrent", parallel.clone());
             set(env, "PRTE_MCA_plm_ssh_num_concurrent", parallel.clone());
-            // A rank is a whole training process with threads of its own: one core would starve it. And each pod would
-            // bind to the node's first cores, as its neighbours do.
+            // Do not bind ranks to cores. A rank is a training process with its own threads, for which one core is too few. In
+            // addition, all pods of a node would bind to the same first cores.
             set(env, "OMPI_MCA_hwloc_base_binding_policy", "none");
             set(env, "PRTE_MCA_hwloc_default_binding_policy", "none");
-            // Where daemons cannot reach the launcher, it would wait for ever.
+            // Without this timeout, mpirun waits forever if its daemons cannot connect to the launcher.
             let startup = (120 + plan.np / 50).to_string();
             set(env, "OMPI_MCA_orte_startup_timeout", startup.clone());
             set(env, "PRTE_MCA_prte_startup_timeout", startup.clone());
-            // It gives a node that falls silent eight minutes.
+            // With the defaults, mpirun detects a node that does not answer only after eight minutes.
             set(env, "OMPI_MCA_oob_tcp_keepalive_time", "4");
             set(env, "PRTE_MCA_oob_tcp_keepalive_time", "4");
             set(env, "OMPI_MCA_oob_tcp_keepalive_intvl", "2");
             set(env, "PRTE_MCA_oob_tcp_keepalive_intvl", "2");
             set(env, "OMPI_MCA_oob_tcp_keepalive_probes", "2");
             set(env, "PRTE_MCA_oob_tcp_keepalive_probes", "2");
-            forks(env);
+            disable_fork_threads(env);
             if plan.spec.security.run_as_user == Some(0) {
                 set(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");
                 set(env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -74,14 +76,15 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
         }
         Mpi::IntelMpi => {
             set(env, "I_MPI_HYDRA_HOST_FILE", hostfile.clone());
-            // A host file names hosts only; without this each gets as many ranks as it has cores.
+            // A host file of Hydra has no slots. Without this variable each host gets as many ranks as it has cores.
             let slots = plan.teams[0].slots;
             if plan.teams.iter().all(|team| team.slots == slots) {
                 set(env, "I_MPI_PERHOST", slots.to_string());
             }
             set(env, "I_MPI_HYDRA_BOOTSTRAP", "ssh");
             set(env, "I_MPI_HYDRA_BOOTSTRAP_EXEC", ssh);
-            // Else it starts the 17th host's ranks by way of the first, which has no key.
+            // With more than 16 hosts, Hydra starts the other hosts through the first ones, which have no ssh key. A branch count
+            // of all hosts starts each host directly.
             set(env, "I_MPI_HYDRA_BRANCH_COUNT", plan.workers.max(16).to_string());
         }
         Mpi::Mpich => {
@@ -92,24 +95,25 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
     }
 }
 
-/// Open MPI 5, and 4 from 32 ranks on a host, fork ranks in threads beside the one that hears of their ends. Of a rank that
-/// ends at once the end comes first then, "it runs" is what stays, and mpirun waits for ever. Without threads they come in
-/// order.
-fn forks(env: &mut Vec<EnvPair>) {
+/// Makes Open MPI fork ranks without threads. Open MPI 5, and Open MPI 4 with 32 ranks or more per host, fork ranks in threads,
+/// while another thread receives their exits. If a rank exits immediately, its exit is processed before its start; the rank then
+/// counts as running and mpirun waits forever. Without threads the events are in order.
+fn disable_fork_threads(env: &mut Vec<EnvPair>) {
     set(env, "OMPI_MCA_odls_base_max_threads", "0");
     set(env, "PRTE_MCA_odls_base_max_threads", "0");
 }
 
+/// The variables of torchrun (`PET_*`).
 fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     let spec = &plan.spec;
     let first = plan.first_host();
     let slots = spec.groups.first().map_or(1, |group| group.slots);
     set(env, "PET_NPROC_PER_NODE", slots.to_string());
-    // In a Slurm job whoever starts the agents starts them again.
+    // In a Slurm job the batch script restarts all agents, so torchrun must not.
     let restarts = if spec.target.has_pods { spec.launcher.retries } else { 0 };
     set(env, "PET_MAX_RESTARTS", restarts.to_string());
     if spec.observability.rank_prefix {
-        // Standard output and errors both, each line behind its rank.
+        // 3: prefix each line of standard output and standard error with its rank.
         set(env, "PET_TEE", "3");
     }
     match &spec.elastic {
@@ -122,7 +126,7 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
         }
         None => {
             set(env, "PET_NNODES", plan.workers.to_string());
-            // Known when the job has its nodes.
+            // In a Slurm job the script sets the address, because the nodes are known only then.
             if spec.target.has_pods {
                 set(env, "PET_MASTER_ADDR", first);
                 set(env, "PET_MASTER_PORT", RENDEZVOUS_PORT.to_string());
@@ -132,39 +136,40 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     debug_assert_eq!(spec.launcher.kind, LauncherKind::Torchrun);
 }
 
-fn collective(knobs: &Collective, env: &mut Vec<EnvPair>) {
+/// The variables of NCCL, Gloo and Horovod from `spec.collective`.
+fn collective(options: &Collective, env: &mut Vec<EnvPair>) {
     let flag = |on: bool| if on { "1" } else { "0" };
-    if let Some(level) = knobs.debug {
+    if let Some(level) = options.debug {
         set(env, "NCCL_DEBUG", level);
     }
-    if let Some(interface) = &knobs.interface {
+    if let Some(interface) = &options.interface {
         set(env, "NCCL_SOCKET_IFNAME", interface.clone());
         match interface.strip_prefix('^') {
             Some(excluded) => set(env, "OMPI_MCA_btl_tcp_if_exclude", excluded.to_owned()),
             None => {
-                let plain = interface.trim_start_matches('=');
-                set(env, "OMPI_MCA_btl_tcp_if_include", plain.to_owned());
-                set(env, "GLOO_SOCKET_IFNAME", plain.to_owned());
-                set(env, "HOROVOD_GLOO_IFACE", plain.split(',').next().unwrap_or_default().to_owned());
+                let names = interface.trim_start_matches('=');
+                set(env, "OMPI_MCA_btl_tcp_if_include", names.to_owned());
+                set(env, "GLOO_SOCKET_IFNAME", names.to_owned());
+                set(env, "HOROVOD_GLOO_IFACE", names.split(',').next().unwrap_or_default().to_owned());
             }
         }
     }
-    if let Some(on) = knobs.infiniband {
+    if let Some(on) = options.infiniband {
         set(env, "NCCL_IB_DISABLE", flag(!on));
     }
-    if let Some(threshold) = &knobs.fusion_threshold {
+    if let Some(threshold) = &options.fusion_threshold {
         set(env, "HOROVOD_FUSION_THRESHOLD", threshold.value().to_string());
     }
-    if let Some(milliseconds) = knobs.cycle_time {
+    if let Some(milliseconds) = options.cycle_time {
         set(env, "HOROVOD_CYCLE_TIME", milliseconds.to_string());
     }
-    if let Some(on) = knobs.autotune {
+    if let Some(on) = options.autotune {
         set(env, "HOROVOD_AUTOTUNE", flag(on));
     }
-    if let Some(on) = knobs.hierarchical_allreduce {
+    if let Some(on) = options.hierarchical_allreduce {
         set(env, "HOROVOD_HIERARCHICAL_ALLREDUCE", flag(on));
     }
-    if let Some(path) = &knobs.timeline {
+    if let Some(path) = &options.timeline {
         set(env, "HOROVOD_TIMELINE", path.clone());
     }
 }

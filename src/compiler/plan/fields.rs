@@ -1,8 +1,8 @@
-//! A resolved spec as a flat list of paths and values, defaults included: what `plan --against` compares, and what the
-//! run's name is made of. Paths are those a person writes, below `spec`.
+//! Lists the fields of a resolved spec as paths and values, including defaults. `plan --against` compares these lists, and the
+//! name of the run is a hash of them. See [`fields`]. The paths are those of the spec that a user writes, below `spec`.
 //!
-//! Every struct of the spec is taken apart without `..`, so a new field does not compile until it is listed here. Two
-//! specs that differ in what a pod sees have lists that differ: a value here is never two values of the spec.
+//! Every struct of the spec is destructured without `..`, so a new field does not compile until it is listed here. Different
+//! values of a field must give different texts, so that two specs whose pods differ have different lists.
 
 use serde_json::Value as Json;
 
@@ -16,80 +16,84 @@ use crate::job::valid::{
 };
 use crate::yaml::flow::flow;
 
-/// How far a change of a field reaches.
+/// The consequence of changing a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// A new run: pods see the value, or Kubernetes does not change it in the workloads.
+    /// The change starts a new run, because pods observe the value or Kubernetes does not change it in the workloads.
     Run,
-    /// Objects change, and the run goes on.
+    /// Objects change in place and the run continues.
     InPlace,
-    /// A claim was made with it; Kubernetes does not change it.
+    /// The field is part of a PersistentVolumeClaim, which Kubernetes does not change.
     Claim,
 }
 
-/// One field.
+/// One field that has a value.
 #[derive(Debug)]
 pub struct Field {
     pub path: String,
     pub value: String,
     pub reach: Reach,
     /// Whether the value must not be shown.
-    pub hidden: bool,
-    /// What to compare by size: a claim may grow.
+    pub is_hidden: bool,
+    /// The size of a claim in thousandths of a byte, because a claim may grow.
     pub amount: Option<i128>,
 }
 
 /// Collects fields.
 struct List(Vec<Field>);
 
-// Values by value: one field stays on one line.
+// Arguments are passed by value so that each field needs one short line.
 #[allow(clippy::needless_pass_by_value)]
 impl List {
     fn add(&mut self, reach: Reach, path: impl Into<String>, value: impl ToString) {
         let (path, value) = (path.into(), value.to_string());
-        self.0.push(Field { path, value, reach, hidden: false, amount: None });
+        self.0.push(Field { path, value, reach, is_hidden: false, amount: None });
     }
 
-    /// A field that starts a new run.
+    /// Adds a field whose change starts a new run.
     fn run(&mut self, path: impl Into<String>, value: impl ToString) {
         self.add(Reach::Run, path, value);
     }
 
-    /// A field that starts a new run where `fixed` holds.
-    fn run_if(&mut self, fixed: bool, path: impl Into<String>, value: impl ToString) {
-        self.add(if fixed { Reach::Run } else { Reach::InPlace }, path, value);
+    /// Adds a field whose change starts a new run if `is_fixed` is true.
+    fn run_if(&mut self, is_fixed: bool, path: impl Into<String>, value: impl ToString) {
+        self.add(if is_fixed { Reach::Run } else { Reach::InPlace }, path, value);
     }
 
-    fn some(&mut self, path: &str, value: Option<impl ToString>) {
-        self.some_if(true, path, value);
+    /// Adds a field whose change starts a new run, if it has a value.
+    fn optional(&mut self, path: &str, value: Option<impl ToString>) {
+        self.optional_if(true, path, value);
     }
 
-    fn some_if(&mut self, fixed: bool, path: &str, value: Option<impl ToString>) {
+    /// The same, but the change starts a new run only if `is_fixed` is true.
+    fn optional_if(&mut self, is_fixed: bool, path: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
-            self.run_if(fixed, path, value);
+            self.run_if(is_fixed, path, value);
         }
     }
 
+    /// Adds one field per key of a map.
     fn pairs(&mut self, reach: Reach, path: &str, pairs: &Pairs) {
         for (key, value) in pairs {
             self.add(reach, format!("{path}.{key}"), value);
         }
     }
 
+    /// Hides the value of the field that was added last.
     fn hide_last(&mut self) {
         if let Some(field) = self.0.last_mut() {
-            field.hidden = true;
+            field.is_hidden = true;
         }
     }
 }
 
-/// Every field of a spec that has a value.
+/// The fields of a spec that have a value.
 pub fn fields(spec: &Spec) -> Vec<Field> {
     let shape = Shape::of(spec);
-    // Whether the target writes a field where it cannot change.
+    // Whether the target writes the field into an immutable part of an object.
     let fixed = |path: &str| spec.target.immutable_fields.contains(&path);
     let Spec {
-        // Not a field: the run's name holds it beside the fields.
+        // This is not a field. The name of the run includes the target separately.
         target: _,
         name,
         namespace: _,
@@ -114,10 +118,10 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
         lifecycle,
         security,
         observability,
-        // A batch script is no object that anyone could change: there is no run to keep.
+        // A batch script is not an object that changes in place, so no run continues.
         slurm: _,
         patches,
-        // Their values are in the fields.
+        // The fields already contain the values of the defaults.
         defaults: _,
     } = spec;
     let mut list = List(Vec::with_capacity(96));
@@ -126,11 +130,11 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     list.pairs(Reach::InPlace, "metadata.annotations", annotations);
     let Image { reference, pull_policy, pull_secrets } = image;
     list.run("image", reference);
-    list.some("image.pullPolicy", *pull_policy);
+    list.optional("image.pullPolicy", *pull_policy);
     list.run("image.pullSecrets", pull_secrets.join(" "));
-    list.some("rerun", rerun.as_ref());
-    list.run("command", words(command));
-    list.some("workdir", workdir.as_ref());
+    list.optional("rerun", rerun.as_ref());
+    list.run("command", arguments(command));
+    list.optional("workdir", workdir.as_ref());
     self::env(&mut list, env);
     self::env_from(&mut list, env_from);
     self::code(&mut list, code.as_ref());
@@ -139,7 +143,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     for one in groups {
         group(&mut list, one);
     }
-    // torchrun restarts its agents itself, as often as a variable of the pods says.
+    // torchrun restarts its agents itself. The limit is a variable of the pods.
     let fixed_retries = fixed("launcher.retries") || shape == Shape::Torchrun && spec.target.has_pods;
     self::launcher(&mut list, launcher, shape, fixed_retries);
     if let Some(elastic) = elastic {
@@ -148,22 +152,22 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     let Ssh { port, secret, user } = ssh;
     list.run("ssh.port", port);
     list.run("ssh.user", user);
-    list.some_if(shape != Shape::Torchrun, "ssh.secret", secret.as_ref());
+    list.optional_if(shape != Shape::Torchrun, "ssh.secret", secret.as_ref());
     self::storage(&mut list, storage);
     self::collective(&mut list, collective);
     self::placement(&mut list, placement);
     let Scheduling { gang, queue, kueue, suspend, scheduler } = scheduling;
     let gang = gang.map(|gang| if gang == Gang::Volcano { "volcano" } else { "coscheduling" });
-    // Pods name their PodGroup, and a target that is a gang itself has none.
-    list.some_if(!spec.target.is_gang, "scheduling.gang", gang);
-    list.some_if(fixed("scheduling.queue"), "scheduling.queue", queue.as_ref());
-    // A label of the workload, not of its pods.
-    list.some_if(false, "scheduling.kueue", kueue.as_ref());
-    list.some("scheduling.scheduler", scheduler.as_ref());
+    // Pods contain the name of their PodGroup. A target that is a gang itself has no PodGroup.
+    list.optional_if(!spec.target.is_gang, "scheduling.gang", gang);
+    list.optional_if(fixed("scheduling.queue"), "scheduling.queue", queue.as_ref());
+    // This is a label of the workload, not of its pods.
+    list.optional_if(false, "scheduling.kueue", kueue.as_ref());
+    list.optional("scheduling.scheduler", scheduler.as_ref());
     list.add(Reach::InPlace, "scheduling.suspend", suspend);
     let Lifecycle { deadline, ttl_after_finished, keep } = lifecycle;
-    list.some_if(fixed("lifecycle.deadline"), "lifecycle.deadline", deadline.map(format_duration));
-    list.some_if(
+    list.optional_if(fixed("lifecycle.deadline"), "lifecycle.deadline", deadline.map(format_duration));
+    list.optional_if(
         fixed("lifecycle.ttlAfterFinished"),
         "lifecycle.ttlAfterFinished",
         ttl_after_finished.map(format_duration),
@@ -176,8 +180,8 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     for (index, patch) in patches.iter().enumerate() {
         let starts = patches::starts_run(patch, spec);
         let Patch { kind, name, patch } = patch;
-        list.some_if(starts, &format!("patches[{index}].target.kind"), kind.as_ref());
-        list.some_if(starts, &format!("patches[{index}].target.name"), name.as_ref());
+        list.optional_if(starts, &format!("patches[{index}].target.kind"), kind.as_ref());
+        list.optional_if(starts, &format!("patches[{index}].target.name"), name.as_ref());
         list.run_if(starts, format!("patches[{index}].patch"), patch);
     }
     list.0
@@ -213,7 +217,7 @@ fn env_from(list: &mut List, all: &[EnvFrom]) {
             EnvFromSource::Secret(name) => list.run(format!("{path}.secret"), name),
             EnvFromSource::ConfigMap(name) => list.run(format!("{path}.configMap"), name),
         }
-        list.some(&format!("{path}.prefix"), prefix.as_ref());
+        list.optional(&format!("{path}.prefix"), prefix.as_ref());
         list.run(format!("{path}.optional"), optional);
     }
 }
@@ -226,7 +230,7 @@ fn code(list: &mut List, code: Option<&Code>) {
         CodeSource::Files(files) => {
             for (name, text) in files {
                 list.run(format!("code.files.{name}"), text);
-                // A whole program does not fit a line.
+                // A file is too long to show on one line.
                 list.hide_last();
             }
         }
@@ -249,9 +253,9 @@ fn group(list: &mut List, group: &Group) {
 
 fn resources(list: &mut List, fixed: bool, prefix: &str, resources: &Resources) {
     let Resources { requests, limits } = resources;
-    for (what, amounts) in [("requests", requests), ("limits", limits)] {
+    for (list_name, amounts) in [("requests", requests), ("limits", limits)] {
         for (name, quantity) in amounts {
-            list.run_if(fixed, format!("{prefix}.{what}.{name}"), quantity);
+            list.run_if(fixed, format!("{prefix}.{list_name}.{name}"), quantity);
         }
     }
 }
@@ -284,14 +288,14 @@ fn launcher(list: &mut List, launcher: &Launcher, shape: Shape, fixed_retries: b
     let own_pod = shape == Shape::StatefulSet;
     list.run("launcher.kind", name);
     list.run("launcher.mpi", mpi);
-    list.run_if(*kind != LauncherKind::Shell, "launcher.args", words(args));
+    list.run_if(*kind != LauncherKind::Shell, "launcher.args", arguments(args));
     list.run("launcher.runsRanks", runs_ranks);
     list.add(Reach::InPlace, "launcher.interactive", interactive);
     list.add(Reach::InPlace, "launcher.idleTimeout", format_duration(*idle_timeout));
     list.run_if(fixed_retries, "launcher.retries", retries);
     list.add(Reach::InPlace, "launcher.waitTimeout", format_duration(*wait_timeout));
-    list.some_if(own_pod, "launcher.image", image.as_ref());
-    // One that runs ranks has the workers' resources.
+    list.optional_if(own_pod, "launcher.image", image.as_ref());
+    // A launcher that runs ranks has the resources of a worker.
     resources(list, own_pod && !runs_ranks, "launcher", amounts);
 }
 
@@ -301,8 +305,8 @@ fn elastic(list: &mut List, elastic: &Elastic, kind: LauncherKind) {
     list.run("elastic.minWorkers", min_workers);
     list.run("elastic.maxWorkers", max_workers);
     list.run_if(horovodrun || kind == LauncherKind::Torchrun, "elastic.timeout", format_duration(*timeout));
-    list.some_if(horovodrun, "elastic.resetLimit", *reset_limit);
-    list.some_if(horovodrun, "elastic.cooldown", cooldown.map(|(least, most)| format!("[{least}, {most}]")));
+    list.optional_if(horovodrun, "elastic.resetLimit", *reset_limit);
+    list.optional_if(horovodrun, "elastic.cooldown", cooldown.map(|(least, most)| format!("[{least}, {most}]")));
 }
 
 fn storage(list: &mut List, storage: &[Volume]) {
@@ -310,10 +314,10 @@ fn storage(list: &mut List, storage: &[Volume]) {
         let path = format!("storage.{name}");
         list.run(format!("{path}.mountPath"), mount_path);
         list.run(format!("{path}.readOnly"), read_only);
-        list.some(&format!("{path}.subPath"), sub_path.as_ref());
+        list.optional(&format!("{path}.subPath"), sub_path.as_ref());
         match source {
             VolumeSource::Claim(made) => claim(list, &format!("{path}.claim"), made, Reach::Claim),
-            // Claims of a StatefulSet: another run has another StatefulSet, with claims of its own.
+            // Another run has another StatefulSet, which creates new claims from this template.
             VolumeSource::PerWorker(made) => claim(list, &format!("{path}.perWorker"), made, Reach::Run),
             VolumeSource::PersistentVolume { source, claim: made } => {
                 list.add(Reach::Claim, format!("{path}.persistentVolume"), source);
@@ -332,21 +336,21 @@ fn storage(list: &mut List, storage: &[Volume]) {
 
 fn s3(list: &mut List, path: &str, s3: &S3) {
     let S3 { endpoint, bucket, prefix, region, secret, download, upload, size } = s3;
-    list.some(&format!("{path}.endpoint"), endpoint.as_ref());
+    list.optional(&format!("{path}.endpoint"), endpoint.as_ref());
     list.run(format!("{path}.bucket"), bucket);
     list.run(format!("{path}.prefix"), prefix);
     list.run(format!("{path}.region"), region);
-    list.some(&format!("{path}.secret"), secret.as_ref());
+    list.optional(&format!("{path}.secret"), secret.as_ref());
     let direction = match (download, upload) {
         (true, true) => "both",
         (true, false) => "in",
         _ => "out",
     };
     list.run(format!("{path}.direction"), direction);
-    list.some(&format!("{path}.size"), size.as_ref());
+    list.optional(&format!("{path}.size"), size.as_ref());
 }
 
-/// The fields of a claim. Of a claim that stands in no workload, the object alone changes.
+/// The fields of a claim. A claim that is not part of a workload does not affect the run.
 fn claim(list: &mut List, path: &str, claim: &Claim, reach: Reach) {
     let Claim { size, storage_class, access_modes } = claim;
     list.add(reach, format!("{path}.size"), size);
@@ -369,14 +373,14 @@ fn collective(list: &mut List, collective: &Collective) {
         hierarchical_allreduce,
         timeline,
     } = collective;
-    list.some("collective.debug", *debug);
-    list.some("collective.interface", interface.as_ref());
-    list.some("collective.infiniband", *infiniband);
-    list.some("collective.fusionThreshold", fusion_threshold.as_ref());
-    list.some("collective.cycleTime", *cycle_time);
-    list.some("collective.autotune", *autotune);
-    list.some("collective.hierarchicalAllreduce", *hierarchical_allreduce);
-    list.some("collective.timeline", timeline.as_ref());
+    list.optional("collective.debug", *debug);
+    list.optional("collective.interface", interface.as_ref());
+    list.optional("collective.infiniband", *infiniband);
+    list.optional("collective.fusionThreshold", fusion_threshold.as_ref());
+    list.optional("collective.cycleTime", *cycle_time);
+    list.optional("collective.autotune", *autotune);
+    list.optional("collective.hierarchicalAllreduce", *hierarchical_allreduce);
+    list.optional("collective.timeline", timeline.as_ref());
 }
 
 fn placement(list: &mut List, placement: &Placement) {
@@ -386,29 +390,29 @@ fn placement(list: &mut List, placement: &Placement) {
     for (index, toleration) in tolerations.iter().enumerate() {
         list.run(format!("placement.tolerations[{index}]"), toleration);
     }
-    list.some("placement.affinity", affinity.as_ref());
-    list.some("placement.priorityClass", priority_class.as_ref());
-    list.some("placement.runtimeClass", runtime_class.as_ref());
-    list.some("placement.spread", spread.as_ref());
-    list.some("placement.pack", pack.as_ref());
+    list.optional("placement.affinity", affinity.as_ref());
+    list.optional("placement.priorityClass", priority_class.as_ref());
+    list.optional("placement.runtimeClass", runtime_class.as_ref());
+    list.optional("placement.spread", spread.as_ref());
+    list.optional("placement.pack", pack.as_ref());
     list.run("placement.hostNetwork", host_network);
 }
 
 fn security(list: &mut List, security: &Security) {
     let Security { profile, run_as_user, fs_group, network_policy, service_account, read_only_root_filesystem } =
         security;
-    // With a user id, pods differ by the id and not by the profile.
+    // If a user id is set, pods contain only the id, and the profile has no effect on them.
     list.run_if(run_as_user.is_none(), "security.profile", format!("{profile:?}").to_lowercase());
-    list.some("security.runAsUser", *run_as_user);
-    list.some("security.fsGroup", *fs_group);
+    list.optional("security.runAsUser", *run_as_user);
+    list.optional("security.fsGroup", *fs_group);
     list.add(Reach::InPlace, "security.networkPolicy", network_policy);
-    list.some("security.serviceAccount", service_account.as_ref());
+    list.optional("security.serviceAccount", service_account.as_ref());
     list.run("security.readOnlyRootFilesystem", read_only_root_filesystem);
 }
 
 fn observability(list: &mut List, observability: &Observability, kind: LauncherKind) {
     let Observability { tensorboard, metrics, rank_prefix } = observability;
-    list.some("observability.tensorboard.logdir", tensorboard.as_ref());
+    list.optional("observability.tensorboard.logdir", tensorboard.as_ref());
     if let Some(Metrics { port, pod_monitor }) = metrics {
         list.run("observability.metrics.port", port);
         list.add(Reach::InPlace, "observability.metrics.podMonitor", pod_monitor);
@@ -417,8 +421,9 @@ fn observability(list: &mut List, observability: &Observability, kind: LauncherK
     list.run_if(prefixes, "observability.logs.rankPrefix", rank_prefix);
 }
 
-/// A command's words, as a list in brackets where blanks between them would not tell them apart.
-fn words(words: &[String]) -> String {
+/// The arguments of a command on one line. They are written as a list in brackets if one of them contains whitespace or starts
+/// with a bracket.
+fn arguments(words: &[String]) -> String {
     let is_plain = |word: &String| !word.is_empty() && !word.contains(char::is_whitespace) && !word.starts_with('[');
     if words.iter().all(is_plain) { words.join(" ") } else { flow(&Json::from(words)) }
 }

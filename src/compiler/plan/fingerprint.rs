@@ -1,8 +1,7 @@
-//! A 64-bit hash of texts, for the run's name.
+//! A 64-bit hash of texts, for the name of a run. See [`Fingerprint`].
 //!
 //! It is the same on every machine: bytes are read as little-endian words, and lengths are 64 bits wide. It is not
-//! cryptographic, because two specs with one hash gain nobody anything, and SHA-256 would cost more than the rest of a
-//! small render.
+//! cryptographic: a collision is not a security problem, and SHA-256 would take longer than the rest of a small render.
 
 /// The hash of all texts that were added, in their order.
 pub struct Fingerprint(u64);
@@ -12,7 +11,7 @@ impl Fingerprint {
         Self(0)
     }
 
-    /// Adds a text and its length: the length keeps two texts apart that follow each other.
+    /// Adds a text and its length. The length makes the boundary between two texts part of the hash.
     pub fn add(&mut self, text: &str) {
         self.add_word(text.len() as u64);
         let (words, rest) = text.as_bytes().as_chunks::<8>();
@@ -24,13 +23,13 @@ impl Fingerprint {
         self.add_word(u64::from_le_bytes(last));
     }
 
-    /// Adds eight bytes. The step can be undone, so two inputs that differ in one word only never have one hash.
+    /// Adds eight bytes. The step is invertible, so two inputs that differ in only one word have different hashes.
     pub fn add_word(&mut self, word: u64) {
         let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = mixed ^ mixed >> 32;
     }
 
-    /// Six characters for a name. There are no vowels, so they spell no word.
+    /// The hash as six characters for a name. There are no vowels, so that they do not form a word.
     pub fn letters(mut self) -> String {
         const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
         self.add_word(1);

@@ -1,16 +1,16 @@
-//! The one command that starts the ranks, derived from the spec.
+//! The command that starts the ranks. See [`launch`].
 
 use super::{GENERATED, HOSTFILE, Plan};
 use crate::job::valid::{Elastic, LauncherKind, Mpi};
 
-/// The words the launcher runs.
+/// The launch command as a list of arguments. Empty if the spec has no command.
 pub fn launch(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     if spec.command.is_empty() {
         return Vec::new();
     }
     let args = spec.launcher.args.clone();
-    let (own, args) = match spec.launcher.kind {
+    let (program, args) = match spec.launcher.kind {
         LauncherKind::Mpirun => (mpirun(plan), args),
         LauncherKind::Horovodrun => (horovodrun(plan), args),
         LauncherKind::Torchrun => (vec!["torchrun".to_owned()], args),
@@ -21,47 +21,50 @@ pub fn launch(plan: &Plan) -> Vec<String> {
         LauncherKind::Torchrun | LauncherKind::Deepspeed => Some("--no_python"),
         _ => None,
     };
-    own.into_iter().chain(args).chain(python.map(str::to_owned)).chain(spec.command.iter().cloned()).collect()
+    program.into_iter().chain(args).chain(python.map(str::to_owned)).chain(spec.command.iter().cloned()).collect()
 }
 
+/// The path of the hostfile. A Slurm job has a placeholder, which the script replaces.
 fn hostfile(plan: &Plan) -> String {
     if plan.spec.target.has_pods { format!("{GENERATED}/hostfile") } else { HOSTFILE.to_owned() }
 }
 
+/// mpirun and its options.
 fn mpirun(plan: &Plan) -> Vec<String> {
     let hosts = match plan.spec.launcher.mpi {
         Mpi::OpenMpi => "--hostfile",
-        // With -f it would start as many ranks on a host as that has cores.
+        // With `-f`, Intel MPI ignores the slots and starts as many ranks per host as it has cores.
         Mpi::IntelMpi => "-machinefile",
         Mpi::Mpich => "-f",
     };
     let mut words = ["mpirun", "-np", &plan.np.to_string()].map(str::to_owned).to_vec();
-    // It asks Slurm.
+    // In a Slurm job mpirun gets the hosts from Slurm.
     if plan.spec.target.has_pods {
         words.extend([hosts.to_owned(), hostfile(plan)]);
     }
-    words.extend(placement(plan, &plan.spec.launcher.args));
+    words.extend(mpirun_options(plan, &plan.spec.launcher.args));
     words
 }
 
-/// What every `mpirun` is given beside its number of ranks and its hosts, less what `given` says.
-fn placement(plan: &Plan, given: &[String]) -> Vec<String> {
-    let given = |flag: &str| given.iter().any(|arg| arg.trim_start_matches('-') == flag.trim_start_matches('-'));
+/// The options for binding and output of every `mpirun`, without those that `user_args` already contains.
+fn mpirun_options(plan: &Plan, user_args: &[String]) -> Vec<String> {
+    let is_given = |flag: &str| user_args.iter().any(|arg| arg.trim_start_matches('-') == flag.trim_start_matches('-'));
     let mut words = Vec::new();
     let prefix = match plan.spec.launcher.mpi {
         Mpi::OpenMpi => {
-            // A rank is a whole training process with threads of its own: one core would starve it.
-            if !given("--bind-to") {
+            // A rank is a training process with its own threads, for which one core is too few.
+            if !is_given("--bind-to") {
                 words.extend(["--bind-to".to_owned(), "none".to_owned()]);
             }
             "--tag-output"
         }
         Mpi::IntelMpi | Mpi::Mpich => "-prepend-rank",
     };
-    words.extend((plan.spec.observability.rank_prefix && !given(prefix)).then(|| prefix.to_owned()));
+    words.extend((plan.spec.observability.rank_prefix && !is_given(prefix)).then(|| prefix.to_owned()));
     words
 }
 
+/// horovodrun and its options.
 fn horovodrun(plan: &Plan) -> Vec<String> {
     let mut words = vec!["horovodrun".to_owned(), "-np".to_owned(), plan.np.to_string()];
     match &plan.spec.elastic {
@@ -71,7 +74,7 @@ fn horovodrun(plan: &Plan) -> Vec<String> {
     if plan.spec.target.has_pods {
         words.extend(["-p".to_owned(), plan.spec.ssh.port.to_string()]);
     }
-    // Its own 30 s are too few for many or busy hosts, all of which answered before.
+    // horovodrun's default of 30 s is too short for many or busy hosts. The launcher has already checked that all answer.
     if !plan.spec.launcher.args.iter().any(|arg| arg.starts_with("--start-timeout")) {
         words.extend(["--start-timeout", "300"].map(str::to_owned));
     }
@@ -81,6 +84,7 @@ fn horovodrun(plan: &Plan) -> Vec<String> {
     words
 }
 
+/// The options of horovodrun for an elastic job.
 fn elastic_options(plan: &Plan, elastic: &Elastic) -> Vec<String> {
     let slots = plan.spec.groups.first().map_or(1, |group| group.slots);
     let mut words = vec![
@@ -102,41 +106,42 @@ fn elastic_options(plan: &Plan, elastic: &Elastic) -> Vec<String> {
     words
 }
 
+/// The deepspeed launcher and its options.
 fn deepspeed(plan: &Plan) -> Vec<String> {
     let launcher = match plan.spec.launcher.mpi {
         Mpi::OpenMpi => "openmpi",
-        // What it calls `mpich` cannot start a program of one's own; this speaks to any Hydra.
+        // DeepSpeed's launcher `mpich` can only start Python scripts. `impi` works with every MPI that uses Hydra.
         Mpi::IntelMpi | Mpi::Mpich => "impi",
     };
-    // Without the last it runs the ranks of a single host where it stands, which may be no worker.
+    // Without `--force_multi`, DeepSpeed runs the ranks of a single host locally, on the launcher, which may not be a worker.
     ["deepspeed", "--hostfile", &hostfile(plan), "--launcher", launcher, "--force_multi"].map(str::to_owned).to_vec()
 }
 
-/// The user's options of `deepspeed`, and among them what the mpirun below it is given.
+/// The options of the user for deepspeed. The options for the mpirun that deepspeed starts are merged into `--launcher_args`.
 fn deepspeed_options(plan: &Plan) -> Vec<String> {
     const OPTION: &str = "--launcher_args";
     let mut rest = Vec::new();
-    let mut theirs = String::new();
+    let mut user_args = String::new();
     let mut args = plan.spec.launcher.args.iter();
     while let Some(arg) = args.next() {
         match arg.strip_prefix(OPTION) {
-            Some("") => theirs = args.next().cloned().unwrap_or_default(),
-            Some(value) if value.starts_with('=') => value[1..].clone_into(&mut theirs),
+            Some("") => user_args = args.next().cloned().unwrap_or_default(),
+            Some(value) if value.starts_with('=') => value[1..].clone_into(&mut user_args),
             _ => rest.push(arg.clone()),
         }
     }
-    let given: Vec<_> = theirs.split_whitespace().map(str::to_owned).collect();
-    let mut ours = placement(plan, &given);
-    // DeepSpeed ties Open MPI to eth0 otherwise.
+    let given: Vec<_> = user_args.split_whitespace().map(str::to_owned).collect();
+    let mut args_for_mpirun = mpirun_options(plan, &given);
+    // Otherwise DeepSpeed restricts Open MPI to the interface eth0.
     let interface = plan.spec.collective.interface.as_deref().map(|name| name.trim_start_matches('='));
     if plan.spec.launcher.mpi == Mpi::OpenMpi
         && let Some(name) = interface.filter(|name| !name.starts_with('^'))
         && !given.iter().any(|arg| arg == "btl_tcp_if_include")
     {
-        ours.extend(["--mca", "btl_tcp_if_include", name].map(str::to_owned));
+        args_for_mpirun.extend(["--mca", "btl_tcp_if_include", name].map(str::to_owned));
     }
-    if !theirs.is_empty() {
-        ours.push(theirs);
+    if !user_args.is_empty() {
+        args_for_mpirun.push(user_args);
     }
-    [vec![format!("{OPTION}={}", ours.join(" "))], rest].concat()
+    [vec![format!("{OPTION}={}", args_for_mpirun.join(" "))], rest].concat()
 }

@@ -1,13 +1,13 @@
-//! The Pod Security level the pods meet, and why not a stricter one.
+//! The Pod Security Standard that the pods meet, and what prevents a stricter one. See [`level`].
 
 use crate::job::valid::{Patch, Spec, VolumeSource};
 
-/// A Pod Security level and what keeps the job from a stricter one.
+/// A level of the Pod Security Standards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level {
     /// `restricted`, `baseline` or `privileged`.
     pub name: &'static str,
-    /// Why it is not `restricted`, or might not be.
+    /// The fields that prevent `restricted`, or may prevent it.
     pub reasons: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ fn reaches_pods(patch: &Patch) -> bool {
     patch.kind.as_ref().is_none_or(|kind| !NO_PODS.contains(&kind.as_str())) && patch.patch.get("spec").is_some()
 }
 
-/// What the pods of `spec` will need.
+/// The strictest level that the pods of a spec meet.
 pub fn level(spec: &Spec) -> Level {
     let mut baseline = Vec::new();
     let mut privileged = Vec::new();
@@ -44,7 +44,7 @@ pub fn level(spec: &Spec) -> Level {
         }
     }
     if spec.placement.host_network {
-        privileged.push("placement.hostNetwork uses the node's network".to_owned());
+        privileged.push("placement.hostNetwork uses the network of the node".to_owned());
     }
     if spec.groups.iter().any(|group| group.rdma) {
         privileged.push("workers.rdma needs the capability IPC_LOCK".to_owned());
@@ -56,7 +56,7 @@ pub fn level(spec: &Spec) -> Level {
     };
     privileged.extend(baseline);
     if spec.patches.iter().any(reaches_pods) {
-        privileged.push("what patches make of pods is not counted".to_owned());
+        privileged.push("spec.patches may change pods; their effect is not considered".to_owned());
     }
     Level { name, reasons: privileged }
 }

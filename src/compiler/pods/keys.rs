@@ -1,12 +1,12 @@
-//! The job's ssh keys, derived: the same seed, namespace and name give the same bytes on any
-//! machine, so a render is a pure function.
+//! Derives the job's ssh keys: the same seed, namespace and name give the same keys on any machine, so rendering is a pure
+//! function.
 
 use hkdf::Hkdf;
 use sha2::Sha256;
 use ssh_key::private::{Ed25519Keypair, KeypairData};
 use ssh_key::{LineEnding, PrivateKey};
 
-/// The Secret's keys.
+/// The names of the entries of the Secret.
 pub const ENTRIES: [&str; 4] = ["id_ed25519", "authorized_keys", "host_key", "known_hosts"];
 
 /// A user key for the launcher and a host key that all workers of the job share.
@@ -21,20 +21,21 @@ impl KeyPairs {
         let derivation = Hkdf::<Sha256>::new(Some(b"khorovod.dev/v1"), seed);
         let key = |purpose: &str| {
             let mut bytes = [0; 32];
-            // Neither names nor purposes hold a slash, so no two keys share this text.
+            // Names and purposes do not contain slashes, so the text is different for each key.
             derivation
                 .expand(format!("{namespace}/{name}/{purpose}").as_bytes(), &mut bytes)
-                .expect("32 bytes are fewer than HKDF can give");
+                .expect("HKDF can output 32 bytes");
             PrivateKey::new(KeypairData::from(Ed25519Keypair::from_seed(&bytes)), format!("khorovod {purpose} {name}"))
-                .expect("an unencrypted key can be made of any pair")
+                .expect("any pair forms an unencrypted key")
         };
         Self { user: key("user"), host: key("host") }
     }
 
-    /// The Secret's entries as OpenSSH writes them.
+    /// The entries of the Secret, in the formats of OpenSSH.
     pub fn secret_data(&self) -> [(&'static str, String); 4] {
-        let private = |key: &PrivateKey| key.to_openssh(LineEnding::LF).expect("a plain key has a text").to_string();
-        let public = |key: &PrivateKey| key.public_key().to_openssh().expect("a public key has a text");
+        let private =
+            |key: &PrivateKey| key.to_openssh(LineEnding::LF).expect("an unencrypted key can be encoded").to_string();
+        let public = |key: &PrivateKey| key.public_key().to_openssh().expect("a public key can be encoded");
         let [user, users, host, hosts] = ENTRIES;
         [
             (user, private(&self.user)),
@@ -45,7 +46,7 @@ impl KeyPairs {
     }
 }
 
-/// The data of the Secret `<job>-ssh`.
+/// The entries of the Secret `<job>-ssh`.
 pub fn secret_data(seed: &[u8; 32], namespace: &str, name: &str) -> [(&'static str, String); 4] {
     KeyPairs::derive(seed, namespace, name).secret_data()
 }
@@ -78,13 +79,13 @@ mod tests {
         for (private, public, line) in known {
             assert_eq!(text(&data, public), line);
             let key = PrivateKey::from_openssh(text(&data, private)).expect("an OpenSSH private key");
-            let derived = key.public_key().to_openssh().expect("a public key has a text");
+            let derived = key.public_key().to_openssh().expect("a public key can be encoded");
             assert_eq!(line.trim_start_matches("khorovod-worker ").trim_end(), derived);
         }
     }
 
     #[test]
-    fn keys_depend_on_seed_namespace_and_name_alone() {
+    fn keys_depend_only_on_seed_namespace_and_name() {
         let data = secret_data(&[7; 32], "a", "b");
         assert_eq!(data, secret_data(&[7; 32], "a", "b"));
         let others =

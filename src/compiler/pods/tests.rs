@@ -1,4 +1,4 @@
-//! Every file of every shape is sound shell, and no word of a spec can break out of `job.sh`.
+//! Checks the scripts of every shape with bash and ShellCheck, and checks that no value of a spec can escape its quotes in `job.sh`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -17,7 +17,7 @@ fn plan() -> Plan {
     plan
 }
 
-/// One plan for each set of files there is.
+/// One plan for each possible set of files.
 fn plans() -> Vec<Plan> {
     let changed = |change: fn(&mut Plan)| {
         let mut plan = plan();
@@ -82,8 +82,55 @@ fn is_shell(file: &File) -> bool {
     Path::new(file.name).extension().is_some_and(|extension| extension == "sh") || file.text.starts_with("#!/bin/bash")
 }
 
-/// Whether a program is there. CI must have it, elsewhere the reason is printed.
-fn have(program: &str) -> bool {
+/// Whether a script assigns a value to a variable that other files see.
+fn sets(text: &str, variable: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.lines().filter(|line| !line.trim_start().starts_with('#')).any(|line| {
+        line.match_indices(variable).any(|(at, _)| {
+            let (before, after) = (&line[..at], &line[at + variable.len()..]);
+            let assigned =
+                after.trim_start().trim_start_matches('+').starts_with('=') && !after.trim_start().starts_with("==");
+            let is_whole = !before.ends_with(|c| is_name(c) || "$-{".contains(c));
+            is_whole && !before.contains("local ") && (assigned || before.ends_with("mapfile -t "))
+        })
+    })
+}
+
+/// The table of scripts/README.md is complete for the variables that it lists.
+#[test]
+fn shared_variables_have_an_owner() {
+    let files: Vec<File> = plans().iter().flat_map(files).collect();
+    let text = |name: &str| &files.iter().find(|file| file.name == name).unwrap_or_else(|| panic!("no {name}")).text;
+    let readme = include_str!("scripts/README.md");
+    let table = readme.split_once("| Owner |").expect("a table of owners").1;
+    let (mut owners, mut variables, mut allowed) = (Vec::new(), Vec::new(), Vec::new());
+    for row in table.lines().skip(2).take_while(|row| row.starts_with('|')) {
+        let words = |cell: &'static str| cell.split('`').skip(1).step_by(2).collect::<Vec<_>>();
+        let cells: Vec<_> = row.split('|').map(words).collect();
+        if !cells[1].is_empty() {
+            owners.clone_from(&cells[1]);
+        }
+        for variable in &cells[2] {
+            assert!(owners.iter().all(|owner| sets(text(owner), variable)), "{owners:?} set no {variable}");
+            variables.push(*variable);
+            allowed.push([owners.clone(), cells[4].clone()].concat());
+        }
+    }
+    assert!(variables.len() > 20, "{variables:?}");
+    let shared =
+        ["common.sh", "launcher.sh", "torchrun.sh", "attempt.sh", "hosts.sh", "wait.sh", "elastic.sh", "scale.sh"];
+    for name in [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "worker.sh"]].concat() {
+        for (variable, allowed) in variables.iter().zip(&allowed) {
+            assert!(
+                allowed.contains(&name) || !sets(text(name), variable),
+                "{name} sets {variable}: name it in README.md"
+            );
+        }
+    }
+}
+
+/// Whether a program is installed. Fails in CI if it is not; elsewhere prints why the test is skipped.
+fn is_installed(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     assert!(found || std::env::var_os("CI").is_none_or(|ci| ci != "true"), "CI needs {program}");
     if !found {
@@ -93,7 +140,7 @@ fn have(program: &str) -> bool {
 }
 
 #[test]
-fn bash_takes_every_script() {
+fn bash_parses_every_script() {
     for plan in plans() {
         let folder = tempfile::tempdir().unwrap();
         let files = files(&plan);
@@ -107,7 +154,7 @@ fn bash_takes_every_script() {
 
 #[test]
 fn shellcheck_finds_nothing() {
-    if !have("shellcheck") {
+    if !is_installed("shellcheck") {
         return;
     }
     for plan in plans() {
@@ -124,7 +171,7 @@ fn shellcheck_finds_nothing() {
 }
 
 #[test]
-fn every_file_a_script_names_is_there() {
+fn every_file_that_a_script_uses_exists() {
     for plan in plans() {
         let files = files(&plan);
         for file in &files {
@@ -139,7 +186,7 @@ fn every_file_a_script_names_is_there() {
 }
 
 #[test]
-fn hostile_words_stay_words() {
+fn difficult_values_stay_one_word() {
     let nasty = [
         "",
         " ",
@@ -175,13 +222,13 @@ fn hostile_words_stay_words() {
 }
 
 #[test]
-fn the_files_of_a_plain_job_stay_small() {
+fn the_files_of_a_plain_job_are_small() {
     let total: usize = files(&plan()).iter().map(|file| file.text.len()).sum();
     assert!(total < 31 << 10, "{total} bytes in every job");
 }
 
 #[test]
-fn limits_are_what_may_change_in_place() {
+fn only_limits_may_change_in_place() {
     let mut plan = plan();
     let before: Vec<_> = files(&plan).into_iter().map(|file| file.text).collect();
     plan.spec.lifecycle.deadline = Some(60);
@@ -215,6 +262,7 @@ fn pods_get_scripts_without_comments() {
 
 #[test]
 fn scripts_without_comments_mean_the_same() {
+    const DUMP: &str = r"import ast, sys; print(ast.dump(ast.parse(open(sys.argv[1]).read())).replace(r'\n\n', r'\n'))";
     // What the interpreter reads in a script, line by line.
     let parsed = |program: &str, args: &[&str], text: &str| {
         let folder = tempfile::tempdir().unwrap();
@@ -226,7 +274,6 @@ fn scripts_without_comments_mean_the_same() {
         let text = String::from_utf8(out.stdout).unwrap();
         text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
-    const DUMP: &str = r"import ast, sys; print(ast.dump(ast.parse(open(sys.argv[1]).read())).replace(r'\n\n', r'\n'))";
     for (name, text) in scripts() {
         let shipped = without_comments(&text);
         let (program, args): (_, &[&str]) = match name.rsplit_once('.') {
@@ -234,7 +281,7 @@ fn scripts_without_comments_mean_the_same() {
             _ if name.ends_with("_config") => continue,
             _ => ("bash", &["--pretty-print"]),
         };
-        assert!(program == "bash" || have("python3"));
+        assert!(program == "bash" || is_installed("python3"));
         for (line, shipped) in parsed(program, args, &text).iter().zip(parsed(program, args, &shipped)) {
             assert_eq!(*line, shipped, "{name}");
         }
@@ -248,8 +295,7 @@ fn scripts_change_only_with_the_revision() {
     for (name, text) in scripts() {
         hash.update(format!("{name}\0{}\0", without_comments(&text)));
     }
-    let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    let now = format!("revision {REVISION}\nscripts {hex}\n");
+    let now = format!("revision {REVISION}\nscripts {:x}\n", hash.finalize());
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/pods/revision.txt");
     let recorded = fs::read_to_string(path).unwrap_or_default();
     if recorded == now {

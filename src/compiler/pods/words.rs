@@ -1,9 +1,9 @@
-//! Quoting for the shell: the one way a value of a spec gets into `job.sh`.
+//! Quotes values of a spec for the shell. No value gets into `job.sh` without it.
 
-/// `text` as exactly one word of bash, whatever it holds; bare where that is safe to read.
+/// Returns `text` as exactly one word of bash: without quotes if it has only harmless characters.
 pub fn word(text: &str) -> String {
-    let bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+".contains(&byte);
-    if !text.is_empty() && text.bytes().all(bare) {
+    let is_harmless = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_harmless) {
         return text.to_owned();
     }
     let mut quoted = String::with_capacity(text.len() + 2);
@@ -23,13 +23,13 @@ mod tests {
     use super::word;
 
     #[test]
-    fn only_harmless_words_stand_bare() {
+    fn only_harmless_words_are_not_quoted() {
         assert_eq!(word("--hostfile=/horovod/generated/hostfile"), "--hostfile=/horovod/generated/hostfile");
         assert_eq!(word(""), "''");
         assert_eq!(word("a b"), "'a b'");
         assert_eq!(word("it's"), r"'it'\''s'");
         assert_eq!(word("~"), "'~'");
-        // In an array it looks like one of another language.
+        // Without quotes, shellcheck takes it for a separator of array elements (SC2054).
         assert_eq!(word("lo,docker0"), "'lo,docker0'");
         assert_eq!(word("[0]=x"), "'[0]=x'");
     }

@@ -1,5 +1,5 @@
-//! What a changed spec would do to a job that runs: the plans are compared field by field, and
-//! the runs' names say what Kubernetes would not change in place.
+//! The effect of a changed spec on a running job: [`Change`]. [`between`] compares the fields of two plans. If the names of
+//! the runs differ, the change starts a new run; otherwise Kubernetes changes the objects in place.
 
 use serde::Serialize;
 
@@ -7,74 +7,78 @@ use crate::job::valid::{Volume, VolumeSource};
 use crate::plan::Plan;
 use crate::plan::fields::{Field, Reach, fields};
 
-/// What a change does to one job.
+/// The effect of a change on one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Change {
     /// The job's name.
     pub job: String,
-    /// Its namespace, where one is named.
+    /// Its namespace, if it is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// What happens.
+    /// The effect as a whole.
     pub effect: Effect,
-    /// Why the run starts again; empty unless it does.
+    /// The differences that start a new run. Empty unless the effect is `restarts`.
     pub because: Vec<Difference>,
-    /// What changes without disturbing the run.
+    /// The differences that do not affect the run.
     pub in_place: Vec<Difference>,
-    /// What Kubernetes refuses to change.
+    /// The changes that Kubernetes rejects, one sentence each.
     pub refused: Vec<String>,
-    /// What else a reviewer should know.
+    /// Other facts that matter for a review, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// What happens to a job.
+/// The effect of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Effect {
-    /// It was not there before.
+    /// The job is new.
     New,
-    /// It is not there any more.
+    /// The job is no longer rendered. Its objects remain until they are deleted.
     Gone,
-    /// A new run takes the place of the old one.
+    /// A new run replaces the current one.
     Restarts,
-    /// Objects change, the run goes on.
+    /// Objects change and the run continues.
     InPlace,
-    /// Nothing at all.
+    /// No object changes.
     Nothing,
 }
 
 /// One field that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Difference {
-    /// Its path below `spec`, or in a rendered object.
+    /// The path of the field below `spec`, or the object and the path in it.
     pub path: String,
-    /// What it was; none where it was absent or is not shown.
+    /// The old value. It is absent if the field was not set or its value is secret.
     pub old: Option<String>,
-    /// What it is now; none where it is gone or is not shown.
+    /// The new value. It is absent if the field is not set any more or its value is secret.
     pub new: Option<String>,
 }
 
-/// What happens to each job when the new plans take the place of the old.
+/// The change of each job between two lists of plans. Jobs are matched by name and namespace.
 pub(crate) fn between(old: &[Plan], new: &[Plan]) -> Vec<Change> {
     let same = |a: &Plan, b: &Plan| a.spec.name == b.spec.name && a.spec.namespace == b.spec.namespace;
     let kept = new.iter().map(|plan| match old.iter().find(|other| same(other, plan)) {
         Some(before) => change(before, plan),
-        None => bare(plan, Effect::New),
+        None => without_differences(plan, Effect::New),
     });
     let gone = old.iter().filter(|plan| !new.iter().any(|other| same(other, plan)));
-    kept.chain(gone.map(|plan| bare(plan, Effect::Gone))).collect()
+    kept.chain(gone.map(|plan| without_differences(plan, Effect::Gone))).collect()
 }
 
-fn bare(plan: &Plan, effect: Effect) -> Change {
-    Change::bare(&plan.spec.name, plan.spec.namespace.as_deref(), effect)
+/// A change of the job of a plan, without differences.
+fn without_differences(plan: &Plan, effect: Effect) -> Change {
+    Change::without_differences(&plan.spec.name, plan.spec.namespace.as_deref(), effect)
 }
 
 impl Change {
-    pub(super) fn bare(job: &str, namespace: Option<&str>, effect: Effect) -> Self {
+    /// A change that has an effect but no differences yet.
+    pub(super) fn without_differences(job: &str, namespace: Option<&str>, effect: Effect) -> Self {
         Self {
             job: job.to_owned(),
             namespace: namespace.map(str::to_owned),
@@ -86,15 +90,17 @@ impl Change {
         }
     }
 
-    pub(super) fn sort(&mut self, of_run: bool, found: Difference) {
-        if of_run { self.because.push(found) } else { self.in_place.push(found) }
+    /// Adds a difference to those that start a new run, or to those in place.
+    pub(super) fn add(&mut self, starts_run: bool, found: Difference) {
+        if starts_run { self.because.push(found) } else { self.in_place.push(found) }
     }
 
-    /// A run's name follows from the order of fields too, so it may change although no value does.
-    pub(super) fn say_something(&mut self) {
+    /// Adds a general reason if no field explains the new run. The name of a run also depends on the order of fields, so it may
+    /// change although no value does.
+    pub(super) fn ensure_reason(&mut self) {
         if self.because.is_empty() {
             self.because.push(Difference {
-                path: "the order of fields, or the way a value is written".to_owned(),
+                path: "the order of fields, or the notation of a value".to_owned(),
                 old: None,
                 new: None,
             });
@@ -102,46 +108,52 @@ impl Change {
     }
 }
 
+/// Compares the fields of two plans of the same job.
 fn change(old: &Plan, new: &Plan) -> Change {
     let (before, after) = (fields(&old.spec), fields(&new.spec));
-    let mut change = bare(new, Effect::Nothing);
+    let mut change = without_differences(new, Effect::Nothing);
     let restarts = old.run != new.run;
     for (reach, difference) in differences(&before, &after) {
         match reach {
-            Reach::Claim => change.refused.push(refusal(&difference, CLAIM_KEEPS)),
+            Reach::Claim => change.refused.push(refusal(&difference, CLAIM_IS_IMMUTABLE)),
             Reach::Run if restarts => change.because.push(difference),
             _ => change.in_place.push(difference),
         }
     }
     if restarts {
         change.effect = Effect::Restarts;
-        change.notes = old.spec.storage.iter().filter_map(left_behind).collect();
+        change.notes = old.spec.storage.iter().filter_map(note_on_worker_claims).collect();
         if change.because.is_empty() {
-            // Only what we take for harmless differs, and yet the run's name does: say all of it.
+            // The name of the run differs, but only fields that should not affect it do: list all of these.
             change.because = std::mem::take(&mut change.in_place);
         }
-        change.say_something();
+        change.ensure_reason();
     } else if !change.in_place.is_empty() || !change.refused.is_empty() {
         change.effect = Effect::InPlace;
     }
     change
 }
 
-/// Claims of the old run's workers, which the new run's do not take over.
-fn left_behind(volume: &Volume) -> Option<String> {
+/// The note for a volume with one claim per worker. The workers of a new run get new claims, and the old claims remain.
+fn note_on_worker_claims(volume: &Volume) -> Option<String> {
     matches!(volume.source, VolumeSource::PerWorker(_)).then(|| {
-        format!("storage.{}: the new run's workers get new, empty claims; those of the old run stay", volume.name)
+        format!(
+            "storage.{}: the workers of the new run get new, empty claims; the claims of the old run remain",
+            volume.name
+        )
     })
 }
 
-const CLAIM_KEEPS: &str = "a claim keeps what it was made with (use another volume name, or delete the claim)";
+const CLAIM_IS_IMMUTABLE: &str =
+    "a PersistentVolumeClaim cannot be changed (use another volume name, or delete the claim)";
 
-pub(super) fn refusal(difference: &Difference, why: &str) -> String {
-    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
-    format!("{}: {} cannot become {}; {why}", difference.path, value(&difference.old), value(&difference.new))
+/// The sentence for a change that Kubernetes rejects.
+pub(super) fn refusal(difference: &Difference, reason: &str) -> String {
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "unset".to_owned());
+    format!("{}: {} cannot become {}; {reason}", difference.path, value(&difference.old), value(&difference.new))
 }
 
-/// The fields that differ, those of the old order first.
+/// The fields that differ, and how far each difference reaches: the old fields in their order, then the added fields.
 fn differences(before: &[Field], after: &[Field]) -> Vec<(Reach, Difference)> {
     let find = |list: &[Field], path: &str| list.iter().position(|field| field.path == path);
     let mut found = Vec::new();
@@ -149,10 +161,10 @@ fn differences(before: &[Field], after: &[Field]) -> Vec<(Reach, Difference)> {
         match find(after, &field.path).map(|at| &after[at]) {
             Some(other) if other.value == field.value => {}
             other => {
-                // A claim that the spec no longer asks for stays as it is.
+                // A claim that the spec no longer has remains unchanged in the cluster.
                 let reach = match (field.reach, other.map(|other| other.reach)) {
                     (Reach::Claim, None) => Reach::InPlace,
-                    // Another field decides whether pods see this one.
+                    // Whether pods observe this field depends on another field.
                     (_, Some(Reach::Run)) => Reach::Run,
                     (reach, _) => reach,
                 };
@@ -168,13 +180,14 @@ fn differences(before: &[Field], after: &[Field]) -> Vec<(Reach, Difference)> {
     found
 }
 
-/// A claim may grow where its class allows it, and never shrinks.
+/// Whether a claim gets a larger size. Kubernetes expands a claim if its StorageClass allows it, and never shrinks one.
 fn grows(old: &Field, new: Option<&Field>) -> bool {
     let amount = |field: &Field| field.amount.unwrap_or_default();
     old.amount.is_some() && new.is_some_and(|new| amount(new) > amount(old))
 }
 
+/// The difference of a field. Secret values are left out.
 fn difference(path: &str, old: Option<&Field>, new: Option<&Field>) -> Difference {
-    let shown = |field: Option<&Field>| field.filter(|field| !field.hidden).map(|field| field.value.clone());
+    let shown = |field: Option<&Field>| field.filter(|field| !field.is_hidden).map(|field| field.value.clone());
     Difference { path: path.to_owned(), old: shown(old), new: shown(new) }
 }

@@ -1,29 +1,31 @@
-//! What was rendered earlier, recognised by its labels, so that a change can be judged without the spec it came from:
-//! as we wrote it, as Helm or Kustomize passed it on, or as a cluster gives it back.
+//! Compares objects that were rendered earlier with new ones, for when the old spec is not available. See [`against_rendered`].
+//!
+//! The objects of a job are recognised by their labels. They may come from `khorovod render`, from Helm or Kustomize, or from
+//! a cluster (`kubectl get -o yaml`).
 
 use serde_json::{Value as Json, json};
 
 use super::change::{Change, Difference, Effect, refusal};
-use super::tree::Compare;
+use super::compare::Compare;
 use crate::job::quantity::Quantity;
 use crate::problem::Span;
 use crate::yaml;
 
-/// An object of an earlier or a new render.
+/// A rendered object of a job.
 #[derive(Debug)]
-pub(crate) struct Earlier {
+pub(crate) struct JobObject {
     job: String,
     namespace: Option<String>,
     run: String,
     kind: String,
     name: String,
     value: Json,
-    /// Whether a cluster gave it, which fills in defaults.
-    given: bool,
+    /// Whether the object was read from a cluster, which adds defaults.
+    is_from_cluster: bool,
 }
 
-/// The objects of ours in a stream; none where it holds a spec or other people's objects alone.
-pub(crate) fn earlier(text: &str) -> Vec<Earlier> {
+/// The rendered objects of jobs in a stream. Empty if the stream has only specs or other objects.
+pub(crate) fn job_objects(text: &str) -> Vec<JobObject> {
     if !text.contains("khorovod.dev/job") {
         return Vec::new();
     }
@@ -36,13 +38,14 @@ pub(crate) fn earlier(text: &str) -> Vec<Earlier> {
         Some(items) if document["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) => items.clone(),
         _ => vec![document],
     });
-    objects.filter_map(|object| recognised(&object)).collect()
+    objects.filter_map(|object| recognise(&object)).collect()
 }
 
-/// What a cluster makes of our objects.
+/// The kinds that a cluster creates from rendered objects. They copy the labels.
 const DERIVED: &[&str] = &["Endpoints", "EndpointSlice"];
 
-fn recognised(object: &Json) -> Option<Earlier> {
+/// Recognises a rendered object by its labels. Objects that a controller created are ignored.
+fn recognise(object: &Json) -> Option<JobObject> {
     let metadata = &object["metadata"];
     let text = |value: &Json| value.as_str().map(str::to_owned);
     let (kind, name) = (text(&object["kind"])?, text(&metadata["name"])?);
@@ -51,21 +54,29 @@ fn recognised(object: &Json) -> Option<Earlier> {
         return None;
     }
     let run = text(&metadata["labels"]["khorovod.dev/run"]).unwrap_or_default();
-    let given = metadata.get("uid").is_some();
-    Some(Earlier { job, namespace: text(&metadata["namespace"]), run, kind, name, value: object.clone(), given })
+    let is_from_cluster = metadata.get("uid").is_some();
+    Some(JobObject {
+        job,
+        namespace: text(&metadata["namespace"]),
+        run,
+        kind,
+        name,
+        value: object.clone(),
+        is_from_cluster,
+    })
 }
 
-impl Earlier {
-    /// The same of any run.
-    fn of_any_run(&self, run: &str) -> (String, Json) {
-        let plain = |text: &str| if run.is_empty() { text.to_owned() } else { text.replace(run, "<run>") };
-        let value = serde_json::from_str(&plain(&self.value.to_string())).unwrap_or_else(|_| self.value.clone());
-        (plain(&self.name), value)
+impl JobObject {
+    /// The name and the value of the object, with the name of the run replaced by `<run>`, so that two runs can be compared.
+    fn without_run_name(&self, run: &str) -> (String, Json) {
+        let replaced = |text: &str| if run.is_empty() { text.to_owned() } else { text.replace(run, "<run>") };
+        let value = serde_json::from_str(&replaced(&self.value.to_string())).unwrap_or_else(|_| self.value.clone());
+        (replaced(&self.name), value)
     }
 }
 
-/// What happens to each job when the new objects take the place of the old.
-pub(crate) fn against_rendered(old: &[Earlier], new: &[Earlier]) -> Vec<Change> {
+/// The change of each job between two lists of objects. Jobs are matched by name and namespace.
+pub(crate) fn against_rendered(old: &[JobObject], new: &[JobObject]) -> Vec<Change> {
     let mut jobs: Vec<(&str, Option<&str>)> = Vec::new();
     for object in new.iter().chain(old) {
         let job = (object.job.as_str(), object.namespace.as_deref());
@@ -73,111 +84,128 @@ pub(crate) fn against_rendered(old: &[Earlier], new: &[Earlier]) -> Vec<Change> 
             jobs.push(job);
         }
     }
-    jobs.into_iter().map(|job| change(job, &of(old, job), &of(new, job))).collect()
+    jobs.into_iter().map(|job| change(job, &objects_of(old, job), &objects_of(new, job))).collect()
 }
 
-fn of<'a>(all: &'a [Earlier], job: (&str, Option<&str>)) -> Vec<&'a Earlier> {
+/// The objects of one job.
+fn objects_of<'a>(all: &'a [JobObject], job: (&str, Option<&str>)) -> Vec<&'a JobObject> {
     all.iter().filter(|object| (object.job.as_str(), object.namespace.as_deref()) == job).collect()
 }
 
-/// What becomes of a difference.
-enum Verdict {
-    Because,
+/// The consequence of a difference.
+enum Consequence {
+    /// It starts a new run.
+    NewRun,
+    /// Kubernetes changes the object in place.
     InPlace,
+    /// Kubernetes rejects the change.
     Refused,
+    /// The values mean the same.
     Same,
 }
 
-fn change((job, namespace): (&str, Option<&str>), old: &[&Earlier], new: &[&Earlier]) -> Change {
-    let mut change = Change::bare(job, namespace, Effect::Nothing);
+/// Compares the old and the new objects of one job.
+fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&JobObject]) -> Change {
+    let mut change = Change::without_differences(job, namespace, Effect::Nothing);
     if old.is_empty() || new.is_empty() {
         change.effect = if old.is_empty() { Effect::New } else { Effect::Gone };
         return change;
     }
-    let run = |objects: &[&Earlier]| {
-        objects.iter().map(|object| object.run.as_str()).find(|run| !run.is_empty()).unwrap_or_default().to_owned()
+    let run = |objects: &[&JobObject]| {
+        let labels = objects.iter().map(|object| object.run.as_str()).find(|run| !run.is_empty());
+        // `JOB-current` is of no run, and names the current one.
+        let current = || objects.iter().find_map(|object| object.value["data"]["run"].as_str());
+        labels.or_else(current).unwrap_or_default().to_owned()
     };
     let (old_run, new_run) = (run(old), run(new));
     let restarts = old_run != new_run;
-    let mut before: Vec<_> = old.iter().map(|object| (*object, object.of_any_run(&old_run))).collect();
+    let mut before: Vec<_> = old.iter().map(|object| (*object, object.without_run_name(&old_run))).collect();
     for object in new {
-        let (name, value) = object.of_any_run(&new_run);
+        let (name, value) = object.without_run_name(&new_run);
         let place = format!("{} {name}", object.kind);
-        let of_run = restarts && !object.run.is_empty();
-        let Some(at) = before.iter().position(|(other, (called, _))| other.kind == object.kind && *called == name)
+        let is_of_new_run = restarts && !object.run.is_empty();
+        let Some(at) =
+            before.iter().position(|(other, (other_name, _))| other.kind == object.kind && *other_name == name)
         else {
-            change.sort(of_run, Difference { path: place, old: None, new: Some("new".to_owned()) });
+            change.add(is_of_new_run, Difference { path: place, old: None, new: Some("new".to_owned()) });
             continue;
         };
         let (other, (_, earlier)) = before.remove(at);
-        // A Secret's data is nobody's business, and never restarts anything.
+        // The data of a Secret must not be shown, and does not affect the name of the run.
         if object.kind == "Secret" {
             continue;
         }
-        for found in Compare::values(other.given, &earlier, &value) {
-            let verdict = judge(&object.kind, &found, of_run, &value);
+        for found in Compare::values(other.is_from_cluster, &earlier, &value) {
+            let consequence = consequence_of(&object.kind, &found, is_of_new_run, &value);
             let found = Difference { path: format!("{place}: {}", found.path), ..found };
-            match verdict {
-                Verdict::Because => change.because.push(found),
-                Verdict::InPlace => change.in_place.push(found),
-                Verdict::Refused => change.refused.push(refusal(&found, keeps(&object.kind))),
-                Verdict::Same => {}
+            match consequence {
+                Consequence::NewRun => change.because.push(found),
+                Consequence::InPlace => change.in_place.push(found),
+                Consequence::Refused => change.refused.push(refusal(&found, rejection_reason(&object.kind))),
+                Consequence::Same => {}
             }
         }
     }
     for (object, (name, _)) in before {
-        // What a new run leaves behind is the old run's own.
-        let of_run = restarts && !object.run.is_empty();
-        let (path, there) = (format!("{} {name}", object.kind), Some("there".to_owned()));
-        change.sort(of_run, Difference { path, old: there, new: None });
-        if !of_run {
-            change.notes =
-                vec!["what is left out: tools that prune delete it, kubectl apply leaves it there".to_owned()];
+        // An object that belongs to the old run is replaced together with the run.
+        let is_of_new_run = restarts && !object.run.is_empty();
+        let (path, present) = (format!("{} {name}", object.kind), Some("present".to_owned()));
+        change.add(is_of_new_run, Difference { path, old: present, new: None });
+        if !is_of_new_run {
+            change.notes = vec![
+                "objects that are no longer rendered: tools that prune delete them, kubectl apply keeps them"
+                    .to_owned(),
+            ];
         }
     }
     if restarts {
         change.effect = Effect::Restarts;
-        change.say_something();
+        change.ensure_reason();
     } else if !change.in_place.is_empty() || !change.refused.is_empty() {
         change.effect = Effect::InPlace;
     }
     change
 }
 
-fn judge(kind: &str, found: &Difference, of_run: bool, new: &Json) -> Verdict {
+/// The consequence of one difference. `new` is the new object.
+fn consequence_of(kind: &str, found: &Difference, is_of_new_run: bool, new: &Json) -> Consequence {
     let path = found.path.as_str();
-    let labels = path.starts_with("metadata");
-    let begins = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
+    let is_metadata = path.starts_with("metadata");
+    let starts_with_any = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
     let limits = ["spec.activeDeadlineSeconds", "spec.ttlSecondsAfterFinished", "spec.suspend"];
     match kind {
-        _ if path.starts_with("metadata.annotations[kubectl.kubernetes.io/") => Verdict::Same,
+        _ if path.starts_with("metadata.annotations[kubectl.kubernetes.io/") => Consequence::Same,
+        // It repeats the other differences.
+        _ if path.starts_with("metadata.annotations[khorovod.dev/spec") => Consequence::Same,
         "PersistentVolumeClaim" if path == "spec.resources.requests.storage" => {
             let size = |text: &Option<String>| text.as_deref().and_then(Quantity::parse).map(|size| size.milli());
             match size(&found.old).cmp(&size(&found.new)) {
-                std::cmp::Ordering::Less => Verdict::InPlace,
-                std::cmp::Ordering::Equal => Verdict::Same,
-                std::cmp::Ordering::Greater => Verdict::Refused,
+                std::cmp::Ordering::Less => Consequence::InPlace,
+                std::cmp::Ordering::Equal => Consequence::Same,
+                std::cmp::Ordering::Greater => Consequence::Refused,
             }
         }
-        "PersistentVolumeClaim" if !labels => Verdict::Refused,
-        "RoleBinding" if path.starts_with("roleRef") && !of_run => Verdict::Refused,
-        "Job" if begins(&limits) => Verdict::InPlace,
-        _ if of_run && labels => Verdict::InPlace,
-        _ if of_run => Verdict::Because,
-        "Job" if begins(&["spec.template", "spec.selector", "spec.completion"]) => Verdict::Refused,
-        "StatefulSet" if begins(&["spec.selector", "spec.serviceName", "spec.volumeClaim", "spec.podManagement"]) => {
-            Verdict::Refused
+        "PersistentVolumeClaim" if !is_metadata => Consequence::Refused,
+        "RoleBinding" if path.starts_with("roleRef") && !is_of_new_run => Consequence::Refused,
+        "Job" if starts_with_any(&limits) => Consequence::InPlace,
+        _ if is_of_new_run && is_metadata => Consequence::InPlace,
+        _ if is_of_new_run => Consequence::NewRun,
+        "Job" if starts_with_any(&["spec.template", "spec.selector", "spec.completion"]) => Consequence::Refused,
+        "StatefulSet"
+            if starts_with_any(&["spec.selector", "spec.serviceName", "spec.volumeClaim", "spec.podManagement"]) =>
+        {
+            Consequence::Refused
         }
-        "ConfigMap" if new["immutable"] == json!(true) && path.starts_with("data") => Verdict::Refused,
-        _ => Verdict::InPlace,
+        "ConfigMap" if new["immutable"] == json!(true) && path.starts_with("data") => Consequence::Refused,
+        _ => Consequence::InPlace,
     }
 }
 
-/// Why Kubernetes refuses.
-fn keeps(kind: &str) -> &'static str {
+/// Why Kubernetes rejects a change of an object of this kind.
+fn rejection_reason(kind: &str) -> &'static str {
     match kind {
-        "PersistentVolumeClaim" => "a claim keeps what it was made with, and may only grow",
-        _ => "it keeps what it was made with",
+        "PersistentVolumeClaim" => "a PersistentVolumeClaim cannot be changed, except to a larger size",
+        _ => "Kubernetes does not allow this field to be changed",
     }
 }
 
@@ -194,15 +222,15 @@ mod tests {
         )
     }
 
-    fn judged(old: &str, new: &str) -> Change {
-        let mut all = against_rendered(&earlier(old), &earlier(new));
-        assert_eq!(all.len(), 1);
-        all.remove(0)
+    fn change_between(old: &str, new: &str) -> Change {
+        let mut changes = against_rendered(&job_objects(old), &job_objects(new));
+        assert_eq!(changes.len(), 1);
+        changes.remove(0)
     }
 
     #[test]
-    fn a_new_run_names_its_reason() {
-        let change = judged(&objects("bcdfgh", "a:1", "1Ti", "fast"), &objects("zzzzzz", "a:2", "1Ti", "fast"));
+    fn a_new_run_has_a_reason() {
+        let change = change_between(&objects("bcdfgh", "a:1", "1Ti", "fast"), &objects("zzzzzz", "a:2", "1Ti", "fast"));
         assert_eq!(change.effect, Effect::Restarts);
         assert_eq!(change.because.len(), 1);
         assert_eq!(change.because[0].path, "StatefulSet j-<run>-worker: spec.template.spec.containers.worker.image");
@@ -210,27 +238,27 @@ mod tests {
     }
 
     #[test]
-    fn claims_grow_but_do_not_change() {
+    fn a_claim_may_only_grow() {
         let old = objects("bcdfgh", "a:1", "1Ti", "fast");
-        let grown = judged(&old, &objects("bcdfgh", "a:1", "2Ti", "fast"));
+        let grown = change_between(&old, &objects("bcdfgh", "a:1", "2Ti", "fast"));
         assert_eq!((grown.effect, grown.refused.len(), grown.in_place.len()), (Effect::InPlace, 0, 1));
-        let moved = judged(&old, &objects("bcdfgh", "a:1", "1Ti", "slow"));
+        let moved = change_between(&old, &objects("bcdfgh", "a:1", "1Ti", "slow"));
         assert_eq!((moved.refused.len(), moved.in_place.len()), (1, 0));
-        let shrunk = judged(&old, &objects("bcdfgh", "a:1", "512Gi", "fast"));
+        let shrunk = change_between(&old, &objects("bcdfgh", "a:1", "512Gi", "fast"));
         assert_eq!((shrunk.refused.len(), shrunk.in_place.len()), (1, 0));
         for same in ["1Ti", "1024Gi"] {
-            assert_eq!(judged(&old, &objects("bcdfgh", "a:1", same, "fast")).effect, Effect::Nothing);
+            assert_eq!(change_between(&old, &objects("bcdfgh", "a:1", same, "fast")).effect, Effect::Nothing);
         }
         let labelled = old.replacen("  labels:\n", "  labels:\n    team: vision\n", 1);
-        let labelled = judged(&old, &labelled);
+        let labelled = change_between(&old, &labelled);
         assert_eq!((labelled.refused.len(), labelled.in_place.len()), (0, 1));
     }
 
     #[test]
-    fn what_is_no_longer_rendered_is_told() {
+    fn an_object_that_is_no_longer_rendered_is_reported() {
         let old = objects("bcdfgh", "a:1", "1Ti", "fast");
         let (_, set) = old.split_once("---\n").unwrap();
-        let change = judged(&old, set);
+        let change = change_between(&old, set);
         assert_eq!((change.effect, change.notes.len()), (Effect::InPlace, 1));
         assert_eq!(
             (change.in_place[0].path.as_str(), &change.in_place[0].new),
@@ -239,11 +267,11 @@ mod tests {
     }
 
     #[test]
-    fn who_wrote_them_is_no_difference() {
+    fn output_of_helm_and_kubectl_compares_equal() {
         let old = objects("bcdfgh", "a:1", "1Ti", "fast");
-        // Helm's comments; a list as kubectl gives it, with what the cluster filled in.
+        // Helm adds comments. kubectl prints a list, and the cluster adds fields.
         let helm = old.replace("---\n", "---\n# Source: job/templates/job.yaml\n");
-        let items: Vec<Json> = earlier(&old)
+        let items: Vec<Json> = job_objects(&old)
             .into_iter()
             .map(|object| {
                 let mut value = object.value;
@@ -254,23 +282,23 @@ mod tests {
             .collect();
         let list = json!({"kind": "List", "items": items}).to_string();
         for old in [helm, list] {
-            assert_eq!(judged(&old, &objects("bcdfgh", "a:1", "1Ti", "fast")).effect, Effect::Nothing, "{old}");
-            assert_eq!(judged(&old, &objects("zzzzzz", "a:2", "1Ti", "fast")).because.len(), 1, "{old}");
+            assert_eq!(change_between(&old, &objects("bcdfgh", "a:1", "1Ti", "fast")).effect, Effect::Nothing, "{old}");
+            assert_eq!(change_between(&old, &objects("zzzzzz", "a:2", "1Ti", "fast")).because.len(), 1, "{old}");
         }
     }
 
     #[test]
-    fn another_namespace_is_another_job() {
+    fn jobs_in_different_namespaces_are_different() {
         let old =
             objects("bcdfgh", "a:1", "1Ti", "fast").replace("---\n", "subjects:\n- kind: A\n  namespace: b\n---\n");
         let new = old.replace("metadata:\n", "metadata:\n  namespace: team\n");
-        let all = against_rendered(&earlier(&old), &earlier(&new));
-        let told: Vec<_> = all.iter().map(|change| (change.namespace.as_deref(), change.effect)).collect();
-        assert_eq!(told, [(Some("team"), Effect::New), (None, Effect::Gone)]);
+        let all = against_rendered(&job_objects(&old), &job_objects(&new));
+        let effects: Vec<_> = all.iter().map(|change| (change.namespace.as_deref(), change.effect)).collect();
+        assert_eq!(effects, [(Some("team"), Effect::New), (None, Effect::Gone)]);
     }
 
     #[test]
-    fn strangers_are_not_ours() {
-        assert!(earlier("kind: ConfigMap\nmetadata:\n  name: x\n").is_empty());
+    fn objects_without_labels_are_ignored() {
+        assert!(job_objects("kind: ConfigMap\nmetadata:\n  name: x\n").is_empty());
     }
 }

@@ -1,6 +1,6 @@
-//! Reports and changes of specs as people write them.
+//! Reports and changes, computed from the text of a spec.
 
-use super::made::quantity;
+use super::build::quantity;
 use super::*;
 use crate::plan::Plan;
 use crate::problem::Span;
@@ -27,16 +27,16 @@ fn reported(plan: &Plan) -> Report {
     Report::new(plan, &crate::targets::PLAIN.describe(plan), Vec::new())
 }
 
-/// The plan of a spec, as a run of this name.
+/// The plan of a spec. Its run has the name `run`.
 fn plan(text: &str, run: &str) -> Plan {
     let mut problems = Vec::new();
     let span = Span { source: 0, start: 0, end: text.len() };
-    let document = yaml::parse(text, span, &mut problems).ok().flatten().expect("it is YAML");
+    let document = yaml::parse(text, span, &mut problems).ok().flatten().expect("it is valid YAML");
     let spec = crate::targets::read(&document, crate::targets::PLAIN, &mut problems);
     Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}")), run.to_owned())
 }
 
-/// What happens when `from` becomes `to` in the job, and with it perhaps the run.
+/// The change of the job if `from` is replaced by `to`, and its run gets the name `new_run`.
 fn changed(from: &str, to: &str, new_run: &str) -> Change {
     assert!(JOB.contains(from), "{from}");
     let mut all = between(&[plan(JOB, "bcdfgh")], &[plan(&JOB.replace(from, to), new_run)]);
@@ -49,7 +49,7 @@ fn paths(found: &[Difference]) -> Vec<&str> {
 }
 
 #[test]
-fn sums_count_every_pod() {
+fn sums_include_every_pod() {
     let report = reported(&plan(JOB, "bcdfgh"));
     assert_eq!((report.ranks, report.pods), (32, 5));
     let sum = |resource: &str| {
@@ -72,12 +72,12 @@ fn a_launcher_that_runs_ranks_counts_as_a_worker() {
 }
 
 #[test]
-fn nothing_changed_is_nothing() {
+fn an_equal_spec_changes_nothing() {
     assert_eq!(changed("team: vision", "team: vision", "bcdfgh").effect, Effect::Nothing);
 }
 
 #[test]
-fn labels_and_limits_in_time_change_in_place() {
+fn labels_and_durations_change_in_place() {
     for (from, to, path) in [
         ("team: vision", "team: speech", "metadata.labels.team"),
         ("deadline: 24h", "deadline: 48h", "lifecycle.deadline"),
@@ -89,7 +89,7 @@ fn labels_and_limits_in_time_change_in_place() {
 }
 
 #[test]
-fn a_restart_names_what_the_ranks_see_and_nothing_else() {
+fn a_restart_lists_only_differences_that_ranks_observe() {
     let change = changed("{LR: \"0.1\"}", "{LR: \"0.2\", STEPS: \"9\"}", "zzzzzz");
     assert_eq!((change.effect, paths(&change.because)), (Effect::Restarts, vec!["env.LR", "env.STEPS"]));
     assert_eq!(change.because[0].old.as_deref(), Some("0.1"));
@@ -99,13 +99,13 @@ fn a_restart_names_what_the_ranks_see_and_nothing_else() {
 }
 
 #[test]
-fn a_restart_nobody_can_explain_still_says_what_differs() {
+fn a_restart_without_a_reason_lists_every_difference() {
     let change = changed("team: vision", "team: speech", "zzzzzz");
     assert_eq!((change.effect, paths(&change.because)), (Effect::Restarts, vec!["metadata.labels.team"]));
 }
 
 #[test]
-fn claims_do_not_change_nor_shrink() {
+fn a_claim_cannot_change_or_shrink() {
     for (from, to, path) in [
         ("storageClass: fast", "storageClass: slow", "storage.data.claim.storageClass"),
         ("size: 1Ti", "size: 500Gi", "storage.data.claim.size"),
@@ -124,14 +124,14 @@ fn secrets_in_the_environment_are_not_shown() {
 }
 
 #[test]
-fn a_new_run_leaves_its_workers_claims_behind() {
+fn a_new_run_keeps_the_claims_of_the_old_workers() {
     let own = JOB.replace("claim: {size", "perWorker: {size").replace("ReadWriteMany", "ReadWriteOnce");
     let all = between(&[plan(&own, "bcdfgh")], &[plan(&own.replace("mnist:1.4", "mnist:1.5"), "zzzzzz")]);
     assert!(all[0].notes[0].starts_with("storage.data:"), "{all:#?}");
 }
 
 #[test]
-fn jobs_come_and_go() {
+fn jobs_are_added_and_removed() {
     let other = plan(&JOB.replace("name: mnist", "name: other"), "bcdfgh");
     let all = between(&[plan(JOB, "bcdfgh")], &[other]);
     let effects: Vec<_> = all.iter().map(|change| (change.job.as_str(), change.effect)).collect();
@@ -139,8 +139,8 @@ fn jobs_come_and_go() {
 }
 
 #[test]
-fn sums_keep_a_readable_unit() {
-    for (milli, binary, text) in [
+fn sums_have_the_largest_unit_that_divides_them() {
+    for (milli, is_in_bytes, text) in [
         (2_500, false, "2500m"),
         (128_000, false, "128"),
         (1_000 << 31, true, "2Gi"),
@@ -148,6 +148,6 @@ fn sums_keep_a_readable_unit() {
         (1_500, true, "2"),
         (0, true, "0"),
     ] {
-        assert_eq!(quantity(milli, binary), text);
+        assert_eq!(quantity(milli, is_in_bytes), text);
     }
 }

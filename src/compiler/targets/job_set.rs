@@ -1,8 +1,8 @@
-//! JobSet: a launcher's Job and a Job of workers a group, or one Job by index. It succeeds and fails with the one that
-//! launches, and then ends the others, so nothing needs a right to.
+//! JobSet: one Job for the launcher and one Job per group of workers, or one Indexed Job. The JobSet succeeds or fails with the
+//! Job that launches, and then stops the other Jobs, so the launcher needs no permission to do so.
 
 use super::Target;
-use super::refusal::{Refusal, grows, keep, per_worker, report};
+use super::refusal::{Refusal, refuse_growth, refuse_keep, refuse_worker_claims, report};
 use crate::job::Case;
 use crate::job::target::{Facts, JOB_POD, NameParts, SshKeys};
 use crate::problem::Problem;
@@ -32,7 +32,7 @@ static FACTS: Facts = Facts {
     first_success_ends_job: false,
     pod_index: None,
     index_role: "worker",
-    // A JobSet numbers its Jobs, and each Job its pods.
+    // The controller appends the index of the Job to the name of a Job, and each Job appends the index of the pod.
     group_suffix: "-0",
     launcher_suffix: "-0-0",
     pod_group_suffix: "",
@@ -42,7 +42,7 @@ static FACTS: Facts = Facts {
     longest_suffix,
 };
 
-/// A pod is named after its Job, which is named after the JobSet.
+/// The length of the longest suffix that pod names get. A pod is named after its Job, which is named after the JobSet.
 pub fn longest_suffix(parts: &NameParts) -> usize {
     (parts.worker + "-0-".len() + parts.digits + JOB_POD).max(parts.launcher + "-0-0".len() + JOB_POD)
 }
@@ -59,9 +59,9 @@ impl Target for JobSet {
     fn describe(&self, plan: &Plan) -> Description {
         Description {
             shape: if plan.shape == Shape::StatefulSet {
-                "a JobSet of a launcher and its workers"
+                "a JobSet with a launcher Job and worker Jobs"
             } else {
-                "a JobSet of pods by index"
+                "a JobSet with one Indexed Job"
             },
             controller: "the JobSet controller",
             suspended: ("JobSet", "spec.suspend"),
@@ -75,7 +75,7 @@ impl Target for JobSet {
 }
 
 fn refusals(case: &Case<'_>) -> Vec<Refusal> {
-    vec![per_worker(case, "a JobSet"), keep(case, "a JobSet"), grows(case, "a JobSet")]
+    vec![refuse_worker_claims(case, "a JobSet"), refuse_keep(case, "a JobSet"), refuse_growth(case, "a JobSet")]
 }
 
 fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
@@ -89,40 +89,46 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     Object::custom(plan, "jobset.x-k8s.io/v1alpha2", "JobSet", body)
 }
 
-/// Its spec, as a TrainingRuntime holds it too.
+/// The spec of the JobSet. A TrainingRuntime contains the same spec.
 pub fn body(plan: &Plan, files: &[File]) -> Json {
-    let jobs = if plan.shape == Shape::StatefulSet { beside(plan, files) } else { by_index(plan, files) };
+    let jobs =
+        if plan.shape == Shape::StatefulSet { launcher_and_workers(plan, files) } else { indexed_job(plan, files) };
     json!({
-        // The job's own Service, which is there before.
+        // The Service of the job, which is rendered separately.
         "network": {"enableDNSHostnames": true, "subdomain": plan.service(), "publishNotReadyAddresses": true},
         "successPolicy": {"operator": "All", "targetReplicatedJobs": [jobs[0]["name"]]},
         "replicatedJobs": jobs,
     })
 }
 
-/// The launcher, then the workers.
-fn beside(plan: &Plan, files: &[File]) -> Vec<Json> {
-    let mut one = job::launcher_spec(plan, files);
-    // Only pods of an Indexed Job get host names.
-    one.completion_mode = Some("Indexed");
-    (one.completions, one.parallelism) = (Some(1), Some(1));
+/// The Job of the launcher, then the Jobs of workers.
+fn launcher_and_workers(plan: &Plan, files: &[File]) -> Vec<Json> {
+    let mut launcher = job::launcher_spec(plan, files);
+    // Only the pods of an Indexed Job get host names.
+    launcher.completion_mode = Some("Indexed");
+    (launcher.completions, launcher.parallelism) = (Some(1), Some(1));
     let workers = plan.teams.iter().map(|team| {
-        replicated(plan, &plan::role(plan, &plan.spec.groups[team.group]), job::workers_spec(plan, team, files))
+        replicated_job(plan, &plan::role(plan, &plan.spec.groups[team.group]), job::workers_spec(plan, team, files))
     });
-    std::iter::once(replicated(plan, "launcher", one)).chain(workers).collect()
+    std::iter::once(replicated_job(plan, "launcher", launcher)).chain(workers).collect()
 }
 
-fn by_index(plan: &Plan, files: &[File]) -> Vec<Json> {
-    vec![replicated(plan, &plan::role(plan, &plan.spec.groups[plan.teams[0].group]), job::indexed_spec(plan, files))]
+/// The one Indexed Job.
+fn indexed_job(plan: &Plan, files: &[File]) -> Vec<Json> {
+    vec![replicated_job(
+        plan,
+        &plan::role(plan, &plan.spec.groups[plan.teams[0].group]),
+        job::indexed_spec(plan, files),
+    )]
 }
 
-/// One of its Jobs. Whether it is suspended and how long it stays, the JobSet says.
-fn replicated(plan: &Plan, name: &str, mut spec: Spec) -> Json {
+/// One entry of `replicatedJobs`. The JobSet sets `suspend` and `ttlSecondsAfterFinished`, so its Jobs must not.
+fn replicated_job(plan: &Plan, name: &str, mut spec: Spec) -> Json {
     (spec.suspend, spec.ttl_seconds_after_finished) = (None, None);
     let component = if name == "launcher" { name } else { "worker" };
     let labels = kubernetes::json(&run_pods(plan, component, None).match_labels);
-    // With the group that the API server would add to the list: that is compared as one, so every apply would seem to
-    // change it.
+    // `groupName` is the default that the API server adds. The list is atomic in server-side apply, so without the default
+    // every apply would show a change.
     json!({
         "name": name,
         "groupName": "default",

@@ -1,8 +1,8 @@
-//! MPIJob of Kubeflow's MPI Operator, v2beta1: it names the pods, makes the ssh keys, and ends the workers with the
-//! launcher. Our scripts run in the pods and take its keys from where it mounts them.
+//! MPIJob (v2beta1) of Kubeflow's MPI Operator. The operator names the pods, creates the ssh keys, and stops the workers when the
+//! launcher ends. The pods run khorovod's scripts, which read the keys from the path at which the operator mounts them.
 
 use super::Target;
-use super::refusal::{Refusal, per_worker, report, too_many};
+use super::refusal::{Refusal, refuse_too_many_workers, refuse_worker_claims, report};
 use crate::job::target::{Facts, JOB_POD, SshKeys};
 use crate::job::valid::{Controller, LauncherKind};
 use crate::job::{Case, key};
@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::job::valid::{Gang, Mpi};
 use crate::kubernetes::job::DEADLINE_GRACE;
-use crate::kubernetes::pod::{self, Part};
+use crate::kubernetes::pod::{self, PodKind};
 use crate::kubernetes::{self, Object, pod_group};
 use crate::plan::Plan;
 use crate::pods::File;
@@ -36,11 +36,11 @@ static FACTS: Facts = Facts {
     index_role: "worker",
     group_suffix: "",
     launcher_suffix: "",
-    // An MPI Operator that creates groups itself would not start a job whose name is taken.
+    // If the MPI Operator creates PodGroups itself, it does not start a job whose PodGroup already exists.
     pod_group_suffix: "-gang",
-    // No worker number is as long as what a Job appends to the launcher's name.
     immutable_fields: &[],
     workload_kinds: &[("MPIJob", &["runPolicy"])],
+    // The suffix that a Job appends to the name of the launcher is longer than any worker index.
     longest_suffix: |parts| parts.launcher + JOB_POD,
 };
 
@@ -58,7 +58,7 @@ impl Target for MpiJob {
             shape: "an MPIJob, run by the MPI Operator",
             controller: "the MPI Operator",
             suspended: ("MPIJob", "spec.runPolicy.suspend"),
-            caveat: Some("a launcher that dies without a word ends the job: the operator starts no other"),
+            caveat: Some("if the launcher is killed, the job fails: the operator does not restart it"),
             ..Description::default()
         }
     }
@@ -68,7 +68,7 @@ impl Target for MpiJob {
     }
 }
 
-const ELSEWHERE: &str = "leave `--target` out, or render to `jobset`, `trainjob` or `volcano`";
+const OTHER_TARGETS: &str = "leave `--target` out, or render to `jobset`, `trainjob` or `volcano`";
 
 fn refusals(case: &Case<'_>) -> Vec<Refusal> {
     let (body, spec) = (case.body, case.spec);
@@ -80,33 +80,33 @@ fn refusals(case: &Case<'_>) -> Vec<Refusal> {
     vec![
         (
             launcher.filter(|_| torchrun).map(|at| at.span),
-            "an MPIJob starts ranks by MPI, not by torchrun".to_owned(),
-            ELSEWHERE,
+            "an MPIJob starts ranks with MPI, so `launcher.kind` cannot be `torchrun`".to_owned(),
+            OTHER_TARGETS,
         ),
         (
             workers.and_then(|at| key(at.groups.as_ref())),
-            "an MPIJob has workers of one kind, so no `workers.groups`".to_owned(),
-            "give `replicas` and the fields of one group, leave `--target` out, or render to `jobset`, `trainjob` or `volcano`",
+            "an MPIJob has one group of identical workers, so `workers.groups` cannot be set".to_owned(),
+            "set `workers.replicas` and the fields of one group, leave `--target` out, or render to `jobset`, `trainjob` or `volcano`",
         ),
         (
             controller.filter(|_| !torchrun).map(|at| at.span),
-            "an MPIJob always has a launcher beside its workers, so `workers.controller` cannot be `Job`".to_owned(),
+            "an MPIJob always has a separate launcher pod, so `workers.controller` cannot be `Job`".to_owned(),
             "remove `controller`",
         ),
         (
             key(secret),
-            "the MPI Operator makes the ssh keys itself, so `ssh.secret` reaches nothing".to_owned(),
+            "the MPI Operator creates the ssh keys itself, so `ssh.secret` has no effect".to_owned(),
             "remove `secret`",
         ),
-        per_worker(case, "an MPIJob"),
-        // It lists every worker twice in one ConfigMap, by its full name.
-        too_many(case, |host, name| 2 * (host + name + 40), "the MPI Operator"),
+        refuse_worker_claims(case, "an MPIJob"),
+        // The operator lists every worker twice in one ConfigMap, by its full name.
+        refuse_too_many_workers(case, |host, name| 2 * (host + name + 40), "the MPI Operator"),
     ]
 }
 
 fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let (spec, team) = (&plan.spec, &plan.teams[0]);
-    let template = |part| kubernetes::json(&pod::template(plan, part, files));
+    let template = |kind| kubernetes::json(&pod::template(plan, kind, files));
     let body = json!({
         "slotsPerWorker": team.slots,
         "runLauncherAsWorker": spec.launcher.runs_ranks,
@@ -115,15 +115,15 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
             Mpi::IntelMpi => "Intel",
             Mpi::Mpich => "MPICH",
         },
-        // Where our scripts look for keys.
+        // The path from which the scripts read the keys.
         "sshAuthMountPath": "/etc/khorovod/keys",
         "runPolicy": run_policy(plan),
         "mpiReplicaSpecs": {
-            "Launcher": {"replicas": 1, "restartPolicy": "Never", "template": template(Part::Launcher)},
+            "Launcher": {"replicas": 1, "restartPolicy": "Never", "template": template(PodKind::Launcher)},
             "Worker": {
                 "replicas": team.replicas,
                 "restartPolicy": "OnFailure",
-                "template": template(Part::Worker(&spec.groups[team.group])),
+                "template": template(PodKind::Worker(&spec.groups[team.group])),
             },
         },
     });
@@ -134,7 +134,7 @@ fn run_policy(plan: &Plan) -> Json {
     let spec = &plan.spec;
     let mut policy = json!({
         "cleanPodPolicy": if spec.lifecycle.keep { "None" } else { "Running" },
-        // The launcher itself tries again, and the operator knows no exit code that is final.
+        // The launcher retries inside its pod. The operator cannot distinguish exit codes that must not be retried.
         "backoffLimit": 0,
     });
     if let Some(deadline) = spec.lifecycle.deadline {
@@ -146,9 +146,9 @@ fn run_policy(plan: &Plan) -> Json {
     if spec.scheduling.suspend {
         policy["suspend"] = json!(true);
     }
-    // An operator without gang scheduling ignores it: the PodGroup beside is for that one.
+    // An operator without gang scheduling ignores this field; the PodGroup that is also rendered is for this case.
     if let Some(gang) = spec.scheduling.gang {
-        policy["schedulingPolicy"] = json!({"minAvailable": pod_group::least(plan)});
+        policy["schedulingPolicy"] = json!({"minAvailable": pod_group::min_members(plan)});
         let volcano = (gang == Gang::Volcano).then_some(&spec.scheduling.queue);
         if let Some(queue) = volcano.and_then(Option::as_ref) {
             policy["schedulingPolicy"]["queue"] = json!(queue);

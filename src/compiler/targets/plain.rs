@@ -1,4 +1,4 @@
-//! Plain Kubernetes objects: StatefulSets of workers with a launcher Job, or one Indexed Job. No operator is involved.
+//! Plain Kubernetes objects, which need no operator: StatefulSets of workers and a launcher Job, or one Indexed Job.
 
 use super::Target;
 use crate::job::Case;
@@ -34,7 +34,8 @@ static FACTS: Facts = Facts {
     longest_suffix,
 };
 
-/// A StatefulSet's pods carry its revision in a label; a Job's carry a suffix in their names.
+/// The length of the longest suffix of a pod name or label. The pods of a StatefulSet have its revision in a label, and the pods
+/// of a Job have a suffix in their names.
 pub fn longest_suffix(parts: &NameParts) -> usize {
     if parts.is_indexed_job { RUN + JOB_POD } else { parts.worker + REVISION }
 }
@@ -49,9 +50,9 @@ impl Target for Plain {
     fn describe(&self, plan: &Plan) -> Description {
         Description {
             shape: match plan.shape {
-                Shape::StatefulSet if plan.teams.len() > 1 => "a StatefulSet a group, and a launcher Job",
+                Shape::StatefulSet if plan.teams.len() > 1 => "one StatefulSet per group, and a launcher Job",
                 Shape::StatefulSet => "a StatefulSet of workers and a launcher Job",
-                Shape::IndexedJob => "one Indexed Job; index 0 launches",
+                Shape::IndexedJob => "one Indexed Job, in which the pod with index 0 launches",
                 Shape::Torchrun => "one Indexed Job of torchrun agents, without ssh",
             },
             controller: "khorovod",

@@ -1,6 +1,6 @@
 //! Fields that a target does not support: the problem code, and the refusals that several targets share.
 //!
-//! A field that is not refused is supported; `docs/targets.md` says what each target makes of it.
+//! A field that is not refused is supported. `docs/targets.md` describes the effect of each field per target.
 
 use crate::job::valid::LauncherKind;
 use crate::job::{Case, key};
@@ -25,48 +25,56 @@ pub fn report(refusals: Vec<Refusal>, problems: &mut Vec<Problem>) {
     }
 }
 
-pub fn per_worker(case: &Case<'_>, target: &str) -> Refusal {
+/// Refuses storage with one claim per worker, for targets that cannot create such claims.
+pub fn refuse_worker_claims(case: &Case<'_>, target: &str) -> Refusal {
     let mut storage = case.body.storage.iter().flat_map(|at| &at.value);
     (
         storage.find_map(|entry| key(entry.per_worker.as_ref())),
-        format!("{target} has no claim for each worker, so storage cannot be `perWorker`"),
-        "use a shared `claim`, or `emptyDir` for what need not stay; or leave `--target` out",
+        format!("{target} cannot create one claim per worker, so storage cannot be `perWorker`"),
+        "use a shared `claim`, use `emptyDir` if the data need not remain, or leave `--target` out",
     )
 }
 
-pub fn keep(case: &Case<'_>, target: &str) -> Refusal {
+/// Refuses `lifecycle.release: keep`, for targets that always stop the workers with the launcher.
+pub fn refuse_keep(case: &Case<'_>, target: &str) -> Refusal {
     let release = case.body.lifecycle.as_ref().and_then(|at| at.release.as_ref());
     (
         release.filter(|at| at.0).map(|at| at.span),
-        format!("{target} ends its workers with the launcher, so `lifecycle.release` cannot be `keep`"),
+        format!("{target} stops its workers when the launcher ends, so `lifecycle.release` cannot be `keep`"),
         "remove `release`, leave `--target` out, or render to `mpijob`",
     )
 }
 
-/// torchrun counts with no more workers than there are anyway.
-pub fn grows(case: &Case<'_>, target: &str) -> Refusal {
+/// Refuses an elastic job that may grow, for targets that cannot add workers. torchrun needs no such check: its maximum is the
+/// number of workers.
+pub fn refuse_growth(case: &Case<'_>, target: &str) -> Refusal {
     let most = case.body.elastic.as_ref().and_then(|at| at.max_workers.as_ref());
     let workers: u32 = case.spec.groups.iter().map(|group| group.replicas).fold(0, u32::saturating_add);
-    let horovod = case.spec.launcher.kind == LauncherKind::Horovodrun;
+    let is_horovod = case.spec.launcher.kind == LauncherKind::Horovodrun;
     (
-        most.filter(|at| horovod && at.0 > workers).map(|at| at.span),
-        format!("{target} keeps the number of workers it starts with, {workers}; `elastic.maxWorkers` is above it"),
-        "write the number of `workers.replicas`: workers that are lost still come back; or leave `--target` out, or \
-         render to `mpijob` or `volcano`",
+        most.filter(|at| is_horovod && at.0 > workers).map(|at| at.span),
+        format!(
+            "{target} cannot have more than the {workers} workers that it starts with, so `elastic.maxWorkers` cannot be greater"
+        ),
+        "set it to `workers.replicas` (lost workers are still replaced), leave `--target` out, or render to `mpijob` or \
+         `volcano`",
     )
 }
 
-/// A controller that lists all hosts in a ConfigMap, with so many bytes each, made of a pod's name and the Service's.
-pub fn too_many(case: &Case<'_>, bytes: fn(usize, usize) -> usize, controller: &str) -> Refusal {
-    const CONFIG_MAP: usize = 1 << 20;
+/// Refuses more workers than a controller can list in one ConfigMap. `bytes` returns the size of an entry from the lengths of
+/// the name of a worker pod and of the Service.
+pub fn refuse_too_many_workers(case: &Case<'_>, bytes: fn(usize, usize) -> usize, controller: &str) -> Refusal {
+    const CONFIG_MAP_LIMIT: usize = 1 << 20;
     let stem = case.spec.name.len() + "-run123".len();
     let replicas = case.body.workers.as_ref().and_then(|at| at.replicas.as_ref());
     let workers: usize = case.spec.groups.iter().map(|group| group.replicas as usize).sum();
-    let each = bytes(stem + "-worker-00000".len(), stem);
-    let most = CONFIG_MAP / each;
+    let entry = bytes(stem + "-worker-00000".len(), stem);
+    let most = CONFIG_MAP_LIMIT / entry;
     (
         replicas.filter(|_| workers > most).map(|at| at.span),
-        format!("{controller} lists its workers in one ConfigMap, which has room for about {most} of this job"),
-        "give fewer workers with more GPUs each, leave `--target` out, or render to `jobset`",
+        format!(
+            "{controller} lists its workers in one ConfigMap, which has space for about {most} workers of this job"
+        ),
+        "use fewer workers with more GPUs each, leave `--target` out, or render to `jobset`",
     )
 }

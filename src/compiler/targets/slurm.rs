@@ -1,18 +1,18 @@
-//! `Plan` → a batch script for Slurm: directives, then bash that checks what Slurm gave, prepares the environment and
-//! starts the ranks.
+//! `Plan` → a batch script for Slurm: `#SBATCH` directives, then bash code that checks the allocation, prepares the environment
+//! and starts the ranks. See [`script`].
 //!
-//! Its parts are static text, in `slurm/`; what differs between jobs are assignments between them, in which every value
-//! is quoted.
+//! The bash code is static text from the folder `slurm/scripts/`. Only the variable assignments between its parts differ
+//! between jobs, and every value in them is quoted.
 
 mod refusals;
 
 use super::plain;
-use super::{Made, Target};
+use super::{Target, TargetOutput};
 use crate::job::Case;
 use crate::job::target::{Facts, SshKeys};
 use crate::kubernetes::Object;
 use crate::pods::File;
-use crate::problem::Problem;
+use crate::problem::{Problem, count};
 use crate::report::{Batch, Description};
 use std::fmt::Write as _;
 
@@ -58,29 +58,26 @@ impl Target for Slurm {
     }
 
     fn describe(&self, plan: &Plan) -> Description {
-        let held = plan.spec.scheduling.suspend.then_some("held: it starts after `scontrol release`");
+        let held = plan.spec.scheduling.suspend.then_some("held: the job starts after `scontrol release`");
         Description {
             shape: "a batch script for Slurm",
             controller: "Slurm",
             batch: Some(Batch {
-                hosts: "the nodes that Slurm gives",
-                release: "Slurm takes the nodes back when the script ends",
-                notes: ["the ranks run on the nodes as they are; the image is for Kubernetes"]
-                    .into_iter()
-                    .chain(held)
-                    .collect(),
+                hosts: "the nodes that Slurm allocates",
+                release: "Slurm releases the nodes when the script ends",
+                notes: ["the ranks run directly on the nodes; the image is not used"].into_iter().chain(held).collect(),
             }),
             ..Description::default()
         }
     }
 
-    /// None: the output is a script.
+    /// The list is empty: the output is a script.
     fn workloads<'a>(&self, _: &'a Plan, _: &[File]) -> Vec<Object<'a>> {
         Vec::new()
     }
 
-    fn build<'a>(&self, plan: &'a Plan, _: &'a [File], _: &'a [(&'static str, String)]) -> Made<'a> {
-        Made::Script { name: plan.spec.name.clone(), text: script(plan) }
+    fn build<'a>(&self, plan: &'a Plan, _: &'a [File], _: &'a [(&'static str, String)]) -> TargetOutput<'a> {
+        TargetOutput::Script { name: plan.spec.name.clone(), text: script(plan) }
     }
 }
 
@@ -93,97 +90,99 @@ macro_rules! part {
     };
 }
 
-/// Who starts the ranks.
+/// The program that starts the ranks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// srun, one task a rank.
+enum Starter {
+    /// srun, with one task per rank.
     Step,
-    /// srun, one torchrun a node.
+    /// srun, with one torchrun per node.
     Agents,
-    /// mpirun, or what runs it, on the first node.
+    /// mpirun, or a launcher that runs it, on the first node.
     Mpi,
-    /// The command itself.
+    /// The command of the spec itself.
     Shell,
 }
 
-fn way(spec: &Spec) -> Way {
+fn starter(spec: &Spec) -> Starter {
     match spec.launcher.kind {
-        LauncherKind::Torchrun => Way::Agents,
-        LauncherKind::Shell => Way::Shell,
-        LauncherKind::Mpirun if spec.slurm.srun.is_some() => Way::Step,
-        LauncherKind::Mpirun | LauncherKind::Horovodrun | LauncherKind::Deepspeed => Way::Mpi,
+        LauncherKind::Torchrun => Starter::Agents,
+        LauncherKind::Shell => Starter::Shell,
+        LauncherKind::Mpirun if spec.slurm.srun.is_some() => Starter::Step,
+        LauncherKind::Mpirun | LauncherKind::Horovodrun | LauncherKind::Deepspeed => Starter::Mpi,
     }
 }
 
-/// What the script says of its job.
-struct World<'a> {
+/// The values from which the parts of the script are built.
+struct Script<'a> {
     plan: &'a Plan,
     group: &'a Group,
-    way: Way,
+    starter: Starter,
     nodes: u32,
-    /// Slurm's tasks on each node: ranks, or one torchrun.
+    /// The number of Slurm tasks per node: the ranks, or one torchrun.
     tasks: u32,
 }
 
-/// The script, to be given to sbatch.
+/// Builds the script, which is submitted with sbatch.
 fn script(plan: &Plan) -> String {
     let spec = &plan.spec;
     let group = &spec.groups[0];
-    let way = way(spec);
-    let tasks = if way == Way::Agents { 1 } else { group.slots };
+    let starter = starter(spec);
+    let tasks = if starter == Starter::Agents { 1 } else { group.slots };
     let nodes = plan.workers + u32::from(spec.launcher.runs_ranks);
-    let world = World { plan, group, way, nodes, tasks };
+    let script = Script { plan, group, starter, nodes, tasks };
 
-    let mut text = format!("#!/bin/bash\n{}", head(&world));
-    for (option, value) in directives(&world) {
-        let value = value.map_or(String::new(), |value| format!("={}", directive(&value)));
+    let mut text = format!("#!/bin/bash\n{}", header(&script));
+    for (option, value) in directives(&script) {
+        let value = value.map_or(String::new(), |value| format!("={}", quote_for_sbatch(&value)));
         let _ = writeln!(text, "#SBATCH --{option}{value}");
     }
     for option in &spec.slurm.args {
-        let _ = writeln!(text, "#SBATCH {}", directive(option));
+        let _ = writeln!(text, "#SBATCH {}", quote_for_sbatch(option));
     }
-    // Values stay as they are, and `/dev/stdin` is no file to follow.
-    text += "\n# shellcheck disable=SC1091,SC2016\n# What the spec says.\n";
-    for (name, value) in settings(&world) {
+    // SC2016: values in single quotes must not be expanded. SC1091: ShellCheck cannot follow `/dev/stdin`.
+    text += "\n# shellcheck disable=SC1091,SC2016\n# The settings of this job.\n";
+    for (name, value) in assignments(&script) {
         let _ = writeln!(text, "{name}={value}");
     }
     text += part!("begin.sh");
-    environment(&world, &mut text);
-    launch(&world, &mut text);
+    environment(&script, &mut text);
+    launch(&script, &mut text);
     text += part!("end.sh");
     text
 }
 
-/// What a person should know who finds the script.
-fn head(world: &World<'_>) -> String {
-    let Plan { spec, np, .. } = world.plan;
-    let many = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+/// The text in the first comment of a script by which the importer recognises a rendered script.
+pub const SCRIPT_MARK: &str = ". Rendered by khorovod: ";
+
+/// The comment at the start of the script.
+fn header(script: &Script<'_>) -> String {
+    let Plan { spec, np, .. } = script.plan;
     format!(
-        "# Training job {}: {} on {}. Made by khorovod from its spec: change that, and give this to sbatch.\n\
-         # The ranks run on the nodes as they are; the image {} is for Kubernetes.\n",
+        "# Training job {}: {} on {}{SCRIPT_MARK}change the spec, not this file. Submit it with sbatch.\n\
+         # The ranks run directly on the nodes; the image {} is not used.\n",
         spec.name,
-        many(*np, "rank"),
-        many(world.nodes, "node"),
+        count(*np, "rank"),
+        count(script.nodes, "node"),
         spec.image.reference,
     )
 }
 
-/// Options of sbatch and their values, in the order people write them.
-fn directives(world: &World<'_>) -> Vec<(&'static str, Option<String>)> {
-    let spec = &world.plan.spec;
+/// The sbatch options and their values, in the conventional order.
+fn directives(script: &Script<'_>) -> Vec<(&'static str, Option<String>)> {
+    let spec = &script.plan.spec;
     let Options { partition, account, qos, constraint, nodelist, exclude, reservation, gres, .. } = &spec.slurm;
-    let group = world.group;
+    let group = script.group;
     let mut all = vec![
         ("job-name", Some(spec.name.clone())),
-        ("nodes", Some(world.nodes.to_string())),
-        ("ntasks-per-node", Some(world.tasks.to_string())),
+        ("nodes", Some(script.nodes.to_string())),
+        ("ntasks-per-node", Some(script.tasks.to_string())),
     ];
     let mut add = |option, value: Option<String>| all.extend(value.map(|value| (option, Some(value))));
-    add("cpus-per-task", cpus(world).map(|count| count.to_string()));
-    add("mem", amount(group, "memory").map(mebibytes));
-    add("tmp", amount(group, "ephemeral-storage").map(mebibytes));
+    add("cpus-per-task", cpus_per_task(script).map(|count| count.to_string()));
+    add("mem", requested_amount(group, "memory").map(mebibytes));
+    add("tmp", requested_amount(group, "ephemeral-storage").map(mebibytes));
     add("gres", (group.gpus > 0).then(|| format!("{gres}:{}", group.gpus)));
-    add("time", limit(spec).map(clock));
+    add("time", time_limit(spec).map(format_time));
     let named = [
         ("partition", partition),
         ("account", account),
@@ -201,51 +200,53 @@ fn directives(world: &World<'_>) -> Vec<(&'static str, Option<String>)> {
     all
 }
 
-/// CPUs of each task; Slurm gives whole ones.
-fn cpus(world: &World<'_>) -> Option<i128> {
-    let milli = amount(world.group, "cpu")?.milli();
-    Some((milli + i128::from(world.tasks) * 1_000 - 1) / (i128::from(world.tasks) * 1_000))
+/// The number of CPUs per task, rounded up because Slurm allocates whole CPUs.
+fn cpus_per_task(script: &Script<'_>) -> Option<i128> {
+    let milli = requested_amount(script.group, "cpu")?.milli();
+    Some((milli + i128::from(script.tasks) * 1_000 - 1) / (i128::from(script.tasks) * 1_000))
 }
 
-/// What a worker asks for of a resource, or else may use.
-fn amount<'g>(group: &'g Group, resource: &str) -> Option<&'g Quantity> {
+/// The amount of a resource per worker: the request, or otherwise the limit.
+fn requested_amount<'g>(group: &'g Group, resource: &str) -> Option<&'g Quantity> {
     let all = group.resources.requests.iter().chain(&group.resources.limits);
     all.filter(|(name, _)| name == resource).map(|(_, quantity)| quantity).next()
 }
 
-/// As sbatch takes it, and as people write it where it is whole.
+/// Formats an amount of memory for sbatch, rounded up to MiB; in GiB if it is a whole number of GiB.
 fn mebibytes(quantity: &Quantity) -> String {
     let mebibytes = (quantity.value() + (1 << 20) - 1) >> 20;
     if mebibytes % 1024 == 0 { format!("{}G", mebibytes / 1024) } else { format!("{mebibytes}M") }
 }
 
 /// Slurm's time limit in seconds.
-fn limit(spec: &Spec) -> Option<u64> {
+fn time_limit(spec: &Spec) -> Option<u64> {
     spec.slurm.time.or_else(|| spec.lifecycle.deadline.map(|deadline| deadline + 60))
 }
 
-/// When the script ends the training itself, in seconds; 0: never. Before Slurm would, so that a person reads why.
+/// The number of seconds after which the script stops the training; 0 for no limit. It is less than Slurm's time limit, so that
+/// the log contains the reason.
 fn deadline(spec: &Spec) -> u64 {
     let own = spec.slurm.time.map(|time| time.saturating_sub(MARGIN).max(time / 2));
     own.into_iter().chain(spec.lifecycle.deadline).min().unwrap_or(0)
 }
 
-/// Seconds as sbatch reads them.
-fn clock(seconds: u64) -> String {
+/// Formats seconds in sbatch's notation `days-hours:minutes:seconds`.
+fn format_time(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     format!("{days}-{:02}:{:02}:{:02}", rest / 3_600, rest / 60 % 60, rest % 60)
 }
 
-/// A value of a directive as one word of sbatch, which has a way of quoting of its own.
-fn directive(value: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,[]()&|*".contains(c);
-    if value.chars().all(bare) {
+/// Quotes the value of a directive by sbatch's own rules, which differ from those of bash.
+fn quote_for_sbatch(value: &str) -> String {
+    let is_unquoted = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,[]()&|*".contains(c);
+    if value.chars().all(is_unquoted) {
         return value.to_owned();
     }
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-fn array(words: &[String]) -> String {
+/// A bash array. The path of the hostfile in pods is replaced by the variable with its path here.
+fn bash_array(words: &[String]) -> String {
     let words = words.iter().map(|text| match text.as_str() {
         HOSTFILE => r#""$khorovod_hostfile""#.to_owned(),
         text => word(text),
@@ -253,91 +254,91 @@ fn array(words: &[String]) -> String {
     format!("({})", words.collect::<Vec<_>>().join(" "))
 }
 
-/// What the static parts read.
-fn settings(world: &World<'_>) -> Vec<(&'static str, String)> {
-    let spec = &world.plan.spec;
-    let tasks = match world.nodes {
-        1 => world.tasks.to_string(),
-        nodes => format!("{}(x{nodes})", world.tasks),
+/// The variables that the static parts read, and their values in bash syntax.
+fn assignments(script: &Script<'_>) -> Vec<(&'static str, String)> {
+    let spec = &script.plan.spec;
+    let tasks = match script.nodes {
+        1 => script.tasks.to_string(),
+        nodes => format!("{}(x{nodes})", script.tasks),
     };
-    let mut settings = vec![
-        ("khorovod_nodes", world.nodes.to_string()),
+    let mut assignments = vec![
+        ("khorovod_nodes", script.nodes.to_string()),
         ("khorovod_tasks", word(&tasks)),
         ("khorovod_retries", spec.launcher.retries.to_string()),
         ("khorovod_deadline", deadline(spec).to_string()),
     ];
-    if world.way == Way::Mpi {
+    if script.starter == Starter::Mpi {
         let mpi = match spec.launcher.mpi {
             Mpi::OpenMpi => "openmpi",
             Mpi::IntelMpi => "intelmpi",
             Mpi::Mpich => "mpich",
         };
-        settings.push(("khorovod_mpi", mpi.to_owned()));
-        settings.push(("khorovod_slots", world.group.slots.to_string()));
+        assignments.push(("khorovod_mpi", mpi.to_owned()));
+        assignments.push(("khorovod_slots", script.group.slots.to_string()));
     }
-    if world.way == Way::Step {
+    if script.starter == Starter::Step {
         let mpi = spec.slurm.srun.as_ref().and_then(|srun| srun.mpi.as_deref());
-        settings.push(("khorovod_mpi", word(mpi.unwrap_or_default())));
+        assignments.push(("khorovod_mpi", word(mpi.unwrap_or_default())));
     }
-    if world.way != Way::Shell && world.way != Way::Agents {
-        settings.push(("khorovod_np", world.plan.np.to_string()));
+    if script.starter != Starter::Shell && script.starter != Starter::Agents {
+        assignments.push(("khorovod_np", script.plan.np.to_string()));
     }
-    settings
+    assignments
 }
 
-/// Modules, variables, the user's own preparation, the folder.
-fn environment(world: &World<'_>, text: &mut String) {
-    let Plan { spec, env, .. } = world.plan;
+/// Writes what prepares the environment: modules, variables, `slurm.setup`, and the working directory.
+fn environment(script: &Script<'_>, text: &mut String) {
+    let Plan { spec, env, .. } = script.plan;
     if !spec.slurm.modules.is_empty() {
-        let _ = writeln!(text, "\nkhorovod_modules={}", array(&spec.slurm.modules));
+        let _ = writeln!(text, "\nkhorovod_modules={}", bash_array(&spec.slurm.modules));
         *text += part!("modules.sh");
     }
-    let needs: Vec<String> = spec
+    let required: Vec<String> = spec
         .env
         .iter()
         .filter(|variable| !matches!(variable.value, EnvValue::Text(_)))
         .map(|variable| variable.name.clone())
         .collect();
-    if !needs.is_empty() {
+    if !required.is_empty() {
         let _ = writeln!(
             text,
-            "\n# In Kubernetes they come from Secrets and ConfigMaps.\nkhorovod_needs={}",
-            array(&needs)
+            "\n# On Kubernetes these variables come from Secrets and ConfigMaps.\nkhorovod_needs={}",
+            bash_array(&required)
         );
         *text += part!("needs.sh");
     }
-    let own = spec.env.iter().filter_map(|variable| match &variable.value {
+    let literal = spec.env.iter().filter_map(|variable| match &variable.value {
         EnvValue::Text(value) => Some((variable.name.as_str(), value.as_str())),
         _ => None,
     });
-    let mut all = env.iter().map(|(name, value)| (&**name, &**value)).chain(own).peekable();
+    let mut all = env.iter().map(|(name, value)| (&**name, &**value)).chain(literal).peekable();
     if all.peek().is_some() {
-        *text += "\n# For every rank.\n";
+        *text += "\n# Environment of every rank.\n";
     }
     for (name, value) in all {
         let _ = writeln!(text, "export {name}={}", word(value));
     }
     if let Some(setup) = &spec.slurm.setup {
-        let end = delimiter(setup);
+        let end = heredoc_delimiter(setup);
         let _ = write!(
             text,
             "\n# slurm.setup\n. /dev/stdin <<'{end}' || khorovod_fail 42 \"slurm.setup failed; see the lines above\"\n{}\n{end}\n",
             setup.trim_end_matches('\n')
         );
-        // What it asked bash for was for itself.
+        // Options that slurm.setup sets must not affect the rest of the script.
         *text += "set +eux\n";
     }
     if let Some(folder) = &spec.workdir {
         let _ = write!(
             text,
-            "\nkhorovod_workdir={}\ncd \"$khorovod_workdir\" || khorovod_fail 42 \"there is no workdir $khorovod_workdir on $HOSTNAME\"\n",
+            "\nkhorovod_workdir={}\ncd \"$khorovod_workdir\" || khorovod_fail 42 \"the directory $khorovod_workdir (workdir) does not exist on $HOSTNAME\"\n",
             word(folder)
         );
     }
 }
 
-/// A word that no line of a text is.
-fn delimiter(text: &str) -> String {
+/// A here-document delimiter that is not a line of the text.
+fn heredoc_delimiter(text: &str) -> String {
     let mut end = "SETUP".to_owned();
     while text.lines().any(|line| line == end) {
         end.push('_');
@@ -345,47 +346,50 @@ fn delimiter(text: &str) -> String {
     end
 }
 
-/// What runs: `launch`, what checks each rank, and its `command`.
-fn launch(world: &World<'_>, text: &mut String) {
-    let Plan { spec, launch, .. } = world.plan;
+/// Writes the three arrays that form the launch command: the program that starts ranks, the check that runs first in each rank,
+/// and the command of the rank.
+fn launch(script: &Script<'_>, text: &mut String) {
+    let Plan { spec, launch, .. } = script.plan;
     let command = [spec.slurm.wrap.as_slice(), &spec.command].concat();
     let program = launch.strip_suffix(spec.command.as_slice()).unwrap_or_default();
-    let (checked, program, command) = match world.way {
-        Way::Shell => ("", Vec::new(), spec.command.clone()),
-        Way::Mpi => (part!("rank.sh"), program.to_vec(), command),
-        Way::Step => (part!("step.sh"), srun(world), command),
-        // torchrun comes behind the check of its agent.
-        Way::Agents => (part!("agent.sh"), srun(world), [program, &command].concat()),
+    let (check, program, command) = match script.starter {
+        Starter::Shell => ("", Vec::new(), spec.command.clone()),
+        Starter::Mpi => (part!("rank.sh"), program.to_vec(), command),
+        Starter::Step => (part!("step.sh"), srun(script), command),
+        // The check runs once per node, before torchrun.
+        Starter::Agents => (part!("agent.sh"), srun(script), [program, &command].concat()),
     };
-    if world.way == Way::Mpi {
+    if script.starter == Starter::Mpi {
         text.extend(["\n", include_str!("../pods/scripts/mpi.sh"), part!("mpi.sh")]);
         if matches!(spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Deepspeed) {
             *text += part!("hosts.sh");
         }
     }
-    *text += checked;
-    let _ = writeln!(text, "\nkhorovod_launch={}", array(&program));
-    *text += match world.way {
-        Way::Shell => "khorovod_check=()\n",
-        Way::Mpi => "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_slots\" \"$PWD\")\n",
-        Way::Step => {
+    *text += check;
+    let _ = writeln!(text, "\nkhorovod_launch={}", bash_array(&program));
+    *text += match script.starter {
+        Starter::Shell => "khorovod_check=()\n",
+        Starter::Mpi => {
+            "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_slots\" \"$PWD\")\n"
+        }
+        Starter::Step => {
             "khorovod_check=(bash -c \"$khorovod_rank\" rank \"$khorovod_np\" \"$khorovod_tasks\" \"$PWD\" \"$khorovod_mpi\")\n"
         }
-        Way::Agents => {
+        Starter::Agents => {
             "khorovod_check=(bash -c \"$khorovod_rank\" agent \"$khorovod_nodes\" \"$khorovod_tasks\" \"$PWD\")\n"
         }
     };
-    let _ = writeln!(text, "khorovod_command={}", array(&command));
+    let _ = writeln!(text, "khorovod_command={}", bash_array(&command));
 }
 
-/// srun and its options.
-fn srun(world: &World<'_>) -> Vec<String> {
-    let spec = &world.plan.spec;
+/// The srun command and its options.
+fn srun(script: &Script<'_>) -> Vec<String> {
+    let spec = &script.plan.spec;
     let mut words = vec!["srun".to_owned(), "--kill-on-bad-exit=1".to_owned()];
-    // It does not take this one from the job.
-    words.extend(cpus(world).map(|count| format!("--cpus-per-task={count}")));
-    // torchrun says itself who speaks.
-    words.extend((world.way == Way::Step && spec.observability.rank_prefix).then(|| "--label".to_owned()));
+    // srun does not inherit this option from the job.
+    words.extend(cpus_per_task(script).map(|count| format!("--cpus-per-task={count}")));
+    // torchrun prefixes the output of its ranks itself.
+    words.extend((script.starter == Starter::Step && spec.observability.rank_prefix).then(|| "--label".to_owned()));
     if let Some(srun) = &spec.slurm.srun {
         words.extend(srun.mpi.as_ref().map(|mpi| format!("--mpi={mpi}")));
         words.extend(srun.args.iter().cloned());

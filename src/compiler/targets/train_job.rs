@@ -1,12 +1,12 @@
-//! TrainJob of Kubeflow's Trainer, and a TrainingRuntime of the run's own, which says all: a runtime of somebody else's
-//! knows neither our scripts nor the launcher they run in.
+//! TrainJob of Kubeflow's Trainer, and one TrainingRuntime per run. The TrainingRuntime contains the whole JobSet, because a
+//! shared runtime has neither khorovod's scripts nor its launcher pod.
 //!
-//! Trainer's own plugins for torch and MPI are not asked for, as our scripts do what they do. But what lists and follows
-//! TrainJobs, as Kubeflow's SDK does, reads the pod that trains by marks, and gives up on all TrainJobs of a namespace
-//! where one has none: so the pod that launches bears them.
+//! The runtime does not use Trainer's plugins for torch and MPI; the scripts do their work. Programs such as Kubeflow's SDK
+//! find the training pod of a TrainJob by a label and a container name. If one TrainJob lacks them, the SDK fails for all
+//! TrainJobs of the namespace. So [`mark_as_trainer`] sets both on the pod that launches.
 
 use super::Target;
-use super::refusal::{Refusal, grows, keep, per_worker, report};
+use super::refusal::{Refusal, refuse_growth, refuse_keep, refuse_worker_claims, report};
 use crate::job::target::{Facts, SshKeys};
 use crate::job::{Case, key};
 use crate::plan::Shape;
@@ -36,7 +36,7 @@ static FACTS: Facts = Facts {
     templates_set_restart_policy: true,
     first_success_ends_job: false,
     pod_index: None,
-    // Kubeflow's own programs look for the pods that train, and their logs, under this name.
+    // Kubeflow's programs find the training pods and their logs by this name.
     index_role: "node",
     group_suffix: "-0",
     launcher_suffix: "-0-0",
@@ -59,9 +59,9 @@ impl Target for TrainJob {
     fn describe(&self, plan: &Plan) -> Description {
         Description {
             shape: if plan.shape == Shape::StatefulSet {
-                "a TrainJob of a launcher and its workers, run by Kubeflow's Trainer"
+                "a TrainJob with a launcher Job and worker Jobs, run by Kubeflow's Trainer"
             } else {
-                "a TrainJob of pods by index, run by Kubeflow's Trainer"
+                "a TrainJob with one Indexed Job, run by Kubeflow's Trainer"
             },
             controller: "the JobSet controller",
             suspended: ("TrainJob", "spec.suspend"),
@@ -76,19 +76,24 @@ impl Target for TrainJob {
 
 fn refusals(case: &Case<'_>) -> Vec<Refusal> {
     let ttl = case.body.lifecycle.as_ref().and_then(|at| at.ttl_after_finished.as_ref());
-    let stays = (
+    let refuse_ttl = (
         key(ttl),
-        "a TrainJob stays until somebody deletes it, so there is no `lifecycle.ttlAfterFinished`".to_owned(),
+        "a TrainJob remains until you delete it, so `lifecycle.ttlAfterFinished` cannot be set".to_owned(),
         "remove it, or render to `jobset`",
     );
-    vec![per_worker(case, "a TrainJob"), keep(case, "a TrainJob"), grows(case, "a TrainJob"), stays]
+    vec![
+        refuse_worker_claims(case, "a TrainJob"),
+        refuse_keep(case, "a TrainJob"),
+        refuse_growth(case, "a TrainJob"),
+        refuse_ttl,
+    ]
 }
 
 const VERSION: &str = "trainer.kubeflow.org/v1alpha1";
 
 fn build<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
     let mut body = job_set::body(plan, files);
-    let nodes = mark(&mut body["replicatedJobs"][0]);
+    let nodes = mark_as_trainer(&mut body["replicatedJobs"][0]);
     let runtime = json!({"mlPolicy": {"numNodes": nodes}, "template": {"spec": body}});
     let mut job =
         json!({"runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": plan.stem()}});
@@ -98,13 +103,13 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
     let mut runtime = Object::custom(plan, VERSION, "TrainingRuntime", runtime);
     runtime.metadata.labels.remove("kueue.x-k8s.io/queue-name");
     runtime.metadata.labels.set("trainer.kubeflow.org/framework", framework(plan.spec.launcher.kind));
-    // The runtime must be there before the job.
+    // The runtime must exist before the job.
     vec![runtime, Object::custom(plan, VERSION, "TrainJob", job)]
 }
 
-/// Marks the Job that launches as the one that trains, whose container Trainer calls `node`. Gives how many pods it has:
-/// that number Trainer takes from `mlPolicy`.
-fn mark(job: &mut Json) -> Json {
+/// Marks the Job that launches as the one that trains. Its container gets the name `node`, as in Trainer's own runtimes.
+/// Returns the number of its pods, which Trainer reads from `mlPolicy`.
+fn mark_as_trainer(job: &mut Json) -> Json {
     let template = &mut job["template"];
     template["metadata"]["labels"]["trainer.kubeflow.org/trainjob-ancestor-step"] = json!("trainer");
     let spec = &mut template["spec"];
@@ -113,7 +118,7 @@ fn mark(job: &mut Json) -> Json {
     spec["completions"].clone()
 }
 
-/// What people look for in a list of runtimes.
+/// The framework label, by which a list of runtimes can be filtered.
 fn framework(kind: LauncherKind) -> &'static str {
     match kind {
         LauncherKind::Torchrun => "torch",

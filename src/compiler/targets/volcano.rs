@@ -1,8 +1,8 @@
-//! Volcano's own Job: a task that launches and a task of workers a group, or one task by index. Its scheduler starts all
-//! pods or none, and its policies end them.
+//! Volcano's Job: one task for the launcher and one task per group of workers, or one task with indexed pods. Volcano's scheduler
+//! starts all pods together, and the policies of the Job stop them.
 
 use super::Target;
-use super::refusal::{Refusal, keep, per_worker, report, too_many};
+use super::refusal::{Refusal, refuse_keep, refuse_too_many_workers, refuse_worker_claims, report};
 use crate::job::target::{Facts, SshKeys};
 use crate::job::valid::Gang;
 use crate::job::{Case, key};
@@ -11,7 +11,7 @@ use crate::report::Description;
 use serde_json::{Value as Json, json};
 
 use crate::kubernetes::job::FINAL_CODES;
-use crate::kubernetes::pod::{self, Part};
+use crate::kubernetes::pod::{self, PodKind};
 use crate::kubernetes::{self, Object, pod_group};
 use crate::plan::{self, Plan, Shape, Team};
 use crate::pods::File;
@@ -53,9 +53,9 @@ impl Target for Volcano {
     fn describe(&self, plan: &Plan) -> Description {
         Description {
             shape: if plan.shape == Shape::StatefulSet {
-                "a Volcano Job of a launcher and its workers"
+                "a Volcano Job with a launcher task and worker tasks"
             } else {
-                "a Volcano Job of pods by index"
+                "a Volcano Job with one task of indexed pods"
             },
             controller: "Volcano",
             suspended: ("Job", "spec.suspend"),
@@ -73,25 +73,25 @@ fn refusals(case: &Case<'_>) -> Vec<Refusal> {
     let gang = scheduling.and_then(|at| at.gang.as_ref()).filter(|at| at.0 == Some(Gang::Coscheduling));
     let suspend = scheduling.and_then(|at| at.suspend.as_ref()).filter(|at| at.value);
     vec![
-        per_worker(case, "a Volcano Job"),
-        keep(case, "a Volcano Job"),
+        refuse_worker_claims(case, "a Volcano Job"),
+        refuse_keep(case, "a Volcano Job"),
         (
             gang.map(|at| at.span),
-            "a Volcano Job is a gang of Volcano's own scheduler, not of coscheduling".to_owned(),
-            "remove `gang`: all pods of a Volcano Job start or none",
+            "a Volcano Job is scheduled by Volcano, so `scheduling.gang` cannot be `coscheduling`".to_owned(),
+            "remove `gang`: Volcano starts all pods of its Jobs together",
         ),
         (
             scheduling.and_then(|at| key(at.kueue.as_ref())),
-            "Kueue does not know Volcano Jobs".to_owned(),
-            "remove `kueue` and give Volcano's `queue`, leave `--target` out, or render to `jobset`",
+            "Kueue does not support Volcano Jobs".to_owned(),
+            "replace `kueue` by Volcano's `queue`, leave `--target` out, or render to `jobset`",
         ),
         (
             key(suspend),
             "a Volcano Job cannot start suspended".to_owned(),
             "remove `suspend`, leave `--target` out, or render to `jobset`",
         ),
-        // It lists every worker once in one ConfigMap.
-        too_many(case, |host, name| host + name, "Volcano"),
+        // Volcano lists every worker once in one ConfigMap.
+        refuse_too_many_workers(case, |host, name| host + name, "Volcano"),
     ]
 }
 
@@ -99,8 +99,8 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let spec = &plan.spec;
     let mut body = json!({
         "schedulerName": spec.scheduling.scheduler.as_deref().unwrap_or("volcano"),
-        "minAvailable": pod_group::least(plan),
-        // How often pods may be made anew; 0 would be taken for 3.
+        "minAvailable": pod_group::min_members(plan),
+        // How often pods may be recreated. Volcano replaces 0 by 3.
         "maxRetry": spec.launcher.retries + 1,
     });
     if let Some(queue) = &spec.scheduling.queue {
@@ -112,25 +112,26 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     if let Some(ttl) = spec.lifecycle.ttl_after_finished {
         body["ttlSecondsAfterFinished"] = json!(ttl);
     }
-    // It gives pods their host names; the Service they are found in is the job's own, and the NetworkPolicy too.
-    // Lists of hosts in variables would be too long for large jobs: the last, as an older Volcano does not know it.
+    // The svc plugin sets the host names of pods. The Service and the NetworkPolicy of the job are rendered separately. The
+    // variables with lists of hosts are disabled because they are too long for large jobs. That option is last because older
+    // Volcano releases do not support it.
     body["plugins"] = json!({
         "svc": ["--publish-not-ready-addresses=true", "--disable-network-policy=true", "--inject-hosts-env=false"],
     });
     if plan.shape == Shape::StatefulSet {
-        body["tasks"] = beside(plan, files).into();
+        body["tasks"] = launcher_and_workers(plan, files).into();
     } else {
         let team = &plan.teams[0];
-        let part = Part::Index(&spec.groups[team.group]);
-        body["tasks"] = json!([workers(plan, team, part, files, true)]);
-        // Only index 0 ever ends well.
+        let kind = PodKind::Index(&spec.groups[team.group]);
+        body["tasks"] = json!([workers(plan, team, kind, files, true)]);
+        // Only the pod with index 0 exits with 0.
         body["minSuccess"] = json!(1);
     }
     Object::custom(plan, "batch.volcano.sh/v1alpha1", "Job", body)
 }
 
-/// The launcher, then the workers.
-fn beside(plan: &Plan, files: &[File]) -> Vec<Json> {
+/// The task of the launcher, then the tasks of workers.
+fn launcher_and_workers(plan: &Plan, files: &[File]) -> Vec<Json> {
     let mut policies = launcher_policies();
     policies.insert(0, json!({"event": "TaskCompleted", "action": "CompleteJob"}));
     let launcher = json!({
@@ -139,28 +140,29 @@ fn beside(plan: &Plan, files: &[File]) -> Vec<Json> {
         "minAvailable": 1,
         "maxRetry": plan.spec.launcher.retries + 1,
         "policies": policies,
-        "template": kubernetes::json(&pod::template(plan, Part::Launcher, files)),
+        "template": kubernetes::json(&pod::template(plan, PodKind::Launcher, files)),
     });
     let workers =
-        plan.teams.iter().map(|team| workers(plan, team, Part::Worker(&plan.spec.groups[team.group]), files, false));
+        plan.teams.iter().map(|team| workers(plan, team, PodKind::Worker(&plan.spec.groups[team.group]), files, false));
     std::iter::once(launcher).chain(workers).collect()
 }
 
-fn workers(plan: &Plan, team: &Team, part: Part, files: &[File], launch: bool) -> Json {
-    let lost = || vec![json!({"event": "PodFailed", "action": "RestartPod"})];
-    // With what its webhook would add: it refuses a text that lacks it when that is applied again.
+/// The task of one group of workers. `has_launcher` is true if the pod with index 0 launches.
+fn workers(plan: &Plan, team: &Team, kind: PodKind, files: &[File], has_launcher: bool) -> Json {
+    let restart_failed = || vec![json!({"event": "PodFailed", "action": "RestartPod"})];
+    // This includes the defaults that Volcano's webhook adds, because the webhook rejects a second apply without them.
     json!({
         "name": plan::role(plan, &plan.spec.groups[team.group]),
         "replicas": team.replicas,
         "minAvailable": plan.spec.elastic.as_ref().map_or(team.replicas, |elastic| elastic.min_workers),
         "maxRetry": plan.spec.launcher.retries + 1,
-        "policies": if launch { launcher_policies() } else { lost() },
-        "template": kubernetes::json(&pod::template(plan, part, files)),
+        "policies": if has_launcher { launcher_policies() } else { restart_failed() },
+        "template": kubernetes::json(&pod::template(plan, kind, files)),
     })
 }
 
-/// Codes by which a launcher ends the job; after any other death another one starts.
+/// Ends the job if the launcher exits with a final code. After any other failure, Volcano restarts the pod.
 fn launcher_policies() -> Vec<Json> {
-    let last = FINAL_CODES.iter().map(|code| json!({"exitCode": code, "action": "TerminateJob"}));
-    last.chain([json!({"event": "PodFailed", "action": "RestartPod"})]).collect()
+    let final_codes = FINAL_CODES.iter().map(|code| json!({"exitCode": code, "action": "TerminateJob"}));
+    final_codes.chain([json!({"event": "PodFailed", "action": "RestartPod"})]).collect()
 }

@@ -1,21 +1,22 @@
-//! A document as a tree in which every key and value knows its place.
+//! The tree of a document: [`Node`]. Every key and value has the span of its text, which problems refer to.
 
 use serde_json::Value as Json;
 
 use super::scalar::Scalar;
 use crate::problem::Span;
 
-/// A value and where it stands.
+/// A value and its span.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub span: Span,
     pub kind: Kind,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Debug, Clone)]
 pub enum Kind {
-    /// A scalar's text; `plain` when it stood without quotes, so that its form decides its type.
+    /// A scalar. `text` is its value without quotes. `plain` is true if it was written without quotes or a tag, so that its
+    /// text decides its type.
     Scalar {
         text: String,
         plain: bool,
@@ -33,7 +34,7 @@ pub struct Entry {
 }
 
 impl Node {
-    /// What a scalar means; a list or a map means nothing as a scalar.
+    /// The value of a scalar; `None` for a list or a map.
     pub fn scalar(&self) -> Option<Scalar<'_>> {
         match &self.kind {
             Kind::Scalar { text, plain: true } => Some(Scalar::plain(text)),
@@ -42,12 +43,12 @@ impl Node {
         }
     }
 
-    /// The value under `key`, where this is a map that has it.
+    /// The value of `key`; `None` if this is not a map or has no such key.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// The same, to be changed.
+    /// The value of `key`, mutable; `None` if this is not a map or has no such key.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         match &mut self.kind {
             Kind::Map(entries) => entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value),
@@ -55,7 +56,7 @@ impl Node {
         }
     }
 
-    /// The entry under `key`, where this is a map that has it.
+    /// The entry of `key`; `None` if this is not a map or has no such key.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         match &self.kind {
             Kind::Map(entries) => entries.iter().find(|entry| entry.key == key),
@@ -63,7 +64,7 @@ impl Node {
         }
     }
 
-    /// The text of a quoted or plainly textual scalar.
+    /// The text of a scalar that is a string; `None` for any other value.
     pub fn text(&self) -> Option<&str> {
         match self.scalar()? {
             Scalar::Text(text) => Some(text),
@@ -71,7 +72,7 @@ impl Node {
         }
     }
 
-    /// What it is, in words for a message.
+    /// The type of the value, as a phrase for messages: `a list`, `a number`.
     pub fn describe(&self) -> &'static str {
         match &self.kind {
             Kind::List(_) => "a list",
@@ -85,8 +86,22 @@ impl Node {
         }
     }
 
-    /// The same value without places. Scalars that YAML's readers disagree on become texts; the
-    /// reader has refused them before.
+    /// As [`Node::to_json`], but a number whose text is not JSON's form of it, such as `0.10`, becomes a text.
+    pub fn to_exact_json(&self) -> Json {
+        match &self.kind {
+            Kind::List(items) => Json::Array(items.iter().map(Node::to_exact_json).collect()),
+            Kind::Map(entries) => {
+                Json::Object(entries.iter().map(|entry| (entry.key.clone(), entry.value.to_exact_json())).collect())
+            }
+            Kind::Scalar { text, .. } => match self.to_json() {
+                Json::Number(number) if number.is_f64() && number.to_string() != *text => Json::String(text.clone()),
+                value => value,
+            },
+        }
+    }
+
+    /// The same value without spans. A scalar that is a [`Trap`](super::Trap) becomes a string. Specs do not contain any at
+    /// this point, because validation reports them.
     pub fn to_json(&self) -> Json {
         match &self.kind {
             Kind::List(items) => Json::Array(items.iter().map(Node::to_json).collect()),

@@ -1,105 +1,110 @@
-//! One document's text → a [`Node`] tree, strictly: what readers of YAML disagree on, or what
-//! hides a mistake, is a problem.
+//! Parses one document into a [`Node`] tree: see [`parse`]. It is stricter than YAML. Constructs that YAML parsers treat
+//! differently (merge keys, tags, keys that are not strings) and constructs that hide mistakes (duplicate keys) are problems.
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StrInput};
 
-use super::layout;
 use super::node::{Entry, Kind, Node};
 use super::scalar::{Scalar, Trap};
+use super::syntax_hints::{self, Mistake};
 use crate::problem::{Problem, Span, codes};
 
-/// Deeper than any spec; keeps the stack small.
+/// The maximum nesting depth. No spec is as deep; the limit bounds the recursion.
 pub const MAX_DEPTH: usize = 48;
-/// Values in one document, aliases counted as often as they are used.
+/// The maximum number of values in one document. The values behind an alias count each time the alias is used.
 const MAX_NODES: usize = 100_000;
 
 codes! {
     /// The text is not YAML
     ///
-    /// Nothing can be read before this is mended. Frequent causes: a tab in the indentation (YAML
-    /// allows spaces alone), a value with `: ` or ` #` in it that needs quotes, an indentation
-    /// that fits no line above, an unclosed quote or bracket. The first place shown is where reading
-    /// ended; where another is marked, the mistake stands there.
+    /// No further checks run until you fix this. Frequent causes are a tab in the indentation (YAML allows only spaces), a
+    /// value that contains `: ` or ` #` and is not quoted, an indentation that matches no line above, and an unclosed quote
+    /// or bracket. The first place shown is where the parser stopped. If a second place is shown, the mistake is there.
     Error SYNTAX = "yaml-syntax";
 
-    /// A key stands twice in one map
+    /// A map has the same key twice
     ///
-    /// Most readers of YAML keep the last one and say nothing. Remove one of them. Two documents without a line
-    /// `---` between them look so too.
+    /// Most YAML parsers silently keep the last value. Remove one of the two keys. If these are two documents, add the
+    /// missing line `---` between them.
     Error DUPLICATE_KEY = "yaml-duplicate-key";
 
     /// A merge key (`<<`)
     ///
-    /// Merge keys left YAML with version 1.2, and its readers disagree on what they do. Write the
-    /// keys out, or keep what several jobs share in an overlay: `khorovod render -f base.yaml job.yaml`.
+    /// YAML 1.2 removed merge keys, and parsers merge in different ways. Write the keys in each map. To share fields
+    /// between jobs, use an overlay: `khorovod render -f base.yaml job.yaml`.
     Error MERGE_KEY = "yaml-merge-key";
 
     /// A tag such as `!!str` or `!secret`
     ///
-    /// The spec needs no tags, and its readers treat them differently. Quote the value to make it a text.
+    /// A spec needs no tags, and YAML parsers treat them differently. To write a string, put the value in quotes.
     Error TAG = "yaml-tag";
 
-    /// A key that is no plain text
+    /// A key that is not a string
     ///
-    /// `on:`, `yes:`, `1:` and `null:` are booleans, numbers or nothing to some readers of YAML,
-    /// and a list or map as a key to none of ours. Put quotes around the key: `"on":`.
+    /// Some YAML parsers read the keys `on:`, `yes:`, `1:` and `null:` as booleans, numbers or null. Put the key in quotes:
+    /// `"on":`. A list or a map cannot be a key.
     Error KEY = "yaml-key";
 
     /// The document is nested too deeply or has too many values
     ///
-    /// A spec has at most 48 levels and 100,000 values, aliases counted as often as they are used.
-    /// What is larger is not a training spec, or an alias bomb.
+    /// A spec has at most 48 levels and 100,000 values. The values behind an alias count each time the alias is used, so
+    /// that a small file cannot expand to a huge one.
     Error TOO_LARGE = "yaml-too-large";
 }
 
-/// The text is not one YAML document; the problems that were pushed give the reason.
+/// The error of [`parse`]: the text is not one YAML document. The added problems describe the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreadable;
 
-/// Reads the one document in `text`, which starts at byte `span.start` of source `span.source`.
+/// Parses the document in `text`, which starts at byte `span.start` of the source `span.source`.
 ///
-/// `Ok(None)` when it holds nothing but comments. Problems that do not hinder the reading are pushed.
+/// Returns `Ok(None)` if the document is empty or has only comments, and `Err` if it cannot be parsed. Problems are added to
+/// `problems` in both cases: after `Ok`, problems that do not prevent further checks.
 pub fn parse(text: &str, span: Span, problems: &mut Vec<Problem>) -> Result<Option<Node>, Unreadable> {
     let options = granit_parser::options! {
         emit_comments: false,
         flow_nesting_limit: MAX_DEPTH + 1,
         block_nesting_limit: MAX_DEPTH + 1,
     };
-    let mut tree = Tree {
+    let mut builder = TreeBuilder {
         text,
         events: Parser::new_from_str_with_options(text, options),
         base: span,
         anchors: Vec::new(),
         nodes: 0,
-        unreadable: false,
+        has_unreadable_key: false,
         problems,
     };
-    tree.document()
+    builder.document()
 }
 
-struct Tree<'t, 'p> {
+/// Builds the tree from the events of the YAML parser.
+struct TreeBuilder<'t, 'p> {
     text: &'t str,
     events: Parser<'t, StrInput<'t>>,
+    /// The span of the document in its source.
     base: Span,
-    /// Anchor id and the value it names.
+    /// The anchors so far: the id of each, and its value.
     anchors: Vec<(usize, Node)>,
+    /// The number of values so far.
     nodes: usize,
-    /// A key was no scalar: what else would be said of this document only follows from that.
-    unreadable: bool,
+    /// Whether a key was a list or a map. Validation would only report consequences of that, so the document is given up.
+    has_unreadable_key: bool,
     problems: &'p mut Vec<Problem>,
 }
 
-impl<'t> Tree<'t, '_> {
-    fn place(&self, span: &granit_parser::Span) -> Span {
+impl<'t> TreeBuilder<'t, '_> {
+    /// Converts a span of the parser to a span in the source.
+    fn source_span(&self, span: &granit_parser::Span) -> Span {
         let range = span.byte_range().unwrap_or_default();
         Span { start: self.base.start + range.start, end: self.base.start + range.end, ..self.base }
     }
 
+    /// The next event that is a value or an end.
     fn next(&mut self) -> Result<(Event<'t>, Span), Unreadable> {
         loop {
             match self.events.next_event() {
                 Some(Ok((Event::DocumentStart(..) | Event::StreamStart, _))) => {}
-                Some(Ok((event, span))) => return Ok((event, self.place(&span))),
+                Some(Ok((event, span))) => return Ok((event, self.source_span(&span))),
                 None => return Ok((Event::StreamEnd, self.base)),
                 Some(Err(error)) => {
                     self.syntax_error(&error);
@@ -113,27 +118,28 @@ impl<'t> Tree<'t, '_> {
         let start = self.base.start + error.marker().byte_offset().unwrap_or_default();
         let start = start.min(self.base.end);
         let span = Span { start, end: (start + 1).min(self.base.end), ..self.base };
-        let what = error.info();
+        let info = error.info();
         if matches!(error.kind(), ErrorKind::RecursionLimitExceeded) {
             return self.too_deep(span);
         }
-        let mut problem = Problem::new(&SYNTAX, span, format!("this is not YAML: {what}"));
+        let mut problem = Problem::new(&SYNTAX, span, format!("YAML syntax error: {info}"));
         let before = self.text.get(..start - self.base.start).unwrap_or_default();
-        problem.hint = match layout::cause(self.text, before, error.kind()) {
-            Some(layout::Cause { at, label, hint }) => {
-                let place = Span { start: self.base.start + at.start, end: self.base.start + at.end, ..self.base };
-                problem = if place.start == span.start { problem.here(label) } else { problem.and(place, label) };
+        problem.hint = match syntax_hints::locate_mistake(self.text, before, error.kind()) {
+            Some(Mistake { at, label, hint }) => {
+                let marked = Span { start: self.base.start + at.start, end: self.base.start + at.end, ..self.base };
+                problem = if marked.start == span.start { problem.here(label) } else { problem.and(marked, label) };
                 Some(hint)
             }
-            None => layout::usual(error.kind()).map(str::to_owned),
+            None => syntax_hints::hint_for(error.kind()).map(str::to_owned),
         };
         self.problems.push(problem);
     }
 
-    /// Where lines end with CR alone, YAML sees a `---` that nobody else who cuts streams does.
+    /// Reports a second document. This happens if lines end with CR only: YAML treats CR as a line break, so the parser finds
+    /// a `---` that [`pieces`](super::pieces) does not.
     fn second_document(&mut self, at: Span) -> Result<Option<Node>, Unreadable> {
-        let problem = Problem::new(&SYNTAX, at, "a second document begins here");
-        self.problems.push(problem.hint("put a line `---` before it; lines end with LF or CRLF, not with CR alone"));
+        let problem = Problem::new(&SYNTAX, at, "a second document starts here");
+        self.problems.push(problem.hint("put a line `---` before it, and end lines with LF or CRLF instead of CR"));
         Err(Unreadable)
     }
 
@@ -143,8 +149,7 @@ impl<'t> Tree<'t, '_> {
     }
 
     fn too_many(&mut self, span: Span) {
-        let message =
-            format!("the document has more than {MAX_NODES} values, aliases counted as often as they are used");
+        let message = format!("the document has more than {MAX_NODES} values, including the values of each alias");
         self.problems.push(Problem::new(&TOO_LARGE, span, message).here("too many from here on"));
     }
 
@@ -153,7 +158,7 @@ impl<'t> Tree<'t, '_> {
             (Event::StreamEnd | Event::DocumentEnd, _) => Ok(None),
             (event, span) => {
                 let node = self.node(event, span, 0)?;
-                // What follows must be read too: a mistake there is one of this document.
+                // Parse the rest of the text too, because it may contain a syntax error.
                 loop {
                     match self.next()? {
                         (Event::StreamEnd, _) => break,
@@ -161,7 +166,7 @@ impl<'t> Tree<'t, '_> {
                         (_, at) => return self.second_document(at),
                     }
                 }
-                if self.unreadable { Err(Unreadable) } else { Ok(Some(node)) }
+                if self.has_unreadable_key { Err(Unreadable) } else { Ok(Some(node)) }
             }
         }
     }
@@ -179,10 +184,10 @@ impl<'t> Tree<'t, '_> {
         let (node, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 self.refuse_tag(tag.is_some(), span);
-                // What a tag was put on is not judged by its form as well.
+                // A tagged scalar counts as quoted, so that only the tag is reported.
                 let plain = style == ScalarStyle::Plain && tag.is_none();
                 let mut text = text.into_owned();
-                if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) && self.breaks_off(span) {
+                if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) && self.ends_mid_line(span) {
                     text.truncate(text.trim_end_matches('\n').len());
                 }
                 let kind = Kind::Scalar { text, plain };
@@ -198,7 +203,7 @@ impl<'t> Tree<'t, '_> {
             }
             Event::Alias(id) => (self.alias(id, span)?, 0),
             _ => {
-                self.problems.push(Problem::new(&SYNTAX, span, "this is not YAML: a value is missing here"));
+                self.problems.push(Problem::new(&SYNTAX, span, "YAML syntax error: a value is missing here"));
                 return Err(Unreadable);
             }
         };
@@ -208,9 +213,9 @@ impl<'t> Tree<'t, '_> {
         Ok(node)
     }
 
-    /// Whether a block ends with the document, in the middle of a line: then its text has no line end, and the parser
-    /// gives it one.
-    fn breaks_off(&self, span: Span) -> bool {
+    /// Whether a block scalar ends with the document and without a line break. The parser adds a line break to the value of
+    /// such a scalar, which has to be removed.
+    fn ends_mid_line(&self, span: Span) -> bool {
         let last = self.text.rsplit(['\n', '\r']).next().unwrap_or_default();
         span.end >= self.base.start + self.text.len() && !last.trim().is_empty()
     }
@@ -244,11 +249,11 @@ impl<'t> Tree<'t, '_> {
                     return Ok(Node { span: Span { end, ..span }, kind: Kind::Map(entries) });
                 }
                 (event, at) => {
-                    let known = self.problems.len();
+                    let problems_before = self.problems.len();
                     let key = self.node(event, at, depth + 1)?;
                     if !matches!(key.kind, Kind::Scalar { .. }) {
-                        // What is wrong inside it does not matter.
-                        self.problems.truncate(known);
+                        // Drop the problems inside it: the key itself is reported.
+                        self.problems.truncate(problems_before);
                     }
                     (key, at)
                 }
@@ -262,49 +267,50 @@ impl<'t> Tree<'t, '_> {
         }
     }
 
-    /// Keeps the first of each key. By order, so that a map of many keys costs little more than a sort.
+    /// Reports duplicate keys and keeps the first entry of each. The entries are sorted to find duplicates, so that a map with
+    /// many keys does not take quadratic time.
     fn refuse_duplicates(&mut self, entries: &mut Vec<Entry>, depth: usize) {
         let mut order: Vec<&Entry> = entries.iter().collect();
         order.sort_by(|a, b| a.key.cmp(&b.key));
-        let mut again = Vec::new();
-        // Two jobs that nothing divides.
+        let mut duplicates = Vec::new();
+        // Two duplicate keys at the top level: probably two documents without a `---` between them.
         let second = depth == 0 && order.chunk_by(|a, b| a.key == b.key).filter(|same| same.len() > 1).count() > 1;
         let hint = if second { "put a line `---` before the second document" } else { "remove one of the two" };
         for same in order.chunk_by(|a, b| a.key == b.key) {
             for entry in &same[1..] {
-                let message = format!("the key `{}` stands twice", entry.key);
+                let message = format!("the key `{}` is set twice", entry.key);
                 self.problems.push(
                     Problem::new(&DUPLICATE_KEY, entry.key_span, message)
-                        .here("again here")
-                        .and(same[0].key_span, "first here")
+                        .here("set again here")
+                        .and(same[0].key_span, "first set here")
                         .hint(hint),
                 );
-                again.push(entry.key_span);
+                duplicates.push(entry.key_span);
             }
         }
-        if !again.is_empty() {
-            again.sort_unstable();
-            entries.retain(|entry| again.binary_search(&entry.key_span).is_err());
+        if !duplicates.is_empty() {
+            duplicates.sort_unstable();
+            entries.retain(|entry| duplicates.binary_search(&entry.key_span).is_err());
         }
     }
 
-    /// The text of a key, or a problem.
+    /// The text of a key. Reports a key that is not a string, and returns `None` for it.
     fn key(&mut self, node: &Node) -> Option<String> {
         let Kind::Scalar { text, plain } = &node.kind else {
-            self.unreadable = true;
+            self.has_unreadable_key = true;
             let (before, after) = self.text.split_at(node.span.start - self.base.start);
             let problem = match after.starts_with("{{") || before.ends_with('{') && after.starts_with('{') {
-                true => Problem::new(&KEY, node.span, "a template stands here that nobody has filled in")
+                true => Problem::new(&KEY, node.span, "this is a template that has not been rendered")
                     .hint("render it first: `helm template CHART | khorovod render -`"),
-                false => Problem::new(&KEY, node.span, format!("{} stands where a key should", node.describe()))
-                    .hint("a key is a text: put it in quotes"),
+                false => Problem::new(&KEY, node.span, format!("{} cannot be a key", node.describe()))
+                    .hint("write the key as a string in quotes"),
             };
             self.problems.push(problem);
             return None;
         };
         if *plain && text == "<<" {
-            let problem = Problem::new(&MERGE_KEY, node.span, "merge keys (`<<`) are not read");
-            self.problems.push(problem.hint("write the keys out"));
+            let problem = Problem::new(&MERGE_KEY, node.span, "merge keys (`<<`) are not supported");
+            self.problems.push(problem.hint("write the keys in this map"));
             return None;
         }
         if !plain || matches!(Scalar::plain(text), Scalar::Text(_)) {
@@ -315,7 +321,7 @@ impl<'t> Tree<'t, '_> {
             Scalar::Null => "nothing",
             _ => "a number",
         };
-        let message = format!("the key `{text}` is {meaning} to readers of YAML, not a text");
+        let message = format!("YAML parsers read the key `{text}` as {meaning}, not as a string");
         let problem = Problem::new(&KEY, node.span, message);
         self.problems.push(match node.span.start == node.span.end {
             true => problem.hint("write the key before the colon"),
@@ -324,14 +330,16 @@ impl<'t> Tree<'t, '_> {
         None
     }
 
+    /// A copy of the value that an alias refers to, with the span of the alias.
     fn alias(&mut self, id: usize, span: Span) -> Result<Node, Unreadable> {
         let Some((_, node)) = self.anchors.iter().find(|(anchor, _)| *anchor == id) else {
-            let problem = Problem::new(&SYNTAX, span, "this is not YAML: the alias stands inside what it names");
+            let problem =
+                Problem::new(&SYNTAX, span, "YAML syntax error: the alias is inside the value of its own anchor");
             self.problems.push(problem);
             return Err(Unreadable);
         };
         let node = Node { span, kind: node.kind.clone() };
-        self.nodes += count(&node);
+        self.nodes += count_nodes(&node);
         if self.nodes > MAX_NODES {
             self.too_many(span);
             return Err(Unreadable);
@@ -339,35 +347,38 @@ impl<'t> Tree<'t, '_> {
         Ok(node)
     }
 
+    /// Reports the tag of the value at `span`.
     fn refuse_tag(&mut self, tagged: bool, span: Span) {
         if !tagged {
             return;
         }
-        // The parser's place is the value's: the tag stands before it, perhaps with an anchor between.
+        // The span of the event is that of the value. The tag is before it, and an anchor may be between them.
         let before = self.text.get(..span.start - self.base.start).unwrap_or_default();
-        let word = before.rfind('!').and_then(|at| {
+        let tag_start = before.rfind('!').and_then(|at| {
             let start = at - before[..at].rsplit(char::is_whitespace).next().map_or(0, str::len);
             before[start..].find('!').map(|first| start + first)
         });
-        let tag = word.and_then(|at| Some((at, before[at..].split_whitespace().next()?)));
+        let tag = tag_start.and_then(|at| Some((at, before[at..].split_whitespace().next()?)));
         let (place, tag) = tag.map_or((span, "!"), |(at, tag)| {
             let start = self.base.start + at;
             (Span { start, end: start + tag.len(), ..span }, tag)
         });
-        let problem = Problem::new(&TAG, place, format!("tags are not read, and `{tag}` is one"));
-        self.problems.push(problem.hint("remove it; quotes around the value make it a text"));
+        let problem = Problem::new(&TAG, place, format!("the tag `{tag}` is not supported"));
+        self.problems.push(problem.hint("remove it; to write a string, put the value in quotes"));
     }
 }
 
-/// Where a flow collection ends; a block collection ends with its last value instead.
+/// The end of a collection by its own brackets. A block collection has no brackets; the caller takes the end of its last value
+/// instead.
 fn flow_end(start: Span, last: Span) -> usize {
     if start.end > start.start { last.end } else { start.end }
 }
 
-fn count(node: &Node) -> usize {
+/// The number of values in a tree, including its root and the keys of maps.
+fn count_nodes(node: &Node) -> usize {
     match &node.kind {
         Kind::Scalar { .. } => 1,
-        Kind::List(items) => 1 + items.iter().map(count).sum::<usize>(),
-        Kind::Map(entries) => 1 + entries.iter().map(|entry| 1 + count(&entry.value)).sum::<usize>(),
+        Kind::List(items) => 1 + items.iter().map(count_nodes).sum::<usize>(),
+        Kind::Map(entries) => 1 + entries.iter().map(|entry| 1 + count_nodes(&entry.value)).sum::<usize>(),
     }
 }

@@ -1,6 +1,7 @@
-//! What an unquoted scalar means, and where YAML's readers disagree about it.
+//! The type of an unquoted scalar: [`Scalar`]. Scalars that YAML 1.1 and YAML 1.2 parsers read as different values are
+//! [`Trap`]s, which validation reports.
 
-/// What a scalar means.
+/// The value of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scalar<'a> {
     Null,
@@ -8,27 +9,27 @@ pub enum Scalar<'a> {
     Int(i64),
     Float(f64),
     Text(&'a str),
-    /// YAML 1.1 and 1.2 read it differently, so we refuse to guess.
+    /// A scalar that YAML 1.1 and YAML 1.2 parsers read as different values. It needs quotes or another notation.
     Trap(Trap),
 }
 
-/// A form that readers of YAML disagree on.
+/// The reason why YAML parsers disagree on a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trap {
-    /// `yes`, `on`, `n`: a boolean to YAML 1.1, a text to 1.2.
+    /// `yes`, `on`, `n`: this boolean in YAML 1.1, a string in YAML 1.2.
     Word(bool),
-    /// `0777`, `0o17`, `0x1F`, `0b1`: another number, or a text.
+    /// `0777`, `0o17`, `0x1F`, `0b1`: parsers read different numbers, or a string.
     Radix,
-    /// `1:30`: ninety to YAML 1.1.
+    /// `1:30`: the number 90 in YAML 1.1.
     Sexagesimal,
-    /// `1_000`: a thousand to YAML 1.1.
+    /// `1_000`: the number 1000 in YAML 1.1.
     Underscore,
-    /// `.inf`, `.nan`, or a number that fits no integer type.
+    /// `.inf`, `.nan`, or a number that does not fit into `i64` or `f64`.
     Special,
 }
 
 impl<'a> Scalar<'a> {
-    /// What an unquoted text means.
+    /// The value of an unquoted scalar, by the core schema of YAML 1.2.
     pub fn plain(text: &'a str) -> Self {
         match text {
             "" | "~" | "null" | "Null" | "NULL" => return Self::Null,
@@ -52,7 +53,8 @@ impl<'a> Scalar<'a> {
         Self::number(text, digits)
     }
 
-    /// `digits` is `text` in lower case without its sign; it starts with a digit or a point.
+    /// The value of a scalar that may be a number. `digits` is `text` in lower case without its sign; it starts with a digit or
+    /// a dot.
     fn number(text: &'a str, digits: &str) -> Self {
         let all = |text: &str, test: fn(&u8) -> bool| !text.is_empty() && text.as_bytes().iter().all(test);
         if let Some(rest) = digits.strip_prefix("0x").or(digits.strip_prefix("0o")).or(digits.strip_prefix("0b"))
@@ -86,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_scalars_mean_what_yaml_1_2_says_or_are_traps() {
+    fn plain_scalars_have_their_yaml_1_2_value_or_are_traps() {
         let cases = [
             ("", Scalar::Null),
             ("~", Scalar::Null),
@@ -116,8 +118,8 @@ mod tests {
             ("99999999999999999999", Scalar::Trap(Trap::Special)),
             ("1e999", Scalar::Trap(Trap::Special)),
         ];
-        for (text, meaning) in cases {
-            assert_eq!(Scalar::plain(text), meaning, "{text:?}");
+        for (text, expected) in cases {
+            assert_eq!(Scalar::plain(text), expected, "{text:?}");
         }
     }
 }

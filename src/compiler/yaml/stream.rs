@@ -1,4 +1,4 @@
-//! A stream cut at its document markers, without reading what stands between them.
+//! Splits a stream into documents at its markers (`---` and `...`), without parsing the documents. The main type is [`Piece`].
 
 use std::ops::Range;
 
@@ -6,47 +6,47 @@ use memchr::{memchr, memmem, memrchr};
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
-/// Whether a character may end a line to some reader of YAML, or cannot stand in one: YAML 1.1 has two more line breaks
-/// than are control characters.
+/// Whether a character ends a line for some YAML parser, or is not allowed in a line: the control characters, and the two line
+/// separators of YAML 1.1.
 pub fn ends_line(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// One document of a stream, by its place.
+/// One document of a stream, as a range of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// The document's own text: behind its `---`, up to the next marker.
+    /// The text of the document: from after its `---` to the next marker.
     pub body: Range<usize>,
-    /// Whether a `---` stood before it.
+    /// Whether a `---` precedes the document.
     pub marked: bool,
 }
 
-/// Cuts at lines that start with `---` or `...`. Every byte outside the bodies is a marker.
+/// Splits a stream at the lines that are document markers. The bytes outside the bodies are markers or a byte order mark.
 pub fn pieces(text: &str) -> Vec<Piece> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
-    let mut body = first(bytes);
+    let mut body = bom_len(bytes);
     let mut marked = false;
     for marker in markers(bytes) {
         found.push(Piece { body: body..marker, marked });
-        body = behind(bytes, marker);
+        body = body_start(bytes, marker);
         marked = bytes[marker] == b'-';
     }
     found.push(Piece { body: body..text.len(), marked });
     found
 }
 
-/// The body of the document that holds the byte `at`, found from there: a stream in which few documents matter need
-/// not be cut as a whole. None where the byte belongs to a marker.
+/// The body of the document that contains the byte `at`, or `None` if the byte belongs to a marker. The search starts at that
+/// byte and does not read the rest of the stream, which saves time if only a few documents of a large stream matter.
 pub fn document_at(stream: &[u8], at: usize) -> Option<Range<usize>> {
-    let start_of_line = |at: usize| memrchr(b'\n', &stream[..at]).map_or_else(|| first(stream), |end| end + 1);
+    let start_of_line = |at: usize| memrchr(b'\n', &stream[..at]).map_or_else(|| bom_len(stream), |end| end + 1);
     let mut line = start_of_line(at);
     let start = loop {
         if is_marker(stream, line) {
-            break behind(stream, line);
+            break body_start(stream, line);
         }
         match line.checked_sub(1) {
-            Some(end) if line > first(stream) => line = start_of_line(end),
+            Some(end) if line > bom_len(stream) => line = start_of_line(end),
             _ => break line,
         }
     };
@@ -61,19 +61,19 @@ pub fn document_at(stream: &[u8], at: usize) -> Option<Range<usize>> {
     (start <= at).then_some(start..end)
 }
 
-/// Where the text begins: behind a byte order mark.
-fn first(bytes: &[u8]) -> usize {
+/// The length of the byte order mark at the start of the stream; 0 without one.
+fn bom_len(bytes: &[u8]) -> usize {
     if bytes.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// Where a body starts behind its marker. Content may stand on the marker's own line (`--- {a: 1}`); a bare marker ends
-/// with its line.
-fn behind(bytes: &[u8], marker: usize) -> usize {
+/// The start of the body after the marker at `marker`. Content may follow on the line of the marker (`--- {a: 1}`). If only
+/// spaces or a comment follow, the body starts with the next line.
+fn body_start(bytes: &[u8], marker: usize) -> usize {
     let rest = &bytes[marker + 3..];
     let line = memchr(b'\n', rest).map_or(rest, |end| &rest[..=end]);
     let content = line.trim_ascii_start();
-    let bare = content.is_empty() || content[0] == b'#';
-    marker + 3 + if bare || bytes[marker] == b'.' { line.len() } else { 0 }
+    let is_bare = content.is_empty() || content[0] == b'#';
+    marker + 3 + if is_bare || bytes[marker] == b'.' { line.len() } else { 0 }
 }
 
 /// Whether the line that starts at `at` is a document marker.
@@ -83,9 +83,9 @@ fn is_marker(bytes: &[u8], at: usize) -> bool {
         && matches!(line.get(3), None | Some(b' ' | b'\t' | b'\r' | b'\n'))
 }
 
-/// Where the lines start that are document markers.
+/// The start of each line that is a document marker.
 fn markers(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    let start = first(bytes);
+    let start = bom_len(bytes);
     let first = is_marker(bytes, start).then_some(start);
     let dashes = memmem::find_iter(bytes, b"\n---").map(|at| at + 1).filter(move |at| is_marker(bytes, *at));
     let dots = memmem::find_iter(bytes, b"\n...").map(|at| at + 1).filter(move |at| is_marker(bytes, *at));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_at_markers_only() {
+    fn splits_only_at_markers() {
         assert_eq!(bodies("a: 1\n---\nb: 2\n"), ["a: 1\n", "b: 2\n"]);
         assert_eq!(bodies("---\na: 1\n--- # two\nb: 2"), ["", "a: 1\n", "b: 2"]);
         assert_eq!(bodies("--- {a: 1}\n"), ["", " {a: 1}\n"]);

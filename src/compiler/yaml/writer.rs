@@ -1,8 +1,7 @@
-//! Objects → YAML, the last step: a serde serializer that writes the text Kubernetes' own tools
-//! would, straight into one string.
+//! The last phase of the pipeline: objects → YAML text. [`to_yaml`] is a serde serializer that appends to one string, in the
+//! style of Kubernetes' own tools: an indent of two spaces, lists not indented under their key, scripts as literal blocks.
 //!
-//! Two-space indent, lists not indented under their key, scripts as literal blocks. No tree is
-//! built and nothing is allocated a field. What a string looks like is decided in [scalar].
+//! It builds no tree and allocates nothing per field. The module [`scalar`] decides between plain, quoted and block scalars.
 
 mod scalar;
 #[cfg(test)]
@@ -14,21 +13,22 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 use serde::ser::{self, Error as _, Impossible, Serialize};
 
-/// Appends `value` as one document, without `---`.
+/// Appends `value` to `out` as one document, without `---`. The keys of every map must be strings.
 pub fn to_yaml<T: Serialize + ?Sized>(value: &T, out: &mut String) {
     let document = Node { out, column: 0, place: Place::Start };
     value.serialize(document).expect("keys of objects are strings");
 }
 
-/// Past this many bytes a reader need not see that a line starts with a key.
+/// YAML parsers need not recognise a longer text as the key of a line, so longer keys are written as `? key`. The limit of
+/// the YAML specification is 1024 characters.
 const LONGEST_KEY: usize = 1000;
 
-/// A text that is the same in every document. It is laid out once for each column it stands at and
-/// copied from then on, which saves a stream of jobs a tenth of its time.
+/// A text that is the same in every document, such as a script. It is formatted once per indentation and then copied, which
+/// saves a tenth of the time to render a stream of jobs.
 #[derive(Debug, Clone, Copy)]
 pub struct Fixed(pub &'static str);
 
-/// The name by which a serializer of ours knows a [`Fixed`]; to others it is just its text.
+/// The newtype name that marks a [`Fixed`] for this serializer. Other serializers write only its text.
 const FIXED: &str = "khorovod::Fixed";
 
 impl Serialize for Fixed {
@@ -37,10 +37,10 @@ impl Serialize for Fixed {
     }
 }
 
-/// Laid-out texts by address, length and column. A static text never moves.
-static LAID_OUT: LazyLock<RwLock<HashMap<[usize; 3], String>>> = LazyLock::new(RwLock::default);
+/// The formatted texts, by address, length and column. The address identifies a text because the text is `'static`.
+static FORMATTED: LazyLock<RwLock<HashMap<[usize; 3], String>>> = LazyLock::new(RwLock::default);
 
-/// A value that YAML cannot take; no object holds one.
+/// A value that cannot be written, such as a key that is not a string. Rendered objects contain no such value.
 #[derive(Debug)]
 struct Error(String);
 
@@ -58,20 +58,20 @@ impl ser::Error for Error {
     }
 }
 
-/// What stands before a node on its line.
+/// The text before a node on its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Nothing: the node is the document.
+    /// Nothing: the node is the whole document.
     Start,
-    /// `key:`, and `column` is the key's.
+    /// `key:`, which starts at `column`.
     Key,
-    /// `- `, and `column` is the dash's.
+    /// `- `, which starts at `column`.
     Dash,
-    /// The node is itself a key, at `column`.
+    /// Nothing, because the node is itself a key. It starts at `column`.
     Name,
 }
 
-/// Where a value is about to be written.
+/// The position at which the next value is written.
 struct Node<'a> {
     out: &'a mut String,
     column: usize,
@@ -79,24 +79,24 @@ struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Writes a number or word as it is.
+    /// Writes a number, a boolean or `null`, which needs no quotes.
     fn bare(mut self, write: impl FnOnce(&mut String)) -> Result<(), Error> {
-        self.no_key()?;
+        self.refuse_key()?;
         self.space();
         write(self.out);
         self.out.push('\n');
         Ok(())
     }
 
-    /// Only strings are keys.
-    fn no_key(&self) -> Result<(), Error> {
-        if self.place == Place::Name { Err(Error::custom("a key that is no string")) } else { Ok(()) }
+    /// Fails if the node is a key, because only strings can be keys.
+    fn refuse_key(&self) -> Result<(), Error> {
+        if self.place == Place::Name { Err(Error::custom("a key that is not a string")) } else { Ok(()) }
     }
 
     /// Writes a key and its colon.
     fn key(self, name: &str) {
         let start = self.out.len();
-        scalar::line(name, self.out);
+        scalar::write_line(name, self.out);
         if self.out.len() - start > LONGEST_KEY {
             self.out.insert_str(start, "? ");
             self.out.push('\n');
@@ -105,29 +105,30 @@ impl<'a> Node<'a> {
         self.out.push(':');
     }
 
+    /// Writes the space between a key and a value on the same line.
     fn space(&mut self) {
         if self.place == Place::Key {
             self.out.push(' ');
         }
     }
 
-    /// The entries of a map, which stand deeper than what the map hangs on.
+    /// Starts a map. Its entries are indented below the key or the dash of the map.
     fn map(self) -> Result<Block<'a>, Error> {
-        self.no_key()?;
+        self.refuse_key()?;
         let column = if self.place == Place::Start { 0 } else { self.column + 2 };
         Ok(Block { node: self, column, empty: true })
     }
 
-    /// The items of a list, which stand right under a key but deeper than a dash.
+    /// Starts a list. Its items are in the column of its key, but indented below a dash.
     fn list(self) -> Result<Block<'a>, Error> {
-        self.no_key()?;
+        self.refuse_key()?;
         let column = if self.place == Place::Dash { self.column + 2 } else { self.column };
         Ok(Block { node: self, column, empty: true })
     }
 }
 
-/// A map or list while it is written. Nothing is written before its first child, so that one
-/// without children can become `{}` or `[]`.
+/// A map or a list while it is written. Nothing is written before its first child, so that an empty one can become `{}` or
+/// `[]`.
 struct Block<'a> {
     node: Node<'a>,
     column: usize,
@@ -135,8 +136,8 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Goes to where the next child starts.
-    fn line(&mut self) {
+    /// Writes the line break and the indent before the next child.
+    fn begin_child(&mut self) {
         let inline = self.empty && self.node.place != Place::Key;
         if self.empty && self.node.place == Place::Key {
             self.node.out.push('\n');
@@ -147,9 +148,9 @@ impl Block<'_> {
         self.empty = false;
     }
 
-    /// A key of ours, none of which needs quotes.
+    /// Writes the key of a struct field, which needs no quotes.
     fn field(&mut self, key: &'static str) {
-        self.line();
+        self.begin_child();
         self.node.out.push_str(key);
         self.node.out.push(':');
     }
@@ -158,6 +159,7 @@ impl Block<'_> {
         Node { out: self.node.out, column: self.column, place }
     }
 
+    /// Writes the brackets of an empty map or list.
     fn finish(mut self, brackets: &str) {
         if self.empty {
             self.node.space();
@@ -167,9 +169,10 @@ impl Block<'_> {
     }
 }
 
-/// A line break, and the spaces most lines start with.
+/// A line break and as many spaces as nearly all lines start with.
 const LINE: &str = "\n                                                                ";
 
+/// Writes `columns` spaces.
 fn indent(out: &mut String, columns: usize) {
     let mut left = columns;
     while left >= LINE.len() {
@@ -179,7 +182,7 @@ fn indent(out: &mut String, columns: usize) {
     out.push_str(&LINE[1..=left]);
 }
 
-/// Starts a line at a column.
+/// Starts a new line at a column.
 fn line_at(out: &mut String, column: usize) {
     let at_once = column.min(LINE.len() - 1);
     out.push_str(&LINE[..=at_once]);
@@ -218,17 +221,17 @@ impl<'a> ser::Serializer for Node<'a> {
             if v < 0 {
                 out.push('-');
             }
-            scalar::digits(v.unsigned_abs(), out);
+            scalar::write_digits(v.unsigned_abs(), out);
         })
     }
     fn serialize_u64(self, v: u64) -> Result<(), Error> {
-        self.bare(|out| scalar::digits(v, out))
+        self.bare(|out| scalar::write_digits(v, out))
     }
     fn serialize_f32(self, v: f32) -> Result<(), Error> {
         self.serialize_f64(f64::from(v))
     }
     fn serialize_f64(self, v: f64) -> Result<(), Error> {
-        self.bare(|out| scalar::float(v, out))
+        self.bare(|out| scalar::write_float(v, out))
     }
     fn serialize_char(self, v: char) -> Result<(), Error> {
         self.serialize_str(v.encode_utf8(&mut [0; 4]))
@@ -240,9 +243,9 @@ impl<'a> ser::Serializer for Node<'a> {
                 self.key(v);
                 return Ok(());
             }
-            // A block that hangs on nothing could hold a line that ends the document.
-            Place::Start => scalar::line(v, self.out),
-            Place::Key | Place::Dash => scalar::value(v, self.column + 2, self.out),
+            // At the top level a block scalar could contain a line that is a document marker.
+            Place::Start => scalar::write_line(v, self.out),
+            Place::Key | Place::Dash => scalar::write_value(v, self.column + 2, self.out),
         }
         self.out.push('\n');
         Ok(())
@@ -270,13 +273,13 @@ impl<'a> ser::Serializer for Node<'a> {
             return value.serialize(self);
         }
         let key = [std::ptr::from_ref(value).addr(), size_of_val(value), self.column];
-        if let Some(text) = LAID_OUT.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(text) = FORMATTED.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             self.out.push_str(text);
             return Ok(());
         }
         let start = self.out.len();
         value.serialize(Node { out: self.out, column: self.column, place: self.place })?;
-        LAID_OUT.write().unwrap_or_else(PoisonError::into_inner).insert(key, self.out[start..].to_owned());
+        FORMATTED.write().unwrap_or_else(PoisonError::into_inner).insert(key, self.out[start..].to_owned());
         Ok(())
     }
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -306,7 +309,7 @@ impl<'a> ser::Serializer for Node<'a> {
         _: &'static str,
         _: usize,
     ) -> Result<Self::SerializeTupleVariant, Error> {
-        Err(Error::custom("a tuple variant"))
+        Err(Error::custom("a tuple variant is not supported"))
     }
     fn serialize_map(self, _: Option<usize>) -> Result<Block<'a>, Error> {
         self.map()
@@ -332,7 +335,7 @@ impl ser::SerializeSeq for Block<'_> {
     type Error = Error;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.line();
+        self.begin_child();
         self.node.out.push_str("- ");
         value.serialize(self.child(Place::Dash))
     }
@@ -371,7 +374,7 @@ impl ser::SerializeMap for Block<'_> {
     type Error = Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-        self.line();
+        self.begin_child();
         key.serialize(self.child(Place::Name))
     }
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {

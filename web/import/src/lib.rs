@@ -1,4 +1,4 @@
-//! The importers as the preview page calls them: a module of its own, which the page loads when somebody imports a file.
+//! The importers as the preview page calls them: a module of its own, which the page loads for the first import.
 //!
 //! An adapter, like `web/wasm`. The shapes of the JSON are the types of `khorovod-web-wire`.
 

@@ -3,7 +3,7 @@
 
 export interface Check<T> {
   (value: unknown): string | undefined;
-  /** Never set: it lets TypeScript tell checks of different types apart. */
+  /** Never set: it makes checks of different types different to TypeScript. */
   readonly checked?: T;
 }
 
@@ -45,7 +45,7 @@ export const array =
     return undefined;
   };
 
-/** What either of two checks accepts. */
+/** A value that either of two checks accepts. */
 export const either =
   <A, B>(a: Check<A>, b: Check<B>): Check<A | B> =>
   (value) =>

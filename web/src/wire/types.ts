@@ -8,9 +8,9 @@ export const checkSeverity: c.Check<Severity> = c.oneOf("error", "warning", "not
 
 /** A range of the spec with a text about it, or with the text that replaces it. */
 export interface PlacedText {
-  /** Where the range starts, in UTF-16 code units. */
+  /** The start of the range, in UTF-16 code units. */
   from: number;
-  /** Where the range ends, in UTF-16 code units. */
+  /** The end of the range, in UTF-16 code units. */
   to: number;
   /** The text. */
   text: string;
@@ -29,7 +29,7 @@ export interface Problem {
   severity: Severity;
   /** One sentence that names the field. Code is in backquotes. */
   message: string;
-  /** What to do about it. Code is in backquotes. */
+  /** The way to fix it. Code is in backquotes. */
   hint: string | null;
   /** The places concerned, the main one first; empty for a problem without a location. */
   labels: PlacedText[];
@@ -282,9 +282,9 @@ export interface RenderedDocument {
   name: string;
   /** Its `metadata.namespace`. */
   namespace: string | null;
-  /** Where it starts in the rendered text, in bytes. */
+  /** Its start in the rendered text, in bytes. */
   from: number;
-  /** Where it ends in the rendered text, in bytes. */
+  /** Its end in the rendered text, in bytes. */
   to: number;
   /** The index in `jobs` of the job it belongs to; null for a document that passes through unchanged. */
   job: number | null;
@@ -301,11 +301,11 @@ export const checkRenderedDocument: c.Check<RenderedDocument> = c.object({
   fields: c.array(c.string),
 });
 
-/** What a spec without errors compiles to. */
+/** The result of compiling a spec without errors. */
 export interface Compiled {
   /** One plan per job, in the order of the spec's documents. */
   jobs: Report[];
-  /** One entry per job: where each field of its document stands in the spec, as `[from, to]` in UTF-16 code units by path: `spec.storage[0]` → `[120, 164]`. */
+  /** One entry per job: the range of each field of its document in the spec, as `[from, to]` in UTF-16 code units by path: `spec.storage[0]` → `[120, 164]`. */
   places: Record<string, [number, number]>[];
   /** The rendered objects. */
   documents: RenderedDocument[];
@@ -319,13 +319,13 @@ export const checkCompiled: c.Check<Compiled> = c.object({
   leftOut: c.number,
 });
 
-/** What the preview of a spec answers. The rendered objects follow the JSON as text. */
+/** The result of `preview`. The rendered objects follow the JSON as text. */
 export interface Preview {
   /** The problems found: errors first, then warnings, then notes; only as many as the page can show. */
   problems: Problem[];
   /** How many further problems were found. */
   more: number;
-  /** What the spec compiles to; absent if there is an error. */
+  /** The compiled spec; absent if there is an error. */
   compiled?: Compiled;
 }
 export const checkPreview: c.Check<Preview> = c.object({
@@ -338,9 +338,9 @@ export const checkPreview: c.Check<Preview> = c.object({
 export interface RenderedFile {
   /** Its path. */
   path: string;
-  /** Where it starts in the rendered text, in bytes. */
+  /** Its start in the rendered text, in bytes. */
   from: number;
-  /** Where it ends in the rendered text, in bytes. */
+  /** Its end in the rendered text, in bytes. */
   to: number;
 }
 export const checkRenderedFile: c.Check<RenderedFile> = c.object({
@@ -407,7 +407,7 @@ export const checkChange: c.Check<Change> = c.object({
 export type Changes = Change[];
 export const checkChanges: c.Check<Changes> = c.array(checkChange);
 
-/** What a problem code means. */
+/** The meaning of a problem code. */
 export interface Code {
   /** One line. */
   title: string;
@@ -426,7 +426,7 @@ export const checkCodes: c.Check<Codes> = c.record(checkCode);
 export interface System {
   /** Its name, as `khorovod import` takes it. */
   name: string;
-  /** What its files are. */
+  /** A description of its files. */
   about: string;
 }
 export const checkSystem: c.Check<System> = c.object({
@@ -437,7 +437,7 @@ export const checkSystem: c.Check<System> = c.object({
 export type Systems = System[];
 export const checkSystems: c.Check<Systems> = c.array(checkSystem);
 
-/** What an import made of a field. */
+/** The outcome of an import for a field. */
 export interface FieldOutcome {
   /** Its path in the file. */
   path: string;
@@ -462,7 +462,7 @@ export const checkFieldOutcome: c.Check<FieldOutcome> = c.object({
 export interface Imported {
   /** The spec. */
   job: string;
-  /** Secrets that were written in the file, as YAML documents; empty if there were none. */
+  /** Secrets that were written in the file, as YAML documents; empty if there were no secrets. */
   secrets: string;
   /** Every field of the file, in its order. */
   fields: FieldOutcome[];
@@ -479,7 +479,7 @@ export interface ImportProblem {
   line: number | null;
   /** One sentence. Code is in backquotes. */
   message: string;
-  /** What to do about it. */
+  /** The way to fix it. */
   hint: string | null;
 }
 export const checkImportProblem: c.Check<ImportProblem> = c.object({
@@ -488,7 +488,7 @@ export const checkImportProblem: c.Check<ImportProblem> = c.object({
   hint: c.nullable(c.string),
 });
 
-/** What the import of a file answers: a job, or the problems that prevent one. */
+/** The result of `import_file`: a job, or the problems that prevent one. */
 export interface Import {
   /** The job; absent if there are errors. */
   imported?: Imported;

@@ -57,13 +57,13 @@ pub fn render(spec: String, seed: &[u8]) -> Vec<u8> {
     packed(&Files { files: files.collect() }, &rendered.text)
 }
 
-/// What happens to running jobs if the spec `new` replaces the spec `old`, as JSON; an empty list if either has errors.
+/// Returns what happens to running jobs if the spec `new` replaces the spec `old`, as JSON; an empty list if either has errors.
 #[wasm_bindgen]
 pub fn changes(old: String, new: String) -> String {
     json(&khorovod::changes(&text(old), &text(new), &inputs(Keys::Masked)).unwrap_or_default())
 }
 
-/// What each problem code means, as JSON: [`Codes`].
+/// Returns what each problem code means, as JSON: [`Codes`].
 #[wasm_bindgen]
 pub fn codes() -> String {
     let code = |code: &problem::Code| {
@@ -92,7 +92,7 @@ fn compiled<'a>(preview: &'a khorovod::Preview, offsets: &Offsets) -> Compiled<'
 
 fn document<'a>(document: &'a khorovod::Document, origin: Option<&'a Origin>) -> RenderedDocument<'a> {
     RenderedDocument {
-        kind: &document.kind,
+        kind: document.kind,
         name: &document.name,
         namespace: document.namespace.as_deref(),
         from: document.range.start,
@@ -143,18 +143,18 @@ mod tests {
     const JOB: &str = "# ä𝄞\napiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: mnist}\n\
         spec: {image: 'a:1', command: [python, train.py], workers: {replicas: 4, gpus: 8}}\n";
 
-    /// The JSON, and the text behind it.
+    /// The JSON, and the rendered text after it.
     fn unpacked(bytes: Vec<u8>) -> (Value, String) {
         let all = String::from_utf8(bytes).unwrap();
-        let (said, made) = all.split_once('\n').unwrap();
-        (serde_json::from_str(said).unwrap(), made.to_owned())
+        let (json, rendered) = all.split_once('\n').unwrap();
+        (serde_json::from_str(json).unwrap(), rendered.to_owned())
     }
 
     fn parsed(text: &str) -> (Value, String) {
         unpacked(preview(text.to_owned()))
     }
 
-    /// What JavaScript's `slice` returns.
+    /// Does the same as JavaScript's `slice`.
     fn slice(text: &str, place: [&Value; 2]) -> String {
         let units: Vec<u16> = text.encode_utf16().collect();
         let [from, to] = place.map(|at| usize::try_from(at.as_u64().unwrap()).unwrap());
@@ -163,28 +163,24 @@ mod tests {
 
     #[test]
     fn offsets_in_the_spec_are_utf16_offsets() {
-        let (preview, made) = parsed(JOB);
-        let place = &preview["compiled"]["places"][0]["spec.workers"];
+        let (preview, rendered) = parsed(JOB);
+        let compiled = &preview["compiled"];
+        let place = &compiled["places"][0]["spec.workers"];
         assert_eq!(slice(JOB, [&place[0], &place[1]]), "workers: {replicas: 4, gpus: 8}");
-        let set = preview["compiled"]["documents"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|one| one["kind"] == "StatefulSet")
-            .unwrap();
+        let set = compiled["documents"].as_array().unwrap().iter().find(|one| one["kind"] == "StatefulSet").unwrap();
         let [from, to] = ["from", "to"].map(|end| usize::try_from(set[end].as_u64().unwrap()).unwrap());
-        assert!(made[from..to].starts_with("apiVersion: apps/v1\nkind: StatefulSet\n"));
+        assert!(rendered[from..to].starts_with("apiVersion: apps/v1\nkind: StatefulSet\n"));
         assert_eq!(set["fields"][0], "spec.workers");
     }
 
     #[test]
     fn a_fix_is_an_edit_of_the_text() {
         let wrong = JOB.replace("gpus", "gpu");
-        let (preview, made) = parsed(&wrong);
+        let (preview, rendered) = parsed(&wrong);
         let problem = &preview["problems"][0];
         assert_eq!(slice(&wrong, [&problem["fix"]["from"], &problem["fix"]["to"]]), "gpu");
         assert_eq!((&problem["code"], &problem["fix"]["text"]), (&"unknown-field".into(), &"gpus".into()));
-        assert_eq!((&preview["compiled"], made.as_str()), (&Value::Null, ""));
+        assert_eq!((&preview["compiled"], rendered.as_str()), (&Value::Null, ""));
     }
 
     /// The page renders no target that has notes today; the target `slurm` has some.
@@ -204,10 +200,10 @@ mod tests {
 
     #[test]
     fn keys_are_made_only_from_a_seed() {
-        let kinds = |seed: &[u8]| {
+        let secrets = |seed: &[u8]| {
             unpacked(render(JOB.to_owned(), seed)).0.to_string().matches("-secret-mnist-ssh.yaml").count()
         };
-        assert_eq!((kinds(&[]), kinds(&[7; 32])), (0, 1));
+        assert_eq!((secrets(&[]), secrets(&[7; 32])), (0, 1));
         assert!(parsed(JOB).1.contains("bWFza2Vk"));
     }
 
@@ -215,10 +211,8 @@ mod tests {
     fn jobs_and_problems_are_limited() {
         let jobs: Vec<String> = (0..60).map(|at| JOB.replace("mnist", &format!("job-{at}"))).collect();
         let (preview, _) = parsed(&jobs.join("---\n"));
-        assert_eq!(
-            (preview["compiled"]["jobs"].as_array().unwrap().len(), &preview["compiled"]["leftOut"]),
-            (50, &10.into())
-        );
+        let compiled = &preview["compiled"];
+        assert_eq!((compiled["jobs"].as_array().unwrap().len(), &compiled["leftOut"]), (50, &10.into()));
         let (wrong, _) = parsed(&vec![JOB.replace("gpus", "gpu"); 300].join("---\n"));
         assert_eq!(wrong["problems"].as_array().unwrap().len(), 200);
         assert!(wrong["more"].as_u64().unwrap() >= 100);

@@ -1,13 +1,13 @@
-//! Byte offsets as JavaScript counts: in UTF-16 units.
+//! Converts byte offsets into UTF-16 offsets, which JavaScript uses.
 
-/// So many bytes lie between two marks.
+/// The distance of two marks in bytes.
 const STEP: usize = 1 << 10;
 
-/// A text's offsets, found without reading it from the start each time.
+/// Converts offsets of one text. Marks at regular distances save reading the text from its start each time.
 pub struct Offsets<'a> {
     text: &'a str,
-    /// The UTF-16 offset at each multiple of [`STEP`] bytes, or at the first character behind. None for ASCII, where
-    /// both count the same.
+    /// The UTF-16 offset at each multiple of [`STEP`] bytes, or of the first character after it. `None` for ASCII text, where
+    /// both offsets are equal.
     marks: Option<Vec<usize>>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Offsets<'a> {
         Self { text, marks: Some(marks) }
     }
 
-    /// The UTF-16 offset of a byte; of the next character where it is inside one.
+    /// The UTF-16 offset of a byte offset; inside a character, that of the next character.
     pub fn utf16(&self, byte: usize) -> usize {
         let byte = byte.min(self.text.len());
         let Some(marks) = &self.marks else { return byte };
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_offset_is_that_of_javascript() {
+    fn every_offset_equals_that_of_javascript() {
         for text in ["", "plain", "ä𝄞x", &"aä𝄞€".repeat(700), &"𝄞".repeat(600)] {
             let offsets = Offsets::new(text);
             for (at, _) in text.char_indices().chain([(text.len(), ' ')]) {

@@ -1,12 +1,12 @@
-//! What the WebAssembly modules hand over to the preview page, as types that serialize to JSON.
+//! The types of the JSON that the WebAssembly modules return to the preview page.
 //!
-//! The test `typescript` writes them as TypeScript into `web/src/wire/types.ts`, with the checks by which the page reads
-//! the JSON. They borrow where they can: each lives for one call.
+//! The test `typescript` writes them as TypeScript into `web/src/wire/types.ts`, with a check of each for the page. They
+//! borrow from what the compiler returns: each exists during one call.
 
-use khorovod::report::{Change, Report};
+use khorovod_compiler::report::{Change, Report};
 use serde::{Serialize, Serializer};
 
-/// What the preview of a spec answers. The rendered objects follow the JSON as text.
+/// The result of `preview`. The rendered objects follow the JSON as text.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Preview<'a> {
@@ -14,20 +14,20 @@ pub struct Preview<'a> {
     pub problems: Vec<Problem<'a>>,
     /// How many further problems were found.
     pub more: usize,
-    /// What the spec compiles to; absent if there is an error.
+    /// The compiled spec; absent if there is an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiled: Option<Compiled<'a>>,
 }
 
-/// What a spec without errors compiles to.
+/// The result of compiling a spec without errors.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Compiled<'a> {
     /// One plan per job, in the order of the spec's documents.
     pub jobs: &'a [Report],
-    /// One entry per job: where each field of its document stands in the spec, as `[from, to]` in UTF-16 code units by
-    /// path: `spec.storage[0]` → `[120, 164]`.
+    /// One entry per job: the range of each field of its document in the spec, as `[from, to]` in UTF-16 code units
+    /// by path: `spec.storage[0]` → `[120, 164]`.
     pub places: Vec<Map<'a, [usize; 2]>>,
     /// The rendered objects.
     pub documents: Vec<RenderedDocument<'a>>,
@@ -45,9 +45,9 @@ pub struct RenderedDocument<'a> {
     pub name: &'a str,
     /// Its `metadata.namespace`.
     pub namespace: Option<&'a str>,
-    /// Where it starts in the rendered text, in bytes.
+    /// Its start in the rendered text, in bytes.
     pub from: usize,
-    /// Where it ends in the rendered text, in bytes.
+    /// Its end in the rendered text, in bytes.
     pub to: usize,
     /// The index in `jobs` of the job it belongs to; null for a document that passes through unchanged.
     pub job: Option<usize>,
@@ -65,7 +65,7 @@ pub struct Problem<'a> {
     pub severity: Severity,
     /// One sentence that names the field. Code is in backquotes.
     pub message: &'a str,
-    /// What to do about it. Code is in backquotes.
+    /// The way to fix it. Code is in backquotes.
     pub hint: Option<&'a str>,
     /// The places concerned, the main one first; empty for a problem without a location.
     pub labels: Vec<PlacedText<'a>>,
@@ -90,9 +90,9 @@ pub enum Severity {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct PlacedText<'a> {
-    /// Where the range starts, in UTF-16 code units.
+    /// The start of the range, in UTF-16 code units.
     pub from: usize,
-    /// Where the range ends, in UTF-16 code units.
+    /// The end of the range, in UTF-16 code units.
     pub to: usize,
     /// The text.
     pub text: &'a str,
@@ -112,13 +112,13 @@ pub struct Files {
 pub struct RenderedFile {
     /// Its path.
     pub path: String,
-    /// Where it starts in the rendered text, in bytes.
+    /// Its start in the rendered text, in bytes.
     pub from: usize,
-    /// Where it ends in the rendered text, in bytes.
+    /// Its end in the rendered text, in bytes.
     pub to: usize,
 }
 
-/// What a problem code means.
+/// The meaning of a problem code.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Code {
@@ -134,11 +134,11 @@ pub struct Code {
 pub struct System {
     /// Its name, as `khorovod import` takes it.
     pub name: &'static str,
-    /// What its files are.
+    /// A description of its files.
     pub about: &'static str,
 }
 
-/// What the import of a file answers: a job, or the problems that prevent one.
+/// The result of `import_file`: a job, or the problems that prevent one.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Import<'a> {
@@ -155,13 +155,13 @@ pub struct Import<'a> {
 pub struct Imported<'a> {
     /// The spec.
     pub job: &'a str,
-    /// Secrets that were written in the file, as YAML documents; empty if there were none.
+    /// Secrets that were written in the file, as YAML documents; empty if there were no secrets.
     pub secrets: &'a str,
     /// Every field of the file, in its order.
     pub fields: Vec<FieldOutcome<'a>>,
 }
 
-/// What an import made of a field.
+/// The outcome of an import for a field.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct FieldOutcome<'a> {
@@ -186,14 +186,14 @@ pub struct ImportProblem<'a> {
     pub line: Option<usize>,
     /// One sentence. Code is in backquotes.
     pub message: &'a str,
-    /// What to do about it.
+    /// The way to fix it.
     pub hint: Option<&'a str>,
 }
 
-/// What `changes` answers: what happens to each job if one spec replaces another.
+/// The result of `changes`: what happens to each job if one spec replaces another.
 pub type Changes = Vec<Change>;
 
-/// What `codes` answers: what each problem code means.
+/// The result of `codes`: the meaning of each problem code.
 pub type Codes = Map<'static, Code>;
 
 /// A JSON object whose keys are data, in the order given. A map of the standard library would sort them, and makes the

@@ -85,10 +85,9 @@ fn interface(name: &str, properties: &Map<String, Value>, required: &[&str]) -> 
 /// The type as TypeScript.
 fn type_of(schema: &Value) -> String {
     match shape(schema) {
-        Shape::Named(name) => name.to_owned(),
+        Shape::Named(name) | Shape::Plain(name) => name.to_owned(),
         Shape::Nullable(inner) => format!("{} | null", type_of(&inner)),
         Shape::Words(words) => words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | "),
-        Shape::Plain(name) => name.to_owned(),
         Shape::Array(items) => match type_of(items) {
             items if items.contains('|') => format!("({items})[]"),
             items => format!("{items}[]"),
@@ -131,7 +130,7 @@ enum Shape<'a> {
     Named(&'a str),
     Nullable(Value),
     Words(Vec<&'a str>),
-    Plain(&'static str),
+    Plain(&'a str),
     Array(&'a Value),
     Pair(&'a Value),
     Record(&'a Value),

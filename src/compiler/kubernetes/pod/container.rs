@@ -1,10 +1,10 @@
-//! The one container of a pod.
+//! Builds the container of a pod, and the init container that creates `/etc/passwd` on OpenShift. See [`build`].
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::volumes::{self, Mount};
-use super::{Part, security};
+use super::{PodKind, security};
 use crate::job::quantity::Quantity;
 use crate::job::valid::{EnvFromSource, EnvValue, EnvVar, Resources};
 use crate::kubernetes::meta::{Named, Text};
@@ -81,16 +81,16 @@ struct Source<'a> {
 struct Port {
     name: &'static str,
     container_port: u16,
-    /// Said where the API server would add it to a list that it compares as one: in custom resources.
+    /// Set in custom resources only. There the API server compares the list of ports as a whole, so without this default every
+    /// apply would show a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     protocol: Option<&'static str>,
 }
 
-/// So many workers that start at once keep kubelets and the API server busy.
-const MANY: u32 = 8;
+/// With more workers than this, probes during the start would load the kubelets and the API server.
+const MANY_WORKERS: u32 = 8;
 
-/// Whether the ssh port takes a connection: a command in the container would cost more, and
-/// Kubernetes' own connection costs none of a busy worker's time.
+/// A probe that connects to the ssh port. An exec probe would start a process in a container whose CPUs the training uses.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Probe {
@@ -115,6 +115,7 @@ struct Amounts<'a> {
     limits: &'a [(String, Quantity)],
 }
 
+/// Serializes pairs as a map.
 fn as_map<S: Serializer>(pairs: &&[(String, Quantity)], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(pairs.len()))?;
     for (key, value) in *pairs {
@@ -123,46 +124,48 @@ fn as_map<S: Serializer>(pairs: &&[(String, Quantity)], serializer: S) -> Result
     map.end()
 }
 
-pub fn build<'a>(plan: &'a Plan, part: Part<'a>, mounts: Vec<Mount<'a>>) -> Container<'a> {
+/// The container of a kind of pod.
+pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, mounts: Vec<Mount<'a>>) -> Container<'a> {
     let spec = &plan.spec;
-    let ranks = part.ranks(plan);
-    let launcher = matches!(part, Part::Launcher);
-    let serves = part.serves(plan);
-    let ssh = |initial_delay_seconds, period_seconds, failure_threshold| Probe {
+    let rank_group = kind.rank_group(plan);
+    let is_launcher = matches!(kind, PodKind::Launcher);
+    let runs_sshd = kind.runs_sshd(plan);
+    let ssh_probe = |initial_delay_seconds, period_seconds, failure_threshold| Probe {
         tcp_socket: TcpSocket { port: "ssh" },
         initial_delay_seconds,
         period_seconds,
         timeout_seconds: 5,
         failure_threshold,
     };
-    let metrics = spec.observability.metrics.as_ref().filter(|_| ranks.is_some());
+    let metrics = spec.observability.metrics.as_ref().filter(|_| rank_group.is_some());
     let protocol = (!spec.target.own_workloads).then_some("TCP");
     Container {
-        name: part.name(),
-        image: spec.launcher.image.as_ref().filter(|_| launcher).unwrap_or(&spec.image.reference),
+        name: kind.component(),
+        image: spec.launcher.image.as_ref().filter(|_| is_launcher).unwrap_or(&spec.image.reference),
         image_pull_policy: spec.image.pull_policy,
-        command: ["/bin/bash", part.script(plan)],
+        command: ["/bin/bash", kind.script(plan)],
         working_dir: spec.workdir.as_deref(),
-        env: env(plan, part),
+        env: env(plan, kind),
         env_from: spec.env_from.iter().map(env_from).collect(),
-        ports: [serves.then_some(("ssh", spec.ssh.port)), metrics.map(|metrics| ("metrics", metrics.port))]
+        ports: [runs_sshd.then_some(("ssh", spec.ssh.port)), metrics.map(|metrics| ("metrics", metrics.port))]
             .into_iter()
             .flatten()
             .map(|(name, container_port)| Port { name, container_port, protocol })
             .collect(),
-        // Many are not asked while they start: the launcher asks just then, and does not go by this.
-        readiness_probe: serves.then(|| ssh((plan.workers > MANY).then_some(3), 2, 3)),
-        // A worker without sshd is of no use; five minutes forgive any load, but no download.
-        liveness_probe: (matches!(part, Part::Worker(_)) && !plan.has_s3()).then(|| ssh(Some(30), 30, 10)),
-        resources: amounts(ranks.map_or(&spec.launcher.resources, |group| &group.resources)),
-        security_context: security::container(&spec.security, ranks.is_some_and(|group| group.rdma)),
+        // Many workers are not probed during the first seconds. The launcher connects to them itself and does not use readiness.
+        readiness_probe: runs_sshd.then(|| ssh_probe((plan.workers > MANY_WORKERS).then_some(3), 2, 3)),
+        // Restart a worker whose sshd does not answer for five minutes. A worker with S3 storage has no such probe, because its
+        // download may take longer than that.
+        liveness_probe: (matches!(kind, PodKind::Worker(_)) && !plan.has_s3()).then(|| ssh_probe(Some(30), 30, 10)),
+        resources: amounts(rank_group.map_or(&spec.launcher.resources, |group| &group.resources)),
+        security_context: security::container(&spec.security, rank_group.is_some_and(|group| group.rdma)),
         termination_message_policy: "FallbackToLogsOnError",
         volume_mounts: mounts,
     }
 }
 
-/// Makes the passwd file where the platform chooses the user id.
-pub fn passwd<'a>(plan: &'a Plan, part: Part<'a>) -> Container<'a> {
+/// The init container that creates `/etc/passwd`, for platforms such as OpenShift that choose the user id.
+pub fn passwd<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Container<'a> {
     Container {
         name: "passwd",
         command: ["/bin/bash", "/etc/khorovod/scripts/passwd.sh"],
@@ -172,43 +175,46 @@ pub fn passwd<'a>(plan: &'a Plan, part: Part<'a>) -> Container<'a> {
         ports: Vec::new(),
         readiness_probe: None,
         liveness_probe: None,
-        // As much as the pod has anyway, so that it stays Guaranteed and no quota refuses it.
-        ..build(plan, part, volumes::for_passwd())
+        // The resources are those of the main container, so that the QoS class stays Guaranteed and a ResourceQuota accepts
+        // the pod.
+        ..build(plan, kind, volumes::passwd_mounts())
     }
 }
 
+/// The requests and limits; `None` if there are none.
 fn amounts(resources: &Resources) -> Option<Amounts<'_>> {
     let Resources { requests, limits } = resources;
     (!requests.is_empty() || !limits.is_empty()).then_some(Amounts { requests, limits })
 }
 
-/// Ours before the user's, and none of ours that the user sets.
-fn env<'a>(plan: &'a Plan, part: Part) -> Vec<Env<'a>> {
-    let theirs = &plan.spec.env;
-    let runs_ranks = part.ranks(plan).is_some();
+/// The environment: the generated variables, then those of the user. A generated variable that the user sets is left out.
+fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
+    let user_env = &plan.spec.env;
+    let runs_ranks = kind.rank_group(plan).is_some();
     // An Indexed Job sets this variable itself.
-    let index = plan.spec.target.pod_index.filter(|_| matches!(part, Part::Index(_))).map(|field_path| Env {
+    let index = plan.spec.target.pod_index.filter(|_| matches!(kind, PodKind::Index(_))).map(|field_path| Env {
         name: "JOB_COMPLETION_INDEX",
         value: None,
         value_from: Some(ValueFrom::Field { field_path }),
     });
-    // CUDA images ask for all GPUs where nothing says otherwise.
-    let blind: &[_] = if runs_ranks { &[] } else { &[("NVIDIA_VISIBLE_DEVICES", "void")] };
+    // CUDA images request all GPUs by default. A pod without ranks must not get any.
+    let no_gpus: &[_] = if runs_ranks { &[] } else { &[("NVIDIA_VISIBLE_DEVICES", "void")] };
     let planned = plan.env.iter().map(|(name, value)| (&**name, &**value));
-    let ours = blind
+    let generated = no_gpus
         .iter()
         .copied()
         .chain(planned)
-        .filter(|(name, _)| theirs.iter().all(|var| var.name != *name))
+        .filter(|(name, _)| user_env.iter().all(|var| var.name != *name))
         .map(|(name, value)| Env { name, value: Some(value), value_from: None });
-    let mut env = Vec::with_capacity(plan.env.len() + theirs.len() + 2);
-    env.extend(ours.chain(index).chain(theirs.iter().map(their_env)));
+    let mut env = Vec::with_capacity(plan.env.len() + user_env.len() + 2);
+    env.extend(generated.chain(index).chain(user_env.iter().map(user_variable)));
     env
 }
 
-fn their_env(var: &EnvVar) -> Env<'_> {
+/// A variable of the user.
+fn user_variable(var: &EnvVar) -> Env<'_> {
     let (value, value_from) = match &var.value {
-        // The API server drops an empty value, and every apply would seem to change the pods.
+        // The API server drops an empty value, so with one every apply would show a change.
         EnvValue::Text(text) => (Some(text.as_str()).filter(|text| !text.is_empty()), None),
         EnvValue::Secret { name, key } => (None, Some(ValueFrom::Secret { name, key })),
         EnvValue::ConfigMap { name, key } => (None, Some(ValueFrom::ConfigMap { name, key })),

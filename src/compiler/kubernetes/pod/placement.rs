@@ -1,11 +1,12 @@
-//! Where pods go: the network, the scheduler, nodes, and distance from each other.
+//! The fields of a pod spec that determine its placement: network, scheduler, nodes, and distance from other pods. See
+//! [`build`].
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::Part;
+use super::PodKind;
 use crate::kubernetes::meta::{Map, Selector, run_pods};
 use crate::plan::Plan;
 
@@ -41,11 +42,12 @@ struct Spread<'a> {
     label_selector: Selector<'a>,
 }
 
-pub fn build<'a>(plan: &'a Plan, part: Part<'a>) -> Placement<'a> {
+/// The placement of a kind of pod.
+pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Placement<'a> {
     let placement = &plan.spec.placement;
-    // Spread and pack are about ranks; a launcher without any may stand anywhere.
-    let key = |key: &'a Option<String>| part.ranks(plan).and(key.as_deref());
-    let spread = key(&placement.spread).map(|key| {
+    // `spread` and `pack` apply only to pods with ranks.
+    let if_ranks = |key: &'a Option<String>| kind.rank_group(plan).and(key.as_deref());
+    let spread = if_ranks(&placement.spread).map(|key| {
         [Spread {
             max_skew: 1,
             topology_key: key,
@@ -55,23 +57,23 @@ pub fn build<'a>(plan: &'a Plan, part: Part<'a>) -> Placement<'a> {
     });
     Placement {
         host_network: placement.host_network.then_some(true),
-        // Without it, pods on the host's network do not see the cluster's names.
+        // Without this policy, pods in the host network cannot resolve the names of Services.
         dns_policy: placement.host_network.then_some("ClusterFirstWithHostNet"),
         scheduler_name: plan.spec.scheduling.scheduler.as_deref(),
         priority_class_name: placement.priority_class.as_deref(),
         runtime_class_name: placement.runtime_class.as_deref(),
         node_selector: placement.node_selector.iter().map(|(key, value)| (key, value)).collect(),
         tolerations: &placement.tolerations,
-        affinity: match key(&placement.pack) {
-            Some(key) => Some(Cow::Owned(packed(plan, key))),
+        affinity: match if_ranks(&placement.pack) {
+            Some(key) => Some(Cow::Owned(pack_affinity(plan, key))),
             None => placement.affinity.as_ref().map(Cow::Borrowed),
         },
         topology_spread_constraints: spread,
     }
 }
 
-/// The user's affinity, with a wish to stand near the run's other workers.
-fn packed(plan: &Plan, key: &str) -> Json {
+/// The affinity of the spec, with an added preference for nodes near the other workers of the run.
+fn pack_affinity(plan: &Plan, key: &str) -> Json {
     let term = json!({
         "weight": 100,
         "podAffinityTerm": {"topologyKey": key, "labelSelector": run_pods(plan, "worker", None)},

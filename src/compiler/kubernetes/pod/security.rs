@@ -1,4 +1,4 @@
-//! Security contexts: as strict as the profile and the user id allow.
+//! The security contexts of pods and containers, as strict as the profile and the user id allow.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub struct Pod {
     run_as_group: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fs_group: Option<u32>,
-    /// A large volume is not walked at every start.
+    /// `OnRootMismatch`, so that the kubelet does not change the owner of every file of a large volume at each start.
     #[serde(skip_serializing_if = "Option::is_none")]
     fs_group_change_policy: Option<&'static str>,
     seccomp_profile: Seccomp,
@@ -44,14 +44,15 @@ struct Capabilities {
     drop: Option<[&'static str; 1]>,
 }
 
-/// Whether the pods may be root's. `OpenShift`'s platform picks a user id, never 0.
-pub fn root(security: &Security) -> bool {
+/// Whether the containers may run as root. OpenShift chooses a user id, which is never 0.
+pub fn may_be_root(security: &Security) -> bool {
     security.run_as_user == Some(0) || security.run_as_user.is_none() && security.profile >= Profile::Baseline
 }
 
+/// The security context of a pod.
 pub fn pod(security: &Security) -> Pod {
     Pod {
-        run_as_non_root: (!root(security)).then_some(true),
+        run_as_non_root: (!may_be_root(security)).then_some(true),
         run_as_user: security.run_as_user,
         run_as_group: security.run_as_user,
         fs_group: security.fs_group,
@@ -60,13 +61,14 @@ pub fn pod(security: &Security) -> Pod {
     }
 }
 
+/// The security context of a container.
 pub fn container(security: &Security, rdma: bool) -> Container {
-    // Root's sshd needs its capabilities to become the user who logs in.
-    let strict = !root(security);
-    let capabilities = Capabilities { add: rdma.then_some(["IPC_LOCK"]), drop: strict.then_some(["ALL"]) };
+    // As root, sshd needs its capabilities to switch to the user that logs in.
+    let is_strict = !may_be_root(security);
+    let capabilities = Capabilities { add: rdma.then_some(["IPC_LOCK"]), drop: is_strict.then_some(["ALL"]) };
     Container {
-        allow_privilege_escalation: strict.then_some(false),
+        allow_privilege_escalation: is_strict.then_some(false),
         read_only_root_filesystem: security.read_only_root_filesystem,
-        capabilities: (rdma || strict).then_some(capabilities),
+        capabilities: (rdma || is_strict).then_some(capabilities),
     }
 }

@@ -1,4 +1,4 @@
-//! What a Slurm job cannot be told, and what it has no use for.
+//! Fields of the spec that Slurm cannot support (errors) and fields that have no effect under Slurm (notes). See [`check`].
 
 use crate::job::declare::{EnvValue, Image};
 use crate::job::types::spec::{LauncherKind, VolumeSource};
@@ -7,32 +7,34 @@ use crate::problem::{Problem, Span, codes};
 use crate::targets::refusal::TARGET_CANNOT;
 
 codes! {
-    /// Fields that mean nothing to Slurm
+    /// Fields that have no effect under Slurm
     ///
-    /// They are about pods: who may reach them, as whom they run, how Kubernetes places them. The script is
-    /// whole without them. The same spec may go to Kubernetes, where they count.
+    /// These fields are about pods: their network access, their user, their placement by Kubernetes. The script does not
+    /// need them. You can leave them in the spec if you also render it for Kubernetes.
     Note SLURM_IGNORES = "slurm-ignores";
 
-    /// Variables that are asked for when the job is submitted
+    /// Variables that you must set when you submit the job
     ///
-    /// A Slurm cluster has no Secrets and ConfigMaps. The script takes such a variable from where sbatch is
-    /// called, and ends at once, with its name, where it is not set.
+    /// A Slurm cluster has no Secrets and ConfigMaps. The script reads these variables from the environment in which you call
+    /// sbatch. If one of them is not set, the script exits immediately and prints its name.
     Note SLURM_ASKS = "slurm-asks";
 
     /// An option that the script sets itself
     ///
-    /// Nodes, ranks, devices, memory, time and the like follow from the spec; a second word about them would
-    /// win, in silence, and the world would not be the spec's.
+    /// khorovod sets the options for nodes, ranks, devices, memory and time from fields of the spec. If you set such an option
+    /// again, it silently overrides the spec, and the job runs with another number of ranks or other resources.
     Error SLURM_OPTION = "slurm-option";
 }
 
-/// What stands in pods only.
+/// Paths that exist only in pods.
 const POD_PATHS: &[&str] = &["/horovod/generated", "/kubeflow/openmpi/", "/etc/khorovod"];
 
+/// Reports a field that Slurm does not support.
 fn refuse(span: Span, message: &str, hint: &str, problems: &mut Vec<Problem>) {
     problems.push(Problem::new(&TARGET_CANNOT, span, message).hint(hint));
 }
 
+/// Reports the fields of a spec that Slurm does not support, and those that have no effect.
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     workers(case, problems);
     launcher(case, problems);
@@ -47,34 +49,35 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 fn workers(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(workers) = &case.body.workers else { return };
     if let Some(groups) = workers.groups.as_ref().filter(|groups| groups.len() > 1) {
-        let message = "`--target slurm` has one kind of node in a job, and these are several groups";
-        refuse(groups.key, message, "make them alike: `workers: {replicas: …}`", problems);
+        let message = "all nodes of a Slurm job are alike, so there cannot be several `workers.groups`";
+        refuse(groups.key, message, "use one group: `workers: {replicas: …}`", problems);
     }
     let first = workers.groups.iter().flat_map(|groups| groups.iter()).next();
-    let counted = first.and_then(|group| group.gpu_resource.as_ref()).or(workers.gpu_resource.as_ref());
-    let gpus = case.spec.groups.iter().any(|group| group.gpus > 0);
-    if let (Some(resource), true, None) = (counted, gpus, case.body.slurm.as_ref().and_then(|at| at.gres.as_ref()))
+    let gpu_resource = first.and_then(|group| group.gpu_resource.as_ref()).or(workers.gpu_resource.as_ref());
+    let has_gpus = case.spec.groups.iter().any(|group| group.gpus > 0);
+    if let (Some(resource), true, None) =
+        (gpu_resource, has_gpus, case.body.slurm.as_ref().and_then(|at| at.gres.as_ref()))
         && !["nvidia.com/gpu", "amd.com/gpu"].contains(&resource.0.as_str())
     {
-        let message = format!("Slurm does not know `{}`", resource.0);
+        let message = format!("Slurm has no resource `{}`", resource.0);
         refuse(
             resource.span,
             &message,
-            "say what counts them there: `slurm: {gres: \"gpu:…\"}`; `sinfo -o %G` shows it",
+            "set the resource name of your Slurm cluster: `slurm: {gres: \"gpu:…\"}`; `sinfo -o %G` lists the names",
             problems,
         );
     }
     if let Some(elastic) = &case.body.elastic {
-        let message = "a Slurm job keeps the nodes it begins with: `elastic` has no meaning there";
-        refuse(elastic.key, message, "remove `elastic`; where a node is lost, Slurm starts the job again", problems);
+        let message = "a Slurm job cannot change its number of nodes, so `elastic` is not supported";
+        refuse(elastic.key, message, "remove `elastic`; if a node fails, Slurm restarts the job", problems);
     }
 }
 
 fn launcher(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let raw = case.body.launcher.as_ref();
     if let Some(interactive) = raw.and_then(|at| at.interactive.as_ref()).filter(|at| at.value) {
-        let message = "a batch job stays open for nobody: `launcher.interactive` has no meaning under Slurm";
-        refuse(interactive.span, message, "ask for nodes by hand with `salloc`, or give a `command`", problems);
+        let message = "a batch job cannot be interactive, so `launcher.interactive` is not supported under Slurm";
+        refuse(interactive.span, message, "allocate nodes with `salloc`, or set a `command`", problems);
     }
     let slurm = case.body.slurm.as_ref();
     let kind = case.spec.launcher.kind;
@@ -82,68 +85,83 @@ fn launcher(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let (Some(srun), Some(args)) = (srun, raw.and_then(|at| at.args.as_ref()))
         && kind == LauncherKind::Mpirun
     {
-        let problem =
-            Problem::new(&TARGET_CANNOT, args.key, "`launcher.args` are mpirun's, and `slurm.srun` starts the ranks");
+        let problem = Problem::new(
+            &TARGET_CANNOT,
+            args.key,
+            "`launcher.args` are for mpirun, but `slurm.srun` starts the ranks with srun",
+        );
         problems.push(
             problem
-                .and(srun.key, "srun is chosen here")
-                .hint("remove one of the two; options of srun stand in `slurm.srun.args`"),
+                .and(srun.key, "srun is selected here")
+                .hint("remove one of the two; write options of srun in `slurm.srun.args`"),
         );
     }
-    let by_srun = matches!(kind, LauncherKind::Mpirun | LauncherKind::Torchrun);
-    if let (Some(srun), false) = (srun, by_srun) {
-        let message = "`slurm.srun` is for the launchers mpirun and torchrun; another starts the ranks";
+    let is_started_by_srun = matches!(kind, LauncherKind::Mpirun | LauncherKind::Torchrun);
+    if let (Some(srun), false) = (srun, is_started_by_srun) {
+        let message = "`slurm.srun` is only for `launcher.kind` mpirun and torchrun";
         refuse(srun.key, message, "remove `srun`, or write `launcher: {kind: mpirun}`", problems);
     }
     if let (Some(wrap), LauncherKind::Shell) = (slurm.and_then(|at| at.wrap.as_ref()), kind) {
-        let message = "`slurm.wrap` stands before each rank's command, and under `shell` yours starts the ranks";
-        refuse(wrap.key, message, "put the words into `command`", problems);
+        let message = "`slurm.wrap` is a prefix of the command of each rank, but with `launcher.kind: shell` your command starts the ranks";
+        refuse(wrap.key, message, "add the prefix in `command`", problems);
     }
 }
 
 fn environment(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let Some(from) = &case.body.env_from {
-        let message = "Slurm has no Secrets and ConfigMaps to take whole: `envFrom` names no variables";
-        refuse(from.key, message, "name each in `env`, or set them in `slurm.setup`", problems);
+        let message = "Slurm has no Secrets and ConfigMaps, and `envFrom` does not list the variables to set";
+        refuse(from.key, message, "list each variable in `env`, or set them in `slurm.setup`", problems);
     }
-    let mut asked: Vec<(&str, Span)> = Vec::new();
+    let mut required: Vec<(&str, Span)> = Vec::new();
     for (name, value) in case.body.env.iter().flat_map(|at| &at.0) {
         let EnvValue::From(from) = &value.value else { continue };
         if from.field.is_some() {
-            let message = format!("`env.{}` is a field of a pod, and there are no pods", name.0);
-            refuse(value.span, &message, "ask Slurm in the command, such as for `$SLURMD_NODENAME`", problems);
+            let message = format!("`env.{}` is a field of a pod, but a Slurm job has no pods", name.0);
+            refuse(
+                value.span,
+                &message,
+                "use a variable of Slurm in the command, such as `$SLURMD_NODENAME`",
+                problems,
+            );
         } else {
-            asked.push((&name.0, name.span));
+            required.push((&name.0, name.span));
         }
     }
-    let Some(((_, span), rest)) = asked.split_first() else { return };
-    let names: Vec<String> = asked.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let Some(((_, span), rest)) = required.split_first() else { return };
+    let names: Vec<String> = required.iter().map(|(name, _)| format!("`{name}`")).collect();
     let problem = Problem::new(
         &SLURM_ASKS,
         *span,
         format!(
-            "Slurm has no Secrets and ConfigMaps: the script takes {} from where sbatch is called",
+            "Slurm has no Secrets and ConfigMaps: the script reads {} from the environment of sbatch",
             names.join(", ")
         ),
     );
-    let exports: Vec<_> = asked.iter().map(|(name, _)| format!("{name}=…")).collect();
-    let problem = rest.iter().fold(problem, |problem, (_, span)| problem.and(*span, "and this"));
-    problems.push(problem.hint(format!("`export {}` before `sbatch`", exports.join(" "))));
+    let exports: Vec<_> = required.iter().map(|(name, _)| format!("{name}=…")).collect();
+    let problem = rest.iter().fold(problem, |problem, (_, span)| problem.and(*span, "and this variable"));
+    problems.push(problem.hint(format!("run `export {}` before `sbatch`", exports.join(" "))));
 }
 
 fn data(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let Some(code) = &case.body.code {
-        let message = "`code` is mounted into pods, and there are no pods";
-        refuse(code.key, message, "put the files where all nodes see them, and name the folder in `workdir`", problems);
+        let message = "`code` is mounted into pods, but a Slurm job has no pods";
+        refuse(
+            code.key,
+            message,
+            "put the files into a directory that all nodes share, and set `workdir` to it",
+            problems,
+        );
     }
     for (at, volume) in case.body.storage.iter().flat_map(|at| &at.value).zip(&case.spec.storage) {
         match &volume.source {
             VolumeSource::HostPath(path) if *path == volume.mount_path && volume.sub_path.is_none() => {}
             _ => {
-                let message =
-                    format!("`storage` {} is mounted into pods, and a Slurm job sees what its nodes have", volume.name);
+                let message = format!(
+                    "`storage` {} is mounted into pods, but a Slurm job uses the file systems of its nodes",
+                    volume.name
+                );
                 let hint = format!(
-                    "where the nodes have the data at {0}, write `hostPath: {0}` for Slurm, else give the program their own path",
+                    "if the nodes have the data at {0}, write `hostPath: {0}` for Slurm; otherwise pass the path on the nodes to the program",
                     volume.mount_path
                 );
                 refuse(at.span, &message, &hint, problems);
@@ -161,12 +179,12 @@ fn placement(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let spans =
         [("nodeSelector", key(placement.node_selector.as_ref())), ("affinity", key(placement.affinity.as_ref()))];
     for (name, span) in spans.into_iter().filter_map(|(name, span)| Some((name, span?))) {
-        let message = format!("`placement.{name}` names nodes by labels of Kubernetes, which Slurm does not have");
-        refuse(span, &message, "say in `slurm` what it means there: `partition`, `constraint` or `nodelist`", problems);
+        let message = format!("`placement.{name}` selects nodes by Kubernetes labels, which Slurm does not have");
+        refuse(span, &message, "set the equivalent in `slurm`: `partition`, `constraint` or `nodelist`", problems);
     }
 }
 
-/// Files that khorovod puts into pods.
+/// Refuses commands and variables that contain paths of files that khorovod mounts into pods.
 fn pod_paths(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let spec = &case.spec;
     let body = case.body;
@@ -181,14 +199,14 @@ fn pod_paths(case: &Case<'_>, problems: &mut Vec<Problem>) {
     });
     for (span, text) in texts.into_iter().chain(env) {
         let (Some(span), Some(path)) = (span, POD_PATHS.iter().find(|path| text.contains(**path))) else { continue };
-        let message = format!("`{path}` is in pods only");
-        let hint = "under Slurm `mpirun` and `srun` know the hosts: leave the hostfile out";
+        let message = format!("`{path}` exists only in pods");
+        let hint = "remove the hostfile: under Slurm `mpirun` and `srun` get the hosts from Slurm";
         refuse(span, &message, hint, problems);
     }
 }
 
-/// What directives and srun are told from the spec.
-const OWN: &[(&str, &str)] = &[
+/// The options of sbatch that khorovod sets, and the field that each is set from.
+const SBATCH_OPTIONS: &[(&str, &str)] = &[
     ("nodes", "workers.replicas"),
     ("ntasks", "workers.slots"),
     ("ntasks-per-node", "workers.slots"),
@@ -217,7 +235,8 @@ const OWN: &[(&str, &str)] = &[
     ("export", "env"),
     ("wrap", "command"),
 ];
-const OWN_OF_SRUN: &[(&str, &str)] = &[
+/// The options of srun that khorovod sets, and the field that each is set from.
+const SRUN_OPTIONS: &[(&str, &str)] = &[
     ("nodes", "workers.replicas"),
     ("N", "workers.replicas"),
     ("ntasks", "workers.slots"),
@@ -233,29 +252,30 @@ const OWN_OF_SRUN: &[(&str, &str)] = &[
     ("D", "workdir"),
 ];
 
+/// Refuses options that khorovod sets itself.
 fn options(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(slurm) = &case.body.slurm else { return };
-    let sbatch = slurm.args.iter().flat_map(|at| &at.value).map(|word| (word.span, &word.0, OWN));
+    let sbatch = slurm.args.iter().flat_map(|at| &at.value).map(|word| (word.span, &word.0, SBATCH_OPTIONS));
     let srun = slurm.srun.iter().filter_map(|at| at.args.as_ref()).flat_map(|at| &at.value);
-    for (span, word, own) in sbatch.chain(srun.map(|word| (word.span, &word.0, OWN_OF_SRUN))) {
+    for (span, word, options) in sbatch.chain(srun.map(|word| (word.span, &word.0, SRUN_OPTIONS))) {
         let name = word.split('=').next().unwrap_or_default();
         let (dashes, name) = (name.len() - name.trim_start_matches('-').len(), name.trim_start_matches('-'));
-        // Both take the beginning of a long name for it, and a value right behind a short one.
-        let same = |option: &str| match dashes {
+        // sbatch and srun accept abbreviated long options, and a value directly after a short option.
+        let is_same = |option: &str| match dashes {
             1 => option.len() == 1 && name.starts_with(option),
             _ => option == name || name.len() > 2 && option.starts_with(name),
         };
-        let Some((option, field)) = own.iter().find(|(option, _)| same(option)) else { continue };
+        let Some((option, field)) = options.iter().find(|(option, _)| is_same(option)) else { continue };
         let problem = Problem::new(
             &SLURM_OPTION,
             span,
             format!("khorovod sets `{}{option}` itself", if option.len() == 1 { "-" } else { "--" }),
         );
-        problems.push(problem.hint(format!("remove it; `{field}` says the same")));
+        problems.push(problem.hint(format!("remove it, and set `{field}` instead")));
     }
 }
 
-/// What is about pods alone, in one warning.
+/// Reports the fields that are only about pods, in one note.
 fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let body = case.body;
     let metadata = case.job.metadata.as_ref();
@@ -298,28 +318,28 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "lifecycle.ttlAfterFinished" lifecycle.ttl_after_finished,
         "lifecycle.release" lifecycle.release,
     ];
-    let wholes = [
+    let sections = [
         ("rerun", key(body.rerun.as_ref())),
         ("ssh", key(body.ssh.as_ref())),
         ("security", key(body.security.as_ref())),
         ("patches", key(body.patches.as_ref())),
         ("observability.metrics", body.observability.as_ref().and_then(|at| key(at.metrics.as_ref()))),
     ];
-    let labels = ["nodeSelector", "affinity"].map(|name| {
+    let node_labels = ["nodeSelector", "affinity"].map(|name| {
         let at = case.document.get("spec").and_then(|spec| spec.get("placement")).and_then(|at| at.entry(name));
         let slurm = &case.spec.slurm;
-        let said = slurm.partition.is_some() || slurm.constraint.is_some() || slurm.nodelist.is_some();
+        let has_equivalent = slurm.partition.is_some() || slurm.constraint.is_some() || slurm.nodelist.is_some();
         (
             if name == "affinity" { "placement.affinity" } else { "placement.nodeSelector" },
-            at.filter(|_| said).map(|at| at.key_span),
+            at.filter(|_| has_equivalent).map(|at| at.key_span),
         )
     });
     let found: Vec<(&str, Span)> =
-        fields.into_iter().chain(wholes).chain(labels).filter_map(|(path, span)| Some((path, span?))).collect();
+        fields.into_iter().chain(sections).chain(node_labels).filter_map(|(path, span)| Some((path, span?))).collect();
     let Some(((_, span), rest)) = found.split_first() else { return };
     let paths: Vec<String> = found.iter().map(|(path, _)| format!("`{path}`")).collect();
-    let verb = if rest.is_empty() { "means" } else { "mean" };
-    let problem = Problem::new(&SLURM_IGNORES, *span, format!("{} {verb} nothing to Slurm", paths.join(", ")));
+    let verb = if rest.is_empty() { "has" } else { "have" };
+    let problem = Problem::new(&SLURM_IGNORES, *span, format!("{} {verb} no effect under Slurm", paths.join(", ")));
     let problem = rest.iter().fold(problem, |problem, (_, span)| problem.and(*span, ""));
-    problems.push(problem.hint("leave them where the same spec goes to Kubernetes"));
+    problems.push(problem.hint("remove them, or leave them if you also render the spec for Kubernetes"));
 }

@@ -1,3 +1,5 @@
+//! Runs rendered scripts with fake mpirun and srun programs, and checks that no value escapes its quotes.
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -9,7 +11,7 @@ use crate::plan::Plan;
 use crate::problem::{Problem, Span};
 use crate::yaml;
 
-/// The plan of a spec; `more` is laid over a small one.
+/// The plan of a small spec, in which the fields of `more` replace those of `spec`.
 fn plan(more: &Json) -> Plan {
     let mut job = json!({
         "apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "mnist"},
@@ -22,20 +24,20 @@ fn plan(more: &Json) -> Plan {
     crate::yaml::writer::to_yaml(&job, &mut text);
     let mut problems: Vec<Problem> = Vec::new();
     let span = Span { source: 0, start: 0, end: text.len() };
-    let document = yaml::parse(&text, span, &mut problems).ok().flatten().expect("it is YAML");
+    let document = yaml::parse(&text, span, &mut problems).ok().flatten().expect("it is valid YAML");
     let spec = crate::targets::read(&document, crate::targets::SLURM, &mut problems);
     Plan::new(spec.unwrap_or_else(|| panic!("{problems:#?}\n{text}")), "bcdfgh".to_owned())
 }
 
-/// What a program saw that stands in for mpirun, srun and the command: its words and its environment.
-struct Seen {
-    words: Vec<String>,
+/// The arguments and the environment that a fake mpirun, srun or command received, and the messages of the script.
+struct Recorded {
+    arguments: Vec<String>,
     env: Vec<String>,
-    said: String,
+    messages: String,
 }
 
-/// Runs a script as if Slurm had, with programs that only write down what they are given.
-fn run(script: &str) -> Seen {
+/// Runs a script as Slurm does, with fake programs that only record their arguments and environment.
+fn run(script: &str) -> Recorded {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let program = format!(
@@ -62,13 +64,13 @@ fn run(script: &str) -> Seen {
         list.pop();
         list
     };
-    let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert_eq!(out.status.code(), Some(0), "{said}");
-    Seen { words: list("words"), env: list("env"), said }
+    let messages = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(0), "{messages}");
+    Recorded { arguments: list("words"), env: list("env"), messages }
 }
 
-/// Texts that want out of their quotes.
-fn nasty() -> impl Strategy<Value = String> {
+/// Random texts of characters that bash or sbatch interpret outside of quotes.
+fn difficult_text() -> impl Strategy<Value = String> {
     let bits = [
         "'",
         "\"",
@@ -95,7 +97,7 @@ fn nasty() -> impl Strategy<Value = String> {
     proptest::collection::vec(proptest::sample::select(bits.to_vec()), 1..8).prop_map(|bits| bits.concat())
 }
 
-/// The words of a line of directives, as sbatch takes them apart.
+/// The words of a line of directives, split by the rules of sbatch.
 fn sbatch_words(line: &str) -> Vec<String> {
     let (mut words, mut chars) = (Vec::new(), line.chars().peekable());
     loop {
@@ -127,7 +129,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: std::env::var("PROPTEST_CASES").map_or(24, |cases| cases.parse().unwrap_or(24)), ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_leaves_its_place(value in nasty(), word in nasty(), wrap in nasty(), script in nasty()) {
+    fn values_are_passed_on_unchanged(value in difficult_text(), word in difficult_text(), wrap in difficult_text(), script in difficult_text()) {
         let word = word.trim_start_matches('-');
         let job = json!({
             "env": {"NASTY": value}, "command": ["train", word], "args": [script],
@@ -135,32 +137,32 @@ proptest! {
         });
         let seen = run(&super::script(&plan(&job)));
         let tail = [wrap.as_str(), "train", word, &script];
-        prop_assert_eq!(&seen.words[seen.words.len() - 4..], &tail, "{}", seen.said);
+        prop_assert_eq!(&seen.arguments[seen.arguments.len() - 4..], &tail, "{}", seen.messages);
         prop_assert!(seen.env.contains(&format!("NASTY={value}")), "{:?}", seen.env);
     }
 
     #[test]
-    fn what_prepares_stays_where_it_stands(text in nasty()) {
+    fn setup_cannot_end_its_here_document(text in difficult_text()) {
         let setup = format!("true <<'X'\n{}\nX\nexport REACHED=1", text.replace("\nX\n", ""));
         let seen = run(&super::script(&plan(&json!({"slurm": {"setup": setup}}))));
-        prop_assert!(seen.env.contains(&"REACHED=1".to_owned()), "{}", seen.said);
+        prop_assert!(seen.env.contains(&"REACHED=1".to_owned()), "{}", seen.messages);
     }
 
     #[test]
-    fn directives_are_read_as_they_were_meant(text in nasty().prop_map(|text| text.replace(['\n', '\t'], " "))) {
+    fn directives_are_quoted_for_sbatch(text in difficult_text().prop_map(|text| text.replace(['\n', '\t'], " "))) {
         let script = super::script(&plan(&json!({"slurm": {"partition": text, "args": [format!("--comment={text}")]}})));
         let lines = script.lines().filter_map(|line| line.strip_prefix("#SBATCH"));
         let words: Vec<String> = lines.flat_map(sbatch_words).collect();
         prop_assert!(words.contains(&format!("--partition={text}")), "{words:?}");
         prop_assert!(words.contains(&format!("--comment={text}")), "{words:?}");
         prop_assert!(words.iter().all(|word| word.starts_with("--")), "{words:?}");
-        // sbatch stops at the first line that is none of its own.
+        // sbatch stops reading directives at the first line that is a command.
         let head = script.split("\n\n").next().unwrap();
         prop_assert!(head.contains("--comment="), "{head}");
     }
 }
 
-/// One of each kind of script.
+/// One script of each kind.
 fn scripts() -> Vec<String> {
     let slurm =
         json!({"partition": "ml", "modules": ["OpenMPI/4.1.4"], "setup": "source venv/bin/activate", "time": "8h"});
@@ -197,7 +199,7 @@ fn shellcheck_finds_nothing() {
 }
 
 #[test]
-fn resources_become_what_slurm_counts() {
+fn resources_are_converted_to_slurm_units() {
     let directives = |more: Json| -> Vec<String> {
         let script = super::script(&plan(&more));
         script.lines().filter_map(|line| line.strip_prefix("#SBATCH --")).map(str::to_owned).collect()
@@ -222,7 +224,7 @@ fn resources_become_what_slurm_counts() {
         json!({"launcher": {"kind": "torchrun"}, "workers": {"replicas": 1, "gpus": 8, "cpu": "64"}, "lifecycle": {"deadline": "59m"}}),
     );
     assert_eq!(found[2..], ["ntasks-per-node=1", "cpus-per-task=64", "gres=gpu:8", "time=0-01:00:00", "requeue"]);
-    // The launcher's own ranks take a node of their own, as they took a pod.
+    // The ranks of the launcher run on one more node, as on Kubernetes they run in one more pod.
     let found = directives(
         json!({"launcher": {"runsRanks": true}, "scheduling": {"suspend": true}, "workers": {"replicas": 2, "slots": 2, "controller": "StatefulSet"}}),
     );

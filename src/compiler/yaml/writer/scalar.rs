@@ -1,20 +1,20 @@
-//! How a string looks: plain, quoted, or a literal block.
+//! Writes scalars: decides whether a string becomes plain, quoted or a literal block. The entry point is [`write_value`].
 //!
-//! Plain only where no reader of YAML 1.1 or 1.2 could take it for anything but that string, and
-//! a block only where every reader agrees on its lines; quotes are never wrong.
+//! A string is plain only if every YAML 1.1 and 1.2 parser reads it back as that string, and a block only if all parsers
+//! agree on its lines. Any other string is quoted. Speed matters here: most of the output is strings.
 
-/// Spaces, `:` and `#`: what they do depends on their neighbours.
+/// Spaces, `:` and `#`, whose meaning depends on the characters beside them.
 const NEIGHBOURS: u8 = 1;
-/// Past ASCII: nearly all of it is text.
-const WIDE: u8 = 2;
-/// Quotes and backslashes, ugly between double quotes.
+/// Bytes of non-ASCII characters, nearly all of which need no escape.
+const NON_ASCII: u8 = 2;
+/// Double quotes and backslashes, which need an escape in double quotes.
 const QUOTE: u8 = 4;
 const NEWLINE: u8 = 8;
 const TAB: u8 = 16;
-/// Cannot stand in YAML unescaped.
+/// Characters that YAML allows only as an escape sequence.
 const CONTROL: u8 = 32;
 
-/// Without branches, so that the compiler looks at many bytes at once.
+/// The class of a byte. It has no branches, so that the compiler can vectorise loops over it.
 #[allow(clippy::needless_bitwise_bool)]
 const fn class(byte: u8) -> u8 {
     const fn bits(there: bool, bits: u8) -> u8 {
@@ -27,7 +27,7 @@ const fn class(byte: u8) -> u8 {
         | bits(newline, NEWLINE)
         | bits(tab, TAB)
         | bits((byte < b' ') & !newline & !tab | (byte == 0x7f), CONTROL)
-        | bits(byte >= 0x80, WIDE)
+        | bits(byte >= 0x80, NON_ASCII)
 }
 
 static CLASSES: [u8; 256] = {
@@ -42,71 +42,71 @@ static CLASSES: [u8; 256] = {
     }
 };
 
-/// All classes that occur in a text.
+/// The union of the classes of all bytes of a text.
 fn classes(text: &str) -> u8 {
     let (chunks, rest) = text.as_bytes().as_chunks::<32>();
-    let mut lanes = [0; 32];
+    let mut unions = [0; 32];
     for chunk in chunks {
-        for (lane, byte) in lanes.iter_mut().zip(chunk) {
-            *lane |= class(*byte);
+        for (union, byte) in unions.iter_mut().zip(chunk) {
+            *union |= class(*byte);
         }
     }
     let rest = rest.iter().fold(0, |all, byte| all | CLASSES[usize::from(*byte)]);
-    let classes = if chunks.is_empty() { rest } else { lanes.iter().fold(rest, |all, lane| all | lane) };
-    if classes & WIDE != 0 && any_odd(text) { classes | CONTROL } else { classes }
+    let classes = if chunks.is_empty() { rest } else { unions.iter().fold(rest, |all, union| all | union) };
+    if classes & NON_ASCII != 0 && has_escape_only(text) { classes | CONTROL } else { classes }
 }
 
-/// Whether any character past ASCII is one of the [`odd`], which start with one of three bytes.
-fn any_odd(text: &str) -> bool {
-    memchr::memchr3_iter(0xc2, 0xe2, 0xef, text.as_bytes()).any(|at| text[at..].starts_with(odd))
+/// Whether a text has a non-ASCII character that [must be escaped](is_escape_only). All of these start with one of three bytes.
+fn has_escape_only(text: &str) -> bool {
+    memchr::memchr3_iter(0xc2, 0xe2, 0xef, text.as_bytes()).any(|at| text[at..].starts_with(is_escape_only))
 }
 
-/// Characters past ASCII that YAML forbids, takes for a line break, or drops.
-fn odd(c: char) -> bool {
+/// Whether a non-ASCII character has to be escaped, because YAML forbids it, treats it as a line break, or drops it.
+fn is_escape_only(c: char) -> bool {
     matches!(c, '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Writes a value whose lines, where it has several, stand at `column`.
-pub fn value(text: &str, column: usize, out: &mut String) {
-    if text.len() > 256 && simple(text) && text.contains('\n') && block(text, column, out) {
+/// Writes a string value. If it becomes a block, its lines are indented to `column`.
+pub fn write_value(text: &str, column: usize, out: &mut String) {
+    if text.len() > 256 && is_printable_ascii(text) && text.contains('\n') && write_block(text, column, out) {
         return;
     }
     let classes = classes(text);
-    if classes & (NEWLINE | CONTROL) == NEWLINE && block(text, column, out) {
+    if classes & (NEWLINE | CONTROL) == NEWLINE && write_block(text, column, out) {
         return;
     }
-    short(text, classes, out);
+    write_inline(text, classes, out);
 }
 
-/// Whether a text is of printable ASCII, tabs and line breaks alone. Two comparisons a byte, for
-/// scripts, which are most of what is written.
+/// Whether a text has only printable ASCII characters, tabs and line breaks. This fast test of two comparisons per byte is for
+/// scripts, which are most of the output.
 #[allow(clippy::needless_bitwise_bool)]
-fn simple(text: &str) -> bool {
-    let odd = |byte: u8| (byte.wrapping_sub(0x20) > 0x5e) & (byte != b'\n') & (byte != b'\t');
-    text.as_bytes().chunks(64).all(|chunk| !chunk.iter().fold(false, |any, byte| any | odd(*byte)))
+fn is_printable_ascii(text: &str) -> bool {
+    let is_other = |byte: u8| (byte.wrapping_sub(0x20) > 0x5e) & (byte != b'\n') & (byte != b'\t');
+    text.as_bytes().chunks(64).all(|chunk| !chunk.iter().fold(false, |any, byte| any | is_other(*byte)))
 }
 
-/// Writes a text on one line.
-pub fn line(text: &str, out: &mut String) {
-    short(text, classes(text), out);
+/// Writes a string on one line.
+pub fn write_line(text: &str, out: &mut String) {
+    write_inline(text, classes(text), out);
 }
 
-fn short(text: &str, classes: u8, out: &mut String) {
-    if plain(text, classes) {
+/// Writes a string of the given classes on one line: plain, in single quotes or in double quotes.
+fn write_inline(text: &str, classes: u8, out: &mut String) {
+    if is_plain(text, classes) {
         out.push_str(text);
-    } else if classes & !(NEIGHBOURS | WIDE) == QUOTE {
-        single(text, out);
+    } else if classes & !(NEIGHBOURS | NON_ASCII) == QUOTE {
+        write_single_quoted(text, out);
     } else {
-        double(text, out);
+        write_double_quoted(text, out);
     }
 }
 
-/// Writes a literal block, or nothing where readers might not agree on it.
-fn block(text: &str, column: usize, out: &mut String) -> bool {
+/// Writes a literal block and returns true. Returns false and writes nothing if parsers might disagree on the block.
+fn write_block(text: &str, column: usize, out: &mut String) -> bool {
     let body = text.trim_start_matches('\n');
-    // A text of line breaks alone has no line to find the indent by; a first line that starts
-    // with a tab is refused by libyaml.
-    let hint = match body.as_bytes().first() {
+    // If the text has only line breaks, no line shows the indent. libyaml rejects a first line that starts with a tab.
+    let indent = match body.as_bytes().first() {
         None | Some(b'\t') => return false,
         Some(b' ') => "2",
         Some(_) => "",
@@ -118,7 +118,7 @@ fn block(text: &str, column: usize, out: &mut String) -> bool {
     };
     out.reserve(text.len() + text.len() / 4);
     out.push('|');
-    out.push_str(hint);
+    out.push_str(indent);
     out.push_str(chomp);
     let text = text.strip_suffix('\n').unwrap_or(text);
     let mut start = 0;
@@ -134,35 +134,35 @@ fn block(text: &str, column: usize, out: &mut String) -> bool {
     true
 }
 
-/// Whether a text is itself without quotes, to every reader and in any place.
-fn plain(text: &str, classes: u8) -> bool {
-    if classes & !(NEIGHBOURS | WIDE | QUOTE) != 0 {
+/// Whether every parser reads a text back unchanged if it is written without quotes, as a key or as a value.
+fn is_plain(text: &str, classes: u8) -> bool {
+    if classes & !(NEIGHBOURS | NON_ASCII | QUOTE) != 0 {
         return false;
     }
     let bytes = text.as_bytes();
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
     let second = bytes.get(1).copied().unwrap_or(b' ');
     let starts = match first {
-        b'a'..=b'z' | b'A'..=b'Z' => !word(bytes),
-        b'0'..=b'9' | b'_' => !number(bytes),
+        b'a'..=b'z' | b'A'..=b'Z' => !is_reserved_word(bytes),
+        b'0'..=b'9' | b'_' => !may_be_number(bytes),
         b'/' | b'$' | b'(' | b'\\' | 0x80.. => true,
-        // `--flag` and `-f`, but neither `-1`, `---` nor `- x`.
+        // Plain: `--flag` and `-f`. Quoted: `-1`, `---` and `- x`.
         b'-' => second.is_ascii_alphabetic() || second == b'-' && bytes.get(2).is_some_and(u8::is_ascii_alphabetic),
         b'.' => second == b'/',
         _ => false,
     };
-    starts && *last != b' ' && *last != b':' && (classes & NEIGHBOURS == 0 || !split(bytes))
+    starts && *last != b' ' && *last != b':' && (classes & NEIGHBOURS == 0 || !has_separator(bytes))
 }
 
-/// Whether `: ` or ` #` would end the text early.
-fn split(bytes: &[u8]) -> bool {
+/// Whether the text contains `: ` or ` #`, which end a plain scalar.
+fn has_separator(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|pair| pair == b": " || pair == b" #")
 }
 
-/// Words that some reader takes for a boolean, a null or a float.
-fn word(bytes: &[u8]) -> bool {
+/// Whether some parser reads the text as a boolean, a null or a float.
+fn is_reserved_word(bytes: &[u8]) -> bool {
     const WORDS: [&str; 12] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
-    // Most texts are known by their first letter to be none.
+    // The first letter is enough to rule out most texts.
     let may_be = matches!(
         bytes.first(),
         Some(b'f' | b'F' | b'i' | b'I' | b'n' | b'N' | b'o' | b'O' | b't' | b'T' | b'y' | b'Y')
@@ -170,16 +170,15 @@ fn word(bytes: &[u8]) -> bool {
     may_be && bytes.len() <= 8 && WORDS.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(bytes))
 }
 
-/// Whether a text that starts like a number holds nothing but what numbers, times and dates of
-/// any notation are made of.
-fn number(bytes: &[u8]) -> bool {
+/// Whether a text that starts with a digit or `_` has only characters that occur in numbers, times and dates of any notation.
+fn may_be_number(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| {
         matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' | b'_' | b'.' | b',' | b':' | b'+' | b'-' | b' ')
             || matches!(byte, b'x' | b'X' | b'o' | b'O' | b'p' | b'P' | b't' | b'T' | b'z' | b'Z')
     })
 }
 
-fn single(text: &str, out: &mut String) {
+fn write_single_quoted(text: &str, out: &mut String) {
     out.push('\'');
     for (index, part) in text.split('\'').enumerate() {
         if index > 0 {
@@ -190,7 +189,7 @@ fn single(text: &str, out: &mut String) {
     out.push('\'');
 }
 
-fn double(text: &str, out: &mut String) {
+fn write_double_quoted(text: &str, out: &mut String) {
     out.push('"');
     let mut done = 0;
     for (at, c) in text.char_indices() {
@@ -200,7 +199,7 @@ fn double(text: &str, out: &mut String) {
             '\n' => "\\n",
             '\t' => "\\t",
             '\r' => "\\r",
-            _ if c.is_ascii_control() || odd(c) => "",
+            _ if c.is_ascii_control() || is_escape_only(c) => "",
             _ => continue,
         };
         out.push_str(&text[done..at]);
@@ -216,16 +215,16 @@ fn double(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Writes a number's digits; the formatting of the standard library takes five times as long.
-pub fn digits(number: u64, out: &mut String) {
+/// Writes the digits of a number. The formatting of the standard library takes five times as long.
+pub fn write_digits(number: u64, out: &mut String) {
     if number >= 10 {
-        digits(number / 10, out);
+        write_digits(number / 10, out);
     }
     out.push(char::from(b'0' + (number % 10) as u8));
 }
 
-/// Writes a float that every reader takes for one: with a point, and a sign in its exponent.
-pub fn float(float: f64, out: &mut String) {
+/// Writes a float so that every parser reads it as a float: with a decimal point, and with a sign in its exponent.
+pub fn write_float(float: f64, out: &mut String) {
     if float.is_nan() {
         return out.push_str(".nan");
     }

@@ -1,4 +1,4 @@
-//! Independent readers must see in the output what was meant.
+//! Checks the output with two independent YAML parsers: both must read the value that was written.
 
 use granit_parser::{Event, Parser};
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn yaml(value: &Json) -> String {
     text
 }
 
-/// What the scalars of a text are, and whether each is plain.
+/// The scalars of a YAML text, and whether each is plain.
 fn scalars(text: &str) -> Vec<(String, bool)> {
     Parser::new_from_str(text)
         .map(|event| event.unwrap_or_else(|error| panic!("{error}\n{text}")).0)
@@ -40,18 +40,19 @@ fn strings(value: &Json, into: &mut Vec<String>) {
     }
 }
 
+/// Both parsers read the value back.
 #[track_caller]
-fn holds(value: &Json) {
+fn reads_back(value: &Json) {
     let text = yaml(value);
     let read: Json = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(&read, value, "serde_yaml\n{text}");
-    let mut meant = Vec::new();
-    strings(value, &mut meant);
+    let mut expected_scalars = Vec::new();
+    strings(value, &mut expected_scalars);
     let read: Vec<String> = scalars(&text).into_iter().map(|(value, _)| value).collect();
-    assert_eq!(read, meant, "granit-parser\n{text}");
+    assert_eq!(read, expected_scalars, "granit-parser\n{text}");
 }
 
-/// A text in every place it can stand.
+/// A text in every kind of position: key, value, list item, nested.
 fn everywhere(text: &str) -> Json {
     json!({
         "plain": text,
@@ -62,7 +63,7 @@ fn everywhere(text: &str) -> Json {
     })
 }
 
-const NASTY: &[&str] = &[
+const DIFFICULT: &[&str] = &[
     "",
     " ",
     "  a",
@@ -193,15 +194,15 @@ const NASTY: &[&str] = &[
 ];
 
 #[test]
-fn nasty_texts_stay_themselves_everywhere() {
-    for text in NASTY {
-        holds(&everywhere(text));
+fn difficult_texts_read_back_in_every_position() {
+    for text in DIFFICULT {
+        reads_back(&everywhere(text));
     }
 }
 
 #[test]
-fn what_a_reader_of_yaml_1_1_takes_for_something_else_is_never_plain() {
-    for text in NASTY.iter().take_while(|text| **text != "-") {
+fn texts_that_yaml_1_1_reads_as_another_type_are_quoted() {
+    for text in DIFFICULT.iter().take_while(|text| **text != "-") {
         if text.starts_with(char::is_alphabetic) && text.contains(['\t', ' ']) {
             continue;
         }
@@ -238,7 +239,7 @@ fn common_texts_are_plain() {
 }
 
 #[test]
-fn looks_like_kubernetes() {
+fn output_has_the_style_of_kubernetes_tools() {
     let value = json!({
         "apiVersion": "v1",
         "metadata": {"name": "a", "labels": {}, "on": null},
@@ -293,18 +294,18 @@ nested:
 }
 
 #[test]
-fn long_keys_and_bare_documents() {
+fn long_keys_and_top_level_scalars_read_back() {
     let long = "k".repeat(3000);
-    holds(&json!({"a": {(long.as_str()): ["x", {(long.as_str()): {"b": "c"}}]}}));
+    reads_back(&json!({"a": {(long.as_str()): ["x", {(long.as_str()): {"b": "c"}}]}}));
     for value in
         [json!("a\nb"), json!("---\na\n"), json!(["a"]), json!([]), json!({}), json!("no"), json!([[{"a": "b\nc\n"}]])]
     {
-        holds(&value);
+        reads_back(&value);
     }
 }
 
-/// Texts made of what YAML minds.
-fn nasty() -> impl Strategy<Value = String> {
+/// Random texts of characters that have a meaning in YAML.
+fn difficult_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => prop::sample::select(vec![
             "\n", "\n", " ", "  ", "\t", ":", ": ", " #", "#", "-", "- ", "---", "...", "?", "!", "&", "*", "|", ">", "'", "\"",
@@ -318,7 +319,7 @@ fn nasty() -> impl Strategy<Value = String> {
 
 fn tree() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
-        6 => nasty().prop_map(Json::from),
+        6 => difficult_text().prop_map(Json::from),
         1 => any::<i64>().prop_map(Json::from),
         1 => any::<bool>().prop_map(Json::from),
         1 => Just(Json::Null),
@@ -326,7 +327,7 @@ fn tree() -> impl Strategy<Value = Json> {
     leaf.prop_recursive(5, 40, 5, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(Json::from),
-            prop::collection::vec((nasty(), inner), 0..5)
+            prop::collection::vec((difficult_text(), inner), 0..5)
                 .prop_map(|entries| Json::Object(entries.into_iter().collect())),
         ]
     })
@@ -336,18 +337,18 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_stays_itself_everywhere(text in nasty()) {
-        holds(&everywhere(&text));
+    fn any_text_reads_back_in_every_position(text in difficult_text()) {
+        reads_back(&everywhere(&text));
     }
 
     #[test]
-    fn any_tree_stays_itself(value in tree()) {
-        holds(&value);
+    fn any_tree_reads_back(value in tree()) {
+        reads_back(&value);
     }
 }
 
 #[test]
-fn a_fixed_text_is_laid_out_as_any_other() {
+fn a_fixed_text_is_formatted_like_any_other() {
     const TEXT: &str = "#!/bin/bash\n\necho 1\n";
     #[derive(Serialize)]
     struct Deep<T> {

@@ -1,4 +1,4 @@
-// A person at the keyboard: completion, hover, tabs, panes.
+// Typing a spec: completion, hover, and use by keyboard alone.
 import { after, check, editor, listed, open, ready, same, serve, settled, test, text, write } from "./browser.mjs";
 
 const options = (page) =>
@@ -10,7 +10,7 @@ const options = (page) =>
     ].map((one) => one.textContent),
   );
 
-/** Waits for the list of completions and picks one by its first letters and Enter. */
+/** Selects a completion by its first letters and Enter. */
 async function pick(page, letters) {
   if (letters) await page.keyboard.type(letters);
   else await page.keyboard.press("Control+Space");
@@ -19,16 +19,16 @@ async function pick(page, letters) {
     null,
     { timeout: 5_000 },
   );
-  // CodeMirror takes no Enter in the first moments of a list, lest it be meant for the text.
+  // CodeMirror ignores Enter for a moment after the list opens, as it may be meant for the text.
   await page.waitForTimeout(120);
   await page.keyboard.press("Enter");
 }
 
-test("a job is written from nothing by keyboard with completion", async () => {
+test("a job is written in an empty editor with the keyboard and completion", async () => {
   const server = await serve();
   const page = await open(server, { spec: "" });
   await editor(page).focus();
-  // Keys and their fixed values, each by a few letters.
+  // Keys and their fixed values, each selected by a few letters.
   await pick(page, "api");
   await pick(page);
   await page.keyboard.press("Enter");
@@ -51,7 +51,7 @@ test("a job is written from nothing by keyboard with completion", async () => {
   await page.keyboard.press("Escape");
   const line = await text(page);
   check(/command: \[python, train.py\n\s*\]/.test(line), `brackets close by themselves:\n${line}`);
-  // That was one line too early; the bracket comes back up.
+  // The new line was one key too early: undo it and leave the bracket.
   await page.keyboard.press("Control+z");
   await page.keyboard.press("End");
   await page.keyboard.type("\n");
@@ -69,7 +69,7 @@ test("a job is written from nothing by keyboard with completion", async () => {
   return (await text(page)).split("\n").length + " lines";
 });
 
-test("what is typed arrives once, whatever it is typed with", async () => {
+test("a typed character arrives once, with every input method", async () => {
   const server = await serve();
   for (const options of [{}, { hasTouch: true, isMobile: true }]) {
     const page = await open(server, { spec: "a: 1", ...options });
@@ -77,10 +77,10 @@ test("what is typed arrives once, whatever it is typed with", async () => {
     await editor(page).focus();
     await page.keyboard.press("Control+End");
     await page.keyboard.type("2 [y");
-    same(await text(page), "a: 12 [y]", "keys, and what they close");
+    same(await text(page), "a: 12 [y]", "keys, with brackets that close themselves");
     await page.keyboard.press("Control+a");
     await page.keyboard.type("b: ");
-    same(await text(page), "b: ", "keys over what was selected");
+    same(await text(page), "b: ", "keys that replace the selection");
     await devtools.send("Input.imeSetComposition", { text: "にほ", selectionStart: 2, selectionEnd: 2 });
     await devtools.send("Input.insertText", { text: "日本" });
     await page.keyboard.type("!");
@@ -94,17 +94,17 @@ test("what is typed arrives once, whatever it is typed with", async () => {
   await server.close();
 });
 
-test("who has nothing yet is led to a first job", async () => {
+test("an empty editor offers a first job", async () => {
   const server = await serve();
   const page = await open(server, { spec: "x" });
   await editor(page).focus();
   await page.keyboard.press("Backspace");
-  // Another job's picture is no state of an empty text.
+  // An empty spec does not show the last job.
   await page.getByText("The result appears here as soon as the spec describes a job.").waitFor();
   same(
     [await page.locator("#view-picture").isVisible(), await page.textContent("#sum")],
     [false, ""],
-    "what is left of the last job",
+    "the view and the sum of the last job",
   );
   await after(page, () => page.getByRole("button", { name: "Start from the smallest job" }).click());
   same(await listed(page), [], await text(page));
@@ -112,7 +112,7 @@ test("who has nothing yet is led to a first job", async () => {
   await server.close();
 });
 
-test("the fields of a spec alone become a job by one fix", async () => {
+test("one fix turns the fields of a spec into a job", async () => {
   const server = await serve();
   const page = await open(server, {
     spec: "image: ghcr.io/acme/train:1.0\ncommand: python train.py\n\nworkers:\n  replicas: 2\n  gpus: 8\n",
@@ -120,7 +120,7 @@ test("the fields of a spec alone become a job by one fix", async () => {
   same(
     (await listed(page)).map(({ code, fix }) => [code, fix]),
     [["no-training-job", "Fix"]],
-    "what is said",
+    "the problems",
   );
   await editor(page).focus();
   await after(page, () => page.keyboard.press("Control+."));
@@ -131,21 +131,21 @@ test("the fields of a spec alone become a job by one fix", async () => {
   await server.close();
 });
 
-test("each example in the list says what it teaches", async () => {
+test("each example in the list has a summary", async () => {
   const server = await serve();
   const page = await open(server);
-  const said = await page.$$eval("#examples option", (all) =>
+  const summaries = await page.$$eval("#examples option", (all) =>
     all.map((one) => one.textContent).filter((name) => / – /.test(name)),
   );
-  check(said.length > 30 && said.every((one) => /^[\w-]+ – \S.{3,}/.test(one)), said.join("\n"));
+  check(summaries.length > 30 && summaries.every((one) => /^[\w-]+ – \S.{3,}/.test(one)), summaries.join("\n"));
   await server.close();
 });
 
-test("completion offers what belongs there and is not there yet", async () => {
+test("completion offers the missing fields of the map at the cursor", async () => {
   const server = await serve();
   const head = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\n";
   const cases = [
-    // Text with the cursor at `|`; what must and must not be offered.
+    // A text with the cursor at `|`, completions that it must have, completions that it must not have.
     [`${head}spec:\n  workers:\n    replicas: 4\n    |`, ["gpus", "cpu", "memory"], ["replicas", "image"]],
     [`${head}spec:\n  workers: {replicas: 4, |}`, ["gpus", "slots"], ["replicas", "image"]],
     [`${head}spec:\n  launcher:\n    kind: |`, ["mpirun", "torchrun", "deepspeed"], ["gpus"]],
@@ -181,7 +181,7 @@ test("completion offers what belongs there and is not there yet", async () => {
   return `${cases.length} places`;
 });
 
-test("a name of one's own is left alone, and a size needs no quotes", async () => {
+test("completion does not replace a user's own name, and writes a size without quotes", async () => {
   const server = await serve();
   const page = await open(server);
   const list = async (spec, typed) => {
@@ -191,12 +191,12 @@ test("a name of one's own is left alone, and a size needs no quotes", async () =
     await page.waitForTimeout(400);
     return options(page);
   };
-  same(await list("kind: TrainingJob\nspec:\n  env:\n    ", "LR"), [], "no example in the place of a variable");
-  same(await list("kind: TrainingJob\nspec:\n  workers:\n    ", "memory: "), ["256Gi"], "as people write it");
+  same(await list("kind: TrainingJob\nspec:\n  env:\n    ", "LR"), [], "completions for the name of a variable");
+  same(await list("kind: TrainingJob\nspec:\n  workers:\n    ", "memory: "), ["256Gi"], "completions for a size");
   await server.close();
 });
 
-test("hovering a key says what it is", async () => {
+test("hovering over a key shows its documentation", async () => {
   const server = await serve();
   const page = await open(server);
   await page.evaluate(() => {
@@ -214,12 +214,12 @@ test("hovering a key says what it is", async () => {
   await page.mouse.move(x + width / 2, y + height / 2);
   const tip = page.locator("#editor .cm-tooltip-hover, #editor .cm-tooltip.cm-tooltip-hover");
   await tip.waitFor({ timeout: 5_000 });
-  const said = await tip.innerText();
-  check(/spec\.workers\.gpus/.test(said) && /GPUs a worker/.test(said) && /default\s*0/.test(said), said);
+  const shown = await tip.innerText();
+  check(/spec\.workers\.gpus/.test(shown) && /GPUs/.test(shown) && /default\s*0/.test(shown), shown);
   await server.close();
 });
 
-test("everything can be reached and used by keyboard alone", async () => {
+test("the page can be used by keyboard alone", async () => {
   const server = await serve();
   const page = await open(server);
   const reached = new Set();
@@ -249,7 +249,7 @@ test("everything can be reached and used by keyboard alone", async () => {
   await server.close();
 });
 
-test("a draft comes back after a reload, and an example takes its place", async () => {
+test("a draft is restored after a reload, and an example replaces it", async () => {
   const server = await serve();
   const page = await open(server, { spec: "kind: TrainingJob # mine\n" });
   await page.waitForTimeout(600);

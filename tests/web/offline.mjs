@@ -1,9 +1,9 @@
-// The page by itself: offline, without wasm, without third parties, under its policy.
+// The page without a network, without WebAssembly and without JavaScript, and its content security policy.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, check, editor, listed, open, ready, root, same, serve, test, text, write } from "./browser.mjs";
 
-test("once loaded it works offline, under a sub-path too", async () => {
+test("a loaded page works offline, also at a sub-path", async () => {
   for (const under of ["/", "/a/sub-path/"]) {
     const server = await serve(under);
     const page = await open(server);
@@ -15,7 +15,7 @@ test("once loaded it works offline, under a sub-path too", async () => {
     await write(page, readFileSync(join(root, "examples/torchrun/job.yaml"), "utf8"));
     same(await listed(page), [], "problems");
     await page.click("#tab-plan");
-    check(/torchrun/.test(await page.innerText("#view-plan")), "the plan is there");
+    check(/torchrun/.test(await page.innerText("#view-plan")), "the plan");
     same(
       page.complaints.filter((one) => !/ERR_CONNECTION_REFUSED|ERR_INTERNET/.test(one)),
       [],
@@ -25,7 +25,7 @@ test("once loaded it works offline, under a sub-path too", async () => {
   }
 });
 
-test("no request leaves the page's own folder, and none is made while one writes", async () => {
+test("all requests are for the page's own files, and typing makes no request", async () => {
   const server = await serve("/p/");
   const page = await open(server, { wait: false });
   const asked = [];
@@ -44,7 +44,7 @@ test("no request leaves the page's own folder, and none is made while one writes
   for (const view of ["plan", "objects", "apply", "picture"]) await page.click(`#tab-${view}`);
   await page.click("#share");
   await page.waitForTimeout(300);
-  // The browser itself may look at the icon again when the address changes.
+  // The browser may request the icon again when the address changes.
   same(
     asked.slice(before).filter((url) => !url.startsWith("blob:") && !url.endsWith("/icon.svg")),
     [],
@@ -78,23 +78,23 @@ test("the policy forbids what the page does not need", async () => {
   await server.close();
 });
 
-test("where WebAssembly is missing it says so and keeps the text", async () => {
+test("without WebAssembly the page shows a message and keeps the text", async () => {
   const server = await serve();
   const page = await open(server, { wait: false });
   await page.addInitScript(() => delete globalThis.WebAssembly);
   await page.reload();
   await page.locator("#broken").waitFor({ state: "visible" });
-  check(/WebAssembly/.test(await page.innerText("#broken")), "it names what is missing");
+  check(/WebAssembly/.test(await page.innerText("#broken")), "the message");
   check((await text(page)).includes("kind: TrainingJob"), "the editor has its text");
   same(page.complaints, [], "complaints");
   const context = await page.context().browser().newContext({ javaScriptEnabled: false });
   const bare = await context.newPage();
   await bare.goto(server.address);
-  check(/JavaScript is off/.test(await bare.innerText("body")), "it says so without JavaScript");
+  check(/JavaScript is off/.test(await bare.innerText("body")), "the message without JavaScript");
   await server.close();
 });
 
-test("where the module cannot be loaded it says why", async () => {
+test("the page shows the reason if the module cannot be loaded", async () => {
   const server = await serve();
   const page = await open(server, { wait: false });
   await page

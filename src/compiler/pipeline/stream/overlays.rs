@@ -1,80 +1,84 @@
-//! What is laid over each of our documents before it is read: overlays, and what `--set` and `--namespace` say.
+//! Overlays each TrainingJob before it is read: merges overlays (`-f`), then applies `--set` and `--namespace`. The main type is
+//! [`Overlays`].
 
 use super::Stream;
 use crate::job;
 use crate::job::{alternatives, nearest};
-use crate::pipeline::absent::first_line;
+use crate::pipeline::no_job::first_line;
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{self, Entry, Kind, Node, Scalar};
 
 codes! {
-    /// A setting of `--set` that cannot be placed
+    /// A value of `--set` that cannot be applied
     ///
-    /// `--set PATH=VALUE` takes a path such as `workers.gpus` or `storage[0].mountPath` and a value
-    /// in YAML.
+    /// The syntax is `--set PATH=VALUE`. PATH is a path such as `workers.gpus` or `storage[0].mountPath`, and VALUE is YAML.
     Error BAD_SET = "bad-set";
 
     /// An overlay that is not one map
     ///
-    /// An overlay holds the part of a TrainingJob that differs: maps merge, lists and values replace,
-    /// `null` removes.
+    /// An overlay contains the fields of a TrainingJob that differ. Maps are merged, lists and other values are replaced, and
+    /// `null` removes a field.
     Error BAD_OVERLAY = "bad-overlay";
 }
 
-/// What is laid over each of our documents.
-pub struct Changes {
-    overlays: Vec<Node>,
-    /// Path, place and value.
+/// The overlays and settings of a call.
+pub struct Overlays {
+    documents: Vec<Node>,
+    /// The path, its span, and the value of each setting.
     settings: Vec<(String, Span, Node)>,
 }
 
-impl Changes {
-    /// Lays them over a document.
-    pub fn lay(&self, document: &mut Node, problems: &mut Vec<Problem>) {
-        for overlay in &self.overlays {
+impl Overlays {
+    /// Applies the overlays and settings to a document.
+    pub fn apply(&self, document: &mut Node, problems: &mut Vec<Problem>) {
+        for overlay in &self.documents {
             if overlay.get("spec").and_then(|spec| spec.get("image")).is_some_and(|image| image.scalar().is_none()) {
-                image_in_full(document);
+                expand_image(document);
             }
-            removes_nothing(overlay, "", problems);
+            refuse_unknown_removals(overlay, "", problems);
             yaml::merge(document, overlay.clone());
         }
         for (path, span, value) in &self.settings {
             if value.scalar() == Some(Scalar::Null)
                 && let Some((parent, key)) = path.rsplit_once('.')
-                && let Some(wrong) = no_such(parent, key)
+                && let Some(wrong) = unknown_field(parent, key)
             {
                 problems.push(Problem::new(&BAD_SET, *span, format!("`--set {path}=null`: {}", wrong.0)).hint(wrong.1));
             }
             if path.starts_with("spec.image.") {
-                image_in_full(document);
+                expand_image(document);
             }
             if let Err(wrong) = yaml::set(document, path, *span, value.clone()) {
                 let problem = Problem::new(&BAD_SET, *span, format!("`--set {path}`: {wrong}"));
-                problems.push(problem.hint("a path is such as `workers.gpus` or `storage[0].mountPath`"));
+                problems.push(problem.hint("use a path such as `workers.gpus` or `storage[0].mountPath`"));
             }
         }
     }
 }
 
 impl Stream<'_> {
-    /// What is laid over each of our documents.
-    pub fn changes(&mut self) -> Changes {
-        Changes { overlays: self.overlays(), settings: self.settings() }
+    /// Reads the overlays and settings of the inputs.
+    pub fn read_overlays(&mut self) -> Overlays {
+        Overlays { documents: self.parse_overlays(), settings: self.parse_settings() }
     }
 
-    /// A shell takes the quotes off `--set env.LR="0.1"`: where quotes mend a setting, the hint is one it leaves alone.
-    pub(super) fn quote_for_shells(&mut self, from: usize, changes: &Changes) {
-        for problem in &mut self.problems[from..] {
+    /// Adds shell quotes to hints for `--set`. A shell removes the quotes in `--set env.LR="0.1"`, so if the fix of a problem is to
+    /// quote the value, the hint needs another pair. `first` is the index of the first problem to check.
+    pub(super) fn add_shell_quotes(&mut self, first: usize, overlays: &Overlays) {
+        for problem in &mut self.problems[first..] {
             let Some(fix) = problem.fix.as_ref().filter(|fix| fix.text.starts_with('"')) else { continue };
-            if changes.settings.iter().any(|(_, span, _)| span.source == fix.span.source) {
+            if overlays.settings.iter().any(|(_, span, _)| span.source == fix.span.source) {
                 let set = &self.parts[fix.span.source as usize].text;
                 let quoted = [&set[..fix.span.start], &fix.text, &set[fix.span.end..]].concat();
-                problem.hint = Some(format!("put it in quotes, and these in others: `--set '{quoted}'`"));
+                problem.hint = Some(format!(
+                    "put the value in quotes, and the whole setting in single quotes: `--set '{quoted}'`"
+                ));
             }
         }
     }
 
-    fn overlays(&mut self) -> Vec<Node> {
+    /// Parses the overlays.
+    fn parse_overlays(&mut self) -> Vec<Node> {
         let mut overlays = Vec::new();
         for overlay in &self.inputs.overlays {
             let source = self.add_text(&overlay.name, &overlay.text);
@@ -84,11 +88,13 @@ impl Stream<'_> {
             let (first, more) = (bodies.next(), bodies.next().is_some());
             let Some(piece) = first.filter(|_| !more) else {
                 let whole = Span { source, start: 0, end: overlay.text.len() };
-                let (holds, hint) = match more {
-                    true => ("more than one document", "put each into a file of its own: `-f one.yaml -f two.yaml`"),
-                    false => ("nothing", DIFFERS),
+                let (content, hint) = match more {
+                    true => {
+                        ("more than one document", "put each document into a separate file: `-f one.yaml -f two.yaml`")
+                    }
+                    false => ("no document", EXAMPLE),
                 };
-                let message = format!("the overlay {} holds {holds}", overlay.name);
+                let message = format!("the overlay {} has {content}", overlay.name);
                 let problem = Problem::new(&BAD_OVERLAY, first_line(&overlay.text, whole), message);
                 self.problems.push(problem.hint(hint));
                 continue;
@@ -100,7 +106,7 @@ impl Stream<'_> {
                     let place = first_line(&overlay.text, span);
                     let message = format!("the overlay {} is not a map", overlay.name);
                     let problem = Problem::new(&BAD_OVERLAY, place, message);
-                    self.problems.push(problem.hint(DIFFERS));
+                    self.problems.push(problem.hint(EXAMPLE));
                 }
                 Err(yaml::Unreadable) => {}
             }
@@ -108,8 +114,8 @@ impl Stream<'_> {
         overlays
     }
 
-    /// Path, place and value of every `--set`, and of `--namespace` behind them.
-    fn settings(&mut self) -> Vec<(String, Span, Node)> {
+    /// Parses each `--set`, and adds `--namespace` as the last setting.
+    fn parse_settings(&mut self) -> Vec<(String, Span, Node)> {
         let mut settings = Vec::new();
         for set in &self.inputs.sets {
             let source = self.add_text("--set", set);
@@ -129,19 +135,18 @@ impl Stream<'_> {
                 self.problems.push(problem.hint(hint));
                 continue;
             }
-            if let Some(escaped) = one_name(path) {
-                let message =
-                    format!("`--set {path}`: a point leads one field deeper, and here it stands within a name");
+            if let Some(escaped) = escape_domain(path) {
+                let message = format!("`--set {path}`: a dot separates fields, but here it is part of a name");
                 let problem = Problem::new(&BAD_SET, Span { end: path.len(), ..whole }, message);
                 self.problems.push(problem.hint(format!("write `--set '{escaped}={value}'`")));
                 continue;
             }
             let span = Span { start: path.len() + 1, ..whole };
             match yaml::parse(value, span, &mut self.problems) {
-                Ok(Some(node)) => settings.push((rooted(path), Span { end: path.len(), ..whole }, node)),
+                Ok(Some(node)) => settings.push((full_path(path), Span { end: path.len(), ..whole }, node)),
                 Ok(None) => {
                     let problem = Problem::new(&BAD_SET, whole, format!("`--set {set}` has no value"));
-                    let hint = format!("`{path}=null` takes the field away, `{path}=\"\"` is an empty text");
+                    let hint = format!("`{path}=null` removes the field, `{path}=\"\"` sets an empty string");
                     self.problems.push(problem.hint(hint));
                 }
                 Err(yaml::Unreadable) => {}
@@ -157,21 +162,21 @@ impl Stream<'_> {
     }
 }
 
-/// Says of every `null` of an overlay that takes away what no spec has.
-fn removes_nothing(overlay: &Node, path: &str, problems: &mut Vec<Problem>) {
+/// Reports each `null` of an overlay that removes a field which does not exist.
+fn refuse_unknown_removals(overlay: &Node, path: &str, problems: &mut Vec<Problem>) {
     let Kind::Map(entries) = &overlay.kind else { return };
     for entry in entries {
         if entry.value.scalar() != Some(Scalar::Null) {
             let below = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
-            removes_nothing(&entry.value, &below, problems);
-        } else if let Some((wrong, hint)) = no_such(path, &entry.key) {
+            refuse_unknown_removals(&entry.value, &below, problems);
+        } else if let Some((wrong, hint)) = unknown_field(path, &entry.key) {
             problems.push(Problem::new(&BAD_OVERLAY, entry.key_span, wrong).hint(hint));
         }
     }
 }
 
-/// That there is no field of this name to take away, where the spec knows which there are; and a way out.
-fn no_such(parent: &str, key: &str) -> Option<(String, String)> {
+/// The message and the hint for the removal of an unknown field. `None` if the field exists, or if any key is allowed there.
+fn unknown_field(parent: &str, key: &str) -> Option<(String, String)> {
     let parent: String = parent
         .split('[')
         .enumerate()
@@ -184,41 +189,42 @@ fn no_such(parent: &str, key: &str) -> Option<(String, String)> {
     }
     let hint = match nearest(key, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("it has {}", alternatives(&known)),
+        None => format!("its fields are {}", alternatives(&known)),
     };
-    Some((format!("`{parent}` has no field `{key}` to take away"), hint))
+    Some((format!("`{parent}` has no field `{key}` to remove"), hint))
 }
 
-/// A path into a map of names with domains, such as `workers.resources.limits.nvidia.com/gpu`, with its points escaped.
-fn one_name(path: &str) -> Option<String> {
+/// Escapes the dots in a name with a domain: for a path such as `workers.resources.limits.nvidia.com/gpu`, returns the path with
+/// `nvidia\.com/gpu`. `None` if the path needs no escapes.
+fn escape_domain(path: &str) -> Option<String> {
     let maps = ["limits", "requests", "labels", "annotations", "nodeSelector"];
     let (at, map) = maps.iter().find_map(|map| Some((path.find(&format!("{map}."))?, map)))?;
     let (before, name) = path.split_at(at + map.len() + 1);
-    let bare = name.replace('"', "");
-    let (domain, _) = bare.split_once('/')?;
-    let split = domain.contains('.') && !domain.contains('\\');
-    split.then(|| format!("{before}{}", bare.replace('.', "\\.")))
+    let unquoted = name.replace('"', "");
+    let (domain, _) = unquoted.split_once('/')?;
+    let needs_escape = domain.contains('.') && !domain.contains('\\');
+    needs_escape.then(|| format!("{before}{}", unquoted.replace('.', "\\.")))
 }
 
-/// What stands in an overlay.
-const DIFFERS: &str = "write the part that differs, such as `spec: {workers: {replicas: 8}}`";
+/// The hint for an overlay without a map.
+const EXAMPLE: &str = "write the fields that differ, such as `spec: {workers: {replicas: 8}}`";
 
-/// Where a value such as `3,workers.gpus=2` goes on with another setting, as Helm's may.
+/// The position of the comma before a second setting in a value such as `3,workers.gpus=2`, which is valid for Helm's `--set`.
 fn next_setting(value: &str) -> Option<usize> {
-    let plain = !value.starts_with(['"', '\'', '[', '{']);
-    let sets = |rest: &str| {
+    let is_unquoted = !value.starts_with(['"', '\'', '[', '{']);
+    let is_setting = |rest: &str| {
         let path = rest.split_once('=').map_or("", |(path, _)| path);
-        let word = |c: char| c.is_ascii_alphanumeric() || ".[]_-".contains(c);
+        let is_path_char = |c: char| c.is_ascii_alphanumeric() || ".[]_-".contains(c);
         let key = path.strip_prefix("spec.").unwrap_or(path).split(['.', '[']).next().unwrap_or_default();
         let mut known = matches!(key, "metadata");
         job::fields(&mut |parent, field| known |= parent == "spec" && field == key);
-        known && path.chars().all(word)
+        known && path.chars().all(is_path_char)
     };
-    value.match_indices(',').map(|(at, _)| at).find(|at| plain && sets(&value[at + 1..]))
+    value.match_indices(',').map(|(at, _)| at).find(|at| is_unquoted && is_setting(&value[at + 1..]))
 }
 
-/// `image: NAME` stands for `image: {name: NAME}` where something is laid into it.
-fn image_in_full(document: &mut Node) {
+/// Replaces `image: NAME` by `image: {name: NAME}`, so that fields of `image` can be merged into it.
+fn expand_image(document: &mut Node) {
     let Some(image) = document.get_mut("spec").and_then(|spec| spec.get_mut("image")) else { return };
     if image.text().is_some() {
         let entry = Entry { key: "name".to_owned(), key_span: image.span, value: image.clone() };
@@ -226,8 +232,8 @@ fn image_in_full(document: &mut Node) {
     }
 }
 
-/// `workers.gpus` → `spec.workers.gpus`; a full path stays.
-fn rooted(path: &str) -> String {
+/// The full path of a setting: `workers.gpus` becomes `spec.workers.gpus`, and a full path is unchanged.
+fn full_path(path: &str) -> String {
     let first = path.split(['.', '[']).next().unwrap_or_default();
     match first {
         "" | "apiVersion" | "kind" | "metadata" | "spec" => path.to_owned(),

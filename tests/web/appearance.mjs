@@ -1,4 +1,4 @@
-// How it looks and whether everybody can use it: axe in every state, and a screenshot of each to look at.
+// The look of the page and its accessibility: axe checks every state, and a screenshot of each is kept for people.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { axe, check, open, out, root, same, serve, test, text, write } from "./browser.mjs";
@@ -9,7 +9,7 @@ const wrong = smallest
   .replace("gpus: 8", "gpu: 8, slots: 4")
   .replace("image: ghcr.io/acme/mnist:1.4", "image: ghcr.io/acme/mnist\n  launcher: {kind: mpirum}");
 
-/** States of the page: a name, the spec, the view, and what else is done. */
+/** States of the page: name, spec, view, and a further action. */
 const STATES = [
   ["smallest", smallest, "picture"],
   ["one-worker", smallest.replace("replicas: 4", "replicas: 1"), "picture"],
@@ -70,7 +70,7 @@ const SIZES = { desk: { width: 1280, height: 800 }, phone: { width: 390, height:
 
 for (const [theme, colours] of Object.entries(THEMES)) {
   for (const [size, viewport] of Object.entries(SIZES)) {
-    test(`${theme} on a ${size} looks right and axe finds nothing`, async () => {
+    test(`${theme} on a ${size} has no clipped text and no axe violation`, async () => {
       const server = await serve();
       const page = await open(server, {
         viewport,
@@ -79,13 +79,13 @@ for (const [theme, colours] of Object.entries(THEMES)) {
         ...(size === "phone" ? { hasTouch: true, isMobile: true } : {}),
       });
       mkdirSync(out, { recursive: true });
-      // Past the page's policy, which lets no script of others in.
+      // The page's policy forbids other scripts; `evaluate` is not subject to it.
       await page.evaluate(readFileSync(axe, "utf8"));
       const wrong = [];
       for (const [name, spec, view, more] of STATES) {
         if (size === "phone") await page.click("#show-spec");
         await write(page, spec);
-        check((await text(page)) === spec, "the text is in");
+        check((await text(page)) === spec, "the editor holds the spec");
         if (size === "phone" && !["problems", "completion"].includes(name)) await page.click("#show-result");
         if (await page.locator(`#tab-${view}`).isVisible()) await page.click(`#tab-${view}`);
         if (size === "phone" && more && name === "objects") {
@@ -109,14 +109,14 @@ for (const [theme, colours] of Object.entries(THEMES)) {
         wrong.push(...(await violations(page)).map((one) => `${name}: ${one}`));
         await page.keyboard.press("Escape");
       }
-      same([...new Set(wrong)], [], "what is wrong");
+      same([...new Set(wrong)], [], "findings");
       await server.close();
       return `${STATES.length} states`;
     });
   }
 }
 
-test("long lines are whole, and what is left of one hangs", async () => {
+test("a long line wraps, and its second row is indented", async () => {
   const server = await serve();
   const page = await open(server, { viewport: SIZES.phone, spec: example("s3") });
   const [wide, first, second] = await page.evaluate(() => {
@@ -130,12 +130,12 @@ test("long lines are whole, and what is left of one hangs", async () => {
     const left = (below) => Math.min(...lefts.filter((one) => one.top > top + 8 === below).map((one) => one.left));
     return [scroller.scrollWidth - scroller.clientWidth, left(false), left(true)];
   });
-  same(wide, 0, "nothing to scroll sideways");
+  same(wide, 0, "horizontal scrolling");
   check(second > first && second < first + 100, `the second row begins at ${second}, the first at ${first}`);
   await server.close();
 });
 
-test("the theme can be chosen and stays", async () => {
+test("the chosen theme persists", async () => {
   const server = await serve();
   const page = await open(server);
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -149,7 +149,7 @@ test("the theme can be chosen and stays", async () => {
   await server.close();
 });
 
-test("on paper the spec and the open view are whole", async () => {
+test("a printed page shows the whole spec and the whole open view", async () => {
   const server = await serve();
   const page = await open(server, { viewport: { width: 800, height: 500 } });
   await page.click("#tab-plan");
@@ -157,16 +157,16 @@ test("on paper the spec and the open view are whole", async () => {
   const whole = await page.evaluate(() =>
     ["#editor", "#view-plan"].map((one) => document.querySelector(one).getBoundingClientRect().height > 200),
   );
-  same(whole, [true, true], "the editor and the plan have their height");
+  same(whole, [true, true], "heights of the editor and the plan");
   const [plan, page_] = await page.evaluate(() =>
     ["#view-plan", "html"].map((one) => document.querySelector(one).scrollHeight),
   );
-  check(page_ > plan && plan > 500, `the plan's ${plan} px are all in the page's ${page_}`);
+  check(page_ > plan && plan > 500, `the plan has ${plan} px, the page ${page_}`);
   await page.screenshot({ path: join(out, "paper.png"), fullPage: true });
   await server.close();
 });
 
-test("the picture moves instead of jumping, and keeps what stays", async () => {
+test("the picture animates changes and reuses elements", async () => {
   const server = await serve();
   const page = await open(server, { spec: smallest });
   const handle = await page.locator('[data-key="worker 0 1"]').elementHandle();
@@ -181,12 +181,12 @@ test("the picture moves instead of jumping, and keeps what stays", async () => {
     }, count);
   const moves = () => handle.evaluate((one) => /0\.25s/.test(getComputedStyle(one).transitionDuration));
   await page.waitForTimeout(600);
-  check(await gpus("2"), "the preview is there at once");
-  check(await handle.evaluate((one) => one.isConnected), "the worker's element is the same");
-  check(await moves(), "it moves");
+  check(await gpus("2"), "the preview is synchronous");
+  check(await handle.evaluate((one) => one.isConnected), "the worker's element is reused");
+  check(await moves(), "the change is animated");
   await gpus("4");
-  check(!(await moves()), "where one types on, it is there at once");
-  check(await launcher.evaluate((one) => one.isConnected), "a text that is the same stays");
+  check(!(await moves()), "a second change soon after is not animated");
+  check(await launcher.evaluate((one) => one.isConnected), "an unchanged text is reused");
   await page.waitForFunction(
     () => document.querySelector('[data-key="worker 0 1"] title').textContent.endsWith(": ranks 4–7"),
     null,
@@ -195,7 +195,7 @@ test("the picture moves instead of jumping, and keeps what stays", async () => {
   await server.close();
 });
 
-/** Serious findings of axe. */
+/** The violations that axe finds. */
 async function violations(page) {
   const found = await page.evaluate(async () => {
     const { violations } = await axe.run(document, {
@@ -212,7 +212,7 @@ async function violations(page) {
   return found;
 }
 
-/** Texts of the picture that leave it. */
+/** The texts that extend beyond the picture. */
 function cut(page) {
   return page.evaluate(() => {
     const svg = document.querySelector(".picture");

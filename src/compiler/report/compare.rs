@@ -1,5 +1,5 @@
-//! What differs between two values as YAML has them, place by place: the order of fields and the way a value is written
-//! are no difference.
+//! Compares two JSON values and lists their differences by path: [`Compare`]. The order of fields and the notation of values
+//! do not matter.
 
 use std::collections::HashSet;
 
@@ -8,21 +8,23 @@ use serde_json::{Map, Value as Json};
 use super::change::Difference;
 use crate::yaml::flow::flow;
 
-/// Of a text of several lines, such as a script, no more are named.
+/// The maximum number of differences that are listed for a text of several lines, such as a script.
 const LINES: usize = 12;
-/// By which of its fields an item of a list is known, as Kubernetes knows it.
-const NAMES: &[&str] = &["name", "mountPath", "containerPort", "key"];
+/// The fields that identify an item of a list. Kubernetes uses the same fields as merge keys.
+const MERGE_KEYS: &[&str] = &["name", "mountPath", "containerPort", "key"];
 
 /// Compares two values.
 pub struct Compare {
-    /// The old one may have what nobody wrote: a cluster fills in defaults.
-    filled_in: bool,
+    /// Whether the old value may contain defaults that the cluster added. If so, fields that only the old value has, and the
+    /// order of list items, are not differences.
+    has_cluster_defaults: bool,
     found: Vec<Difference>,
 }
 
 impl Compare {
-    pub fn values(filled_in: bool, old: &Json, new: &Json) -> Vec<Difference> {
-        let mut compare = Self { filled_in, found: Vec::new() };
+    /// The differences between two values. For `has_cluster_defaults` see the field.
+    pub fn values(has_cluster_defaults: bool, old: &Json, new: &Json) -> Vec<Difference> {
+        let mut compare = Self { has_cluster_defaults, found: Vec::new() };
         compare.value("", old, new);
         compare.found
     }
@@ -43,7 +45,7 @@ impl Compare {
         for (key, value) in old {
             match new.get(key) {
                 Some(other) => self.value(&below(path, key), value, other),
-                None if self.filled_in => {}
+                None if self.has_cluster_defaults => {}
                 None => self.push(&below(path, key), Some(shown(value)), None),
             }
         }
@@ -53,7 +55,8 @@ impl Compare {
     }
 
     fn lists(&mut self, path: &str, old: &[Json], new: &[Json]) {
-        let Some((before, after)) = NAMES.iter().find_map(|name| Some((named(old, name)?, named(new, name)?))) else {
+        let Some((before, after)) = MERGE_KEYS.iter().find_map(|name| Some((named(old, name)?, named(new, name)?)))
+        else {
             if old.len() != new.len() || !old.iter().chain(new).all(Json::is_object) {
                 let whole = |items: &[Json]| Some(flow(&Json::Array(items.to_vec())));
                 return self.push(path, whole(old), whole(new));
@@ -66,12 +69,13 @@ impl Compare {
         let count = self.found.len();
         self.maps(path, &before, &after);
         let names = |map: &Map<String, Json>| map.keys().cloned().collect::<Vec<_>>().join(", ");
-        if self.found.len() == count && !self.filled_in {
+        if self.found.len() == count && !self.has_cluster_defaults {
             self.push(&format!("{path}, in order"), Some(names(&before)), Some(names(&after)));
         }
     }
 
-    /// The lines that stand in one text alone, paired by what stands before their first `:` or `=`.
+    /// Lists the lines that only one of the texts has. An old and a new line form a pair if they are equal up to the first `:`
+    /// or `=`.
     fn lines(&mut self, path: &str, old: &str, new: &str) {
         let only = |of: &str, not: &str| -> Vec<String> {
             let other: HashSet<&str> = not.lines().collect();
@@ -92,7 +96,7 @@ impl Compare {
             self.push(path, old, new);
         }
         if more > 0 {
-            self.push(path, None, Some(format!("{more} more lines that differ")));
+            self.push(path, None, Some(format!("{more} more lines differ")));
         }
     }
 
@@ -101,7 +105,8 @@ impl Compare {
     }
 }
 
-/// The items by their names; none where they have none, or one twice.
+/// The items of a list by the value of their field `name`. `None` if an item does not have the field, or two items have the
+/// same value.
 fn named(items: &[Json], name: &str) -> Option<Map<String, Json>> {
     let pairs = items.iter().map(|item| {
         let name = &item[name];
@@ -111,8 +116,9 @@ fn named(items: &[Json], name: &str) -> Option<Map<String, Json>> {
     (map.len() == items.len()).then_some(map)
 }
 
+/// Appends a key to a path.
 fn below(path: &str, key: &str) -> String {
-    // A label's name, or a file's.
+    // The key is the name of a label or a file.
     let key = if key.contains(['.', '/']) { format!("[{key}]") } else { key.to_owned() };
     match path {
         "" => key,
@@ -121,7 +127,7 @@ fn below(path: &str, key: &str) -> String {
     }
 }
 
-/// A value on one line. Blanks at its ends would not be seen.
+/// A value on one line. Strings are quoted if they are empty or have spaces at their ends, which would not be visible.
 fn shown(value: &Json) -> String {
     match value.as_str() {
         Some(text) if text.trim().len() == text.len() && !text.contains('\n') && !text.is_empty() => text.to_owned(),

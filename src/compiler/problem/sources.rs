@@ -1,59 +1,60 @@
-//! Texts and places in them.
+//! The texts of a call ([`Sources`]) and places in them ([`Span`]).
 
 use std::borrow::Cow;
 
-/// Which text a span is in: an index into [`Sources`].
+/// The text that a span is in: an index into [`Sources`].
 pub type SourceId = u32;
 
-/// A byte range in one of the sources.
+/// A byte range in one of the [`Sources`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Span {
-    /// Which text.
+    /// The text.
     pub source: SourceId,
-    /// First byte.
+    /// The offset of the first byte.
     pub start: usize,
-    /// One past the last byte.
+    /// The offset after the last byte.
     pub end: usize,
 }
 
 impl Span {
-    /// Whether it lies inside another.
+    /// Whether this span is inside `outer`, in the same text. A span is inside itself.
     pub fn within(self, outer: Self) -> bool {
         self.source == outer.source && self.start >= outer.start && self.end <= outer.end
     }
 }
 
-/// A line and a column, both from 1; the column counts characters.
+/// A line and a column, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// The column, from 1, in characters.
     pub column: usize,
 }
 
-/// One text that was read, under the name a person knows it by.
+/// One text that was read, and its name in messages.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Source {
-    /// A file's name, `<stdin>`, or `--set workers.gpus=8`.
+    /// The name of the file, `<stdin>`, or an option such as `--set workers.gpus=8`.
     pub name: String,
-    /// All of it that matters.
+    /// The text, or the part of it that spans refer to.
     pub text: String,
-    /// The number of its first line, which is above 1 where it is a part of a stream.
+    /// The line number of the first line of `text`. It is greater than 1 if `text` is a part of a stream.
     pub first_line: usize,
 }
 
-/// Every text of one call.
+/// The texts that one call reads.
 #[derive(Debug, Clone, Default)]
 pub struct Sources(Vec<Source>);
 
 impl Sources {
-    /// Adds a text and names it.
+    /// Adds a text.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<Cow<'static, str>>) -> SourceId {
         self.add_part(name, text, 1)
     }
 
-    /// Adds a part of a text, which starts in line `first_line`.
+    /// Adds a part of a text. The part starts in line `first_line` of the whole text.
     pub fn add_part(
         &mut self,
         name: impl Into<String>,
@@ -64,12 +65,12 @@ impl Sources {
         SourceId::try_from(self.0.len() - 1).unwrap_or(SourceId::MAX)
     }
 
-    /// The text a span is in.
+    /// The text with this index.
     pub fn get(&self, id: SourceId) -> Option<&Source> {
         self.0.get(id as usize)
     }
 
-    /// The line and column a span starts at.
+    /// The line and column of the start of a span.
     pub fn position(&self, span: Span) -> Position {
         let (text, first_line) = self.get(span.source).map_or(("", 1), |source| (&source.text, source.first_line));
         let mut start = span.start.min(text.len());
@@ -84,7 +85,7 @@ impl Sources {
         }
     }
 
-    /// The text a span covers.
+    /// The text that a span covers; empty if the span is out of bounds.
     pub fn slice(&self, span: Span) -> &str {
         self.get(span.source).and_then(|source| source.text.get(span.start..span.end)).unwrap_or_default()
     }

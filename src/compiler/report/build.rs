@@ -1,4 +1,4 @@
-//! `Plan` → the words and numbers of a [`Report`].
+//! Builds a [`Report`] from a [`Plan`] and the [`Description`] of its target.
 
 use super::{Amount, Cost, Default, Description, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers};
 use crate::job::quantity::Quantity;
@@ -7,7 +7,7 @@ use crate::job::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Volume
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 
 impl Report {
-    /// What a plan and its objects amount to.
+    /// The report of a plan. `objects` are the objects that the job becomes.
     pub(crate) fn new(plan: &Plan, description: &Description, objects: Vec<Object>) -> Self {
         let spec = &plan.spec;
         let launcher_pod = plan.shape == Shape::StatefulSet && (spec.target.has_pods || spec.launcher.runs_ranks);
@@ -19,10 +19,10 @@ impl Report {
             shape: description.shape,
             launcher: launcher(plan),
             launch: plan.launch.clone(),
-            workers: teams(plan, description),
+            workers: worker_groups(plan, description),
             ranks: plan.np,
             pods: plan.workers + u32::from(launcher_pod),
-            requests: total(plan, launcher_pod),
+            requests: total_requests(plan, launcher_pod),
             cost: cost(plan),
             head: Head {
                 host: plan.launcher_host(),
@@ -31,7 +31,7 @@ impl Report {
             },
             links: links(plan),
             guarded: spec.security.network_policy && !spec.placement.host_network,
-            nodes: nodes(plan),
+            nodes: placement(plan),
             apart: spec.placement.spread.as_deref() == Some("kubernetes.io/hostname"),
             elastic: spec.elastic.as_ref().map(|elastic| (elastic.min_workers, elastic.max_workers)),
             storage: spec.storage.iter().map(|volume| storage(&spec.name, volume)).collect(),
@@ -44,6 +44,7 @@ impl Report {
     }
 }
 
+/// The program that starts the ranks, as a phrase.
 fn launcher(plan: &Plan) -> String {
     let launcher = &plan.spec.launcher;
     let mpi = match launcher.mpi {
@@ -57,18 +58,23 @@ fn launcher(plan: &Plan) -> String {
         LauncherKind::Torchrun => "torchrun".to_owned(),
         LauncherKind::Deepspeed => "deepspeed".to_owned(),
         LauncherKind::Shell if launcher.interactive => {
-            format!("people, by kubectl exec; closes after {} idle", format_duration(launcher.idle_timeout))
+            format!(
+                "none: you start commands with kubectl exec; the session ends after {} without use",
+                format_duration(launcher.idle_timeout)
+            )
         }
-        LauncherKind::Shell => "the command itself, with hostfile and ssh at hand".to_owned(),
+        LauncherKind::Shell => "the command itself, which can use the hostfile and ssh".to_owned(),
     }
 }
 
-fn teams(plan: &Plan, description: &Description) -> Vec<Workers> {
+/// The groups of workers, with their first ranks.
+fn worker_groups(plan: &Plan, description: &Description) -> Vec<Workers> {
     let ranks = plan.first_ranks();
     let first_rank = |index: usize| ranks.as_ref()?.get(index).copied();
     plan.teams.iter().enumerate().map(|(index, team)| workers(plan, description, team, first_rank(index))).collect()
 }
 
+/// One group of workers.
 fn workers(plan: &Plan, description: &Description, team: &Team, first_rank: Option<u32>) -> Workers {
     let group = &plan.spec.groups[team.group];
     let host = |index| match &description.batch {
@@ -84,15 +90,18 @@ fn workers(plan: &Plan, description: &Description, team: &Team, first_rank: Opti
         slots: team.slots,
         gpus: group.gpus,
         hosts: (host(0), host(team.replicas.saturating_sub(1))),
-        requests: amounts(&asked(&group.resources)),
+        requests: amounts(&requests_of(&group.resources)),
         shm: group.shm.to_string(),
     }
 }
 
+/// The GPUs and the bound on GPU hours.
 fn cost(plan: &Plan) -> Cost {
-    let each = plan.spec.groups.first().map_or(0, |group| group.gpus);
+    let gpus_per_worker = plan.spec.groups.first().map_or(0, |group| group.gpus);
     let bounds = match &plan.spec.elastic {
-        Some(elastic) => (elastic.min_workers.saturating_mul(each), elastic.max_workers.saturating_mul(each)),
+        Some(elastic) => {
+            (elastic.min_workers.saturating_mul(gpus_per_worker), elastic.max_workers.saturating_mul(gpus_per_worker))
+        }
         None => (plan.gpus, plan.gpus),
     };
     let hours = |seconds: u64| (seconds * u64::from(bounds.1)).div_ceil(3_600);
@@ -100,6 +109,7 @@ fn cost(plan: &Plan) -> Cost {
     Cost { gpus: plan.gpus, bounds, most_hours }
 }
 
+/// The network connections of the job.
 fn links(plan: &Plan) -> Vec<Link> {
     let spec = &plan.spec;
     let link = |from, to, over: String| Link { from, to, over };
@@ -115,37 +125,38 @@ fn links(plan: &Plan) -> Vec<Link> {
         links.push(link(Peer::Head, Peer::Api, "scales the workers".to_owned()));
     }
     if spec.placement.host_network {
-        links.push(link(Peer::Others, Peer::Workers, "whatever the nodes let in".to_owned()));
+        links.push(link(Peer::Others, Peer::Workers, "any port that the nodes allow".to_owned()));
     } else if !spec.security.network_policy {
-        links.push(link(Peer::Others, Peer::Workers, "anything: there is no NetworkPolicy".to_owned()));
+        links.push(link(Peer::Others, Peer::Workers, "any port: there is no NetworkPolicy".to_owned()));
     } else if let Some(metrics) = &spec.observability.metrics {
-        links.push(link(Peer::Others, Peer::Workers, format!("metrics, port {}; nothing else", metrics.port)));
+        links.push(link(Peer::Others, Peer::Workers, format!("metrics, port {} only", metrics.port)));
     }
     links
 }
 
-fn nodes(plan: &Plan) -> String {
+/// The placement of the pods, as a phrase.
+fn placement(plan: &Plan) -> String {
     let placement = &plan.spec.placement;
-    let mut words: Vec<String> = Vec::new();
-    words.extend(placement.spread.as_ref().map(|key| format!("spread over {key} where there is room")));
-    words.extend(placement.pack.as_ref().map(|key| format!("packed within one {key} where there is room")));
-    words.extend(placement.node_selector.iter().map(|(key, value)| format!("only where {key}={value}")));
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(placement.spread.as_ref().map(|key| format!("spread over {key} (preferred)")));
+    parts.extend(placement.pack.as_ref().map(|key| format!("packed within one {key} (preferred)")));
+    parts.extend(placement.node_selector.iter().map(|(key, value)| format!("only nodes with {key}={value}")));
     if placement.affinity.is_some() {
-        words.push("by its affinity".to_owned());
+        parts.push("by placement.affinity".to_owned());
     }
-    if words.is_empty() { "wherever there is room".to_owned() } else { words.join("; ") }
+    if parts.is_empty() { "any node with free resources".to_owned() } else { parts.join("; ") }
 }
 
-/// What a container asks for: its requests, and limits where it names no request.
-fn asked(resources: &Resources) -> Vec<(String, i128)> {
+/// The requests of a container. As in Kubernetes, a limit without a request is also the request.
+fn requests_of(resources: &Resources) -> Vec<(String, i128)> {
     let requested = resources.requests.iter();
     let limited =
         resources.limits.iter().filter(|(name, _)| !resources.requests.iter().any(|(other, _)| other == name));
     requested.chain(limited).map(|(name, quantity)| (name.clone(), quantity.milli())).collect()
 }
 
-/// What all pods ask for together, in the order it is first met.
-fn total(plan: &Plan, launcher_pod: bool) -> Vec<Amount> {
+/// The sum of the requests of all pods. The resources are in the order in which they first occur.
+fn total_requests(plan: &Plan, launcher_pod: bool) -> Vec<Amount> {
     let mut sums: Vec<(String, i128)> = Vec::new();
     let groups = plan.teams.iter().map(|team| (&plan.spec.groups[team.group], i128::from(team.replicas)));
     let pods = groups.map(|(group, count): (&Group, _)| (&group.resources, count));
@@ -155,7 +166,7 @@ fn total(plan: &Plan, launcher_pod: bool) -> Vec<Amount> {
     };
     let launcher = launcher_pod.then_some((own, 1));
     for (resources, count) in pods.chain(launcher) {
-        for (name, milli) in asked(resources) {
+        for (name, milli) in requests_of(resources) {
             match sums.iter_mut().find(|(other, _)| *other == name) {
                 Some((_, sum)) => *sum += milli * count,
                 None => sums.push((name, milli * count)),
@@ -165,16 +176,18 @@ fn total(plan: &Plan, launcher_pod: bool) -> Vec<Amount> {
     amounts(&sums)
 }
 
+/// Formats sums as quantities.
 fn amounts(sums: &[(String, i128)]) -> Vec<Amount> {
-    let binary = |name: &str| name == "memory" || name.ends_with("storage") || name.starts_with("hugepages-");
+    let is_in_bytes = |name: &str| name == "memory" || name.ends_with("storage") || name.starts_with("hugepages-");
     sums.iter()
-        .map(|(name, milli)| Amount { resource: name.clone(), quantity: quantity(*milli, binary(name)) })
+        .map(|(name, milli)| Amount { resource: name.clone(), quantity: quantity(*milli, is_in_bytes(name)) })
         .collect()
 }
 
-/// A sum as a person would write it: `1536Gi`, `2.5`, `250m`.
-pub fn quantity(milli: i128, binary: bool) -> String {
-    if binary {
+/// Formats a sum with the largest unit that divides it: `1536Gi`, `2500m`. `milli` is in thousandths. If `is_in_bytes` is
+/// true, the result has a binary unit and fractions of a byte are rounded up.
+pub fn quantity(milli: i128, is_in_bytes: bool) -> String {
+    if is_in_bytes {
         let bytes = (milli + 999) / 1_000;
         let unit = [(40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")]
             .into_iter()
@@ -184,6 +197,7 @@ pub fn quantity(milli: i128, binary: bool) -> String {
     if milli % 1_000 == 0 { (milli / 1_000).to_string() } else { format!("{milli}m") }
 }
 
+/// The description of a volume.
 fn storage(job: &str, volume: &Volume) -> Storage {
     let size = |size: Option<&Quantity>| size.map_or(String::new(), |size| format!(", up to {size}"));
     let claim = |claim: &Claim| {
@@ -192,31 +206,31 @@ fn storage(job: &str, volume: &Volume) -> Storage {
     };
     let (source, outlives_job) = match &volume.source {
         VolumeSource::Claim(made) => (format!("claim {job}-{}: {}", volume.name, claim(made)), true),
-        VolumeSource::ExistingClaim(name) => (format!("claim {name}, which exists"), true),
-        VolumeSource::PerWorker(made) => (format!("a claim a worker: {}", claim(made)), true),
+        VolumeSource::ExistingClaim(name) => (format!("existing claim {name}"), true),
+        VolumeSource::PerWorker(made) => (format!("one claim per worker: {}", claim(made)), true),
         VolumeSource::Nfs { server, path } => (format!("NFS {server}:{path}"), true),
         VolumeSource::PersistentVolume { claim: made, .. } => {
             (format!("volume and claim {job}-{}: {}", volume.name, claim(made)), true)
         }
         VolumeSource::S3(s3) => {
-            let way = match (s3.download, s3.upload) {
-                (true, true) => "down before, up after",
-                (true, false) => "down before",
-                _ => "up after",
+            let transfers = match (s3.download, s3.upload) {
+                (true, true) => "downloaded before training, uploaded after it",
+                (true, false) => "downloaded before training",
+                _ => "uploaded after training",
             };
-            (format!("s3://{}/{}, {way}{}", s3.bucket, s3.prefix, size(s3.size.as_ref())), s3.upload)
+            (format!("s3://{}/{}, {transfers}{}", s3.bucket, s3.prefix, size(s3.size.as_ref())), s3.upload)
         }
-        VolumeSource::HostPath(path) => (format!("the node's own {path}"), true),
-        VolumeSource::EmptyDir { size: limit } => (format!("scratch{}", size(limit.as_ref())), false),
+        VolumeSource::HostPath(path) => (format!("{path} of the node"), true),
+        VolumeSource::EmptyDir { size: limit } => (format!("emptyDir{}", size(limit.as_ref())), false),
     };
-    let source = if volume.read_only { format!("{source}, read only") } else { source };
-    let source = volume.sub_path.as_ref().map_or(source.clone(), |path| format!("{source}, its folder {path}"));
+    let source = if volume.read_only { format!("{source}, read-only") } else { source };
+    let source = volume.sub_path.as_ref().map_or(source.clone(), |path| format!("{source}, folder {path}"));
     Storage { name: volume.name.clone(), mount_path: volume.mount_path.clone(), source, outlives_job }
 }
 
-/// How the GPUs come back.
+/// When the GPUs are released, as a sentence.
 fn release(plan: &Plan, description: &Description) -> String {
-    let what = if plan.gpus > 0 { "GPUs" } else { "workers" };
+    let released = if plan.gpus > 0 { "GPUs" } else { "workers" };
     let deadline = plan.spec.lifecycle.deadline;
     let deadline =
         deadline.map_or(String::new(), |seconds| format!(", or {} after the start", format_duration(seconds)));
@@ -225,26 +239,29 @@ fn release(plan: &Plan, description: &Description) -> String {
     }
     match plan.shape {
         Shape::StatefulSet if !plan.spec.target.own_workloads && !plan.spec.lifecycle.keep => {
-            let ender = description.controller;
-            format!("{ender} ends the workers when the launcher ends{deadline}; the {what} are free then")
+            let controller = description.controller;
+            format!("{controller} stops the workers when the launcher ends{deadline}; this releases the {released}")
         }
         Shape::StatefulSet if plan.spec.lifecycle.keep => {
-            format!("by hand: lifecycle.release is keep, so the {what} stay until you delete the job")
+            format!(
+                "only when you delete the job, because lifecycle.release is keep: until then the {released} stay allocated"
+            )
         }
         Shape::StatefulSet => {
             let end = if plan.spec.launcher.interactive {
                 format!("after {} without use", format_duration(plan.spec.launcher.idle_timeout))
             } else {
-                "when training ends, well or badly".to_owned()
+                "when training succeeds or fails".to_owned()
             };
-            format!("the launcher scales the workers to 0 {end}{deadline}; the {what} are free then")
+            format!("the launcher scales the workers to 0 {end}{deadline}; this releases the {released}")
         }
         Shape::IndexedJob | Shape::Torchrun => {
-            format!("every pod ends with index 0{deadline}; the {what} are free then")
+            format!("all pods end when the pod with index 0 ends{deadline}; this releases the {released}")
         }
     }
 }
 
+/// Other facts that matter for a review.
 fn notes(plan: &Plan, description: &Description) -> Vec<String> {
     let spec = &plan.spec;
     let mut notes = Vec::new();
@@ -253,50 +270,51 @@ fn notes(plan: &Plan, description: &Description) -> Vec<String> {
     }
     if spec.namespace.is_none() && plan.scales() {
         notes.push(
-            "no namespace: the launcher may scale its workers in `default` alone; name another with -n or metadata.namespace"
+            "no namespace is set: the launcher has permission to scale its workers only in `default`; to use another namespace, set -n or metadata.namespace"
                 .to_owned(),
         );
     }
-    let silent =
-        |name: &str| spec.groups.iter().any(|group| !asked(&group.resources).iter().any(|(known, _)| known == name));
-    let missing: Vec<&str> = ["cpu", "memory"].into_iter().filter(|name| silent(name)).collect();
+    let has_no_request = |name: &str| {
+        spec.groups.iter().any(|group| !requests_of(&group.resources).iter().any(|(known, _)| known == name))
+    };
+    let missing: Vec<&str> = ["cpu", "memory"].into_iter().filter(|name| has_no_request(name)).collect();
     if !missing.is_empty() {
         notes.push(format!(
-            "workers name no {}: a quota may refuse them, and a full node may evict them",
+            "workers request no {}: a ResourceQuota may reject their pods, and a node under pressure may evict them",
             missing.join(" and no ")
         ));
     }
     if spec.launcher.runs_ranks {
-        notes.push(format!("the launcher pod is one more worker: {} runs rank 0", plan.first_host()));
+        notes.push(format!("the launcher pod also runs ranks: rank 0 runs on {}", plan.first_host()));
     }
     notes.extend(description.caveat.map(str::to_owned));
     if spec.placement.host_network {
-        notes.push("hostNetwork: the pods share their node's network; NetworkPolicies do not hold for them".to_owned());
+        notes.push("hostNetwork: the pods share their node's network; NetworkPolicies do not apply to them".to_owned());
     }
     if let Some(gang) = spec.scheduling.gang {
         let gang = if gang == Gang::Volcano { "Volcano" } else { "coscheduling" };
-        notes.push(format!("gang: {gang} starts all pods together or none"));
+        notes.push(format!("gang: {gang} schedules all pods together or none"));
     } else if spec.target.is_gang {
-        notes.push(format!("gang: {} starts all pods together or none", description.controller));
+        notes.push(format!("gang: {} schedules all pods together or none", description.controller));
     }
     if let Some(queue) = &spec.scheduling.kueue {
-        notes.push(format!("Kueue: the job waits in the local queue {queue}"));
+        notes.push(format!("Kueue: the job waits in the LocalQueue {queue}"));
     } else if spec.scheduling.suspend {
         let (kind, field) = description.suspended;
         notes.push(format!("suspended: nothing starts until {field} of the {kind} is false"));
     }
     if plan.shape != Shape::Torchrun {
         notes.push(match &spec.ssh.secret {
-            None if !plan.brings_keys() => format!("ssh keys: one pair, made by {}", description.controller),
-            Some(secret) => format!("ssh keys: the Secret {secret}, which must exist"),
-            None => format!("ssh keys: the Secret {}-ssh, made with the job", spec.name),
+            None if !plan.brings_keys() => format!("ssh keys: one pair, created by {}", description.controller),
+            Some(secret) => format!("ssh keys: the existing Secret {secret}"),
+            None => format!("ssh keys: the Secret {}-ssh, created with the job", spec.name),
         });
     }
     if plan.hostfile.is_none() && plan.shape != Shape::Torchrun {
-        notes.push("the hostfile is too long for a ConfigMap: the launcher writes it".to_owned());
+        notes.push("the hostfile is too large for a ConfigMap: the launcher generates it".to_owned());
     }
     if !spec.patches.is_empty() {
-        notes.push(format!("{} patches change the objects after this plan", spec.patches.len()));
+        notes.push(format!("spec.patches: this plan does not show what the {} patches change", spec.patches.len()));
     }
     notes
 }

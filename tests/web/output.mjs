@@ -1,4 +1,4 @@
-// What is taken away: downloads, links, keys.
+// The output of the page: downloads, links, keys, commands, and the objects with their changes.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ async function download(page, button) {
   return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
 }
 
-test("what is downloaded is what the command writes without keys", async () => {
+test("downloads equal the output of the command without keys", async () => {
   const server = await serve();
   const page = await open(server);
   for (const name of ["smallest", "s3", "persistent-volume", "torchrun", "existing-keys"]) {
@@ -45,7 +45,7 @@ test("what is downloaded is what the command writes without keys", async () => {
     same(Object.keys(files).sort(), [...list, "job.yaml.txt"].sort(), `${name}: files`);
     for (const file of list)
       same(Buffer.from(files[file]).toString(), readFileSync(join(folder, file), "utf8"), `${name}: ${file}`);
-    // Another program reads it too.
+    // Another program can read the archive.
     const saved = join(folder, "..", "all.zip");
     writeFileSync(saved, zip.bytes);
     execFileSync("python3", ["-m", "zipfile", "-t", saved]);
@@ -55,7 +55,7 @@ test("what is downloaded is what the command writes without keys", async () => {
   await server.close();
 });
 
-test("keys are made when asked for, shown nowhere, and gone when taken out", async () => {
+test("ssh keys are made on request, never displayed, and can be removed", async () => {
   const server = await serve();
   const page = await open(server);
   await after(page, () => page.selectOption("#examples", "smallest"));
@@ -69,20 +69,20 @@ test("keys are made when asked for, shown nowhere, and gone when taken out", asy
   same(
     masked(one),
     masked(render("smallest", "--ssh-seed", join(root, "examples/ssh.seed"))),
-    "but for the keys it is the same",
+    "the same except for the keys",
   );
   await page.click("#tab-objects");
   const secret = (await shown(page)).find((one) => one.name.startsWith("Secret"));
-  check(secret.text.includes("bWFza2Vk") && !/PRIVATE/.test(secret.text), "the view stays masked");
+  check(secret.text.includes("bWFza2Vk") && !/PRIVATE/.test(secret.text), "the view shows masked keys");
   const key = /( {2}\S+: )([A-Za-z0-9+/=]{40,})/.exec(one)[2];
-  check(!(await page.content()).includes(key), "no key is in the page");
+  check(!(await page.content()).includes(key), "the page contains no key");
   await page.click("#tab-apply");
   await page.getByRole("button", { name: "Remove the keys" }).click();
   check(!(await download(page, "Download objects")).bytes.includes("kind: Secret"), "no Secret after");
   await server.close();
 });
 
-test("a link carries the spec to another browser", async () => {
+test("a link opens the spec in another browser", async () => {
   const server = await serve("/some/where/");
   const context = { permissions: ["clipboard-read", "clipboard-write"] };
   const page = await open(server, context);
@@ -94,25 +94,25 @@ test("a link carries the spec to another browser", async () => {
     const link = await page.evaluate(() => navigator.clipboard.readText());
     check(link.startsWith(`${server.address}#spec=`), link);
     const other = await open(server, { hash: link.slice(link.indexOf("#")) });
-    same(await text(other), spec, "the text on the other side");
+    same(await text(other), spec, "the text in the other browser");
     await other.context().close();
   }
-  // One that was cut is told of; what is no link of ours is left alone.
+  // A link that was cut shows a notice; another fragment is ignored.
   const cut = (await page.evaluate(() => location.hash)).slice(0, -40);
   for (const hash of [cut, "#spec=%%%", `#spec=${"A".repeat(5000)}`, "#other"]) {
     const other = await open(server, { hash });
     check((await text(other)).includes("kind: TrainingJob"), `${hash}: the first example`);
-    same(await other.locator("#notice").isVisible(), hash !== "#other", `${hash}: whether it is told of`);
+    same(await other.locator("#notice").isVisible(), hash !== "#other", `${hash}: the notice`);
     same(other.complaints, [], hash);
     await other.context().close();
   }
   await server.close();
 });
 
-test("a link that cannot be copied, or should not be sent, says so", async () => {
+test("the page warns about a link that cannot be copied or contains a Secret", async () => {
   const server = await serve();
   const page = await open(server, { permissions: ["clipboard-write"] });
-  const said = async (spec) => {
+  const shareStatus = async (spec) => {
     await write(page, spec);
     await page.click("#share");
     await page.waitForFunction(() => /link/i.test(document.querySelector("#status").textContent));
@@ -120,17 +120,17 @@ test("a link that cannot be copied, or should not be sent, says so", async () =>
   };
   const [, smallest] = examples.find(([name]) => name === "smallest");
   check(
-    /contains a Secret/.test(await said(`${smallest}---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n`)),
+    /contains a Secret/.test(await shareStatus(`${smallest}---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n`)),
     "a Secret",
   );
-  check(/too long/.test(await said(`${smallest}${"# long\n".repeat(700_000)}`)), "4 MiB and more");
+  check(/too long/.test(await shareStatus(`${smallest}${"# long\n".repeat(700_000)}`)), "4 MiB and more");
   await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
-  check(/in the address bar/.test(await said(smallest)), "no clipboard");
+  check(/in the address bar/.test(await shareStatus(smallest)), "no clipboard");
   check(page.url().includes("#spec="), page.url());
   await server.close();
 });
 
-test("lines are copied as they stand, and name what is rendered", async () => {
+test("commands name the rendered objects and are copied as displayed", async () => {
   const server = await serve();
   const page = await open(server, { permissions: ["clipboard-read", "clipboard-write"] });
   await after(page, () => page.selectOption("#examples", "smallest"));
@@ -149,7 +149,7 @@ test("lines are copied as they stand, and name what is rendered", async () => {
   await server.close();
 });
 
-test("objects lead to the lines they come from, and show what changed", async () => {
+test("objects link to their fields and show their changes", async () => {
   const server = await serve();
   const page = await open(server);
   await after(page, () => page.selectOption("#examples", "nfs"));
@@ -161,17 +161,17 @@ test("objects lead to the lines they come from, and show what changed", async ()
     .locator("#view-objects details", { hasText: "StatefulSet" })
     .getByRole("button", { name: "from workers" })
     .click();
-  check((await page.locator("#editor .origin").first().innerText()).includes("workers"), "the lines are marked");
+  check((await page.locator("#editor .origin").first().innerText()).includes("workers"), "the highlighted lines");
   const spec = await text(page);
   await write(page, spec.replace(/replicas: \d+/, "replicas: 7"));
   await settled(page);
   const badges = await page.locator("#view-objects .badge").allInnerTexts();
-  check(badges.includes("changed") && badges.includes(""), `some changed, some not: ${badges}`);
-  const said = await page.locator(".base").innerText();
-  check(/workers\.replicas/.test(said) && /→ 7/.test(said), said);
-  check((await page.locator("#view-objects .added").count()) > 0, "lines are marked as added");
-  check((await page.locator("#view-objects .removed").count()) > 0, "lines are shown as removed");
+  check(badges.includes("changed") && badges.includes(""), `changed and unchanged objects: ${badges}`);
+  const changes = await page.locator(".base").innerText();
+  check(/workers\.replicas/.test(changes) && /→ 7/.test(changes), changes);
+  check((await page.locator("#view-objects .added").count()) > 0, "added lines");
+  check((await page.locator("#view-objects .removed").count()) > 0, "removed lines");
   await page.getByRole("button", { name: "Compare from here on" }).click();
-  check(!(await page.locator("#view-objects .badge").allInnerTexts()).some(Boolean), "a new base has no changes");
+  check(!(await page.locator("#view-objects .badge").allInnerTexts()).some(Boolean), "changes since the new base");
   await server.close();
 });

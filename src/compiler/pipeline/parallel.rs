@@ -1,0 +1,62 @@
+//! Builds jobs on all cores and returns the results in order: see [`in_order`]. It makes a stream of thousands of jobs fast.
+//!
+//! No other module of the compiler uses threads. On platforms without threads, such as a browser, it is a simple loop.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// With fewer items than this, starting threads takes longer than it saves.
+const MIN_ITEMS: usize = 16;
+/// The number of results per thread that may wait in the queue. The limit keeps memory independent of the number of items.
+const QUEUED_PER_THREAD: usize = 8;
+
+/// Calls `make` for every item, in parallel, and passes the results to `take` in the order of the items.
+pub fn in_order<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync, mut take: impl FnMut(R)) {
+    let count = if items.len() < MIN_ITEMS { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
+    if count == 1 {
+        for item in items {
+            take(make(item));
+        }
+        return;
+    }
+    let items = Mutex::new(items.into_iter());
+    let (enqueue, slots) = sync_channel(QUEUED_PER_THREAD * count);
+    // A thread takes an item and enqueues the slot of its result under one lock, so slots are queued in input order.
+    let take_one = |enqueue: &SyncSender<Receiver<R>>| {
+        let mut items = items.lock().unwrap_or_else(PoisonError::into_inner);
+        let item = items.next()?;
+        let (send, result) = sync_channel(1);
+        // This fails if `take` panicked; the remaining results are then not needed.
+        enqueue.send(result).ok().map(|()| (item, send))
+    };
+    thread::scope(|scope| {
+        let (make, take_one) = (&make, &take_one);
+        for _ in 0..count {
+            let enqueue = enqueue.clone();
+            scope.spawn(move || {
+                while let Some((item, send)) = take_one(&enqueue) {
+                    let _ = send.send(make(item));
+                }
+            });
+        }
+        drop(enqueue);
+        for result in slots {
+            take(result.recv().expect("a thread sends one result for each item that it takes"));
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MIN_ITEMS, in_order};
+
+    #[test]
+    fn results_have_the_order_of_the_items() {
+        for count in [0, 1, MIN_ITEMS - 1, MIN_ITEMS, 1000] {
+            let mut taken = Vec::new();
+            in_order((0..count).collect(), |item| item * 2, |result| taken.push(result));
+            assert_eq!(taken, (0..count).map(|item| item * 2).collect::<Vec<_>>());
+        }
+    }
+}
