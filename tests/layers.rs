@@ -31,7 +31,7 @@ const OUTSIDE_CRATES: &[&str] = &["getrandom", "tempfile", "anstream", "clap", "
 const PRINTS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 
 /// The only module that may use threads; its documentation gives the reason.
-const THREADS: &str = "khorovod_compiler::pipeline::lanes";
+const THREADS: &str = "khorovod_compiler::pipeline::parallel";
 
 /// Crates, by the file of their root.
 const CRATES: &[(&str, &str)] =

@@ -38,13 +38,13 @@ pub fn patch_nodes(document: &Node) -> Vec<Node> {
     }
 }
 
-/// Reports the patches of a spec that select no object or make one invalid. `written` are their nodes in the document.
-pub fn check(spec: &Spec, written: &[Node], inputs: &Inputs, problems: &mut Vec<Problem>) {
+/// Reports the patches of a job that select no object or make one invalid.
+pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, problems: &mut Vec<Problem>) {
     // A script has no objects; a note already reports that patches have no effect.
     if written.is_empty() || !spec.target.has_pods {
         return;
     }
-    let (mut plan, files) = plan(spec.clone(), Document::default());
+    let (mut plan, files) = plan(spec.clone(), kept.clone());
     let keys = keys(&plan, &inputs.keys);
     // Build the objects without patches. Their names are those of the run with all patches.
     let patches = std::mem::take(&mut plan.spec.patches);

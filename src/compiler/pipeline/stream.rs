@@ -276,7 +276,7 @@ impl<'a> Stream<'a> {
 
     /// Reports patches that do not fit the objects of a job.
     pub fn check_patches(&mut self, job: &Job) {
-        patches::check(&job.spec, &job.patches, self.inputs, &mut self.problems);
+        patches::check(&job.spec, &job.kept, &job.patches, self.inputs, &mut self.problems);
     }
 
     /// The problems, in the order of the input, with their texts. With `--strict`, warnings become errors.

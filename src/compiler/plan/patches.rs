@@ -26,7 +26,7 @@ fn names_workload(patch: &Patch, spec: &Spec) -> bool {
     if !spec.target.own_workloads || Shape::of(spec) != Shape::StatefulSet {
         return patch.has_name(&stem);
     }
-    let workers = spec.groups.iter().map(|group| hosts::worker_role(group));
+    let workers = spec.groups.iter().map(hosts::worker_role);
     workers.chain(["launcher".to_owned()]).any(|role| patch.has_name(&[&stem, "-", &role].concat()))
 }
 
