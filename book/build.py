@@ -19,7 +19,7 @@ SOURCE = ROOT / "target/book/src"
 SUMMARY = ROOT / "docs/SUMMARY.md"
 PREVIEW = ROOT / "web/dist"
 LIVE = """
-<p><a href="../web/dist/index.html">Open it in a window of its own.</a></p>
+<p><a href="../web/dist/index.html">Open it in a separate window.</a></p>
 <iframe src="../web/dist/index.html" title="The preview" style="width: 100%; height: 80vh; border: 1px solid"></iframe>
 """
 

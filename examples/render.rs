@@ -12,7 +12,7 @@ use khorovod::{Inputs, Keys, Text, render};
 fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_else(|| "job.yaml".to_owned());
     let read = std::fs::read(&name).map_err(|error| format!("{name}: {error}"));
-    let text = match read.and_then(|bytes| Text::from_bytes(&name, bytes)) {
+    let text = match read.and_then(|bytes| Text::from_bytes(&name, bytes).map_err(|error| error.to_string())) {
         Ok(text) => text,
         Err(why) => {
             eprintln!("{why}");

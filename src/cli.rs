@@ -1,10 +1,9 @@
-//! The command line: what can be said, and who answers. Each subcommand is one file beside this.
+//! The command line: the options that all commands share, and the dispatch to one file per command in `cli/`.
 
 mod completions;
 mod environment;
 mod explain;
 mod folder;
-mod held;
 mod import;
 mod init;
 mod input;
@@ -20,6 +19,8 @@ mod render;
 mod schema;
 mod seed;
 mod show;
+mod stdin_buffer;
+mod template;
 mod validate;
 
 use std::process::ExitCode;
@@ -31,11 +32,11 @@ use self::show::Screen;
 
 const START: &str = "Start here:\n  \
     khorovod init mnist --gpu                    # writes a commented job.yaml\n  \
-    khorovod plan                                # what it would run\n  \
-    khorovod render | kubectl apply -f -         # run it\n\n\
-    Exit codes: 0 done, 1 problems in the input, 2 wrong usage, 3 a file failed.";
+    khorovod plan                                # shows what it would run\n  \
+    khorovod render | kubectl apply -f -         # runs it\n\n\
+    Exit codes: 0 success, 1 problems in the input, 2 wrong usage, 3 file error.";
 
-/// One training spec in, plain Kubernetes objects out.
+/// The whole command line.
 #[derive(Debug, Parser)]
 #[command(
     name = "khorovod",
@@ -54,11 +55,11 @@ struct Cli {
         value_name = "WHEN",
         default_value = "auto",
         hide_possible_values = true,
-        help_heading = "Everywhere"
+        help_heading = "Global options"
     )]
     color: ColorChoice,
-    /// Say nothing but errors
-    #[arg(short, long, global = true, help_heading = "Everywhere")]
+    /// Print errors only
+    #[arg(short, long, global = true, help_heading = "Global options")]
     quiet: bool,
 }
 
@@ -78,12 +79,12 @@ enum Command {
     Man(man::Args),
 }
 
-/// Why a command did not do what it was asked.
+/// Why a command failed.
 #[derive(Debug)]
 enum Failure {
-    /// The input has problems, which have been shown: exit code 1.
+    /// The input has problems, which have been printed: exit code 1.
     Problems,
-    /// The command line makes no sense: exit code 2.
+    /// The command line is wrong: exit code 2.
     Usage(String),
     /// A file or stream could not be read or written: exit code 3.
     File(String),
@@ -91,10 +92,10 @@ enum Failure {
 
 type Outcome = Result<(), Failure>;
 
-/// Runs what the command line asks for.
+/// Runs the command that the command line names.
 pub fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| {
-        post_render::keep_usage(&error);
+        post_render::save_usage_error(&error);
         with_tip(error).exit()
     });
     let screen = Screen::new(cli.color, cli.quiet);
@@ -115,16 +116,17 @@ pub fn main() -> ExitCode {
     exit_code(outcome, &screen)
 }
 
-/// Who asks for a word of another program is told ours, and who asks to run or delete a job looks for kubectl.
+/// Adds a tip to an error: the command of khorovod or kubectl that does what an unknown command of another program does, or
+/// how to set a field.
 fn with_tip(mut error: clap::Error) -> clap::Error {
     let tip = match (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::InvalidArg)) {
         (Some(ContextValue::String(word)), _) => subcommand_tip(word),
         (_, Some(ContextValue::String(arg)))
             if arg == "<SYSTEM>" && error.get(ContextKind::SuggestedValue).is_none() =>
         {
-            Some("for YAML of your own start with `khorovod init`; docs/faq.md says what carries over".to_owned())
+            Some("for other YAML, start with `khorovod init`; docs/faq.md lists which fields you can copy".to_owned())
         }
-        // Clap would have it passed behind `--`, as if it were a file.
+        // Clap would suggest `--` before it, which makes it a file name.
         (_, Some(ContextValue::String(option)))
             if error.kind() == ErrorKind::UnknownArgument
                 && option.starts_with("--")
@@ -132,7 +134,7 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
         {
             match std::env::args().nth(1).as_deref() {
                 Some("render" | "plan" | "validate" | "post-render" | "krm") => {
-                    Some("a field of the spec is set as in `--set workers.gpus=4`".to_owned())
+                    Some("to set a field of the spec, use for example `--set workers.gpus=4`".to_owned())
                 }
                 _ => None,
             }
@@ -146,8 +148,8 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
 }
 
 fn subcommand_tip(word: &str) -> Option<String> {
-    let kubectl = |line: &str| Some(format!("khorovod talks to no cluster; kubectl does: {line}"));
-    let ours = |line: &str| Some(format!("here it is `khorovod {line}`"));
+    let kubectl = |line: &str| Some(format!("khorovod does not connect to a cluster; use kubectl: {line}"));
+    let ours = |line: &str| Some(format!("use `khorovod {line}`"));
     match word {
         "run" | "apply" | "submit" | "start" | "create" | "train" | "deploy" | "install" | "upgrade" => {
             kubectl("khorovod render | kubectl apply -f -")
@@ -157,7 +159,7 @@ fn subcommand_tip(word: &str) -> Option<String> {
             "kubectl delete -l khorovod.dev/job=NAME statefulset,job,service,configmap,secret,networkpolicy,\
              serviceaccount,role,rolebinding",
         ),
-        "logs" | "log" => kubectl("kubectl logs -f -l khorovod.dev/job=NAME"),
+        "logs" | "log" => kubectl("kubectl logs -l khorovod.dev/job=NAME --tail=-1 --prefix -f --max-log-requests=100"),
         "status" | "get" | "list" | "ls" | "ps" => kubectl("kubectl get job,pod -l khorovod.dev/job"),
         "diff" | "compare" => ours("plan --against OLD job.yaml"),
         "lint" | "check" | "test" | "verify" => ours("validate job.yaml"),
@@ -170,7 +172,7 @@ fn subcommand_tip(word: &str) -> Option<String> {
     }
 }
 
-/// Says what is not said yet, and what the process ends with.
+/// Prints the message of a failure, if it has one, and returns the exit code of the process.
 fn exit_code(outcome: Outcome, screen: &Screen) -> ExitCode {
     let (code, message) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
@@ -191,7 +193,7 @@ fn command() -> clap::Command {
 mod tests {
     use super::command;
 
-    /// What stands behind the options is set by hand, and clap breaks what is wider than the terminal anywhere.
+    /// The texts after the options have manual line breaks; clap would break longer lines anywhere.
     #[test]
     fn help_fits_80_columns() {
         let all = command();

@@ -1,20 +1,20 @@
-//! khorovod compiles one validated training spec into plain Kubernetes objects.
+//! khorovod compiles a training spec into plain Kubernetes objects.
 //!
 //! # What to call
 //! | To | Call |
 //! |---|---|
 //! | render specs into objects | [`render`], or [`render_to`] if the output is large |
-//! | do so in a stream that holds other manifests | [`expand`]; [`krm`] for a KRM function |
+//! | render the specs in a stream that also contains other manifests | [`expand`]; [`krm`] for a KRM function |
 //! | find every mistake | [`check`]: each problem with its [code](problem::Code), spans and hint |
 //! | describe what would run | [`reports`] |
-//! | learn what a change does to running jobs | [`changes`] |
-//! | show a job while it is written | [`preview`] |
+//! | find out what a change does to running jobs | [`changes`] |
+//! | show a job while it is being written | [`preview`] |
 //! | convert a job of another system | [`import::import`] |
 //! | offer completion, or a reference | [`schema`], [`codes`] |
 //!
 //! # Features
-//! `cli`, the default, is for the command. With `default-features = false` few dependencies remain, and the crate
-//! compiles for `wasm32-unknown-unknown` too; `show` adds the reports that people read.
+//! `cli`, the default, is for the command. With `default-features = false`, the crate has few dependencies and also compiles
+//! for `wasm32-unknown-unknown`. `show` adds the reports that people read.
 //!
 //! # Compatibility
 //! Versions follow SemVer; before 1.0 a minor version may change the public interface, and the changelog lists it. The
@@ -26,13 +26,18 @@
 pub mod show;
 
 pub use khorovod_compiler::{
-    Document, Inputs, Keys, KubeVersion, NotAKubeVersion, Origin, Preview, Rendered, Reports, Target, Text,
+    Document, Inputs, Keys, KubeVersion, NotAKubeVersion, NotUtf8, Origin, Preview, Rendered, Reports, Target, Text,
     UnknownTarget, changes, check, expand, files, is_rendered, krm, preview, problem, render, render_to, report,
     reports, schema, secret, seed, targets,
 };
 pub use khorovod_import as import;
 
 /// Every problem code of the compiler and the importers.
+///
+/// ```
+/// let code = khorovod::codes().find(|code| code.name == "unknown-field").unwrap();
+/// println!("{}: {}", code.title(), code.details());
+/// ```
 pub fn codes() -> impl Iterator<Item = &'static problem::Code> {
     khorovod_compiler::pipeline::codes().chain(import::codes())
 }

@@ -1,5 +1,5 @@
-//! The `khorovod` command: reads texts and settings, calls one of the library's verbs, and shows
-//! what comes back. No rule about training or Kubernetes stands here.
+//! The `khorovod` command: it reads files and options, calls one function of the library, and prints the result. It contains
+//! no rule about training or Kubernetes.
 
 mod cli;
 

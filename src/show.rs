@@ -1,6 +1,7 @@
-//! What was found or planned as pages of text: for a person, and for the programs that take reports.
+//! Problems, plans and import reports as text: for people, and in formats that other programs read.
 //!
-//! Nothing is printed here. The command line and the Helm plugin, which have different ways to do that, show the same.
+//! Nothing is printed here: the command line and the Helm plugin print the same texts in different ways. [`Style`] formats
+//! problems for a terminal.
 
 mod clean;
 mod dedup;
@@ -28,18 +29,18 @@ pub use json::text as json;
 pub use plan::page as plan;
 pub use sarif::text as sarif;
 
-/// More than these help nobody; `validate --format json` has them all.
+/// The largest number of problems that are printed; `validate --format json` prints all.
 const SHOWN: usize = 50;
 
-/// Codes whose main place is a secret.
+/// The codes of problems whose main place is a secret.
 const SECRETS: &[&str] = &["secret-in-env", "password-in-env"];
 
-/// How problems are written.
+/// How messages are formatted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Style {
-    /// With the colours of a terminal.
+    /// Whether to use colours.
     pub colour: bool,
-    /// Errors alone.
+    /// Whether to print errors only.
     pub quiet: bool,
 }
 
@@ -48,18 +49,18 @@ impl Style {
         if self.colour { Renderer::styled() } else { Renderer::plain() }
     }
 
-    /// `error: message`, without a line end.
+    /// Formats `error: message`, without a line end.
     pub fn error(self, message: &str) -> String {
         self.renderer().render(&[Group::with_title(Level::ERROR.primary_title(clean(message)))])
     }
 
-    /// `note: message`; none for one who wants silence.
+    /// Formats `note: message`; None if the style is quiet.
     pub fn notice(self, message: &str) -> Option<String> {
         let title = Level::NOTE.primary_title(clean(message));
         (!self.quiet).then(|| self.renderer().render(&[Group::with_title(title)]))
     }
 
-    /// Every problem of every file, and last a line that counts them; nothing where there are none.
+    /// Formats every problem of every file and a last line that counts them. Returns nothing if there are no problems.
     pub fn problems<'a>(self, all: impl IntoIterator<Item = &'a Problems>) -> Vec<String> {
         let all: Vec<(&Sources, &Problem)> = distinct(all)
             .filter(|(_, problem)| !self.quiet || problem.severity == Severity::Error)
@@ -68,7 +69,7 @@ impl Style {
         if all.is_empty() {
             return Vec::new();
         }
-        // Where not all can be shown, errors go first.
+        // If there are too many, errors come first.
         let (mut shown, rest): (Vec<_>, Vec<_>) =
             all.iter().copied().partition(|(_, problem)| all.len() <= SHOWN || problem.severity == Severity::Error);
         shown.extend(rest);
@@ -84,7 +85,7 @@ impl Style {
     }
 }
 
-/// Places where a secret stands in plain text: what is wrong there must not be repeated in a log.
+/// The places with a secret in plain text, which must not be printed: a log would contain it.
 fn secrets(all: &[(&Sources, &Problem)], sources: &Sources) -> Vec<Span> {
     all.iter()
         .filter(|(other, problem)| std::ptr::eq(*other, sources) && SECRETS.contains(&problem.code.name))
@@ -92,7 +93,7 @@ fn secrets(all: &[(&Sources, &Problem)], sources: &Sources) -> Vec<Span> {
         .collect()
 }
 
-/// One problem with its places.
+/// Formats one problem with its places.
 fn problem_text(renderer: &Renderer, sources: &Sources, problem: &Problem, secrets: &[Span]) -> String {
     let level = level(problem.severity);
     let title = level.primary_title(clean_line(&problem.message)).id(problem.code.name);
@@ -104,7 +105,7 @@ fn problem_text(renderer: &Renderer, sources: &Sources, problem: &Problem, secre
             let label = (!mark.label.is_empty()).then(|| clean_line(mark.label));
             kind.span(mark.span).label(label)
         }));
-        // The renderer counts columns in what it shows; in a cut line they are others.
+        // The renderer counts columns in the text that it prints. In a shortened line, those are not the columns of the file.
         group = if cut {
             group.element(Origin::path(file).line(at.line).char_column(at.column)).element(snippet)
         } else {
@@ -117,7 +118,7 @@ fn problem_text(renderer: &Renderer, sources: &Sources, problem: &Problem, secre
     renderer.render(&[group])
 }
 
-/// `2 errors, 1 warning`, and where to read more.
+/// The last line: `2 errors, 1 warning`, and where to read more.
 fn summary<'a>(all: &[(&Sources, &'a Problem)], hidden: usize) -> annotate_snippets::Title<'a> {
     let counts: Vec<String> = [Severity::Error, Severity::Warning, Severity::Note]
         .map(|severity| (all.iter().filter(|(_, problem)| problem.severity == severity).count(), severity.word()))
@@ -126,14 +127,14 @@ fn summary<'a>(all: &[(&Sources, &'a Problem)], hidden: usize) -> annotate_snipp
         .map(|(number, what)| count(number as u64, what))
         .collect();
     let more = if hidden > 0 {
-        format!(" ({hidden} not shown; `khorovod validate --format json` has all)")
+        format!(" ({hidden} not shown; `khorovod validate --format json` prints all)")
     } else {
         String::new()
     };
-    // The first of the worst.
+    // The first problem of the highest severity.
     let worst = all.iter().map(|(_, problem)| problem).rev().max_by_key(|problem| problem.severity);
     let (severity, code) = worst.map_or((Severity::Note, ""), |problem| (problem.severity, problem.code.name));
-    level(severity).primary_title(format!("{}{more}; `khorovod explain {code}` says more", counts.join(", ")))
+    level(severity).primary_title(format!("{}{more}; for details, run `khorovod explain {code}`", counts.join(", ")))
 }
 
 fn level(severity: Severity) -> Level<'static> {
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_shown_not_obeyed() {
+    fn escape_sequences_are_made_visible() {
         let shown = shown("name: \"a\u{1b}[2Jb\"\r\n", |find| {
             Problem::new(&LATEST, find("b"), "the name is a\u{1b}[2Jb\nreally").here("\u{9b}31m").hint("do\u{7}")
         });
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_not_repeated() {
+    fn a_secret_is_not_printed() {
         static SECRET: Code = Code { name: "secret-in-env", severity: Severity::Error, explanation: "A secret" };
         let shown = shown("env: {TOKEN: hünter2, X: 1}\n", |find| Problem::new(&SECRET, find("hünter2"), "a secret"));
         assert!(shown.contains("{TOKEN: •••••••, X: 1}") && !shown.contains("nter2"), "{shown}");
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_cut_around_the_place() {
+    fn long_lines_are_shortened_around_the_place() {
         let text = format!("{}X{}", "[".repeat(100_000), "]".repeat(100_000));
         let shown = shown(&text, |find| Problem::new(&SLOTS, find("X"), "too deep"));
         assert!(shown.contains("job.yaml:1:100001"), "{shown}");

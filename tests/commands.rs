@@ -35,8 +35,8 @@ fn the_page_has_every_command() {
     let top = help(&[]);
     let mut page = String::from(
         "# Commands\n\n<!-- Generated from the code by `make bless`. -->\n\n\
-         What each command says of itself with `--help`. [The overview](index.md#the-commands) has them in one table, and\n\
-         what each exit code means.\n",
+         This page contains the help text of each command, as `--help` prints it. [The overview](index.md#the-commands) lists\n\
+         all commands and exit codes in tables.\n",
     );
     let _ = write!(page, "\n## khorovod\n\n```text\n{top}\n```\n");
     for name in commands(&top) {
@@ -92,7 +92,7 @@ fn exit_codes_are_those_of_the_docs() {
     assert_eq!(table("docs/targets.md", "| Code of the job | Meaning |"), slurm);
     // The exit codes in `cli.rs`; tests/cli/ has a test for each.
     assert_eq!(table("docs/index.md", "| Exit code | Meaning |"), BTreeSet::from([0, 1, 2, 3]));
-    assert!(help(&[]).contains("Exit codes: 0 done, 1 problems in the input, 2 wrong usage, 3 a file failed."));
+    assert!(help(&[]).contains("Exit codes: 0 success, 1 problems in the input, 2 wrong usage, 3 file error."));
 }
 
 /// The longest constant part of a script's message, between its variables.

@@ -15,7 +15,7 @@ fn fuzz() -> PathBuf {
 }
 
 #[test]
-fn what_fuzzing_starts_from_holds() {
+fn seeds_pass() {
     for target in targets::ALL {
         for seed in targets::seeds::of(target.name) {
             (target.run)(&seed);
@@ -24,12 +24,12 @@ fn what_fuzzing_starts_from_holds() {
 }
 
 #[test]
-fn what_was_found_holds() {
+fn regressions_pass() {
     let known: BTreeSet<&str> = targets::ALL.iter().map(|target| target.name).collect();
     for entry in fs::read_dir(fuzz().join("regressions")).unwrap() {
         let folder = entry.unwrap();
         let name = folder.file_name().into_string().unwrap();
-        assert!(known.contains(&*name), "regressions/{name} is of no target");
+        assert!(known.contains(&*name), "regressions/{name} names no fuzz target");
     }
     for target in targets::ALL {
         let Ok(found) = fs::read_dir(fuzz().join("regressions").join(target.name)) else { continue };
@@ -42,7 +42,7 @@ fn what_was_found_holds() {
 }
 
 /// A reproducible random generator (splitmix64).
-fn chance(state: &mut u64) -> u64 {
+fn next_random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -51,12 +51,12 @@ fn chance(state: &mut u64) -> u64 {
 }
 
 #[test]
-fn chance_finds_nothing() {
+fn random_inputs_pass() {
     for target in targets::ALL {
         let mut state = 0;
         for _ in 0..200 {
-            let length = chance(&mut state) % 200;
-            let input: Vec<u8> = (0..length).map(|_| chance(&mut state).to_le_bytes()[0]).collect();
+            let length = next_random(&mut state) % 200;
+            let input: Vec<u8> = (0..length).map(|_| next_random(&mut state).to_le_bytes()[0]).collect();
             println!("{} {}", target.name, input.escape_ascii());
             (target.run)(&input);
         }

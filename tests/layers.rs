@@ -30,7 +30,7 @@ const OUTSIDE_CRATES: &[&str] = &["getrandom", "tempfile", "anstream", "clap", "
 /// Macros that print.
 const PRINTS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 
-/// The only module that may use threads. Its documentation gives the reason.
+/// The only module that may use threads; its documentation gives the reason.
 const THREADS: &str = "khorovod_compiler::pipeline::parallel";
 
 /// Crates, by the file of their root.
@@ -46,12 +46,7 @@ const CRATES: &[(&str, &str)] = &[
 const KNOWN_CYCLES: &[(&str, &str, &str)] = &[
     ("khorovod_compiler::kubernetes", "pod", "job"),
     ("khorovod_compiler::pipeline", "patches", "stream"),
-    ("khorovod_import", "holes", "slurm"),
-    ("khorovod_import", "launch", "slurm"),
-    ("khorovod_import", "program", "command"),
-    ("khorovod_import", "program", "slurm"),
-    ("khorovod_import", "rendered", "mpi_job"),
-    ("khorovod_import::slurm", "prepare", "lines"),
+    ("khorovod_import", "rendered", "from"),
 ];
 
 /// A path as segments, starting with the name of a crate when it is absolute.

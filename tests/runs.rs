@@ -4,7 +4,7 @@
 //! fields that can change in place, and all immutable ConfigMaps. Every field of the spec is set in every example.
 //!
 //! `tests/runs.txt` records, for each name that an example's run has, the hash of those objects. Under a recorded name
-//! the objects must stay what they are: a cluster would refuse others. `make bless` writes it anew.
+//! the objects must stay what they are: a cluster would refuse others. `make bless` writes it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! `khorovod completions`: what a shell needs to complete our command line.
+//! `khorovod completions`: scripts with which a shell completes the command line.
 
 use clap_complete::Shell;
 

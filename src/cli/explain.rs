@@ -1,10 +1,10 @@
-//! `khorovod explain`: what a problem code, a field, a word it takes or an exit code means, offline.
+//! `khorovod explain`: the meaning of a problem code, a field, a value of a field or an exit code, without a network.
 
 use khorovod::show;
 
 use super::{Failure, Outcome, output};
 
-/// Say what a problem code, a field or a launcher's exit code means
+/// Explain a problem code, a field or an exit code of a launcher
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     khorovod explain slots-above-gpus\n  \
@@ -12,7 +12,7 @@ use super::{Failure, Outcome, output};
     khorovod explain spec\n  \
     khorovod explain 42")]
 pub struct Args {
-    /// A problem's code, a field's path, or what a launcher ended with
+    /// A problem code, the path of a field, or an exit code
     #[arg(value_name = "CODE|FIELD", required_unless_present = "codes")]
     topic: Option<String>,
     /// List every problem code

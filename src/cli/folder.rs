@@ -1,8 +1,8 @@
-//! `-o DIR/`: a file an object, the whole folder or nothing.
+//! `-o DIR/`: one file per object. The whole folder is replaced, or it stays unchanged.
 //!
-//! Files are numbered in install order. Storage claims go into `claims/`: `kubectl delete -f DIR`
-//! does not look into folders, so it leaves the data alone, while `kubectl apply -R -f DIR` takes
-//! all. A `.khorovod` file lists what we wrote, so that we never delete what is not ours.
+//! Files are numbered in install order. Storage claims go into `claims/`: `kubectl delete -f DIR` ignores subfolders, so it
+//! keeps the data, and `kubectl apply -R -f DIR` applies everything. The file `.khorovod` lists the files that khorovod
+//! wrote, so that khorovod never deletes other files.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,15 +15,15 @@ use khorovod::Rendered;
 use super::output::{self, cannot_write, parent};
 use super::{Failure, Outcome, mode};
 
-/// Lists the files of a folder we wrote.
+/// The name of the file that lists what khorovod wrote into a folder.
 const LIST: &str = ".khorovod";
-/// The label that says whose an object is.
+/// The label that names the job of an object.
 const JOB: &str = "    khorovod.dev/job: ";
-/// Where claims go.
+/// The subfolder for claims.
 const CLAIMS: &str = "claims";
 
-/// Whether a path names a folder: it ends in `/`, or it is one.
-pub fn is_meant(path: &Path) -> bool {
+/// Whether a path names a folder: it ends in `/`, or a folder exists there.
+pub fn is_folder(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(b"/") || path.is_dir()
 }
 
@@ -34,22 +34,25 @@ struct File {
     private: bool,
 }
 
-/// Writes every document into a file of its own, in place of what was rendered there before. Gives the jobs whose objects
-/// are no longer there.
+/// Writes every document into its own file and replaces the earlier content of the folder. Returns the jobs whose objects
+/// were in the folder before and are not any more.
 pub fn write(path: &Path, rendered: &[Rendered]) -> Result<BTreeSet<String>, Failure> {
-    // A link stays a link: the folder it points to is replaced.
+    write_files(path, &files(rendered))
+}
+
+fn write_files(path: &Path, files: &[File]) -> Result<BTreeSet<String>, Failure> {
+    // A symbolic link stays: the folder that it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.components().collect());
     refuse_foreign(path, &target)?;
-    let files = files(rendered);
-    let gone = gone(path, &target, &files)?;
+    let gone = removed_jobs(path, &target, files)?;
     let replace = || -> io::Result<()> {
         let beside = parent(&target);
         fs::create_dir_all(&beside)?;
         let new = tempfile::Builder::new().prefix(".khorovod-new-").tempdir_in(&beside)?;
         let content = new.path().join("content");
-        fill(&content, &files)?;
-        // The old folder moves away and the new one takes its place; where that fails, it comes
-        // back. What is left over goes with the temporary folder.
+        fill(&content, files)?;
+        // The old folder is renamed, then the new one. If that fails, the old one is renamed back. The temporary folder is
+        // deleted with everything in it.
         let old = new.path().join("old");
         let existed = target.exists();
         if existed {
@@ -69,11 +72,11 @@ pub fn write(path: &Path, rendered: &[Rendered]) -> Result<BTreeSet<String>, Fai
 fn fill(folder: &Path, files: &[File]) -> io::Result<()> {
     fs::create_dir(folder)?;
     let mut list =
-        String::from("# khorovod render wrote this folder and replaces it whole; these files are its own:\n");
+        String::from("# Written by khorovod render, which replaces the whole folder. These files belong to it:\n");
     for file in files {
         let path = folder.join(&file.path);
         fs::create_dir_all(parent(&path))?;
-        // Until it is renamed the folder stands in a temporary one that nobody else can enter.
+        // Until it is renamed, the folder is inside a temporary one that other users cannot enter.
         fs::write(&path, &file.text)?;
         if file.private {
             mode::make_private(&path)?;
@@ -83,7 +86,7 @@ fn fill(folder: &Path, files: &[File]) -> io::Result<()> {
     fs::write(folder.join(LIST), list)
 }
 
-/// Every document as a file.
+/// Turns every document into a file.
 fn files(rendered: &[Rendered]) -> Vec<File> {
     khorovod::files(rendered)
         .into_iter()
@@ -94,9 +97,9 @@ fn files(rendered: &[Rendered]) -> Vec<File> {
         .collect()
 }
 
-/// The jobs that a folder holds and will hold no longer. Where it holds no other it is refused: whoever renders one job
-/// after another into a folder would keep the last.
-fn gone(path: &Path, target: &Path, files: &[File]) -> Result<BTreeSet<String>, Failure> {
+/// Returns the jobs that are in a folder now and will not be afterwards. Refuses to remove all of them: if you render one
+/// job after another into the same folder, only the last would remain.
+fn removed_jobs(path: &Path, target: &Path, files: &[File]) -> Result<BTreeSet<String>, Failure> {
     let jobs = |texts: &mut dyn Iterator<Item = String>| -> BTreeSet<String> {
         let named =
             |text: String| Some(text.lines().find_map(|line| line.strip_prefix(JOB))?.trim_matches('"').to_owned());
@@ -107,25 +110,27 @@ fn gone(path: &Path, target: &Path, files: &[File]) -> Result<BTreeSet<String>, 
     let new = jobs(&mut files.iter().map(|file| file.text.clone()));
     match there.first().filter(|_| there.is_disjoint(&new) && !new.is_empty()) {
         Some(other) => Err(Failure::File(format!(
-            "{0} holds the objects of {other}, which would be gone, as the folder is replaced whole; render all its jobs at \
-             once, as in `khorovod render jobs/*.yaml -o {0}`, name another folder, or remove this one first",
+            "{0} contains the objects of {other}, which this would delete, because the whole folder is replaced; render all \
+             its jobs at once, for example `khorovod render jobs/*.yaml -o {0}`, use another folder, or remove this one first",
             path.display()
         ))),
         None => Ok(there.difference(&new).cloned().collect()),
     }
 }
 
-/// Refuses a folder with anything in it that we did not write.
+/// Refuses a folder that contains anything that khorovod did not write.
 fn refuse_foreign(path: &Path, target: &Path) -> Outcome {
     if !target.exists() {
         return Ok(());
     }
     let name = path.display();
     if !target.is_dir() {
-        return Err(Failure::File(format!("cannot write {name}: it is a file; without the `/` it is replaced")));
+        return Err(Failure::File(format!("cannot write {name}: it is a file; leave out the `/` to replace it")));
     }
     if std::env::current_dir().is_ok_and(|here| here.starts_with(target)) {
-        return Err(Failure::Usage(format!("{name} is the folder you stand in; name one below it: -o rendered/")));
+        return Err(Failure::Usage(format!(
+            "{name} contains the current folder; use one below it, for example -o rendered/"
+        )));
     }
     let ours = fs::read_to_string(target.join(LIST)).unwrap_or_default();
     let ours: BTreeSet<PathBuf> = ours
@@ -141,7 +146,7 @@ fn refuse_foreign(path: &Path, target: &Path) -> Outcome {
             let found = Path::new(folder).join(entry.map_err(cannot)?.file_name());
             if !ours.contains(&found) {
                 return Err(Failure::File(format!(
-                    "{name} holds {}, which khorovod did not write; the folder is replaced whole, so name another",
+                    "{name} contains {}, which khorovod did not write; the whole folder is replaced, so use another one",
                     found.display()
                 )));
             }
@@ -154,16 +159,8 @@ fn refuse_foreign(path: &Path, target: &Path) -> Outcome {
 mod tests {
     use super::*;
 
-    fn rendered(documents: &[(&'static str, &str)]) -> Vec<Rendered> {
-        let mut one = Rendered::default();
-        for (kind, name) in documents {
-            let start = one.text.len();
-            let _ = writeln!(one.text, "kind: {kind}");
-            let range = start..one.text.len();
-            one.documents.push(khorovod::Document { kind, name: (*name).to_owned(), namespace: None, range });
-            one.text.push_str("---\n");
-        }
-        vec![one]
+    fn file(path: &str, private: bool) -> File {
+        File { path: path.to_owned(), text: format!("kind: {path}\n"), private }
     }
 
     fn listing(folder: &Path) -> Vec<String> {
@@ -172,13 +169,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_an_object_and_claims_apart() {
+    fn a_folder_is_replaced_as_a_whole() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("a/out");
-        let all = rendered(&[("Secret", "j-ssh"), ("PersistentVolumeClaim", "j-data"), ("Job", "j"), ("", "")]);
-        write(&folder, &all).unwrap();
         let expected =
             ["01-secret-j-ssh.yaml", "claims/02-persistentvolumeclaim-j-data.yaml", "03-job-j.yaml", "04-other.yaml"];
+        write_files(&folder, &expected.map(|path| file(path, path.contains("secret")))).unwrap();
         assert_eq!(listing(&folder), expected);
         for file in expected {
             assert!(folder.join(file).is_file(), "{file}");
@@ -186,8 +182,8 @@ mod tests {
         assert!(is_private(&folder.join(expected[0])));
         assert!(!is_private(&folder.join(expected[2])));
 
-        // Rendered again, with fewer: nothing of the first is left, and nothing beside it.
-        write(&folder, &rendered(&[("Job", "k")])).unwrap();
+        // Rendered again with fewer objects: the earlier files and all temporary ones are gone.
+        write_files(&folder, &[file("01-job-k.yaml", false)]).unwrap();
         assert_eq!(listing(&folder), ["01-job-k.yaml"]);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
         assert_eq!(fs::read_dir(place.path().join("a")).unwrap().count(), 1);
@@ -198,14 +194,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_stays() {
+    fn other_files_are_never_deleted() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("out");
         fs::create_dir(&folder).unwrap();
-        write(&folder, &rendered(&[("Job", "j")])).unwrap();
+        write_files(&folder, &[file("01-job-j.yaml", false)]).unwrap();
         fs::create_dir(folder.join("claims")).unwrap();
         fs::write(folder.join("claims/mine.yaml"), "mine").unwrap();
-        let Err(Failure::File(message)) = write(&folder, &rendered(&[("Job", "k")])) else { panic!("replaced") };
+        let Err(Failure::File(message)) = write_files(&folder, &[file("01-job-k.yaml", false)]) else {
+            panic!("replaced")
+        };
         assert!(message.contains("claims/mine.yaml"), "{message}");
         assert!(folder.join("01-job-j.yaml").exists());
     }

@@ -1,4 +1,4 @@
-//! `khorovod import`: another system's file in, a TrainingJob and a report of every field out.
+//! `khorovod import`: converts a file of another system to a TrainingJob, and reports what became of each field.
 
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use khorovod::import::{self, Imported, Options, System};
+use khorovod::problem::count;
 use khorovod::{Text, show};
 
 use super::show::Screen;
 use super::{Failure, Outcome, input, output};
 
-/// Make a TrainingJob of another system's file
+/// Convert a job of another system to a TrainingJob
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     helm get values mnist | khorovod import stable-horovod --name mnist > job.yaml\n  \
@@ -21,54 +22,54 @@ use super::{Failure, Outcome, input, output};
     khorovod import slurm --image ghcr.io/acme/mnist:1.4 job.sh > job.yaml\n  \
     kubectl get mpijob mnist -o yaml | khorovod import mpijob > job.yaml\n  \
     khorovod import ffdl --format json manifest.yml 2> report.json > job.yaml\n\n\
-    The job goes to standard output; what became of every field (kept, changed,\n\
-    lost) to standard error. Secrets that were written in the old file are documents\n\
-    of their own behind the job, or in the file of --secrets.")]
+    The job goes to standard output. A report of what became of each field (kept,\n\
+    changed, lost) goes to standard error. Secrets that the old file contains become\n\
+    separate documents after the job, or go into the file of --secrets.")]
 pub struct Args {
-    /// The system to come from
+    /// The system that the files are for
     #[arg(value_name = "SYSTEM", value_parser = systems())]
     system: System,
-    /// Its files; later ones go over earlier ones; `-` is standard input
+    /// Files of that system; a later file overrides earlier ones; `-` is standard input
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The job's name. Default: what the file calls it, or the system's own
+    /// The job's name. Default: the name in the file, or the system's default name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Put the job into this namespace
+    /// The job's namespace
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
-    /// The image, where the old system had none or another is wanted
+    /// The image, if the file contains no image or you want another one
     #[arg(long, value_name = "IMAGE")]
     image: Option<String>,
-    /// The launch line that was typed by hand into a pod, or into a login shell
+    /// The launch command, if you typed it by hand in a pod or a login shell
     #[arg(long, value_name = "LINE")]
     command: Option<String>,
-    /// Set one of the old values, as `helm --set` does (repeatable)
+    /// Set a value of the old file, as `helm --set` does (repeatable)
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// How to show what became of each field
+    /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
-    /// Write the job to FILE
+    /// Write the job to FILE; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write Secrets to FILE, which only you may read
+    /// Write Secrets to FILE, which only you can read
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
-    /// Fail where a field is lost
+    /// Fail if a field is lost
     #[arg(long)]
     strict: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// A line a field
+    /// One line per field
     Human,
     /// One JSON document
     Json,
 }
 
-/// Reads a system by its name, and knows all of them for completions.
+/// A parser for the name of a system. It lists all names for the help and for completions.
 fn systems() -> impl TypedValueParser<Value = System> {
     let values = System::ALL.iter().map(|system| PossibleValue::new(system.name()).help(system.about()));
     PossibleValuesParser::new(values).try_map(|name| {
@@ -77,7 +78,7 @@ fn systems() -> impl TypedValueParser<Value = System> {
 }
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
-    input::keep(&args.files, args.output.as_deref())?;
+    input::refuse_overwrite(&args.files, args.output.as_deref())?;
     let (texts, code) = texts(&args, screen)?;
     let options = Options {
         code,
@@ -100,7 +101,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     }
     let lost = imported.fields.iter().filter(|field| field.verdict == "lost").count();
     if args.strict && lost > 0 {
-        screen.error(&format!("{lost} fields are lost, and --strict takes none"));
+        screen.error(&format!("{} lost, and --strict allows none", count(lost as u64, "field")));
         return Err(Failure::Problems);
     }
     write(&imported, args.output.as_deref(), args.secrets.as_deref())?;
@@ -110,10 +111,10 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     Ok(())
 }
 
-/// Names of files and what is in them.
+/// The names and contents of files.
 type Code = Vec<(String, String)>;
 
-/// The files, and those of a folder of code.
+/// Reads the files, and those of a folder of code.
 fn texts(args: &Args, screen: &Screen) -> Result<(Vec<Text>, Code), Failure> {
     if args.files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::Usage("standard input (`-`) can be read only once".to_owned()));
@@ -122,19 +123,19 @@ fn texts(args: &Args, screen: &Screen) -> Result<(Vec<Text>, Code), Failure> {
     let code = match folders.as_slice() {
         [] => Vec::new(),
         [folder] if args.system == System::Ffdl => code(folder, &files, screen)?,
-        [folder, ..] => return Err(Failure::Usage(format!("{} is a folder; name files", folder.display()))),
+        [folder, ..] => return Err(Failure::Usage(format!("{} is a folder; name the files in it", folder.display()))),
     };
     if !files.is_empty() {
         let texts: Result<Vec<Text>, Failure> = files.iter().map(|path| input::read(path, screen)).collect();
         return Ok((texts?, code));
     }
     if io::stdin().is_terminal() {
-        return Err(Failure::Usage(format!("name the file: {}", args.system.about())));
+        return Err(Failure::Usage(format!("no FILE given; name one with {}", args.system.about())));
     }
     Ok((vec![input::read(Path::new("-"), screen)?], code))
 }
 
-/// The files of a folder of code but the manifest itself. What the spec cannot hold is told, not left out.
+/// Reads the files of a folder of code, without the manifest. A subfolder is an error, because a spec cannot contain it.
 fn code(folder: &Path, manifests: &[&PathBuf], screen: &Screen) -> Result<Code, Failure> {
     let failed =
         |error: &io::Error| Failure::File(format!("cannot read {}: {}", folder.display(), output::reason(error)));
@@ -150,7 +151,8 @@ fn code(folder: &Path, manifests: &[&PathBuf], screen: &Screen) -> Result<Code, 
     let mut code = Vec::new();
     for path in paths {
         if path.is_dir() {
-            let message = "a spec holds files, no folders: build the code into the image and leave the folder away";
+            let message =
+                "a spec can contain files but no folders: copy the code into the image and leave out this argument";
             return Err(Failure::Usage(format!("{} is a folder in the code; {message}", path.display())));
         }
         code.push((name(&path), input::read(&path, screen)?.text));
@@ -158,7 +160,7 @@ fn code(folder: &Path, manifests: &[&PathBuf], screen: &Screen) -> Result<Code, 
     Ok(code)
 }
 
-/// The Secrets first: a job without them would wait for ever.
+/// Writes the job and its Secrets. The Secrets come first, because pods wait for a Secret that does not exist.
 fn write(imported: &Imported, to: Option<&Path>, secrets: Option<&Path>) -> Outcome {
     let apart = secrets.filter(|_| !imported.secrets.is_empty());
     let job = match apart {

@@ -1,4 +1,4 @@
-//! `khorovod init`: a commented spec to start from, taken from the lessons under `examples/`.
+//! `khorovod init`: writes a commented spec to start from, which is one of the examples in `examples/`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use handlebars::Handlebars;
 use super::show::Screen;
 use super::{Failure, Outcome, output};
 
-/// A flag, what it is for, and the lesson it starts from.
+/// A flag, its help text, and the example that it selects.
 type Lesson = (&'static str, &'static str, &'static str);
 
 macro_rules! lesson {
@@ -18,20 +18,20 @@ macro_rules! lesson {
     };
 }
 
-/// The first is the one without a flag.
+/// The first one is the default.
 const LESSONS: &[Lesson] = &[
     lesson!("smallest", "smallest", "The smallest job (the default)"),
     lesson!("gpu", "horovod-gpu", "Horovod on GPUs with a shared data set"),
-    lesson!("cpu", "cpu", "No GPU: to try things on a laptop's cluster"),
+    lesson!("cpu", "cpu", "Without GPUs, for example on a laptop's cluster"),
     lesson!("elastic", "elastic", "Elastic Horovod"),
-    lesson!("torchrun", "torchrun", "PyTorch's own launcher, without ssh"),
+    lesson!("torchrun", "torchrun", "PyTorch's launcher torchrun, which needs no ssh"),
     lesson!("deepspeed", "deepspeed", "DeepSpeed"),
     lesson!("intelmpi", "intel-mpi", "Intel MPI"),
     lesson!("mpich", "mpich", "MPICH"),
-    lesson!("shell", "shell", "A launcher script of your own"),
-    lesson!("interactive", "interactive", "A launcher to work in by hand"),
-    lesson!("code", "code", "Scripts beside the spec, without an image build"),
-    lesson!("s3", "s3", "Data from and to S3"),
+    lesson!("shell", "shell", "Your own launcher script"),
+    lesson!("interactive", "interactive", "A launcher pod to work in by hand"),
+    lesson!("code", "code", "Scripts inside the spec, without an image build"),
+    lesson!("s3", "s3", "Data from S3 and results to S3"),
     lesson!("kueue", "kueue", "Wait for quota with Kueue"),
 ];
 
@@ -46,15 +46,15 @@ pub struct Args {
     name: Option<String>,
     #[command(flatten)]
     choice: Choice,
-    /// Write to FILE; `-` is stdout
+    /// Write to FILE; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "job.yaml")]
     output: PathBuf,
-    /// Replace FILE where it exists
+    /// Replace FILE if it exists
     #[arg(long)]
     force: bool,
 }
 
-/// The lesson chosen: one flag a lesson.
+/// The example that was chosen, by one flag per example.
 #[derive(Debug)]
 struct Choice(&'static Lesson);
 
@@ -90,15 +90,20 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     }
     let path = args.output.display();
     if args.output.exists() && !args.force {
-        return Err(Failure::File(format!("{path} exists; --force replaces it, -o names another file, -o - shows it")));
+        return Err(Failure::File(format!(
+            "{path} exists; use --force to replace it, -o FILE for another file, or -o - to print the spec"
+        )));
     }
     output::file(&args.output, &text, false)?;
     let file = if args.output == Path::new("job.yaml") { String::new() } else { format!(" {path}") };
-    screen.notice(&format!("wrote {path}; next: make {} yours, then `khorovod plan{file}`", placeholders(&text)));
+    screen.notice(&format!(
+        "wrote {path}; next: replace {} by yours, then run `khorovod plan{file}`",
+        placeholders(&text)
+    ));
     Ok(())
 }
 
-/// The fields of a lesson that hold for nobody but its author: `image, command and namespace`.
+/// The fields of an example that you must replace by your own: `image, command and namespace`.
 fn placeholders(text: &str) -> String {
     let written = |field: &&str| text.contains(&format!("\n  {field}:"));
     let fields: Vec<&str> = ["image", "command", "namespace"].into_iter().filter(written).collect();
@@ -108,7 +113,7 @@ fn placeholders(text: &str) -> String {
     }
 }
 
-/// A name that always leaves room for those of the pods, and is a text to every reader of YAML.
+/// Accepts a name if it is short enough for the names of pods, and if every YAML parser reads it as a string.
 fn job_name(text: &str) -> Result<String, String> {
     let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let word = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(&text);
@@ -120,22 +125,22 @@ fn job_name(text: &str) -> Result<String, String> {
     {
         Ok(text.to_owned())
     } else {
-        Err("a name like `mnist-2`: lower-case letters, digits and `-`, a letter first, at most 38, no `yes` or `no`"
+        Err("use a name like `mnist-2`: at most 38 lower-case letters, digits and `-`, a letter first, not `yes` or `no`"
             .to_owned())
     }
 }
 
-/// A lesson as a starting point: an editor's first line, the lesson, and what else there is.
+/// The text of a new spec: a line for editors, the example, and comments about further fields.
 fn spec((_, _, lesson): &Lesson, name: Option<&str>) -> String {
     let mut templates = Handlebars::new();
     templates.set_strict_mode(true);
     templates.register_escape_fn(handlebars::no_escape);
     templates
         .render_template(include_str!("init.yaml.hbs"), &BTreeMap::from([("lesson", named(lesson, name))]))
-        .expect("the template asks for nothing else")
+        .expect("the template uses only `lesson`")
 }
 
-/// A lesson under a name of the user's.
+/// An example with the user's name for the job.
 fn named(lesson: &str, name: Option<&str>) -> String {
     let mut text = String::new();
     let mut in_metadata = false;
@@ -155,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_a_spec_takes_as_they_stand() {
+    fn job_names_need_no_quotes() {
         for name in ["mnist", "mnist-2", "a"] {
             assert_eq!(job_name(name), Ok(name.to_owned()));
         }
@@ -165,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn every_lesson_takes_a_name_once() {
+    fn the_name_replaces_that_of_the_example() {
         for lesson in LESSONS {
             let text = spec(lesson, Some("mine"));
             assert_eq!(text.matches("\n  name: mine\n").count(), 1, "{}", lesson.0);

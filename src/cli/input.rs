@@ -1,4 +1,4 @@
-//! The options render, plan, validate and post-render share, and reading what they name.
+//! The options that render, plan, validate, post-render and krm share, and reading the files that they name.
 
 use std::fs;
 use std::io::{self, IsTerminal, Read};
@@ -11,34 +11,35 @@ use super::Failure;
 use super::output::reason;
 use super::show::Screen;
 
-/// What is read, and what is merged over it.
+/// The specs to read, and the options that apply to them.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Args {
-    /// Specs to read; `-` is standard input. Without one: what is piped in, else job.yaml
+    /// Specs to read; `-` is standard input. Default: standard input if it is a pipe or a file, else
+    /// job.yaml
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub settings: Settings,
 }
 
-/// What is merged over every spec, and what it is rendered for.
+/// The options that change every spec, and what to render it for.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Settings {
     /// Merge FILE over every spec (repeatable)
     #[arg(short = 'f', long = "overlay", value_name = "FILE")]
     pub overlays: Vec<PathBuf>,
-    /// Set one field, as in workers.gpus=4 (repeatable; wins over overlays)
+    /// Set one field, for example workers.gpus=4 (repeatable; overrides overlays)
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
-    /// Put the job into this namespace
+    /// The namespace of the jobs; overrides metadata.namespace
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// The Kubernetes version the objects are for
+    /// The Kubernetes version of the cluster
     #[arg(long, value_name = "VERSION", default_value_t)]
     pub kube_version: KubeVersion,
-    /// What to render to: plain objects, or what an operator or another scheduler takes
+    /// What to render: plain objects, or those of an operator or another scheduler
     #[arg(long, value_name = "TARGET", default_value = "plain", value_parser = target())]
     pub target: &'static dyn Target,
     /// Treat warnings as errors
@@ -47,18 +48,18 @@ pub struct Settings {
     /// Derive ssh keys from the 32 bytes in FILE (raw, hex or base64)
     #[arg(long, value_name = "FILE", conflicts_with = "no_keys")]
     pub ssh_seed: Option<PathBuf>,
-    /// Leave the ssh Secret out; bring it yourself with `khorovod keygen`
+    /// Leave out the ssh Secret; create it yourself with `khorovod keygen`
     #[arg(long)]
     pub no_keys: bool,
 }
 
-/// Names of targets, for the help and completions too.
+/// A parser for the name of a target. It lists all names for the help and for completions.
 fn target() -> impl TypedValueParser<Value = &'static dyn Target> {
     PossibleValuesParser::new(targets::ALL.iter().map(|target| target.name())).try_map(|name| name.parse())
 }
 
 impl Args {
-    /// The specs, read.
+    /// Reads the specs.
     pub fn texts(&self, screen: &Screen) -> Result<Vec<Text>, Failure> {
         let overlays = &self.settings.overlays;
         let named = self.files.iter().chain(overlays);
@@ -74,26 +75,26 @@ impl Args {
         let default = Path::new(DEFAULT);
         if !default.exists() {
             let way_out = match overlays.first() {
-                Some(path) => format!(", over which `-f` lays {}", path.display()),
+                Some(path) => format!(" as the spec; `-f {}` is only an overlay", path.display()),
                 None => ", or write one with `khorovod init`".to_owned(),
             };
             return Err(Failure::Usage(format!("no FILE given and there is no {DEFAULT} here; name one{way_out}")));
         }
         if let Some(path) = overlays.first() {
-            screen.notice(&format!("no FILE given: {} is laid over {DEFAULT}", path.display()));
+            screen.notice(&format!("no FILE given: {} is merged over {DEFAULT}", path.display()));
         }
         Ok(vec![read(default, screen)?])
     }
 
-    /// Refuses to write over what is read.
-    pub fn keep_from(&self, output: Option<&Path>) -> Result<(), Failure> {
+    /// Refuses an output file that is one of the inputs.
+    pub fn refuse_overwrite(&self, output: Option<&Path>) -> Result<(), Failure> {
         let default = (self.files.is_empty() && !piped()).then(|| PathBuf::from(DEFAULT));
-        keep(self.files.iter().chain(&self.settings.overlays).chain(&default), output)
+        refuse_overwrite(self.files.iter().chain(&self.settings.overlays).chain(&default), output)
     }
 }
 
-/// Whether standard input is handed over: a pipe or a file, and neither a terminal nor `/dev/null`, which programs have
-/// that nobody gives anything to.
+/// Whether standard input is a pipe or a file. A terminal is not, and neither is `/dev/null`, which many programs pass to
+/// their children.
 fn piped() -> bool {
     #[cfg(unix)]
     {
@@ -106,22 +107,25 @@ fn piped() -> bool {
     !io::stdin().is_terminal()
 }
 
-/// The spec where none is named.
+/// The spec that is read if none is named.
 const DEFAULT: &str = "job.yaml";
 
-/// Refuses an output that is one of the inputs.
-pub fn keep<'a>(inputs: impl IntoIterator<Item = &'a PathBuf>, output: Option<&Path>) -> Result<(), Failure> {
+/// Refuses an output file that is one of the inputs.
+pub fn refuse_overwrite<'a>(
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+    output: Option<&Path>,
+) -> Result<(), Failure> {
     let same = |path: &Path| fs::canonicalize(path).ok().filter(|path| path.is_file());
     match output.and_then(same) {
         Some(output) if inputs.into_iter().any(|path| same(path).as_ref() == Some(&output)) => Err(Failure::Usage(
-            format!("{} is read here, so it is not written over; name another file", output.display()),
+            format!("{} is an input, so it is not overwritten; name another file", output.display()),
         )),
         _ => Ok(()),
     }
 }
 
 impl Settings {
-    /// Everything beside the specs but the keys.
+    /// The inputs of the library, without the keys.
     pub fn inputs(&self, screen: &Screen) -> Result<Inputs, Failure> {
         Ok(Inputs {
             overlays: self.overlays.iter().map(|path| read(path, screen)).collect::<Result<_, _>>()?,
@@ -135,7 +139,7 @@ impl Settings {
     }
 }
 
-/// The same; of a folder, all YAML files in it as one stream.
+/// Like [`read`]; for a folder, all YAML files in it as one stream.
 pub fn read_all(path: &Path, screen: &Screen) -> Result<Text, Failure> {
     if !path.is_dir() {
         return read(path, screen);
@@ -147,7 +151,7 @@ pub fn read_all(path: &Path, screen: &Screen) -> Result<Text, Failure> {
     Ok(Text { name: path.display().to_string(), text: texts.join("\n---\n") })
 }
 
-/// YAML files in a folder and those below it, in order.
+/// The YAML files in a folder and its subfolders, sorted by path.
 fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let unreadable = |error: io::Error| Failure::File(format!("cannot read {}: {}", folder.display(), reason(&error)));
     let mut files = Vec::new();
@@ -163,11 +167,11 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// A file, or standard input for `-`, as text.
+/// Reads a file, or standard input for `-`, as text.
 pub fn read(path: &Path, screen: &Screen) -> Result<Text, Failure> {
     let (name, bytes) = if path.as_os_str() == "-" {
         if io::stdin().is_terminal() {
-            screen.notice("reading what you type; Ctrl-D on a line of its own ends it");
+            screen.notice("reading from the terminal; press Ctrl-D on an empty line to finish");
         }
         let mut bytes = Vec::new();
         let read = io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
@@ -178,11 +182,11 @@ pub fn read(path: &Path, screen: &Screen) -> Result<Text, Failure> {
     let bytes = bytes.map_err(|error| {
         let hint = match error.kind() {
             io::ErrorKind::IsADirectory => format!("; name the files in it: {}/*.yaml", name.trim_end_matches('/')),
-            io::ErrorKind::NotFound if name == DEFAULT => "; `khorovod init` writes a first one".to_owned(),
-            io::ErrorKind::PermissionDenied => "; its owner can allow it: chmod u+r".to_owned(),
+            io::ErrorKind::NotFound if name == DEFAULT => "; `khorovod init` writes one".to_owned(),
+            io::ErrorKind::PermissionDenied => format!("; if you own it: chmod u+r {name}"),
             _ => String::new(),
         };
         Failure::File(format!("cannot read {name}: {}{hint}", reason(&error)))
     })?;
-    Text::from_bytes(name, bytes).map_err(Failure::File)
+    Text::from_bytes(name, bytes).map_err(|error| Failure::File(error.to_string()))
 }

@@ -1,16 +1,16 @@
-//! `khorovod keygen`: an ssh Secret to apply once.
+//! `khorovod keygen`: prints an ssh Secret to apply once.
 
 use std::path::PathBuf;
 
 use super::{Outcome, output, seed};
 
-/// Print an ssh Secret for spec.ssh.secret, with fresh keys
+/// Print an ssh Secret with new keys, for spec.ssh.secret
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  \
     khorovod keygen team-keys -n team-a | kubectl apply -f -\n\n\
     and in a spec:\n  \
     ssh: {secret: team-keys}\n\n\
-    Every call makes other keys, unless a seed is given.")]
+    Each call creates new keys, unless you give a seed.")]
 pub struct Args {
     /// The Secret's name
     #[arg(value_parser = name)]
@@ -21,7 +21,7 @@ pub struct Args {
     /// Derive the keys from the 32 bytes in FILE (raw, hex or base64)
     #[arg(long, value_name = "FILE")]
     ssh_seed: Option<PathBuf>,
-    /// Write to FILE, readable by its owner alone
+    /// Write to FILE, which only its owner can read
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -38,12 +38,12 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
-/// A name Kubernetes takes.
+/// Accepts a name that is valid in Kubernetes.
 pub fn name(text: &str) -> Result<String, String> {
     let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if (1..=63).contains(&text.len()) && text.chars().all(inside) && !text.starts_with('-') && !text.ends_with('-') {
         Ok(text.to_owned())
     } else {
-        Err("lower-case letters, digits and `-`, at most 63, no `-` at either end".to_owned())
+        Err("use at most 63 lower-case letters, digits and `-`, without `-` at either end".to_owned())
     }
 }

@@ -1,4 +1,5 @@
-//! `khorovod krm`: a KRM function for Kustomize, kpt and others. A ResourceList comes on stdin and goes to stdout.
+//! `khorovod krm`: a KRM function for Kustomize, kpt and others. It reads a ResourceList from standard input and writes one
+//! to standard output.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -9,17 +10,17 @@ use super::seed::Seed;
 use super::show::Screen;
 use super::{Failure, Outcome, input, output};
 
-/// Replace the TrainingJobs of a ResourceList by their objects, as a KRM function
+/// Replace the TrainingJobs in a ResourceList by their objects, as a KRM function
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Kustomize runs it, where a TrainingJob or another configuration asks for it by\n\
-    this annotation:\n  \
+#[command(after_help = "Kustomize runs it for a TrainingJob, or another configuration, with this\n\
+    annotation:\n  \
     config.kubernetes.io/function: |\n    \
     exec: {path: /usr/local/bin/khorovod, args: [krm]}\n\n  \
     kustomize build --enable-alpha-plugins --enable-exec .\n\n\
-    A TrainingJob that is the functionConfig adds its objects to the items; one\n\
-    among the items gives them its place. Every other item stays byte for byte. What\n\
-    is wrong is in the results as well.\n\n\
-    No ssh seed is made here: give one, or name a Secret in spec.ssh.secret.")]
+    The objects of a TrainingJob in the functionConfig are added to the items; those\n\
+    of a TrainingJob among the items replace it. All other items stay unchanged,\n\
+    byte for byte. Problems are also in the results.\n\n\
+    This command creates no ssh seed: give one, or name a Secret in spec.ssh.secret.")]
 pub struct Args {
     #[command(flatten)]
     settings: input::Settings,
@@ -28,7 +29,7 @@ pub struct Args {
 pub fn run(args: &Args, screen: &Screen) -> Outcome {
     if io::stdin().is_terminal() {
         return Err(Failure::Usage(
-            "krm reads a ResourceList from standard input, as Kustomize and kpt write it; for a spec there is `khorovod render`"
+            "krm reads a ResourceList from standard input, as Kustomize and kpt write it; for a spec, use `khorovod render`"
                 .to_owned(),
         ));
     }
@@ -39,7 +40,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     let inputs = Inputs { keys: seed.keys(), ..args.settings.inputs(screen)? };
     let (list, found) = khorovod::krm(&input::read(Path::new("-"), screen)?, &inputs);
     screen.problems([&found]);
-    // The results are for the one who called, also of a failure.
+    // The caller gets the results of a failure, too.
     output::stdout(&list)?;
     if found.any_error() { Err(Failure::Problems) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! `khorovod man`: manual pages.
+//! `khorovod man`: prints or writes manual pages.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub fn run(args: &Args) -> Outcome {
     root.build();
     let Some(dir) = &args.dir else { return output::stdout(&page(root)?) };
     fs::create_dir_all(dir).map_err(|error| output::cannot_write(dir, &error))?;
-    // What `help` is, every page tells.
+    // Every page describes `help`.
     for child in root.get_subcommands().filter(|child| child.get_name() != "help") {
         let name = format!("khorovod-{}", child.get_name());
         output::file(&dir.join(format!("{name}.1")), &page(child.clone())?, false)?;

@@ -1,20 +1,20 @@
-//! File permissions, where the system has them.
+//! File permissions, on systems that have them.
 
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::Path;
 
-/// Leaves a file to its owner alone.
+/// Lets only the owner read and write a file.
 pub fn make_private(path: &Path) -> io::Result<()> {
     set(path, 0o600)
 }
 
-/// Gives a file the permissions of another.
+/// Copies the permissions of one file to another.
 pub fn copy(from: &Metadata, to: &Path) -> io::Result<()> {
     fs::set_permissions(to, from.permissions())
 }
 
-/// A temporary file beside its target: private, or as open as the umask allows.
+/// Creates a temporary file in a folder: private, or with the permissions that the umask allows.
 pub fn temporary(folder: &Path, private: bool) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".khorovod-");
@@ -27,7 +27,7 @@ pub fn temporary(folder: &Path, private: bool) -> io::Result<tempfile::NamedTemp
     builder.tempfile_in(folder)
 }
 
-/// Whether anybody but its owner can read a file.
+/// Whether other users than the owner can read a file.
 #[cfg(unix)]
 pub fn others_can_read(meta: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;
@@ -41,13 +41,13 @@ pub fn set(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
-/// Access lists of other systems are the person's own.
+/// Always false: the access lists of other systems are not read.
 #[cfg(not(unix))]
 pub fn others_can_read(_: &Metadata) -> bool {
     false
 }
 
-/// There are no permission bits.
+/// Does nothing: the system has no permission bits.
 #[cfg(not(unix))]
 pub fn set(_: &Path, _: u32) -> io::Result<()> {
     Ok(())

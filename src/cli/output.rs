@@ -1,4 +1,4 @@
-//! Writing: all or nothing, on stdout or into a file.
+//! Writing results to standard output or to a file, completely or not at all.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -12,17 +12,18 @@ use khorovod::show::clean;
 use super::show::Screen;
 use super::{Failure, Outcome, mode, pipe};
 
-/// Writes the whole text to stdout.
+/// Writes a text to standard output.
 pub fn stdout(text: &str) -> Outcome {
     Stdout::new().write(text.as_bytes())
 }
 
-/// Writes a stream to stdout while `render` hands it over in parts, and shows what that found.
+/// Writes the parts that `render` passes to its argument to standard output, and prints the problems that it returns.
 pub fn stream(screen: &Screen, render: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<Problems, Problems>) -> Outcome {
     lend(&[], screen, render)
 }
 
-/// Like [`stream`], where parts may be of `lasting` bytes, which nobody changes until this process ends.
+/// Like [`stream`]. Parts that are slices of `lasting`, which never changes until this process exits, may be passed to a pipe
+/// without a copy.
 pub fn lend(
     lasting: &[u8],
     screen: &Screen,
@@ -41,33 +42,33 @@ pub fn lend(
     outcome
 }
 
-/// Standard output. A reader that went away is no error.
+/// Standard output. A closed pipe is not an error.
 struct Stdout {
     stdout: io::StdoutLock<'static>,
-    /// What a pipe may have without a copy.
+    /// Bytes that may be passed to a pipe without a copy.
     lasting: Range<*const u8>,
     terminal: bool,
-    gone: bool,
+    is_closed: bool,
 }
 
 impl Stdout {
     fn new() -> Self {
         let stdout = io::stdout().lock();
         let lasting = ptr::null()..ptr::null();
-        Self { terminal: stdout.is_terminal(), stdout, lasting, gone: false }
+        Self { terminal: stdout.is_terminal(), stdout, lasting, is_closed: false }
     }
 
-    /// Writes a part, whole lines at a time. It need not be text.
+    /// Writes a part, which consists of whole lines and may contain bytes that are not UTF-8.
     fn write(&mut self, part: &[u8]) -> Outcome {
         if self.terminal { self.raw(clean(&String::from_utf8_lossy(part)).as_bytes()) } else { self.raw(part) }
     }
 
     fn raw(&mut self, bytes: &[u8]) -> Outcome {
-        if self.gone || bytes.is_empty() {
+        if self.is_closed || bytes.is_empty() {
             return Ok(());
         }
         match self.pass(bytes) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.gone = true,
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.is_closed = true,
             Err(error) => {
                 return Err(Failure::File(format!("cannot write to standard output: {}", reason(&error))));
             }
@@ -77,7 +78,7 @@ impl Stdout {
     }
 
     fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // What is short is copied sooner than lent.
+        // Copying a short part is faster than lending it.
         let lent = match bytes.len() >= 1 << 16 && self.lasting.contains(&bytes.as_ptr()) {
             true => pipe::lend(&self.stdout, bytes)?,
             false => 0,
@@ -87,14 +88,14 @@ impl Stdout {
     }
 }
 
-/// Writes a file whole or not at all: beside it first, then in its place. `private` keeps it
-/// from everybody but its owner.
+/// Writes a file completely or not at all: to a temporary file in the same folder, which is then renamed. If `private`, only
+/// the owner can read the file.
 pub fn file(path: &Path, text: &str, private: bool) -> Outcome {
-    // Pipes and devices cannot be replaced, only written to.
+    // Pipes and devices cannot be replaced.
     if fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
         return fs::write(path, text).map_err(|error| cannot_write(path, &error));
     }
-    // A link stays a link: what it points to is replaced.
+    // A symbolic link stays: the file that it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let write = || -> io::Result<()> {
         let mut temporary = mode::temporary(&parent(&target), private)?;
@@ -109,7 +110,7 @@ pub fn file(path: &Path, text: &str, private: bool) -> Outcome {
     write().map_err(|error| cannot_write(path, &error))
 }
 
-/// The folder a path stands in.
+/// The folder of a path.
 pub fn parent(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -117,7 +118,7 @@ pub fn parent(path: &Path) -> PathBuf {
     }
 }
 
-/// What to say when a path cannot be written.
+/// The failure for a path that cannot be written.
 pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     let hint = if error.kind() == io::ErrorKind::NotFound && !parent(path).is_dir() {
         format!("; its folder does not exist: mkdir -p {}", parent(path).display())
@@ -127,7 +128,7 @@ pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::File(format!("cannot write {}: {}{hint}", path.display(), reason(error)))
 }
 
-/// An error in words, without Rust's `(os error 2)`.
+/// The message of an error in lower case, without Rust's `(os error 2)`.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();

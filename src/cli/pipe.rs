@@ -1,5 +1,5 @@
-//! What Linux does for pipes that others do not: larger ones, and pages that are handed over instead of copied. Where it
-//! refuses, or there is no pipe, nothing is lost but time.
+//! Faster pipes on Linux: larger buffers, and pages that are passed to the reader without a copy. If the kernel refuses, or
+//! the stream is not a pipe, writing is only slower.
 
 #[cfg(target_os = "linux")]
 pub use linux::{End, lend, widen};
@@ -12,13 +12,13 @@ mod linux {
     use nix::errno::Errno;
     use nix::fcntl::{FcntlArg, SpliceFFlags, fcntl, vmsplice};
 
-    /// Makes a pipe hold a mebibyte, not 64 KiB: its two ends wait for each other less often.
+    /// Sets the buffer of a pipe to 1 MiB instead of 64 KiB, so that reader and writer wait for each other less often.
     pub fn widen(pipe: &impl End) {
         let _ = fcntl(pipe.as_fd(), FcntlArg::F_SETPIPE_SZ(1 << 20));
     }
 
-    /// Lets a pipe have the pages that bytes stand in, and returns how many it took: none if it is no pipe. Who reads it
-    /// reads these very pages, so they must stay as they are for good.
+    /// Passes the pages of `bytes` to a pipe without a copy, and returns how many bytes it accepted: 0 if it is not a pipe.
+    /// The reader reads these pages themselves, so they must never change.
     pub fn lend(pipe: &impl End, bytes: &[u8]) -> io::Result<usize> {
         let mut lent = 0;
         while lent < bytes.len() {
@@ -34,10 +34,10 @@ mod linux {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{End, lend, widen};
+pub use other::{End, lend, widen};
 
 #[cfg(not(target_os = "linux"))]
-mod elsewhere {
+mod other {
     use std::io;
 
     pub trait End {}

@@ -1,4 +1,4 @@
-//! `khorovod render`: spec in, objects out.
+//! `khorovod render`: turns specs into objects.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,31 +16,31 @@ use super::{Failure, Outcome, folder, input, output};
 #[command(after_help = "Examples:\n  \
     khorovod render job.yaml | kubectl apply -f -\n  \
     khorovod render -f prod.yaml --set workers.replicas=8 job.yaml\n  \
-    khorovod render -o out/ job.yaml        # a file an object\n    \
-    kubectl apply -R -f out/              #   all of it\n    \
-    kubectl delete -f out/                #   all but storage (out/claims/)\n  \
+    khorovod render -o out/ job.yaml        # one file per object\n    \
+    kubectl apply -R -f out/              #   applies everything\n    \
+    kubectl delete -f out/                #   keeps storage (out/claims/)\n  \
     helm template chart | khorovod render - | kubectl apply -f -\n\n\
-    Documents that are no TrainingJob pass through byte for byte. On any error\n\
+    Other documents pass through unchanged, byte for byte. If there is an error,\n\
     nothing is written.")]
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
-    /// Write to FILE; to a folder, a file an object, where the path ends in `/` or is one.
-    /// A folder is replaced whole, so render all its jobs at once
+    /// Write to FILE. If the path ends in `/` or is a folder, write one file per object. The whole
+    /// folder is replaced, so render all its jobs at once
     #[arg(short, long, value_name = "FILE|DIR/")]
     output: Option<PathBuf>,
 }
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
-    args.input.keep_from(args.output.as_deref())?;
+    args.input.refuse_overwrite(args.output.as_deref())?;
     let texts = args.input.texts(screen)?;
     let settings = &args.input.settings;
     let seed = Seed::of(settings, screen)?;
     let to_stdout = args.output.as_ref().is_none_or(|path| path.as_os_str() == "-");
     if let ([text], true, false) = (texts.as_slice(), to_stdout, seed.is_new()) {
         let inputs = Inputs { keys: seed.keys(), ..settings.inputs(screen)? };
-        // While it is rendered, so that 10,000 jobs need no more room than one. The library hands
-        // nothing over before all of it has been checked.
+        // Written while it is rendered, so that 10,000 jobs need no more memory than one. The library passes no text before
+        // all documents are checked.
         return output::stream(screen, |write| {
             khorovod::render_to(text, &inputs, write).map_err(|problems| with_import_hint(problems, text))
         });
@@ -49,38 +49,38 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     screen.problems(rendered.iter().map(|rendered| &rendered.warnings));
     match args.output {
         Some(path) if path.as_os_str() == "-" => output::stdout(&joined(rendered)),
-        Some(path) if folder::is_meant(&path) => {
+        Some(path) if folder::is_folder(&path) => {
             for job in folder::write(&path, &rendered)? {
-                screen.notice(&format!("the objects of {job} are no longer in {}", path.display()));
+                screen.notice(&format!("removed the objects of {job} from {}", path.display()));
             }
             Ok(())
         }
         Some(path) => {
-            let private = rendered.iter().any(holds_keys);
+            let private = rendered.iter().any(has_secret);
             output::file(&path, &joined(rendered), private)
         }
         None => output::stdout(&joined(rendered)),
     }
 }
 
-/// Renders with the keys at hand. A seed that is new is kept before anything that derives from
-/// it is written, and not at all when nothing does.
+/// Renders with the keys of a seed. A new seed is saved before any output that derives from it is written, and only if there
+/// is such output.
 fn with_seed(texts: &[Text], mut inputs: Inputs, seed: &Seed, screen: &Screen) -> Result<Vec<Rendered>, Failure> {
     inputs.keys = seed.keys();
     let rendered = all(texts, &inputs, screen)?;
-    if !seed.is_new() || !rendered.iter().any(holds_keys) {
+    if !seed.is_new() || !rendered.iter().any(has_secret) {
         return Ok(rendered);
     }
-    let kept = seed.keep(screen);
-    if kept.as_ref() == Some(seed) {
+    let saved = seed.save(screen);
+    if saved.as_ref() == Some(seed) {
         return Ok(rendered);
     }
-    // Another khorovod was first, or there is no place to keep a seed.
-    inputs.keys = kept.map_or(khorovod::Keys::Missing, |seed| seed.keys());
+    // Another process saved a seed first, or there is no folder for it.
+    inputs.keys = saved.map_or(khorovod::Keys::Missing, |seed| seed.keys());
     all(texts, &inputs, screen)
 }
 
-/// Every text rendered, or the problems of all of them shown.
+/// Renders every text, or prints the problems of all of them.
 fn all(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Vec<Rendered>, Failure> {
     let (mut rendered, mut problems): (Vec<Rendered>, Vec<Problems>) = (Vec::new(), Vec::new());
     for text in texts {
@@ -90,7 +90,7 @@ fn all(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Vec<Rendered>
         }
     }
     if problems.is_empty() {
-        return match clash(texts, &rendered) {
+        return match duplicate(texts, &rendered) {
             Some(both) => {
                 let way_out = "rename one of the jobs, or render the files one at a time";
                 screen.error(&format!("{both}, so one would overwrite the other; {way_out}"));
@@ -103,28 +103,28 @@ fn all(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Vec<Rendered>
     Err(Failure::Problems)
 }
 
-/// Two files that hold one job: the objects of the one would overwrite the other's. Inside one file that is a problem
-/// with a place of its own.
-pub fn clash(texts: &[Text], rendered: &[Rendered]) -> Option<String> {
+/// Finds an object that two files contain, of which one would overwrite the other. Within one file, that is a problem with a
+/// location.
+pub fn duplicate(texts: &[Text], rendered: &[Rendered]) -> Option<String> {
     let mut seen = HashMap::new();
     for (text, one) in texts.iter().zip(rendered) {
-        for document in one.documents.iter().filter(|document| !document.kind.is_empty()) {
+        for document in one.documents.iter().filter(|document| !document.is_foreign()) {
             let object = (document.kind, &document.namespace, &document.name);
             if let Some(first) = seen.insert(object, &text.name) {
                 let Document { kind, name, .. } = document;
-                return Some(format!("{first} and {} both make the {kind} {name}", text.name));
+                return Some(format!("{first} and {} both contain the {kind} {name}", text.name));
             }
         }
     }
     None
 }
 
-/// Whether there is a Secret in it.
-fn holds_keys(rendered: &Rendered) -> bool {
+/// Whether the output contains a Secret.
+fn has_secret(rendered: &Rendered) -> bool {
     rendered.documents.iter().any(|document| document.kind == "Secret")
 }
 
-/// One stream of all of them. A single one is not copied.
+/// Joins all outputs to one stream. A single output is not copied.
 fn joined(rendered: Vec<Rendered>) -> String {
     let mut stream = String::new();
     for Rendered { text, .. } in rendered {

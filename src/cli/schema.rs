@@ -1,4 +1,4 @@
-//! `khorovod schema`: the JSON Schema, for editors.
+//! `khorovod schema`: prints the JSON Schema of a spec, for editors.
 
 use super::{Outcome, output};
 

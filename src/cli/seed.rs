@@ -1,5 +1,4 @@
-//! Where ssh keys come from: a seed that was given, or outside CI one of the person's own, made
-//! once.
+//! The seed that ssh keys derive from: a given one or, outside CI, one in the user's state folder, which is created once.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,20 +11,21 @@ use super::input::Settings;
 use super::show::Screen;
 use super::{Failure, mode, output};
 
-/// The seed of a render, and whether it still has to be kept.
+/// The seed of a render, and whether it still has to be saved.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Seed {
-    /// No keys wanted.
+    /// The user asked for no keys.
     LeftOut,
-    /// No seed, and nobody to make one for.
+    /// There is no seed, and none may be created.
     Missing,
+    /// A seed that is given or was saved before.
     Known([u8; 32]),
-    /// Made now; to be kept at this path.
+    /// A new seed, to be saved at this path.
     New([u8; 32], PathBuf),
 }
 
 impl Seed {
-    /// The seed for a command with these settings. Says so where others can read its file.
+    /// Finds the seed for a command with these settings. Prints a notice if other users can read its file.
     pub fn of(settings: &Settings, screen: &Screen) -> Result<Self, Failure> {
         let file = settings.ssh_seed.as_deref();
         let seed = Self::find(file, settings.no_keys)?;
@@ -35,7 +35,7 @@ impl Seed {
         Ok(seed)
     }
 
-    /// The seed a file, the environment or the person's own state folder holds.
+    /// Finds the seed in a file, the environment or the user's state folder.
     fn find(file: Option<&Path>, no_keys: bool) -> Result<Self, Failure> {
         if no_keys {
             return Ok(Self::LeftOut);
@@ -50,13 +50,13 @@ impl Seed {
         if in_ci() { Ok(Self::Missing) } else { Ok(Self::New(fresh()?, path)) }
     }
 
-    /// Only a seed that somebody else can be told of: none is made where nobody sees it being made.
+    /// Leaves out a new seed: a command whose messages the user does not see must not create one.
     #[must_use]
     pub fn unless_new(self) -> Self {
         if self.is_new() { Self::Missing } else { self }
     }
 
-    /// What the library is told.
+    /// The keys for the library.
     pub fn keys(&self) -> Keys {
         match self {
             Self::LeftOut => Keys::LeftOut,
@@ -65,20 +65,20 @@ impl Seed {
         }
     }
 
-    /// Whether [`Seed::keep`] has something to do.
+    /// Whether [`Seed::save`] has something to save.
     pub fn is_new(&self) -> bool {
         matches!(self, Self::New(..))
     }
 
-    /// Keeps a new seed where the next render finds it. Answers with the seed that is kept there
-    /// now, which is another's where that one was first, or none where there is no place for it.
-    pub fn keep(&self, screen: &Screen) -> Option<Self> {
+    /// Saves a new seed where the next render finds it. Returns the seed that is saved there now: that of another process if
+    /// it was first. Returns None if the seed cannot be saved.
+    pub fn save(&self, screen: &Screen) -> Option<Self> {
         let Self::New(seed, path) = self else { return Some(self.clone()) };
         match create(path, seed) {
             Ok(()) => {
                 screen.notice(&format!(
-                    "made an ssh seed in {}: the keys of your jobs derive from it, so that a render gives the same \
-                     bytes each time; a team shares one with --ssh-seed or {SSH_SEED}",
+                    "created an ssh seed in {}: the keys of your jobs derive from it, so each render gives the same bytes; \
+                     to share a seed in a team, use --ssh-seed or {SSH_SEED}",
                     path.display()
                 ));
                 Some(self.clone())
@@ -89,27 +89,27 @@ impl Seed {
     }
 }
 
-/// The seed named on the command line or in the environment.
+/// The seed from the command line or the environment.
 pub fn given(file: Option<&Path>) -> Result<Option<[u8; 32]>, Failure> {
     if let Some(path) = file {
         return read(path).map(Some);
     }
     match std::env::var(SSH_SEED) {
         Ok(text) if !text.trim().is_empty() => {
-            khorovod::seed::from_text(&text).map(Some).map_err(|why| Failure::Usage(format!("{SSH_SEED} {why}")))
+            khorovod::seed::from_text(&text).map(Some).map_err(|error| Failure::Usage(format!("{SSH_SEED} {error}")))
         }
         Ok(_) | Err(std::env::VarError::NotPresent) => Ok(None),
-        Err(std::env::VarError::NotUnicode(_)) => {
-            Err(Failure::Usage(format!("{SSH_SEED} must be 64 hex digits or base64 of 32 bytes")))
-        }
+        Err(std::env::VarError::NotUnicode(_)) => Err(Failure::Usage(format!(
+            "{SSH_SEED} is not valid UTF-8; it must be 64 hex digits or base64 of 32 bytes"
+        ))),
     }
 }
 
-/// 32 bytes from the operating system.
+/// Creates a seed: 32 random bytes from the operating system.
 pub fn fresh() -> Result<[u8; 32], Failure> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)
-        .map_err(|error| Failure::File(format!("the operating system gives no random bytes: {error}")))?;
+        .map_err(|error| Failure::File(format!("cannot get random bytes from the operating system: {error}")))?;
     Ok(seed)
 }
 
@@ -120,23 +120,22 @@ pub fn state(name: &str) -> Option<PathBuf> {
     Some(state.join("khorovod").join(name))
 }
 
-/// Whether a pipeline runs this: its home is gone with it, and the next run would make new keys.
+/// Whether this runs in a CI pipeline. Its home folder is temporary, so the next run would create other keys.
 fn in_ci() -> bool {
     std::env::var(environment::CI).is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }
 
-/// What to say of a seed file that others can read. It may be meant so: a secret that a pipeline
-/// mounts, or a test's.
+/// The notice about a seed file that other users can read. This is not an error: a pipeline may mount a Secret like that.
 fn exposed(file: Option<&Path>) -> Option<String> {
     let path = file?;
     let meta = fs::metadata(path).ok()?;
     (meta.is_file() && mode::others_can_read(&meta)).then(|| {
         let name = path.display();
-        format!("the ssh seed {name} can be read by others, and every key derives from it; close it: chmod 600 {name}")
+        format!("other users can read the ssh seed {name}, from which every key derives; run: chmod 600 {name}")
     })
 }
 
-/// Makes the seed file as a whole, for its owner alone, and never over another.
+/// Creates the seed file completely, so that only its owner can read it. Never replaces a file.
 fn create(path: &Path, seed: &[u8; 32]) -> io::Result<()> {
     let folder = output::parent(path);
     fs::create_dir_all(&folder)?;
@@ -150,13 +149,13 @@ fn create(path: &Path, seed: &[u8; 32]) -> io::Result<()> {
     Ok(())
 }
 
-/// A seed file: 32 raw bytes, 64 hex digits, or base64.
+/// Reads a seed file: 32 raw bytes, 64 hex digits, or base64.
 fn read(path: &Path) -> Result<[u8; 32], Failure> {
     let name = path.display();
     let cannot =
         |error: io::Error| Failure::File(format!("cannot read the ssh seed {name}: {}", output::reason(&error)));
     let bytes = fs::read(path).map_err(cannot)?;
-    khorovod::seed::from_bytes(&bytes).map_err(|why| Failure::File(format!("the ssh seed {name} {why}")))
+    khorovod::seed::from_bytes(&bytes).map_err(|error| Failure::File(format!("the ssh seed {name} {error}")))
 }
 
 #[cfg(test)]
@@ -164,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kept_seed_is_private_and_never_replaced() {
+    fn a_saved_seed_is_private_and_never_replaced() {
         let mut bytes = [7; 32];
         bytes[0] = 0xff;
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `khorovod validate`: every problem, nothing else.
+//! `khorovod validate`: prints every problem, and no objects.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use khorovod::{Keys, show};
 use super::show::Screen;
 use super::{Failure, Outcome, input, output, render, seed};
 
-/// Find everything wrong with specs
+/// Report every problem in specs
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     khorovod validate jobs/*.yaml\n  \
@@ -18,7 +18,7 @@ use super::{Failure, Outcome, input, output, render, seed};
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
-    /// How to show problems
+    /// The format of the problems
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
     /// Write to FILE (formats other than human)
@@ -28,7 +28,7 @@ pub struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Source lines with what is wrong in them, on stderr
+    /// Source lines with the wrong parts marked, on standard error
     Human,
     /// One JSON document
     Json,
@@ -40,12 +40,14 @@ enum Format {
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
     if args.output.is_some() && args.format == Format::Human {
-        return Err(Failure::Usage("--output needs --format json, github or sarif; human goes to stderr".to_owned()));
+        return Err(Failure::Usage(
+            "--output needs --format json, github or sarif; human is for standard error".to_owned(),
+        ));
     }
-    args.input.keep_from(args.output.as_deref())?;
+    args.input.refuse_overwrite(args.output.as_deref())?;
     let texts = args.input.texts(screen)?;
     let mut inputs = args.input.settings.inputs(screen)?;
-    // A seed that was named must be one; whether there is one is no matter of the spec.
+    // A seed that is given must be valid, but a spec is also valid without one.
     seed::given(args.input.settings.ssh_seed.as_deref())?;
     inputs.keys = if args.input.settings.no_keys { Keys::LeftOut } else { Keys::Masked };
     let all: Vec<Problems> = texts.iter().map(|text| with_import_hint(khorovod::check(text, &inputs), text)).collect();
@@ -61,9 +63,9 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
             if all.iter().all(|problems| problems.list.is_empty()) {
                 screen.notice("no problems");
             }
-            // Each may be meant for a namespace of its own.
+            // This is only a notice: each file may be for its own namespace.
             let rendered: Vec<_> = texts.iter().map_while(|text| khorovod::render(text, &inputs).ok()).collect();
-            if let Some(both) = render::clash(&texts, &rendered) {
+            if let Some(both) = render::duplicate(&texts, &rendered) {
                 screen.notice(&format!("{both}: in one namespace, one would overwrite the other"));
             }
         }

@@ -1,4 +1,6 @@
-//! The types of the public interface: what a caller passes in, and what the verbs of [`crate::pipeline`] return.
+//! The types of the public interface: what a caller passes to the functions of [`crate::pipeline`], and what they return.
+
+use std::fmt;
 
 use crate::job::KubeVersion;
 use crate::problem::Problems;
@@ -7,63 +9,96 @@ use crate::targets::{self, Target};
 
 /// The source of ssh keys.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub enum Keys {
-    /// No source: a job that needs keys is a problem.
+    /// There is none: a job that needs a key pair is a problem.
     #[default]
     Missing,
     /// Derive the keys from these bytes, the namespace and the name of the job.
     Seed([u8; 32]),
-    /// Leave the Secret out of the output. The user creates it.
+    /// The Secret is left out of the output; the user creates it.
     LeftOut,
-    /// Write `masked` in place of the key material.
+    /// The Secret contains the word `masked` instead of key material.
     Masked,
 }
 
 /// A text and its name in messages.
 #[derive(Debug, Clone)]
 pub struct Text {
-    /// The name of the file, or `<stdin>`.
+    /// The name of a file, or `<stdin>`.
     pub name: String,
     /// The whole text.
     pub text: String,
 }
 
+/// Bytes are not UTF-8 text. The message names the first wrong byte and its line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotUtf8 {
+    /// The name of the text.
+    pub name: String,
+    /// The first byte that is not valid UTF-8.
+    pub byte: u8,
+    /// The line of that byte, from 1.
+    pub line: usize,
+    /// Whether the bytes begin like a file in UTF-16.
+    pub is_utf16: bool,
+}
+
+impl fmt::Display for NotUtf8 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, byte, line, is_utf16 } = self;
+        let hint = if *is_utf16 { "it looks like UTF-16: save it as UTF-8" } else { "save it as UTF-8" };
+        write!(f, "cannot read {name}: byte 0x{byte:02x} in line {line} is not UTF-8 text; {hint}")
+    }
+}
+
+impl std::error::Error for NotUtf8 {}
+
 impl Text {
-    /// Converts the bytes of a file to a text. The error names the first byte that is not valid UTF-8.
-    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, String> {
+    /// Makes a text of the bytes of a file.
+    ///
+    /// ```
+    /// # use khorovod_compiler as khorovod;
+    /// use khorovod::Text;
+    ///
+    /// assert!(Text::from_bytes("job.yaml", b"kind: TrainingJob".to_vec()).is_ok());
+    /// let error = Text::from_bytes("job.yaml", b"kind:\n\xff".to_vec()).unwrap_err();
+    /// assert_eq!((error.byte, error.line), (0xff, 2));
+    /// ```
+    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, NotUtf8> {
         let name = name.into();
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Self { name, text }),
             Err(error) => {
                 let (at, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
                 let line = bytes[..at].split(|byte| *byte == b'\n').count();
-                let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
-                let hint = if utf16 { "it looks like UTF-16: save it as UTF-8" } else { "save it as UTF-8" };
-                let byte = bytes[at];
-                Err(format!("cannot read {name}: byte 0x{byte:02x} in line {line} is not UTF-8 text; {hint}"))
+                let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+                Err(NotUtf8 { name, byte: bytes[at], line, is_utf16 })
             }
         }
     }
 }
 
-/// The inputs of a render in addition to the spec.
+/// Everything except the spec that the output depends on. Construct it with `..Inputs::default()`, because it may gain fields.
 #[derive(Debug, Clone)]
 pub struct Inputs {
-    /// Overlays, which are merged into each TrainingJob in order.
+    /// Overlays, which are merged over each TrainingJob in this order.
     pub overlays: Vec<Text>,
-    /// `PATH=VALUE` settings, which are applied after the overlays. `workers.gpus=8` and `spec.workers.gpus=8` mean the same.
+    /// Settings of the form `PATH=VALUE`, which are merged after the overlays. `workers.gpus=8` and `spec.workers.gpus=8` are
+    /// equal.
     pub sets: Vec<String>,
     /// The namespace, which overrides `metadata.namespace`.
     pub namespace: Option<String>,
-    /// The Kubernetes version that the objects are for.
+    /// The Kubernetes version of the cluster.
     pub kube_version: KubeVersion,
     /// The target that jobs are rendered for.
     pub target: &'static dyn Target,
-    /// Whether warnings are errors.
+    /// Whether warnings count as errors.
     pub strict: bool,
     /// The source of ssh keys.
     pub keys: Keys,
-    /// The maximum size of a stream for [`expand`](crate::expand()), in bytes.
+    /// The size in bytes of the largest stream that [`expand`](crate::expand) accepts.
     pub limit: usize,
 }
 
@@ -82,39 +117,47 @@ impl Default for Inputs {
     }
 }
 
-/// One document of the output.
+/// One document of the output: an object, a [script](Self::is_script), or a [document of the input](Self::is_foreign) that is
+/// not a TrainingJob.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Document {
-    /// The kind, such as `StatefulSet`. It is `sbatch` for a batch script, and empty for a document that was not rendered.
+    /// The kind of the object, for example `StatefulSet`; empty for a foreign document.
     pub kind: &'static str,
     /// The value of `metadata.name`. Empty for a document that was not rendered.
     pub name: String,
-    /// The value of `metadata.namespace`, if it is set.
+    /// `metadata.namespace`, if it has one.
     pub namespace: Option<String>,
-    /// Its range in [`Rendered::text`], without separators.
+    /// Its byte range in [`Rendered::text`], without separators.
     pub range: std::ops::Range<usize>,
 }
 
 impl Document {
-    /// Whether it is a script for a batch system, and not a Kubernetes object.
+    /// Whether it is a script for a batch system instead of a Kubernetes object.
     pub fn is_script(&self) -> bool {
         self.kind == targets::SCRIPT
     }
 
-    /// Its file name among all documents. `number` is its position, and `width` the number of digits.
+    /// Whether it is a document of the input that is not a TrainingJob and was passed through unchanged.
+    pub fn is_foreign(&self) -> bool {
+        self.kind.is_empty()
+    }
+
+    /// The name of its file in a folder of numbered files.
     fn file_name(&self, number: usize, width: usize) -> String {
         let folder = if self.kind.starts_with("PersistentVolume") { "claims/" } else { "" };
-        let kind = if self.kind.is_empty() { "other".to_owned() } else { self.kind.to_lowercase() };
+        let kind = if self.is_foreign() { "other".to_owned() } else { self.kind.to_lowercase() };
         let name = if self.name.is_empty() { String::new() } else { format!("-{}", self.name) };
         let extension = if self.is_script() { "sh" } else { "yaml" };
         format!("{folder}{number:0width$}-{kind}{name}.{extension}")
     }
 }
 
-/// The result of a render.
+/// The output of [`render`](crate::render).
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Rendered {
-    /// The stream, with the TrainingJobs replaced by objects. Other documents are unchanged.
+    /// The stream: each TrainingJob replaced by its objects, all other documents unchanged.
     pub text: String,
     /// The documents of the stream, in order.
     pub documents: Vec<Document>,
@@ -122,9 +165,28 @@ pub struct Rendered {
     pub warnings: Problems,
 }
 
-/// The documents that are not empty, each with a file name and its text, for writing one file per document. The names are
-/// numbered in install order: `03-configmap-mnist.yaml`. Claims and volumes are in a subfolder, because `kubectl delete -f DIR`
-/// does not read subfolders.
+/// Returns the documents that are not empty, each with a file name and its text. File names are numbered in install order:
+/// `03-configmap-mnist.yaml`. Claims and volumes are in the subfolder `claims/`, which `kubectl delete -f DIR` ignores.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// use khorovod::{Inputs, Keys, Text, files, render};
+///
+/// let text = Text {
+///     name: "job.yaml".to_owned(),
+///     text: "
+/// apiVersion: khorovod.dev/v1alpha1
+/// kind: TrainingJob
+/// metadata: {name: mnist}
+/// spec: {image: ghcr.io/acme/mnist:1.4, command: [python, train.py], workers: {replicas: 2}}
+/// "
+///     .to_owned(),
+/// };
+/// let rendered = render(&text, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }).unwrap();
+/// let rendered = [rendered];
+/// let files = files(&rendered);
+/// assert!(files.iter().any(|(path, document, _)| path.ends_with("-service-mnist.yaml") && document.kind == "Service"));
+/// ```
 pub fn files(rendered: &[Rendered]) -> Vec<(String, &Document, &str)> {
     let documents: Vec<_> = rendered
         .iter()
@@ -141,6 +203,7 @@ pub fn files(rendered: &[Rendered]) -> Vec<(String, &Document, &str)> {
 
 /// The descriptions of the jobs of a stream.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Reports {
     /// One report per job, in the order of the stream.
     pub jobs: Vec<report::Report>,
@@ -148,28 +211,28 @@ pub struct Reports {
     pub warnings: Problems,
 }
 
-/// The result of a [`preview`](crate::pipeline::preview()): a render with additional information for an editor.
+/// Everything that an editor shows of a stream while you write it.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Preview {
     /// The rendered objects.
     pub rendered: Rendered,
-    /// For each document of `rendered`: its job, and the fields of the spec that it comes from. `None` for a document that was
-    /// not rendered.
+    /// For each document of `rendered`: its job, and the fields of the spec that cause it. None for a foreign document.
     pub origins: Vec<Option<Origin>>,
-    /// One report per job, in the order of the stream.
+    /// What each job would run, in the order of the stream.
     pub jobs: Vec<report::Report>,
-    /// For each job: the paths of its fields, such as `spec.storage[0]`, and their ranges in the text.
+    /// For each job, the byte ranges of the fields of its document: `spec.storage[0]`.
     pub places: Vec<Vec<(String, std::ops::Range<usize>)>>,
-    /// The number of valid jobs that were not rendered, because the stream has more than the requested number of jobs.
+    /// How many valid jobs are not shown, because there are more than the caller asked for.
     pub left_out: usize,
 }
 
-/// The origin of an object.
+/// The job and the fields that cause an object.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Origin {
     /// The index of the job in the stream.
     pub job: usize,
-    /// The paths of the fields of the spec that the object comes from, followed by the patches that change it. A field may have
-    /// its default value.
+    /// Fields of its spec, also those that have their default; patches come last.
     pub fields: Vec<String>,
 }

@@ -37,7 +37,7 @@ pub mod targets;
 #[allow(missing_docs)]
 pub mod yaml;
 
-pub use api::{Document, Inputs, Keys, Origin, Preview, Rendered, Reports, Text, files};
+pub use api::{Document, Inputs, Keys, NotUtf8, Origin, Preview, Rendered, Reports, Text, files};
 pub use job::{KubeVersion, NotAKubeVersion, schema};
 pub use pipeline::{changes, check, expand, is_rendered, krm, preview, render, render_to, reports, secret};
 pub use pods::seed;

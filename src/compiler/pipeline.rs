@@ -221,7 +221,13 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
     if has_errors { Err(found) } else { Ok((plans, found)) }
 }
 
-/// An ssh Secret for `ssh.secret`, as YAML. Its keys are derived from the seed.
+/// Returns an ssh Secret for `ssh.secret` as YAML. Its keys derive from the seed.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// let text = khorovod::secret("team-keys", Some("team-a"), &[7; 32]);
+/// assert!(text.contains("kind: Secret") && text.contains("name: team-keys"));
+/// ```
 pub fn secret(name: &str, namespace: Option<&str>, seed: &[u8; 32]) -> String {
     let data = pods::keys::secret_data(seed, namespace.unwrap_or_default(), name);
     let mut metadata = serde_json::json!({"name": name});

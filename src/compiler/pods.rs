@@ -1,8 +1,8 @@
-//! `Plan` → the files that pods use: hostfile, scripts, configuration of ssh and sshd, and keys. See [`files`].
+//! Makes the files that pods run from a [`Plan`]: hostfile, scripts, configuration of ssh and sshd, and keys.
 //!
-//! Scripts are static text, with one file per task. The values that differ between jobs are in `job.sh`, in which
-//! [`words::word`] quotes every value. The module [`kubernetes`](crate::kubernetes) puts all files into the ConfigMap of the run,
-//! which pods mount at `/etc/khorovod/scripts`.
+//! Scripts are static text, one file per task; scripts/README.md lists them. Settings that differ between jobs are in
+//! `job.sh`, in which [`words::word`] has quoted every value. The phase `kubernetes` puts all files into the run's
+//! ConfigMap, which pods mount at `/etc/khorovod/scripts`.
 
 pub mod keys;
 pub mod seed;
@@ -66,7 +66,7 @@ fn without_comments(text: &str) -> String {
     text.split_inclusive('\n').enumerate().filter(is_code).map(|(_, line)| line).collect()
 }
 
-/// The files of the pods of a run. The list depends on the shape of the job and its launcher.
+/// All files of the run's pods. Files that the job's shape does not use are left out.
 pub fn files(plan: &Plan) -> Vec<File> {
     let mut files = Vec::with_capacity(24);
     files.push(generated("job.sh", settings::job(plan)));
@@ -117,7 +117,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     files
 }
 
-/// The entries of the ConfigMap `<job>-current`: the name of the current run, and the limits that may change during a run.
+/// The entries of the ConfigMap `J-current`: the current run, and the limits that may change while it runs.
 pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     let spec = &plan.spec;
     let mut entries = vec![
@@ -139,7 +139,7 @@ fn generated(name: &'static str, text: String) -> File {
     File { name, text: Cow::Owned(text) }
 }
 
-/// The S3 volumes as JSON, for `s3.py`. `None` if there are no S3 volumes.
+/// The S3 volumes for `s3.py`, as JSON. None if the job has no S3 volume.
 fn transfers(plan: &Plan) -> Option<String> {
     let volumes: Vec<_> = plan
         .spec

@@ -47,6 +47,7 @@ pub struct Batch {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Report {
     /// The job's name.
     pub job: String,
@@ -104,6 +105,7 @@ pub struct Report {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Workers {
     /// The name of the group, if the spec has `workers.groups`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,6 +135,7 @@ pub struct Workers {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Cost {
     /// The number of GPUs with `workers.replicas` workers.
     pub gpus: u32,
@@ -147,6 +150,7 @@ pub struct Cost {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Head {
     /// The host name of the pod.
     pub host: String,
@@ -159,6 +163,7 @@ pub struct Head {
 /// A kind of network connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Link {
     /// The client.
     pub from: Peer,
@@ -172,6 +177,7 @@ pub struct Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Peer {
     /// The pod that starts the ranks.
     Head,
@@ -186,6 +192,7 @@ pub enum Peer {
 /// An amount of one resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Amount {
     /// The name of the resource: `cpu`, `memory`, `nvidia.com/gpu`, …
     pub resource: String,
@@ -197,6 +204,7 @@ pub struct Amount {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Storage {
     /// The name of the volume in the spec.
     pub name: String,
@@ -211,6 +219,7 @@ pub struct Storage {
 /// A Kubernetes object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "ObjectName"))]
+#[non_exhaustive]
 pub struct Object {
     /// The kind, such as `StatefulSet`.
     pub kind: String,
@@ -221,6 +230,7 @@ pub struct Object {
 /// The Pod Security Standard of the pods, and why they do not meet a stricter one.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PodSecurity {
     /// `restricted`, `baseline` or `privileged`.
     pub level: &'static str,
@@ -231,6 +241,7 @@ pub struct PodSecurity {
 /// The default of a field that the spec does not set.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "DefaultTaken"))]
+#[non_exhaustive]
 pub struct Default {
     /// The path of the field below `spec`.
     pub path: &'static str,

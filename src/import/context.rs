@@ -1,5 +1,6 @@
 //! The state of an import: the new spec, the outcome of each field of the old file, and the Secrets found in it.
 
+use crate::field;
 use serde_json::{Map, Value as Json, json};
 
 use crate::api::{Options, System};
@@ -69,9 +70,9 @@ impl<'o> Context<'o> {
 
     /// Lowers the security profile to the one that a setting needs.
     pub fn profile(&mut self, profile: &str, why: &str) {
-        let before = self.spec.get("spec.security.profile").and_then(Json::as_str);
+        let before = self.spec.get(field::SECURITY_PROFILE).and_then(Json::as_str);
         if before != Some("privileged") {
-            self.spec.put("spec.security.profile", profile, why);
+            self.spec.put(field::SECURITY_PROFILE, profile, why);
         }
     }
 
@@ -123,12 +124,12 @@ impl<'o> Context<'o> {
     /// it did.
     pub fn env(&mut self, name: &str, value: &str, from: &str) -> bool {
         if !job::looks_secret(name, value) {
-            self.spec.put_key("spec.env", name, value, from);
+            self.spec.put_key(field::ENV, name, value, from);
             return false;
         }
         let secret = format!("{}-env", self.job());
         self.secret(&secret, name, value);
-        self.spec.put_key("spec.env", name, json!({"secret": secret, "key": name}), from);
+        self.spec.put_key(field::ENV, name, json!({"secret": secret, "key": name}), from);
         true
     }
 
@@ -178,8 +179,8 @@ impl<'o> Context<'o> {
     /// Sets the image, unless the command line names another.
     pub fn image(&mut self, name: &str, from: &str) {
         match &self.options.image {
-            Some(other) => self.spec.put("spec.image.name", other.as_str(), ""),
-            None => self.spec.put("spec.image.name", name, from),
+            Some(other) => self.spec.put(field::IMAGE_NAME, other.as_str(), ""),
+            None => self.spec.put(field::IMAGE_NAME, name, from),
         }
     }
 

@@ -5,6 +5,7 @@ pub mod options;
 pub mod prefix;
 pub mod program;
 
+use crate::field;
 use serde_json::{Value as Json, json};
 
 use crate::codes::BAD_VALUE;
@@ -14,7 +15,7 @@ use crate::launch::command_line::{Launch, Line, Note};
 use crate::launch::options::names_launcher;
 use crate::launch::prefix::Step;
 use crate::secrets;
-use crate::shell_text as shell;
+use crate::shell_text;
 use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::{Problem, Span};
 
@@ -66,12 +67,12 @@ pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World)
         return context.outcomes.settle_row(
             row,
             Verdict::Changed,
-            "spec.launcher.interactive",
+            field::LAUNCHER_INTERACTIVE,
             "the launcher waits by itself",
         );
     }
     let (before, alone) = prefix::split(bare);
-    match command_line::read(shell::without_comment(alone)) {
+    match command_line::read(shell_text::without_comment(alone)) {
         Line::Launch(launch) if before.is_empty() => launched(context, bare, *launch, place, world),
         Line::Launch(mut launch) if !command_line::starts_launcher(&program_of(&launch)) => {
             let makes = |step: &Step<'_>| if let Step::Makes(text) = step { Some(format!("{text}; ")) } else { None };
@@ -92,7 +93,7 @@ pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World)
 /// Records the outcome of a command before the launch.
 fn taken(context: &mut Context<'_>, step: &Step<'_>, place: &Place) {
     let (text, verdict, to, how) = match step {
-        Step::Makes(text) => (text, Verdict::Changed, "spec.command", "each rank makes sure of it"),
+        Step::Makes(text) => (text, Verdict::Changed, field::COMMAND, "each rank makes sure of it"),
         Step::Waits(text) => (text, Verdict::Kept, "", "the launcher waits for its workers by itself"),
         Step::Says(text) => (text, Verdict::Kept, "", "khorovod logs what it starts"),
     };
@@ -113,8 +114,8 @@ fn program_of(launch: &Launch) -> String {
 /// Imports workers in which the ranks are started by hand.
 pub fn by_hand(context: &mut Context<'_>, why: &str, world: &World) {
     workers(context, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
-    context.default("spec.launcher.kind", "shell", why);
-    context.default("spec.launcher.interactive", true, "ends after `idleTimeout` without a user");
+    context.default(field::LAUNCHER_KIND, "shell", why);
+    context.default(field::LAUNCHER_INTERACTIVE, true, "ends after `idleTimeout` without a user");
 }
 
 /// Refuses a line that contains a secret, because the job would contain it.
@@ -128,30 +129,30 @@ pub fn refuse_secret(context: &mut Context<'_>, text: &str, place: &Place) {
 
 /// Reports variables of a script that nothing in the new job sets. They are empty, unless the image sets them.
 pub fn unset(context: &mut Context<'_>) {
-    let is_script = context.spec.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
-    let Some(script) = context.spec.get("spec.command").filter(|_| is_script).and_then(Json::as_str) else { return };
-    let mut names = shell::names(&shell::without_quoted(script));
+    let is_script = context.spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell");
+    let Some(script) = context.spec.get(field::COMMAND).filter(|_| is_script).and_then(Json::as_str) else { return };
+    let mut names = shell_text::names(&shell_text::without_quoted(script));
     names.sort();
     names.dedup();
-    let set_by_script = shell::set_by(script);
-    let env = context.spec.get("spec.env");
+    let set_by_script = shell_text::set_by(script);
+    let env = context.spec.get(field::ENV);
     names.retain(|name| {
         let set = env.is_some_and(|env| env.get(name).is_some());
-        let known = set || shell::anywhere(name) || shell::by_launcher(name);
+        let known = set || shell_text::anywhere(name) || shell_text::by_launcher(name);
         !known && !set_by_script.contains(name)
     });
     for name in names {
         let row = context.outcomes.add(format!("${name}"), context.whole);
         let how = "nothing sets it: it is empty, unless the image sets it. Set it in spec.env, or write its value in its place";
-        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
+        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
     }
 }
 
 /// Records the outcomes of the words of a launcher.
 pub fn became(context: &Context<'_>) -> &'static str {
-    let shell = context.spec.get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
+    let shell = context.spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell");
     match shell {
-        true if context.spec.get("spec.launcher.interactive").is_some() => {
+        true if context.spec.get(field::LAUNCHER_INTERACTIVE).is_some() => {
             "it only waited; the launcher waits by itself"
         }
         true => "it runs in the launcher, unchanged",
@@ -162,11 +163,11 @@ pub fn became(context: &Context<'_>) -> &'static str {
 /// Reports programs that a script starts without a launcher: it runs in the launcher's pod, which has no GPU.
 pub fn without_gpu(context: &mut Context<'_>, file: &str) {
     let get = |path: &str| context.spec.get(path);
-    let shell = get("spec.launcher.kind").is_some_and(|kind| kind == "shell");
-    if !shell || get("spec.workers.gpus").is_none() || get("spec.launcher.runsRanks").is_some() {
+    let shell = get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell");
+    if !shell || get(field::WORKERS_GPUS).is_none() || get(field::LAUNCHER_RUNS_RANKS).is_some() {
         return;
     }
-    let text = match get("spec.command") {
+    let text = match get(field::COMMAND) {
         Some(Json::String(text)) => text.clone(),
         Some(Json::Array(words)) => words.iter().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" "),
         _ => return,
@@ -180,7 +181,7 @@ pub fn without_gpu(context: &mut Context<'_>, file: &str) {
         let row = context.outcomes.add(name, at.unwrap_or(context.whole));
         let how = "in the launcher's pod, which has no GPU on Kubernetes: start it by mpirun, so that it is a rank, or say \
                    spec.launcher.runsRanks";
-        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
+        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
     }
 }
 
@@ -188,7 +189,7 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
     refuse_secret(context, text, place);
     workers(context, &Size { replicas: world.pods, slots: None, how: String::new() }, world);
     let how = format!("runs once, in the launcher, unchanged: {why}");
-    context.spec.put("spec.launcher.kind", "shell", &how);
+    context.spec.put(field::LAUNCHER_KIND, "shell", &how);
     if text.contains("discover_hosts.sh") || text.contains("discoverHosts.sh") {
         let row = context.outcomes.add(format!("{}: the script that finds hosts", place.path), place.span);
         let here = text.contains(FINDER) || text.contains(THEIR_FINDER);
@@ -202,14 +203,14 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
             ),
             false => (Verdict::Lost, format!("khorovod has no script there; its own is {FINDER}")),
         };
-        context.outcomes.settle_row(row, verdict, if here { "spec.command" } else { "" }, &how);
+        context.outcomes.settle_row(row, verdict, if here { field::COMMAND } else { "" }, &how);
     }
     if text.contains(THEIRS) {
         let row = context.outcomes.add(format!("{}: {THEIRS}", place.path), place.span);
-        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", &format!("it is {HOSTFILE} here"));
+        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, &format!("it is {HOSTFILE} here"));
     }
     context.spec.put(
-        "spec.command",
+        field::COMMAND,
         program::program(&text.replace(THEIRS, HOSTFILE).replace(THEIR_FINDER, FINDER)),
         &place.path,
     );
@@ -242,14 +243,14 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     }
     workers(context, &size, world);
     if launch.kind != "mpirun" {
-        context.spec.put("spec.launcher.kind", launch.kind, &place.path);
+        context.spec.put(field::LAUNCHER_KIND, launch.kind, &place.path);
     }
     if elastic {
         bounds(context, &launch, &size, place, world);
         if launch.kind == "horovodrun" && launch.max_np.is_none() {
             let row = context.outcomes.add(format!("{}: no --max-np", place.path), place.span);
             let how = "horovodrun took whatever came; here `maxWorkers` bounds it: raise it to scale up";
-            context.outcomes.settle_row(row, Verdict::Changed, "spec.elastic.maxWorkers", how);
+            context.outcomes.settle_row(row, Verdict::Changed, field::ELASTIC_MAX_WORKERS, how);
         }
     }
     for (name, value) in &launch.env {
@@ -257,20 +258,20 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     }
     for (field, value) in &launch.fields {
         // Without bounds, the job is not elastic.
-        if elastic || !field.starts_with("spec.elastic") {
+        if elastic || !field.starts_with(field::ELASTIC) {
             context.spec.put(field, value.clone(), &place.path);
         }
     }
     if !launch.args.is_empty() {
-        context.spec.put("spec.launcher.args", json!(launch.args), &place.path);
+        context.spec.put(field::LAUNCHER_ARGS, json!(launch.args), &place.path);
     }
-    context.spec.put("spec.command", launch.program.clone(), &place.path);
+    context.spec.put(field::COMMAND, launch.program.clone(), &place.path);
     let slots = size.slots.unwrap_or(world.gpus.max(1));
-    let launch_bounds = [("spec.elastic.minWorkers", launch.min_np), ("spec.elastic.maxWorkers", launch.max_np)];
+    let launch_bounds = [(field::ELASTIC_MIN_WORKERS, launch.min_np), (field::ELASTIC_MAX_WORKERS, launch.max_np)];
     let ranks = size.replicas.saturating_mul(size.slots.unwrap_or(world.gpus.max(1)));
     for note in launch.notes {
         let row = context.outcomes.add(format!("{}: {}", place.path, note.option), place.span);
-        if note.to == "spec.workers" && !elastic && launch.np.is_some_and(|np| np != ranks) {
+        if note.to == field::WORKERS && !elastic && launch.np.is_some_and(|np| np != ranks) {
             let how = format!("{ranks} ranks: every slot has its own; `slots` and `replicas` say how many");
             context.outcomes.settle_row(row, Verdict::Changed, note.to, &how);
             continue;
@@ -293,9 +294,9 @@ fn by_bounds(context: &Context<'_>, note: &Note, asked: &[(&str, Option<u32>)], 
 
 fn workers(context: &mut Context<'_>, size: &Size, world: &World) {
     let comment = if size.how.is_empty() { world.from.clone() } else { format!("{}: {}", world.from, size.how) };
-    context.spec.put("spec.workers.replicas", size.replicas, &comment);
+    context.spec.put(field::WORKERS_REPLICAS, size.replicas, &comment);
     if let Some(slots) = size.slots {
-        context.spec.put("spec.workers.slots", slots, "ranks a worker");
+        context.spec.put(field::WORKERS_SLOTS, slots, "ranks a worker");
     }
 }
 
@@ -305,8 +306,8 @@ fn bounds(context: &mut Context<'_>, launch: &Launch, size: &Size, place: &Place
     let workers = |ranks: Option<u32>| ranks.map_or(size.replicas, |ranks| ranks.div_ceil(slots).max(1));
     let (low, high) = launch.hosts.unwrap_or((workers(launch.min_np), workers(launch.max_np)));
     let (low, high) = (low.min(size.replicas).max(1), high.max(size.replicas));
-    context.spec.put("spec.elastic.minWorkers", low, &place.path);
-    context.spec.put("spec.elastic.maxWorkers", high, &place.path);
+    context.spec.put(field::ELASTIC_MIN_WORKERS, low, &place.path);
+    context.spec.put(field::ELASTIC_MAX_WORKERS, high, &place.path);
 }
 
 /// Returns the number of workers of an elastic line. `-np` is the number of ranks it waits for; it uses more hosts, up

@@ -10,6 +10,7 @@ mod blame;
 mod codes;
 mod context;
 mod detect;
+mod field;
 mod field_outcomes;
 mod from;
 mod launch;

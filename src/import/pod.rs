@@ -4,6 +4,7 @@ pub mod container;
 pub mod kubelet_vars;
 pub mod volumes;
 
+use crate::field;
 use serde_json::{Map, Value as Json, json};
 
 use crate::context::{Context, entries, items, text};
@@ -32,7 +33,7 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
                     continue;
                 }
                 device(context, &entry.key, count, &from);
-                let to = if is_gpu(&entry.key) { "spec.workers.gpus" } else { "spec.workers.rdma" };
+                let to = if is_gpu(&entry.key) { field::WORKERS_GPUS } else { field::WORKERS_RDMA };
                 gpus = gpus.max(if is_gpu(&entry.key) { count } else { 0 });
                 context.outcomes.settle(&entry.value, Verdict::Kept, to, "");
             } else {
@@ -66,8 +67,8 @@ fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<Stri
             }
         }
         let from = context.head(node);
-        context.spec.put("spec.workers.resources", all, &from);
-        return context.outcomes.settle(node, Verdict::Kept, "spec.workers.resources", "");
+        context.spec.put(field::WORKERS_RESOURCES, all, &from);
+        return context.outcomes.settle(node, Verdict::Kept, field::WORKERS_RESOURCES, "");
     }
     let one_sided = requests.len() != limits.len();
     let (verdict, how) =
@@ -86,14 +87,14 @@ fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<Stri
 /// Imports GPUs or RDMA devices. Returns whether `name` is one of these.
 pub fn device(context: &mut Context<'_>, name: &str, count: u32, from: &str) -> bool {
     if is_gpu(name) {
-        context.spec.put("spec.workers.gpus", count, from);
+        context.spec.put(field::WORKERS_GPUS, count, from);
         if name != "nvidia.com/gpu" {
-            context.spec.put("spec.workers.gpuResource", name, from);
+            context.spec.put(field::WORKERS_GPU_RESOURCE, name, from);
         }
         return true;
     }
     if is_rdma(name) {
-        context.spec.put("spec.workers.rdma", json!({"resource": name, "count": count}), from);
+        context.spec.put(field::WORKERS_RDMA, json!({"resource": name, "count": count}), from);
         context.profile("privileged", "RDMA devices need the capability IPC_LOCK");
         return true;
     }
@@ -132,12 +133,12 @@ pub fn variable(context: &mut Context<'_>, node: &Node, name: &str, value: &str,
 pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
     let empty = matches!(&node.to_json(), Json::Null) || entries(node).is_empty() && items(node).is_empty();
     let to = match key {
-        "nodeSelector" => "spec.placement.nodeSelector",
-        "tolerations" => "spec.placement.tolerations",
-        "affinity" => "spec.placement.affinity",
-        "priorityClassName" => "spec.placement.priorityClass",
-        "runtimeClassName" => "spec.placement.runtimeClass",
-        "schedulerName" => "spec.scheduling.scheduler",
+        "nodeSelector" => field::PLACEMENT_NODE_SELECTOR,
+        "tolerations" => field::PLACEMENT_TOLERATIONS,
+        "affinity" => field::PLACEMENT_AFFINITY,
+        "priorityClassName" => field::PLACEMENT_PRIORITY_CLASS,
+        "runtimeClassName" => field::PLACEMENT_RUNTIME_CLASS,
+        "schedulerName" => field::SCHEDULING_SCHEDULER,
         _ => return false,
     };
     match text(node) {
@@ -165,14 +166,14 @@ pub fn pull_secrets(context: &mut Context<'_>, node: &Node) {
         return context.needless(node, "there are none");
     }
     let from = context.head(node);
-    context.spec.put("spec.image.pullSecrets", json!(names), &from);
-    context.outcomes.settle(node, Verdict::Kept, "spec.image.pullSecrets", "");
+    context.spec.put(field::IMAGE_PULL_SECRETS, json!(names), &from);
+    context.outcomes.settle(node, Verdict::Kept, field::IMAGE_PULL_SECRETS, "");
 }
 
 /// Sets the host's network, if `node` is true.
 pub fn host_network(context: &mut Context<'_>, node: &Node) {
     if context.yes(node) {
-        context.keep(node, "spec.placement.hostNetwork", true);
+        context.keep(node, field::PLACEMENT_HOST_NETWORK, true);
         context.profile("privileged", "the host's network needs it");
     } else {
         context.needless(node, "the same here by default");

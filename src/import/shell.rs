@@ -16,11 +16,13 @@ mod token;
 mod words;
 
 pub use effects::{Effects, effects};
-pub use lexer::{is_name, name_length, tokenize, unquoted};
-pub use parser::{assignment, parse};
+pub use lexer::{is_name, name_length, unquoted};
+pub use parser::{assignment, parse, tokenize};
 pub use rewrite::{Change, Context, reference, rewrite, within_quotes, without_quotes};
 pub use sums::calculate;
-pub use token::{Assignment, Command, CommandKind, Joint, Part, PartKind, Statement, Token, TokenKind};
+pub use token::{
+    Assignment, Command, CommandKind, Joint, Part, PartKind, Statement, Token, TokenKind, simple_commands,
+};
 pub use words::{Plain, words};
 
 /// How deep commands may be nested in one another.

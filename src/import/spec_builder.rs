@@ -1,5 +1,6 @@
 //! Builds the new spec: fields by their path, each with a comment that names its origin.
 
+use crate::field;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json, json};
@@ -85,8 +86,8 @@ impl SpecBuilder {
             spec.insert("image".to_owned(), name);
             self.comments
                 .iter_mut()
-                .filter(|(at, _)| at == "spec.image.name")
-                .for_each(|(at, _)| *at = "spec.image".into());
+                .filter(|(at, _)| at == field::IMAGE_NAME)
+                .for_each(|(at, _)| *at = field::IMAGE.into());
         }
     }
 

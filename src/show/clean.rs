@@ -1,16 +1,15 @@
-//! Makes text from an input safe to show: nothing in it can move the cursor, change colours,
-//! reorder what stands beside it, or hide.
+//! Makes text from an input safe to print: it cannot move the cursor, change colours, reorder or hide other text.
 
 use std::borrow::Cow;
 
-/// Whether a terminal may do something else with it than show it.
+/// Whether a terminal may interpret the character instead of printing it.
 fn is_unsafe(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(c, '\u{61c}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// One visible character for one that is not: `␛` for escape.
+/// A visible character that stands for an unsafe one: `␛` for escape.
 fn picture(c: char) -> char {
     match u32::from(c) {
         code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
@@ -19,8 +18,7 @@ fn picture(c: char) -> char {
     }
 }
 
-/// The text with a picture in place of each unsafe character, so columns stay what they were.
-/// Line ends and tabs stay.
+/// Replaces each unsafe character by a visible one, so that columns stay the same. Line ends and tabs stay.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_unsafe) {
         Cow::Owned(text.chars().map(|c| if is_unsafe(c) { picture(c) } else { c }).collect())
@@ -29,7 +27,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same on one line: line ends and tabs become pictures as well.
+/// Like [`clean`], for a text on one line: line ends and tabs are replaced, too.
 pub fn clean_line(text: &str) -> Cow<'_, str> {
     if text.chars().any(|c| c.is_control() || is_unsafe(c)) {
         Cow::Owned(text.chars().map(|c| if c.is_control() || is_unsafe(c) { picture(c) } else { c }).collect())
@@ -43,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_become_pictures_one_for_one() {
+    fn each_unsafe_character_becomes_one_visible_character() {
         assert_eq!(clean("a\u{1b}[31mb\r\n\tc\u{9b}0m\u{202e}"), "a␛[31mb␍\n\tc\u{fffd}0m\u{fffd}");
         assert_eq!(clean_line("a\nb\t\u{7f}"), "a␊b␉␡");
     }

@@ -1,11 +1,11 @@
-//! Equal problems are shown once: a mistake in an overlay or in `--set` is found again for every job that it is merged into,
-//! and the same `--set` may be given twice.
+//! Removes equal problems: a mistake in an overlay or in `--set` is found again for every job that it is merged into, and the
+//! same `--set` may be given twice.
 
 use std::collections::HashSet;
 
 use crate::problem::{Problem, Problems};
 
-/// The problems that every format shows: of those that are equal in code, words and places, the first.
+/// The problems that every format prints: the first of those with the same code, message, hint and places.
 pub fn distinct<'a>(all: impl IntoIterator<Item = &'a Problems>) -> impl Iterator<Item = (&'a Problems, &'a Problem)> {
     let mut is_new = is_new();
     all.into_iter()
@@ -13,8 +13,8 @@ pub fn distinct<'a>(all: impl IntoIterator<Item = &'a Problems>) -> impl Iterato
         .filter(move |(problems, problem)| is_new(problems, problem))
 }
 
-/// Returns a function that is true for a problem that is not equal in code, words and places to one that it was called with
-/// before.
+/// Returns a function that is true for a problem unless it was called before with one that has the same code, message, hint
+/// and places.
 pub fn is_new<'a>() -> impl FnMut(&'a Problems, &'a Problem) -> bool {
     let mut seen = HashSet::new();
     move |problems, problem| {

@@ -1,4 +1,4 @@
-//! The few lines of a source around a problem's labels, safe to show and short enough to read.
+//! Excerpts of a source around the labels of a problem, safe to print and short enough to read.
 
 use std::ops::Range;
 
@@ -6,18 +6,18 @@ use crate::problem::{Label, Position, Source, Sources, Span};
 
 use super::clean::{clean, clean_line};
 
-/// Labels further apart than this get an excerpt each.
+/// Labels that are further apart than this many bytes get separate excerpts.
 const NEAR: usize = 4_000;
-/// Longer lines are cut around what is marked.
+/// Longer lines are shortened around the mark.
 const WIDTH: usize = 160;
-/// Shown before the mark in a cut line.
+/// The number of bytes before the mark in a shortened line.
 const LEAD: usize = 50;
 
-/// Consecutive lines of one source, with what to mark in them.
+/// Consecutive lines of one source, with marks.
 pub struct Excerpt<'a> {
-    /// The file's name.
+    /// The name of the file.
     pub file: String,
-    /// Where its first label stands.
+    /// The position of its first label.
     pub at: Position,
     /// The number of its first line.
     pub first_line: usize,
@@ -25,7 +25,7 @@ pub struct Excerpt<'a> {
     pub text: String,
     /// Byte ranges in `text`.
     pub marks: Vec<Mark<'a>>,
-    /// Whether what stands before a mark was cut off.
+    /// Whether text before a mark was left out.
     pub cut: bool,
 }
 
@@ -33,11 +33,11 @@ pub struct Excerpt<'a> {
 pub struct Mark<'a> {
     pub span: Range<usize>,
     pub label: &'a str,
-    /// The problem's main place.
+    /// Whether it is the main place of the problem.
     pub main: bool,
 }
 
-/// Excerpts that show every label, the main one's first; secrets are dots in them.
+/// Returns excerpts that contain every label, beginning with that of the main label. Secrets are replaced by dots.
 pub fn of<'a>(sources: &Sources, labels: &'a [Label], secrets: &[Span]) -> Vec<Excerpt<'a>> {
     let mut groups: Vec<Vec<(&'a Label, bool)>> = Vec::new();
     for (index, label) in labels.iter().enumerate() {
@@ -84,7 +84,7 @@ fn excerpt<'a>(sources: &Sources, source: &Source, group: &[(&'a Label, bool)], 
     excerpt
 }
 
-/// Adds one line, cut around the first mark in it, and moves the marks to where they stand now.
+/// Adds one line, shortened around its first mark, and sets the positions of the marks in the new text.
 fn add_line(
     excerpt: &mut Excerpt<'_>,
     text: &str,
@@ -95,7 +95,7 @@ fn add_line(
 ) {
     let line = line.start..line.start + text[line.clone()].trim_end_matches('\r').len();
     let first = spans.iter().filter(|span| inside(span)).map(|span| span.start).min();
-    // A mark may stand in the line's end, which is not shown.
+    // A mark may be in the line end, which is not printed.
     let mark = first.map_or(line.start, |first| first.min(line.end));
     let window = if line.len() <= WIDTH {
         line.clone()
@@ -108,7 +108,7 @@ fn add_line(
         excerpt.cut = true;
     }
     let base = excerpt.text.len();
-    // Tabs stay: the renderer, which knows where its columns are, widens them.
+    // Tabs stay: the renderer expands them.
     let visible = |to: usize| -> String {
         let end = boundary(text, to.clamp(window.start, window.end));
         let chars = text[window.start..end].char_indices();
@@ -124,7 +124,7 @@ fn add_line(
     }
 }
 
-/// A place on one line: what goes on below is left unmarked.
+/// The part of a span that is in its first line; only this part is marked.
 fn first_line_of(text: &str, span: Span) -> Range<usize> {
     let start = boundary(text, span.start.min(text.len()));
     let end = boundary(text, span.end.clamp(start, text.len()));
@@ -132,7 +132,7 @@ fn first_line_of(text: &str, span: Span) -> Range<usize> {
     start..end
 }
 
-/// The nearest character boundary at or before.
+/// The nearest character boundary at or before a byte offset.
 fn boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;

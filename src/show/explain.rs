@@ -1,4 +1,4 @@
-//! What a problem code or a field means.
+//! Explains problem codes, fields, values of fields and exit codes.
 
 use std::fmt::Write as _;
 
@@ -8,52 +8,56 @@ use super::table::{columns, paragraphs};
 use crate::problem::Code;
 use khorovod_compiler::job::wording::flow;
 
-/// As wide as the widest of what is said of every field: `examples`.
+/// The width of the widest label of a field: `examples`.
 const LABEL: usize = 8;
 
-/// What is wrong and what is right, for every code: `== CODE`, the one, `--`, the other.
+/// A wrong and a right spec for every code: `== CODE`, the wrong one, `--`, the right one.
 const EXAMPLES: &str = include_str!("examples.txt");
 
-/// What the launcher of a job ends with; docs/runtime.md has the same.
-const ENDS: &[(&str, &str)] = &[
-    ("0", "The training succeeded; the GPUs are given back."),
+/// The exit codes of a launcher. docs/runtime.md has the same list.
+const LAUNCHER_EXIT_CODES: &[(&str, &str)] = &[
+    ("0", "The training succeeded. The GPUs are released."),
     (
         "42",
-        "It failed for good: attempts used up, or something no retry mends. The GPUs are given back. Its last line says \
-         what it was; docs/debugging.md has each of them.",
+        "The training failed and is not retried: no retries are left, or a retry cannot help. The GPUs are released. The \
+         last line of the log is the reason; docs/debugging.md lists all reasons.",
     ),
-    ("43", "A newer run of the job is current, so this one ended. The GPUs are given back."),
-    ("44", "`lifecycle.deadline` passed. The GPUs are given back."),
-    ("137", "It was killed: out of memory, or with its node. Kubernetes starts another, which goes on counting."),
+    ("43", "A newer run of the job exists, so this one stopped. The GPUs are released."),
+    ("44", "`lifecycle.deadline` passed. The GPUs are released."),
+    (
+        "137",
+        "The pod was killed (SIGKILL): it ran out of memory, or its node failed. Kubernetes starts another pod, which \
+         continues to count retries.",
+    ),
     (
         "143",
-        "The pod received SIGTERM: it was deleted, evicted or drained. Kubernetes starts another launcher if the Job still exists.",
+        "The pod received SIGTERM: it was deleted or evicted, or its node was drained. Kubernetes starts another pod if \
+         the Job still exists.",
     ),
 ];
 
-/// What programs end with by custom; a launcher says `training ended with code N` of them.
-const PROGRAM_ENDS: &[(&str, &str)] = &[
-    ("1", "An error the program found itself; of Python an exception, which stands above in the log."),
-    ("126", "The command was found and could not be run: `chmod +x`, or name its interpreter."),
-    ("127", "The command was not found: it is not in the image, or not on its PATH."),
-    ("134", "An assertion failed, or memory was spoilt: signal 6."),
-    ("139", "A library crashed: signal 11."),
+/// Usual exit codes of programs, which a launcher prints as `training ended with code N`.
+const PROGRAM_EXIT_CODES: &[(&str, &str)] = &[
+    ("1", "The program failed; for Python, the log contains the exception above this line."),
+    ("126", "The command exists but cannot be executed. Run `chmod +x`, or put its interpreter before it."),
+    ("127", "The command was not found: it is not in the image, or not in PATH."),
+    ("134", "An assertion failed, or memory was corrupted (SIGABRT, signal 6)."),
+    ("139", "The program or a library crashed (SIGSEGV, signal 11)."),
 ];
 
-/// What is known of a topic: a problem's code, a field's path, a word that a field takes, or an exit code. An error names
-/// its neighbours.
+/// Explains a topic: a problem code, the path of a field, a value of a field, or an exit code. An error lists similar topics.
 pub fn explain(topic: &str) -> Result<String, String> {
     if let Some(code) = crate::codes().find(|code| code.name == topic) {
         let severity = code.severity.word();
         let about = paragraphs(&explanation(code));
         return Ok(format!("{severity} {}\n\n{about}\n{}", code.name, example(code.name)));
     }
-    if let Some((code, meaning)) = ENDS.iter().find(|(code, _)| *code == topic) {
+    if let Some((code, meaning)) = LAUNCHER_EXIT_CODES.iter().find(|(code, _)| *code == topic) {
         return Ok(format!("exit code {code} of a job's launcher\n\n{}\n", paragraphs(meaning)));
     }
-    if let Some((code, meaning)) = PROGRAM_ENDS.iter().find(|(code, _)| *code == topic) {
+    if let Some((code, meaning)) = PROGRAM_EXIT_CODES.iter().find(|(code, _)| *code == topic) {
         let about = paragraphs(meaning);
-        return Ok(format!("exit code {code} of a program, and never of a job's launcher\n\n{about}\n"));
+        return Ok(format!("exit code {code} of a program; the launcher itself does not use it\n\n{about}\n"));
     }
     let schema = crate::schema();
     let path = topic.replace("[]", "").replace(['[', ']'], ".");
@@ -62,20 +66,20 @@ pub fn explain(topic: &str) -> Result<String, String> {
     let found = find(&schema, &schema, &words).map(|field| (field, words.join("."))).or_else(|| {
         Some((find(&schema, &schema, &[&["spec"], &words[..]].concat())?, format!("spec.{}", words.join("."))))
     });
-    let found = found.filter(|_| !words.is_empty()).or_else(|| taking(&schema, topic));
+    let found = found.filter(|_| !words.is_empty()).or_else(|| field_with_value(&schema, topic));
     match found {
         Some((field, path)) => Ok(page(&schema, field, &path)),
-        None => Err(format!("there is no problem code and no field {topic}{}", nearest(&schema, topic))),
+        None => Err(format!("there is no problem code or field {topic}{}", nearest(&schema, topic))),
     }
 }
 
-/// What a code means, without the space that a comment's lines begin with.
+/// The explanation of a code, without the space at the beginning of each line of a comment.
 pub fn explanation(code: &Code) -> String {
     let lines = code.explanation.trim().lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A mistake of that kind, and the same without it.
+/// An example of a mistake of this kind, and its correction.
 fn example(name: &str) -> String {
     let mut all = EXAMPLES.split("\n== ");
     let found = all.find_map(|part| part.strip_prefix(name)?.strip_prefix('\n')?.split_once("\n--\n"));
@@ -84,7 +88,7 @@ fn example(name: &str) -> String {
     format!("\nWrong:\n\n    {}\n\nRight:\n\n    {}\n", set_in(wrong), set_in(right))
 }
 
-/// Every problem code with its title.
+/// Lists every problem code with its title.
 pub fn codes() -> String {
     let mut all: Vec<_> = crate::codes().collect();
     all.sort_by_key(|code| code.name);
@@ -93,8 +97,7 @@ pub fn codes() -> String {
     all.iter().map(|code| format!("{:<width$}  {}\n", code.name, code.title())).collect::<Vec<_>>().concat()
 }
 
-/// The parts of a schema that may say something about a value: itself, what it refers to, its
-/// alternatives and its items.
+/// The parts of a schema that describe a value: the schema itself, its references, its alternatives and its items.
 fn parts<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
     let mut all = vec![schema];
     let mut next = 0;
@@ -120,8 +123,8 @@ fn find<'a>(root: &'a Value, schema: &'a Value, words: &[&str]) -> Option<&'a Va
     properties(root, schema).filter(|(name, _)| name == first).find_map(|(_, field)| find(root, field, rest))
 }
 
-/// The field that takes this word, and its path.
-fn taking<'a>(root: &'a Value, word: &str) -> Option<(&'a Value, String)> {
+/// The field that has this value in its enum, and its path.
+fn field_with_value<'a>(root: &'a Value, word: &str) -> Option<(&'a Value, String)> {
     let mut paths = Vec::new();
     fields(root, find(root, root, &["spec"])?, "spec", 4, &mut paths);
     let known = paths.into_iter().filter_map(|path| {
@@ -133,17 +136,17 @@ fn taking<'a>(root: &'a Value, word: &str) -> Option<(&'a Value, String)> {
     known.min_by_key(|(_, path)| path.len())
 }
 
-/// What a field is, takes and holds.
+/// The page of a field: its description, its values and the fields below it.
 fn page(root: &Value, field: &Value, path: &str) -> String {
     let all = parts(root, field);
     let words = |key: &str| all.iter().find_map(|part| part[key].as_str());
     let mut text = format!("{path}\n");
-    // A description begins with the title's words.
+    // A description begins with the title.
     if let Some(about) = words("description").or_else(|| words("title")) {
         let _ = write!(text, "\n{}\n", paragraphs(about));
     }
     let kinds = dedup(all.iter().filter_map(|part| part["type"].as_str()).collect());
-    // The bounds of one alternative say nothing about the others.
+    // The bounds of one alternative do not apply to the others.
     let bound = |key: &str| all.iter().find_map(|part| part.get(key)).filter(|_| kinds.len() == 1).map(plain);
     let takes = [
         ("type", (!kinds.is_empty()).then(|| kinds.join(" or "))),
@@ -155,8 +158,8 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
                 .map(|values| list(values)),
         ),
         ("default", all.iter().find_map(|part| part.get("default")).map(plain)),
-        ("least", bound("minimum")),
-        ("most", bound("maximum")),
+        ("minimum", bound("minimum")),
+        ("maximum", bound("maximum")),
         ("examples", all.iter().find_map(|part| part["examples"].as_array()).map(|values| examples(values))),
     ];
     let takes = takes.into_iter().filter_map(|(label, value)| Some((label.to_owned(), value?))).collect();
@@ -194,12 +197,12 @@ fn list(values: &[Value]) -> String {
     values.iter().map(plain).collect::<Vec<_>>().join(", ")
 }
 
-/// Each as it may be written.
+/// The examples, as you can write them.
 fn examples(values: &[Value]) -> String {
     values.iter().map(plain).collect::<Vec<_>>().join(" or ")
 }
 
-/// `; did you mean …?` with the nearest codes and fields.
+/// `; did you mean …?` with the most similar codes and fields.
 fn nearest(root: &Value, topic: &str) -> String {
     let mut names: Vec<String> = crate::codes().map(|code| code.name.to_owned()).collect();
     if let Some(spec) = find(root, root, &["spec"]) {
@@ -212,20 +215,20 @@ fn nearest(root: &Value, topic: &str) -> String {
     };
     let mut scored: Vec<(f64, &String)> =
         names.iter().map(|name| (near(name), name)).filter(|(score, _)| *score > 0.8).collect();
-    // Of two that are as near, the shorter path is the likelier.
+    // If two are equally similar, the shorter path comes first.
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.len().cmp(&b.1.len())));
     scored.dedup_by(|a, b| a.1 == b.1);
     let names: Vec<&str> = scored.iter().take(3).map(|(_, name)| name.as_str()).collect();
     if names.is_empty() {
-        "; `khorovod explain --codes` lists codes, `khorovod explain spec` fields; what a running job shows is in \
-         docs/debugging.md"
+        "; `khorovod explain --codes` lists all codes, and `khorovod explain spec` all fields; docs/debugging.md explains \
+         messages of running jobs"
             .to_owned()
     } else {
         format!("; did you mean {}?", names.join(" or "))
     }
 }
 
-/// The paths of every field below one, as deep as people go.
+/// Collects the paths of the fields below a schema, down to a depth.
 fn fields(root: &Value, schema: &Value, prefix: &str, depth: usize, names: &mut Vec<String>) {
     for (name, field) in properties(root, schema).collect::<Vec<_>>() {
         let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
@@ -244,9 +247,9 @@ mod tests {
         serde_json::json!({
             "properties": { "spec": { "$ref": "#/$defs/Spec" } },
             "$defs": {
-                "Spec": { "properties": { "workers": { "anyOf": [{ "$ref": "#/$defs/Workers" }], "title": "Who trains" } } },
+                "Spec": { "properties": { "workers": { "anyOf": [{ "$ref": "#/$defs/Workers" }], "title": "The workers" } } },
                 "Workers": { "type": "object", "properties": {
-                    "gpus": { "type": "integer", "title": "GPUs a worker", "default": 0, "maximum": 64 },
+                    "gpus": { "type": "integer", "title": "GPUs per worker", "default": 0, "maximum": 64 },
                     "controller": { "enum": ["StatefulSet", "Job"] },
                     "groups": { "type": "array", "items": { "$ref": "#/$defs/Workers" } },
                 } },
@@ -255,24 +258,24 @@ mod tests {
     }
 
     #[test]
-    fn a_field_says_what_it_takes() {
+    fn a_page_lists_type_default_and_bounds() {
         let schema = schema();
         let field = find(&schema, &schema, &["spec", "workers", "gpus"]).unwrap();
         insta::assert_snapshot!(page(&schema, field, "spec.workers.gpus"), @r"
         spec.workers.gpus
 
-        GPUs a worker
+        GPUs per worker
 
           type      integer
           default   0
-          most      64
+          maximum   64
         ");
         let groups = find(&schema, &schema, &["spec", "workers", "groups", "controller"]).unwrap();
         assert!(page(&schema, groups, "x").contains("StatefulSet, Job"));
     }
 
     #[test]
-    fn a_misspelt_field_finds_its_neighbour() {
+    fn a_misspelled_field_has_suggestions() {
         assert!(nearest(&schema(), "workers.gpu").contains("did you mean workers.gpus"));
         assert!(nearest(&schema(), "gpsu").contains("workers.gpus"));
         assert!(nearest(&schema(), "zzzz").contains("explain spec"));

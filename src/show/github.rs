@@ -8,7 +8,7 @@ use super::clean::clean;
 use super::dedup::is_new;
 use super::places::Places;
 
-/// One command a problem.
+/// Formats one command per problem.
 pub fn text(all: &[Problems]) -> String {
     let (mut text, mut is_new) = (String::new(), is_new());
     for problems in all {
@@ -18,7 +18,7 @@ pub fn text(all: &[Problems]) -> String {
             let _ = write!(text, "::{level} ");
             if let Some(label) = problem.labels.first() {
                 let [line, column, end_line, end_column] = places.region(label.span);
-                // GitHub takes columns only within one line, and names the last one itself.
+                // GitHub accepts columns only within one line, and its `endColumn` is inclusive.
                 let _ = write!(text, "file={},line={line},endLine={end_line},", property(places.file(label.span)));
                 if line == end_line {
                     let _ = write!(text, "col={column},endColumn={},", end_column.saturating_sub(1).max(column));
@@ -32,13 +32,13 @@ pub fn text(all: &[Problems]) -> String {
     text
 }
 
-/// A message: line ends and `%` are escaped, so no other command can hide in it, and none to a terminal that shows the
-/// log.
+/// Escapes a message: its line ends and `%`, so that it cannot contain another command, and escape sequences for a terminal
+/// that prints the log.
 fn data(text: &str) -> String {
     clean(text).replace('%', "%25").replace('\n', "%0A")
 }
 
-/// A property: separators as well.
+/// Escapes a property: its separators, too.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

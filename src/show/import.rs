@@ -1,4 +1,4 @@
-//! What became of every field of an imported file.
+//! The report of an import: what became of each field.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,10 +11,11 @@ use crate::import::{Field, Imported};
 /// Wider columns are not padded.
 const WIDEST: usize = 44;
 
-/// So many fields in a row of which the same is said have one line.
+/// At least this many fields with the same outcome below one field share a line.
 const FEW: usize = 3;
 
-/// A line a field, and one that counts them. Many fields below one, such as the words of a list, share theirs.
+/// Formats one line per field, and a last line that counts them. Many fields below one field, such as the items of a list,
+/// share a line if their outcome is the same.
 pub fn text(imported: &Imported) -> String {
     let rows: Vec<(&Field, String)> = rows(&imported.fields);
     let lengths = rows.iter().map(|(_, place)| place.chars().count());
@@ -33,27 +34,27 @@ pub fn text(imported: &Imported) -> String {
     page
 }
 
-/// The fields that have lines, and where each stands.
+/// The fields that have their own line, each with its place.
 fn rows<'f>(fields: &'f [Field]) -> Vec<(&'f Field, String)> {
-    let said = |field: &Field| (field.verdict, field.to.clone(), field.note.clone());
-    // How many fields are below each, and whether the same is said of all of them.
+    let outcome = |field: &Field| (field.verdict, field.to.clone(), field.note.clone());
+    // How many fields are below each field, and whether all have the same outcome.
     let mut below: HashMap<(&str, &str), (usize, bool, &Field)> = HashMap::new();
     for field in fields {
-        for head in heads(&field.path) {
-            let (count, alike, first) = below.entry((&field.file, head)).or_insert((0, true, field));
+        for parent in parents(&field.path) {
+            let (count, alike, first) = below.entry((&field.file, parent)).or_insert((0, true, field));
             *count += 1;
-            *alike &= said(first) == said(field);
+            *alike &= outcome(first) == outcome(field);
         }
     }
     let row = |field: &'f Field| {
-        let shared = heads(&field.path).find_map(|head| {
-            let (count, alike, first) = below.get(&(field.file.as_str(), head))?;
-            (*count >= FEW && *alike).then_some((head, *count, *first))
+        let shared = parents(&field.path).find_map(|parent| {
+            let (count, alike, first) = below.get(&(field.file.as_str(), parent))?;
+            (*count >= FEW && *alike).then_some((parent, *count, *first))
         });
         match shared {
             None => Some((field, place(field))),
-            Some((head, count, first)) if std::ptr::eq(first, field) => {
-                Some((field, format!("{} ({count} fields)", place(field).replacen(&field.path, head, 1))))
+            Some((parent, count, first)) if std::ptr::eq(first, field) => {
+                Some((field, format!("{} ({count} fields)", place(field).replacen(&field.path, parent, 1))))
             }
             Some(_) => None,
         }
@@ -61,22 +62,23 @@ fn rows<'f>(fields: &'f [Field]) -> Vec<(&'f Field, String)> {
     fields.iter().filter_map(row).collect()
 }
 
-/// What a field is below: `a.b` and `a.b[0]` of `a.b[0].c`. The words of a line are below none.
-fn heads(path: &str) -> impl Iterator<Item = &str> {
+/// The fields above a field: `a.b` and `a.b[0]` for `a.b[0].c`. The result is empty for a path that is the text of a line.
+fn parents(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices(['.', '[']).skip(1).map(|(at, _)| &path[..at]);
     ends.filter(|_| !path.contains(' '))
 }
 
+/// Where a field is: its line and path, or the option of the command line that sets it.
 fn place(field: &Field) -> String {
     match field.file.split_once(' ') {
-        // What an option of the command line set has no line.
+        // A field that an option of the command line sets has no line.
         Some((option, _)) if option.starts_with("--") => format!("{option}:{}", field.path),
         _ if field.file.starts_with("--") => field.path.clone(),
         _ => format!("{}:{}", field.line, field.path),
     }
 }
 
-/// The same for programs.
+/// Formats the report as JSON.
 pub fn document(imported: &Imported) -> String {
     let warnings = imported
         .warnings

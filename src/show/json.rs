@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::dedup::is_new;
 use super::places::Places;
 
-/// Every problem, and how many of each kind.
+/// Formats every problem, and the numbers of errors and warnings.
 pub fn text(all: &[Problems]) -> String {
     let (all, mut is_new): (Vec<Places>, _) = (all.iter().map(Places::new).collect(), is_new());
     let list: Vec<_> = all

@@ -1,4 +1,4 @@
-//! Lines and columns for programs.
+//! Lines and columns of many problems, for the formats that other programs read.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use crate::problem::{Problems, SourceId, Span};
 
-/// Where problems stand, for many of them: the lines of a text are found once.
+/// Computes the lines and columns of problems. The line starts of each text are found once.
 pub struct Places<'a> {
     pub problems: &'a Problems,
-    /// The first byte of each line.
+    /// The offset of the first byte of each line, per text.
     lines: RefCell<HashMap<SourceId, Rc<[usize]>>>,
 }
 
@@ -18,12 +18,12 @@ impl<'a> Places<'a> {
         Self { problems, lines: RefCell::default() }
     }
 
-    /// The name of the text a span is in.
+    /// The name of the text that a span is in.
     pub fn file(&self, span: Span) -> &'a str {
         self.problems.sources.get(span.source).map_or("", |source| source.name.as_str())
     }
 
-    /// Line and column where a span starts, and where it ends (exclusive), all from 1.
+    /// The line and column where a span starts, and those where it ends (exclusive), all from 1.
     pub fn region(&self, span: Span) -> [usize; 4] {
         let text = self.problems.sources.get(span.source).map_or("", |source| source.text.as_str());
         let lines = Rc::clone(self.lines.borrow_mut().entry(span.source).or_insert_with(|| {
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     static CODE: Code =
-        Code { name: "unknown-field", severity: Severity::Error, explanation: "A key nobody knows\n\nMore: *text*." };
+        Code { name: "unknown-field", severity: Severity::Error, explanation: "An unknown key\n\nMore: *text*." };
 
     /// A problem in the second line of a file whose name needs escaping.
     fn sample() -> Vec<Problems> {
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_library() {
+    fn lines_and_columns_are_those_of_sources() {
         let text = "a: 1\n\nä: [x,\r\n  ü]\nlast";
         let mut problems = Problems::default();
         let source = problems.sources.add("x", text);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn github_escapes_what_it_must() {
+    fn github_messages_are_escaped() {
         insta::assert_snapshot!(
             github::text(&sample()),
             @"::error file=a b%2C1.yaml,line=2,endLine=2,col=3,endColumn=5,title=unknown-field::unknown field `gpu`: 100%25 wrong%0Adid you mean `gpus`?%0Areally"

@@ -1,4 +1,4 @@
-//! A report as a page for a terminal, or to paste into a review.
+//! A plan as a page for a terminal or a review.
 
 use std::fmt::Write as _;
 
@@ -10,14 +10,14 @@ use crate::report::{Amount, Change, Difference, Effect, Report, Workers};
 use super::clean::clean_line;
 use super::table::{WIDTH, folded};
 
-/// Values longer than this are cut.
+/// Longer values are shortened.
 const VALUE: usize = 60;
 /// The width of the left column.
 const LABEL: usize = 14;
-/// What is left of a line.
+/// The width of the right column.
 const REST: usize = WIDTH - 2 - LABEL;
 
-/// All jobs, or what a change does to them.
+/// Formats all jobs or, if there are any, the changes of jobs.
 pub fn page(jobs: &[Report], changes: Option<&[Change]>) -> String {
     if let Some(changes) = changes {
         return changes.iter().map(change).collect::<Vec<_>>().join("\n");
@@ -25,11 +25,11 @@ pub fn page(jobs: &[Report], changes: Option<&[Change]>) -> String {
     jobs.iter().map(job).collect::<Vec<_>>().join("\n")
 }
 
-/// Lines of a label and what it stands for.
+/// A table with a label and a value in each row.
 struct Table(String);
 
 impl Table {
-    /// One row a value; the label stands before the first.
+    /// Adds one row per value; the label is in the first row.
     fn rows(&mut self, label: &str, values: impl IntoIterator<Item = String>) {
         let mut label = label;
         for value in values {
@@ -38,11 +38,12 @@ impl Table {
         }
     }
 
+    /// Adds one row.
     fn row(&mut self, label: &str, value: impl Into<String>) {
         self.rows(label, [value.into()]);
     }
 
-    /// Rows of words, which go on below where they are long.
+    /// Adds one row per value, and wraps long values.
     fn words(&mut self, label: &str, values: impl IntoIterator<Item = String>) {
         self.rows(label, values.into_iter().flat_map(|value| folded(&value, REST, "  ")));
     }
@@ -62,7 +63,7 @@ fn job(report: &Report) -> String {
     let place = if batch { "node" } else { "pod" };
     let all = count(report.pods, place);
     table.words(
-        "in all",
+        "total",
         [if report.requests.is_empty() { all } else { format!("{all}: {}", amounts(&report.requests)) }],
     );
     table.row("shape", report.shape);
@@ -74,11 +75,11 @@ fn job(report: &Report) -> String {
     table.rows(
         "storage",
         report.storage.iter().map(|volume| {
-            let stays = if volume.outlives_job { "" } else { " (gone with its pod)" };
+            let stays = if volume.outlives_job { "" } else { " (deleted with its pod)" };
             format!("{:<name$}  {}{stays}", volume.mount_path, volume.source)
         }),
     );
-    table.words("freed", [report.release.clone()]);
+    table.words("released", [report.release.clone()]);
     if !batch {
         table.row("Pod Security", report.pod_security.level);
         table.words("", report.pod_security.reasons.iter().map(|reason| format!("- {reason}")));
@@ -93,8 +94,8 @@ fn job(report: &Report) -> String {
 
 fn workers(group: &Workers) -> String {
     let name = group.group.as_ref().map_or(String::new(), |name| format!("{name}: "));
-    let asked = if group.requests.is_empty() { "nothing asked for".to_owned() } else { amounts(&group.requests) };
-    format!("{name}{} × {} ({asked}; /dev/shm {})", group.replicas, count(group.slots, "rank"), group.shm)
+    let requests = if group.requests.is_empty() { "no requests".to_owned() } else { amounts(&group.requests) };
+    format!("{name}{} × {} ({requests}; /dev/shm {})", group.replicas, count(group.slots, "rank"), group.shm)
 }
 
 fn hosts(group: &Workers) -> String {
@@ -106,12 +107,12 @@ fn amounts(amounts: &[Amount]) -> String {
     amounts.iter().map(|amount| format!("{} {}", amount.resource, amount.quantity)).collect::<Vec<_>>().join(", ")
 }
 
-/// A command as a shell would take it, broken before options once it is long.
+/// A command in shell syntax, wrapped if it is long.
 fn wrapped(words: &[String]) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in words {
         let word = quoted(word);
-        // A script keeps its lines.
+        // A script keeps its line ends.
         let mut parts = word.split('\n');
         let word = parts.next().unwrap_or_default();
         let line = lines.last_mut().expect("there is always one line");
@@ -129,7 +130,7 @@ fn wrapped(words: &[String]) -> Vec<String> {
     lines
 }
 
-/// A word as a shell reads it back.
+/// A word in shell syntax.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-+=./:,@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -141,12 +142,12 @@ fn quoted(word: &str) -> String {
 
 fn change(change: &Change) -> String {
     let verdict = match change.effect {
-        Effect::New => "new: it starts",
-        Effect::Gone => "gone: its objects stay until they are deleted; docs/runtime.md shows how",
+        Effect::New => "new: a run starts",
+        Effect::Gone => "removed: its objects stay until you delete them; docs/runtime.md shows how",
         Effect::Restarts => "restarts the run",
-        Effect::InPlace if change.in_place.is_empty() => "refused; the run goes on as it is",
-        Effect::InPlace => "in place: the run goes on",
-        Effect::Nothing => "nothing; where this run has ended it does not start again (change spec.rerun for that)",
+        Effect::InPlace if change.in_place.is_empty() => "refused: the run continues unchanged",
+        Effect::InPlace => "in place: the run continues",
+        Effect::Nothing => "no changes; if the run has ended, change spec.rerun to start it again",
     };
     let namespace = change.namespace.as_ref().map_or(String::new(), |name| format!(" in {name}"));
     let mut text = format!("{}: {verdict}\n", clean_line(&format!("{}{namespace}", change.job)));
@@ -176,22 +177,22 @@ fn line(text: &mut String, difference: &Difference) {
             format!("{} → {}", short(&old[same..], same), short(&new[same..], same))
         }
         (None, Some(new)) => format!("set to {}", short(new, 0)),
-        (Some(old), None) => format!("was {}, now left out", short(old, 0)),
+        (Some(old), None) => format!("was {}, now not set", short(old, 0)),
         (None, None) => "changed".to_owned(),
     };
     let _ = writeln!(text, "    {}: {what}", clean_line(&difference.path));
 }
 
-/// How much of two long values need not be shown, as both begin so.
+/// The length of the common beginning of two long values, which is not printed.
 fn shared(old: &str, new: &str) -> usize {
     let long = [old, new].iter().any(|value| value.chars().count() > VALUE);
     let same = old.char_indices().zip(new.chars()).take_while(|((_, one), other)| one == other).last();
-    // Some of it says where one is.
+    // The last few characters of it are printed as context.
     let before = |at: usize| old[..at].char_indices().rev().nth(9).map_or(0, |(at, _)| at);
     same.filter(|_| long).map_or(0, |((at, _), _)| before(at))
 }
 
-/// A value, or the end of one of which so much is left out, in a line.
+/// A value on one line, shortened; `left_out` is greater than 0 if its beginning is left out.
 fn short(value: &str, left_out: usize) -> String {
     let value = clean_line(value);
     let begin = if left_out > 0 { "…" } else { "" };
@@ -204,7 +205,7 @@ fn short(value: &str, left_out: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::report::{Cost, Default, Head, Object, PodSecurity, Storage};
+    use crate::{Inputs, Keys, Text};
 
     use super::*;
 
@@ -222,89 +223,67 @@ mod tests {
         assert_eq!(lines.join(" ").replace(" \\", "").split_whitespace().count(), 40);
     }
 
-    #[test]
-    fn a_job_fits_a_screen() {
-        let amount =
-            |resource: &str, quantity: &str| Amount { resource: resource.to_owned(), quantity: quantity.to_owned() };
-        let text = job(&Report {
-            job: "mnist".to_owned(),
-            namespace: Some("team-a".to_owned()),
-            run: "bcdfgh".to_owned(),
-            image: "ghcr.io/acme/mnist:1.4".to_owned(),
-            shape: "a StatefulSet of workers and a launcher Job",
-            launcher: "mpirun (Open MPI)".to_owned(),
-            launch: ["mpirun", "-np", "32", "bash", "-c", "echo it's"].map(str::to_owned).to_vec(),
-            workers: vec![Workers {
-                group: None,
-                origin: "spec.workers".to_owned(),
-                workload: "mnist-bcdfgh-worker".to_owned(),
-                first_rank: Some(0),
-                replicas: 4,
-                slots: 8,
-                gpus: 8,
-                hosts: ("mnist-bcdfgh-worker-0.mnist".to_owned(), "mnist-bcdfgh-worker-3.mnist".to_owned()),
-                requests: vec![amount("cpu", "32"), amount("memory", "256Gi"), amount("nvidia.com/gpu", "8")],
-                shm: "64Gi".to_owned(),
-            }],
-            ranks: 32,
-            pods: 5,
-            requests: vec![amount("cpu", "129"), amount("memory", "1026Gi"), amount("nvidia.com/gpu", "32")],
-            cost: Cost { gpus: 32, bounds: (32, 32), most_hours: None },
-            head: Head { host: "mnist-bcdfgh-launcher.mnist".to_owned(), own_pod: true, ranks: 0 },
-            links: vec![],
-            guarded: true,
-            nodes: String::new(),
-            apart: true,
-            elastic: None,
-            storage: vec![Storage {
-                name: "data".to_owned(),
-                mount_path: "/data".to_owned(),
-                source: "scratch, up to 5Gi".to_owned(),
-                outlives_job: false,
-            }],
-            objects: vec![
-                Object { kind: "Service".to_owned(), name: "mnist".to_owned() },
-                Object { kind: "StatefulSet".to_owned(), name: "mnist-bcdfgh-worker".to_owned() },
-            ],
-            pod_security: PodSecurity {
-                level: "baseline",
-                reasons: vec!["storage x is an inline NFS volume".to_owned()],
-            },
-            release: "every pod ends with index 0; the GPUs are free then".to_owned(),
-            notes: vec!["ssh keys: the Secret mnist-ssh, made with the job".to_owned()],
-            defaults: vec![Default { path: "ssh.port", value: "2222".to_owned() }],
-        });
-        insta::assert_snapshot!(text);
+    fn spec(text: &str) -> Text {
+        Text {
+            name: "job.yaml".to_owned(),
+            text: format!("apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\n{text}"),
+        }
     }
 
     #[test]
-    fn a_restart_says_why() {
-        let found = |path: &str, old: &str, new: &str| Difference {
-            path: path.to_owned(),
-            old: Some(old.to_owned()),
-            new: Some(new.to_owned()),
+    fn a_job_fits_a_screen() {
+        let text = spec(
+            "metadata: {name: mnist, namespace: team-a}
+spec:
+  image: ghcr.io/acme/mnist:1.4
+  command: [bash, -c, echo it's]
+  workers: {replicas: 4, gpus: 8, cpu: 32, memory: 256Gi}
+  security: {profile: baseline}
+  storage:
+  - {name: data, mountPath: /data, emptyDir: {size: 5Gi}}
+  - {name: x, mountPath: /home/x, nfs: {server: a, path: /}}
+",
+        );
+        let reports = crate::reports(&text, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }).unwrap();
+        // The name of the run changes with the content of the pods.
+        let report = &reports.jobs[0];
+        insta::assert_snapshot!(job(report).replace(&report.run, "bcdfgh"));
+    }
+
+    #[test]
+    fn a_restart_has_reasons() {
+        let text = |image: &str, label: &str, class: &str| {
+            spec(&format!(
+                "metadata: {{name: mnist, labels: {{team: \"{label}\"}}}}
+spec:
+  image: {image}
+  command: [python, train.py]
+  workers: {{replicas: 2}}
+  storage: [{{name: data, mountPath: /data, claim: {{size: 5Gi, storageClass: {class}}}}}]
+"
+            ))
         };
-        let text = change(&Change {
-            job: "mnist".to_owned(),
-            namespace: None,
-            effect: Effect::Restarts,
-            because: vec![
-                found("image", "a:1", "a:2"),
-                Difference { path: "env.TOKEN".to_owned(), old: None, new: None },
-            ],
-            in_place: vec![found("metadata.labels.team", "a", "b\u{1b}[0m")],
-            refused: vec!["storage.data.claim.storageClass: fast cannot become slow".to_owned()],
-            notes: Vec::new(),
-        });
-        insta::assert_snapshot!(text, @r"
+        let found = crate::changes(&text("a:1", "a", "slow"), &text("a:2", "b", "fast"), &Inputs::default()).unwrap();
+        insta::assert_snapshot!(change(&found[0]), @r"
         mnist: restarts the run
           because
             image: a:1 → a:2
-            env.TOKEN: changed
           and in place
-            metadata.labels.team: a → b␛[0m
+            metadata.labels.team: a → b
           Kubernetes refuses
-            storage.data.claim.storageClass: fast cannot become slow
+            storage.data.claim.storageClass: slow cannot become fast; a claim keeps what it was made with (use another volume name, or delete the claim)
         ");
+    }
+
+    #[test]
+    fn escape_sequences_in_a_change_are_made_visible() {
+        let text = |command: &str| {
+            spec(&format!(
+                "metadata: {{name: mnist}}\nspec: {{image: a:1, command: [python, \"{command}\"], workers: {{replicas: 2}}}}\n"
+            ))
+        };
+        let found = crate::changes(&text("a"), &text("b\\e[0m"), &Inputs::default()).unwrap();
+        let shown = change(&found[0]);
+        assert!(shown.contains("b␛[0m") && !shown.contains('\u{1b}'), "{shown}");
     }
 }

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, which code scanning services take.
+//! Problems in SARIF 2.1.0, the format of code scanning services.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::dedup::is_new;
 use super::explain::explanation;
 use super::places::Places;
 
-/// One run with the rules that were broken and every place where.
+/// Formats one run, with the rules that have problems and every place.
 pub fn text(all: &[Problems]) -> String {
     let mut rules: Vec<&'static Code> = Vec::new();
     let (mut results, mut is_new) = (Vec::new(), is_new());
@@ -77,7 +77,7 @@ fn area(places: &Places, span: Span) -> Value {
     json!({ "startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column })
 }
 
-/// The file as a URI: relative to where the tool ran, with everything escaped that a URI wants.
+/// The file as a URI, relative to the current folder and percent-encoded.
 fn artifact(places: &Places, span: Span) -> Value {
     let name = places.file(span);
     let mut uri = String::from(if name.starts_with('/') { "file://" } else { "" });

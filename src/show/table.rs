@@ -1,11 +1,11 @@
-//! Lines and columns that a terminal of 80 takes as they are.
+//! Wraps text for a terminal of 80 columns.
 
 use std::fmt::Write as _;
 
-/// How wide a page is.
+/// The width of a page.
 pub const WIDTH: usize = 80;
 
-/// A text in lines of no more than `width`, broken between words; those behind the first begin with `indent`.
+/// Wraps a text between words to lines of at most `width`. Lines after the first begin with `indent`.
 pub fn folded(text: &str, width: usize, indent: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -21,13 +21,13 @@ pub fn folded(text: &str, width: usize, indent: &str) -> Vec<String> {
     lines
 }
 
-/// Paragraphs, folded: a line end within one is a space.
+/// Wraps paragraphs. A line end within a paragraph counts as a space.
 pub fn paragraphs(text: &str) -> String {
     let folded = |part: &str| folded(&part.split_whitespace().collect::<Vec<_>>().join(" "), WIDTH, "").join("\n");
     text.trim().split("\n\n").map(folded).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Names, set in and as wide as the widest or `least`, each with what is said of it beside it.
+/// Two columns: names, indented by `inset` and padded to the longest of them or `least`, and their descriptions.
 pub fn columns(rows: &[(String, String)], inset: usize, least: usize) -> String {
     let names = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default().max(least);
     let left = inset + names + 2;

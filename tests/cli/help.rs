@@ -60,21 +60,22 @@ fn wrong_usage_is_2() {
 }
 
 #[test]
-fn who_looks_for_kubectl_is_told() {
+fn unknown_commands_get_a_tip() {
     let place = place();
-    for (word, tip) in
-        [("run", "khorovod render | kubectl apply -f -"), ("logs", "kubectl logs -f -l khorovod.dev/job=NAME")]
-    {
+    for (word, tip) in [
+        ("run", "khorovod render | kubectl apply -f -"),
+        ("logs", "kubectl logs -l khorovod.dev/job=NAME --tail=-1 --prefix -f --max-log-requests=100"),
+    ] {
         let (code, _, err) = run(khorovod(place.path()).args([word, "job.yaml"]));
         assert!(
-            code == 2 && err.contains(&format!("tip: khorovod talks to no cluster; kubectl does: {tip}\n")),
+            code == 2 && err.contains(&format!("tip: khorovod does not connect to a cluster; use kubectl: {tip}\n")),
             "{err}"
         );
     }
     for (words, tip) in [
-        (&["diff"][..], "tip: here it is `khorovod plan --against OLD job.yaml`"),
-        (&["import", "yaml", "pods.yaml"], "tip: for YAML of your own start with `khorovod init`"),
-        (&["render", "--gpus", "4"], "tip: a field of the spec is set as in `--set workers.gpus=4`"),
+        (&["diff"][..], "tip: use `khorovod plan --against OLD job.yaml`"),
+        (&["import", "yaml", "pods.yaml"], "tip: for other YAML, start with `khorovod init`"),
+        (&["render", "--gpus", "4"], "tip: to set a field of the spec, use for example `--set workers.gpus=4`"),
     ] {
         let (code, _, err) = run(khorovod(place.path()).args(words));
         assert!(code == 2 && err.contains(tip), "{err}");
@@ -113,7 +114,7 @@ fn every_code_can_be_explained_and_every_lesson_renders() {
         assert!(out.contains("\n\nWrong:\n\n    ") && out.contains("\n\nRight:\n\n    "), "{name}: {out}");
     }
     let (_, help, _) = run(khorovod(place.path()).args(["init", "--help"]));
-    let lessons = help.split("Lessons:").nth(1).unwrap().split("Everywhere:").next().unwrap();
+    let lessons = help.split("Lessons:").nth(1).unwrap().split("Global options:").next().unwrap();
     let flags: Vec<&str> = lessons
         .lines()
         .filter_map(|line| line.trim().split(' ').next())

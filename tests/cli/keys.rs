@@ -41,7 +41,7 @@ fn without_a_seed_it_says_what_to_do() {
     // Otherwise a seed is created once, with a message, and used again, also in CI.
     let (code, first, err) = piped(khorovod(place.path()).arg("render"), JOB);
     let state = place.path().join(".local/state/khorovod/seed");
-    assert!(code == 0 && err.contains("made an ssh seed") && err.contains("--ssh-seed"), "{err}");
+    assert!(code == 0 && err.contains("created an ssh seed") && err.contains("--ssh-seed"), "{err}");
     assert_eq!(mode(&state), 0o600);
     assert_eq!(piped(khorovod(place.path()).arg("render").env("CI", "true"), JOB), (0, first, String::new()));
     fs::write(&state, SEED).unwrap();

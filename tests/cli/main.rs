@@ -8,6 +8,7 @@ mod keys;
 mod messages;
 mod plan;
 mod reading;
+mod templates;
 mod writing;
 
 use std::fs;

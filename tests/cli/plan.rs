@@ -49,7 +49,7 @@ fn what_was_applied_is_compared_as_it_was() {
         (all.collect::<Vec<_>>().join(" "), err)
     };
     let (effect, err) = effects(&["--against", "job.yaml", "job.yaml", "--set", "workers.replicas=2"]);
-    assert!(effect == "restarts" && err.contains("the old one is taken as it is"), "{effect}: {err}");
+    assert!(effect == "restarts" && err.contains("change only the new spec, not OLD"), "{effect}: {err}");
     assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "-f", "less.yaml"]).0, "restarts");
     assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "-f", "less.yaml"]).0, "nothing");
     // If the old spec has no namespace, it is that of the new one; rendered objects have their own.

@@ -75,14 +75,14 @@ fn two_files_of_one_job_are_refused() {
         |other| run(khorovod(place.path()).args(["render", "base.yaml", other]).env("KHOROVOD_SSH_SEED", SEED));
     let (code, out, err) = render("prod.yaml");
     assert_eq!((code, out.as_str()), (1, ""));
-    assert!(err.contains("base.yaml and prod.yaml both make the NetworkPolicy mnist"), "{err}");
+    assert!(err.contains("base.yaml and prod.yaml both contain the NetworkPolicy mnist"), "{err}");
     assert_eq!(render("away.yaml").0, 0);
 
     // Without output, the jobs may be for two namespaces: a warning, not an error.
     let validate = |other| run(khorovod(place.path()).args(["validate", "base.yaml", other]));
     let (code, _, err) = validate("prod.yaml");
-    assert!(code == 0 && err.contains("base.yaml and prod.yaml both make the NetworkPolicy mnist: in one"), "{err}");
-    assert!(!validate("away.yaml").2.contains("both make"));
+    assert!(code == 0 && err.contains("base.yaml and prod.yaml both contain the NetworkPolicy mnist: in one"), "{err}");
+    assert!(!validate("away.yaml").2.contains("both contain"));
 }
 
 #[test]
@@ -160,10 +160,10 @@ fn who_types_is_told_what_is_awaited() {
     fs::write(place.path().join("job.yaml"), JOB).unwrap();
     fs::write(place.path().join("less.yaml"), "spec: {workers: {replicas: 2}}\n").unwrap();
     for (args, said) in [
-        (&["validate", "-"][..], "note: reading what you type; Ctrl-D"),
+        (&["validate", "-"][..], "note: reading from the terminal; press Ctrl-D"),
         (&["validate", "-q", "-"], ""),
         (&["validate"], "note: no problems"),
-        (&["validate", "-f", "less.yaml"], "note: no FILE given: less.yaml is laid over job.yaml"),
+        (&["validate", "-f", "less.yaml"], "note: no FILE given: less.yaml is merged over job.yaml"),
     ] {
         let mut keyboard = fs::File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());
         grantpt(&keyboard).unwrap();

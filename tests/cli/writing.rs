@@ -118,7 +118,7 @@ fn what_is_read_is_not_written_over() {
         &["import", "slurm", "job.yaml"],
     ] {
         let (code, _, err) = run(khorovod(place.path()).args(args).args(["-o", "./job.yaml"]));
-        assert!(code == 2 && err.contains("is not written over"), "{args:?}: {err}");
+        assert!(code == 2 && err.contains("is not overwritten"), "{args:?}: {err}");
         assert_eq!(fs::read_to_string(&job).unwrap(), JOB);
     }
 }
@@ -131,13 +131,13 @@ fn a_folder_is_not_emptied_of_other_jobs_unsaid() {
     assert_eq!(render(&named("one")).0, 0);
     let (code, _, err) = render(&named("two"));
     assert!(
-        code == 3 && err.contains("the objects of one, which would be gone") && err.contains("jobs/*.yaml"),
+        code == 3 && err.contains("the objects of one, which this would delete") && err.contains("jobs/*.yaml"),
         "{err}"
     );
     assert_eq!(render(&[named("one"), named("two")].join("---\n")), (0, String::new(), String::new()));
     let (code, _, err) = render(&named("two"));
-    assert!(code == 0 && err.contains("the objects of one are no longer in out/"), "{err}");
+    assert!(code == 0 && err.contains("removed the objects of one from out/"), "{err}");
     let (code, out, _) =
         piped(khorovod(place.path()).args(["plan", "--no-keys", "--against", "out", "-"]), &named("two"));
-    assert!(code == 0 && out.contains("two: nothing;"), "{out}");
+    assert!(code == 0 && out.contains("two: no changes;"), "{out}");
 }

@@ -16,7 +16,7 @@ pub fn only_shows(page: &str, of: &str) {
     assert!(page.chars().all(harmless), "{of}: {page:?}");
 }
 
-pub fn said(found: &Problems, of: &str) {
+pub fn check_reports(found: &Problems, of: &str) {
     only_shows(&show::Style::default().problems([found]).concat(), of);
     let found = std::slice::from_ref(found);
     let problems = show::distinct(found).count();

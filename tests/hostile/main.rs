@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 use choices::HOSTILE;
-use judges::{directives, files, names_set, objects, only_shows, outline, said, well_formed};
+use judges::{check_reports, directives, files, names_set, objects, only_shows, outline, well_formed};
 use khorovod::import::{Options, System, import};
 use khorovod::problem::Problems;
 use khorovod::{Inputs, Keys, Rendered, Target, Text, show, targets};
@@ -76,13 +76,13 @@ fn try_place(root: &Json, bases: &[Json], place: &Place, first: usize, step: usi
         let rendered = match render(&job, target) {
             Ok(rendered) => rendered,
             Err(found) => {
-                said(&found, &of);
+                check_reports(&found, &of);
                 tried.refused += 1;
                 continue;
             }
         };
         tried.taken += 1;
-        said(&rendered.warnings, &of);
+        check_reports(&rendered.warnings, &of);
         let text = Text { name: "job.yaml".to_owned(), text: job.to_string() };
         only_shows(&show::plan(&khorovod::reports(&text, &inputs(target)).unwrap().jobs, None), &of);
         if !of_kubernetes {
@@ -235,7 +235,7 @@ fn a_comment_of_a_draft_cannot_be_ended() {
                 }
                 Err(found) => {
                     refused += 1;
-                    said(&found, of);
+                    check_reports(&found, of);
                 }
             };
             match serde_yaml::from_str::<Json>(&old) {

@@ -60,7 +60,7 @@ def as_list(stream):
 
 
 def expected_objects(folder):
-    """What an example renders to: its objects.yaml with the text of each static script (see tests/examples.rs)."""
+    """The rendered objects of an example: its objects.yaml with the text of each static script (see tests/examples.rs)."""
     def entry(match):
         lines = (SCRIPTS / match[1]).read_text().splitlines(keepends=True)
         return f"  {match[1]}: |\n" + "".join(line if line == "\n" else f"    {line}" for line in lines)

@@ -4,7 +4,7 @@
 use khorovod::import::{Options, System, import};
 use khorovod::show;
 
-use super::{inputs, read, say, text};
+use super::{check_reports, inputs, read, text};
 
 pub fn run(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else { return };
@@ -13,7 +13,7 @@ pub fn run(input: &[u8]) {
     let imported = match import(system, &[text(old)], &Options::default()) {
         Ok(imported) => imported,
         Err(found) => {
-            say(&found);
+            check_reports(&found);
             // A draft with a syntax error or an unknown field is a defect of the importer, not of the file.
             let ours = |code: &str| code.starts_with("yaml-") || code == "unknown-field";
             let drafted = |name: &str| name == "the imported job";

@@ -2,12 +2,12 @@
 
 use serde_json::Value as Json;
 
-use super::{documents, inputs, say, text};
+use super::{check_reports, documents, inputs, text};
 
 pub fn run(input: &[u8]) {
     let Ok(list) = std::str::from_utf8(input) else { return };
     let (out, found) = khorovod::krm(&text(list), &inputs());
-    say(&found);
+    check_reports(&found);
     if out.is_empty() {
         return assert!(found.any_error(), "no output and no problem");
     }

@@ -70,7 +70,7 @@ fn read(yaml: &str) -> Vec<Json> {
 
 /// Formats the problems in one of the formats, which the input selects. No format may contain control characters for a
 /// terminal or commands for GitHub.
-fn say(found: &Problems) {
+fn check_reports(found: &Problems) {
     let Some(last) = found.list.last() else { return };
     let shown = show::distinct([found]).count();
     let harmless = |c: char| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -4,7 +4,7 @@
 use khorovod::Inputs;
 use serde_json::{Map, Value as Json};
 
-use super::{JOB, documents, inputs, read, say, text};
+use super::{JOB, check_reports, documents, inputs, read, text};
 
 pub fn run(input: &[u8]) {
     let Ok(value) = std::str::from_utf8(input) else { return };
@@ -12,7 +12,7 @@ pub fn run(input: &[u8]) {
     let inputs = Inputs { sets: vec![format!("patches[0].patch.fuzz={value}")], ..inputs() };
     let rendered = match khorovod::render(&text(job), &inputs) {
         Ok(rendered) => rendered,
-        Err(found) => return say(&found),
+        Err(found) => return check_reports(&found),
     };
     let document = rendered.documents.iter().find(|one| one.kind == "Service").expect("the job has a Service");
     let service = read(&rendered.text[document.range.clone()]).remove(0);

@@ -3,7 +3,7 @@
 
 use khorovod::{Inputs, show, targets};
 
-use super::{inputs, read, say, text};
+use super::{check_reports, inputs, read, text};
 
 pub fn run(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else { return };
@@ -16,7 +16,7 @@ pub fn run(input: &[u8]) {
 pub fn agree(stream: &str, inputs: &Inputs) -> Option<khorovod::Rendered> {
     let stream = text(stream);
     let checked = khorovod::check(&stream, inputs);
-    say(&checked);
+    check_reports(&checked);
     let rendered = match khorovod::render(&stream, inputs) {
         Ok(rendered) => rendered,
         Err(found) => {

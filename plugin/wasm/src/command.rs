@@ -145,7 +145,7 @@ fn spec(args: &Arguments) -> Result<Text, Failure> {
             LARGEST >> 20
         )));
     }
-    Text::from_bytes("<stdin>", bytes).map_err(Failure::stream)
+    Text::from_bytes("<stdin>", bytes).map_err(|error| Failure::stream(error.to_string()))
 }
 
 /// The message that Helm prints after the problems.

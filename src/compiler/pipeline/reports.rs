@@ -64,7 +64,13 @@ pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Ch
     Ok(report::against_rendered(&earlier, &report::job_objects(&rendered.text)))
 }
 
-/// Whether a text contains rendered objects, and not a spec. [`changes`] accepts both as the old text.
+/// Whether a text consists of rendered objects instead of a spec. [`changes`] accepts both as the earlier version.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// let text = khorovod::Text { name: "job.yaml".to_owned(), text: "kind: TrainingJob\n".to_owned() };
+/// assert!(!khorovod::is_rendered(&text));
+/// ```
 pub fn is_rendered(text: &Text) -> bool {
     !report::job_objects(&text.text).is_empty()
 }

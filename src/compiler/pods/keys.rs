@@ -1,5 +1,5 @@
-//! Derives the ssh keys of a job from a seed, the namespace and the job's name. The same inputs give the same keys on every
-//! machine, so rendering is a pure function. See [`KeyPairs`].
+//! Derives the job's ssh keys: the same seed, namespace and name give the same keys on any machine, so rendering is a pure
+//! function.
 
 use hkdf::Hkdf;
 use sha2::Sha256;

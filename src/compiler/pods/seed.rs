@@ -1,23 +1,54 @@
-//! Parses the formats of a seed: 32 bytes from which the ssh keys are derived.
+//! The formats of a seed: 32 bytes from which ssh keys derive.
 
-/// Parses the content of a seed file: 32 raw bytes, or text as in [`from_text`]. The error completes a sentence that starts with
-/// the name of the source: `FILE is 31 bytes, not 32; …`.
-pub fn from_bytes(bytes: &[u8]) -> Result<[u8; 32], String> {
+use std::fmt;
+
+/// Why bytes or a text are not a seed. The message contains no part of them, because they may be key material.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidSeed {
+    /// 32 printable characters, or 32 equal bytes: a password, not random bytes.
+    NotRandom,
+    /// So many bytes, which are not 32 and not text.
+    Bytes(usize),
+    /// So many characters, which are neither hex digits nor base64 of 32 bytes.
+    Characters(usize),
+}
+
+impl fmt::Display for InvalidSeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const EXPECTED: &str = "it must be 32 raw bytes, 64 hex digits or base64, as `openssl rand -hex 32` prints";
+        match self {
+            Self::NotRandom => {
+                f.write_str("is not random: 32 printable or equal characters; create one with `openssl rand -hex 32`")
+            }
+            Self::Bytes(length) => write!(f, "has {length} bytes, not 32; {EXPECTED}"),
+            Self::Characters(length) => write!(f, "has {length} characters that are not a seed; {EXPECTED}"),
+        }
+    }
+}
+
+impl std::error::Error for InvalidSeed {}
+
+/// Reads the bytes of a seed file: 32 raw bytes, or one of the formats of [`from_text`].
+pub fn from_bytes(bytes: &[u8]) -> Result<[u8; 32], InvalidSeed> {
     if let Ok(raw) = <[u8; 32]>::try_from(bytes) {
         if raw.iter().all(u8::is_ascii_graphic) || raw.iter().all(|byte| *byte == raw[0]) {
-            return Err(format!("is not random: it has 32 printable or equal bytes; create a seed with {MAKE}"));
+            return Err(InvalidSeed::NotRandom);
         }
         return Ok(raw);
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| format!("is {} bytes, not 32; {EXPECTED}", bytes.len()))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| InvalidSeed::Bytes(bytes.len()))?;
     from_text(text)
 }
 
-const MAKE: &str = "`openssl rand -hex 32`";
-const EXPECTED: &str = "it must be 32 raw bytes, 64 hex digits or base64, as `openssl rand -hex 32` prints";
-
-/// Parses 64 hex digits, or base64 of 32 bytes in the standard or the URL-safe alphabet. For the error see [`from_bytes`].
-pub fn from_text(text: &str) -> Result<[u8; 32], String> {
+/// Reads 64 hex digits, or base64 of 32 bytes in the standard or the URL alphabet.
+///
+/// ```
+/// # use khorovod_compiler as khorovod;
+/// assert_eq!(khorovod::seed::from_text(&"07".repeat(32)), Ok([7; 32]));
+/// assert!(khorovod::seed::from_text("secret").is_err());
+/// ```
+pub fn from_text(text: &str) -> Result<[u8; 32], InvalidSeed> {
     let text = text.trim();
     if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let mut seed = [0; 32];
@@ -28,10 +59,10 @@ pub fn from_text(text: &str) -> Result<[u8; 32], String> {
         }
         return Ok(seed);
     }
-    base64(text).ok_or_else(|| format!("has {} characters that are not a seed; {EXPECTED}", text.chars().count()))
+    base64(text).ok_or_else(|| InvalidSeed::Characters(text.chars().count()))
 }
 
-/// Decodes base64 of exactly 32 bytes. It accepts both alphabets and an optional `=`, unlike most decoders.
+/// Decodes base64 of exactly 32 bytes.
 fn base64(text: &str) -> Option<[u8; 32]> {
     let digits = text.strip_suffix('=').unwrap_or(text).as_bytes();
     if digits.len() != 43 {
@@ -76,10 +107,10 @@ mod tests {
     }
 
     #[test]
-    fn invalid_seeds_are_refused() {
+    fn other_texts_are_refused() {
         for bytes in [&b""[..], b"secret", &[7; 32], b"correct-horse-battery-staple-0042", &BYTES[..31], &[0xff; 40]] {
             assert!(from_bytes(bytes).is_err(), "{bytes:?}");
         }
-        assert!(from_bytes(b"abcdefghijklmnopqrstuvwxyz012345").unwrap_err().contains("not random"));
+        assert_eq!(from_bytes(b"abcdefghijklmnopqrstuvwxyz012345"), Err(InvalidSeed::NotRandom));
     }
 }

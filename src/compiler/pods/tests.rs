@@ -1,4 +1,4 @@
-//! Checks the scripts of every shape with bash and ShellCheck, and checks that no value of a spec can escape its quotes in `job.sh`.
+//! Every file of every shape is valid shell, and no value of a spec can escape its quotes in `job.sh`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -82,8 +82,55 @@ fn is_shell(file: &File) -> bool {
     Path::new(file.name).extension().is_some_and(|extension| extension == "sh") || file.text.starts_with("#!/bin/bash")
 }
 
-/// Whether a program is installed. Fails in CI if it is not; elsewhere prints why the test is skipped.
-fn is_installed(program: &str) -> bool {
+/// Whether a script assigns a value to a variable that other files see.
+fn sets(text: &str, variable: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.lines().filter(|line| !line.trim_start().starts_with('#')).any(|line| {
+        line.match_indices(variable).any(|(at, _)| {
+            let (before, after) = (&line[..at], &line[at + variable.len()..]);
+            let assigned =
+                after.trim_start().trim_start_matches('+').starts_with('=') && !after.trim_start().starts_with("==");
+            let is_whole = !before.ends_with(|c| is_name(c) || "$-{".contains(c));
+            is_whole && !before.contains("local ") && (assigned || before.ends_with("mapfile -t "))
+        })
+    })
+}
+
+/// The table of scripts/README.md is complete for the variables that it lists.
+#[test]
+fn shared_variables_have_an_owner() {
+    let files: Vec<File> = plans().iter().flat_map(files).collect();
+    let text = |name: &str| &files.iter().find(|file| file.name == name).unwrap_or_else(|| panic!("no {name}")).text;
+    let readme = include_str!("scripts/README.md");
+    let table = readme.split_once("| Owner |").expect("a table of owners").1;
+    let (mut owners, mut variables, mut allowed) = (Vec::new(), Vec::new(), Vec::new());
+    for row in table.lines().skip(2).take_while(|row| row.starts_with('|')) {
+        let words = |cell: &'static str| cell.split('`').skip(1).step_by(2).collect::<Vec<_>>();
+        let cells: Vec<_> = row.split('|').map(words).collect();
+        if !cells[1].is_empty() {
+            owners.clone_from(&cells[1]);
+        }
+        for variable in &cells[2] {
+            assert!(owners.iter().all(|owner| sets(text(owner), variable)), "{owners:?} set no {variable}");
+            variables.push(*variable);
+            allowed.push([owners.clone(), cells[4].clone()].concat());
+        }
+    }
+    assert!(variables.len() > 20, "{variables:?}");
+    let shared =
+        ["common.sh", "launcher.sh", "torchrun.sh", "attempt.sh", "hosts.sh", "wait.sh", "elastic.sh", "scale.sh"];
+    for name in [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "worker.sh"]].concat() {
+        for (variable, allowed) in variables.iter().zip(&allowed) {
+            assert!(
+                allowed.contains(&name) || !sets(text(name), variable),
+                "{name} sets {variable}: name it in README.md"
+            );
+        }
+    }
+}
+
+/// Whether a program is installed. CI must have it.
+fn have(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     assert!(found || std::env::var_os("CI").is_none_or(|ci| ci != "true"), "CI needs {program}");
     if !found {
@@ -107,7 +154,7 @@ fn bash_parses_every_script() {
 
 #[test]
 fn shellcheck_finds_nothing() {
-    if !is_installed("shellcheck") {
+    if !have("shellcheck") {
         return;
     }
     for plan in plans() {
@@ -234,7 +281,7 @@ fn scripts_without_comments_mean_the_same() {
             _ if name.ends_with("_config") => continue,
             _ => ("bash", &["--pretty-print"]),
         };
-        assert!(program == "bash" || is_installed("python3"));
+        assert!(program == "bash" || have("python3"));
         for (line, shipped) in parsed(program, args, &text).iter().zip(parsed(program, args, &shipped)) {
             assert_eq!(*line, shipped, "{name}");
         }

@@ -1,6 +1,6 @@
-//! Quotes values for bash. Every value of a spec in `job.sh` and in Slurm scripts goes through [`word`].
+//! Quotes values of a spec for the shell. No value gets into `job.sh` without it.
 
-/// Quotes `text` so that bash reads it as one word with the same text. Words of harmless characters are not quoted.
+/// Returns `text` as exactly one word of bash: without quotes if it has only harmless characters.
 pub fn word(text: &str) -> String {
     let is_harmless = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+".contains(&byte);
     if !text.is_empty() && text.bytes().all(is_harmless) {
@@ -29,7 +29,7 @@ mod tests {
         assert_eq!(word("a b"), "'a b'");
         assert_eq!(word("it's"), r"'it'\''s'");
         assert_eq!(word("~"), "'~'");
-        // Without quotes, a comma in a bash array looks like a separator to readers.
+        // Without quotes, shellcheck takes it for a separator of array elements (SC2054).
         assert_eq!(word("lo,docker0"), "'lo,docker0'");
         assert_eq!(word("[0]=x"), "'[0]=x'");
     }

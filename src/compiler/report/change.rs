@@ -11,6 +11,7 @@ use crate::plan::fields::{Field, Reach, fields};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Change {
     /// The job's name.
     pub job: String,
@@ -49,6 +50,7 @@ pub enum Effect {
 /// One field that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Difference {
     /// The path of the field below `spec`, or the object and the path in it.
     pub path: String,

@@ -140,7 +140,7 @@ fn script(plan: &Plan) -> String {
         let _ = writeln!(text, "#SBATCH {}", quote_for_sbatch(option));
     }
     // SC2016: values in single quotes must not be expanded. SC1091: ShellCheck cannot follow `/dev/stdin`.
-    text += "\n# shellcheck disable=SC1091,SC2016\n# Values from the spec.\n";
+    text += "\n# shellcheck disable=SC1091,SC2016\n# The settings of this job.\n";
     for (name, value) in assignments(&script) {
         let _ = writeln!(text, "{name}={value}");
     }

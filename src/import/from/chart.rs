@@ -4,6 +4,7 @@
 //! All three create workers and one more pod, the master or driver. That pod is the first host in the hostfile, with
 //! one slot like the others.
 
+use crate::field;
 use serde_json::json;
 
 use crate::api::System;
@@ -64,7 +65,7 @@ fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>
     let worker = image(values, "worker", own);
     let other = image(values, leader, own);
     context.image(&worker, "worker.image");
-    for (who, to) in [("worker", "spec.image"), (leader, "spec.launcher.image")] {
+    for (who, to) in [("worker", field::IMAGE), (leader, field::LAUNCHER_IMAGE)] {
         let Some(node) = values.get(who).and_then(|node| node.get("image")) else { continue };
         let same = who == "worker" || other == worker;
         if let Some(policy) = node.get("pullPolicy") {
@@ -74,16 +75,16 @@ fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>
             self::digest(digest, who == "worker", context);
         }
         if context.options.image.is_some() {
-            context.outcomes.settle(node, Verdict::Changed, "spec.image", "another image was asked for");
+            context.outcomes.settle(node, Verdict::Changed, field::IMAGE, "another image was asked for");
         } else if same {
-            context.outcomes.settle(node, Verdict::Kept, "spec.image", "");
+            context.outcomes.settle(node, Verdict::Kept, field::IMAGE, "");
         } else {
             context.spec.put(to, &*other, &format!("{who}.image"));
             context.outcomes.settle(node, Verdict::Kept, to, "");
         }
     }
     if values.get("worker").and_then(|node| node.get("image")).is_none() && context.options.image.is_none() {
-        context.spec.comment("spec.image.name", "the chart's default");
+        context.spec.comment(field::IMAGE_NAME, "the chart's default");
     }
 }
 
@@ -102,9 +103,9 @@ fn image(values: &Node, who: &str, (repository, tag): (&str, &str)) -> String {
 fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
     match text(node).filter(|digest| !digest.is_empty()) {
         None => context.needless(node, "nothing is given"),
-        Some(digest) if of_workers => context.keep(node, "spec.image.digest", digest),
-        Some(digest) if context.spec.get("spec.image.digest") == Some(&json!(digest)) => {
-            context.outcomes.settle(node, Verdict::Kept, "spec.image.digest", "");
+        Some(digest) if of_workers => context.keep(node, field::IMAGE_DIGEST, digest),
+        Some(digest) if context.spec.get(field::IMAGE_DIGEST) == Some(&json!(digest)) => {
+            context.outcomes.settle(node, Verdict::Kept, field::IMAGE_DIGEST, "");
         }
         Some(_) => context.lose(node, "the workers' holds; spec.launcher.image may name another image with its digest"),
     }
@@ -113,10 +114,10 @@ fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
 fn pull_policy(node: &Node, of_workers: bool, context: &mut Context<'_>) {
     match text(node).as_deref() {
         Some(policy @ ("Always" | "IfNotPresent" | "Never")) if of_workers => {
-            context.keep(node, "spec.image.pullPolicy", policy);
+            context.keep(node, field::IMAGE_PULL_POLICY, policy);
         }
         Some(_) if !of_workers => {
-            context.outcomes.settle(node, Verdict::Changed, "spec.image.pullPolicy", "the workers' holds");
+            context.outcomes.settle(node, Verdict::Changed, field::IMAGE_PULL_POLICY, "the workers' holds");
         }
         _ => context.refuse(node, "Always, IfNotPresent or Never"),
     }
@@ -128,7 +129,7 @@ fn workers(values: &Node, leader: &str, gpus: u32, context: &mut Context<'_>) ->
     let number = node.map_or(Some(3), |node| context.count(node)).unwrap_or(1);
     if let Some(node) = node {
         let how = format!("the {leader} ran a rank too; here all ranks run in workers");
-        context.outcomes.settle(node, Verdict::Changed, "spec.workers.replicas", &how);
+        context.outcomes.settle(node, Verdict::Changed, field::WORKERS_REPLICAS, &how);
     }
     let from = if node.is_some() { "worker.number" } else { "the chart's default of 3" };
     World {
@@ -160,17 +161,17 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
         let why = format!("the {leader} waited for a launch by hand; give it with `--command LINE`");
         return launch::by_hand(context, &why, world);
     }
-    if context.spec.get("spec.launcher.kind") != Some(&json!("shell")) {
-        context.default("spec.launcher.retries", 6, "as often as the chart's Job started again");
+    if context.spec.get(field::LAUNCHER_KIND) != Some(&json!("shell")) {
+        context.default(field::LAUNCHER_RETRIES, 6, "as often as the chart's Job started again");
     }
 }
 
 /// Sets what the charts do by default and khorovod does not.
 fn defaults(context: &mut Context<'_>) {
-    if context.spec.get("spec.security.profile").is_none() {
-        context.default("spec.security.profile", "restricted", "the chart's pods were root; here nothing is");
+    if context.spec.get(field::SECURITY_PROFILE).is_none() {
+        context.default(field::SECURITY_PROFILE, "restricted", "the chart's pods were root; here nothing is");
     }
-    context.default("spec.lifecycle.release", "scaleDown", "the chart's workers kept their GPUs after the end");
+    context.default(field::LIFECYCLE_RELEASE, "scaleDown", "the chart's workers kept their GPUs after the end");
 }
 
 /// Imports the leader's environment variables, which the charts pass to the workers. The charts ignore the workers'
@@ -187,7 +188,7 @@ fn environment(values: &Node, leader: &str, context: &mut Context<'_>) {
         return container::env(context, env, "worker.env");
     }
     for entry in entries(env) {
-        let taken = context.spec.get("spec.env").is_some_and(|env| env.get(&entry.key).is_some());
+        let taken = context.spec.get(field::ENV).is_some_and(|env| env.get(&entry.key).is_some());
         if taken {
             context.lose(&entry.value, &format!("{leader}.env has it, and the chart gave workers that"));
             continue;
@@ -207,7 +208,7 @@ fn ssh(values: &Node, context: &mut Context<'_>) {
         let node = &entry.value;
         match entry.key.as_str() {
             "port" => match context.count(node) {
-                Some(port @ 1024..=65535) => context.keep(node, "spec.ssh.port", port),
+                Some(port @ 1024..=65535) => context.keep(node, field::SSH_PORT, port),
                 Some(_) => context.replaced(node, "2222, as sshd is not root"),
                 None => {}
             },
@@ -268,9 +269,9 @@ fn data_set(values: &Node, context: &mut Context<'_>) {
         item["readOnly"] = true.into();
     }
     let comment = if mount.is_some() { "datasetPvc" } else { "datasetPvc; the chart's path is not in its values" };
-    context.spec.push("spec.storage", item, comment);
+    context.spec.push(field::STORAGE, item, comment);
     for entry in entries(node).iter().filter(|entry| DATA_SET.contains(&entry.key.as_str())) {
-        context.outcomes.settle(&entry.value, Verdict::Kept, "spec.storage", "");
+        context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, "");
     }
     context.lose(node, "spec.storage has no such setting");
 }
@@ -281,7 +282,7 @@ fn other(key: &str, node: &Node, leader: &str, context: &mut Context<'_>) {
         "useHostNetwork" | "hostNetwork" => pod::host_network(context, node),
         "useHostPID" => match context.yes(node) {
             true => {
-                context.lose(node, "nothing in the pods needs the host's processes; spec.patches could set hostPID")
+                context.lose(node, "nothing in the pods needs the host's processes; spec.patches could set hostPID");
             }
             false => context.needless(node, "the same here"),
         },

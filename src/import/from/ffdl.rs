@@ -1,6 +1,7 @@
 //! Imports a manifest of FfDL: learners that run the command of one framework, with a bucket for the data and a bucket
 //! for the results.
 
+use crate::field;
 use serde_json::{Map, Value as Json, json};
 
 use crate::codes::BAD_VALUE;
@@ -9,7 +10,7 @@ use crate::field_outcomes::Verdict;
 use crate::launch;
 use crate::launch::program;
 use crate::secrets;
-use crate::shell_text as shell;
+use crate::{shell, shell_text};
 use khorovod_compiler::job::quantity::Quantity;
 use khorovod_compiler::problem::Problem;
 use khorovod_compiler::yaml::Node;
@@ -31,7 +32,7 @@ pub fn read(manifest: &Node, context: &mut Context<'_>) {
         }
     }
     let gpus = learners(manifest, context);
-    let count = context.spec.get("spec.workers.replicas").and_then(Json::as_u64).unwrap_or(1);
+    let count = context.spec.get(field::WORKERS_REPLICAS).and_then(Json::as_u64).unwrap_or(1);
     framework(get("framework"), context);
     stores(get("data_stores"), context);
     code(context);
@@ -40,13 +41,13 @@ pub fn read(manifest: &Node, context: &mut Context<'_>) {
         ("GPU_COUNT", gpus.to_string(), "FfDL set it"),
         ("MODEL_DIR", MODEL.to_owned(), "the code folder"),
     ] {
-        context.spec.put_key("spec.env", name, value, why);
+        context.spec.put_key(field::ENV, name, value, why);
     }
     metrics(get("evaluation_metrics"), context);
     lacking(get("framework").and_then(|node| node.get("command")), context);
-    context.default("spec.launcher.retries", 0, "FfDL gave up at the first failure");
-    if context.spec.get("spec.security").is_none() {
-        context.default("spec.security.profile", "restricted", "FfDL's learners were root; here nothing is");
+    context.default(field::LAUNCHER_RETRIES, 0, "FfDL gave up at the first failure");
+    if context.spec.get(field::SECURITY).is_none() {
+        context.default(field::SECURITY_PROFILE, "restricted", "FfDL's learners were root; here nothing is");
     }
 }
 
@@ -54,9 +55,9 @@ pub fn read(manifest: &Node, context: &mut Context<'_>) {
 fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
     let get = |name: &str| manifest.get(name);
     match get("learners").map(|node| (node, context.count(node))) {
-        Some((node, Some(count))) => context.keep(node, "spec.workers.replicas", count.max(1)),
+        Some((node, Some(count))) => context.keep(node, field::WORKERS_REPLICAS, count.max(1)),
         Some((_, None)) => {}
-        None => context.default("spec.workers.replicas", 1, "one learner by default"),
+        None => context.default(field::WORKERS_REPLICAS, 1, "one learner by default"),
     }
     let gpus = match get("gpus").map(|node| (node, whole(node, context))) {
         Some((node, Some(0))) => {
@@ -64,18 +65,18 @@ fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
             0
         }
         Some((node, Some(count))) => {
-            context.keep(node, "spec.workers.gpus", count);
+            context.keep(node, field::WORKERS_GPUS, count);
             count
         }
         _ => 0,
     };
     if let Some((node, value)) = get("cpus").and_then(|node| Some((node, text(node)?))) {
         match Quantity::parse(&value) {
-            Some(_) => context.keep(node, "spec.workers.cpu", value),
+            Some(_) => context.keep(node, field::WORKERS_CPU, value),
             None => context.refuse(node, "a number of CPUs"),
         }
     }
-    for (key, to) in [("memory", "spec.workers.memory"), ("storage", "spec.workers.ephemeralStorage")] {
+    for (key, to) in [("memory", field::WORKERS_MEMORY), ("storage", field::WORKERS_EPHEMERAL_STORAGE)] {
         let Some((node, value)) = get(key).and_then(|node| Some((node, text(node)?))) else { continue };
         match size(&value) {
             Some(size) => {
@@ -155,14 +156,14 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
             Some(node) if key == "version" && tagged => {
                 context.lose(node, "`image_tag` is the image's tag, as it was in FfDL");
             }
-            Some(node) => context.outcomes.settle(node, Verdict::Changed, "spec.image", "an image's name and tag"),
+            Some(node) => context.outcomes.settle(node, Verdict::Changed, field::IMAGE, "an image's name and tag"),
             None => {}
         }
     }
     // FfDL started these with mpirun, one rank per GPU.
     let launched = matches!(name.as_str(), "horovod" | "pytorchmpi") || name == "tensorflow" && tag.contains("horovod");
     if !launched {
-        context.default("spec.workers.slots", 1, "FfDL ran the command once in each learner");
+        context.default(field::WORKERS_SLOTS, 1, "FfDL ran the command once in each learner");
     }
     let command = context.typed.clone().map(|(line, _)| line).or_else(|| get("command").and_then(text));
     match command.filter(|line| !line.trim().is_empty()) {
@@ -176,7 +177,7 @@ fn location(node: Option<&Node>, context: &mut Context<'_>) {
     for entry in node.map_or(&[][..], entries) {
         match entry.key.as_str() {
             "registry" | "namespace" if context.options.image.is_none() => {
-                context.outcomes.settle(&entry.value, Verdict::Changed, "spec.image", "parts of an image's name");
+                context.outcomes.settle(&entry.value, Verdict::Changed, field::IMAGE, "parts of an image's name");
             }
             "registry" | "namespace" => context.replaced(&entry.value, "another image was asked for"),
             "access_token" => context.lose(
@@ -197,37 +198,39 @@ fn program(line: &str, node: Option<&Node>, context: &mut Context<'_>) {
     let from = if context.typed.is_some() { "--command" } else { "framework.command" };
     if line.contains("LEARNER_ID") {
         let numbered = format!("export LEARNER_ID=$((${{HOSTNAME##*-}} + 1)); {line}");
-        context.spec.put("spec.command", numbered, &format!("{from}; learners were numbered from 1"));
+        context.spec.put(field::COMMAND, numbered, &format!("{from}; learners were numbered from 1"));
     } else {
-        context.spec.put("spec.command", program::program(line), from);
+        context.spec.put(field::COMMAND, program::program(line), from);
     }
     if let Some(node) = node {
-        context.outcomes.settle(node, Verdict::Kept, "spec.command", "");
+        context.outcomes.settle(node, Verdict::Kept, field::COMMAND, "");
     }
 }
 
 /// Reports what learners have and pods lack: the variables that FfDL sets, and the permission to install software.
 fn lacking(node: Option<&Node>, context: &mut Context<'_>) {
     let span = node.map_or(context.whole, |node| node.span);
-    let Some(command) = context.spec.get("spec.command").and_then(Json::as_str).map(str::to_owned) else { return };
-    let mut names = shell::names(&shell::without_quoted(&command));
+    let Some(command) = context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else { return };
+    let mut names = shell_text::names(&shell_text::without_quoted(&command));
     names.sort();
     names.dedup();
-    let set_by_command = shell::set_by(&command);
-    let env = context.spec.get("spec.env");
+    let set_by_command = shell_text::set_by(&command);
+    let env = context.spec.get(field::ENV);
     names.retain(|name| {
         let set = env.is_some_and(|env| env.get(name).is_some()) || set_by_command.contains(name);
-        !set && !shell::anywhere(name) && !shell::by_launcher(name)
+        !set && !shell_text::anywhere(name) && !shell_text::by_launcher(name)
     });
     for name in names {
         let row = context.outcomes.add(format!("framework.command: ${name}"), span);
         let how = "FfDL may have set it; here it is empty: set it in spec.env, or write its value in its place";
-        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
+        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
     }
-    for line in command.split(['&', ';', '|']).map(str::trim).filter(|line| installs(line)) {
+    let script = shell::parse(&command);
+    let commands = shell::simple_commands(&script.statements).into_iter();
+    for line in commands.filter_map(|simple| Some(&command[simple.words_span()?])).filter(|line| installs(line)) {
         let row = context.outcomes.add(format!("framework.command: {}", secrets::masked(line)), span);
         let how = "each rank would install at every start, and is not root: do it once, in the image";
-        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
+        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
     }
 }
 
@@ -305,14 +308,14 @@ fn bucket(store: &Node, context: &mut Context<'_>) {
             s3.insert("direction".to_owned(), direction.into());
             item["s3"] = Json::Object(s3);
         }
-        context.spec.push("spec.storage", item, &from);
+        context.spec.push(field::STORAGE, item, &from);
         for variable in variables {
-            context.spec.put_key("spec.env", variable, path, "where FfDL's programs look");
+            context.spec.put_key(field::ENV, variable, path, "where FfDL's programs look");
         }
         let how =
             if direction == "out" && !host { "below the job's name, where FfDL had the training's id" } else { "" };
         let verdict = if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
-        context.outcomes.settle(node, verdict, "spec.storage", how);
+        context.outcomes.settle(node, verdict, field::STORAGE, how);
     }
     settle(store, connection, host, context);
 }
@@ -331,11 +334,11 @@ fn settle(store: &Node, connection: Option<&Node>, host: bool, context: &mut Con
     for entry in connection.map_or(&[][..], entries) {
         match entry.key.as_str() {
             "user_name" | "password" if !host => {
-                context.outcomes.settle(&entry.value, Verdict::Changed, "spec.storage", "moved to a Secret");
+                context.outcomes.settle(&entry.value, Verdict::Changed, field::STORAGE, "moved to a Secret");
             }
-            "auth_url" | "region" if !host => context.outcomes.settle(&entry.value, Verdict::Kept, "spec.storage", ""),
+            "auth_url" | "region" if !host => context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, ""),
             "path" | "name" | "type" if host => {
-                context.outcomes.settle(&entry.value, Verdict::Kept, "spec.storage", "")
+                context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, "");
             }
             "type" => context.needless(&entry.value, "the kind of storage follows from the rest"),
             _ => context.lose(&entry.value, "buckets need no such setting here"),
@@ -359,9 +362,9 @@ fn code(context: &mut Context<'_>) {
     if files.is_empty() {
         let why =
             "the code folder is not in the manifest: name it behind it on the command line, or build it into the image";
-        return context.default("spec.workdir", MODEL, why);
+        return context.default(field::WORKDIR, MODEL, why);
     }
-    context.default("spec.code", json!({"files": files, "mountPath": MODEL}), "the code folder");
+    context.default(field::CODE, json!({"files": files, "mountPath": MODEL}), "the code folder");
 }
 
 fn metrics(node: Option<&Node>, context: &mut Context<'_>) {
@@ -370,10 +373,10 @@ fn metrics(node: Option<&Node>, context: &mut Context<'_>) {
     if let (Some("tensorboard"), Some(place)) = (read("type").as_deref(), read("in")) {
         let below = place.rsplit_once("_DIR").map_or(place.as_str(), |(_, below)| below.trim_start_matches('}'));
         let logdir = if below.starts_with('/') { format!("{RESULTS}{below}") } else { format!("{RESULTS}/{below}") };
-        context.spec.put("spec.observability.tensorboard.logdir", logdir, "evaluation_metrics.in");
+        context.spec.put(field::OBSERVABILITY_TENSORBOARD_LOGDIR, logdir, "evaluation_metrics.in");
         for key in ["type", "in"] {
             if let Some(node) = node.get(key) {
-                context.outcomes.settle(node, Verdict::Changed, "spec.observability.tensorboard", "among the results");
+                context.outcomes.settle(node, Verdict::Changed, field::OBSERVABILITY_TENSORBOARD, "among the results");
             }
         }
     }

@@ -8,6 +8,7 @@ mod names;
 mod settings;
 mod stream;
 
+use crate::field;
 use serde_json::{Value as Json, json};
 
 use crate::codes::BAD_VALUE;
@@ -115,19 +116,19 @@ fn defaults(job: &Node, context: &mut Context<'_>) {
     let spec = job.get("spec");
     let policy = spec.and_then(|spec| spec.get("runPolicy"));
     let given = |key: &str| [spec, policy].into_iter().flatten().any(|node| node.get(key).is_some());
-    if !given("backoffLimit") && context.spec.get("spec.launcher.kind") != Some(&json!("shell")) {
-        context.default("spec.launcher.retries", 6, "as often as the launcher's Job started again");
+    if !given("backoffLimit") && context.spec.get(field::LAUNCHER_KIND) != Some(&json!("shell")) {
+        context.default(field::LAUNCHER_RETRIES, 6, "as often as the launcher's Job started again");
     }
     if !given("cleanPodPolicy") && !queued(context) {
         context.default(
-            "spec.lifecycle.release",
+            field::LIFECYCLE_RELEASE,
             "scaleDown",
             "without cleanPodPolicy workers kept their GPUs after the end",
         );
     }
-    if context.spec.get("spec.security.profile").is_none() {
+    if context.spec.get(field::SECURITY_PROFILE).is_none() {
         context.default(
-            "spec.security.profile",
+            field::SECURITY_PROFILE,
             "restricted",
             "the image's user ran it, often root; here nothing is root",
         );
@@ -151,7 +152,7 @@ fn metadata(node: Option<&Node>, context: &mut Context<'_>) {
     for entry in get("labels").map_or(&[][..], entries) {
         let Some(value) = context.text(&entry.value) else { continue };
         if entry.key == "kueue.x-k8s.io/queue-name" {
-            context.keep(&entry.value, "spec.scheduling.kueue", value);
+            context.keep(&entry.value, field::SCHEDULING_KUEUE, value);
         } else {
             own_key(context, entry, "metadata.labels", value);
         }
@@ -198,12 +199,12 @@ fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_
     let of = |replica: &Replica<'_>| replica.field("image").and_then(text);
     let image = of(worker).or(of(launcher)).unwrap_or_default();
     context.image(&image, "Worker");
-    for (replica, to) in [(worker, "spec.image"), (launcher, "spec.launcher.image")] {
+    for (replica, to) in [(worker, field::IMAGE), (launcher, field::LAUNCHER_IMAGE)] {
         let Some(node) = replica.field("image") else { continue };
         if context.options.image.is_some() {
-            context.outcomes.settle(node, Verdict::Changed, "spec.image", "another image was asked for");
+            context.outcomes.settle(node, Verdict::Changed, field::IMAGE, "another image was asked for");
         } else if of(replica).as_deref() == Some(image.as_str()) {
-            context.outcomes.settle(node, Verdict::Kept, "spec.image", "");
+            context.outcomes.settle(node, Verdict::Kept, field::IMAGE, "");
         } else if queued(context) {
             context.lose(node, FIRST);
         } else {
@@ -222,7 +223,7 @@ fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
         context.outcomes.settle(
             node,
             Verdict::Changed,
-            "spec.launcher.retries",
+            field::LAUNCHER_RETRIES,
             "the launcher starts the training again",
         );
     }
@@ -263,5 +264,5 @@ fn on_pods(context: &mut Context<'_>, field: &str, entry: &Entry, leads: bool) {
 fn over_pods(context: &mut Context<'_>, path: &str, entry: &Entry, value: Json, leads: bool) {
     let target = json!({"kind": "Pod", "name": if leads { "*-launcher" } else { "*-worker" }});
     context.spec.patch(&target, path, &entry.key, value);
-    context.outcomes.settle(&entry.value, Verdict::Kept, "spec.patches", "");
+    context.outcomes.settle(&entry.value, Verdict::Kept, field::PATCHES, "");
 }

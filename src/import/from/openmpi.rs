@@ -3,6 +3,7 @@
 mod jsonnet;
 pub mod parameters;
 
+use crate::field;
 use std::borrow::Cow;
 
 use serde_json::{Map, json};
@@ -41,7 +42,7 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
         gpus,
     };
     if let Some(node) = get("workers") {
-        context.outcomes.settle(node, Verdict::Kept, "spec.workers.replicas", "");
+        context.outcomes.settle(node, Verdict::Kept, field::WORKERS_REPLICAS, "");
     }
     command(get("exec"), &world, context);
     storage(get, context);
@@ -52,8 +53,8 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
             parameter(&entry.key, &entry.value, gpus, context);
         }
     }
-    if context.spec.get("spec.security").is_none() {
-        context.default("spec.security.profile", "restricted", "the component's pods were root; here nothing is");
+    if context.spec.get(field::SECURITY).is_none() {
+        context.default(field::SECURITY_PROFILE, "restricted", "the component's pods were root; here nothing is");
     }
 }
 
@@ -70,7 +71,7 @@ fn list<'n>(node: Option<&'n Node>, context: &mut Context<'_>) -> Option<Cow<'n,
     let node = node?;
     let Some(written) = text(node) else { return Some(Cow::Borrowed(node)) };
     let list = yaml::parse(&written, node.span, &mut context.problems).ok()??;
-    context.outcomes.settle(node, Verdict::Kept, "spec.storage", "");
+    context.outcomes.settle(node, Verdict::Kept, field::STORAGE, "");
     Some(Cow::Owned(list))
 }
 
@@ -91,7 +92,7 @@ fn image(node: Option<&Node>, context: &mut Context<'_>) {
         (Some(node), false) => {
             let name = text(node).unwrap_or_default();
             context.image(&name, "image");
-            context.outcomes.settle(node, Verdict::Kept, "spec.image", "");
+            context.outcomes.settle(node, Verdict::Kept, field::IMAGE, "");
         }
         (node, true) => {
             context.image("", "");
@@ -126,8 +127,8 @@ fn command(exec: Option<&Node>, world: &World, context: &mut Context<'_>) {
             );
         }
     }
-    if context.spec.get("spec.launcher.retries").is_none() {
-        context.default("spec.launcher.retries", 0, "the component's pods never started again");
+    if context.spec.get(field::LAUNCHER_RETRIES).is_none() {
+        context.default(field::LAUNCHER_RETRIES, 0, "the component's pods never started again");
     }
 }
 
@@ -168,9 +169,9 @@ fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>
         }
         let from = context.outcomes.path(node).to_owned();
         let item = json!({"name": format!("data-{direction}"), "mountPath": path.trim_end_matches('/'), "s3": s3});
-        context.spec.push("spec.storage", item, &from);
+        context.spec.push(field::STORAGE, item, &from);
         for node in [Some(node), folder].into_iter().flatten() {
-            context.outcomes.settle(node, Verdict::Kept, "spec.storage", "");
+            context.outcomes.settle(node, Verdict::Kept, field::STORAGE, "");
         }
         paths.push(path);
     }
@@ -178,17 +179,17 @@ fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>
         let used = !paths.is_empty();
         let how = "it needs the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
         match used {
-            true => context.outcomes.settle(node, Verdict::Kept, "spec.storage", how),
+            true => context.outcomes.settle(node, Verdict::Kept, field::STORAGE, how),
             false => context.lose(node, "there is no bucket to use it for"),
         }
     }
-    if context.spec.get("spec.command").is_some() {
+    if context.spec.get(field::COMMAND).is_some() {
         if !paths.iter().any(|path| path.trim_end_matches('/') == DATA) {
             let item = json!({"name": "openmpi-data", "mountPath": DATA, "emptyDir": {}});
-            context.spec.push("spec.storage", item, "the directory the component's pods worked in");
+            context.spec.push(field::STORAGE, item, "the directory the component's pods worked in");
         }
-        if context.spec.get("spec.workdir").is_none() {
-            context.default("spec.workdir", DATA, "as in the component's pods");
+        if context.spec.get(field::WORKDIR).is_none() {
+            context.default(field::WORKDIR, DATA, "as in the component's pods");
         }
     }
 }
@@ -206,7 +207,7 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
     match name {
         "secret" => context.replaced(node, "khorovod makes keys of its own, host keys too; that Secret can be deleted"),
         "gpu" if gpus == 0 => context.needless(node, "the same here by default"),
-        "gpu" => context.keep(node, "spec.workers.gpus", gpus),
+        "gpu" => context.keep(node, field::WORKERS_GPUS, gpus),
         "cpu" | "memory" if Quantity::parse(&value).is_some() => {
             context.spec.put(&format!("spec.workers.{name}"), value, name);
             let to = format!("spec.workers.{name}");
@@ -215,20 +216,20 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
         "cpu" | "memory" => context.lose(node, "it is not a valid quantity; write it as 4, 500m or 16Gi"),
         "customResources" => custom(node, &value, context),
         "imagePullPolicy" => match value.as_str() {
-            "Always" | "IfNotPresent" | "Never" => context.keep(node, "spec.image.pullPolicy", value),
+            "Always" | "IfNotPresent" | "Never" => context.keep(node, field::IMAGE_PULL_POLICY, value),
             _ => context.refuse(node, "Always, IfNotPresent or Never"),
         },
         "imagePullSecrets" if !value.is_empty() => {
             let names: Vec<&str> = value.split(',').map(str::trim).collect();
-            context.spec.put("spec.image.pullSecrets", json!(names), name);
-            context.outcomes.settle(node, Verdict::Kept, "spec.image.pullSecrets", "");
+            context.spec.put(field::IMAGE_PULL_SECRETS, json!(names), name);
+            context.outcomes.settle(node, Verdict::Kept, field::IMAGE_PULL_SECRETS, "");
         }
         "imagePullSecrets" => pod::pull_secrets(context, node),
         "init" => context.lose(node, "khorovod starts the pods itself; what it did beyond that belongs in the image"),
         "initTimeout" => match value.parse::<u32>() {
             Ok(seconds) => {
-                context.spec.put("spec.launcher.waitTimeout", format!("{seconds}s"), name);
-                context.outcomes.settle(node, Verdict::Kept, "spec.launcher.waitTimeout", "");
+                context.spec.put(field::LAUNCHER_WAIT_TIMEOUT, format!("{seconds}s"), name);
+                context.outcomes.settle(node, Verdict::Kept, field::LAUNCHER_WAIT_TIMEOUT, "");
             }
             Err(_) => context.refuse(node, "a number of seconds"),
         },
@@ -244,8 +245,8 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
         "runAsGroup" => context.lose(node, "the group is the user's; files of a volume belong to spec.security.fsGroup"),
         "supplementalGroups" => match value.split(',').next().and_then(|group| group.trim().parse::<u32>().ok()) {
             Some(group) => {
-                context.spec.put("spec.security.fsGroup", group, name);
-                context.outcomes.settle(node, Verdict::Changed, "spec.security.fsGroup", "the first of them");
+                context.spec.put(field::SECURITY_FS_GROUP, group, name);
+                context.outcomes.settle(node, Verdict::Changed, field::SECURITY_FS_GROUP, "the first of them");
             }
             None => context.refuse(node, "numbers of groups"),
         },
@@ -270,7 +271,7 @@ fn custom(node: &Node, value: &str, context: &mut Context<'_>) {
             format!("of {}: write it under spec.workers.resources, requests and limits in full", others.join(", "));
         return context.outcomes.settle(node, Verdict::Lost, "", &why);
     }
-    context.outcomes.settle(node, Verdict::Kept, "spec.workers", "");
+    context.outcomes.settle(node, Verdict::Kept, field::WORKERS, "");
 }
 
 /// Imports a node selector: `pool=a100,zone=x`.
@@ -278,10 +279,10 @@ fn selector(node: &Node, value: &str, context: &mut Context<'_>) {
     for pair in value.split(',') {
         match pair.split_once('=') {
             Some((label, wanted)) => {
-                context.spec.put_key("spec.placement.nodeSelector", label.trim(), wanted.trim(), "nodeSelector");
+                context.spec.put_key(field::PLACEMENT_NODE_SELECTOR, label.trim(), wanted.trim(), "nodeSelector");
             }
             None => return context.refuse(node, "pairs such as pool=a100"),
         }
     }
-    context.outcomes.settle(node, Verdict::Kept, "spec.placement.nodeSelector", "");
+    context.outcomes.settle(node, Verdict::Kept, field::PLACEMENT_NODE_SELECTOR, "");
 }

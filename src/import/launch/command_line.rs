@@ -1,5 +1,6 @@
 //! Takes a launch line apart: the launcher, the number of ranks, their environment, and the program.
 
+use crate::field;
 use serde_json::{Value as Json, json};
 
 use crate::field_outcomes::Verdict;
@@ -82,18 +83,18 @@ pub fn read(line: &str) -> Line {
         if word.expands {
             return Line::Script(format!("`{}` needs a shell", word.text));
         }
-        launch.note(&word.text, Verdict::Kept, "spec.env", "");
+        launch.note(&word.text, Verdict::Kept, field::ENV, "");
         launch.env.push((name.to_owned(), value.to_owned()));
     }
     if ["mpirun.mpich", "mpiexec.mpich"].iter().any(|name| rest[0].text.ends_with(name)) {
-        launch.fields.push(("spec.launcher.mpi", json!("mpich")));
+        launch.fields.push((field::LAUNCHER_MPI, json!("mpich")));
     }
     let gives_rank = rest[..skip].iter().any(|word| word.text.ends_with("torch.distributed.launch"));
     let taken = launch.take(line, &rest[skip..]);
     let by_env = launch.notes.iter().any(|note| note.option.replace('-', "_") == "__use_env");
     if gives_rank && !by_env {
         let why = "it gave each program `--local-rank`; if yours needs that, add `--local-rank $LOCAL_RANK` to it";
-        launch.note("torch.distributed.launch", Verdict::Changed, "spec.command", why);
+        launch.note("torch.distributed.launch", Verdict::Changed, field::COMMAND, why);
     }
     if kind == "accelerate" {
         launch.kind = "torchrun";
@@ -204,24 +205,24 @@ impl Launch {
         let (verdict, to, why) = match meaning {
             Meaning::Ranks => {
                 self.np = Some(number(first)?);
-                (Verdict::Kept, "spec.workers", "")
+                (Verdict::Kept, field::WORKERS, "")
             }
             Meaning::MinRanks => {
                 self.min_np = Some(number(first)?);
-                (Verdict::Kept, "spec.elastic.minWorkers", "")
+                (Verdict::Kept, field::ELASTIC_MIN_WORKERS, "")
             }
             Meaning::MaxRanks => {
                 self.max_np = Some(number(first)?);
-                (Verdict::Kept, "spec.elastic.maxWorkers", "")
+                (Verdict::Kept, field::ELASTIC_MAX_WORKERS, "")
             }
             Meaning::PerHost => {
                 self.per_host = Some(number(first)?);
-                (Verdict::Kept, "spec.workers.slots", "")
+                (Verdict::Kept, field::WORKERS_SLOTS, "")
             }
             Meaning::Hosts => {
                 let (low, high) = first.split_once(':').unwrap_or((first, first));
                 self.hosts = Some((number(low)?, number(high)?));
-                (Verdict::Kept, "spec.workers.replicas", "")
+                (Verdict::Kept, field::WORKERS_REPLICAS, "")
             }
             Meaning::Field(field, read) => {
                 let value = read(values).ok_or_else(|| format!("`{option}` is not understood"))?;
@@ -231,23 +232,23 @@ impl Launch {
             Meaning::Pair => {
                 let value = values.get(1).copied().unwrap_or_default();
                 self.env.push((first.to_owned(), value.to_owned()));
-                (Verdict::Kept, "spec.env", "")
+                (Verdict::Kept, field::ENV, "")
             }
             Meaning::Env(name) => {
                 self.env.push((name.to_owned(), first.to_owned()));
-                (Verdict::Kept, "spec.env", "")
+                (Verdict::Kept, field::ENV, "")
             }
             Meaning::Discovery => {
                 self.discovers = true;
-                (Verdict::Kept, "spec.elastic", "khorovod's own finds workers, without kubectl")
+                (Verdict::Kept, field::ELASTIC, "khorovod's own finds workers, without kubectl")
             }
             Meaning::Module => {
                 self.module = true;
-                (Verdict::Kept, "spec.command", "")
+                (Verdict::Kept, field::COMMAND, "")
             }
             Meaning::Whole => {
                 self.whole = true;
-                (Verdict::Kept, "spec.command", "")
+                (Verdict::Kept, field::COMMAND, "")
             }
             Meaning::Export => self.export(first),
             Meaning::MapBy => self.map_by(first, said)?,
@@ -258,7 +259,7 @@ impl Launch {
             Meaning::Stays => {
                 let whole = word.starts_with("--") && word.contains('=');
                 self.args.extend(if whole { vec![word.to_owned()] } else { owned(said) });
-                (Verdict::Kept, "spec.launcher.args", "")
+                (Verdict::Kept, field::LAUNCHER_ARGS, "")
             }
         };
         self.note(&option, verdict, to, why);
@@ -272,8 +273,8 @@ impl Launch {
         };
         self.env.push((name.to_owned(), value.to_owned()));
         match job::looks_secret(name, value) {
-            true => (Verdict::Changed, "spec.env", "moved to a Secret"),
-            false => (Verdict::Kept, "spec.env", ""),
+            true => (Verdict::Changed, field::ENV, "moved to a Secret"),
+            false => (Verdict::Kept, field::ENV, ""),
         }
     }
 
@@ -283,14 +284,14 @@ impl Launch {
         let Some((count, "node")) = each.map(|(count, rest)| (count, rest.split(':').next().unwrap_or_default()))
         else {
             self.args.extend(owned(said));
-            return Ok((Verdict::Kept, "spec.launcher.args", ""));
+            return Ok((Verdict::Kept, field::LAUNCHER_ARGS, ""));
         };
         self.per_host = Some(count.parse().map_err(|_| format!("`{value}` has no number of ranks"))?);
         if value.matches(':').count() > 2 {
             self.args.extend(owned(said));
             return Ok((Verdict::Kept, "spec.workers.slots spec.launcher.args", ""));
         }
-        Ok((Verdict::Kept, "spec.workers.slots", ""))
+        Ok((Verdict::Kept, field::WORKERS_SLOTS, ""))
     }
 
     /// Reads `--mca NAME VALUE`.
@@ -306,7 +307,7 @@ impl Launch {
             _ => {
                 self.args.push("--mca".to_owned());
                 self.args.extend(owned(values));
-                (Verdict::Kept, "spec.launcher.args", "")
+                (Verdict::Kept, field::LAUNCHER_ARGS, "")
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The options of the launchers: how many words each takes, and its meaning in a spec.
 
+use crate::field;
 use serde_json::{Value as Json, json};
 
 use crate::shell::Plain as Word;
@@ -65,7 +66,7 @@ const MPIRUN: &[Known] = &[
     (&["genvall", "envall"], 0, Ours("every rank has the environment of its pod")),
     (&["mca", "gmca"], 2, Mca),
     (&["launcher", "bootstrap", "launcher-exec", "bootstrap-exec", "rsh"], 1, OWN_SSH),
-    (&["wdir", "wd"], 1, Field("spec.workdir", text)),
+    (&["wdir", "wd"], 1, Field(field::WORKDIR, text)),
     (&["prefix"], 1, Gone("the image's PATH finds the MPI; if it does not, set PATH in spec.env")),
     (&["tag-output", "timestamp-output", "display-map", "display-allocation", "report-bindings"], 0, Stays),
     (&["prepend-rank", "l", "v", "verbose", "q", "oversubscribe", "nooversubscribe", "use-hwthread-cpus"], 0, Stays),
@@ -86,9 +87,9 @@ const HOROVODRUN: &[Known] = &[
     (&["--host-discovery-script"], 1, Discovery),
     (&["-p", "--ssh-port", "-i", "--ssh-identity-file"], 1, OWN_SSH),
     (&["--mpi-args"], 1, MpiArgs),
-    (&["--elastic-timeout"], 1, Field("spec.elastic.timeout", seconds)),
-    (&["--reset-limit"], 1, Field("spec.elastic.resetLimit", number)),
-    (&["--blacklist-cooldown-range"], 2, Field("spec.elastic.cooldown", numbers)),
+    (&["--elastic-timeout"], 1, Field(field::ELASTIC_TIMEOUT, seconds)),
+    (&["--reset-limit"], 1, Field(field::ELASTIC_RESET_LIMIT, number)),
+    (&["--blacklist-cooldown-range"], 2, Field(field::ELASTIC_COOLDOWN, numbers)),
     (&["--verbose", "--gloo", "--mpi", "--jsrun", "--disable-cache", "--hierarchical-allreduce"], 0, Stays),
     (&["--autotune", "--no-stall-check", "--timeline-mark-cycles", "--log-with-timestamp"], 0, Stays),
     (&["--log-hide-timestamp", "--prefix-output-with-timestamp", "--tcp", "--no-hierarchical-allreduce"], 0, Stays),
@@ -114,7 +115,7 @@ const HOROVODRUN: &[Known] = &[
 const TORCHRUN: &[Known] = &[
     (&["--nnodes", "--nnode"], 1, Hosts),
     (&["--nproc-per-node", "--nproc_per_node"], 1, PerHost),
-    (&["--max-restarts", "--max_restarts"], 1, Field("spec.launcher.retries", number)),
+    (&["--max-restarts", "--max_restarts"], 1, Field(field::LAUNCHER_RETRIES, number)),
     (
         &["--node-rank", "--node_rank", "--master-addr", "--master_addr", "--master-port", "--master_port"],
         1,
@@ -150,7 +151,7 @@ const ACCELERATE: &[Known] = &[
     (&["--multi_gpu"], 0, Ours("one rank per GPU, as in spec.workers")),
     (&["--mixed_precision"], 1, Env("ACCELERATE_MIXED_PRECISION")),
     (&["--num_cpu_threads_per_process"], 1, Env("OMP_NUM_THREADS")),
-    (&["--max_restarts"], 1, Field("spec.launcher.retries", number)),
+    (&["--max_restarts"], 1, Field(field::LAUNCHER_RETRIES, number)),
     (&["--role"], 1, ROLE),
     (&["--monitor_interval", "--tee", "--log_dir"], 1, Stays),
     (&["-m", "--module"], 0, Module),

@@ -1,12 +1,10 @@
 //! Reads a line that is a program without a launcher: what it runs, and whether it only waits.
 
-use std::ops::Range;
-
 use serde_json::{Value as Json, json};
 
 use crate::launch::options;
 use crate::secrets::masked;
-use crate::shell::{self, CommandKind, Plain as Word, Statement, words};
+use crate::shell::{self, Plain as Word, simple_commands, words};
 
 /// Returns what a line runs: words, or text for `bash -c`.
 pub fn program(line: &str) -> Json {
@@ -75,9 +73,7 @@ pub fn waits(line: &str) -> bool {
 /// which starts ranks on its own node.
 pub fn alone(script: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let mut commands = Vec::new();
-    shell::parse(script).statements.iter().for_each(|statement| simple_commands(statement, &mut commands));
-    for place in commands {
+    for place in simple_commands(&shell::parse(script).statements).iter().filter_map(|command| command.words_span()) {
         let command = &script[place];
         let Some(words) = words(command) else { continue };
         let before = |word: &&Word| word.assignment().is_some() || ["exec", "nohup", "env"].contains(&&*word.text);
@@ -96,26 +92,6 @@ pub fn alone(script: &str) -> Vec<String> {
         }
     }
     found
-}
-
-/// Returns the ranges of all simple commands in a statement, with the assignments before them.
-fn simple_commands(statement: &Statement, found: &mut Vec<Range<usize>>) {
-    for command in &statement.commands {
-        match &command.kind {
-            CommandKind::Simple { assignments, words } => {
-                let all = || assignments.iter().map(|assignment| &assignment.word).chain(words);
-                if let (Some(first), Some(last)) = (all().next(), all().last()) {
-                    found.push(first.span.start..last.span.end);
-                }
-            }
-            CommandKind::Compound { body, .. } | CommandKind::Function { body, .. } => {
-                for statement in body {
-                    simple_commands(statement, found);
-                }
-            }
-            CommandKind::Test { .. } | CommandKind::Arithmetic { .. } | CommandKind::Unknown => {}
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Imports fields of pod templates and containers, for the workers and the launcher.
 
+use crate::field;
 use serde_json::{Value as Json, json};
 
 use crate::context::{Context, entries, items, text};
@@ -22,7 +23,7 @@ pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
             "imagePullPolicy" => policy(context, node),
             "command" | "args" if !leads => context.needless(node, "khorovod's workers start sshd themselves"),
             "workingDir" => match context.text(node) {
-                Some(path) if path.starts_with('/') => once(context, node, "spec.workdir", path.into()),
+                Some(path) if path.starts_with('/') => once(context, node, field::WORKDIR, path.into()),
                 _ => context.lose(node, "it is not an absolute path"),
             },
             "env" => env(context, node, if leads { "Launcher" } else { "Worker" }),
@@ -46,7 +47,7 @@ fn ports(context: &mut Context<'_>, node: &Node) {
         match port.get("containerPort").and_then(text).as_deref() {
             Some("22" | "2222") => context.replaced(port, "ssh has a port of its own, spec.ssh.port"),
             _ => {
-                context.lose(port, "pods let in ssh and each other; spec.observability.metrics opens a port to scrape")
+                context.lose(port, "pods let in ssh and each other; spec.observability.metrics opens a port to scrape");
             }
         }
     }
@@ -65,7 +66,7 @@ fn once(context: &mut Context<'_>, node: &Node, to: &str, value: Json) {
 fn policy(context: &mut Context<'_>, node: &Node) {
     match text(node).as_deref() {
         Some(policy @ ("Always" | "IfNotPresent" | "Never")) => {
-            once(context, node, "spec.image.pullPolicy", policy.into());
+            once(context, node, field::IMAGE_PULL_POLICY, policy.into());
         }
         _ => context.refuse(node, "Always, IfNotPresent or Never"),
     }
@@ -83,7 +84,7 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
             context.lose(item, "a later entry of the same name holds, in Kubernetes too");
             continue;
         }
-        let taken = context.spec.get("spec.env").and_then(|env| env.get(&name)).cloned();
+        let taken = context.spec.get(field::ENV).and_then(|env| env.get(&name)).cloned();
         let value = match (item.get("value").and_then(text), item.get("valueFrom")) {
             (_, Some(from)) => match source(from) {
                 Some(value) => value,
@@ -101,7 +102,7 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
             None => match &value {
                 Json::String(value) => pod::variable(context, item, &name, value, from),
                 _ => {
-                    context.spec.put_key("spec.env", &name, value, from);
+                    context.spec.put_key(field::ENV, &name, value, from);
                     context.outcomes.settle(item, Verdict::Kept, &to, "");
                 }
             },
@@ -138,11 +139,12 @@ pub fn env_from(context: &mut Context<'_>, list: &Node) {
             entry.insert("prefix".to_owned(), prefix.into());
         }
         let entry = Json::Object(entry);
-        let there = context.spec.get("spec.envFrom").and_then(Json::as_array).is_some_and(|list| list.contains(&entry));
+        let there =
+            context.spec.get(field::ENV_FROM).and_then(Json::as_array).is_some_and(|list| list.contains(&entry));
         if !there {
-            context.spec.push("spec.envFrom", entry, "");
+            context.spec.push(field::ENV_FROM, entry, "");
         }
-        context.outcomes.settle(item, Verdict::Kept, "spec.envFrom", "");
+        context.outcomes.settle(item, Verdict::Kept, field::ENV_FROM, "");
     }
     context.needless(list, "there are none");
 }
@@ -155,12 +157,12 @@ fn security(context: &mut Context<'_>, node: &Node) {
             "runAsUser" => user(context, value),
             "fsGroup" => {
                 if let Some(group) = context.count(value) {
-                    once(context, value, "spec.security.fsGroup", group.into());
+                    once(context, value, field::SECURITY_FS_GROUP, group.into());
                 }
             }
             "readOnlyRootFilesystem" => {
                 let read_only = context.yes(value);
-                once(context, value, "spec.security.readOnlyRootFilesystem", read_only.into());
+                once(context, value, field::SECURITY_READ_ONLY_ROOT_FILESYSTEM, read_only.into());
             }
             "capabilities" => capabilities(context, value),
             "runAsGroup" => context.replaced(value, "the group has the user's number"),
@@ -178,7 +180,7 @@ fn security(context: &mut Context<'_>, node: &Node) {
 
 pub fn user(context: &mut Context<'_>, node: &Node) {
     let Some(user) = context.count(node) else { return };
-    once(context, node, "spec.security.runAsUser", user.into());
+    once(context, node, field::SECURITY_RUN_AS_USER, user.into());
     if user == 0 {
         context.profile("baseline", "root needs it");
     }
@@ -187,8 +189,8 @@ pub fn user(context: &mut Context<'_>, node: &Node) {
 fn capabilities(context: &mut Context<'_>, node: &Node) {
     for name in node.get("add").map_or(&[][..], items) {
         match text(name).unwrap_or_default().trim_start_matches("CAP_") {
-            "IPC_LOCK" if context.spec.get("spec.workers.rdma").is_some() => {
-                context.outcomes.settle(name, Verdict::Kept, "spec.workers.rdma", "");
+            "IPC_LOCK" if context.spec.get(field::WORKERS_RDMA).is_some() => {
+                context.outcomes.settle(name, Verdict::Kept, field::WORKERS_RDMA, "");
             }
             "IPC_LOCK" => context.lose(name, "spec.workers.rdma brings it, with the devices it is for"),
             _ => context.lose(name, "sshd runs without any capability here; spec.patches reaches it"),
@@ -202,8 +204,8 @@ pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
     for section in ["limits", "requests"] {
         for entry in node.get(section).map_or(&[][..], entries) {
             let to = match entry.key.as_str() {
-                "cpu" => "spec.launcher.cpu",
-                "memory" => "spec.launcher.memory",
+                "cpu" => field::LAUNCHER_CPU,
+                "memory" => field::LAUNCHER_MEMORY,
                 _ => {
                     context.lose(
                         &entry.value,
@@ -230,7 +232,7 @@ pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
 pub fn volumes(context: &mut Context<'_>, pod: Option<&Node>, container: Option<&Node>, leads: bool) {
     let held = pod.and_then(|pod| pod.get("volumes"));
     let mounts = container.and_then(|container| container.get("volumeMounts"));
-    if !leads || context.spec.get("spec.storage").is_none() && context.spec.get("spec.code").is_none() {
+    if !leads || context.spec.get(field::STORAGE).is_none() && context.spec.get(field::CODE).is_none() {
         return volumes::read(context, held, mounts);
     }
     let name = |node: &Node| node.get("name").and_then(text);
@@ -251,7 +253,7 @@ fn as_workers(context: &mut Context<'_>, node: &Node, mount: &Node) {
     let path = mount.get("mountPath").and_then(text);
     match path.is_some_and(|path| mounted(context, &path)) {
         true => {
-            context.outcomes.settle(node, Verdict::Changed, "spec.storage", "the launcher has the workers' storage")
+            context.outcomes.settle(node, Verdict::Changed, field::STORAGE, "the launcher has the workers' storage");
         }
         false => context.lose(node, "the launcher alone had it; an entry of spec.storage is mounted in every pod"),
     }
@@ -259,10 +261,10 @@ fn as_workers(context: &mut Context<'_>, node: &Node, mount: &Node) {
 
 /// Whether something is mounted at a path.
 fn mounted(context: &Context<'_>, path: &str) -> bool {
-    let storage = context.spec.get("spec.storage").and_then(Json::as_array);
+    let storage = context.spec.get(field::STORAGE).and_then(Json::as_array);
     let at = |entry: &Json| entry["mountPath"] == path;
     storage.is_some_and(|entries| entries.iter().any(at))
-        || context.spec.get("spec.code").is_some_and(at)
+        || context.spec.get(field::CODE).is_some_and(at)
         || path == "/dev/shm"
 }
 
@@ -288,11 +290,11 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
             "securityContext" => security(context, node),
             "hostNetwork" if !leads => pod::host_network(context, node),
             "hostNetwork" | "dnsPolicy" => context.replaced(node, "follows from the workers' hostNetwork"),
-            "imagePullSecrets" if context.spec.get("spec.image.pullSecrets").is_none() => {
-                pod::pull_secrets(context, node)
+            "imagePullSecrets" if context.spec.get(field::IMAGE_PULL_SECRETS).is_none() => {
+                pod::pull_secrets(context, node);
             }
             "imagePullSecrets" => {
-                context.outcomes.settle(node, Verdict::Changed, "spec.image.pullSecrets", "the workers' hold");
+                context.outcomes.settle(node, Verdict::Changed, field::IMAGE_PULL_SECRETS, "the workers' hold");
             }
             "restartPolicy" => context.replaced(node, "spec.launcher.retries is the number of retries"),
             "serviceAccountName" | "serviceAccount" => {
@@ -304,7 +306,7 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
             | "enableServiceLinks"
             | "terminationGracePeriodSeconds" => context.replaced(node, "khorovod sets its own"),
             key if leads && placed(context, key) => {
-                context.outcomes.settle(node, Verdict::Changed, "spec.placement", "all pods go where the workers go");
+                context.outcomes.settle(node, Verdict::Changed, field::PLACEMENT, "all pods go where the workers go");
             }
             key => {
                 if !pod::placement(context, key, node) {
@@ -319,9 +321,9 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
 fn placed(context: &Context<'_>, key: &str) -> bool {
     let to = match key {
         "nodeSelector" | "tolerations" | "affinity" => format!("spec.placement.{key}"),
-        "priorityClassName" => "spec.placement.priorityClass".to_owned(),
-        "runtimeClassName" => "spec.placement.runtimeClass".to_owned(),
-        "schedulerName" => "spec.scheduling.scheduler".to_owned(),
+        "priorityClassName" => field::PLACEMENT_PRIORITY_CLASS.to_owned(),
+        "runtimeClassName" => field::PLACEMENT_RUNTIME_CLASS.to_owned(),
+        "schedulerName" => field::SCHEDULING_SCHEDULER.to_owned(),
         _ => return false,
     };
     context.spec.get(&to).is_some()

@@ -1,5 +1,6 @@
 //! Imports volumes and mounts of Kubernetes into `spec.storage`, `spec.code` and `spec.workers.shm`.
 
+use crate::field;
 use serde_json::{Map, Value as Json, json};
 
 use crate::context::{self, Context, entries, items, text};
@@ -45,7 +46,7 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
         context.lose(volume, &why);
         return context.lose(mount, &why);
     }
-    if kind.key == "configMap" && context.spec.get("spec.code").is_none() {
+    if kind.key == "configMap" && context.spec.get(field::CODE).is_none() {
         return code(context, &kind.value, volume, mount, &path, &from);
     }
     details(context, kind);
@@ -75,16 +76,16 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
     if let Some(below) = mount.get("subPath").and_then(text).filter(|below| !below.is_empty()) {
         item.insert("subPath".to_owned(), below.into());
     }
-    context.spec.push("spec.storage", item, &from);
+    context.spec.push(field::STORAGE, item, &from);
     let verdict = if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
-    context.outcomes.settle(volume, verdict, "spec.storage", how);
+    context.outcomes.settle(volume, verdict, field::STORAGE, how);
     for entry in entries(mount) {
         match entry.key.as_str() {
             "name" | "mountPath" | "readOnly" | "subPath" => {
-                context.outcomes.settle(&entry.value, Verdict::Kept, "spec.storage", "");
+                context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, "");
             }
             _ => {
-                context.lose(&entry.value, "spec.storage has no such setting; a patch over the StatefulSet reaches it")
+                context.lose(&entry.value, "spec.storage has no such setting; a patch over the StatefulSet reaches it");
             }
         }
     }
@@ -93,7 +94,7 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
 /// Returns a name that is unique in `spec.storage`.
 fn free_name(context: &Context<'_>, name: &str) -> Json {
     let taken = |name: &str| {
-        let entries = context.spec.get("spec.storage").and_then(Json::as_array);
+        let entries = context.spec.get(field::STORAGE).and_then(Json::as_array);
         entries.is_some_and(|entries| entries.iter().any(|entry| entry["name"] == name))
     };
     let name = context::label(name);
@@ -163,9 +164,9 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
         return context.lose(mount, "its volume is lost");
     }
     let name = map.get("name").and_then(text).unwrap_or_default();
-    context.spec.put("spec.code", json!({"configMap": name, "mountPath": path}), from);
+    context.spec.put(field::CODE, json!({"configMap": name, "mountPath": path}), from);
     if let Some(list) = map.get("items") {
-        context.outcomes.settle(list, Verdict::Changed, "spec.code", "all keys become files");
+        context.outcomes.settle(list, Verdict::Changed, field::CODE, "all keys become files");
     }
     for (key, why) in [
         ("defaultMode", "files are read-only; run a script by its interpreter"),
@@ -175,12 +176,12 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
             context.lose(node, why);
         }
     }
-    context.outcomes.settle(volume, Verdict::Kept, "spec.code", "");
-    if let (Some(node), None) = (mount.get("mountPath"), context.spec.get("spec.workdir")) {
+    context.outcomes.settle(volume, Verdict::Kept, field::CODE, "");
+    if let (Some(node), None) = (mount.get("mountPath"), context.spec.get(field::WORKDIR)) {
         let how = "and ranks start there; spec.workdir names another folder";
-        context.outcomes.settle(node, Verdict::Changed, "spec.code.mountPath", how);
+        context.outcomes.settle(node, Verdict::Changed, field::CODE_MOUNT_PATH, how);
     }
-    context.outcomes.settle(mount, Verdict::Kept, "spec.code.mountPath", "");
+    context.outcomes.settle(mount, Verdict::Kept, field::CODE_MOUNT_PATH, "");
 }
 
 fn size(node: &Node) -> Option<String> {
@@ -193,13 +194,13 @@ fn memory(context: &mut Context<'_>, volume: &Node, mount: &Node, kind: &Entry) 
     match limit.and_then(|node| Some((node, size(node)?))) {
         Some((node, size)) => {
             let from = context.outcomes.path(node).to_owned();
-            context.spec.put("spec.workers.shm", size, &from);
-            context.outcomes.settle(volume, Verdict::Kept, "spec.workers.shm", "");
+            context.spec.put(field::WORKERS_SHM, size, &from);
+            context.outcomes.settle(volume, Verdict::Kept, field::WORKERS_SHM, "");
         }
         None => {
             let how = "a pod has its own, by default a quarter of its memory, else 8Gi";
-            context.outcomes.settle(volume, Verdict::Changed, "spec.workers.shm", how);
+            context.outcomes.settle(volume, Verdict::Changed, field::WORKERS_SHM, how);
         }
     }
-    context.outcomes.settle(mount, Verdict::Kept, "spec.workers.shm", "");
+    context.outcomes.settle(mount, Verdict::Kept, field::WORKERS_SHM, "");
 }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::token::{Part, PartKind, Token, TokenKind, Word};
-use super::{DEEPEST, Failure, parser};
+use super::token::{Part, PartKind, Statement, Token, TokenKind, Word};
+use super::{DEEPEST, Failure};
 
 /// Reads tokens from a text, from `at` on.
 pub struct Lexer<'t> {
@@ -17,7 +17,13 @@ pub struct Lexer<'t> {
     /// Here-documents whose bodies begin behind the next line end.
     pub documents: Vec<Document>,
     sums: Sums,
+    substitution: Substitution,
 }
+
+/// Parses the statements of a command substitution: the text, the place where they begin, the depth and the arithmetic of
+/// the text. Returns them, and the end of the substitution. The parser passes it in, because the lexer does not use the
+/// parser.
+pub type Substitution = fn(&str, usize, usize, &Sums) -> Result<(Vec<Statement>, usize), Failure>;
 
 /// The places of `((` that `))` closes: arithmetic, and not a subshell in a subshell.
 pub type Sums = Rc<HashSet<usize>>;
@@ -62,13 +68,13 @@ const REDIRECTIONS: &[&str] = &["&>>", "<<<", "<<-", "<<", ">>", "<&", ">&", "<>
 const CONTROL: &[&str] = &[";;&", "&&", "||", "|&", ";;", ";&", "|", "&", ";", "(", ")"];
 
 impl<'t> Lexer<'t> {
-    pub fn new(text: &'t str, at: usize, depth: usize, sums: Sums) -> Self {
-        Self { text, at, depth, documents: Vec::new(), sums }
+    pub fn new(text: &'t str, at: usize, depth: usize, sums: Sums, substitution: Substitution) -> Self {
+        Self { text, at, depth, documents: Vec::new(), sums, substitution }
     }
 
     /// The same lexer at another place, outside of everything.
     pub fn restart(&self, at: usize) -> Self {
-        Self::new(self.text, at, 0, self.sums.clone())
+        Self::new(self.text, at, 0, self.sums.clone(), self.substitution)
     }
 
     pub fn rest(&self) -> &'t str {
@@ -393,9 +399,9 @@ impl<'t> Lexer<'t> {
     }
 
     /// Reads the statements of a command substitution, up to the parenthesis that closes it.
-    fn nested(&mut self) -> Result<Vec<super::Statement>, Failure> {
+    fn nested(&mut self) -> Result<Vec<Statement>, Failure> {
         self.deeper()?;
-        let (statements, end) = parser::substitution(self.text, self.at, self.depth, &self.sums)?;
+        let (statements, end) = (self.substitution)(self.text, self.at, self.depth, &self.sums)?;
         self.at = end;
         self.depth -= 1;
         Ok(statements)
@@ -404,24 +410,6 @@ impl<'t> Lexer<'t> {
     fn deeper(&mut self) -> Result<(), Failure> {
         self.depth += 1;
         if self.depth > DEEPEST { Err(Failure::TooDeep) } else { Ok(()) }
-    }
-}
-
-/// Returns the tokens of a text, without the grammar of compound commands. They cover the text: a quote that is not
-/// closed becomes one token of the kind [`TokenKind::Unknown`].
-pub fn tokenize(text: &str) -> Vec<Token> {
-    let mut lexer = Lexer::new(text, 0, 0, sums(text));
-    let mut tokens = Vec::new();
-    loop {
-        let start = lexer.at;
-        match lexer.next() {
-            Ok(Some(token)) => tokens.push(token),
-            Ok(None) => return tokens,
-            Err(_) => {
-                tokens.push(Token { kind: TokenKind::Unknown, span: start..text.len() });
-                return tokens;
-            }
-        }
     }
 }
 

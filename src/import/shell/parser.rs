@@ -36,6 +36,24 @@ pub fn parse(text: &str) -> Script {
     script
 }
 
+/// Returns the tokens of a text, without the grammar of compound commands. They cover the text: a quote that is not
+/// closed becomes one token of the kind [`TokenKind::Unknown`].
+pub fn tokenize(text: &str) -> Vec<Token> {
+    let mut lexer = Lexer::new(text, 0, 0, lexer::sums(text), substitution);
+    let mut tokens = Vec::new();
+    loop {
+        let start = lexer.at;
+        match lexer.next() {
+            Ok(Some(token)) => tokens.push(token),
+            Ok(None) => return tokens,
+            Err(_) => {
+                tokens.push(Token { kind: TokenKind::Unknown, span: start..text.len() });
+                return tokens;
+            }
+        }
+    }
+}
+
 /// Parses the statements of a command substitution that begins at `at`. Returns them, and its end after the
 /// parenthesis.
 pub fn substitution(text: &str, at: usize, depth: usize, sums: &Sums) -> Result<(Vec<Statement>, usize), Failure> {
@@ -62,7 +80,7 @@ struct Parser<'t> {
 
 impl<'t> Parser<'t> {
     fn new(text: &'t str, at: usize, depth: usize, sums: Sums) -> Self {
-        Self { text, lexer: Lexer::new(text, at, depth, sums), tokens: Vec::new(), ahead: None, end: at }
+        Self { text, lexer: Lexer::new(text, at, depth, sums, substitution), tokens: Vec::new(), ahead: None, end: at }
     }
 
     /// Marks text as not understood: up to the end of the line, or to the end of the text.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::lexer::{name_length, tokenize};
+use super::lexer::name_length;
+use super::parser::tokenize;
 use super::token::{Command, CommandKind, Part, PartKind, Statement, TokenKind, Word};
 
 /// The surroundings of an expansion.

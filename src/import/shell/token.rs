@@ -180,6 +180,13 @@ impl Word {
 }
 
 impl Command {
+    /// Returns the range of the words of a simple command, with the assignments before them and without redirections.
+    pub fn words_span(&self) -> Option<Span> {
+        let CommandKind::Simple { assignments, words } = &self.kind else { return None };
+        let all = || assignments.iter().map(|assignment| &assignment.word).chain(words);
+        Some(all().next()?.span.start..all().last()?.span.end)
+    }
+
     /// Whether a word or a parenthesis of its own ends it.
     pub fn is_compound(&self) -> bool {
         matches!(self.kind, CommandKind::Compound { .. } | CommandKind::Function { .. } | CommandKind::Test { .. })
@@ -194,4 +201,20 @@ impl Statement {
             _ => None,
         }
     }
+}
+
+/// Returns all simple commands of statements in their order, also those in compound commands and functions. Commands in
+/// substitutions are not among them.
+pub fn simple_commands(statements: &[Statement]) -> Vec<&Command> {
+    let mut found = Vec::new();
+    for command in statements.iter().flat_map(|statement| &statement.commands) {
+        match &command.kind {
+            CommandKind::Simple { .. } => found.push(command),
+            CommandKind::Compound { body, .. } | CommandKind::Function { body, .. } => {
+                found.append(&mut simple_commands(body));
+            }
+            CommandKind::Test { .. } | CommandKind::Arithmetic { .. } | CommandKind::Unknown => {}
+        }
+    }
+    found
 }

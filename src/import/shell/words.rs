@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::lexer::{is_name, tokenize, unquoted};
+use super::lexer::{is_name, unquoted};
+use super::parser::tokenize;
 use super::token::{Part, PartKind, TokenKind};
 
 /// One word of a simple command.

@@ -131,7 +131,7 @@ case_all_on_the_launcher() {
     '#!/bin/bash' '[[ \$1 != --version ]] || exec -a mpirun mpirun.openmpi --version' \
     'unset OMPI_MCA_orte_default_hostfile; exec mpirun.openmpi -np 4 --oversubscribe "\${@:5}"' END
   train 'echo trained' 'workers: {replicas: 1, slots: 4}'
-  expect 42 "wrong world: $job-$run-launcher runs 4 of 4 ranks; the spec has none of 4"
+  expect 42 "wrong world: $job-$run-launcher runs 4 of 4 ranks; the spec has 0 of 4"
   ! grep -q ">:trained" "$work/launcher.log" || fail "it trained"
   released
 }

@@ -16,7 +16,7 @@ for team in "${!team_names[@]}"; do
 done
 if [[ -n $launcher_host && $host == "${launcher_host%%.*}" ]]; then wanted=$launcher_slots; fi
 # A launcher that is not a host runs no rank. An mpirun that ignores its hostfile starts all of them there.
-[[ $host != "$launcher_pod" || -n $launcher_host ]] || wanted=none
+[[ $host != "$launcher_pod" || -n $launcher_host ]] || wanted=0
 [[ -n $wanted ]] || wanted="${team_slots[*]}"
 
 if [[ $size != "$np" || " $wanted " != *" $here "* ]]; then

@@ -4,7 +4,7 @@ check_mpi() {
   find_mpi
   if [[ $mpi_found == none ]]; then finish 42 "the image has no mpirun on PATH, and launcher.mpi is $mpi"; fi
   if [[ ${mpi_found%% *} != "$mpi" ]]; then finish 42 "the image has $mpi_found, and launcher.mpi is $mpi"; fi
-  # Intel MPI uses IPv6 only with -v6. Over TCP its ranks exchange link-local addresses and wait for ever.
+  # Intel MPI uses IPv6 only with -v6. Over TCP its ranks exchange link-local addresses and wait without end.
   if [[ $mpi != intelmpi ]] || has_ipv4; then return; fi
   [[ -n ${FI_PROVIDER:-}${I_MPI_OFI_PROVIDER:-} ]] ||
     finish 42 "$mpi_found does not use TCP in pods that have only IPv6 addresses; set FI_PROVIDER in env to another fabric"

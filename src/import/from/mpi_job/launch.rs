@@ -1,5 +1,6 @@
 //! Imports the launcher's command and arguments: the line in them that starts the ranks, and the number of ranks.
 
+use crate::field;
 use serde_json::{Value as Json, json};
 
 use super::{FIRST, Replica, queued};
@@ -22,14 +23,14 @@ pub fn launch(
     let number = worker.spec.and_then(|spec| spec.get("replicas"));
     let workers = number.map_or(Some(1), |node| context.count(node)).unwrap_or(1).max(1);
     if let Some(node) = number {
-        context.outcomes.settle(node, Verdict::Kept, "spec.workers.replicas", "");
+        context.outcomes.settle(node, Verdict::Kept, field::WORKERS_REPLICAS, "");
     }
     let also = job.get("spec").and_then(|spec| spec.get("runLauncherAsWorker"));
     let leads = also.is_some_and(|node| context.yes(node));
     if let Some(node) = also {
         match leads {
-            true if queued(context) => context.outcomes.settle(node, Verdict::Changed, "spec.workers.replicas", FIRST),
-            true => context.outcomes.settle(node, Verdict::Kept, "spec.launcher.runsRanks", ""),
+            true if queued(context) => context.outcomes.settle(node, Verdict::Changed, field::WORKERS_REPLICAS, FIRST),
+            true => context.outcomes.settle(node, Verdict::Kept, field::LAUNCHER_RUNS_RANKS, ""),
             false => context.needless(node, "the same here"),
         }
     }
@@ -37,24 +38,24 @@ pub fn launch(
     let world =
         World { pods, from: "Worker.replicas".to_owned(), without_launcher: leads.then_some(workers), gpus: slots };
     words(launcher, &world, context);
-    if leads && !queued(context) && context.spec.get("spec.workers.replicas") == Some(&json!(pods)) {
-        context.spec.put("spec.workers.replicas", workers, "");
-        context.spec.put("spec.launcher.runsRanks", true, "runLauncherAsWorker");
+    if leads && !queued(context) && context.spec.get(field::WORKERS_REPLICAS) == Some(&json!(pods)) {
+        context.spec.put(field::WORKERS_REPLICAS, workers, "");
+        context.spec.put(field::LAUNCHER_RUNS_RANKS, true, "runLauncherAsWorker");
     }
-    if context.spec.get("spec.workers.slots").is_none() && slots != gpus.max(1) {
+    if context.spec.get(field::WORKERS_SLOTS).is_none() && slots != gpus.max(1) {
         let given = job.get("spec").and_then(|spec| spec.get("slotsPerWorker")).is_some();
         let from = if given { "slotsPerWorker" } else { "the operator's default" };
-        context.spec.put("spec.workers.slots", slots, from);
+        context.spec.put(field::WORKERS_SLOTS, slots, from);
     }
 }
 
 /// Reports commands of the launcher's script that concern sshd on the workers.
 fn script(context: &mut Context<'_>, place: &Place) {
-    let Some(text) = context.spec.get("spec.command").and_then(Json::as_str) else { return };
+    let Some(text) = context.spec.get(field::COMMAND).and_then(Json::as_str) else { return };
     if text.contains("ssh -") || text.contains("plm_rsh_args") {
         let row = context.outcomes.add(format!("{}: ssh with options", place.path), place.span);
         let how = "ssh and mpirun find the workers and their port by themselves: remove `-p`, otherwise it waits for a port that is closed";
-        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", how);
+        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Imports names of the operator's pods, `JOB-worker-0` or `JOB-launcher`, in variables and in the launch. khorovod's
 //! pods have other names, so a program that looks for the old ones would wait forever.
 
+use crate::field;
 use serde_json::Value as Json;
 
 use super::Replica;
@@ -23,14 +24,14 @@ pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>
     if name.is_empty() {
         return Vec::new();
     }
-    let in_launch = context.spec.get("spec.command").is_some_and(|command| names(&command.to_string()));
+    let in_launch = context.spec.get(field::COMMAND).is_some_and(|command| names(&command.to_string()));
     if let Some(node) = replicas.iter().find_map(|replica| replica.field("command")).filter(|_| in_launch) {
         let row = context.outcomes.add(format!("Launcher: {name}-…"), node.span);
-        context.outcomes.settle_row(row, Verdict::Changed, "spec.command", OTHERS);
+        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, OTHERS);
     }
     // The name of the launcher does not contain that of a worker.
     let in_workers =
-        context.spec.get("spec.launcher.kind").is_none() && context.spec.get("spec.launcher.runsRanks").is_none();
+        context.spec.get(field::LAUNCHER_KIND).is_none() && context.spec.get(field::LAUNCHER_RUNS_RANKS).is_none();
     let mut gone: Vec<Gone> = Vec::new();
     for item in replicas.iter().filter_map(|replica| replica.field("env")).flat_map(items) {
         let variable = item.get("name").and_then(text).unwrap_or_default();
@@ -41,7 +42,7 @@ pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>
                 context.outcomes.settle(
                     item,
                     Verdict::Changed,
-                    "spec.command",
+                    field::COMMAND,
                     "each rank asks for the first worker's name",
                 );
             }
@@ -74,16 +75,16 @@ pub fn put(gone: Vec<Gone>, context: &mut Context<'_>) {
             lines.extend(["export ", &name, "=", &value, "\n"]);
         }
     }
-    if context.spec.get("spec.env").and_then(Json::as_object).is_some_and(serde_json::Map::is_empty) {
-        context.spec.take("spec.env");
+    if context.spec.get(field::ENV).and_then(Json::as_object).is_some_and(serde_json::Map::is_empty) {
+        context.spec.take(field::ENV);
     }
-    let program = match context.spec.get("spec.command") {
+    let program = match context.spec.get(field::COMMAND) {
         Some(Json::String(text)) => text.clone(),
         Some(Json::Array(words)) => words.iter().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" "),
         _ => return,
     };
     if !lines.is_empty() {
-        context.spec.put("spec.command", lines + &program, "Launcher");
+        context.spec.put(field::COMMAND, lines + &program, "Launcher");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::queued;
 use crate::context::{Context, entries, text};
+use crate::field;
 use crate::field_outcomes::Verdict;
 use khorovod_compiler::yaml::Node;
 
@@ -14,18 +15,18 @@ pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
         match entry.key.as_str() {
             "slotsPerWorker" => {
                 slots = context.count(node).unwrap_or(1).max(1);
-                context.outcomes.settle(node, Verdict::Kept, "spec.workers.slots", "");
+                context.outcomes.settle(node, Verdict::Kept, field::WORKERS_SLOTS, "");
             }
             "mpiImplementation" | "mpiDistribution" => implementation(context, node),
-            "ttlSecondsAfterFinished" => seconds(context, node, "spec.lifecycle.ttlAfterFinished"),
-            "activeDeadlineSeconds" => seconds(context, node, "spec.lifecycle.deadline"),
+            "ttlSecondsAfterFinished" => seconds(context, node, field::LIFECYCLE_TTL_AFTER_FINISHED),
+            "activeDeadlineSeconds" => seconds(context, node, field::LIFECYCLE_DEADLINE),
             "backoffLimit" => {
                 if let Some(count) = context.count(node) {
-                    context.keep(node, "spec.launcher.retries", count.min(1000));
+                    context.keep(node, field::LAUNCHER_RETRIES, count.min(1000));
                 }
             }
             "suspend" => match context.yes(node) {
-                true => context.keep(node, "spec.scheduling.suspend", true),
+                true => context.keep(node, field::SCHEDULING_SUSPEND, true),
                 false => context.needless(node, "the same here"),
             },
             "schedulingPolicy" => scheduling(context, node),
@@ -39,7 +40,7 @@ pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
     for node in [spec, policy].into_iter().flatten().filter_map(|node| node.get("cleanPodPolicy")) {
         match text(node).as_deref() {
             Some("None") if queued(context) => context.lose(node, "pods of a job that waits in a queue end together"),
-            Some("None") => context.keep(node, "spec.lifecycle.release", "keep"),
+            Some("None") => context.keep(node, field::LIFECYCLE_RELEASE, "keep"),
             _ => context.needless(node, "workers end with the launcher here too"),
         }
     }
@@ -49,8 +50,8 @@ pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
 fn implementation(context: &mut Context<'_>, node: &Node) {
     match text(node).unwrap_or_default().to_ascii_lowercase().as_str() {
         "openmpi" => context.needless(node, "the same here by default"),
-        "intel" | "intelmpi" => context.keep(node, "spec.launcher.mpi", "intelmpi"),
-        "mpich" => context.keep(node, "spec.launcher.mpi", "mpich"),
+        "intel" | "intelmpi" => context.keep(node, field::LAUNCHER_MPI, "intelmpi"),
+        "mpich" => context.keep(node, field::LAUNCHER_MPI, "mpich"),
         _ => context.refuse(node, "OpenMPI, Intel or MPICH"),
     }
 }
@@ -65,39 +66,39 @@ fn seconds(context: &mut Context<'_>, node: &Node, to: &str) {
 }
 
 fn scheduling(context: &mut Context<'_>, node: &Node) {
-    if context.spec.get("spec.scheduling.kueue").is_some() {
+    if context.spec.get(field::SCHEDULING_KUEUE).is_some() {
         if let Some((node, class)) = node.get("priorityClass").and_then(|node| Some((node, text(node)?)))
             && !class.is_empty()
         {
-            context.keep(node, "spec.placement.priorityClass", class);
+            context.keep(node, field::PLACEMENT_PRIORITY_CLASS, class);
         }
         return context.replaced(node, "the job waits in Kueue's queue, which admits all pods or none");
     }
     let how = "a flag of the operator selected the gang scheduler; Volcano is used";
-    context.spec.put("spec.scheduling.gang", "volcano", how);
+    context.spec.put(field::SCHEDULING_GANG, "volcano", how);
     for entry in entries(node) {
         match entry.key.as_str() {
             "queue" => match context.text(&entry.value) {
-                Some(queue) if !queue.is_empty() => context.keep(&entry.value, "spec.scheduling.queue", queue),
+                Some(queue) if !queue.is_empty() => context.keep(&entry.value, field::SCHEDULING_QUEUE, queue),
                 _ => context.needless(&entry.value, "there is none"),
             },
             "priorityClass" => match context.text(&entry.value) {
-                Some(class) if !class.is_empty() => context.keep(&entry.value, "spec.placement.priorityClass", class),
+                Some(class) if !class.is_empty() => context.keep(&entry.value, field::PLACEMENT_PRIORITY_CLASS, class),
                 _ => context.needless(&entry.value, "there is none"),
             },
             "minAvailable" => {
                 context.outcomes.settle(
                     &entry.value,
                     Verdict::Changed,
-                    "spec.scheduling.gang",
+                    field::SCHEDULING_GANG,
                     "all pods start or none",
                 );
             }
             "minResources" => context.needless(&entry.value, "the gang counts pods"),
             _ => {
-                context.lose(&entry.value, "spec.scheduling has no such setting; a patch over the PodGroup reaches it")
+                context.lose(&entry.value, "spec.scheduling has no such setting; a patch over the PodGroup reaches it");
             }
         }
     }
-    context.outcomes.settle(node, Verdict::Changed, "spec.scheduling.gang", how);
+    context.outcomes.settle(node, Verdict::Changed, field::SCHEDULING_GANG, how);
 }

@@ -1,5 +1,6 @@
 //! The last step of the import: the launch, the resources and the environment go into the new spec.
 
+use crate::field;
 use serde_json::{Value as Json, json};
 
 use super::classify::{self, Kind, Srun};
@@ -60,7 +61,7 @@ impl Script<'_, '_, '_> {
         if let Some(image) = &self.image {
             self.context.image(image, "the container's");
         }
-        if self.context.spec.get("spec.image.name").is_none() {
+        if self.context.spec.get(field::IMAGE_NAME).is_none() {
             self.context.image(IMAGE, "Slurm needs none and uses none; for Kubernetes name the one to run in");
         }
         for (row, verdict, to, how) in std::mem::take(&mut self.said).into_iter().rev() {
@@ -206,12 +207,12 @@ impl Script<'_, '_, '_> {
         match wrap.words {
             Some(words) => {
                 self.context.spec.put(
-                    "spec.slurm.wrap",
+                    field::SLURM_WRAP,
                     json!(words),
                     "the container's own words, which pods need not",
                 );
                 let how = "it starts each rank; a launcher such as torchrun starts outside of it. In pods, the image replaces it";
-                self.settle(row, Verdict::Changed, "spec.slurm.wrap", how);
+                self.settle(row, Verdict::Changed, field::SLURM_WRAP, how);
             }
             None => {
                 let how = "only the script can compute its words: write them, with their values, in spec.slurm.wrap";
@@ -254,7 +255,7 @@ impl Script<'_, '_, '_> {
             let row = self.context.outcomes.add(format!("{name} before the program"), self.place(name));
             let how =
                 "it exists under Slurm only: the image of a pod is its container. Import with `--command PROGRAM`";
-            self.settle(row, Verdict::Changed, "spec.command", how);
+            self.settle(row, Verdict::Changed, field::COMMAND, how);
         }
         if launch.srun && contained.is_none() && self.meets(line) && !srun_program::launches_more(line) {
             self.agents(program, row);
@@ -263,7 +264,7 @@ impl Script<'_, '_, '_> {
         if launch.srun && self.mpi.is_none() && self.meets(line) {
             self.mpi = Some("none".to_owned());
         }
-        self.context.spec.put("spec.command", program, "what each rank ran");
+        self.context.spec.put(field::COMMAND, program, "what each rank ran");
         if srun_program::launches_more(line) {
             let how =
                 "once on each worker, where it starts the ranks itself; its own configuration file is not imported";
@@ -277,7 +278,7 @@ impl Script<'_, '_, '_> {
 
     fn settle_program(&mut self, srun: bool, row: usize, how: &str) {
         let verdict = if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
-        self.settle(row, verdict, "spec.command", how);
+        self.settle(row, verdict, field::COMMAND, how);
         self.srun(srun);
     }
 
@@ -286,7 +287,7 @@ impl Script<'_, '_, '_> {
         if !starts {
             return;
         }
-        let kind = self.context.spec.get("spec.launcher.kind").and_then(Json::as_str).unwrap_or("mpirun");
+        let kind = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str).unwrap_or("mpirun");
         if kind == "mpirun" || kind == "torchrun" && (self.mpi.is_some() || !self.steps.is_empty()) {
             let mut srun = serde_json::Map::new();
             srun.extend(self.mpi.take().map(|mpi| ("mpi".to_owned(), mpi.into())));
@@ -294,7 +295,7 @@ impl Script<'_, '_, '_> {
             if !steps.is_empty() {
                 srun.insert("args".to_owned(), json!(steps));
             }
-            self.context.spec.put("spec.slurm.srun", Json::Object(srun), "under Slurm srun starts the ranks");
+            self.context.spec.put(field::SLURM_SRUN, Json::Object(srun), "under Slurm srun starts the ranks");
         }
     }
 }

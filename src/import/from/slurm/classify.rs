@@ -2,8 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::preparation::{INSTALLS, SHOWS, module};
-use super::script::any_command;
+use super::preparation::{INSTALLS, SHOWS};
 use super::{options, srun_program};
 use crate::launch::command_line::{self, Line};
 use crate::launch::options as launchers;
@@ -202,6 +201,34 @@ fn simple(text: &str) -> Kind {
     }
 }
 
+/// Classifies a command of `module`.
+fn module(words: &[Word]) -> Kind {
+    let rest: Vec<&str> = words[1..].iter().map(|word| word.text.as_str()).collect();
+    let names = match rest.as_slice() {
+        ["load" | "add", names @ ..] => names,
+        ["list" | "avail" | "av" | "spider" | "show" | "display" | "whatis" | "help" | "keyword" | "overview", ..]
+        | [] => return Kind::Shows,
+        [first, ..]
+            if words[0].text == "ml"
+                && ![
+                    "purge", "swap", "switch", "unload", "rm", "use", "unuse", "restore", "save", "reset", "update",
+                    "refresh", "del", "try-load",
+                ]
+                .contains(first) =>
+        {
+            &rest
+        }
+        _ => return Kind::Module(None),
+    };
+    let plain = |name: &&str| {
+        !name.is_empty()
+            && !name.starts_with('-')
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./+@:~=,%".contains(&b))
+    };
+    let fits = !names.is_empty() && names.iter().all(plain) && !words.iter().any(|word| word.expands);
+    Kind::Module(fits.then(|| names.iter().map(|name| (*name).to_owned()).collect()))
+}
+
 /// Whether an argument of `set` changes only how the script handles errors and what it prints.
 fn is_harmless_flag(word: &str) -> bool {
     let flags = word.strip_prefix(['-', '+']);
@@ -359,7 +386,8 @@ pub fn starts_ranks(text: &str) -> bool {
         }),
         _ => false,
     };
-    any_command(text, &shell::parse(text).statements, &starts)
+    let script = shell::parse(text);
+    shell::simple_commands(&script.statements).iter().any(|command| starts(&text[command.span.clone()]))
 }
 
 /// Whether a line uses Slurm.

@@ -1,5 +1,6 @@
 //! Imports the commands of a script, one by one: the one that starts the ranks, and those that prepare the environment.
 
+use crate::field;
 use serde_json::json;
 
 use super::classify::{self, Kind, Srun};
@@ -42,7 +43,7 @@ impl Script<'_, '_, '_> {
         match kind {
             Kind::Module(Some(names)) if simple && self.launch.is_none() && !self.prepares() => {
                 self.modules.extend(names);
-                self.settle(row, Verdict::Kept, "spec.slurm.modules", "on Kubernetes, the image contains them");
+                self.settle(row, Verdict::Kept, field::SLURM_MODULES, "on Kubernetes, the image contains them");
             }
             Kind::Assign(pairs) if self.launch.is_none() => {
                 launch_pieces::learn(&filled, &mut self.texts);
@@ -69,7 +70,7 @@ impl Script<'_, '_, '_> {
                 "it only prints something, or ends the script; khorovod's script does that itself",
             ),
             Kind::Python => {
-                self.settle(row, Verdict::Kept, "spec.command", "what is typed into it below");
+                self.settle(row, Verdict::Kept, field::COMMAND, "what is typed into it below");
                 return self.launch.is_none();
             }
             Kind::Other if self.launch.is_none() && self.unset(text) => self.rest(text, row, false),
@@ -136,14 +137,14 @@ impl Script<'_, '_, '_> {
             true => (Verdict::Changed, "under Slurm only: in pods, spec.storage provides data and folders"),
             false => (Verdict::Kept, "on Kubernetes, the image contains what this prepares"),
         };
-        self.settle(row, verdict, "spec.slurm.setup", how);
+        self.settle(row, verdict, field::SLURM_SETUP, how);
     }
 
     /// Imports a program that runs once, before the ranks.
     fn before(&mut self, text: &str, row: usize) {
         self.setup.push(Setup::new(text.to_owned(), row));
         let how = "it runs before the ranks under Slurm; for Kubernetes run it once by hand and keep its results";
-        self.settle(row, Verdict::Changed, "spec.slurm.setup", how);
+        self.settle(row, Verdict::Changed, field::SLURM_SETUP, how);
     }
 
     pub fn whole(&mut self, why: &str) {
@@ -172,7 +173,7 @@ impl Script<'_, '_, '_> {
             }
             return match text.trim_start().starts_with("export") {
                 true => {}
-                false => self.settle(row, Verdict::Changed, "spec.command", PUT_IN),
+                false => self.settle(row, Verdict::Changed, field::COMMAND, PUT_IN),
             };
         }
         self.variables.retain(|(known, _)| !pairs.iter().any(|(name, _)| name == known));
@@ -189,7 +190,7 @@ impl Script<'_, '_, '_> {
             true => (Verdict::Changed, MADE),
             false => (Verdict::Kept, "its value is computed when the job starts"),
         };
-        self.settle(row, verdict, "spec.slurm.setup", how);
+        self.settle(row, verdict, field::SLURM_SETUP, how);
     }
 
     /// Imports `export A` for variables that were assigned before.
@@ -208,7 +209,7 @@ impl Script<'_, '_, '_> {
                 .filter(|line| line.name.as_ref().is_some_and(|name| names.contains(name)))
                 .for_each(|line| line.name = None);
             self.setup.push(Setup::new(text.trim().to_owned(), row));
-            self.settle(row, Verdict::Changed, "spec.slurm.setup", MADE);
+            self.settle(row, Verdict::Changed, field::SLURM_SETUP, MADE);
         }
     }
 
@@ -230,7 +231,7 @@ impl Script<'_, '_, '_> {
             }
             let at = self.setup.iter().position(|line| line.row > row).unwrap_or(self.setup.len());
             self.setup.insert(at, Setup::new(format!("export {name}={}", classify::quoted(&value)), row));
-            self.settle(row, Verdict::Kept, "spec.slurm.setup", "a line below unsets the variable");
+            self.settle(row, Verdict::Kept, field::SLURM_SETUP, "a line below unsets the variable");
         }
         for line in self.setup.iter_mut().filter(|line| effects.unsets.iter().any(|name| line.sets(name))) {
             (line.name, line.value) = (None, None);
@@ -266,7 +267,7 @@ impl Script<'_, '_, '_> {
             let text = self.text[part.place.clone()].trim_end().to_owned();
             let span = self.at(part);
             let row = self.row(&text, span);
-            self.settle(row, Verdict::Kept, "spec.command", "typed into Python");
+            self.settle(row, Verdict::Kept, field::COMMAND, "typed into Python");
             lines.push(text);
             last = Some((span, row));
         }

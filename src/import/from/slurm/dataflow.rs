@@ -1,6 +1,7 @@
 //! Finds which lines of the setup the launch needs. Lines that compute only what khorovod sets itself are dropped;
 //! variables that the launch names are exported to the ranks.
 
+use crate::field;
 use std::collections::{BTreeSet, HashSet};
 
 use super::commands::PUT_IN;
@@ -80,7 +81,7 @@ impl Script<'_, '_, '_> {
             };
             let line = self.setup.remove(at);
             match line.value.is_some() || self.texts.iter().any(|(known, _)| *known == name) {
-                true => self.settle(line.row, Verdict::Changed, "spec.command", PUT_IN),
+                true => self.settle(line.row, Verdict::Changed, field::COMMAND, PUT_IN),
                 false => self.settle(
                     line.row,
                     Verdict::Kept,

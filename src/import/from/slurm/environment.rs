@@ -1,5 +1,6 @@
 //! Puts what surrounds the launch into the new spec: environment variables, modules and the lines of the setup.
 
+use crate::field;
 use serde_json::{Value as Json, json};
 
 use super::rendezvous::MEETING;
@@ -22,20 +23,20 @@ impl Script<'_, '_, '_> {
         let loaded = loads.flat_map(|line| line.text.split_whitespace());
         let all = self.modules.iter().map(String::as_str).chain(loaded).map(str::to_ascii_lowercase);
         let named = |module: String| NAMES.iter().find(|(name, _)| module.starts_with(name)).map(|(_, mpi)| *mpi);
-        let kind = self.context.spec.get("spec.launcher.kind").and_then(Json::as_str).unwrap_or("mpirun");
+        let kind = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str).unwrap_or("mpirun");
         let takes = matches!(kind, "mpirun" | "deepspeed" | "horovodrun" | "shell");
-        if let (true, None, Some(mpi)) = (takes, self.context.spec.get("spec.launcher.mpi"), { all }.find_map(named)) {
-            self.context.spec.put("spec.launcher.mpi", mpi, "the module's");
+        if let (true, None, Some(mpi)) = (takes, self.context.spec.get(field::LAUNCHER_MPI), { all }.find_map(named)) {
+            self.context.spec.put(field::LAUNCHER_MPI, mpi, "the module's");
         }
     }
 
     /// Whether a row is that of the launch, which may begin with assignments.
     fn launches(&self, row: usize) -> bool {
-        self.said.iter().any(|(other, _, to, _)| *other == row && to.starts_with("spec.command"))
+        self.said.iter().any(|(other, _, to, _)| *other == row && to.starts_with(field::COMMAND))
     }
 
     pub fn surroundings(&mut self) {
-        let command = match self.context.spec.get("spec.command") {
+        let command = match self.context.spec.get(field::COMMAND) {
             Some(Json::String(command)) => command.clone(),
             Some(Json::Array(words)) => words.iter().filter_map(Json::as_str).collect::<Vec<_>>().join(" "),
             _ => String::new(),
@@ -44,16 +45,16 @@ impl Script<'_, '_, '_> {
         self.hand_on(&command);
         for at in 0..self.setup.len() {
             if self.setup[at].value.is_some() {
-                self.settle(self.setup[at].row, Verdict::Kept, "spec.slurm.setup", "lines below use it");
+                self.settle(self.setup[at].row, Verdict::Kept, field::SLURM_SETUP, "lines below use it");
             }
         }
-        let kind = self.context.spec.get("spec.launcher.kind").and_then(Json::as_str);
+        let kind = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str);
         let torchrun = kind == Some("torchrun");
         let counts = torchrun || kind == Some("deepspeed");
-        if torchrun && self.context.spec.get("spec.workers.gpus").is_none() {
+        if torchrun && self.context.spec.get(field::WORKERS_GPUS).is_none() {
             let row = self.context.outcomes.add("no --gres=gpu", self.span);
             let how = "if the nodes have GPUs, set the number: pods get only GPUs that they request";
-            self.settle(row, Verdict::Changed, "spec.workers.gpus", how);
+            self.settle(row, Verdict::Changed, field::WORKERS_GPUS, how);
         }
         for row in std::mem::take(&mut self.tasks) {
             let (verdict, how) = match self.resources.shares() {
@@ -63,7 +64,7 @@ impl Script<'_, '_, '_> {
                 true => (Verdict::Changed, "one rank per GPU: here ranks do not share GPUs".to_owned()),
                 false => self.resources.how_many(),
             };
-            self.settle(row, verdict, "spec.workers.slots", &how);
+            self.settle(row, verdict, field::WORKERS_SLOTS, &how);
         }
         for (name, value, row) in std::mem::take(&mut self.env) {
             if torchrun && MEETING.contains(&name.as_str()) {
@@ -80,7 +81,7 @@ impl Script<'_, '_, '_> {
                 true => "under Slurm again behind the lines that may set it",
                 false => "",
             };
-            let to = if self.launches(row) { "spec.env spec.command" } else { "spec.env" };
+            let to = if self.launches(row) { "spec.env spec.command" } else { field::ENV };
             match self.context.env(&name, &value, "") {
                 true => self.settle(row, Verdict::Changed, to, "moved to a Secret"),
                 false if self.launches(row) => {}
@@ -92,18 +93,18 @@ impl Script<'_, '_, '_> {
         }
         self.implementation();
         if !self.modules.is_empty() {
-            self.context.spec.put("spec.slurm.modules", json!(self.modules), "");
+            self.context.spec.put(field::SLURM_MODULES, json!(self.modules), "");
         }
         if !self.setup.is_empty() {
             let lines: Vec<&str> = self.setup.iter().map(|line| line.text.as_str()).collect();
-            self.context.spec.put("spec.slurm.setup", lines.join("\n"), "what prepares the environment under Slurm");
+            self.context.spec.put(field::SLURM_SETUP, lines.join("\n"), "what prepares the environment under Slurm");
         }
         if !self.args.is_empty() {
-            self.context.spec.put("spec.slurm.args", json!(self.args), "");
+            self.context.spec.put(field::SLURM_ARGS, json!(self.args), "");
         }
         match self.resources.requeue {
             Some(true) => {}
-            _ => self.context.default("spec.launcher.retries", 0, "sbatch ran it once"),
+            _ => self.context.default(field::LAUNCHER_RETRIES, 0, "sbatch ran it once"),
         }
     }
 }

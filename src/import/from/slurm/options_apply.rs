@@ -3,6 +3,7 @@
 use super::options::{self, Given, Meaning};
 use super::{Script, Setup, amounts, classify};
 use crate::codes::BAD_VALUE;
+use crate::field;
 use crate::field_outcomes::Verdict;
 use crate::shell::is_name;
 use khorovod_compiler::problem::{Problem, Span};
@@ -50,22 +51,22 @@ impl Script<'_, '_, '_> {
                 self.settle(
                     row,
                     Verdict::Kept,
-                    "spec.launcher.retries",
+                    field::LAUNCHER_RETRIES,
                     if again { "and training that fails is tried again, three times" } else { "" },
                 );
             }
             Meaning::Hold => {
-                self.context.spec.put("spec.scheduling.suspend", true, &option.said);
-                self.settle(row, Verdict::Kept, "spec.scheduling.suspend", "");
+                self.context.spec.put(field::SCHEDULING_SUSPEND, true, &option.said);
+                self.settle(row, Verdict::Kept, field::SCHEDULING_SUSPEND, "");
             }
             Meaning::Wrap => {
-                self.settle(row, Verdict::Kept, "spec.command", "");
+                self.settle(row, Verdict::Kept, field::COMMAND, "");
                 self.command(&value, span, true);
                 self.wrap = Some((value, row));
             }
             Meaning::Mpi => {
                 self.mpi = Some(value);
-                self.settle(row, Verdict::Kept, "spec.slurm.srun.mpi", "on Kubernetes mpirun starts the ranks");
+                self.settle(row, Verdict::Kept, field::SLURM_SRUN_MPI, "on Kubernetes mpirun starts the ranks");
             }
             Meaning::Image => self.container(option, step, row),
             Meaning::Array => {
@@ -90,7 +91,7 @@ impl Script<'_, '_, '_> {
                 self.settle(
                     row,
                     Verdict::Changed,
-                    "spec.command",
+                    field::COMMAND,
                     "the job is not interactive: the lines below are its command",
                 );
             }
@@ -114,11 +115,11 @@ impl Script<'_, '_, '_> {
         match step {
             true => {
                 self.steps.push((written, row));
-                "spec.slurm.srun.args"
+                field::SLURM_SRUN_ARGS
             }
             false => {
                 self.args.push(written);
-                "spec.slurm.args"
+                field::SLURM_ARGS
             }
         }
     }
@@ -139,15 +140,15 @@ impl Script<'_, '_, '_> {
 
     pub fn folder(&mut self, value: &str, row: usize) {
         if classify::is_folder(value) {
-            self.context.spec.put("spec.workdir", value, "the folder it ran in");
-            self.settle(row, Verdict::Kept, "spec.workdir", "");
+            self.context.spec.put(field::WORKDIR, value, "the folder it ran in");
+            self.settle(row, Verdict::Kept, field::WORKDIR, "");
         } else {
             let text = format!("cd {}", classify::quoted(value));
             self.setup.push(Setup::new(text, row));
             self.settle(
                 row,
                 Verdict::Changed,
-                "spec.slurm.setup",
+                field::SLURM_SETUP,
                 "it is not a folder of an image; on Kubernetes, set `workdir`",
             );
         }
@@ -168,7 +169,7 @@ impl Script<'_, '_, '_> {
                 ),
             }
         }
-        let to = if value.contains('=') { "spec.env" } else { "" };
+        let to = if value.contains('=') { field::ENV } else { "" };
         self.settle(row, Verdict::Kept, to, "ranks get the environment in which sbatch is called");
     }
 }

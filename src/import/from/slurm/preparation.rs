@@ -1,8 +1,6 @@
 //! Recognises lines that prepare the environment: modules, sourced files, installations, and lines that only print
 //! something.
 
-use super::classify::Kind;
-use crate::shell::Plain as Word;
 use crate::shell_text::is_assignment;
 
 /// Commands that only print something, or end the script.
@@ -37,34 +35,6 @@ pub const SHOWS: &[&str] = &[
 /// Commands that build or install something.
 pub const INSTALLS: &[&str] =
     &["pip", "pip3", "virtualenv", "git", "wget", "curl", "make", "cmake", "apt", "apt-get", "yum", "dnf"];
-
-/// Classifies a command of `module`.
-pub fn module(words: &[Word]) -> Kind {
-    let rest: Vec<&str> = words[1..].iter().map(|word| word.text.as_str()).collect();
-    let names = match rest.as_slice() {
-        ["load" | "add", names @ ..] => names,
-        ["list" | "avail" | "av" | "spider" | "show" | "display" | "whatis" | "help" | "keyword" | "overview", ..]
-        | [] => return Kind::Shows,
-        [first, ..]
-            if words[0].text == "ml"
-                && ![
-                    "purge", "swap", "switch", "unload", "rm", "use", "unuse", "restore", "save", "reset", "update",
-                    "refresh", "del", "try-load",
-                ]
-                .contains(first) =>
-        {
-            &rest
-        }
-        _ => return Kind::Module(None),
-    };
-    let plain = |name: &&str| {
-        !name.is_empty()
-            && !name.starts_with('-')
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./+@:~=,%".contains(&b))
-    };
-    let fits = !names.is_empty() && names.iter().all(plain) && !words.iter().any(|word| word.expands);
-    Kind::Module(fits.then(|| names.iter().map(|name| (*name).to_owned()).collect()))
-}
 
 /// Whether a line may set variables that are not named in it.
 pub fn may_set(line: &str) -> bool {

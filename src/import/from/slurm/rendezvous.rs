@@ -2,6 +2,7 @@
 //!
 //! torchrun numbers such ranks in pods as well as under Slurm, so it starts them in both.
 
+use crate::field;
 use serde_json::Value as Json;
 
 use super::{Script, Setup, classify, srun_program};
@@ -47,7 +48,7 @@ impl Script<'_, '_, '_> {
         let world = self.own_world_size();
         self.drop_meeting(&program);
         self.context.spec.put(
-            "spec.launcher.kind",
+            field::LAUNCHER_KIND,
             "torchrun",
             "ranks meet at MASTER_ADDR; it numbers them as srun did",
         );
@@ -59,7 +60,7 @@ impl Script<'_, '_, '_> {
             "export {} MASTER_PORT={port}{world}\nunset TORCHELASTIC_USE_AGENT_STORE\n{program}",
             numbers.join(" ")
         );
-        self.context.spec.put("spec.command", command, "what each rank ran, with its numbers by Slurm's names");
+        self.context.spec.put(field::COMMAND, command, "what each rank ran, with its numbers by Slurm's names");
         self.unbind();
         let how = "srun numbered the ranks; torchrun does so in pods as well as under Slurm";
         self.settle(row, Verdict::Changed, "spec.command spec.launcher.kind", how);
@@ -78,7 +79,7 @@ impl Script<'_, '_, '_> {
         let how = format!(
             "{world} as in the script, which is not the number of tasks: the program starts more processes itself"
         );
-        self.settle(row, Verdict::Changed, "spec.command", &how);
+        self.settle(row, Verdict::Changed, field::COMMAND, &how);
         Some(world)
     }
 

@@ -3,6 +3,7 @@
 use super::amounts::{count, duration, mebibytes, of_one, quantity, seconds};
 use super::options::{Given, Meaning};
 use crate::context::Context;
+use crate::field;
 use crate::field_outcomes::Verdict;
 use crate::launch::World;
 
@@ -40,7 +41,7 @@ impl Resources {
     pub fn take(&mut self, option: &Given) -> Result<Became, String> {
         let value = option.value.as_deref().unwrap_or_default();
         let (replicas, slots, gpus, memory) =
-            ("spec.workers.replicas", "spec.workers.slots", "spec.workers.gpus", "spec.workers.memory");
+            (field::WORKERS_REPLICAS, field::WORKERS_SLOTS, field::WORKERS_GPUS, field::WORKERS_MEMORY);
         let kept = |field| Ok((Verdict::Kept, field, ""));
         match option.meaning {
             Meaning::Nodes => {
@@ -66,11 +67,11 @@ impl Resources {
             }
             Meaning::CpusPerTask => {
                 self.cpus_per_task = Some(count(value)?);
-                Ok((Verdict::Changed, "spec.workers.cpu", "of all ranks of a worker"))
+                Ok((Verdict::Changed, field::WORKERS_CPU, "of all ranks of a worker"))
             }
             Meaning::CpusPerGpu => {
                 self.cpus_per_gpu = Some(count(value)?);
-                Ok((Verdict::Changed, "spec.workers.cpu", "of all GPUs of a worker"))
+                Ok((Verdict::Changed, field::WORKERS_CPU, "of all GPUs of a worker"))
             }
             Meaning::Mem if value == "0" => {
                 Ok((Verdict::Lost, "", "all memory of a node: say how much in spec.workers.memory"))
@@ -89,7 +90,7 @@ impl Resources {
             }
             Meaning::Tmp => {
                 self.tmp = Some(mebibytes(value)?);
-                kept("spec.workers.ephemeralStorage")
+                kept(field::WORKERS_EPHEMERAL_STORAGE)
             }
             Meaning::Gres => self.take_gres(value),
             Meaning::Gpus => {
@@ -129,7 +130,7 @@ impl Resources {
         if others {
             return Ok((Verdict::Lost, "", "only GPUs are counted: add the rest to the script by hand"));
         }
-        Ok((Verdict::Kept, "spec.workers.gpus", ""))
+        Ok((Verdict::Kept, field::WORKERS_GPUS, ""))
     }
 
     /// Reads a number of GPUs: `4`, `a100:4` or `a100`.
@@ -245,39 +246,39 @@ impl Resources {
         let by_cpu = self.mem_per_cpu.map(|mem| mem * u64::from(cpus.unwrap_or(tasks)));
         let by_gpus = self.mem_per_gpu.map(|mem| mem * u64::from(gpus.max(1)));
         if gpus > 0 {
-            context.spec.put("spec.workers.gpus", gpus, "GPUs of a node");
+            context.spec.put(field::WORKERS_GPUS, gpus, "GPUs of a node");
         }
         if let Some(cpus) = cpus {
             context.spec.put(
-                "spec.workers.cpu",
+                field::WORKERS_CPU,
                 cpus.to_string(),
                 if by_task.is_some() { "cpus-per-task of all tasks of a node" } else { "cpus-per-gpu of all GPUs" },
             );
         }
         if let Some(memory) = self.mem.or(by_cpu).or(by_gpus) {
-            context.spec.put("spec.workers.memory", quantity(memory), "memory of a node");
+            context.spec.put(field::WORKERS_MEMORY, quantity(memory), "memory of a node");
         }
         if let Some(tmp) = self.tmp {
-            context.spec.put("spec.workers.ephemeralStorage", quantity(tmp), "--tmp");
+            context.spec.put(field::WORKERS_EPHEMERAL_STORAGE, quantity(tmp), "--tmp");
         }
         if let Some(gres) = &self.gres {
-            context.spec.put("spec.slurm.gres", gres.as_str(), "");
+            context.spec.put(field::SLURM_GRES, gres.as_str(), "");
         }
         if let Some(time) = self.time {
-            context.spec.put("spec.slurm.time", duration(time), "");
-            context.spec.put("spec.lifecycle.deadline", duration(time), "on Kubernetes; it counts the wait, too");
+            context.spec.put(field::SLURM_TIME, duration(time), "");
+            context.spec.put(field::LIFECYCLE_DEADLINE, duration(time), "on Kubernetes; it counts the wait, too");
         }
     }
 
     /// Sets the number of workers, and of ranks per worker, from the number of tasks.
     pub fn put_workers(&self, context: &mut Context<'_>) {
-        context.spec.put("spec.workers.replicas", self.nodes(), "nodes");
+        context.spec.put(field::WORKERS_REPLICAS, self.nodes(), "nodes");
         self.put_slots(context);
     }
 
     pub fn put_slots(&self, context: &mut Context<'_>) {
         if self.tasks() != self.gpus_of_node().max(1) && !self.shares() {
-            context.spec.put("spec.workers.slots", self.tasks(), "tasks of a node");
+            context.spec.put(field::WORKERS_SLOTS, self.tasks(), "tasks of a node");
         }
     }
 

@@ -119,15 +119,6 @@ pub fn is_too_deep(text: &str) -> bool {
     shell::parse(text).failure == Some(shell::Failure::TooDeep)
 }
 
-/// Whether `starts` returns true for the text of any simple command in statements.
-pub fn any_command(text: &str, statements: &[Statement], starts: &dyn Fn(&str) -> bool) -> bool {
-    statements.iter().flat_map(|statement| &statement.commands).any(|command| match &command.kind {
-        CommandKind::Simple { .. } => starts(&text[command.span.clone()]),
-        CommandKind::Compound { body, .. } | CommandKind::Function { body, .. } => any_command(text, body, starts),
-        CommandKind::Test { .. } | CommandKind::Arithmetic { .. } | CommandKind::Unknown => false,
-    })
-}
-
 /// Returns the text after `#SBATCH` at the beginning of a line.
 fn directive(line: &str) -> Option<&str> {
     line.strip_prefix("#SBATCH").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))

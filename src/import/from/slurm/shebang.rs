@@ -3,6 +3,7 @@
 use super::Script;
 use crate::codes::BAD_VALUE;
 use crate::context::Context;
+use crate::field;
 use crate::field_outcomes::Verdict;
 use khorovod_compiler::problem::{Problem, Span};
 
@@ -56,7 +57,7 @@ impl Script<'_, '_, '_> {
         }
         let row = self.row(line, span);
         match whole {
-            true => self.settle(row, Verdict::Changed, "spec.command", "set by `set` in its first line"),
+            true => self.settle(row, Verdict::Changed, field::COMMAND, "set by `set` in its first line"),
             false => {
                 let how = "flags of a shell that is not used any more: if a line of spec.slurm.setup must not \
                            fail, end it with `|| return 1`";

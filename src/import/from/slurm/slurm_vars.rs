@@ -1,5 +1,6 @@
 //! Reports variables that the command of the ranks uses and that only Slurm or a site sets: pods lack them.
 
+use crate::field;
 use serde_json::{Value as Json, json};
 
 use super::Script;
@@ -58,7 +59,7 @@ impl Script<'_, '_, '_> {
         if self.setup.iter().any(|line| shell_text::named(&line.text).contains("SLURM_ARRAY_TASK_ID")) {
             self.one_of_array(&mut Vec::new());
         }
-        let Some(command) = self.context.spec.get("spec.command").and_then(Json::as_str).map(str::to_owned) else {
+        let Some(command) = self.context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else {
             return;
         };
         let mut names = shell_text::names(&shell_text::without_quoted(&command));
@@ -66,13 +67,13 @@ impl Script<'_, '_, '_> {
         names.dedup();
         let set = shell_text::set_by(&command);
         names.retain(|name| !shell_text::anywhere(name) && !set.contains(name));
-        let env = self.context.spec.get("spec.env");
+        let env = self.context.spec.get(field::ENV);
         names.retain(|name| env.is_none_or(|env| env.get(name).is_none()));
         if names.iter().any(|name| name == "SLURM_ARRAY_TASK_ID") {
             self.one_of_array(&mut names);
         }
         self.tell_of_arguments(&command);
-        match self.context.spec.get("spec.launcher.kind").and_then(Json::as_str) {
+        match self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str) {
             Some("shell") => return self.tell_of_script(&command, &names),
             Some("torchrun") => {
                 names.retain(|name| !MEETING.contains(&name.as_str()) && !NUMBERS.iter().any(|(_, ours)| name == ours));
@@ -88,7 +89,7 @@ impl Script<'_, '_, '_> {
             };
             let how = format!("{why}: in pods it is empty, unless spec.env or the image sets it");
             let row = self.named(name);
-            self.settle(row, Verdict::Changed, "spec.command", &how);
+            self.settle(row, Verdict::Changed, field::COMMAND, &how);
         }
     }
 
@@ -96,11 +97,11 @@ impl Script<'_, '_, '_> {
     /// `line` is the line of the script.
     pub fn tell_of_moments(&mut self, line: &str, span: Span) {
         let spec = &self.context.spec;
-        let Some(command) = spec.get("spec.command").and_then(Json::as_str) else { return };
+        let Some(command) = spec.get(field::COMMAND).and_then(Json::as_str) else { return };
         let number = |field: &str| spec.get(&format!("spec.workers.{field}")).and_then(Json::as_u64);
         let ranks = number("replicas").unwrap_or(1) * number("slots").or(number("gpus")).unwrap_or(1);
         // A script runs in one shell, and so does a single rank.
-        if ranks < 2 || spec.get("spec.launcher.kind").is_some_and(|kind| kind == "shell") {
+        if ranks < 2 || spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell") {
             return;
         }
         let here = self::moments(command);
@@ -112,12 +113,12 @@ impl Script<'_, '_, '_> {
         let row = self.context.outcomes.add(format!("{} in the launch", moments.join(", ")), span);
         let how = "the batch script computed it once for all ranks; here each rank computes its own, and they may differ. Write a value \
                    in its place, or compute it in the program";
-        self.settle(row, Verdict::Changed, "spec.command", how);
+        self.settle(row, Verdict::Changed, field::COMMAND, how);
     }
 
     /// Reports uses of the arguments that are given to the script.
     fn tell_of_arguments(&mut self, command: &str) {
-        let setup = self.context.spec.get("spec.slurm.setup").and_then(Json::as_str).unwrap_or_default();
+        let setup = self.context.spec.get(field::SLURM_SETUP).and_then(Json::as_str).unwrap_or_default();
         let texts = [command, setup].map(shell_text::of_script);
         let places = ["$1", "${1", "$2", "${2", "$3", "${3", "$4", "${4", "$5", "$6", "$@", "${@", "$*"];
         for place in places.into_iter().filter(|place| texts.iter().any(|text| text.contains(place))) {
@@ -135,14 +136,14 @@ impl Script<'_, '_, '_> {
         let Some(first) = self.array.clone() else { return };
         names.retain(|name| name != "SLURM_ARRAY_TASK_ID");
         let comment = "the first of --array; the others by `--set`";
-        self.context.spec.put_key("spec.env", "SLURM_ARRAY_TASK_ID", first, comment);
+        self.context.spec.put_key(field::ENV, "SLURM_ARRAY_TASK_ID", first, comment);
         let row = self.named("SLURM_ARRAY_TASK_ID");
-        self.settle(row, Verdict::Changed, "spec.env", comment);
+        self.settle(row, Verdict::Changed, field::ENV, comment);
     }
 
     /// Replaces Slurm's variables by those of MPI in pods.
     fn number_by_mpi(&mut self, command: &str, names: &mut Vec<String>) {
-        let alone = self.context.spec.get("spec.workers.slots") == Some(&json!(1)) || self.resources.one_a_node();
+        let alone = self.context.spec.get(field::WORKERS_SLOTS) == Some(&json!(1)) || self.resources.one_a_node();
         let by_mpi = |name: &str| match name {
             "SLURM_NODEID" if alone => Some("OMPI_COMM_WORLD_RANK"),
             _ => BY_MPI.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours),
@@ -151,7 +152,7 @@ impl Script<'_, '_, '_> {
         for (name, ours) in names.iter().filter_map(|name| Some((name, by_mpi(name)?))) {
             lines.push(format!("{name}=${{{name}:-${ours}}}"));
             let row = self.named(name);
-            self.settle(row, Verdict::Changed, "spec.command", "in pods, MPI's number of the rank");
+            self.settle(row, Verdict::Changed, field::COMMAND, "in pods, MPI's number of the rank");
         }
         names.retain(|name| by_mpi(name).is_none());
         let first = |name: &String| self.setup.iter().any(|line| of_first_node(&line.text, name));
@@ -160,10 +161,10 @@ impl Script<'_, '_, '_> {
         for name in firsts {
             lines.push(format!("{name}=${{{name}:-{FIRST_WORKER}}}"));
             let row = self.named(&name);
-            self.settle(row, Verdict::Changed, "spec.command", "in pods, the first worker's name");
+            self.settle(row, Verdict::Changed, field::COMMAND, "in pods, the first worker's name");
         }
         if !lines.is_empty() {
-            self.context.spec.put("spec.command", format!("export {}\n{command}", lines.join(" ")), "");
+            self.context.spec.put(field::COMMAND, format!("export {}\n{command}", lines.join(" ")), "");
         }
     }
 
@@ -176,7 +177,7 @@ impl Script<'_, '_, '_> {
             return;
         }
         let row = self.context.outcomes.add(format!("the script: {}", own.join(", ")), self.span);
-        self.settle(row, Verdict::Changed, "spec.command", "it exists under Slurm only; pods lack it");
+        self.settle(row, Verdict::Changed, field::COMMAND, "it exists under Slurm only; pods lack it");
     }
 
     /// Adds a row for a variable, at its first use in the script.

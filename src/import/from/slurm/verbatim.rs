@@ -4,6 +4,7 @@
 use super::classify::{self, Kind};
 use super::script;
 use super::{Script, preparation};
+use crate::field;
 use crate::field_outcomes::Verdict;
 use crate::launch::options::names_launcher;
 use crate::secrets;
@@ -23,7 +24,7 @@ impl Script<'_, '_, '_> {
             true => "the single rank runs the whole script: Slurm gave it one task on one node".to_owned(),
             false => format!("the whole script runs once: {why}"),
         };
-        let to = if ranks { "spec.command" } else { "spec.command spec.launcher" };
+        let to = if ranks { field::COMMAND } else { "spec.command spec.launcher" };
         let (mut body, mut kept, mut first) = (Vec::new(), Vec::new(), true);
         self.stands = true;
         body.extend(self.flags(true));
@@ -62,18 +63,18 @@ impl Script<'_, '_, '_> {
             self.settle(row, Verdict::Changed, to, &how);
         }
         for (_, row) in std::mem::take(&mut self.steps) {
-            self.settle(row, Verdict::Changed, "spec.command", "it is in the script");
+            self.settle(row, Verdict::Changed, field::COMMAND, "it is in the script");
         }
         let body = body.join("\n");
         self.setup.retain(|line| kept.contains(&line.row));
         if !ranks {
             self.modules.clear();
-            self.context.spec.put("spec.launcher.kind", "shell", &how);
+            self.context.spec.put(field::LAUNCHER_KIND, "shell", &how);
         }
         self.resources.put(self.context, 0);
         self.resources.put_workers(self.context);
         self.context.spec.put(
-            "spec.command",
+            field::COMMAND,
             body,
             if ranks { "the script, of which there is one rank" } else { "the script" },
         );

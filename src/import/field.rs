@@ -1,0 +1,114 @@
+//! The fields of the spec that importers set, each path once. A test checks that the schema has them all.
+
+/// Declares a constant for each path, and a list of all.
+macro_rules! fields {
+    ($($name:ident = $path:literal;)*) => {
+        $(pub const $name: &str = $path;)*
+
+        /// Every field of this module.
+        #[cfg(test)]
+        const ALL: &[&str] = &[$($name),*];
+    };
+}
+
+fields! {
+    CODE = "spec.code";
+    CODE_MOUNT_PATH = "spec.code.mountPath";
+    COMMAND = "spec.command";
+    ELASTIC = "spec.elastic";
+    ELASTIC_COOLDOWN = "spec.elastic.cooldown";
+    ELASTIC_MAX_WORKERS = "spec.elastic.maxWorkers";
+    ELASTIC_MIN_WORKERS = "spec.elastic.minWorkers";
+    ELASTIC_RESET_LIMIT = "spec.elastic.resetLimit";
+    ELASTIC_TIMEOUT = "spec.elastic.timeout";
+    ENV = "spec.env";
+    ENV_FROM = "spec.envFrom";
+    IMAGE = "spec.image";
+    IMAGE_DIGEST = "spec.image.digest";
+    IMAGE_NAME = "spec.image.name";
+    IMAGE_PULL_POLICY = "spec.image.pullPolicy";
+    IMAGE_PULL_SECRETS = "spec.image.pullSecrets";
+    LAUNCHER_ARGS = "spec.launcher.args";
+    LAUNCHER_CPU = "spec.launcher.cpu";
+    LAUNCHER_IMAGE = "spec.launcher.image";
+    LAUNCHER_INTERACTIVE = "spec.launcher.interactive";
+    LAUNCHER_KIND = "spec.launcher.kind";
+    LAUNCHER_MEMORY = "spec.launcher.memory";
+    LAUNCHER_MPI = "spec.launcher.mpi";
+    LAUNCHER_RETRIES = "spec.launcher.retries";
+    LAUNCHER_RUNS_RANKS = "spec.launcher.runsRanks";
+    LAUNCHER_WAIT_TIMEOUT = "spec.launcher.waitTimeout";
+    LIFECYCLE_DEADLINE = "spec.lifecycle.deadline";
+    LIFECYCLE_RELEASE = "spec.lifecycle.release";
+    LIFECYCLE_TTL_AFTER_FINISHED = "spec.lifecycle.ttlAfterFinished";
+    OBSERVABILITY_TENSORBOARD = "spec.observability.tensorboard";
+    OBSERVABILITY_TENSORBOARD_LOGDIR = "spec.observability.tensorboard.logdir";
+    PATCHES = "spec.patches";
+    PLACEMENT = "spec.placement";
+    PLACEMENT_AFFINITY = "spec.placement.affinity";
+    PLACEMENT_HOST_NETWORK = "spec.placement.hostNetwork";
+    PLACEMENT_NODE_SELECTOR = "spec.placement.nodeSelector";
+    PLACEMENT_PRIORITY_CLASS = "spec.placement.priorityClass";
+    PLACEMENT_RUNTIME_CLASS = "spec.placement.runtimeClass";
+    PLACEMENT_TOLERATIONS = "spec.placement.tolerations";
+    SCHEDULING_GANG = "spec.scheduling.gang";
+    SCHEDULING_KUEUE = "spec.scheduling.kueue";
+    SCHEDULING_QUEUE = "spec.scheduling.queue";
+    SCHEDULING_SCHEDULER = "spec.scheduling.scheduler";
+    SCHEDULING_SUSPEND = "spec.scheduling.suspend";
+    SECURITY = "spec.security";
+    SECURITY_FS_GROUP = "spec.security.fsGroup";
+    SECURITY_PROFILE = "spec.security.profile";
+    SECURITY_READ_ONLY_ROOT_FILESYSTEM = "spec.security.readOnlyRootFilesystem";
+    SECURITY_RUN_AS_USER = "spec.security.runAsUser";
+    SLURM_ARGS = "spec.slurm.args";
+    SLURM_GRES = "spec.slurm.gres";
+    SLURM_MODULES = "spec.slurm.modules";
+    SLURM_SETUP = "spec.slurm.setup";
+    SLURM_SRUN = "spec.slurm.srun";
+    SLURM_SRUN_ARGS = "spec.slurm.srun.args";
+    SLURM_SRUN_MPI = "spec.slurm.srun.mpi";
+    SLURM_TIME = "spec.slurm.time";
+    SLURM_WRAP = "spec.slurm.wrap";
+    SSH_PORT = "spec.ssh.port";
+    STORAGE = "spec.storage";
+    WORKDIR = "spec.workdir";
+    WORKERS = "spec.workers";
+    WORKERS_CPU = "spec.workers.cpu";
+    WORKERS_EPHEMERAL_STORAGE = "spec.workers.ephemeralStorage";
+    WORKERS_GPU_RESOURCE = "spec.workers.gpuResource";
+    WORKERS_GPUS = "spec.workers.gpus";
+    WORKERS_MEMORY = "spec.workers.memory";
+    WORKERS_RDMA = "spec.workers.rdma";
+    WORKERS_REPLICAS = "spec.workers.replicas";
+    WORKERS_RESOURCES = "spec.workers.resources";
+    WORKERS_SHM = "spec.workers.shm";
+    WORKERS_SLOTS = "spec.workers.slots";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+    use serde_json::Value as Json;
+
+    /// The schema of a field below a schema, with references resolved.
+    fn property<'s>(root: &'s Json, schema: &'s Json, name: &str) -> Option<&'s Json> {
+        let target = schema.get("$ref").and_then(Json::as_str).and_then(|path| root.pointer(path.strip_prefix('#')?));
+        let schema = target.unwrap_or(schema);
+        let found = schema.get("properties").and_then(|properties| properties.get(name));
+        let alternatives = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
+        found.or_else(|| alternatives.into_iter().find_map(|schema| property(root, schema, name)))
+    }
+
+    #[test]
+    fn the_schema_has_every_field() {
+        let text = include_str!("../../schema/training-job.v1alpha1.schema.json");
+        let root: Json = serde_json::from_str(text).unwrap();
+        for path in ALL {
+            let mut schema = &root;
+            for step in path.split('.') {
+                schema = property(&root, schema, step).unwrap_or_else(|| panic!("{path}: no {step}"));
+            }
+        }
+    }
+}
