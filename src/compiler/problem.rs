@@ -44,7 +44,7 @@ pub struct Code {
     pub name: &'static str,
     /// The severity of its problems without `--strict`.
     pub severity: Severity,
-    /// What it means and what to do, in Markdown. The first line is a title.
+    /// The meaning and the fix, in Markdown. The first line is a title.
     pub explanation: &'static str,
 }
 
@@ -84,7 +84,7 @@ pub use crate::codes;
 pub struct Label {
     /// The place.
     pub span: Span,
-    /// What is there. It may be empty for the first label.
+    /// A description of the place. It may be empty for the first label.
     pub text: String,
 }
 
@@ -110,7 +110,7 @@ pub struct Problem {
     pub message: String,
     /// The places concerned, the main one first. Empty if there is none.
     pub labels: Vec<Label>,
-    /// What to do. Text that you can paste is in backquotes.
+    /// The fix, as a sentence. Text that you can paste is in backquotes.
     pub hint: Option<String>,
     /// The hint as an edit, if it can be one.
     pub fix: Option<Fix>,
