@@ -364,7 +364,9 @@ fn what_is_not_an_old_file_is_told_as_what_it_is() {
     );
     let made = |target| {
         let inputs = Inputs { keys: Keys::Seed([1; 32]), target, ..Inputs::default() };
-        render(&spec, &inputs).unwrap().text
+        // Without the annotation that holds the spec, as an older version or a cluster's tool may leave them.
+        let text = render(&spec, &inputs).unwrap().text;
+        text.split_inclusive('\n').filter(|line| !line.contains("khorovod.dev/spec: ")).collect::<String>()
     };
     let chart = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\n---\napiVersion: batch/v1\nkind: Job\n";
     let cases = [

@@ -4,6 +4,7 @@
 //!
 //! This is the only module that depends on all others.
 
+mod document;
 mod expand;
 mod krm;
 mod no_job;
@@ -21,7 +22,7 @@ use base64ct::{Base64, Encoding};
 
 use crate::api::{Inputs, Keys, Rendered, Text};
 use crate::job::Spec;
-use crate::plan::{Plan, run_name};
+use crate::plan::{Document, Plan, run_name};
 use crate::problem::{Code, Problems};
 use crate::yaml::writer::to_yaml;
 use crate::{job, pods, targets, yaml};
@@ -46,10 +47,11 @@ fn own_codes() -> impl Iterator<Item = &'static Code> {
     )
 }
 
-/// The plan of a valid spec, and the files of its pods.
-fn plan(spec: Spec) -> (Plan, Vec<pods::File>) {
+/// The plan of a valid spec that was read from `document`, and the files of its pods.
+fn plan(spec: Spec, document: Document) -> (Plan, Vec<pods::File>) {
     let run = run_name(&spec, pods::REVISION);
-    let plan = Plan::new(spec, run);
+    let mut plan = Plan::new(spec, run);
+    plan.document = document;
     let files = pods::files(&plan);
     (plan, files)
 }
@@ -166,8 +168,8 @@ fn build(
     if stream.fails() {
         return Err(stream.finish());
     }
-    let build = |Job { piece, spec, source_comment, .. }: Job| {
-        let (plan, files) = plan(spec);
+    let build = |Job { piece, spec, source_comment, kept, .. }: Job| {
+        let (plan, files) = plan(spec, kept);
         let keys = keys(&plan, &inputs.keys);
         (piece, Built::new(&inputs.target.build(&plan, &files, &keys), &source_comment))
     };
@@ -209,7 +211,7 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
     let mut plans = Vec::with_capacity(jobs.len());
     for job in jobs {
         stream.check_patches(&job);
-        let (plan, files) = plan(job.spec);
+        let (plan, files) = plan(job.spec, job.kept);
         let names = {
             let keys = keys(&plan, &inputs.keys);
             inputs.target.build(&plan, &files, &keys).names()

@@ -75,6 +75,18 @@ impl Team {
     }
 }
 
+/// The document that a spec was read from, to be kept with the objects.
+#[derive(Debug, Clone, Default)]
+pub enum Document {
+    /// The spec was not read from a document.
+    #[default]
+    Unknown,
+    /// As compact JSON.
+    Kept(String),
+    /// Not to be kept, and why not.
+    Omitted(&'static str),
+}
+
 /// The name and value of a generated environment variable.
 pub type EnvPair = (Cow<'static, str>, Cow<'static, str>);
 
@@ -103,6 +115,8 @@ pub struct Plan {
     pub code: Vec<Vec<(String, String)>>,
     /// The Pod Security Standard that the pods meet.
     pub level: Level,
+    /// What the spec was read from.
+    pub document: Document,
 }
 
 impl Plan {
@@ -130,6 +144,7 @@ impl Plan {
             hostfile: None,
             code,
             level: level::level(&spec),
+            document: Document::Unknown,
             spec,
         };
         plan.teams = hosts::teams(&plan);

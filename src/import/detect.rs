@@ -70,8 +70,8 @@ fn objects(system: System, text: &str, whole: Span) -> String {
     let kinds = pipeline::kinds(text, whole);
     let kind = kinds.last().map_or("an object", |(kind, _)| kind);
     if text.contains(pipeline::RENDERED) {
-        return "khorovod made these objects of a TrainingJob: name that. Only those of `--target mpijob` become one \
-                again"
+        return "khorovod made these objects of a TrainingJob: name that, or give the ConfigMap JOB-current with them, \
+                which carries it"
             .to_owned();
     }
     match system {

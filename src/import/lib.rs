@@ -51,6 +51,9 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
         }
     }
     let texts = &texts[..];
+    if let Some(imported) = rendered::import(texts, options) {
+        return imported;
+    }
     let mut found = Problems::default();
     for text in texts {
         let source = found.sources.add(&text.name, text.text.clone());
@@ -83,10 +86,7 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             context.problems.push(Problem::new(&NOTHING, context.whole, message).hint(hint));
         }
     }
-    // What khorovod rendered runs as before, so it needs no such warning.
-    if !texts.iter().any(|text| text.text.contains(pipeline::RENDERED)) {
-        launch::without_gpu(&mut context, texts.first().map_or("", |text| &text.text));
-    }
+    launch::without_gpu(&mut context, texts.first().map_or("", |text| &text.text));
     found.list.append(&mut context.problems);
     if found.any_error() {
         return Err(found);

@@ -1,200 +1,174 @@
-//! An MPIJob that khorovod itself rendered, with the objects around it → the spec it came from.
+//! Objects that khorovod rendered → the TrainingJob that they came from, which the ConfigMap `JOB-current` carries in an
+//! annotation.
 //!
-//! What is read here is checked at once: the new spec is rendered, and each field of the old objects is kept exactly where
-//! that says the same. So whatever somebody changed in them, or a patch did, is found and said.
+//! The TrainingJob is rendered again and compared with the objects, so a change that somebody made by hand is reported. It
+//! is not carried over.
 
-mod again;
-mod launched;
-mod placed;
-mod storage;
+use serde_json::Value as Json;
 
-use std::collections::HashMap;
-
-use serde_json::{Map, Value as Json};
-
+use crate::check;
 use crate::codes::BAD_VALUE;
-use crate::context::{Context, items, text};
-use crate::from::mpi_job::{BESIDE, LONG};
-use crate::pod::{self, container};
-use crate::shell::words;
-use khorovod_compiler::problem::Problem;
-use khorovod_compiler::targets;
-use khorovod_compiler::yaml::Node;
-use khorovod_compiler::{Inputs, Keys, Text};
+use crate::context::{items, text};
+use crate::{Field, Imported, Options, Verdict};
+use khorovod_compiler::kubernetes::meta::{RUN, SPEC, SPEC_OMITTED};
+use khorovod_compiler::problem::{Problem, Problems, Span};
+use khorovod_compiler::report::Difference;
+use khorovod_compiler::yaml::{self, Node, writer::to_yaml};
+use khorovod_compiler::{Inputs, Keys, Target, Text, pipeline, targets};
 
-/// Whether it is our launcher.
+/// Whether a launcher of an MPIJob is khorovod's.
 pub fn is(launcher: &Node) -> bool {
     let words = launcher.get("command").map_or(&[][..], items);
     words.iter().any(|word| text(word).as_deref() == Some("/etc/khorovod/scripts/launcher.sh"))
 }
 
-/// What our objects say, as trees without places.
-struct Parts {
-    job: Json,
-    launcher: Json,
-    worker: Json,
-    pod: Json,
-    /// The other objects by `Kind/name`.
-    beside: Map<String, Json>,
-    /// Of `job.sh`, each with its words.
-    settings: HashMap<String, Vec<String>>,
+/// An object of the texts.
+struct Object {
+    kind: String,
+    name: String,
+    run: String,
+    is_volcano: bool,
+    spec: Option<String>,
+    omitted: Option<String>,
+    span: Span,
 }
 
-impl Parts {
-    fn beside(&self, kind: &str) -> impl Iterator<Item = &Json> {
-        let head = format!("{kind}/");
-        self.beside.iter().filter(move |(key, _)| key.starts_with(&head)).map(|(_, object)| object)
-    }
-
-    /// Data of the ConfigMap that has this key.
-    fn data(&self, key: &str) -> Option<&Map<String, Json>> {
-        self.beside("ConfigMap").filter_map(|object| object["data"].as_object()).find(|data| data.contains_key(key))
-    }
-
-    fn setting(&self, name: &str) -> &str {
-        self.settings.get(name).and_then(|words| words.first()).map_or("", String::as_str)
-    }
-
-    fn volume(&self, name: &str) -> Option<&Json> {
-        self.pod["volumes"].as_array()?.iter().find(|volume| volume["name"] == name)
-    }
-
-    fn mounts(&self) -> impl Iterator<Item = &Json> {
-        self.worker["volumeMounts"].as_array().into_iter().flatten()
-    }
-
-    /// A variable of the workers with a value.
-    fn variable(&self, name: &str) -> Option<&str> {
-        let list = self.worker["env"].as_array()?;
-        list.iter().find(|variable| variable["name"] == name)?["value"].as_str()
+impl Object {
+    fn of(node: &Node) -> Option<Self> {
+        let metadata = node.get("metadata")?;
+        let in_map = |map: &str, key: &str| metadata.get(map).and_then(|map| map.get(key)).and_then(text);
+        Some(Self {
+            kind: text(node.get("kind")?)?,
+            name: text(metadata.get("name")?)?,
+            run: in_map("labels", RUN).unwrap_or_default(),
+            is_volcano: text(node.get("apiVersion")?)?.starts_with("batch.volcano.sh/"),
+            spec: in_map("annotations", SPEC),
+            omitted: in_map("annotations", SPEC_OMITTED),
+            span: node.span,
+        })
     }
 }
 
-/// Reads the job and all that stands beside it.
-pub fn read(job: &Node, launcher: &Node, worker: &Node, context: &mut Context<'_>) {
-    let whole = job.to_json();
-    let mut parts = Parts {
-        pod: whole["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"].clone(),
-        beside: whole[BESIDE].as_object().cloned().unwrap_or_default(),
-        job: whole,
-        launcher: launcher.to_json(),
-        worker: worker.to_json(),
-        settings: HashMap::new(),
+/// The TrainingJob of rendered objects; none if no object has one.
+pub fn import(texts: &[Text], options: &Options) -> Option<Result<Imported, Problems>> {
+    if !texts.iter().any(|text| text.text.contains(SPEC)) {
+        return None;
+    }
+    let mut found = Problems::default();
+    let mut objects = Vec::new();
+    for text in texts {
+        let source = found.sources.add(&text.name, text.text.clone());
+        for piece in yaml::pieces(&text.text) {
+            let span = Span { source, start: piece.body.start, end: piece.body.end };
+            let Ok(Some(node)) = yaml::parse(&text.text[piece.body], span, &mut found.list) else { continue };
+            match node.get("items") {
+                Some(list) => objects.extend(items(list).iter().filter_map(Object::of)),
+                None => objects.extend(Object::of(&node)),
+            }
+        }
+    }
+    let refuse = |mut found: Problems, span, message: String, hint: &str| {
+        found.list.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
+        Some(Err(found))
     };
-    let Some(script) = parts.data("job.sh").and_then(|data| data["job.sh"].as_str()).map(str::to_owned) else {
-        let problem =
-            Problem::new(&BAD_VALUE, launcher.span, "khorovod rendered this MPIJob, and its ConfigMaps are not here");
-        let hint = "give all that was rendered, or: kubectl get mpijob,configmap,pvc,networkpolicy -l khorovod.dev/job=NAME -o yaml";
-        return context.problems.push(problem.hint(hint));
+    if let Some((object, why)) = objects.iter().find_map(|object| Some((object, object.omitted.as_ref()?))) {
+        let message = format!("the objects do not carry their spec: {why}");
+        return refuse(found, object.span, message, "use the TrainingJob that was rendered");
+    }
+    let mut specs = objects.iter().filter_map(|object| Some((object, object.spec.as_deref()?)));
+    let (object, spec) = specs.next()?;
+    if let Some((second, _)) = specs.next() {
+        let message = format!("{} and {} are two jobs", object.name, second.name);
+        return refuse(found, second.span, message, "import them one at a time");
+    }
+    if options.command.is_some() || !options.sets.is_empty() {
+        let message = "`--set` and `--command` do not apply to objects that khorovod rendered".to_owned();
+        return refuse(found, object.span, message, "edit the job that is imported");
+    }
+    let Ok(mut document) = serde_json::from_str::<Json>(spec) else {
+        let message = format!("the annotation {SPEC} is not JSON");
+        return refuse(found, object.span, message, "use the TrainingJob that was rendered");
     };
-    parts.settings = settings(&script);
-    if let Some(node) = worker.get("resources") {
-        pod::resources(context, node);
+    let mut rows = rows(texts, &objects, &written(&document));
+    rows.iter_mut().for_each(|row| place(row, &objects, &found));
+    for (value, path) in [(&options.name, "name"), (&options.namespace, "namespace")] {
+        if let Some(value) = value {
+            document["metadata"][path] = value.clone().into();
+        }
     }
-    if let Some(node) = worker.get("envFrom") {
-        container::env_from(context, node);
+    if let Some(image) = &options.image {
+        document["spec"]["image"] = image.clone().into();
     }
-    names(&parts, context);
-    program(&parts, context);
-    workers(&parts, context);
-    launched::launcher(&parts, context);
-    launched::knobs(&parts, context);
-    storage::read(&parts, context);
-    placed::placement(&parts, context);
-    placed::around(&parts, context);
-    placed::security(&parts, context);
-    launched::launch(&parts, context);
-    again::trim(context);
-    again::patch(job, context);
-    again::compare(job, context);
-    context.spec.shorten(LONG);
+    let job = format!("# From objects that khorovod rendered, by khorovod import.\n{}", written(&document));
+    Some(check(&job).map(|warnings| Imported { job, secrets: String::new(), fields: rows, warnings }))
 }
 
-/// `name=value` and `name=( words )` lines.
-fn settings(script: &str) -> HashMap<String, Vec<String>> {
-    let line = |line: &str| {
-        let (name, value) = line.split_once('=')?;
-        let value = value.strip_prefix("( ").and_then(|value| value.strip_suffix(" )")).unwrap_or(value);
-        Some((name.to_owned(), words(value)?.into_iter().map(|word| word.text).collect()))
+fn written(document: &Json) -> String {
+    let mut text = String::new();
+    to_yaml(document, &mut text);
+    text
+}
+
+/// The target that objects were rendered for.
+fn target(objects: &[Object]) -> &'static dyn Target {
+    let is = |kind: &str| objects.iter().any(|object| object.kind == kind);
+    match () {
+        () if is("MPIJob") => targets::MPI_JOB,
+        () if is("TrainJob") || is("TrainingRuntime") => targets::TRAIN_JOB,
+        () if is("JobSet") => targets::JOB_SET,
+        () if objects.iter().any(|object| object.is_volcano) => targets::VOLCANO,
+        () => targets::PLAIN,
+    }
+}
+
+/// One row for each object that khorovod renders again, and one for each difference.
+fn rows(texts: &[Text], objects: &[Object], job: &str) -> Vec<Field> {
+    let old: Vec<&str> = texts.iter().map(|text| text.text.as_str()).collect();
+    let old = Text { name: "the objects".to_owned(), text: old.join("\n---\n") };
+    let new = Text { name: "the imported job".to_owned(), text: job.to_owned() };
+    let inputs = Inputs { target: target(objects), keys: Keys::LeftOut, ..Inputs::default() };
+    let row = |path: String, verdict: Verdict, note: &str| Field {
+        path,
+        file: String::new(),
+        line: 1,
+        verdict: verdict.word(),
+        to: Vec::new(),
+        note: note.to_owned(),
     };
-    // A program may have several lines, each quoted as a part of its word.
-    let mut lines: Vec<String> = Vec::new();
-    for part in script.lines().filter(|part| !part.starts_with('#')) {
-        match lines.last_mut().filter(|last| last.matches('\'').count() % 2 == 1) {
-            Some(last) => last.extend(["\n", part]),
-            None => lines.push(part.to_owned()),
-        }
+    // What is wrong with the job is reported when it is checked.
+    let changes = pipeline::changes(&old, &new, &inputs).unwrap_or_default();
+    let mut lost: Vec<String> = Vec::new();
+    for change in changes {
+        let differences = change.because.into_iter().chain(change.in_place);
+        lost.extend(differences.filter(is_change).map(|difference| difference.path));
+        lost.extend(change.refused);
     }
-    lines.iter().filter_map(|text| line(text)).collect()
+    let kept = objects.iter().map(place_of).filter(|place| !lost.iter().any(|path| path.starts_with(place.as_str())));
+    let mut rows: Vec<Field> = kept.map(|place| row(place, Verdict::Kept, "khorovod renders it again")).collect();
+    rows.extend(lost.into_iter().map(|path| row(path, Verdict::Lost, CHANGED)));
+    rows
 }
 
-fn names(parts: &Parts, context: &mut Context<'_>) {
-    context.name(parts.setting("job"), "");
-    let metadata = &parts.job["metadata"];
-    if let (Some(namespace), None) = (metadata["namespace"].as_str(), &context.options.namespace) {
-        context.spec.put("metadata.namespace", namespace, "");
-    }
-    let ours = |key: &str| key.starts_with("khorovod.dev/") || key.starts_with("app.kubernetes.io/");
-    for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
-        if key == "kueue.x-k8s.io/queue-name" {
-            context.spec.put("spec.scheduling.kueue", value.clone(), "");
-        } else if !ours(key) {
-            context.spec.put_key("metadata.labels", key, value.clone(), "");
-        }
-    }
-    for (key, value) in metadata["annotations"].as_object().into_iter().flatten() {
-        if key != "kubectl.kubernetes.io/last-applied-configuration" {
-            context.spec.put_key("metadata.annotations", key, value.clone(), "");
-        }
-    }
+const CHANGED: &str = "khorovod renders it differently from the spec, so it was changed by hand, or by another version of \
+                       khorovod; `spec.patches` can set it";
+
+/// Whether a difference is one of the objects that were given: the others were not, and Secrets are never read.
+fn is_change(difference: &Difference) -> bool {
+    let whole = !difference.path.contains(": ");
+    !(whole && (difference.old.is_none() || difference.path.starts_with("Secret ")))
 }
 
-fn program(parts: &Parts, context: &mut Context<'_>) {
-    context.image(parts.worker["image"].as_str().unwrap_or_default(), "");
-    put(context, "spec.image.pullPolicy", &parts.worker["imagePullPolicy"]);
-    let secrets: Vec<_> = list(&parts.pod["imagePullSecrets"]).map(|secret| secret["name"].clone()).collect();
-    if !secrets.is_empty() {
-        context.spec.put("spec.image.pullSecrets", secrets, "");
+/// An object as [`pipeline::changes`] calls it.
+fn place_of(object: &Object) -> String {
+    let name = if object.run.is_empty() { object.name.clone() } else { object.name.replace(&object.run, "<run>") };
+    format!("{} {name}", object.kind)
+}
+
+/// Sets the file and the line of the object that a row is about.
+fn place(row: &mut Field, objects: &[Object], found: &Problems) {
+    let Some(object) = objects.iter().find(|object| row.path.starts_with(&place_of(object))) else { return };
+    if let Some(source) = found.sources.get(object.span.source) {
+        row.file.clone_from(&source.name);
+        row.line = found.sources.position(object.span).line;
     }
-    put(context, "spec.workdir", &parts.worker["workingDir"]);
-    let Some(mount) = parts.mounts().find(|mount| mount["name"] == "khorovod-code") else { return };
-    let volume = parts.volume("khorovod-code").unwrap_or(&Json::Null);
-    put(context, "spec.code.mountPath", &mount["mountPath"]);
-    put(context, "spec.code.configMap", &volume["configMap"]["name"]);
-    for source in list(&volume["projected"]["sources"]) {
-        let name = source["configMap"]["name"].as_str().unwrap_or_default();
-        let files = parts.beside.get(&format!("ConfigMap/{name}")).and_then(|object| object["data"].as_object());
-        for (file, text) in files.into_iter().flatten() {
-            context.spec.put_key("spec.code.files", file, text.clone(), "");
-        }
-    }
-}
-
-fn workers(parts: &Parts, context: &mut Context<'_>) {
-    let spec = &parts.job["spec"];
-    put(context, "spec.workers.replicas", &spec["mpiReplicaSpecs"]["Worker"]["replicas"]);
-    put(context, "spec.workers.slots", &spec["slotsPerWorker"]);
-    if let Some(shm) = parts.volume("khorovod-shm") {
-        put(context, "spec.workers.shm", &shm["emptyDir"]["sizeLimit"]);
-    }
-}
-
-/// The new job as far as it is drawn up.
-fn text_of(context: &Context<'_>) -> Text {
-    Text { name: "the imported job".to_owned(), text: context.spec.text(&[]) }
-}
-
-fn inputs() -> Inputs {
-    Inputs { target: targets::MPI_JOB, keys: Keys::LeftOut, ..Inputs::default() }
-}
-
-/// Sets a field that is given.
-fn put(context: &mut Context<'_>, to: &str, value: &Json) {
-    if !value.is_null() {
-        context.spec.put(to, value.clone(), "");
-    }
-}
-
-fn list(value: &Json) -> impl Iterator<Item = &Json> {
-    value.as_array().into_iter().flatten()
 }

@@ -1,29 +1,71 @@
-//! Importing a rendered MPIJob returns the original TrainingJob.
+//! Objects that were rendered come back as the TrainingJob that they were rendered from.
 
 use khorovod::import::{Options, System, import};
 use khorovod::{Text, targets};
 use serde_json::json;
 
-use super::{examples, job, objects, render};
+use super::{TARGETS, examples, job, objects, render};
 
 #[test]
-fn an_imported_mpi_job_is_the_job_it_was_rendered_from() {
-    let mut tried = 0;
-    for (name, text) in examples() {
-        let Ok(rendered) = render(&text, targets::MPI_JOB) else { continue };
-        // Reduces the number of workers to the maximum of the operator.
-        let old = Text { name: "rendered.yaml".to_owned(), text: rendered.text.clone() };
-        let imported = import(System::MpiJob, &[old], &Options::default())
-            .unwrap_or_else(|problems| panic!("{name}: {:#?}", problems.list));
-        let lost: Vec<_> = imported.fields.iter().filter(|field| field.verdict != "kept").collect();
-        assert!(lost.is_empty(), "{name}: {lost:#?}\n{}", imported.job);
-        let again = Text { name: "again.yaml".to_owned(), text: imported.job };
-        assert_eq!(render(&again, targets::MPI_JOB).unwrap().text, rendered.text, "{name}: {}", again.text);
-        let plain = |text| render(text, targets::PLAIN).unwrap().text;
-        assert_eq!(plain(&again), plain(&text), "{name}: {}", again.text);
-        tried += 1;
+fn imported_objects_are_the_job_they_were_rendered_from() {
+    for target in [&[targets::PLAIN], &TARGETS[..]].concat() {
+        let mut tried = 0;
+        for (name, text) in examples() {
+            let Ok(rendered) = render(&text, target) else { continue };
+            let old = Text { name: "rendered.yaml".to_owned(), text: rendered.text.clone() };
+            let imported = import(System::MpiJob, &[old], &Options::default())
+                .unwrap_or_else(|problems| panic!("{target} {name}: {:#?}", problems.list));
+            let lost: Vec<_> = imported.fields.iter().filter(|field| field.verdict != "kept").collect();
+            assert!(lost.is_empty() && !imported.fields.is_empty(), "{target} {name}: {lost:#?}");
+            assert!(imported.fields.iter().all(|field| field.file == "rendered.yaml"), "{:?}", imported.fields);
+            let again = Text { name: "again.yaml".to_owned(), text: imported.job };
+            assert!(render(&again, target).unwrap().text == rendered.text, "{target} {name}: {}", again.text);
+            let plain = |text| render(text, targets::PLAIN).unwrap().text;
+            assert!(plain(&again) == plain(&text), "{target} {name}: {}", again.text);
+            tried += 1;
+        }
+        assert!(tried > 15, "{target}: only {tried}");
     }
-    assert!(tried > 20, "only {tried}");
+}
+
+#[test]
+fn a_config_map_alone_brings_back_the_job() {
+    let text = job("mnist", "  workers: {replicas: 2}\n  env: {A: 'b: c', B: \"0.10\"}\n");
+    let rendered = render(&text, targets::PLAIN).unwrap().text;
+    let current = rendered.split("---\n").find(|document| document.contains("name: mnist-current")).unwrap();
+    let old = Text { name: "current.yaml".to_owned(), text: current.to_owned() };
+    let options = Options { name: Some("other".to_owned()), namespace: Some("ml".to_owned()), ..Options::default() };
+    let imported = import(System::MpiJob, &[old], &options).unwrap();
+    let paths: Vec<_> = imported.fields.iter().map(|field| (field.path.as_str(), field.verdict)).collect();
+    assert_eq!(paths, [("ConfigMap mnist-current", "kept")]);
+    assert_eq!(
+        imported.job,
+        "# From objects that khorovod rendered, by khorovod import.\napiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\n\
+         metadata:\n  name: other\n  namespace: ml\nspec:\n  image: a:1\n  command:\n  - train\n  workers:\n    replicas: 2\n  env:\n    \
+         A: \"b: c\"\n    B: \"0.10\"\n"
+    );
+}
+
+#[test]
+fn a_spec_with_a_secret_or_a_large_one_is_not_kept() {
+    let large = format!("  workers: {{replicas: 2}}\n  code: {{files: {{a.py: '{}'}}}}\n", "x".repeat(64 << 10));
+    for (spec, why) in [
+        ("  workers: {replicas: 2}\n  env: {DB_PASSWORD: hunter2}\n", "looks like a secret"),
+        ("  workers: {replicas: 2}\n  args: [--key=AKIAIOSFODNN7EXAMPLE]\n", "looks like a secret"),
+        (&large, "64 KiB"),
+    ] {
+        let rendered = render(&job("mnist", spec), targets::PLAIN).unwrap().text;
+        assert!(
+            rendered.contains("khorovod.dev/spec-omitted: ") && !rendered.contains("khorovod.dev/spec: "),
+            "{spec}"
+        );
+        let old = Text { name: "rendered.yaml".to_owned(), text: rendered };
+        let problems = import(System::MpiJob, &[old], &Options::default()).unwrap_err();
+        assert!(problems.list[0].message.contains(why), "{:?}", problems.list);
+    }
+    let reference = "  workers: {replicas: 2}\n  env: {DB_PASSWORD: {secret: db, key: password}}\n";
+    let rendered = render(&job("mnist", reference), targets::PLAIN).unwrap().text;
+    assert!(rendered.contains("khorovod.dev/spec: "), "{rendered}");
 }
 
 /// Fields that no example has, or that no example has together.
@@ -99,7 +141,7 @@ fn what_was_changed_by_hand_in_a_rendered_mpi_job_is_told() {
     let imported = import(System::MpiJob, &[text(changed)], &Options::default()).unwrap();
     let lost: Vec<_> =
         imported.fields.iter().filter(|field| field.verdict == "lost").map(|field| &field.path).collect();
-    assert_eq!(lost, ["spec.mpiReplicaSpecs.Worker.template.spec.terminationGracePeriodSeconds"]);
+    assert_eq!(lost, ["MPIJob mnist-<run>: spec.mpiReplicaSpecs.Worker.template.spec.terminationGracePeriodSeconds"]);
     let alone = rendered.split("---\n").find(|document| document.contains("kind: MPIJob")).unwrap().to_owned();
     let problems = import(System::MpiJob, &[text(alone)], &Options::default()).unwrap_err();
     assert!(problems.list[0].hint.as_ref().unwrap().contains("kubectl get"), "{:?}", problems.list);

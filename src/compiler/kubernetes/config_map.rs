@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::meta::{Map, Metadata};
+use super::meta::{Map, Metadata, SPEC, SPEC_OMITTED};
 use super::{Body, File, Object};
-use crate::plan::Plan;
+use crate::plan::{Document, Plan};
 use crate::pods;
 use crate::yaml::writer::Fixed;
 
@@ -46,13 +46,22 @@ pub fn current_name(plan: &Plan) -> String {
 
 /// The ConfigMap with the current run and its limits. A launcher reads it repeatedly, so a changed limit applies to a run that
 /// is already training.
+///
+/// It also contains the document that the job was rendered from, for `khorovod import`: every target has this object, it can
+/// change in place, and it exists as long as the job.
 pub fn current(plan: &Plan) -> Object<'_> {
+    let mut metadata = Metadata::of_job(plan, current_name(plan));
+    match &plan.document {
+        Document::Unknown => {}
+        Document::Kept(json) => metadata.annotations.set(SPEC, json),
+        Document::Omitted(why) => metadata.annotations.set(SPEC_OMITTED, *why),
+    }
     let data = Data::Texts(pods::current(plan).into_iter().collect());
     Object {
         api_version: "v1",
         kind: "ConfigMap",
         origin: "spec.lifecycle".into(),
-        metadata: Metadata::of_job(plan, current_name(plan)),
+        metadata,
         body: Body::ConfigMap(ConfigMap { immutable: false, data }),
     }
 }

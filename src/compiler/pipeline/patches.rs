@@ -44,7 +44,7 @@ pub fn check(job: &Job, inputs: &Inputs, problems: &mut Vec<Problem>) {
     if job.patches.is_empty() || !job.spec.target.has_pods {
         return;
     }
-    let (mut plan, files) = plan(job.spec.clone());
+    let (mut plan, files) = plan(job.spec.clone(), job.kept.clone());
     let keys = keys(&plan, &inputs.keys);
     // Build the objects without patches. Their names are those of the run with all patches.
     let patches = std::mem::take(&mut plan.spec.patches);

@@ -43,12 +43,12 @@ pub fn preview(text: &Text, inputs: &Inputs, max_jobs: usize) -> Result<Preview,
     let mut out = Output::new(&text.text);
     let mut preview = Preview { left_out: jobs.len().saturating_sub(max_jobs), ..Preview::default() };
     let mut end = text.text.len();
-    for (index, Job { piece, source_comment, document, spec, .. }) in jobs.into_iter().enumerate() {
+    for (index, Job { piece, source_comment, document, kept, spec, .. }) in jobs.into_iter().enumerate() {
         if index == max_jobs {
             end = piece.start;
             break;
         }
-        let (plan, files) = plan(spec);
+        let (plan, files) = plan(spec, kept);
         let keys = keys(&plan, &inputs.keys);
         let output = inputs.target.build(&plan, &files, &keys);
         out.copy(piece.start);

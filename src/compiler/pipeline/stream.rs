@@ -9,12 +9,13 @@ use std::ops::Range;
 
 use self::overlays::Overlays;
 use super::recognise::{self, Expected, Found};
-use super::{no_job, patches};
+use super::{document, no_job, patches};
 use crate::api::{Inputs, Keys, Text};
 use crate::job::target::SshKeys;
 use crate::job::valid::{LauncherKind, Volume, VolumeSource};
 use crate::job::{self, Spec, Texts};
 use crate::job::{Case, Purpose};
+use crate::plan::Document;
 use crate::problem::{Code, Problem, Problems, Severity, SourceId, Span, codes};
 use crate::yaml::{self, Node};
 
@@ -61,6 +62,8 @@ pub struct Job {
     pub source_comment: String,
     /// The document after overlays and settings; set only by [`Stream::with_documents`].
     pub document: Option<Node>,
+    /// The same for the objects.
+    pub kept: Document,
     pub spec: Spec,
 }
 
@@ -190,7 +193,16 @@ impl<'a> Stream<'a> {
         let spec = spec?;
         let source_comment = recognise::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
         let (name, patches) = (name(&document), patches::patch_nodes(&document));
-        Some(Job { piece, name, patches, source_comment, document: self.keeps_documents.then_some(document), spec })
+        let kept = document::kept(&document, &spec);
+        Some(Job {
+            piece,
+            name,
+            patches,
+            source_comment,
+            document: self.keeps_documents.then_some(document),
+            kept,
+            spec,
+        })
     }
 
     /// Reports that a text contains no TrainingJob.

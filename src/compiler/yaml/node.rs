@@ -86,6 +86,20 @@ impl Node {
         }
     }
 
+    /// Like [`Node::to_json`], but a number with a notation that JSON does not keep, such as `0.10`, becomes a string.
+    pub fn to_exact_json(&self) -> Json {
+        match &self.kind {
+            Kind::List(items) => Json::Array(items.iter().map(Node::to_exact_json).collect()),
+            Kind::Map(entries) => {
+                Json::Object(entries.iter().map(|entry| (entry.key.clone(), entry.value.to_exact_json())).collect())
+            }
+            Kind::Scalar { text, .. } => match self.to_json() {
+                Json::Number(number) if number.is_f64() && number.to_string() != *text => Json::String(text.clone()),
+                value => value,
+            },
+        }
+    }
+
     /// The same value without spans. A scalar that is a [`Trap`](super::Trap) becomes a string. Specs do not contain any at
     /// this point, because validation reports them.
     pub fn to_json(&self) -> Json {

@@ -61,10 +61,10 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
         let problem = Problem::new(&BAD_VALUE, span, "the MPIJob has no launcher with a container");
         return context.problems.push(problem.hint("give `spec.mpiReplicaSpecs.Launcher.template.spec.containers`"));
     }
-    if let (Some(launcher), Some(worker)) = (launcher.container, worker.container)
-        && rendered::is(launcher)
-    {
-        return rendered::read(job, launcher, worker, context);
+    if let Some(container) = launcher.container.filter(|container| rendered::is(container)) {
+        let message = "khorovod rendered this MPIJob, and its spec is not here: a ConfigMap carries it";
+        let hint = "give all that was rendered, or: kubectl get mpijob,configmap -l khorovod.dev/job=NAME -o yaml";
+        return context.problems.push(Problem::new(&BAD_VALUE, container.span, message).hint(hint));
     }
     for key in ["apiVersion", "kind"] {
         if let Some(node) = job.get(key) {

@@ -1,0 +1,50 @@
+//! Which documents are kept with the objects that they become: those that hold no secret and are not too large.
+
+use serde_json::{Map, Value as Json};
+
+use crate::job::{Spec, looks_secret};
+use crate::plan::Document;
+use crate::yaml::{Kind, Node};
+
+/// Kubernetes allows 256 KiB for all annotations of an object, and kubectl keeps a copy of them in one more.
+const LARGEST: usize = 64 << 10;
+
+/// The document of a job, after overlays and settings. `spec` is what it was read to; annotations that it lacks are notes of
+/// tools.
+pub fn kept(document: &Node, spec: &Spec) -> Document {
+    if has_secret("", document) {
+        return Document::Omitted("a value of the spec looks like a secret");
+    }
+    let mut json = document.to_exact_json();
+    // In one order, so that the same job has the same annotation.
+    let mut in_order = Map::new();
+    for key in ["apiVersion", "kind", "metadata", "spec"] {
+        in_order.extend(json.get_mut(key).map(|value| (key.to_owned(), value.take())));
+    }
+    if let Some(Json::Object(metadata)) = in_order.get_mut("metadata")
+        && let Some(Json::Object(annotations)) = metadata.get_mut("annotations")
+    {
+        annotations.retain(|key, _| spec.annotations.iter().any(|(known, _)| known == key));
+        if annotations.is_empty() {
+            metadata.shift_remove("annotations");
+        }
+    }
+    let json = Json::Object(in_order).to_string();
+    if json.len() > LARGEST { Document::Omitted("the spec is larger than 64 KiB") } else { Document::Kept(json) }
+}
+
+/// Whether a value looks like a secret: by itself, by a word in it, or by the name of the variable that it is of.
+fn has_secret(variable: &str, node: &Node) -> bool {
+    match &node.kind {
+        Kind::List(items) => items.iter().any(|item| has_secret("", item)),
+        Kind::Map(entries) => entries.iter().any(|entry| match (entry.key.as_str(), &entry.value.kind) {
+            ("env", Kind::Map(variables)) => variables.iter().any(|one| has_secret(&one.key, &one.value)),
+            // A field of the reference to a Secret is no variable.
+            _ => has_secret("", &entry.value),
+        }),
+        Kind::Scalar { text, .. } => {
+            let mut words = text.split(|c: char| c.is_whitespace() || "=\"'".contains(c));
+            looks_secret(variable, text) || words.any(|word| looks_secret("", word))
+        }
+    }
+}
