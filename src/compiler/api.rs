@@ -219,7 +219,7 @@ pub struct Preview {
     pub rendered: Rendered,
     /// For each document of `rendered`: its job, and the fields of the spec that cause it. None for a foreign document.
     pub origins: Vec<Option<Origin>>,
-    /// What each job would run, in the order of the stream.
+    /// One report per job, in the order of the stream.
     pub jobs: Vec<report::Report>,
     /// For each job, the byte ranges of the fields of its document: `spec.storage[0]`.
     pub places: Vec<Vec<(String, std::ops::Range<usize>)>>,

@@ -1,7 +1,7 @@
-//! Diagnostics. A [`Problem`] has a [`Code`], a message, the places in the input that it is about, and a hint.
+//! Problems in an input. A [`Problem`] has a [`Code`], a message, the places concerned, and a hint.
 //!
-//! Every phase adds its problems to a list and continues, so that one run reports all of them. A place is a [`Span`]: a byte
-//! range in one of the [`Sources`]. Line and column are computed when a problem is printed.
+//! Problems are collected in [`Problems`], so that one run reports all of them. A place is a byte range in one of the
+//! [`Sources`]; line and column are computed only when a problem is printed.
 
 mod sources;
 
@@ -9,19 +9,19 @@ use std::fmt;
 
 pub use sources::{Position, Source, SourceId, Sources, Span};
 
-/// The severity of a problem.
+/// How severe a problem is. The three levels are fixed, so you can match on all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Information that needs no action.
+    /// Information; there is nothing to fix.
     Note,
-    /// A likely mistake. `--strict` turns it into an error.
+    /// Probably a mistake; an error with `--strict`.
     Warning,
     /// A mistake. Nothing is rendered.
     Error,
 }
 
 impl Severity {
-    /// The name of the severity in messages and in JSON.
+    /// Its name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -31,20 +31,20 @@ impl Severity {
     }
 }
 
-/// A number and a noun, in the plural unless the number is 1: `1 rank`, `2 ranks`.
+/// A number with its noun: `1 rank`, `2 ranks`.
 pub fn count(number: impl Into<u64>, what: &str) -> String {
     let number = number.into();
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A kind of problem. Each code is declared once, with [`codes!`](crate::codes), in the file of the rule that reports it.
+/// A kind of problem. Each is declared once, next to the rule that finds it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The name, in kebab case. It is stable across releases.
+    /// The name in kebab case, which is stable.
     pub name: &'static str,
-    /// The default severity of its problems.
+    /// The severity of its problems without `--strict`.
     pub severity: Severity,
-    /// The meaning and how to fix it, in Markdown. The first line is the title.
+    /// The meaning and the fix, in Markdown. The first line is a title.
     pub explanation: &'static str,
 }
 
@@ -78,27 +78,27 @@ macro_rules! codes {
 }
 pub use crate::codes;
 
-/// A place in the input that a problem is about.
+/// A place that a problem concerns, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Label {
     /// The place.
     pub span: Span,
-    /// How the place relates to the problem. It may be empty for the first label.
+    /// A description of the place. It may be empty for the first label.
     pub text: String,
 }
 
-/// An edit of the input that fixes the problem.
+/// An edit that fixes a problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fix {
-    /// The text to replace. An empty span inserts.
+    /// The text to replace; an empty span inserts.
     pub span: Span,
-    /// The replacement.
+    /// The new text.
     pub text: String,
 }
 
-/// One mistake in the input, or one piece of information about it.
+/// One mistake in the input.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Problem {
@@ -108,11 +108,11 @@ pub struct Problem {
     pub severity: Severity,
     /// One sentence that describes the mistake and contains the path of the field.
     pub message: String,
-    /// The places, the main one first. Empty if the problem has no place in the input.
+    /// The places concerned, the main one first. Empty if there is none.
     pub labels: Vec<Label>,
-    /// How to fix it. Text to paste is in backquotes.
+    /// The fix, as a sentence. Text that you can paste is in backquotes.
     pub hint: Option<String>,
-    /// The hint as an edit, if it is an edit.
+    /// The hint as an edit, if it can be one.
     pub fix: Option<Fix>,
 }
 
@@ -129,7 +129,7 @@ impl Problem {
         }
     }
 
-    /// Sets the text of the main place.
+    /// Sets the label of the main place.
     #[must_use]
     pub fn here(mut self, text: impl Into<String>) -> Self {
         if let Some(first) = self.labels.first_mut() {
@@ -152,7 +152,7 @@ impl Problem {
         self
     }
 
-    /// Sets the edit that the hint describes.
+    /// Sets the edit that fixes the problem.
     #[must_use]
     pub fn fix(mut self, span: Span, text: impl Into<String>) -> Self {
         self.fix = Some(Fix { span, text: text.into() });
@@ -183,7 +183,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// Whether any problem is an error, so that nothing is rendered.
+    /// Whether one of them is an error.
     pub fn any_error(&self) -> bool {
         self.list.iter().any(|problem| problem.severity == Severity::Error)
     }

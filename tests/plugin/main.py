@@ -120,7 +120,7 @@ def command(place, helm4, module):
     large = "---\n".join(JOB.replace("name: mnist", f"name: m{index}") for index in range(3000))[: 2 << 20]
     for args, stdin, env, why in [
         (["render"], JOB, {"KHOROVOD_SSH_SEED": ""}, "no-ssh-keys"),
-        (["render"], JOB, {"KHOROVOD_SSH_SEED": "secret"}, "KHOROVOD_SSH_SEED has 6 characters, which do not form a seed"),
+        (["render"], JOB, {"KHOROVOD_SSH_SEED": "secret"}, "KHOROVOD_SSH_SEED has 6 characters that are not a seed"),
         (["render", "job.yaml"], JOB, {}, "'job.yaml' names a file, but this plugin cannot open files"),
         (["render", "--ssh-seed", "x"], JOB, {}, "names a file"),
         (["render", "-o", "x"], JOB, {}, "names a file"),

@@ -1,4 +1,4 @@
-//! Generates the files that differ between jobs: `job.sh` with the settings that the static scripts read, and `passwd`.
+//! Writes the files that differ between jobs: `job.sh`, in which every value is quoted, and `passwd`.
 
 use super::words::word;
 use crate::job::valid::{LauncherKind, Mpi};
@@ -11,9 +11,8 @@ fn array(words: impl Iterator<Item = String>) -> String {
     array + " )"
 }
 
-/// The launch command. If the number of ranks is fixed and the launcher can start any program, each rank first runs `rank.sh`,
-/// which checks its world.
-fn launch_with_check(plan: &Plan) -> Vec<String> {
+/// The launch, with `rank.sh` before the command if the number of ranks is fixed and each rank may run any program.
+fn checked(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let is_checkable = match spec.launcher.kind {
         LauncherKind::Mpirun | LauncherKind::Deepspeed => true,
@@ -29,7 +28,7 @@ fn launch_with_check(plan: &Plan) -> Vec<String> {
     }
 }
 
-/// The content of `job.sh`: the variables that the static scripts read.
+/// The text of `job.sh`, which all scripts source.
 pub fn job(plan: &Plan) -> String {
     let spec = &plan.spec;
     let elastic = |value: fn(&crate::job::valid::Elastic) -> u32| {
@@ -56,18 +55,18 @@ pub fn job(plan: &Plan) -> String {
         ("run", word(&plan.run)),
         ("kind", kind.to_owned()),
         ("mpi", mpi.to_owned()),
-        // The Service in which the pods have their host names.
+        // The domain of the pods' host names.
         ("service", word(&plan.service())),
         ("port", spec.ssh.port.to_string()),
         ("user", word(&spec.ssh.user)),
         ("np", plan.np.to_string()),
-        // For each group: the name of its workers without the index, the number of workers, the ranks per worker.
+        // One entry per worker group: the workers' name before the index, their number, and the ranks of each.
         ("team_names", array(plan.teams.iter().map(|team| word(&team.workload)))),
         ("team_replicas", array(plan.teams.iter().map(|team| team.replicas.to_string()))),
         ("team_slots", array(plan.teams.iter().map(|team| team.slots.to_string()))),
         ("hostfile_mark", word(plan.hostfile_mark())),
         ("launcher_pod", word(&plan.launcher_pod())),
-        // The host name of the pod that launches, if it also runs ranks.
+        // The host name of the launcher's pod if ranks run in it too.
         ("launcher_host", word(&launcher_host)),
         ("launcher_slots", plan.teams[0].slots.to_string()),
         // Set if the launcher scales the workers.
@@ -75,14 +74,14 @@ pub fn job(plan: &Plan) -> String {
         // Empty unless the job is elastic.
         ("min_workers", elastic(|elastic| elastic.min_workers)),
         ("max_workers", elastic(|elastic| elastic.max_workers)),
-        ("launch", quoted_array(&launch_with_check(plan))),
+        ("launch", quoted_array(&checked(plan))),
     ];
     // On targets where the first pod that succeeds ends the job, the other pods must not exit before the pod with index 0.
     let stays = spec.target.first_success_ends_job && plan.shape == Shape::Torchrun;
-    // Only horovodrun has this limit.
-    let horovodrun = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
-    let elastic_timeout = horovodrun.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
-    let settings = settings.into_iter().chain(elastic_timeout).chain(stays.then(|| ("stays", "yes".to_owned())));
+    // torchrun has no such limit.
+    let elastic = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
+    let timeout = elastic.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
+    let settings = settings.into_iter().chain(timeout).chain(stays.then(|| ("stays", "yes".to_owned())));
     let mut lines = "# The settings of this job.\n".to_owned();
     for (name, value) in settings {
         lines.extend([name, "=", &value, "\n"]);
@@ -90,7 +89,7 @@ pub fn job(plan: &Plan) -> String {
     lines
 }
 
-/// The content of `/etc/passwd`, which gives the user id of the pods a name. `None` if the platform chooses the user id.
+/// The passwd file that gives the pod's user id a name. None if the platform chooses the id.
 pub fn passwd(plan: &Plan) -> Option<String> {
     let uid = plan.spec.security.run_as_user?;
     let user = &plan.spec.ssh.user;

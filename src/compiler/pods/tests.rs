@@ -1,4 +1,4 @@
-//! Checks the scripts of every shape with bash and ShellCheck, and checks that no value of a spec can escape its quotes in `job.sh`.
+//! Every file of every shape is valid shell, and no value of a spec can escape its quotes in `job.sh`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -129,8 +129,8 @@ fn shared_variables_have_an_owner() {
     }
 }
 
-/// Whether a program is installed. Fails in CI if it is not; elsewhere prints why the test is skipped.
-fn is_installed(program: &str) -> bool {
+/// Whether a program is installed. CI must have it.
+fn have(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     assert!(found || std::env::var_os("CI").is_none_or(|ci| ci != "true"), "CI needs {program}");
     if !found {
@@ -154,7 +154,7 @@ fn bash_parses_every_script() {
 
 #[test]
 fn shellcheck_finds_nothing() {
-    if !is_installed("shellcheck") {
+    if !have("shellcheck") {
         return;
     }
     for plan in plans() {
@@ -281,7 +281,7 @@ fn scripts_without_comments_mean_the_same() {
             _ if name.ends_with("_config") => continue,
             _ => ("bash", &["--pretty-print"]),
         };
-        assert!(program == "bash" || is_installed("python3"));
+        assert!(program == "bash" || have("python3"));
         for (line, shipped) in parsed(program, args, &text).iter().zip(parsed(program, args, &shipped)) {
             assert_eq!(*line, shipped, "{name}");
         }

@@ -17,18 +17,18 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether this span is inside `outer`, in the same text. A span is inside itself.
+    /// Whether it is inside another span, or equal to it.
     pub fn within(self, outer: Self) -> bool {
         self.source == outer.source && self.start >= outer.start && self.end <= outer.end
     }
 }
 
-/// A line and a column, for messages.
+/// A line and a column. The column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// The line, from 1.
     pub line: usize,
-    /// The column, from 1, in characters.
+    /// The column, from 1.
     pub column: usize,
 }
 
@@ -36,11 +36,11 @@ pub struct Position {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Source {
-    /// The name of the file, `<stdin>`, or an option such as `--set workers.gpus=8`.
+    /// The name of a file, `<stdin>`, or `--set workers.gpus=8`.
     pub name: String,
-    /// The text, or the part of it that spans refer to.
+    /// The text, or the part of it that was parsed.
     pub text: String,
-    /// The line number of the first line of `text`. It is greater than 1 if `text` is a part of a stream.
+    /// The number of its first line, which is above 1 if it is a part of a stream.
     pub first_line: usize,
 }
 
@@ -49,12 +49,12 @@ pub struct Source {
 pub struct Sources(Vec<Source>);
 
 impl Sources {
-    /// Adds a text.
+    /// Adds a text with a name.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<Cow<'static, str>>) -> SourceId {
         self.add_part(name, text, 1)
     }
 
-    /// Adds a part of a text. The part starts in line `first_line` of the whole text.
+    /// Adds a part of a text that starts in line `first_line`.
     pub fn add_part(
         &mut self,
         name: impl Into<String>,
@@ -65,12 +65,12 @@ impl Sources {
         SourceId::try_from(self.0.len() - 1).unwrap_or(SourceId::MAX)
     }
 
-    /// The text with this index.
+    /// The text that a span is in.
     pub fn get(&self, id: SourceId) -> Option<&Source> {
         self.0.get(id as usize)
     }
 
-    /// The line and column of the start of a span.
+    /// The line and column at which a span starts.
     pub fn position(&self, span: Span) -> Position {
         let (text, first_line) = self.get(span.source).map_or(("", 1), |source| (&source.text, source.first_line));
         let mut start = span.start.min(text.len());
@@ -85,7 +85,7 @@ impl Sources {
         }
     }
 
-    /// The text that a span covers; empty if the span is out of bounds.
+    /// The text that a span covers.
     pub fn slice(&self, span: Span) -> &str {
         self.get(span.source).and_then(|source| source.text.get(span.start..span.end)).unwrap_or_default()
     }

@@ -113,7 +113,7 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
     }
     let run = |objects: &[&JobObject]| {
         let labels = objects.iter().map(|object| object.run.as_str()).find(|run| !run.is_empty());
-        // `JOB-current` is of no run, and names the current one.
+        // The ConfigMap `JOB-current` belongs to no run. It contains the name of the current run.
         let current = || objects.iter().find_map(|object| object.value["data"]["run"].as_str());
         labels.or_else(current).unwrap_or_default().to_owned()
     };
@@ -175,7 +175,7 @@ fn consequence_of(kind: &str, found: &Difference, is_of_new_run: bool, new: &Jso
     let limits = ["spec.activeDeadlineSeconds", "spec.ttlSecondsAfterFinished", "spec.suspend"];
     match kind {
         _ if path.starts_with("metadata.annotations[kubectl.kubernetes.io/") => Consequence::Same,
-        // It repeats the other differences.
+        // This annotation contains the spec, whose differences are listed separately.
         _ if path.starts_with("metadata.annotations[khorovod.dev/spec") => Consequence::Same,
         "PersistentVolumeClaim" if path == "spec.resources.requests.storage" => {
             let size = |text: &Option<String>| text.as_deref().and_then(Quantity::parse).map(|size| size.milli());

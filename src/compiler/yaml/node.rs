@@ -86,7 +86,7 @@ impl Node {
         }
     }
 
-    /// As [`Node::to_json`], but a number whose text is not JSON's form of it, such as `0.10`, becomes a text.
+    /// Like [`Node::to_json`], but a number with a notation that JSON does not keep, such as `0.10`, becomes a string.
     pub fn to_exact_json(&self) -> Json {
         match &self.kind {
             Kind::List(items) => Json::Array(items.iter().map(Node::to_exact_json).collect()),
