@@ -246,7 +246,7 @@ fn scripts() -> Vec<(String, String)> {
     let mut all: Vec<_> = folder
         .map(|entry| entry.unwrap().path())
         .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(path).unwrap()))
-        .filter(|(name, _)| !name.starts_with('.'))
+        .filter(|(name, _)| !name.starts_with('.') && name != "README.md")
         .collect();
     all.sort();
     all
