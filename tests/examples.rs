@@ -17,6 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use khorovod::{Inputs, Keys, Text};
+use khorovod_compiler::pods::without_comments;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
@@ -49,13 +50,16 @@ fn examples() -> Vec<PathBuf> {
 /// The folder of the static scripts.
 const SCRIPTS: &str = "src/compiler/pods/scripts";
 
-/// The source of each static script, by its name in the ConfigMap.
+/// The text of each static script as pods get it, by its name in the ConfigMap.
 fn static_scripts() -> BTreeMap<String, String> {
     let entries = fs::read_dir(path(SCRIPTS)).unwrap();
     entries
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_file() && path.extension().is_none_or(|extension| extension != "rs"))
-        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(path).unwrap()))
+        .map(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, without_comments(&fs::read_to_string(path).unwrap()))
+        })
         .collect()
 }
 
@@ -139,7 +143,7 @@ fn every_example_renders_to_its_objects_yaml() {
             let data = short.get_mut("data").and_then(Json::as_object_mut);
             for (name, text) in data.into_iter().flatten().filter(|(_, text)| *text == MARK) {
                 let script = &scripts[name];
-                digests.insert(name.clone(), Sha256::digest(script));
+                digests.insert(name.clone(), Sha256::digest(fs::read(path(SCRIPTS).join(name)).unwrap()));
                 *text = script.as_str().into();
             }
             assert_eq!(short, full, "{}: a marked script is not the static one", folder.display());

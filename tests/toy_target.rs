@@ -87,7 +87,7 @@ fn its_facts_reach_host_names_and_reports() {
     let report = &reports.jobs[0];
     assert_eq!(report.shape, "a Toy");
     assert!(report.workers[0].hosts.0.contains("-worker-7-0.mnist"), "{:?}", report.workers[0].hosts);
-    assert!(report.release.starts_with("the toy operator ends the workers"), "{}", report.release);
+    assert!(report.release.starts_with("the toy operator stops the workers"), "{}", report.release);
 }
 
 #[test]

@@ -25,8 +25,8 @@ pub use token::{
 };
 pub use words::{Plain, words};
 
-/// How deep commands may be nested in one another.
-pub const DEEPEST: usize = 100;
+/// How deep commands may be nested in one another. The parser is recursive, and must fit into a stack of 1 MiB.
+pub const DEEPEST: usize = 40;
 
 /// Why a text cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

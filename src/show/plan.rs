@@ -271,7 +271,7 @@ spec:
           and in place
             metadata.labels.team: a → b
           Kubernetes refuses
-            storage.data.claim.storageClass: slow cannot become fast; a claim keeps what it was made with (use another volume name, or delete the claim)
+            storage.data.claim.storageClass: slow cannot become fast; a PersistentVolumeClaim cannot be changed (use another volume name, or delete the claim)
         ");
     }
 

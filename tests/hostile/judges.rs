@@ -1,5 +1,6 @@
 //! Checks of everything that contains a text: messages, objects, settings, lines.
 
+use khorovod_compiler::pods::without_comments;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
@@ -95,7 +96,7 @@ pub fn well_formed(files: &BTreeMap<&str, &str>, of: &str) {
     if let Some(transfers) = files.get("s3.json") {
         serde_json::from_str::<Json>(transfers).unwrap_or_else(|error| panic!("{of}: s3.json: {error}"));
     }
-    let ssh = include_str!("../../src/compiler/pods/scripts/ssh_config");
+    let ssh = without_comments(include_str!("../../src/compiler/pods/scripts/ssh_config"));
     assert!(files.get("ssh_config").is_none_or(|text| *text == ssh), "{of}: the ssh configuration is no job's own");
 }
 
