@@ -45,11 +45,11 @@ export const checkProblem: c.Check<Problem> = c.object({
   fix: c.nullable(checkPlacedText),
 });
 
-/** So much of a resource. */
+/** An amount of one resource. */
 export interface Amount {
-  /** `cpu`, `memory`, `nvidia.com/gpu`, … */
+  /** The name of the resource: `cpu`, `memory`, `nvidia.com/gpu`, … */
   resource: string;
-  /** A Kubernetes quantity. */
+  /** The amount, as a Kubernetes quantity. */
   quantity: string;
 }
 export const checkAmount: c.Check<Amount> = c.object({
@@ -57,27 +57,27 @@ export const checkAmount: c.Check<Amount> = c.object({
   quantity: c.string,
 });
 
-/** Workers that are alike. */
+/** A group of identical workers. */
 export interface Workers {
-  /** The group's name, where there are groups. */
+  /** The name of the group, if the spec has `workers.groups`. */
   group?: string;
-  /** The field of the spec that describes them. */
+  /** The path of the field that describes the group. */
   origin: string;
-  /** The StatefulSet or Job they belong to. */
+  /** The name of the StatefulSet or Job of the group. */
   workload: string;
-  /** How many. */
+  /** The number of workers. */
   replicas: number;
-  /** Ranks each runs. */
+  /** The number of ranks per worker. */
   slots: number;
-  /** The first one's first rank, where ranks are numbered host by host; none where they are not. */
+  /** The first rank of the first worker. It is absent if ranks are not numbered host by host. */
   firstRank?: number;
-  /** GPUs each has. */
+  /** The number of GPUs per worker. */
   gpus: number;
-  /** The first and the last one's host name. */
+  /** The host names of the first and the last worker. */
   hosts: [string, string];
-  /** What each asks for. */
+  /** The resource requests per worker. */
   requests: Amount[];
-  /** Size of `/dev/shm`, part of the memory. */
+  /** The size of `/dev/shm`, which counts towards the memory of the worker. */
   shm: string;
 }
 export const checkWorkers: c.Check<Workers> = c.object({
@@ -93,13 +93,13 @@ export const checkWorkers: c.Check<Workers> = c.object({
   shm: c.string,
 });
 
-/** GPUs while a job runs, and over its whole life where that is bounded. */
+/** The GPUs that a job uses, and a bound on its GPU hours. */
 export interface Cost {
-  /** With as many workers as the spec says. */
+  /** The number of GPUs with `workers.replicas` workers. */
   gpus: number;
-  /** With the fewest and the most workers of an elastic job; else as above. */
+  /** The number of GPUs with the minimum and the maximum number of workers. Both are `gpus` unless the job is elastic. */
   bounds: [number, number];
-  /** GPU hours at most, where there is a deadline; rounded up. */
+  /** The maximum GPU hours, rounded up. It is absent if the job has no deadline or no GPUs. */
   mostHours?: number;
 }
 export const checkCost: c.Check<Cost> = c.object({
@@ -108,13 +108,13 @@ export const checkCost: c.Check<Cost> = c.object({
   mostHours: c.optional(c.number),
 });
 
-/** The pod that launches. */
+/** The pod that starts the ranks. */
 export interface Head {
-  /** Its host name. */
+  /** The host name of the pod. */
   host: string;
-  /** Whether it is a pod beside the workers; else it is the first of them. */
+  /** Whether it is a separate launcher pod. Otherwise it is the first worker. */
   ownPod: boolean;
-  /** Ranks it runs itself, beside the workers'. */
+  /** The number of ranks that the launcher pod runs, in addition to those of the workers. */
   ranks: number;
 }
 export const checkHead: c.Check<Head> = c.object({
@@ -123,17 +123,17 @@ export const checkHead: c.Check<Head> = c.object({
   ranks: c.number,
 });
 
-/** A part of a job, or what it meets. */
+/** One end of a network connection. */
 export type Peer = "head" | "workers" | "api" | "others";
 export const checkPeer: c.Check<Peer> = c.oneOf("head", "workers", "api", "others");
 
-/** Someone who talks to someone. */
+/** A kind of network connection. */
 export interface Link {
-  /** Who begins. */
+  /** The client. */
   from: Peer;
-  /** To whom. */
+  /** The server. */
   to: Peer;
-  /** How, in words. */
+  /** The protocol or purpose, and the port, as a phrase. */
   over: string;
 }
 export const checkLink: c.Check<Link> = c.object({
@@ -144,13 +144,13 @@ export const checkLink: c.Check<Link> = c.object({
 
 /** A mounted volume. */
 export interface Storage {
-  /** Its name in the spec. */
+  /** The name of the volume in the spec. */
   name: string;
-  /** Where the ranks see it. */
+  /** The path at which it is mounted. */
   mountPath: string;
-  /** What it is, in words. */
+  /** The kind of volume and its parameters, as a phrase. */
   source: string;
-  /** Whether the data stays when the job is deleted. */
+  /** Whether the data remains after you delete the job. */
   outlivesJob: boolean;
 }
 export const checkStorage: c.Check<Storage> = c.object({
@@ -162,9 +162,9 @@ export const checkStorage: c.Check<Storage> = c.object({
 
 /** A Kubernetes object. */
 export interface ObjectName {
-  /** `StatefulSet`, … */
+  /** The kind, such as `StatefulSet`. */
   kind: string;
-  /** `metadata.name`. */
+  /** The value of `metadata.name`. */
   name: string;
 }
 export const checkObjectName: c.Check<ObjectName> = c.object({
@@ -172,11 +172,11 @@ export const checkObjectName: c.Check<ObjectName> = c.object({
   name: c.string,
 });
 
-/** A Pod Security level, and what keeps the job from a stricter one. */
+/** The Pod Security Standard of the pods, and why they do not meet a stricter one. */
 export interface PodSecurity {
   /** `restricted`, `baseline` or `privileged`. */
   level: string;
-  /** Empty for `restricted`, unless patches reach the pods. */
+  /** The fields that prevent a stricter level. Empty for `restricted`, unless patches change the pods. */
   reasons: string[];
 }
 export const checkPodSecurity: c.Check<PodSecurity> = c.object({
@@ -184,11 +184,11 @@ export const checkPodSecurity: c.Check<PodSecurity> = c.object({
   reasons: c.array(c.string),
 });
 
-/** A default taken. */
+/** The default of a field that the spec does not set. */
 export interface DefaultTaken {
-  /** The field's path below `spec`. */
+  /** The path of the field below `spec`. */
   path: string;
-  /** What it is when left out. */
+  /** The default value. */
   value: string;
 }
 export const checkDefaultTaken: c.Check<DefaultTaken> = c.object({
@@ -196,55 +196,55 @@ export const checkDefaultTaken: c.Check<DefaultTaken> = c.object({
   value: c.string,
 });
 
-/** What one job would run. */
+/** The description of one job. */
 export interface Report {
   /** The job's name. */
   job: string;
-  /** Its namespace, where the spec or the command line names one. */
+  /** Its namespace, if the spec or the command line sets one. */
   namespace?: string;
-  /** The run's name: another name is another run. */
+  /** The name of the run. If a change gives it another name, the change starts a new run. */
   run: string;
   /** The image the ranks run in. */
   image: string;
-  /** What it becomes in the cluster, in words. */
+  /** The objects that the job becomes, as a phrase. */
   shape: string;
-  /** What starts the ranks, in words. */
+  /** The program that starts the ranks, as a phrase. */
   launcher: string;
-  /** The command that starts them, word by word. Empty: people start it. */
+  /** The command that starts the ranks, as a list of arguments. Empty if people start it in an interactive session. */
   launch: string[];
-  /** The workers, group by group. */
+  /** The groups of workers. */
   workers: Workers[];
-  /** All ranks. */
+  /** The number of ranks (the world size). */
   ranks: number;
-  /** All pods, the launcher's included. */
+  /** The number of pods, including that of the launcher. */
   pods: number;
-  /** What all pods ask for together: GPUs by resource name, `cpu`, `memory` and the rest. */
+  /** The sum of the resource requests of all pods: `cpu`, `memory`, GPUs by their resource name, and others. */
   requests: Amount[];
-  /** What it holds while it runs. */
+  /** The GPUs that the job uses. */
   cost: Cost;
-  /** The pod that launches. */
+  /** The pod that starts the ranks. */
   head: Head;
-  /** Who talks to whom. */
+  /** The network connections of the job. */
   links: Link[];
-  /** Whether a NetworkPolicy keeps other pods out. */
+  /** Whether a NetworkPolicy blocks connections from other pods. */
   guarded: boolean;
-  /** How its pods lie on the nodes, in words. */
+  /** The placement of the pods on nodes, as a phrase. */
   nodes: string;
-  /** Whether each worker gets a node of its own where there is room. */
+  /** Whether the scheduler prefers a separate node for each worker. */
   apart: boolean;
-  /** Fewest and most workers of an elastic job. */
+  /** The minimum and maximum number of workers of an elastic job. */
   elastic?: [number, number];
-  /** What is mounted, and what becomes of it. */
+  /** The mounted volumes. */
   storage: Storage[];
-  /** Every object, in install order. */
+  /** The objects that the job becomes, in install order. */
   objects: ObjectName[];
-  /** The Pod Security level its pods meet. */
+  /** The strictest Pod Security Standard that the pods meet. */
   podSecurity: PodSecurity;
-  /** How the GPUs are given back. */
+  /** When the GPUs are released, as a sentence. */
   release: string;
-  /** What else a reviewer should know. */
+  /** Other facts that matter for a review, one sentence each. */
   notes: string[];
-  /** Every default taken: path and value. */
+  /** The defaults of fields that the spec does not set. */
   defaults: DefaultTaken[];
 }
 export const checkReport: c.Check<Report> = c.object({
@@ -358,17 +358,17 @@ export const checkFiles: c.Check<Files> = c.object({
   files: c.array(checkRenderedFile),
 });
 
-/** What happens to a job. */
+/** The effect of a change. */
 export type Effect = "new" | "gone" | "restarts" | "inPlace" | "nothing";
 export const checkEffect: c.Check<Effect> = c.oneOf("new", "gone", "restarts", "inPlace", "nothing");
 
 /** One field that differs. */
 export interface Difference {
-  /** Its path below `spec`, or in a rendered object. */
+  /** The path of the field below `spec`, or the object and the path in it. */
   path: string;
-  /** What it was; none where it was absent or is not shown. */
+  /** The old value. It is absent if the field was not set or its value is secret. */
   old: string | null;
-  /** What it is now; none where it is gone or is not shown. */
+  /** The new value. It is absent if the field is not set any more or its value is secret. */
   new: string | null;
 }
 export const checkDifference: c.Check<Difference> = c.object({
@@ -377,21 +377,21 @@ export const checkDifference: c.Check<Difference> = c.object({
   new: c.nullable(c.string),
 });
 
-/** What a change does to one job. */
+/** The effect of a change on one job. */
 export interface Change {
   /** The job's name. */
   job: string;
-  /** Its namespace, where one is named. */
+  /** Its namespace, if it is set. */
   namespace?: string;
-  /** What happens. */
+  /** The effect as a whole. */
   effect: Effect;
-  /** Why the run starts again; empty unless it does. */
+  /** The differences that start a new run. Empty unless the effect is `restarts`. */
   because: Difference[];
-  /** What changes without disturbing the run. */
+  /** The differences that do not affect the run. */
   inPlace: Difference[];
-  /** What Kubernetes refuses to change. */
+  /** The changes that Kubernetes rejects, one sentence each. */
   refused: string[];
-  /** What else a reviewer should know. */
+  /** Other facts that matter for a review, one sentence each. */
   notes: string[];
 }
 export const checkChange: c.Check<Change> = c.object({
