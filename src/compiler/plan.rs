@@ -116,7 +116,7 @@ pub struct Plan {
     pub code: Vec<Vec<(String, String)>>,
     /// The Pod Security Standard that the pods meet.
     pub level: Level,
-    /// What the spec was read from.
+    /// The document that the spec was read from.
     pub document: Document,
 }
 

@@ -108,7 +108,7 @@ pub fn system(text: &str) -> Option<System> {
     }
 }
 
-/// What a text looks like.
+/// Guesses the system of a text by its content.
 fn guess(text: &str) -> Option<Guess> {
     let top = |key: &str| text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
     if text.lines().any(|line| line.trim_start().starts_with("kind: TrainingJob")) {

@@ -1,7 +1,7 @@
 //! Objects that khorovod rendered → the TrainingJob that they came from, which the ConfigMap `JOB-current` carries in an
 //! annotation.
 //!
-//! The TrainingJob is rendered again and compared with the objects, so a change that somebody made by hand is reported. It
+//! The TrainingJob is rendered again and compared with the objects, so a manual change is reported. It
 //! is not carried over.
 
 use serde_json::Value as Json;
@@ -136,7 +136,7 @@ fn rows(texts: &[Text], objects: &[Object], job: &str) -> Vec<Field> {
         to: Vec::new(),
         note: note.to_owned(),
     };
-    // What is wrong with the job is reported when it is checked.
+    // The check of the job reports its problems.
     let changes = pipeline::changes(&old, &new, &inputs).unwrap_or_default();
     let mut lost: Vec<String> = Vec::new();
     for change in changes {

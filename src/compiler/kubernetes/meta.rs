@@ -14,7 +14,7 @@ pub const JOB: &str = "khorovod.dev/job";
 pub const RUN: &str = "khorovod.dev/run";
 /// The annotation that holds the document a job was rendered from, as compact JSON.
 pub const SPEC: &str = "khorovod.dev/spec";
-/// The annotation that says why there is no [`SPEC`].
+/// The annotation with the reason why [`SPEC`] is missing.
 pub const SPEC_OMITTED: &str = "khorovod.dev/spec-omitted";
 pub const GROUP: &str = "khorovod.dev/group";
 const NAME: &str = "app.kubernetes.io/name";

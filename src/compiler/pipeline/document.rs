@@ -39,7 +39,7 @@ fn has_secret(variable: &str, node: &Node) -> bool {
         Kind::List(items) => items.iter().any(|item| has_secret("", item)),
         Kind::Map(entries) => entries.iter().any(|entry| match (entry.key.as_str(), &entry.value.kind) {
             ("env", Kind::Map(variables)) => variables.iter().any(|one| has_secret(&one.key, &one.value)),
-            // A field of the reference to a Secret is no variable.
+            // A reference to a Secret holds names, not values of variables.
             _ => has_secret("", &entry.value),
         }),
         Kind::Scalar { text, .. } => {

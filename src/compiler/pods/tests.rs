@@ -263,7 +263,7 @@ fn pods_get_scripts_without_comments() {
 #[test]
 fn scripts_without_comments_mean_the_same() {
     const DUMP: &str = r"import ast, sys; print(ast.dump(ast.parse(open(sys.argv[1]).read())).replace(r'\n\n', r'\n'))";
-    // What the interpreter reads in a script, line by line.
+    // The lines of a script, as its interpreter reads them.
     let parsed = |program: &str, args: &[&str], text: &str| {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("script");

@@ -111,7 +111,7 @@ fn known(version: &str) -> bool {
     ours.is_some_and(|version| ["v1alpha2", "v1", "v2beta1"].contains(&version))
 }
 
-/// What the operator did by default and khorovod would not.
+/// Applies defaults of the operator that differ from those of khorovod.
 fn defaults(job: &Node, context: &mut Context<'_>) {
     let spec = job.get("spec");
     let policy = spec.and_then(|spec| spec.get("runPolicy"));

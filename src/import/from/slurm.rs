@@ -49,7 +49,7 @@ struct Setup {
     /// The value of the variable, if that is plain text.
     value: Option<String>,
     row: usize,
-    /// What the line changes in its shell.
+    /// The changes that the line makes in its shell.
     effects: Effects,
 }
 
@@ -81,7 +81,7 @@ struct Script<'t, 'd, 'o> {
     env: Vec<(String, String, usize)>,
     /// The values of variables, by the assignments that were read.
     variables: Vec<(String, String)>,
-    /// Those of the variables that hold several words of a launch.
+    /// The variables that hold several words of a launch.
     texts: launch_pieces::Known,
     args: Vec<String>,
     image: Option<String>,

@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use super::lexer::{assigned, is_name, name_length, unquoted};
 use super::token::{Assignment, Command, CommandKind, Part, PartKind, Statement, Word};
 
-/// What statements change in the shell that runs them. In doubt, too much is named and not too little: the commands of
+/// The changes that statements make in the shell that runs them. In doubt, the lists contain too much: the commands of
 /// a pipeline or a function count as if they ran in the shell itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Effects {
     /// Variables that are set, read into, declared or unset.
     pub sets: BTreeSet<String>,
-    /// Those of `sets` that are arrays, which no program can inherit.
+    /// The names in `sets` that are arrays, which no program can inherit.
     pub arrays: BTreeSet<String>,
-    /// Those of `sets` that programs inherit from then on.
+    /// The names in `sets` that programs inherit from then on.
     pub exports: BTreeSet<String>,
-    /// Those of `sets` that have no value any more.
+    /// The names in `sets` that lose their value.
     pub unsets: BTreeSet<String>,
     /// Whether the positional parameters change: `set -- a b`, `shift`.
     pub positional: bool,

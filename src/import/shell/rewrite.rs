@@ -21,7 +21,7 @@ pub enum Context {
 #[derive(Debug)]
 pub struct Place<'t> {
     pub kind: &'t PartKind,
-    /// As it is written.
+    /// The text in the form in which it is written.
     pub written: &'t str,
     pub context: Context,
 }
@@ -168,7 +168,7 @@ fn quoted(text: &str, all: &[Part], inside: bool, made: &mut String) -> Option<(
             PartKind::Ansi => super::unquoted(text, std::slice::from_ref(part)).chars().for_each(|c| literal(c, made)),
             PartKind::Double(inner) => quoted(text, inner, true, made)?,
             PartKind::Variable | PartKind::Braced(_) => match reference(written) {
-                // What follows may be part of a name.
+                // The text after it may be part of a name.
                 Some((name, false)) => made.extend(["${", name, "}"]),
                 _ => made.push_str(written),
             },

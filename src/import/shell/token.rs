@@ -85,13 +85,13 @@ pub struct Statement {
     pub span: Span,
     /// Its commands in their order.
     pub commands: Vec<Command>,
-    /// What joins two neighbours of `commands`: there is one less than there are commands.
+    /// The operators between neighbours of `commands`: one less than there are commands.
     pub joints: Vec<Joint>,
     /// Whether `&` ends it.
     pub background: bool,
 }
 
-/// What joins two commands.
+/// The operator between two commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Joint {
     /// `|` or `|&`.

@@ -202,7 +202,7 @@ pub struct Given {
     pub name: String,
     pub value: Option<String>,
     pub meaning: Meaning,
-    /// As it is written: `-N 2`.
+    /// The option in the form in which it is written: `-N 2`.
     pub said: String,
 }
 

@@ -12,7 +12,7 @@ pub struct Part {
     /// Its place with the comment after it in the same line.
     pub line: Range<usize>,
     pub kind: Kind,
-    /// What it changes in the shell.
+    /// The changes that it makes in the shell.
     pub effects: Effects,
 }
 
