@@ -39,7 +39,7 @@ pub struct Settings {
     /// The Kubernetes version of the cluster
     #[arg(long, value_name = "VERSION", default_value_t)]
     pub kube_version: KubeVersion,
-    /// What to render: plain objects, or those of an operator or another scheduler
+    /// The target: plain objects, or the input of an operator or another scheduler
     #[arg(long, value_name = "TARGET", default_value = "plain", value_parser = target())]
     pub target: &'static dyn Target,
     /// Treat warnings as errors
