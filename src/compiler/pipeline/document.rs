@@ -6,11 +6,12 @@ use crate::job::{Spec, looks_secret};
 use crate::plan::Document;
 use crate::yaml::{Kind, Node};
 
-/// Kubernetes allows 256 KiB for all annotations of an object, and kubectl keeps a copy of them in one more.
+/// The largest document that is kept. Kubernetes allows 256 KiB for all annotations of an object, and `kubectl apply` stores
+/// a copy of the object in a further annotation.
 const LARGEST: usize = 64 << 10;
 
-/// The document of a job, after overlays and settings. `spec` is what it was read to; annotations that it lacks are notes of
-/// tools.
+/// Returns the document of a job, after overlays and settings, as it is kept with the objects. `spec` is the result of
+/// reading the document. Annotations that `spec` does not have were added by tools, and are left out.
 pub fn kept(document: &Node, spec: &Spec) -> Document {
     if has_secret("", document) {
         return Document::Omitted("a value of the spec looks like a secret");
@@ -33,7 +34,7 @@ pub fn kept(document: &Node, spec: &Spec) -> Document {
     if json.len() > LARGEST { Document::Omitted("the spec is larger than 64 KiB") } else { Document::Kept(json) }
 }
 
-/// Whether a value looks like a secret: by itself, by a word in it, or by the name of the variable that it is of.
+/// Whether a value looks like a secret: by itself, by a word in it, or because it is the value of a variable with such a name.
 fn has_secret(variable: &str, node: &Node) -> bool {
     match &node.kind {
         Kind::List(items) => items.iter().any(|item| has_secret("", item)),

@@ -43,7 +43,7 @@ codes! {
     /// Launcher and workers authenticate each other with ssh keys. khorovod does not generate random keys, because each
     /// render would then change the Secret. Choose one:
     /// - Set a seed of 32 bytes with `--ssh-seed FILE` or `KHOROVOD_SSH_SEED`. To create a seed file, run
-    ///   `source_comment -c 32 /dev/urandom > seed && chmod 600 seed`.
+    ///   `head -c 32 /dev/urandom > seed && chmod 600 seed`.
     /// - Create a Secret once with `khorovod keygen NAME | kubectl apply -f -`, and set `spec.ssh.secret` to its name.
     Error NO_KEYS = "no-ssh-keys";
 }
