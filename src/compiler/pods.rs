@@ -10,7 +10,6 @@ mod settings;
 pub mod words;
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use serde_json::json;
 
@@ -37,21 +36,80 @@ pub struct File {
 /// starts a new run. `make test` fails until the number is raised, and `make bless` records it in `pods/revision.txt`.
 pub const REVISION: u32 = 1;
 
+/// A script or configuration file [without comments](without_comments), which the compiler of Rust removes.
+macro_rules! code {
+    ($text:expr) => {{
+        const SOURCE: &[u8] = $text.as_bytes();
+        const LENGTH: usize = code_length(SOURCE);
+        const CODE: [u8; LENGTH] = code(SOURCE);
+        const TEXT: &str = match std::str::from_utf8(&CODE) {
+            Ok(text) => text,
+            Err(_) => unreachable!(),
+        };
+        Cow::Borrowed(TEXT)
+    }};
+}
+
 /// Static files by the name they are mounted under, without comments.
 macro_rules! scripts {
     ($($name:literal),+ $(,)?) => {
-        [$({
-            static TEXT: LazyLock<String> =
-                LazyLock::new(|| without_comments(include_str!(concat!("pods/scripts/", $name))));
-            File { name: $name, text: Cow::Borrowed(TEXT.as_str()) }
-        }),+]
+        [$(File { name: $name, text: code!(include_str!(concat!("pods/scripts/", $name))) }),+]
     };
 }
 
-/// `common.sh` for the MPI Operator, which also copies the keys of the operator.
-static COMMON_WITH_OPERATOR_KEYS: LazyLock<String> = LazyLock::new(|| {
-    without_comments(concat!(include_str!("pods/scripts/common.sh"), include_str!("pods/scripts/operator-keys.sh")))
-});
+/// The index behind the end of the line that starts at `at`.
+const fn line_end(text: &[u8], mut at: usize) -> usize {
+    while at < text.len() {
+        at += 1;
+        if text[at - 1] == b'\n' {
+            break;
+        }
+    }
+    at
+}
+
+/// Whether the line `start..end` is neither blank nor a comment. The first line may be `#!`.
+const fn is_code(text: &[u8], start: usize, end: usize) -> bool {
+    let mut at = start;
+    while at < end && matches!(text[at], b' ' | b'\t') {
+        at += 1;
+    }
+    if at == end || text[at] == b'\n' {
+        return false;
+    }
+    text[at] != b'#' || start == 0 && at + 1 < end && text[at + 1] == b'!'
+}
+
+/// The length of a text without comments.
+const fn code_length(text: &[u8]) -> usize {
+    let (mut at, mut length) = (0, 0);
+    while at < text.len() {
+        let end = line_end(text, at);
+        if is_code(text, at, end) {
+            length += end - at;
+        }
+        at = end;
+    }
+    length
+}
+
+/// A text without comments; `LENGTH` is its [`code_length`].
+const fn code<const LENGTH: usize>(text: &[u8]) -> [u8; LENGTH] {
+    let mut code = [0; LENGTH];
+    let (mut at, mut length) = (0, 0);
+    while at < text.len() {
+        let end = line_end(text, at);
+        if is_code(text, at, end) {
+            while at < end {
+                code[length] = text[at];
+                length += 1;
+                at += 1;
+            }
+        }
+        at = end;
+    }
+    code
+}
 
 /// Removes blank lines and comments from a script or configuration file. Pods get the files without comments, so that an edit of
 /// a comment changes no object.
@@ -59,11 +117,13 @@ static COMMON_WITH_OPERATOR_KEYS: LazyLock<String> = LazyLock::new(|| {
 /// The scripts follow two rules that make this safe, and tests check them: every comment has its own line, and no line of a
 /// quoted string starts with `#`.
 pub fn without_comments(text: &str) -> String {
-    let is_code = |(number, line): &(usize, &str)| {
-        let line = line.trim_start();
-        !line.is_empty() && !line.starts_with('#') || *number == 0 && line.starts_with("#!")
+    let mut end = 0;
+    let is_code = |line: &&str| {
+        let start = end;
+        end += line.len();
+        is_code(text.as_bytes(), start, end)
     };
-    text.split_inclusive('\n').enumerate().filter(is_code).map(|(_, line)| line).collect()
+    text.split_inclusive('\n').filter(is_code).collect()
 }
 
 /// All files of the run's pods. Files that the job's shape does not use are left out.
@@ -72,7 +132,9 @@ pub fn files(plan: &Plan) -> Vec<File> {
     files.push(generated("job.sh", settings::job(plan)));
     files.extend(scripts!["common.sh", "attempt.sh"]);
     if plan.spec.target.ssh_keys == SshKeys::Operator {
-        files[1].text = Cow::Borrowed(COMMON_WITH_OPERATOR_KEYS.as_str());
+        // Under the MPI Operator it also copies the keys of the operator.
+        files[1].text =
+            code!(concat!(include_str!("pods/scripts/common.sh"), include_str!("pods/scripts/operator-keys.sh")));
     }
     if plan.spec.security.run_as_user.is_none() {
         files.extend(scripts!["passwd.sh"]);

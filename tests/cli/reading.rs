@@ -124,8 +124,16 @@ fn what_is_no_job_is_told_what_it_is() {
     for (text, message, hint) in [
         ("kind: Deployment\n", "this is `kind: Deployment`", "apply it with `kubectl apply`"),
         ("kind: 'RayJob' # theirs\n", "this is `kind: RayJob`", "copy image, command and workers"),
-        ("kind: Service\n---\nkind: Secret\n", "2 documents is a TrainingJob; the first is `kind: Service`", "`kubectl apply`"),
-        ("kind: Job\nmetadata: {labels: {khorovod.dev/job: a}}\n", "kind: Job", "the spec that they were rendered from"),
+        (
+            "kind: Service\n---\nkind: Secret\n",
+            "2 documents is a TrainingJob; the first is `kind: Service`",
+            "`kubectl apply`",
+        ),
+        (
+            "kind: Job\nmetadata: {labels: {khorovod.dev/job: a}}\n",
+            "kind: Job",
+            "the spec that they were rendered from",
+        ),
         ("kind: MPIJob\n", "kind: MPIJob", "`khorovod import mpijob job.yaml`"),
         ("#SBATCH -N 2\nsrun a\n", "no TrainingJob", "`khorovod import slurm job.yaml`"),
         ("worker: {number: 2}\nmaster: {}\n", "no TrainingJob", "`khorovod import stable-horovod job.yaml`"),

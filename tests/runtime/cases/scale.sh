@@ -65,7 +65,7 @@ case_waits_for_256() {
   # shellcheck disable=SC2016 # for the pod
   inside_pod launcher bash -c '
     . /etc/khorovod/scripts/job.sh; . /etc/khorovod/scripts/hosts.sh; scripts=/etc/khorovod/scripts TIMEFORMAT="%U %S"
-    list_hosts; time (printf "%s\n" "${hosts[@]}" | answering >/dev/null)' 2>"$work/round"
+    list_hosts; time (printf "%s\n" "${hosts[@]}" | probe_hosts >/dev/null)' 2>"$work/round"
   read -r user system <"$work/round"
   echo "a round takes $user s of the processor and $system s of the system"
   # Then the last worker starts.
