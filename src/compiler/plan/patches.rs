@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::{Shape, hosts};
 use crate::job::valid::{Patch, Spec};
 
-/// Whether a patch changes, in a workload or its pods, what cannot change in place.
+/// Whether a patch changes a field of a workload or its pods that cannot change in place.
 pub fn starts_run(patch: &Patch, spec: &Spec) -> bool {
     let kinds = spec.target.workload_kinds;
     let changes = |(_, in_place): &(&str, &[&str])| match patch.patch.get("spec") {
@@ -19,8 +19,8 @@ pub fn starts_run(patch: &Patch, spec: &Spec) -> bool {
     }
 }
 
-/// Whether a patch's name fits a workload. The run's name is not known yet, so six `-` stand for it: a pattern can
-/// cover it with `*`, and cannot spell it out.
+/// Whether the name pattern of a patch matches a workload. The name of the run is not known yet, so six dashes replace it: a
+/// pattern can match it only with `*`.
 fn names_workload(patch: &Patch, spec: &Spec) -> bool {
     let stem = [&spec.name, "-------"].concat();
     if !spec.target.own_workloads || Shape::of(spec) != Shape::StatefulSet {
@@ -31,18 +31,18 @@ fn names_workload(patch: &Patch, spec: &Spec) -> bool {
 }
 
 impl Patch {
-    /// Whether an object of this name is meant.
+    /// Whether the name pattern of the patch matches a name. A patch without one matches every name.
     pub fn has_name(&self, name: &str) -> bool {
-        self.name.as_deref().is_none_or(|pattern| fits(pattern, name))
+        self.name.as_deref().is_none_or(|pattern| matches_pattern(pattern, name))
     }
 }
 
-/// Whether a name fits a pattern in which `*` stands for any run of characters.
-fn fits(pattern: &str, name: &str) -> bool {
+/// Whether a name matches a pattern, in which `*` matches any sequence of characters.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
     let Some(mut name) = name.strip_prefix(head).and_then(|name| name.strip_suffix(tail)) else { return false };
-    // The earliest place for each part leaves the most room for the next.
+    // Match each part at its first position, which leaves the longest rest for the next parts.
     for part in middle.split('*') {
         let Some((_, after)) = name.split_once(part) else { return false };
         name = after;
