@@ -5,6 +5,9 @@
 //! records an outcome for each field in the [`context`], and puts fields into the new spec, whose text is the result.
 //! [`shell`] parses shell text, [`launch`] takes launch lines apart, and [`pod`] reads pod templates.
 
+// The comments of the modules are for readers of the source.
+#![allow(rustdoc::private_intra_doc_links)]
+
 mod api;
 mod blame;
 mod codes;

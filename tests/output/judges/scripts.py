@@ -9,7 +9,7 @@ import subprocess
 from .corpus import Verdict, label
 
 # Disabled checks of shellcheck.
-SETTINGS = pathlib.Path(__file__).parents[3] / "src" / "runtime" / ".shellcheckrc"
+SETTINGS = pathlib.Path(__file__).parents[3] / "src" / "compiler" / "pods" / "scripts" / ".shellcheckrc"
 
 
 def is_script(name, text):
