@@ -130,7 +130,7 @@ pub fn without_comments(text: &str) -> String {
 pub fn files(plan: &Plan) -> Vec<File> {
     let mut files = Vec::with_capacity(24);
     files.push(generated("job.sh", settings::job(plan)));
-    files.extend(scripts!["common.sh", "attempt.sh"]);
+    files.extend(scripts!["common.sh", "attempt.sh", "ranks.sh", "signal.sh"]);
     if plan.spec.target.ssh_keys == SshKeys::Operator {
         // Under the MPI Operator it also copies the keys of the operator.
         files[1].text =
@@ -168,7 +168,7 @@ pub fn files(plan: &Plan) -> Vec<File> {
     if plan.shape == Shape::IndexedJob {
         files.extend(scripts!["indexed.sh"]);
     } else if plan.scales() {
-        files.extend(scripts!["scale.sh", "call.py"]);
+        files.extend(scripts!["api.sh", "scale.sh", "guard.sh", "call.py"]);
     }
     if plan.spec.elastic.is_some() {
         files.extend(scripts!["discover.sh", "elastic.sh"]);
