@@ -185,45 +185,6 @@ def server_restarted(case):
     case.freed_after(float(stamp[1]))
 
 
-def on_the_doomed_node(case, seconds):
-    """Starts a job with a worker on node 4, which runs no other pods; returns that worker."""
-    patch = {"spec": {"template": {"spec": {"tolerations": [{"key": "khorovod.test/doomed", "operator": "Exists"}]}}}}
-    running(case, {"workers": {"replicas": 4}, "patches": [{"target": {"kind": "StatefulSet"}, "patch": patch}]}, seconds)
-    return next(p for p in case.workers() if p["spec"]["nodeName"] == "node-4")
-
-
-@play(alone=True, long=True)
-def kubelet_killed(case):
-    """A node stops answering while its containers continue: the training continues, and the devices are free when the node is
-    back."""
-    on_the_doomed_node(case, 15)
-    with outages.kubelet_away(4):
-        case.says("sum of 4 ranks: 6", 60)
-        case.says("released the workers", 20)
-    case.equal("the end", case.finished(30), "Complete")
-    case.until("freed devices", case.freed, 60)
-
-
-@play(alone=True, long=True)
-def node_lost(case):
-    """A node with a worker fails. A person marks it as out of service, as Kubernetes documents; the worker starts on another node
-    and the launcher starts another attempt."""
-    victim = on_the_doomed_node(case, 20)
-    began = time.time()
-    outages.kill_node(4)
-    case.says("lost worker " + victim["metadata"]["name"], 60)
-    case.notes.append(f"noticed after {time.time() - began:.0f} s")
-    case.until("end of its node", lambda: not ready_node("node-4", case), 60)
-    case.kubectl("taint", "node", "node-4", "node.kubernetes.io/out-of-service=gone:NoExecute")
-    case.equal("the end", case.finished(120), "Complete")
-    case.until("freed devices", case.freed, 10)
-
-
-def ready_node(name, case):
-    conditions = case.cluster.get(f"/api/v1/nodes/{name}")["status"]["conditions"]
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-
-
 def plays():
     return [Play(f"{act.__name__.replace('_', '-')}-{name}", lambda case, act=act, shape=shape: act(case, shape), long=True)
             for act in (worker_evicted, launcher_evicted) for name, shape in SHAPES.items()]

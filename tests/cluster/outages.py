@@ -46,10 +46,10 @@ def is_running(process):
         return False
 
 
-def start(part, *command):
+def start(part, *command, env=None):
     """Starts a component of the cluster again."""
     with open(f"{STATE}/log/{part}", "a") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, env=env)
     with open(f"{STATE}/{part}.pid", "w") as file:
         file.write(str(process.pid))
 
@@ -112,12 +112,34 @@ def api_away():
         start("apiserver", "bash", f"{STATE}/apiserver")
 
 
+@contextlib.contextmanager
+def s3_away():
+    """The S3 server is down: connections to it are refused."""
+    with open(f"/proc/{pid('s3.pid')}/cmdline") as command, open(f"/proc/{pid('s3.pid')}/environ") as variables:
+        command, environment = command.read().split("\0")[:-1], dict(v.split("=", 1) for v in variables.read().split("\0") if "=" in v)
+    kill("s3")
+    try:
+        yield
+    finally:
+        start("s3", *command, env=environment)
+
+
 KINDS = {"dns-silent": dns_silent, "dns-servfail": dns_servfail, "dns-refused": dns_refused, "api-away": api_away}
 
 
 def kill_node(number):
     """Ends all processes of a node and its network, as if it lost power. It does not come back."""
     os.kill(pid(f"nodes/{number}.pid"), signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def node_unreachable(number):
+    """A node and its pods neither send nor receive packets."""
+    subprocess.run(["ip", "link", "set", f"node-{number}", "nomaster"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["ip", "link", "set", f"node-{number}", "master", "nodes"], check=True)
 
 
 @contextlib.contextmanager
