@@ -3,8 +3,10 @@ import os
 import signal
 import time
 
+import outages
 from case import job, label, play
 from faults import evict, first_process
+from lost_nodes import on_node, victim_on
 from ranks import Ranks
 
 CHECKPOINT = {"lifecycle": {"checkpoint": {"signal": "SIGUSR1", "gracePeriod": "10s"}}}
@@ -99,18 +101,43 @@ def launcher_cannot_return(case):
     case.equal("launches", len(ranks.launches()), 1)
 
 
-@play(long=True)
-def two_launchers(case):
-    """A launcher is deleted by force, so that Kubernetes starts the next one while the first may still run."""
-    ranks = started(case)
+def delete_by_force(case, ranks):
+    """Deletes the launcher by force, so that Kubernetes starts the next one at once; checks that the ranks of the first launcher end
+    before those of the second start."""
     first = case.launcher()
     case.kubectl("delete", "pod", first["metadata"]["name"], "--force", "--grace-period=0")
     another_launcher(case, first)
     starts = ranks.until_running(2, 120)
+    time.sleep(1)
     last, start = ranks.last_beat(ranks.launches()[0][0].launch), min(e.time for e in starts)
     case.notes.append(f"{start - last:.1f} s between the ranks of both launchers")
     case.check(f"ranks of the first launcher ran {last - start:.1f} s after the start of the second's", last < start)
+
+
+@play(long=True)
+def launcher_deleted_by_force(case):
+    ranks = started(case)
+    delete_by_force(case, ranks)
     completes(case, ranks, 2)
+
+
+@play(long=True)
+def two_launchers(case):
+    """The kubelet of the first launcher's node is away, so this launcher continues although its pod is deleted. It does not start
+    ranks beside those of the second launcher."""
+    number = case.take_node(back=True)
+    ranks = started(case, on_node(number, "Job"))
+    victim_on(case, number, "launcher")
+    # Or the second launcher waits on that node.
+    case.kubectl("cordon", f"node-{number}")
+    try:
+        with outages.kubelet_away(number):
+            delete_by_force(case, ranks)
+            # Time for the first launcher to notice that its ranks are gone, and to try again.
+            time.sleep(30)
+            completes(case, ranks, 2)
+    finally:
+        case.kubectl("uncordon", f"node-{number}")
 
 
 @play(waits=True)
@@ -128,7 +155,7 @@ def retries_reread(case):
     completes(case, ranks, 2)
 
 
-@play()
+@play(long=True)
 def signal_without_training(case):
     """The launcher relays SIGUSR1 to the training; before the training it ignores the signal."""
     case.apply(case.render(job(spec={"workers": {"gpus": 64, "replicas": 20}, "launcher": {"waitTimeout": "40s"}})))
@@ -157,7 +184,7 @@ def applied_with_other_keys(case):
     completes(case, ranks, 2)
 
 
-@play()
+@play(long=True)
 def keys_of_workers(case):
     """A worker has no key that lets it log in to others, in both shapes."""
     found = {}
@@ -179,7 +206,8 @@ def torchrun_first_pod_evicted(case):
     spec = {"launcher": {"kind": "torchrun"}, "workers": {"replicas": 6}, "code": {"files": {"sleep.py": sleeper}},
             "command": ["/programs/record.py", "/programs/sleep.py"]}
     case.apply(case.render(job(spec=ranks.spec(spec))))
-    ranks.until_running(1, 180)
+    # Six agents load PyTorch.
+    ranks.until_running(1, 300)
     evicted = time.time()
     evict(case, case.launcher())
 

@@ -11,7 +11,7 @@ from ranks import Ranks
 S3 = {"endpoint": f"http://{os.environ['HOME_URL']}:9000", "bucket": "outages", "region": "eu-central-1", "secret": "s3-writer"}
 
 
-def training_goes_on(case, outage, seconds, within=60):
+def training_goes_on(case, outage, seconds, within=60, freed=30):
     """Checks that an outage ends no attempt."""
     ranks = Ranks(case)
     case.apply(case.render(job(spec=ranks.spec())))
@@ -25,7 +25,7 @@ def training_goes_on(case, outage, seconds, within=60):
     case.equal("the end", case.finished(within), "Complete")
     case.equal("launches", len(ranks.launches()), 1)
     case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
-    case.until("freed devices", case.freed, 30)
+    case.until("freed devices", case.freed, freed)
 
 
 @play(alone=True, long=True)
@@ -45,8 +45,9 @@ def dns_silent_while_training(case):
 
 @play(alone=True, long=True)
 def api_server_away_while_training(case):
-    """After three minutes all nodes are NotReady for a moment, and controllers and kubelets retry late."""
-    training_goes_on(case, outages.api_away, 180, within=120)
+    """After three minutes all nodes are NotReady for a moment, and controllers and kubelets wait before they retry: up to 30 s
+    each."""
+    training_goes_on(case, outages.api_away, 180, within=120, freed=120)
 
 
 @play(alone=True, long=True)
