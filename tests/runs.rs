@@ -43,6 +43,7 @@ const EDITS: &[&[&str]] = &[
     &["code={files: {a.py: 'x = 1'}}"],
     &["code={files: {a.py: 'x = 1'}, mountPath: /code}"],
     &["workers.replicas=3"],
+    &["workers.spares=2"],
     &["workers.gpus=3"],
     &["workers.gpuResource=amd.com/gpu"],
     &["workers.slots=1"],
@@ -57,6 +58,7 @@ const EDITS: &[&[&str]] = &[
     &["workers.controller=StatefulSet"],
     &["workers.groups=[{name: a, replicas: 2}]", "workers.replicas=null"],
     &["workers={groups: [{name: a, replicas: 2, gpus: 2, gpuResource: amd.com/gpu, slots: 1, shm: 1Gi}]}"],
+    &["workers={groups: [{name: a, replicas: 2, spares: 1}]}"],
     &["workers={groups: [{name: a, replicas: 2, cpu: 7, memory: 7Gi, ephemeralStorage: 7Gi}]}"],
     &["workers={groups: [{name: a, replicas: 2, resources: {requests: {cpu: 7}, limits: {cpu: 8}}}]}"],
     &[

@@ -237,6 +237,22 @@ fn the_launcher_owns_the_scale_unless_release_is_keep() {
 }
 
 #[test]
+fn spares_are_pods_without_ranks() {
+    let spares = |keep| {
+        spec(|spec| {
+            spec.groups[0].spares = 2;
+            spec.lifecycle.keep = keep;
+        })
+    };
+    let scaled = objects(spares(false));
+    assert_eq!(find(&scaled, "StatefulSet")["metadata"]["annotations"]["khorovod.dev/replicas"], "6");
+    assert_eq!(find(&objects(spares(true)), "StatefulSet")["spec"]["replicas"], 6);
+    let plan = Plan::new(spares(false), "bcdfgh".to_owned());
+    assert_eq!((plan.np, plan.workers, plan.spares, plan.gpus), (32, 4, 2, 48));
+    assert_eq!(plan.hostfile.unwrap().lines().count(), 4);
+}
+
+#[test]
 fn each_pod_mounts_only_its_own_keys() {
     let items = |objects: &[Json], kind: &str| -> Vec<String> {
         let volumes = find(objects, kind)["spec"]["template"]["spec"]["volumes"].clone();

@@ -238,9 +238,12 @@ fn code(list: &mut List, code: Option<&Code>) {
 }
 
 fn group(list: &mut List, group: &Group) {
-    let Group { name, replicas, gpus, gpu_resource, slots, resources: amounts, rdma, shm } = group;
+    let Group { name, replicas, spares, gpus, gpu_resource, slots, resources: amounts, rdma, shm } = group;
     let prefix = name.as_ref().map_or("workers".to_owned(), |name| format!("workers.groups.{name}"));
     list.run(format!("{prefix}.replicas"), replicas);
+    if *spares > 0 {
+        list.run(format!("{prefix}.spares"), spares);
+    }
     list.run(format!("{prefix}.gpus"), gpus);
     list.run_if(*gpus > 0, format!("{prefix}.gpuResource"), gpu_resource);
     list.run(format!("{prefix}.slots"), slots);

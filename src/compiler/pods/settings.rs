@@ -60,9 +60,11 @@ pub fn job(plan: &Plan) -> String {
         ("port", spec.ssh.port.to_string()),
         ("user", word(&spec.ssh.user)),
         ("np", plan.np.to_string()),
-        // One entry per worker group: the workers' name before the index, their number, and the ranks of each.
+        // One entry per worker group: the workers' name before the index, the number that run ranks, the number of spares
+        // after them, and the ranks of each.
         ("team_names", array(plan.teams.iter().map(|team| word(&team.workload)))),
         ("team_replicas", array(plan.teams.iter().map(|team| team.replicas.to_string()))),
+        ("team_spares", array(plan.teams.iter().map(|team| team.spares.to_string()))),
         ("team_slots", array(plan.teams.iter().map(|team| team.slots.to_string()))),
         ("hostfile_mark", word(plan.hostfile_mark())),
         ("launcher_pod", word(&plan.launcher_pod())),

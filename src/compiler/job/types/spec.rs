@@ -118,6 +118,8 @@ pub enum CodeSource {
 pub struct Group {
     pub name: Option<String>,
     pub replicas: u32,
+    /// Workers beside `replicas` that run no ranks until another worker is lost.
+    pub spares: u32,
     pub gpus: u32,
     pub gpu_resource: String,
     /// Ranks per worker.
