@@ -124,6 +124,15 @@ pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
     };
     let retries = defaults.take("launcher.retries", given.retries()).0;
     let wait_timeout = defaults.take("launcher.waitTimeout", given.wait_timeout()).0;
+    // torchrun's agents start the training again themselves, and there is no launcher.
+    let (lost_timeout, retries_reset_after) = match kind {
+        LauncherKind::Torchrun => (none.lost_timeout().value.0, none.retries_reset_after().value.0),
+        _ => (
+            defaults.take("launcher.lostTimeout", given.lost_timeout()).0,
+            defaults.take("launcher.retriesResetAfter", given.retries_reset_after()).0,
+        ),
+    };
+    let final_exit_codes = given.final_exit_codes.iter().flat_map(|at| &at.value);
     let larger = launcher_memory(body);
     let (cpu, memory) = match (kind, larger) {
         (LauncherKind::Torchrun, larger) => (none.cpu().value, larger.unwrap_or_else(|| none.memory().value)),
@@ -150,6 +159,9 @@ pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
         image: text!(given.image),
         retries,
         wait_timeout,
+        lost_timeout,
+        retries_reset_after,
+        final_exit_codes: final_exit_codes.filter_map(|at| u8::try_from(at.0).ok()).collect(),
     }
 }
 

@@ -310,6 +310,9 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "launcher.memory" launcher.memory,
         "launcher.image" launcher.image,
         "launcher.waitTimeout" launcher.wait_timeout,
+        "launcher.lostTimeout" launcher.lost_timeout,
+        "launcher.retriesResetAfter" launcher.retries_reset_after,
+        "launcher.finalExitCodes" launcher.final_exit_codes,
         "placement.tolerations" placement.tolerations,
         "placement.priorityClass" placement.priority_class,
         "placement.runtimeClass" placement.runtime_class,
@@ -321,6 +324,7 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "scheduling.scheduler" scheduling.scheduler,
         "lifecycle.ttlAfterFinished" lifecycle.ttl_after_finished,
         "lifecycle.release" lifecycle.release,
+        "lifecycle.checkpoint" lifecycle.checkpoint,
     ];
     let sections = [
         ("rerun", key(body.rerun.as_ref())),
