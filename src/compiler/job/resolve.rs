@@ -84,8 +84,8 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
         // The launcher's pod is a worker.
         defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(path));
     }
-    let lifecycle = lifecycle(body, controller, &mut defaults);
-    if controller == Controller::Job || !target.own_workloads || lifecycle.keep {
+    let keeps = body.lifecycle.as_ref().is_some_and(|at| at.release().value.0);
+    if controller == Controller::Job || !target.own_workloads || keeps {
         // The launcher does not scale the workers.
         defaults.0.retain(|(path, _)| *path != "launcher.lostTimeout");
     }
@@ -117,7 +117,7 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
         storage: storage(body),
         placement: placement(body, &mut defaults),
         scheduling,
-        lifecycle,
+        lifecycle: lifecycle(body, controller, &mut defaults),
         security: security(body, &mut defaults),
         observability: observability(body, &mut defaults),
         slurm: slurm(body),

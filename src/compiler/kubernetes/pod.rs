@@ -111,7 +111,8 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
     let spec = &plan.spec;
     let Facts { own_workloads, templates_set_subdomain, templates_set_restart_policy, .. } = *spec.target;
     let is_worker = matches!(kind, PodKind::Worker(_));
-    let scales = plan.scales() && kind.launches();
+    // If no launcher runs, the workers release the GPUs themselves, so they need the account too.
+    let scales = plan.scales();
     let account = match &spec.security.service_account {
         Some(name) => Some(name.into()),
         None => scales.then(|| plan.stem().into()),

@@ -26,10 +26,11 @@ codes! {
 
     /// Your ServiceAccount must be allowed to scale the workers
     ///
-    /// If you name a ServiceAccount, khorovod renders no Role. The account needs `get` and `patch` on `statefulsets/scale`
-    /// in the namespace of the job. Without them, the launcher fails at its start with a message. With `get` on `jobs`, a
-    /// launcher that replaces an evicted one continues its count of attempts and its time limit. With `get` on
-    /// `endpoints`, the launcher sends no DNS query for a worker that has no address yet.
+    /// If you name a ServiceAccount, khorovod renders no Role. The account needs `get` on `statefulsets`, `get` and `patch`
+    /// on `statefulsets/scale`, and `get` and `patch` on `jobs` in the namespace of the job. Without the scale, the launcher
+    /// fails at its start with a message. Without `jobs`, it cannot end its own Job after a permanent failure, and a launcher
+    /// that replaces an evicted one does not continue its count of attempts and its time limit. With `get` on `endpoints`, the
+    /// launcher sends no DNS query for a worker that has no address yet.
     Warning OWN_ACCOUNT = "own-account";
 }
 
@@ -80,7 +81,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let message = format!("the ServiceAccount `{}` must be allowed to scale the workers", at.0);
         problems.push(
             Problem::new(&OWN_ACCOUNT, at.span, message).hint(
-                "allow it to `get` and `patch` `statefulsets/scale`, and to `get` `jobs` and `endpoints`; or remove the field",
+                "allow it to `get` and `patch` `statefulsets/scale` and `jobs`, and to `get` `statefulsets` and `endpoints`; or remove the field",
             ),
         );
     }
