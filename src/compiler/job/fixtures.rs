@@ -18,6 +18,7 @@ pub fn group(name: Option<&str>, replicas: u32, gpus: u32) -> Group {
     Group {
         name: name.map(str::to_owned),
         replicas,
+        spares: 0,
         gpus,
         gpu_resource: "nvidia.com/gpu".into(),
         slots: gpus.max(1),
@@ -56,6 +57,9 @@ pub fn smallest() -> Spec {
             image: None,
             retries: 3,
             wait_timeout: 1800,
+            lost_timeout: 900,
+            retries_reset_after: 3600,
+            final_exit_codes: Vec::new(),
         },
         elastic: None,
         ssh: Ssh { port: 2222, secret: None, user: "khorovod".into() },
@@ -177,6 +181,7 @@ pub fn variants() -> Vec<(&'static str, Spec)> {
         ("everything indexed", indexed(everything)),
         ("torchrun", indexed(|spec| spec.launcher.kind = LauncherKind::Torchrun)),
         ("groups", spec(|spec| spec.groups = vec![group(Some("big"), 2, 8), group(Some("small"), 3, 1)])),
+        ("spares", spec(|spec| spec.groups[0].spares = 2)),
         (
             "runs ranks",
             spec(|spec| {

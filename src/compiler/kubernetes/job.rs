@@ -109,7 +109,9 @@ pub fn launcher_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
         ttl_seconds_after_finished: lifecycle.ttl_after_finished,
         backoff_limit: Some(if plan.scales() { MAX_LAUNCHERS } else { plan.spec.launcher.retries.into() }),
         success_policy: None,
-        pod_failure_policy: Some(failure_policy("launcher")),
+        // A Job with a failure policy replaces a pod only when it has ended, so a launcher on a dead node would never be
+        // replaced. A launcher that may patch its Job ends it through `backoffLimit` instead.
+        pod_failure_policy: (!plan.scales()).then(|| failure_policy("launcher")),
         template: pod::template(plan, PodKind::Launcher, files),
     }
 }

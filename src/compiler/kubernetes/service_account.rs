@@ -1,6 +1,7 @@
-//! The ServiceAccount, Role and RoleBinding of the launcher. They permit it to scale its own StatefulSets, to read its own Job,
-//! and to read which workers have an address. They are rendered only if the launcher scales the workers and the spec sets no
-//! `security.serviceAccount`.
+//! The ServiceAccount, Role and RoleBinding of the pods of a run. They permit the launcher to read and scale its own
+//! StatefulSets, to read and end its own Job, and to read which workers have an address. The workers have the same account: if no
+//! launcher runs any more, the first ones scale their StatefulSets to 0. These objects are rendered only if the launcher scales
+//! the workers and the spec sets no `security.serviceAccount`.
 
 use serde::Serialize;
 
@@ -16,7 +17,7 @@ pub struct ServiceAccount {
 
 #[derive(Debug, Serialize)]
 pub struct Role<'a> {
-    rules: [Rule<'a>; 3],
+    rules: [Rule<'a>; 4],
 }
 
 #[derive(Debug, Serialize)]
@@ -68,7 +69,7 @@ pub fn build(plan: &Plan) -> Object<'_> {
 
 /// The Role.
 pub fn role(plan: &Plan) -> Object<'_> {
-    let sets = plan.teams.iter().map(|team| Text::from(&team.workload)).collect();
+    let sets: Vec<_> = plan.teams.iter().map(|team| Text::from(&team.workload)).collect();
     Object {
         api_version: "rbac.authorization.k8s.io/v1",
         kind: "Role",
@@ -78,15 +79,22 @@ pub fn role(plan: &Plan) -> Object<'_> {
             rules: [
                 Rule {
                     api_groups: ["apps"],
+                    resources: ["statefulsets"],
+                    resource_names: sets.clone(),
+                    verbs: &["get"],
+                },
+                Rule {
+                    api_groups: ["apps"],
                     resources: ["statefulsets/scale"],
                     resource_names: sets,
                     verbs: &["get", "patch"],
                 },
+                // A launcher ends its own Job by setting `backoffLimit`, because the Job has no failure policy.
                 Rule {
                     api_groups: ["batch"],
                     resources: ["jobs"],
                     resource_names: vec![super::meta::launcher_name(plan)],
-                    verbs: &["get"],
+                    verbs: &["get", "patch"],
                 },
                 // The launcher checks which workers have an address before it resolves their names, because DNS caches negative
                 // answers.

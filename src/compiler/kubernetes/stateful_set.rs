@@ -41,11 +41,11 @@ pub fn build<'a>(plan: &'a Plan, team: &'a Team, files: &[File]) -> Object<'a> {
         origin: team.origin(plan),
         metadata: Metadata::of_run(plan, &team.workload)
             .component("worker")
-            .annotate("khorovod.dev/replicas", team.replicas.to_string()),
+            .annotate("khorovod.dev/replicas", team.pods().to_string()),
         body: Body::StatefulSet(Box::new(StatefulSet {
             spec: Spec {
                 service_name: &plan.spec.name,
-                replicas: plan.spec.lifecycle.keep.then_some(team.replicas),
+                replicas: plan.spec.lifecycle.keep.then_some(team.pods()),
                 pod_management_policy: "Parallel",
                 selector: run_pods(plan, "worker", group.name.as_deref()),
                 template: pod::template(plan, PodKind::Worker(group), files),

@@ -2,7 +2,7 @@
 //! Job that launches, and then stops the other Jobs, so the launcher needs no permission to do so.
 
 use super::Target;
-use super::refusal::{Refusal, refuse_growth, refuse_keep, refuse_worker_claims, report};
+use super::refusal::{Refusal, refuse_growth, refuse_keep, refuse_spares, refuse_worker_claims, report};
 use crate::job::Case;
 use crate::job::target::{Facts, JOB_POD, NameParts, SshKeys};
 use crate::problem::Problem;
@@ -75,7 +75,12 @@ impl Target for JobSet {
 }
 
 fn refusals(case: &Case<'_>) -> Vec<Refusal> {
-    vec![refuse_worker_claims(case, "a JobSet"), refuse_keep(case, "a JobSet"), refuse_growth(case, "a JobSet")]
+    vec![
+        refuse_worker_claims(case, "a JobSet"),
+        refuse_keep(case, "a JobSet"),
+        refuse_spares(case, "a JobSet"),
+        refuse_growth(case, "a JobSet"),
+    ]
 }
 
 fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {

@@ -6,7 +6,7 @@
 //! TrainJobs of the namespace. So [`mark_as_trainer`] sets both on the pod that launches.
 
 use super::Target;
-use super::refusal::{Refusal, refuse_growth, refuse_keep, refuse_worker_claims, report};
+use super::refusal::{Refusal, refuse_growth, refuse_keep, refuse_spares, refuse_worker_claims, report};
 use crate::job::target::{Facts, SshKeys};
 use crate::job::{Case, key};
 use crate::plan::Shape;
@@ -84,6 +84,7 @@ fn refusals(case: &Case<'_>) -> Vec<Refusal> {
     vec![
         refuse_worker_claims(case, "a TrainJob"),
         refuse_keep(case, "a TrainJob"),
+        refuse_spares(case, "a TrainJob"),
         refuse_growth(case, "a TrainJob"),
         refuse_ttl,
     ]

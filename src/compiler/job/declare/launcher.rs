@@ -34,6 +34,12 @@ shape! {
         "retries" retries: Int<0, 1000>, default 3, example 0;
         /// How long the launcher waits until it can reach all workers. After that it fails and names the missing workers.
         "waitTimeout" wait_timeout: Period, default "30m", example "2h";
+        /// How long the workers keep their GPUs while no launcher runs. After that they release them.
+        "lostTimeout" lost_timeout: Period, default "15m", example "1h";
+        /// An attempt that ran this long resets the number of failed attempts.
+        "retriesResetAfter" retries_reset_after: Period, default "1h", example "6h";
+        /// Exit codes of the training after which no further attempt starts.
+        "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
     }
 }
 

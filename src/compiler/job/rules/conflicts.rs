@@ -42,9 +42,10 @@ codes! {
     /// Only horovodrun and torchrun can lose and gain workers during training.
     Error ELASTIC_LAUNCHER = "elastic-launcher";
 
-    /// Elastic training with worker groups, or with ranks in the launcher pod
+    /// Elastic training with worker groups, spares, or ranks in the launcher pod
     ///
-    /// Elastic workers come and go, so they must all be equal, and the launcher must not be one of them.
+    /// Elastic workers come and go, so they must all be equal, and the launcher must not be one of them. An elastic job
+    /// continues with fewer workers, up to `maxWorkers`, so it needs no spares.
     Error ELASTIC_WORKERS = "elastic-workers";
 
     /// A setting of `collective` that a variable in `env` overrides
@@ -59,7 +60,7 @@ codes! {
 
     /// The controller of the workers does not support what the spec asks for
     ///
-    /// Worker groups, `perWorker` storage, elastic Horovod and `release: keep` need StatefulSets. A gang, Kueue,
+    /// Worker groups, `spares`, `perWorker` storage, elastic Horovod and `release: keep` need StatefulSets. A gang, Kueue,
     /// `suspend` and torchrun need the Job shape: the launcher scales a StatefulSet, and would wait for pods that the
     /// queue never admits.
     Error WRONG_CONTROLLER = "wrong-controller";
@@ -215,7 +216,18 @@ fn elastic(case: &Case<'_>) -> Vec<Conflict> {
         },
         together(groups, "`workers.groups`"),
         together(ranks, "`launcher.runsRanks`"),
+        Conflict {
+            hint: "remove `spares`, and raise `maxWorkers`".into(),
+            ..together(spares(case), "`workers.spares`")
+        },
     ]
+}
+
+/// The place of the first field that asks for spares.
+pub fn spares(case: &Case<'_>) -> Option<Span> {
+    let workers = case.body.workers.as_ref()?;
+    let groups = workers.groups.iter().flat_map(|at| &at.value).map(|group| group.spares.as_ref());
+    [workers.spares.as_ref()].into_iter().chain(groups).flatten().find(|at| at.0 > 0).map(|at| at.key)
 }
 
 /// An interactive launcher that is not a shell.
@@ -283,6 +295,24 @@ fn without_effect(case: &Case<'_>) -> Vec<Conflict> {
             "`launcher.interactive: true`",
         ),
         (key(launcher.args.as_ref()), "launcher.args", kind != LauncherKind::Shell, "a launcher other than `shell`"),
+        (
+            key(launcher.lost_timeout.as_ref()),
+            "launcher.lostTimeout",
+            is_separate && spec.target.own_workloads && !spec.lifecycle.keep || !spec.target.has_pods,
+            "a launcher that scales the workers",
+        ),
+        (
+            key(launcher.retries_reset_after.as_ref()),
+            "launcher.retriesResetAfter",
+            kind != LauncherKind::Torchrun,
+            "a launcher other than `torchrun`, whose agents start the training again themselves",
+        ),
+        (
+            key(launcher.final_exit_codes.as_ref()),
+            "launcher.finalExitCodes",
+            kind != LauncherKind::Torchrun,
+            "a launcher other than `torchrun`, whose agents start the training again themselves",
+        ),
         (key(launcher.image.as_ref()), "launcher.image", is_separate, own_pod),
         (key(launcher.cpu.as_ref()), "launcher.cpu", is_separate && !spec.launcher.runs_ranks, own_resources),
         (key(launcher.memory.as_ref()), "launcher.memory", is_separate && !spec.launcher.runs_ranks, own_resources),
@@ -365,6 +395,7 @@ fn controller(case: &Case<'_>) -> Vec<Conflict> {
     let runs_ranks = launcher.and_then(|at| at.runs_ranks.as_ref()).filter(|at| at.value);
     let rows = [
         ("`workers.groups` needs", key(workers.groups.as_ref())),
+        ("`workers.spares` needs", spares(case).filter(|_| workers.groups.is_none() && body.elastic.is_none())),
         ("storage with `perWorker` needs", key(per_worker)),
         ("`elastic` with Horovod needs", key(body.elastic.as_ref().filter(|_| !torchrun))),
         ("`lifecycle.release: keep` needs", key(keep)),
