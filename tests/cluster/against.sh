@@ -9,13 +9,12 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 commit=$(git rev-parse --short "$1^{commit}")
 shift
-# The tests of defects that a review of the commit c021507 found.
+# The tests of defects that a review found in the commit c021507.
 (($#)) || set -- node-of-worker-dies-without-spare node-of-worker-dies-with-spare node-of-launcher-dies packets-lost \
     launcher-cannot-return launcher-drained worker-drained deadline-with-checkpoint two-launchers retries-reread \
-    signal-without-training applied-with-other-keys keys-of-workers torchrun-first-pod-evicted \
-    dns-servfail-while-training dns-refused-while-training dns-silent-while-training finished-run-is-not-trained-again \
-    api-server-away-while-training api-server-away-at-start s3-away-at-the-end results-are-uploaded-at-the-deadline \
-    job-deleted-while-uploading
+    signal-without-training applied-with-other-keys keys-of-workers torchrun-first-pod-evicted dns-servfail-while-training \
+    dns-refused-while-training dns-silent-while-training dns-servfail-while-elastic finished-run-is-not-trained-again \
+    api-server-away-at-start s3-away-at-the-end results-are-uploaded-at-the-deadline job-deleted-while-uploading
 
 work=$(mktemp -d)
 trap 'git worktree remove --force "$work/tree" 2>/dev/null; rm -rf "$work"' EXIT

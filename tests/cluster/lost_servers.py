@@ -4,7 +4,7 @@ import signal
 import time
 
 import outages
-from case import IMAGE, job, merge, play
+from case import IMAGE, PROGRAMS, job, merge, play
 from examples import ask, stored
 from ranks import Ranks
 
@@ -41,6 +41,23 @@ def dns_refused_while_training(case):
 @play(alone=True, long=True)
 def dns_silent_while_training(case):
     training_goes_on(case, outages.dns_silent, 60)
+
+
+@play(alone=True, long=True)
+def dns_servfail_while_elastic(case):
+    """Horovod asks every second for the hosts; an outage of DNS does not change them."""
+    with open(os.path.join(PROGRAMS, "elastic.py")) as file:
+        program = file.read()
+    case.apply(case.render(job(spec={
+        "launcher": {"kind": "horovodrun", "retries": 3}, "elastic": {"minWorkers": 2, "maxWorkers": 2}, "env": {"STEPS": "300"},
+        "code": {"files": {"elastic.py": program}}, "command": ["python3", "/programs/elastic.py"]})))
+    case.says("rank 0 of 2 on", 180)
+    with outages.dns_servfail():
+        time.sleep(30)
+    case.equal("the end", case.finished(240), "Complete")
+    case.check("the workers at the end", "counted to 300 with 2 at the end" in case.log())
+    case.equal("starts of rank 0", case.log().count("rank 0 of 2 on"), 1)
+    case.until("freed devices", case.freed, 30)
 
 
 @play(alone=True, long=True)
@@ -149,4 +166,4 @@ def job_deleted_while_uploading(case):
         took = case.freed() - began
     finally:
         os.kill(server, signal.SIGCONT)
-    case.check(f"devices free after {took:.0f} s, allowed are 30 s", took <= 30)
+    case.check(f"devices free after {took:.0f} s, allowed are 60 s", took <= 60)
