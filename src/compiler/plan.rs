@@ -230,7 +230,17 @@ impl Plan {
 
     /// Whether the launcher scales the workers, which needs a permission. For other targets the controller stops the workers.
     pub fn scales(&self) -> bool {
-        self.spec.target.own_workloads && self.shape == Shape::StatefulSet && !self.spec.lifecycle.keep
+        self.shape == Shape::StatefulSet && self.own_job().is_some()
+    }
+
+    /// The name of the Job that the pods of the run may read and change, in order to end it. `None` if they have no permissions.
+    /// Other targets have a controller that does this.
+    pub fn own_job(&self) -> Option<String> {
+        let may = self.spec.target.own_workloads && self.spec.security.api_access && !self.spec.lifecycle.keep;
+        may.then(|| match self.shape {
+            Shape::StatefulSet => self.launcher_pod(),
+            Shape::IndexedJob | Shape::Torchrun => self.teams[0].workload.clone(),
+        })
     }
 
     /// Whether khorovod creates the ssh keys, and not an operator.

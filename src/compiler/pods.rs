@@ -146,6 +146,10 @@ pub fn files(plan: &Plan) -> Vec<File> {
     if let Some(passwd) = settings::passwd(plan) {
         files.push(generated("passwd", passwd));
     }
+    let has_access = plan.own_job().is_some();
+    if has_access {
+        files.extend(scripts!["api.sh", "call.py"]);
+    }
     if plan.shape == Shape::Torchrun {
         files.extend(scripts!["torchrun.sh"]);
         return files;
@@ -165,10 +169,13 @@ pub fn files(plan: &Plan) -> Vec<File> {
         LauncherKind::Shell => files.extend(scripts!["horovodrun", "discover.sh"]),
         _ => {}
     }
+    if has_access {
+        files.extend(scripts!["guard.sh"]);
+    }
     if plan.shape == Shape::IndexedJob {
         files.extend(scripts!["indexed.sh"]);
     } else if plan.scales() {
-        files.extend(scripts!["api.sh", "scale.sh", "guard.sh", "call.py"]);
+        files.extend(scripts!["scale.sh"]);
     }
     if plan.spec.elastic.is_some() {
         files.extend(scripts!["discover.sh", "elastic.sh"]);

@@ -112,10 +112,10 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
     let Facts { own_workloads, templates_set_subdomain, templates_set_restart_policy, .. } = *spec.target;
     let is_worker = matches!(kind, PodKind::Worker(_));
     // If no launcher runs, the workers release the GPUs themselves, so they need the account too.
-    let scales = plan.scales();
+    let has_access = plan.own_job().is_some();
     let account = match &spec.security.service_account {
         Some(name) => Some(name.into()),
-        None => scales.then(|| plan.stem().into()),
+        None => has_access.then(|| plan.stem().into()),
     };
     let (volumes, mounts) = volumes::build(plan, kind, files);
     PodTemplate {
@@ -126,7 +126,7 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
             // A StatefulSet sets the subdomain from its `serviceName`.
             subdomain: (templates_set_subdomain && !(own_workloads && is_worker)).then_some(&spec.name),
             service_account_name: account,
-            automount_service_account_token: scales,
+            automount_service_account_token: has_access,
             enable_service_links: false,
             restart_policy: match kind.launches() {
                 _ if !templates_set_restart_policy => None,

@@ -412,14 +412,22 @@ fn placement(list: &mut List, placement: &Placement) {
 }
 
 fn security(list: &mut List, security: &Security) {
-    let Security { profile, run_as_user, fs_group, network_policy, service_account, read_only_root_filesystem } =
-        security;
+    let Security {
+        profile,
+        run_as_user,
+        fs_group,
+        network_policy,
+        service_account,
+        api_access,
+        read_only_root_filesystem,
+    } = security;
     // If a user id is set, pods contain only the id, and the profile has no effect on them.
     list.run_if(run_as_user.is_none(), "security.profile", format!("{profile:?}").to_lowercase());
     list.optional("security.runAsUser", *run_as_user);
     list.optional("security.fsGroup", *fs_group);
     list.add(Reach::InPlace, "security.networkPolicy", network_policy);
     list.optional("security.serviceAccount", service_account.as_ref());
+    list.run("security.apiAccess", api_access);
     list.run("security.readOnlyRootFilesystem", read_only_root_filesystem);
 }
 

@@ -73,8 +73,8 @@ pub fn job(plan: &Plan) -> String {
         ("launcher_slots", plan.teams[0].slots.to_string()),
         // Set if the launcher scales the workers.
         ("scales", if plan.scales() { "yes".to_owned() } else { word("") }),
-        // Set if the launcher may end its own Job.
-        ("ends_job", if plan.scales() { "yes".to_owned() } else { word("") }),
+        // The Job that the pods may read and change. Empty if they have no permissions.
+        ("own_job", word(&plan.own_job().unwrap_or_default())),
         // The signal that every rank gets before it is ended, and the seconds that it then has.
         ("checkpoint_signal", spec.lifecycle.checkpoint.signal.to_owned()),
         ("checkpoint_grace", spec.lifecycle.checkpoint.grace_period.to_string()),

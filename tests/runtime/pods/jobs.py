@@ -73,9 +73,12 @@ class Job:
         status |= {"terminating": len(self.terminating)} if self.terminating else {}
         return status | ({"conditions": [{"type": self.condition, "status": "True"}]} if self.condition else {})
 
+    def limit(self):
+        return self.spec.get("backoffLimit", 2**31 if "backoffLimitPerIndex" in self.spec else 6)
+
     def patch(self, spec):
         self.spec.update(spec)
-        if self.failed > self.spec.get("backoffLimit", 6):
+        if self.failed > self.limit():
             self.finish("Failed", "BackoffLimitExceeded", 0)
 
     def evicted(self, pod):
@@ -127,7 +130,7 @@ class Job:
             return
         if action == "Count":
             self.failed += 1
-        if self.failed > self.spec.get("backoffLimit", 6):
+        if self.failed > self.limit():
             self.finish("Failed", "BackoffLimitExceeded", code)
         else:
             # Kubernetes waits for 10 s or longer.

@@ -197,6 +197,8 @@ shape! {
         "networkPolicy" network_policy: bool, default true;
         /// An existing ServiceAccount for the launcher. It must be allowed to scale the workers.
         "serviceAccount" service_account: ObjectName, example "trainer";
+        /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. Without it, a run does not survive the loss of some nodes.
+        "apiAccess" api_access: bool, default true;
         /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes.
         "readOnlyRootFilesystem" read_only_root_filesystem: bool, default true;
     }

@@ -98,6 +98,7 @@ pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
         fs_group: group,
         network_policy: defaults.take("security.networkPolicy", given.network_policy()),
         service_account: text!(given.service_account),
+        api_access: defaults.take("security.apiAccess", given.api_access()),
         read_only_root_filesystem: defaults.take("security.readOnlyRootFilesystem", given.read_only_root_filesystem()),
     }
 }

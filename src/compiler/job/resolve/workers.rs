@@ -175,12 +175,17 @@ pub fn controller(
     let queued = scheduling.gang.is_some() || scheduling.kueue.is_some() || scheduling.suspend;
     // Elsewhere a launcher and its workers are one workload, so a queue takes them whole.
     let queued = queued && target.own_workloads;
+    let access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
+    let keeps = body.lifecycle.as_ref().and_then(|at| at.value.release.as_ref()).is_some_and(|at| at.value.0);
     let given = body.workers.as_ref().and_then(|workers| plain!(workers.controller));
     match (launcher.kind, queued) {
         (LauncherKind::Torchrun, _) => {
             defaults.computed("workers.controller", given, Controller::Job, &"Job (torchrun)")
         }
         (_, true) => defaults.computed("workers.controller", given, Controller::Job, &"Job (scheduling)"),
+        _ if !access && !keeps && target.own_workloads => {
+            defaults.computed("workers.controller", given, Controller::Job, &"Job (security.apiAccess)")
+        }
         (_, false) => defaults.computed("workers.controller", given, Controller::StatefulSet, &"StatefulSet"),
     }
 }

@@ -385,7 +385,15 @@ fn controller(case: &Case<'_>) -> Vec<Conflict> {
             other: (None, ""),
             hint: hint.into(),
         };
-        return queued.chain([torchrun]).collect();
+        let access = body.security.as_ref().and_then(|at| at.api_access.as_ref()).filter(|at| !at.value);
+        let access = Conflict {
+            code: &WRONG_CONTROLLER,
+            at: key(access.filter(|_| spec.target.own_workloads && !spec.lifecycle.keep)),
+            message: "`security.apiAccess: false` needs the Job shape: the launcher may not scale a StatefulSet".into(),
+            other: (given, "the StatefulSet shape is requested here"),
+            hint: "write `controller: Job`, or leave it out; or set `lifecycle.release: keep`, and delete the workers yourself".into(),
+        };
+        return queued.chain([torchrun, access]).collect();
     }
     let launcher = body.launcher.as_ref();
     let kind = launcher.and_then(|at| at.kind.as_ref()).map(|at| at.span);

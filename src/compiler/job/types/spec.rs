@@ -343,6 +343,8 @@ pub struct Security {
     pub network_policy: bool,
     /// A ServiceAccount that exists; it is then the user's task to let it scale.
     pub service_account: Option<String>,
+    /// The pods may read and change the objects of their own run.
+    pub api_access: bool,
     pub read_only_root_filesystem: bool,
 }
 

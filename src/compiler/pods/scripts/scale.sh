@@ -107,23 +107,6 @@ confirm_lost() {
   ((all - ready >= $1))
 }
 
-# Fills `no_address` with the hosts of `missing` that have no address yet: after a query for one, many DNS servers cache the
-# negative answer for half a minute.
-find_no_address() {
-  local words index host
-  local -A known=()
-  [[ ${has_endpoints:-yes} == yes ]] || return 0
-  call GET "/api/v1/namespaces/$namespace/endpoints/$service"
-  # Endpoints list at most 1,000 addresses.
-  if [[ $status != 200 || $answer == *over-capacity* ]]; then
-    has_endpoints=no
-    return
-  fi
-  IFS='"' read -r -d '' -a words <<<"$answer"
-  for index in "${!words[@]}"; do [[ ${words[index]} != hostname ]] || known[${words[index + 2]}]=1; done
-  for host in "${missing[@]}"; do [[ -n ${known[${host%%.*}]:-} ]] || no_address+=(["$host"]=1); done
-}
-
 # Scales the workers to 0. Returns once the API server has accepted it.
 release_workers() {
   local team tries=0

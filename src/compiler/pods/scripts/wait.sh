@@ -13,7 +13,7 @@ wait_workers() {
     ((++round % 5 == 0 || quick > 30)) || probe_timeout=$((quick / 10)).$((quick % 10))
     no_address=()
     # Once a minute all are probed, whatever the API server answers.
-    if [[ -n $scales ]] && ((SECONDS - asked < 60)); then find_no_address; else asked=$SECONDS; fi
+    if [[ -n $own_job ]] && ((SECONDS - asked < 60)); then find_no_address; else asked=$SECONDS; fi
     # The first round uses the addresses of the last attempt, which need no DNS.
     find_missing "${missing[@]}"
     by_address=''
@@ -34,7 +34,7 @@ wait_workers() {
     tenths=$((waited < 10 && ${#missing[@]} < 64 ? 1 : 5))
     for turn in {1..9}; do
       pause "$((waited / 60 ? 2 : 0)).$tenths"
-      [[ -z $scales$min_workers && $tenths == 1 && -n ${missing[3]:-} && -z $(probe_hosts <<<"${missing[-1]}") ]] || break
+      [[ -z $own_job$min_workers && $tenths == 1 && -n ${missing[3]:-} && -z $(probe_hosts <<<"${missing[-1]}") ]] || break
     done
   done
   no_address=()
