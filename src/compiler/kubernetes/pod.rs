@@ -154,6 +154,8 @@ fn metadata<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Metadata<'a> {
     let mut labels = pod_labels(plan, kind.component(), group);
     // A service mesh sidecar would keep running after the launcher exits, and would intercept the traffic between ranks.
     labels.set("sidecar.istio.io/inject", "false");
+    // The node proxy of an ambient mesh would also intercept that traffic.
+    labels.set("istio.io/dataplane-mode", "none");
     let mut annotations = Map::default()
         .with("sidecar.istio.io/inject", "false")
         .with("linkerd.io/inject", "disabled")

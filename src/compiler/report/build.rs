@@ -308,7 +308,10 @@ fn notes(plan: &Plan, description: &Description) -> Vec<String> {
         notes.push(match &spec.ssh.secret {
             None if !plan.brings_keys() => format!("ssh keys: one pair, created by {}", description.controller),
             Some(secret) => format!("ssh keys: the existing Secret {secret}"),
-            None => format!("ssh keys: the Secret {}-ssh, created with the job", spec.name),
+            None => format!(
+                "ssh keys: the Secret {}-ssh, created with the run",
+                plan.stem()
+            ),
         });
     }
     if plan.hostfile.is_none() && plan.shape != Shape::Torchrun {

@@ -84,7 +84,7 @@ shape! {
     Ssh {
         /// The port sshd listens on in the pods. At least 1024, unless the pods run as root.
         "port" port: Int<1, 65_535>, default 2222;
-        /// An existing Secret with the keys `id_ed25519`, `authorized_keys`, `host_key` and `known_hosts`; `khorovod keygen` generates one. Default: khorovod renders `<job>-ssh`.
+        /// An existing Secret with the keys `id_ed25519`, `authorized_keys`, `host_key` and `known_hosts`; `khorovod keygen` generates one. Default: khorovod renders one per run, `<job>-<run>-ssh`.
         "secret" secret: ObjectName, example "my-keys";
         /// The login name in the pods.
         "user" user: UserName, default "khorovod";

@@ -198,7 +198,7 @@ pub struct Elastic {
 #[derive(Debug, Clone)]
 pub struct Ssh {
     pub port: u16,
-    /// An existing Secret with the keys; none: khorovod makes `<job>-ssh`.
+    /// An existing Secret with the keys; none: khorovod makes `<job>-<run>-ssh`.
     pub secret: Option<String>,
     /// The login name inside the pods.
     pub user: String,
