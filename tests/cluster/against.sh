@@ -7,6 +7,8 @@
 # left out of the tests' specs if the rest still tests something, and named. Exits with 1 if a test passes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tests/tools.sh
+. tests/tools.sh
 commit=$(git rev-parse --short "$1^{commit}")
 shift
 # The tests of defects that a review found in the commit c021507.
@@ -20,7 +22,9 @@ work=$(mktemp -d)
 trap 'git worktree remove --force "$work/tree" 2>/dev/null; rm -rf "$work"' EXIT
 git worktree add --quiet --detach "$work/tree" "$commit"
 target=${CARGO_TARGET_DIR:-$PWD/target}/against
-(cd "$work/tree" && CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR=$target cargo build --locked --quiet)
+# Compiled dependencies, as in a fresh clone.
+if [[ ! -d $target && -d $(kept_crates) ]]; then cp -a "$(kept_crates)" "$target"; fi
+(cd "$work/tree" && CARGO_TARGET_DIR=$target cargo build --locked --quiet)
 cp "$target/debug/khorovod" "$work/khorovod"
 
 code=0

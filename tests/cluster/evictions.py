@@ -208,7 +208,7 @@ def torchrun_first_pod_evicted(case):
     ranks = Ranks(case, 6)
     sleeper = "import os, time\nwhile not os.path.exists('/record/end'): time.sleep(0.2)\n"
     spec = {"launcher": {"kind": "torchrun"}, "workers": {"replicas": 6}, "code": {"files": {"sleep.py": sleeper}},
-            "command": ["/programs/record.py", "/programs/sleep.py"]}
+            "command": ["python3", "/programs/record.py", "/programs/sleep.py"]}
     case.apply(case.render(job(spec=ranks.spec(spec))))
     # Six agents load PyTorch.
     ranks.until_running(1, 300)
