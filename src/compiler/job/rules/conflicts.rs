@@ -62,7 +62,7 @@ codes! {
     ///
     /// Worker groups, `spares`, `perWorker` storage, elastic Horovod and `release: keep` need StatefulSets. A gang, Kueue,
     /// `suspend` and torchrun need the Job shape: the launcher scales a StatefulSet, and would wait for pods that the
-    /// queue never admits.
+    /// queue never admits. Without `security.apiAccess` it cannot scale one.
     Error WRONG_CONTROLLER = "wrong-controller";
 }
 
