@@ -116,7 +116,7 @@ mod tests {
     fn texts_are_cut_to_their_width() {
         assert_eq!(fit("äöü", 100, 12), "äöü");
         assert_eq!(fit("a long text that has no room", 60, 12), "a long …");
-        assert_eq!(fit_middle("mnist-bcdfgh-worker-0.mnist", 100, 11), "mnist-…mnist");
+        assert_eq!(fit_middle("mnist-bcdfgh-worker-0.mnist", 100, 11), "mnist-….mnist");
         assert_eq!(fit("abc", 0, 12), "a…");
     }
 
