@@ -162,11 +162,11 @@ def retries_reread(case):
 @play(long=True)
 def signal_without_training(case):
     """The launcher relays SIGUSR1 to the training; before the training it ignores the signal."""
-    case.apply(case.render(job(spec={"workers": {"gpus": 64, "replicas": 20}, "launcher": {"waitTimeout": "40s"}})))
+    case.apply(case.render(job(spec={"workers": {"gpus": 64, "replicas": 20}, "launcher": {"waitTimeout": "90s"}})))
     case.says(r"\d of 20 workers answer; waiting", 60)
     launcher = case.launcher()
-    case.execute(launcher["metadata"]["name"], "kill -USR1 1")
-    time.sleep(15)
+    case.equal("the code of kill", case.execute(launcher["metadata"]["name"], "kill -USR1 1").returncode, 0)
+    time.sleep(25)
     case.equal("the launcher", case.launcher()["metadata"]["uid"], launcher["metadata"]["uid"])
     case.check("it waits on", case.code(case.launcher()) is None)
     case.delete("sum")

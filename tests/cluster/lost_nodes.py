@@ -156,4 +156,4 @@ def packets_lost(case):
     ranks.end()
     case.equal("the end", case.finished(60), "Complete")
     case.equal("launches", len(ranks.launches()), 1)
-    case.freed_after(case.ranks_end())
+    case.until("freed devices", case.freed, 30)
