@@ -341,6 +341,18 @@ fn without_effect(case: &Case<'_>) -> Vec<Conflict> {
             !matches!(kind, LauncherKind::Horovodrun | LauncherKind::Shell),
             "mpirun, torchrun or deepspeed",
         ),
+        (
+            body.security.as_ref().and_then(|at| key(at.egress.as_ref())),
+            "security.egress",
+            spec.security.network_policy || !spec.target.has_pods,
+            "`security.networkPolicy: true`",
+        ),
+        (
+            observability.metrics.as_ref().and_then(|at| key(at.from.as_ref())),
+            "observability.metrics.from",
+            spec.security.network_policy || !spec.target.has_pods,
+            "`security.networkPolicy: true`",
+        ),
         (key(body.args.as_ref()), "args", body.command.is_some() || !case.could_read(&["command"]), "a `command`"),
     ];
     let row = |(at, path, has_effect, needs): (Option<Span>, &str, bool, &str)| Conflict {
