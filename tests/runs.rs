@@ -151,6 +151,7 @@ const EDITS: &[&[&str]] = &[
     &["security.networkPolicy=false"],
     &["security.egress=noMetadata"],
     &["security.egress=private"],
+    &["security.apiAccess=false"],
     &["security.serviceAccount=other"],
     &["security.readOnlyRootFilesystem=false"],
     &["observability.tensorboard={logdir: /tmp/other}"],
