@@ -48,6 +48,22 @@ impl<'o> Context<'o> {
         if path.starts_with("spec.") { path } else { path.split(['.', '[']).next().unwrap_or_default() }.to_owned()
     }
 
+    /// Records that the new spec has the same value in the field `to`.
+    pub fn kept(&mut self, node: &Node, to: &str) {
+        self.outcomes.settle(node, Verdict::Kept, to, "");
+    }
+
+    /// Records that the field `to` expresses a value in another way.
+    pub fn changed(&mut self, node: &Node, to: &str, how: &str) {
+        self.outcomes.settle(node, Verdict::Changed, to, how);
+    }
+
+    /// Adds an outcome that does not belong to one value of the file.
+    pub fn report(&mut self, path: impl Into<String>, span: Span, verdict: Verdict, to: &str, how: &str) {
+        let row = self.outcomes.add(path, span);
+        self.outcomes.settle_row(row, verdict, to, how);
+    }
+
     /// Records that a value is not needed: khorovod has it by default.
     pub fn needless(&mut self, node: &Node, why: &str) {
         self.outcomes.settle(node, Verdict::Kept, "", why);

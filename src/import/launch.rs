@@ -63,9 +63,9 @@ pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World)
     let bare = program::without_flags(text);
     if program::waits(bare) {
         by_hand(context, "its command only waited for a launch by hand; give it with `--command LINE`", world);
-        let row = context.outcomes.add(format!("{}: all of it", place.path), place.span);
-        return context.outcomes.settle_row(
-            row,
+        return context.report(
+            format!("{}: all of it", place.path),
+            place.span,
             Verdict::Changed,
             field::LAUNCHER_INTERACTIVE,
             "the launcher waits by itself",
@@ -97,8 +97,7 @@ fn taken(context: &mut Context<'_>, step: &Step<'_>, place: &Place) {
         Step::Waits(text) => (text, Verdict::Kept, "", "the launcher waits for its workers by itself"),
         Step::Says(text) => (text, Verdict::Kept, "", "khorovod logs what it starts"),
     };
-    let row = context.outcomes.add(format!("{}: {}", place.path, secrets::masked(text)), place.span);
-    context.outcomes.settle_row(row, verdict, to, how);
+    context.report(format!("{}: {}", place.path, secrets::masked(text)), place.span, verdict, to, how);
 }
 
 /// Returns the program of the ranks as shell text.
@@ -142,9 +141,8 @@ pub fn unset(context: &mut Context<'_>) {
         !known && !set_by_script.contains(name)
     });
     for name in names {
-        let row = context.outcomes.add(format!("${name}"), context.whole);
         let how = "nothing sets it: it is empty, unless the image sets it. Set it in spec.env, or write its value in its place";
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
+        context.report(format!("${name}"), context.whole, Verdict::Changed, field::COMMAND, how);
     }
 }
 
@@ -178,10 +176,9 @@ pub fn without_gpu(context: &mut Context<'_>, file: &str) {
     }
     for name in alone {
         let at = file.find(&name).map(|start| Span { start, end: start + name.len(), ..context.whole });
-        let row = context.outcomes.add(name, at.unwrap_or(context.whole));
         let how = "in the launcher's pod, which has no GPU on Kubernetes: start it by mpirun, so that it is a rank, or say \
                    spec.launcher.runsRanks";
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
+        context.report(name, at.unwrap_or(context.whole), Verdict::Changed, field::COMMAND, how);
     }
 }
 
@@ -206,16 +203,26 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
         context.outcomes.settle_row(row, verdict, if here { field::COMMAND } else { "" }, &how);
     }
     if text.contains(THEIRS) {
-        let row = context.outcomes.add(format!("{}: {THEIRS}", place.path), place.span);
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, &format!("it is {HOSTFILE} here"));
+        context.report(
+            format!("{}: {THEIRS}", place.path),
+            place.span,
+            Verdict::Changed,
+            field::COMMAND,
+            &format!("it is {HOSTFILE} here"),
+        );
     }
     context.spec.put(
         field::COMMAND,
         program::program(&text.replace(THEIRS, HOSTFILE).replace(THEIR_FINDER, FINDER)),
         &place.path,
     );
-    let row = context.outcomes.add(format!("{}: all of it", place.path), place.span);
-    context.outcomes.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
+    context.report(
+        format!("{}: all of it", place.path),
+        place.span,
+        Verdict::Changed,
+        "spec.command spec.launcher.kind",
+        &how,
+    );
 }
 
 /// Imports a line that is already taken apart.
@@ -248,9 +255,14 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     if elastic {
         bounds(context, &launch, &size, place, world);
         if launch.kind == "horovodrun" && launch.max_np.is_none() {
-            let row = context.outcomes.add(format!("{}: no --max-np", place.path), place.span);
             let how = "horovodrun took whatever came; here `maxWorkers` bounds it: raise it to scale up";
-            context.outcomes.settle_row(row, Verdict::Changed, field::ELASTIC_MAX_WORKERS, how);
+            context.report(
+                format!("{}: no --max-np", place.path),
+                place.span,
+                Verdict::Changed,
+                field::ELASTIC_MAX_WORKERS,
+                how,
+            );
         }
     }
     for (name, value) in &launch.env {

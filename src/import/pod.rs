@@ -35,7 +35,7 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
                 device(context, &entry.key, count, &from);
                 let to = if is_gpu(&entry.key) { field::WORKERS_GPUS } else { field::WORKERS_RDMA };
                 gpus = gpus.max(if is_gpu(&entry.key) { count } else { 0 });
-                context.outcomes.settle(&entry.value, Verdict::Kept, to, "");
+                context.kept(&entry.value, to);
             } else {
                 plain[side].insert(entry.key.clone(), amount.into());
             }
@@ -68,7 +68,7 @@ fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<Stri
         }
         let from = context.head(node);
         context.spec.put(field::WORKERS_RESOURCES, all, &from);
-        return context.outcomes.settle(node, Verdict::Kept, field::WORKERS_RESOURCES, "");
+        return context.kept(node, field::WORKERS_RESOURCES);
     }
     let one_sided = requests.len() != limits.len();
     let (verdict, how) =
@@ -152,7 +152,7 @@ pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
         None => {
             let from = context.head(node);
             context.spec.put(to, node.to_json(), &from);
-            context.outcomes.settle(node, Verdict::Kept, to, "");
+            context.kept(node, to);
         }
     }
     true
@@ -167,7 +167,7 @@ pub fn pull_secrets(context: &mut Context<'_>, node: &Node) {
     }
     let from = context.head(node);
     context.spec.put(field::IMAGE_PULL_SECRETS, json!(names), &from);
-    context.outcomes.settle(node, Verdict::Kept, field::IMAGE_PULL_SECRETS, "");
+    context.kept(node, field::IMAGE_PULL_SECRETS);
 }
 
 /// Sets the host's network, if `node` is true.

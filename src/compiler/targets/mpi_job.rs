@@ -5,7 +5,7 @@ use super::Target;
 use super::refusal::{Refusal, refuse_too_many_workers, refuse_worker_claims, report};
 use crate::job::target::{Facts, JOB_POD, SshKeys};
 use crate::job::valid::{Controller, LauncherKind};
-use crate::job::{Case, key};
+use crate::job::{Case, field, key};
 use crate::problem::Problem;
 use crate::report::Description;
 use serde_json::{Value as Json, json};
@@ -72,11 +72,11 @@ const OTHER_TARGETS: &str = "leave `--target` out, or render to `jobset`, `train
 
 fn refusals(case: &Case<'_>) -> Vec<Refusal> {
     let (body, spec) = (case.body, case.spec);
-    let launcher = body.launcher.as_ref().and_then(|at| at.kind.as_ref());
+    let launcher = field!(case.launcher.kind);
     let workers = body.workers.as_ref();
     let controller = workers.and_then(|at| at.controller.as_ref()).filter(|at| at.0 == Controller::Job);
     let torchrun = spec.launcher.kind == LauncherKind::Torchrun;
-    let secret = body.ssh.as_ref().and_then(|at| at.secret.as_ref());
+    let secret = field!(case.ssh.secret);
     vec![
         (
             launcher.filter(|_| torchrun).map(|at| at.span),

@@ -8,7 +8,7 @@
 use super::Target;
 use super::refusal::{Refusal, refuse_growth, refuse_keep, refuse_worker_claims, report};
 use crate::job::target::{Facts, SshKeys};
-use crate::job::{Case, key};
+use crate::job::{Case, field, key};
 use crate::plan::Shape;
 use crate::problem::Problem;
 use crate::report::Description;
@@ -75,7 +75,7 @@ impl Target for TrainJob {
 }
 
 fn refusals(case: &Case<'_>) -> Vec<Refusal> {
-    let ttl = case.body.lifecycle.as_ref().and_then(|at| at.ttl_after_finished.as_ref());
+    let ttl = field!(case.lifecycle.ttl_after_finished);
     let refuse_ttl = (
         key(ttl),
         "a TrainJob remains until you delete it, so `lifecycle.ttlAfterFinished` cannot be set".to_owned(),

@@ -75,12 +75,12 @@ fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>
             self::digest(digest, who == "worker", context);
         }
         if context.options.image.is_some() {
-            context.outcomes.settle(node, Verdict::Changed, field::IMAGE, "another image was asked for");
+            context.changed(node, field::IMAGE, "another image was asked for");
         } else if same {
-            context.outcomes.settle(node, Verdict::Kept, field::IMAGE, "");
+            context.kept(node, field::IMAGE);
         } else {
             context.spec.put(to, &*other, &format!("{who}.image"));
-            context.outcomes.settle(node, Verdict::Kept, to, "");
+            context.kept(node, to);
         }
     }
     if values.get("worker").and_then(|node| node.get("image")).is_none() && context.options.image.is_none() {
@@ -105,7 +105,7 @@ fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
         None => context.needless(node, "nothing is given"),
         Some(digest) if of_workers => context.keep(node, field::IMAGE_DIGEST, digest),
         Some(digest) if context.spec.get(field::IMAGE_DIGEST) == Some(&json!(digest)) => {
-            context.outcomes.settle(node, Verdict::Kept, field::IMAGE_DIGEST, "");
+            context.kept(node, field::IMAGE_DIGEST)
         }
         Some(_) => context.lose(node, "the workers' holds; spec.launcher.image may name another image with its digest"),
     }
@@ -114,11 +114,9 @@ fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
 fn pull_policy(node: &Node, of_workers: bool, context: &mut Context<'_>) {
     match text(node).as_deref() {
         Some(policy @ ("Always" | "IfNotPresent" | "Never")) if of_workers => {
-            context.keep(node, field::IMAGE_PULL_POLICY, policy);
+            context.keep(node, field::IMAGE_PULL_POLICY, policy)
         }
-        Some(_) if !of_workers => {
-            context.outcomes.settle(node, Verdict::Changed, field::IMAGE_PULL_POLICY, "the workers' holds");
-        }
+        Some(_) if !of_workers => context.changed(node, field::IMAGE_PULL_POLICY, "the workers' holds"),
         _ => context.refuse(node, "Always, IfNotPresent or Never"),
     }
 }
@@ -129,7 +127,7 @@ fn workers(values: &Node, leader: &str, gpus: u32, context: &mut Context<'_>) ->
     let number = node.map_or(Some(3), |node| context.count(node)).unwrap_or(1);
     if let Some(node) = node {
         let how = format!("the {leader} ran a rank too; here all ranks run in workers");
-        context.outcomes.settle(node, Verdict::Changed, field::WORKERS_REPLICAS, &how);
+        context.changed(node, field::WORKERS_REPLICAS, &how);
     }
     let from = if node.is_some() { "worker.number" } else { "the chart's default of 3" };
     World {
@@ -156,7 +154,7 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
         launch::line(context, &line, &Place { path: format!("{leader}.args"), span }, world);
         let to = "spec.command spec.launcher";
         let how = launch::became(context);
-        context.outcomes.settle(args, Verdict::Changed, to, how);
+        context.changed(args, to, how);
     } else {
         let why = format!("the {leader} waited for a launch by hand; give it with `--command LINE`");
         return launch::by_hand(context, &why, world);
@@ -198,7 +196,7 @@ fn environment(values: &Node, leader: &str, context: &mut Context<'_>) {
         let from_secret = if context.env(&entry.key, &value, &from) { ", from a Secret" } else { "" };
         let to = format!("spec.env.{}", entry.key);
         let how = format!("the chart ignored it; here it takes effect{from_secret}");
-        context.outcomes.settle(&entry.value, Verdict::Changed, &to, &how);
+        context.changed(&entry.value, &to, &how);
     }
     context.needless(env, "there are none");
 }
@@ -271,7 +269,7 @@ fn data_set(values: &Node, context: &mut Context<'_>) {
     let comment = if mount.is_some() { "datasetPvc" } else { "datasetPvc; the chart's path is not in its values" };
     context.spec.push(field::STORAGE, item, comment);
     for entry in entries(node).iter().filter(|entry| DATA_SET.contains(&entry.key.as_str())) {
-        context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, "");
+        context.kept(&entry.value, field::STORAGE);
     }
     context.lose(node, "spec.storage has no such setting");
 }
@@ -282,7 +280,7 @@ fn other(key: &str, node: &Node, leader: &str, context: &mut Context<'_>) {
         "useHostNetwork" | "hostNetwork" => pod::host_network(context, node),
         "useHostPID" => match context.yes(node) {
             true => {
-                context.lose(node, "nothing in the pods needs the host's processes; spec.patches could set hostPID");
+                context.lose(node, "nothing in the pods needs the host's processes; spec.patches could set hostPID")
             }
             false => context.needless(node, "the same here"),
         },
@@ -293,7 +291,7 @@ fn other(key: &str, node: &Node, leader: &str, context: &mut Context<'_>) {
             for (key, value) in fields(node, &["podManagementPolicy", "privileged"]) {
                 match key {
                     "podManagementPolicy" if text(value).as_deref() != Some("Parallel") => {
-                        context.replaced(value, "all workers start at once");
+                        context.replaced(value, "all workers start at once")
                     }
                     "podManagementPolicy" => context.needless(value, "the same here"),
                     _ => privileged(value, context),

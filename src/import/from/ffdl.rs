@@ -28,7 +28,7 @@ pub fn read(manifest: &Node, context: &mut Context<'_>) {
     for key in ["description", "version"] {
         if let Some((node, value)) = get(key).and_then(|node| Some((node, text(node)?))) {
             context.spec.put_key("metadata.annotations", key, value, key);
-            context.outcomes.settle(node, Verdict::Kept, "metadata.annotations", "");
+            context.kept(node, "metadata.annotations");
         }
     }
     let gpus = learners(manifest, context);
@@ -81,7 +81,7 @@ fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
         match size(&value) {
             Some(size) => {
                 context.spec.put(to, size, key);
-                context.outcomes.settle(node, Verdict::Changed, to, "as Kubernetes writes sizes");
+                context.changed(node, to, "as Kubernetes writes sizes");
             }
             None => context.refuse(node, "a size such as 4Gb or 4Gib"),
         }
@@ -154,9 +154,9 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
         match get(key) {
             Some(node) if context.options.image.is_some() => context.replaced(node, "another image was asked for"),
             Some(node) if key == "version" && tagged => {
-                context.lose(node, "`image_tag` is the image's tag, as it was in FfDL");
+                context.lose(node, "`image_tag` is the image's tag, as it was in FfDL")
             }
-            Some(node) => context.outcomes.settle(node, Verdict::Changed, field::IMAGE, "an image's name and tag"),
+            Some(node) => context.changed(node, field::IMAGE, "an image's name and tag"),
             None => {}
         }
     }
@@ -177,7 +177,7 @@ fn location(node: Option<&Node>, context: &mut Context<'_>) {
     for entry in node.map_or(&[][..], entries) {
         match entry.key.as_str() {
             "registry" | "namespace" if context.options.image.is_none() => {
-                context.outcomes.settle(&entry.value, Verdict::Changed, field::IMAGE, "parts of an image's name");
+                context.changed(&entry.value, field::IMAGE, "parts of an image's name")
             }
             "registry" | "namespace" => context.replaced(&entry.value, "another image was asked for"),
             "access_token" => context.lose(
@@ -203,7 +203,7 @@ fn program(line: &str, node: Option<&Node>, context: &mut Context<'_>) {
         context.spec.put(field::COMMAND, program::program(line), from);
     }
     if let Some(node) = node {
-        context.outcomes.settle(node, Verdict::Kept, field::COMMAND, "");
+        context.kept(node, field::COMMAND);
     }
 }
 
@@ -221,16 +221,20 @@ fn lacking(node: Option<&Node>, context: &mut Context<'_>) {
         !set && !shell_text::anywhere(name) && !shell_text::by_launcher(name)
     });
     for name in names {
-        let row = context.outcomes.add(format!("framework.command: ${name}"), span);
         let how = "FfDL may have set it; here it is empty: set it in spec.env, or write its value in its place";
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
+        context.report(format!("framework.command: ${name}"), span, Verdict::Changed, field::COMMAND, how);
     }
     let script = shell::parse(&command);
     let commands = shell::simple_commands(&script.statements).into_iter();
     for line in commands.filter_map(|simple| Some(&command[simple.words_span()?])).filter(|line| installs(line)) {
-        let row = context.outcomes.add(format!("framework.command: {}", secrets::masked(line)), span);
         let how = "each rank would install at every start, and is not root: do it once, in the image";
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
+        context.report(
+            format!("framework.command: {}", secrets::masked(line)),
+            span,
+            Verdict::Changed,
+            field::COMMAND,
+            how,
+        );
     }
 }
 
@@ -333,13 +337,9 @@ fn keys(user: Option<String>, password: Option<String>, context: &mut Context<'_
 fn settle(store: &Node, connection: Option<&Node>, host: bool, context: &mut Context<'_>) {
     for entry in connection.map_or(&[][..], entries) {
         match entry.key.as_str() {
-            "user_name" | "password" if !host => {
-                context.outcomes.settle(&entry.value, Verdict::Changed, field::STORAGE, "moved to a Secret");
-            }
-            "auth_url" | "region" if !host => context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, ""),
-            "path" | "name" | "type" if host => {
-                context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, "");
-            }
+            "user_name" | "password" if !host => context.changed(&entry.value, field::STORAGE, "moved to a Secret"),
+            "auth_url" | "region" if !host => context.kept(&entry.value, field::STORAGE),
+            "path" | "name" | "type" if host => context.kept(&entry.value, field::STORAGE),
             "type" => context.needless(&entry.value, "the kind of storage follows from the rest"),
             _ => context.lose(&entry.value, "buckets need no such setting here"),
         }
@@ -376,7 +376,7 @@ fn metrics(node: Option<&Node>, context: &mut Context<'_>) {
         context.spec.put(field::OBSERVABILITY_TENSORBOARD_LOGDIR, logdir, "evaluation_metrics.in");
         for key in ["type", "in"] {
             if let Some(node) = node.get(key) {
-                context.outcomes.settle(node, Verdict::Changed, field::OBSERVABILITY_TENSORBOARD, "among the results");
+                context.changed(node, field::OBSERVABILITY_TENSORBOARD, "among the results");
             }
         }
     }

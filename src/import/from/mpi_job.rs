@@ -13,7 +13,6 @@ use serde_json::{Value as Json, json};
 
 use crate::codes::BAD_VALUE;
 use crate::context::{Context, entries, items, text};
-use crate::field_outcomes::Verdict;
 use crate::pod::{self, container};
 use crate::rendered;
 use khorovod_compiler::problem::Problem;
@@ -68,7 +67,7 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     }
     for key in ["apiVersion", "kind"] {
         if let Some(node) = job.get(key) {
-            context.outcomes.settle(node, Verdict::Changed, "apiVersion kind", "a TrainingJob");
+            context.changed(node, "apiVersion kind", "a TrainingJob");
         }
     }
     metadata(job.get("metadata"), context);
@@ -145,7 +144,7 @@ fn metadata(node: Option<&Node>, context: &mut Context<'_>) {
     }
     if let Some((node, value)) = get("namespace").and_then(|node| Some((node, text(node)?))) {
         match &context.options.namespace {
-            Some(_) => context.outcomes.settle(node, Verdict::Changed, "metadata.namespace", "another was asked for"),
+            Some(_) => context.changed(node, "metadata.namespace", "another was asked for"),
             None => context.keep(node, "metadata.namespace", value),
         }
     }
@@ -184,7 +183,7 @@ fn own_key(context: &mut Context<'_>, entry: &Entry, to: &str, value: String) {
         return context.lose(&entry.value, OWN);
     }
     context.spec.put_key(to, &entry.key, value, "");
-    context.outcomes.settle(&entry.value, Verdict::Kept, to, "");
+    context.kept(&entry.value, to);
 }
 
 /// Whether the job waits in a queue. Then it becomes one Indexed Job, whose first pod launches.
@@ -202,9 +201,9 @@ fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_
     for (replica, to) in [(worker, field::IMAGE), (launcher, field::LAUNCHER_IMAGE)] {
         let Some(node) = replica.field("image") else { continue };
         if context.options.image.is_some() {
-            context.outcomes.settle(node, Verdict::Changed, field::IMAGE, "another image was asked for");
+            context.changed(node, field::IMAGE, "another image was asked for");
         } else if of(replica).as_deref() == Some(image.as_str()) {
-            context.outcomes.settle(node, Verdict::Kept, field::IMAGE, "");
+            context.kept(node, field::IMAGE);
         } else if queued(context) {
             context.lose(node, FIRST);
         } else {
@@ -220,12 +219,7 @@ fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
         context.needless(node, "there is one launcher");
     }
     if let Some(node) = get("restartPolicy") {
-        context.outcomes.settle(
-            node,
-            Verdict::Changed,
-            field::LAUNCHER_RETRIES,
-            "the launcher starts the training again",
-        );
+        context.changed(node, field::LAUNCHER_RETRIES, "the launcher starts the training again");
     }
     if let Some(node) = get("template").and_then(|template| template.get("metadata")) {
         for key in ["labels", "annotations"] {
@@ -264,5 +258,5 @@ fn on_pods(context: &mut Context<'_>, field: &str, entry: &Entry, leads: bool) {
 fn over_pods(context: &mut Context<'_>, path: &str, entry: &Entry, value: Json, leads: bool) {
     let target = json!({"kind": "Pod", "name": if leads { "*-launcher" } else { "*-worker" }});
     context.spec.patch(&target, path, &entry.key, value);
-    context.outcomes.settle(&entry.value, Verdict::Kept, field::PATCHES, "");
+    context.kept(&entry.value, field::PATCHES);
 }

@@ -4,7 +4,6 @@ use crate::field;
 use serde_json::{Value as Json, json};
 
 use crate::context::{Context, entries, items, text};
-use crate::field_outcomes::Verdict;
 use crate::pod::{self, volumes};
 use khorovod_compiler::yaml::Node;
 
@@ -33,7 +32,7 @@ pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
             "tty" | "stdin" => context.needless(node, "there is no interactive input"),
             "terminationMessagePath" | "terminationMessagePolicy" => context.replaced(node, "khorovod sets its own"),
             "readinessProbe" | "livenessProbe" | "startupProbe" => {
-                context.replaced(node, "khorovod probes sshd, and the launcher each worker");
+                context.replaced(node, "khorovod probes sshd, and the launcher each worker")
             }
             "image" | "command" | "args" | "resources" | "volumeMounts" => {}
             _ => context.lose(node, CONTAINER),
@@ -47,7 +46,7 @@ fn ports(context: &mut Context<'_>, node: &Node) {
         match port.get("containerPort").and_then(text).as_deref() {
             Some("22" | "2222") => context.replaced(port, "ssh has a port of its own, spec.ssh.port"),
             _ => {
-                context.lose(port, "pods let in ssh and each other; spec.observability.metrics opens a port to scrape");
+                context.lose(port, "pods let in ssh and each other; spec.observability.metrics opens a port to scrape")
             }
         }
     }
@@ -58,7 +57,7 @@ fn ports(context: &mut Context<'_>, node: &Node) {
 fn once(context: &mut Context<'_>, node: &Node, to: &str, value: Json) {
     match context.spec.get(to) {
         None => context.keep(node, to, value),
-        Some(other) if *other == value => context.outcomes.settle(node, Verdict::Kept, to, ""),
+        Some(other) if *other == value => context.kept(node, to),
         Some(_) => context.lose(node, "the workers say another, and all pods have one here"),
     }
 }
@@ -97,13 +96,13 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
         };
         let to = format!("spec.env.{name}");
         match taken {
-            Some(other) if other == value => context.outcomes.settle(item, Verdict::Kept, &to, ""),
+            Some(other) if other == value => context.kept(item, &to),
             Some(_) => context.lose(item, "the workers have another value, and all pods have one here"),
             None => match &value {
                 Json::String(value) => pod::variable(context, item, &name, value, from),
                 _ => {
                     context.spec.put_key(field::ENV, &name, value, from);
-                    context.outcomes.settle(item, Verdict::Kept, &to, "");
+                    context.kept(item, &to);
                 }
             },
         }
@@ -144,7 +143,7 @@ pub fn env_from(context: &mut Context<'_>, list: &Node) {
         if !there {
             context.spec.push(field::ENV_FROM, entry, "");
         }
-        context.outcomes.settle(item, Verdict::Kept, field::ENV_FROM, "");
+        context.kept(item, field::ENV_FROM);
     }
     context.needless(list, "there are none");
 }
@@ -167,10 +166,10 @@ fn security(context: &mut Context<'_>, node: &Node) {
             "capabilities" => capabilities(context, value),
             "runAsGroup" => context.replaced(value, "the group has the user's number"),
             "privileged" if context.yes(value) => {
-                context.lose(value, "training needs no such right; RDMA devices are spec.workers.rdma");
+                context.lose(value, "training needs no such right; RDMA devices are spec.workers.rdma")
             }
             "runAsNonRoot" | "allowPrivilegeEscalation" | "seccompProfile" | "privileged" | "fsGroupChangePolicy" => {
-                context.needless(value, "as strict as the profile allows here");
+                context.needless(value, "as strict as the profile allows here")
             }
             _ => context.lose(value, PATCH),
         }
@@ -189,9 +188,7 @@ pub fn user(context: &mut Context<'_>, node: &Node) {
 fn capabilities(context: &mut Context<'_>, node: &Node) {
     for name in node.get("add").map_or(&[][..], items) {
         match text(name).unwrap_or_default().trim_start_matches("CAP_") {
-            "IPC_LOCK" if context.spec.get(field::WORKERS_RDMA).is_some() => {
-                context.outcomes.settle(name, Verdict::Kept, field::WORKERS_RDMA, "");
-            }
+            "IPC_LOCK" if context.spec.get(field::WORKERS_RDMA).is_some() => context.kept(name, field::WORKERS_RDMA),
             "IPC_LOCK" => context.lose(name, "spec.workers.rdma brings it, with the devices it is for"),
             _ => context.lose(name, "sshd runs without any capability here; spec.patches reaches it"),
         }
@@ -217,10 +214,8 @@ pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
             let Some(amount) = context.text(&entry.value) else { continue };
             match context.spec.get(to) {
                 None => context.keep(&entry.value, to, amount),
-                Some(other) if other.as_str() == Some(&amount) => {
-                    context.outcomes.settle(&entry.value, Verdict::Kept, to, "");
-                }
-                Some(_) => context.outcomes.settle(&entry.value, Verdict::Changed, to, "asked for and limit at once"),
+                Some(other) if other.as_str() == Some(&amount) => context.kept(&entry.value, to),
+                Some(_) => context.changed(&entry.value, to, "asked for and limit at once"),
             }
         }
     }
@@ -252,9 +247,7 @@ pub fn volumes(context: &mut Context<'_>, pod: Option<&Node>, container: Option<
 fn as_workers(context: &mut Context<'_>, node: &Node, mount: &Node) {
     let path = mount.get("mountPath").and_then(text);
     match path.is_some_and(|path| mounted(context, &path)) {
-        true => {
-            context.outcomes.settle(node, Verdict::Changed, field::STORAGE, "the launcher has the workers' storage");
-        }
+        true => context.changed(node, field::STORAGE, "the launcher has the workers' storage"),
         false => context.lose(node, "the launcher alone had it; an entry of spec.storage is mounted in every pod"),
     }
 }
@@ -279,26 +272,20 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
             "initContainers" => context.lose(node, "S3 is spec.storage; spec.patches adds containers that come before"),
             "volumes" => {}
             "resources" => {
-                context.lose(node, "a container asks for devices, no pod does: spec.workers.gpus, .cpu and .memory");
+                context.lose(node, "a container asks for devices, no pod does: spec.workers.gpus, .cpu and .memory")
             }
-            "imagePullPolicy" => {
-                context.lose(
-                    node,
-                    "this is a field of containers, not of pods: it had no effect. Use spec.image.pullPolicy",
-                );
-            }
+            "imagePullPolicy" => context
+                .lose(node, "this is a field of containers, not of pods: it had no effect. Use spec.image.pullPolicy"),
             "securityContext" => security(context, node),
             "hostNetwork" if !leads => pod::host_network(context, node),
             "hostNetwork" | "dnsPolicy" => context.replaced(node, "follows from the workers' hostNetwork"),
             "imagePullSecrets" if context.spec.get(field::IMAGE_PULL_SECRETS).is_none() => {
                 pod::pull_secrets(context, node);
             }
-            "imagePullSecrets" => {
-                context.outcomes.settle(node, Verdict::Changed, field::IMAGE_PULL_SECRETS, "the workers' hold");
-            }
+            "imagePullSecrets" => context.changed(node, field::IMAGE_PULL_SECRETS, "the workers' hold"),
             "restartPolicy" => context.replaced(node, "spec.launcher.retries is the number of retries"),
             "serviceAccountName" | "serviceAccount" => {
-                context.lose(node, "pods get no token here; spec.security.serviceAccount names one for the launcher");
+                context.lose(node, "pods get no token here; spec.security.serviceAccount names one for the launcher")
             }
             "hostname"
             | "subdomain"
@@ -306,7 +293,7 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
             | "enableServiceLinks"
             | "terminationGracePeriodSeconds" => context.replaced(node, "khorovod sets its own"),
             key if leads && placed(context, key) => {
-                context.outcomes.settle(node, Verdict::Changed, field::PLACEMENT, "all pods go where the workers go");
+                context.changed(node, field::PLACEMENT, "all pods go where the workers go")
             }
             key => {
                 if !pod::placement(context, key, node) {

@@ -81,11 +81,9 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
     context.outcomes.settle(volume, verdict, field::STORAGE, how);
     for entry in entries(mount) {
         match entry.key.as_str() {
-            "name" | "mountPath" | "readOnly" | "subPath" => {
-                context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, "");
-            }
+            "name" | "mountPath" | "readOnly" | "subPath" => context.kept(&entry.value, field::STORAGE),
             _ => {
-                context.lose(&entry.value, "spec.storage has no such setting; a patch over the StatefulSet reaches it");
+                context.lose(&entry.value, "spec.storage has no such setting; a patch over the StatefulSet reaches it")
             }
         }
     }
@@ -166,7 +164,7 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
     let name = map.get("name").and_then(text).unwrap_or_default();
     context.spec.put(field::CODE, json!({"configMap": name, "mountPath": path}), from);
     if let Some(list) = map.get("items") {
-        context.outcomes.settle(list, Verdict::Changed, field::CODE, "all keys become files");
+        context.changed(list, field::CODE, "all keys become files");
     }
     for (key, why) in [
         ("defaultMode", "files are read-only; run a script by its interpreter"),
@@ -176,12 +174,12 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
             context.lose(node, why);
         }
     }
-    context.outcomes.settle(volume, Verdict::Kept, field::CODE, "");
+    context.kept(volume, field::CODE);
     if let (Some(node), None) = (mount.get("mountPath"), context.spec.get(field::WORKDIR)) {
         let how = "and ranks start there; spec.workdir names another folder";
-        context.outcomes.settle(node, Verdict::Changed, field::CODE_MOUNT_PATH, how);
+        context.changed(node, field::CODE_MOUNT_PATH, how);
     }
-    context.outcomes.settle(mount, Verdict::Kept, field::CODE_MOUNT_PATH, "");
+    context.kept(mount, field::CODE_MOUNT_PATH);
 }
 
 fn size(node: &Node) -> Option<String> {
@@ -195,12 +193,12 @@ fn memory(context: &mut Context<'_>, volume: &Node, mount: &Node, kind: &Entry) 
         Some((node, size)) => {
             let from = context.outcomes.path(node).to_owned();
             context.spec.put(field::WORKERS_SHM, size, &from);
-            context.outcomes.settle(volume, Verdict::Kept, field::WORKERS_SHM, "");
+            context.kept(volume, field::WORKERS_SHM);
         }
         None => {
             let how = "a pod has its own, by default a quarter of its memory, else 8Gi";
-            context.outcomes.settle(volume, Verdict::Changed, field::WORKERS_SHM, how);
+            context.changed(volume, field::WORKERS_SHM, how);
         }
     }
-    context.outcomes.settle(mount, Verdict::Kept, field::WORKERS_SHM, "");
+    context.kept(mount, field::WORKERS_SHM);
 }

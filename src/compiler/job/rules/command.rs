@@ -54,7 +54,7 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     };
     let lacking = entries.iter().all(|entry| nearest(&entry.key, ["command"].into_iter()).is_none());
     if let (Some(first), true, false) = (entries.first(), lacking, launcher.interactive) {
-        let span = key(case.body.image.as_ref()).unwrap_or(first.key_span);
+        let span = key(field!(case.image)).unwrap_or(first.key_span);
         let problem = Problem::new(&MISSING_COMMAND, span, "`spec` needs `command`: the ranks have nothing to run");
         let example = json!(["python", "train.py"]);
         let body = case.document.get("spec");
@@ -217,7 +217,7 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if !case.could_read(&["launcher.kind", "launcher.mpi", "launcher.args", "workers"]) {
         return;
     }
-    let Some(args) = case.body.launcher.as_ref().and_then(|at| at.args.as_ref()) else { return };
+    let Some(args) = field!(case.launcher.args) else { return };
     let launcher = &case.spec.launcher;
     let np: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
     for (index, word) in args.iter().enumerate() {

@@ -50,7 +50,7 @@ fn bounds(
         );
         return;
     }
-    let Some(replicas) = case.body.workers.as_ref().and_then(|at| at.replicas.as_ref()) else { return };
+    let Some(replicas) = field!(case.workers.replicas) else { return };
     let (bound, word, value) = match replicas.0 {
         count if count < min.0 => (min, "minWorkers", min.0),
         count if count > max.0 => {

@@ -57,7 +57,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
             },
         });
     }
-    let account = case.body.security.as_ref().and_then(|at| at.service_account.as_ref());
+    let account = field!(case.security.service_account);
     let scales = spec.target.own_workloads && spec.controller == Controller::StatefulSet && !spec.lifecycle.keep;
     if let Some(at) = account.filter(|_| scales) {
         let message = format!("the ServiceAccount `{}` must be allowed to scale the workers", at.0);

@@ -26,8 +26,7 @@ pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>
     }
     let in_launch = context.spec.get(field::COMMAND).is_some_and(|command| names(&command.to_string()));
     if let Some(node) = replicas.iter().find_map(|replica| replica.field("command")).filter(|_| in_launch) {
-        let row = context.outcomes.add(format!("Launcher: {name}-…"), node.span);
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, OTHERS);
+        context.report(format!("Launcher: {name}-…"), node.span, Verdict::Changed, field::COMMAND, OTHERS);
     }
     // The name of the launcher does not contain that of a worker.
     let in_workers =
@@ -38,14 +37,7 @@ pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>
         let Some(value) = item.get("value").and_then(text).filter(|value| names(value)) else { continue };
         let line = first(&value, &name).filter(|_| in_workers);
         match &line {
-            Some(_) => {
-                context.outcomes.settle(
-                    item,
-                    Verdict::Changed,
-                    field::COMMAND,
-                    "each rank asks for the first worker's name",
-                );
-            }
+            Some(_) => context.changed(item, field::COMMAND, "each rank asks for the first worker's name"),
             None => context.lose(item, OTHERS),
         }
         if gone.iter().all(|(other, _)| *other != variable) {

@@ -3,7 +3,6 @@
 use super::queued;
 use crate::context::{Context, entries, text};
 use crate::field;
-use crate::field_outcomes::Verdict;
 use khorovod_compiler::yaml::Node;
 
 /// Imports the fields of the job's spec and of `runPolicy`. Returns the slots per worker.
@@ -15,7 +14,7 @@ pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
         match entry.key.as_str() {
             "slotsPerWorker" => {
                 slots = context.count(node).unwrap_or(1).max(1);
-                context.outcomes.settle(node, Verdict::Kept, field::WORKERS_SLOTS, "");
+                context.kept(node, field::WORKERS_SLOTS);
             }
             "mpiImplementation" | "mpiDistribution" => implementation(context, node),
             "ttlSecondsAfterFinished" => seconds(context, node, field::LIFECYCLE_TTL_AFTER_FINISHED),
@@ -86,19 +85,12 @@ fn scheduling(context: &mut Context<'_>, node: &Node) {
                 Some(class) if !class.is_empty() => context.keep(&entry.value, field::PLACEMENT_PRIORITY_CLASS, class),
                 _ => context.needless(&entry.value, "there is none"),
             },
-            "minAvailable" => {
-                context.outcomes.settle(
-                    &entry.value,
-                    Verdict::Changed,
-                    field::SCHEDULING_GANG,
-                    "all pods start or none",
-                );
-            }
+            "minAvailable" => context.changed(&entry.value, field::SCHEDULING_GANG, "all pods start or none"),
             "minResources" => context.needless(&entry.value, "the gang counts pods"),
             _ => {
-                context.lose(&entry.value, "spec.scheduling has no such setting; a patch over the PodGroup reaches it");
+                context.lose(&entry.value, "spec.scheduling has no such setting; a patch over the PodGroup reaches it")
             }
         }
     }
-    context.outcomes.settle(node, Verdict::Changed, field::SCHEDULING_GANG, how);
+    context.changed(node, field::SCHEDULING_GANG, how);
 }

@@ -6,7 +6,6 @@ use crate::field;
 use serde_json::Value as Json;
 
 use super::{Script, Setup, classify, srun_program};
-use crate::field_outcomes::Verdict;
 use crate::shell_text;
 
 /// Variables of PyTorch's rendezvous, which torchrun sets.
@@ -63,7 +62,7 @@ impl Script<'_, '_, '_> {
         self.context.spec.put(field::COMMAND, command, "what each rank ran, with its numbers by Slurm's names");
         self.unbind();
         let how = "srun numbered the ranks; torchrun does so in pods as well as under Slurm";
-        self.settle(row, Verdict::Changed, "spec.command spec.launcher.kind", how);
+        self.changed(row, "spec.command spec.launcher.kind", how);
     }
 
     /// Returns the script's WORLD_SIZE, if it differs from the number of tasks: then the program starts more processes
@@ -79,7 +78,7 @@ impl Script<'_, '_, '_> {
         let how = format!(
             "{world} as in the script, which is not the number of tasks: the program starts more processes itself"
         );
-        self.settle(row, Verdict::Changed, field::COMMAND, &how);
+        self.changed(row, field::COMMAND, &how);
         Some(world)
     }
 
@@ -98,7 +97,7 @@ impl Script<'_, '_, '_> {
         });
         self.setup = kept;
         for line in dropped {
-            self.settle(line.row, Verdict::Kept, "", "khorovod sets up the rendezvous");
+            self.kept(line.row, "", "khorovod sets up the rendezvous");
         }
         self.drop_unused(uses);
     }
@@ -110,7 +109,7 @@ impl Script<'_, '_, '_> {
         let (bound, free) = std::mem::take(&mut self.steps).into_iter().partition(|(option, _)| bound(option));
         self.steps = free;
         for (_, row) in bound {
-            self.settle(row, Verdict::Lost, "", "it binds single tasks; here one task per node starts the ranks");
+            self.lost(row, "it binds single tasks; here one task per node starts the ranks");
         }
     }
 }

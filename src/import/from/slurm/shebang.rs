@@ -4,7 +4,6 @@ use super::Script;
 use crate::codes::BAD_VALUE;
 use crate::context::Context;
 use crate::field;
-use crate::field_outcomes::Verdict;
 use khorovod_compiler::problem::{Problem, Span};
 
 /// Shells whose scripts bash can run.
@@ -50,18 +49,18 @@ impl Script<'_, '_, '_> {
             let row = self.row(&format!("{line} (login)"), span);
             let how = "the job's shell is not a login shell: if something is missing, such as `module`, source it in \
                        spec.slurm.setup; on Kubernetes the image has it";
-            self.settle(row, Verdict::Lost, "", how);
+            self.lost(row, how);
         }
         if set.is_empty() {
             return None;
         }
         let row = self.row(line, span);
         match whole {
-            true => self.settle(row, Verdict::Changed, field::COMMAND, "set by `set` in its first line"),
+            true => self.changed(row, field::COMMAND, "set by `set` in its first line"),
             false => {
                 let how = "flags of a shell that is not used any more: if a line of spec.slurm.setup must not \
                            fail, end it with `|| return 1`";
-                self.settle(row, Verdict::Lost, "", how);
+                self.lost(row, how);
             }
         }
         Some(format!("set {set}"))
