@@ -8,7 +8,6 @@ pub mod program;
 use crate::field;
 use serde_json::{Value as Json, json};
 
-use crate::codes::BAD_VALUE;
 use crate::context::Context;
 use crate::field_outcomes::Verdict;
 use crate::launch::command_line::{Launch, Line, Note};
@@ -16,8 +15,7 @@ use crate::launch::options::names_launcher;
 use crate::launch::prefix::Step;
 use crate::secrets;
 use crate::shell_text;
-use khorovod_compiler::pods::word;
-use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::problem::Span;
 
 /// The path of the hostfile in pods of the MPI Operator, and in those of khorovod. That of the openmpi component is
 /// unchanged.
@@ -102,12 +100,7 @@ fn taken(context: &mut Context<'_>, step: &Step<'_>, place: &Place) {
 
 /// Returns the program of the ranks as shell text.
 fn program_of(launch: &Launch) -> String {
-    match &launch.program {
-        Json::String(text) => text.clone(),
-        words => {
-            words.as_array().into_iter().flatten().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" ")
-        }
-    }
+    program::as_text(&launch.program).unwrap_or_default()
 }
 
 /// Imports workers in which the ranks are started by hand.
@@ -122,7 +115,7 @@ pub fn refuse_secret(context: &mut Context<'_>, text: &str, place: &Place) {
     if let Some(word) = secrets::secret_word(text) {
         let message = format!("`{}` holds what looks like a secret, at `{word}`", place.path);
         let hint = "say `$NAME` there, and give the value by the system's own environment: that becomes a Secret";
-        context.problems.push(Problem::new(&BAD_VALUE, place.span, message).hint(hint));
+        context.refuse_at(place.span, message, hint);
     }
 }
 
@@ -130,17 +123,8 @@ pub fn refuse_secret(context: &mut Context<'_>, text: &str, place: &Place) {
 pub fn unset(context: &mut Context<'_>) {
     let is_script = context.spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell");
     let Some(script) = context.spec.get(field::COMMAND).filter(|_| is_script).and_then(Json::as_str) else { return };
-    let mut names = shell_text::names(&shell_text::without_quoted(script));
-    names.sort();
-    names.dedup();
-    let set_by_script = shell_text::set_by(script);
-    let env = context.spec.get(field::ENV);
-    names.retain(|name| {
-        let set = env.is_some_and(|env| env.get(name).is_some());
-        let known = set || shell_text::anywhere(name) || shell_text::by_launcher(name);
-        !known && !set_by_script.contains(name)
-    });
-    for name in names {
+    let names = shell_text::unset(script, context.spec.get(field::ENV));
+    for name in names.iter().filter(|name| !shell_text::by_launcher(name)) {
         let how = "nothing sets it: it is empty, unless the image sets it. Set it in spec.env, or write its value in its place";
         context.report(format!("${name}"), context.whole, Verdict::Changed, field::COMMAND, how);
     }
@@ -165,11 +149,7 @@ pub fn without_gpu(context: &mut Context<'_>, file: &str) {
     if !shell || get(field::WORKERS_GPUS).is_none() || get(field::LAUNCHER_RUNS_RANKS).is_some() {
         return;
     }
-    let text = match get(field::COMMAND) {
-        Some(Json::String(text)) => text.clone(),
-        Some(Json::Array(words)) => words.iter().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" "),
-        _ => return,
-    };
+    let Some(text) = get(field::COMMAND).and_then(program::as_text) else { return };
     let mut alone = program::alone(&text);
     if alone.is_empty() && !names_launcher(&text) {
         alone.push("the command".to_owned());
@@ -227,10 +207,7 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
 
 /// Imports a line that is already taken apart.
 pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &Place, world: &World) {
-    let program = match &launch.program {
-        Json::String(text) => text.clone(),
-        other => other.as_array().into_iter().flatten().filter_map(Json::as_str).collect::<Vec<_>>().join(" "),
-    };
+    let program = program_of(&launch);
     if command_line::starts_launcher(&program) {
         return script(context, text, "its program is a launcher, too", place, world);
     }
@@ -244,9 +221,7 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
         && low > high
     {
         let message = format!("`{}` asks for at least {low} ranks and at most {high}", place.path);
-        context
-            .problems
-            .push(Problem::new(&BAD_VALUE, place.span, message).hint("raise `--max-np`, or lower `--min-np`"));
+        context.refuse_at(place.span, message, "raise `--max-np`, or lower `--min-np`");
     }
     workers(context, &size, world);
     if launch.kind != "mpirun" {

@@ -3,18 +3,13 @@
 
 use serde::Serialize;
 
-use super::meta::{Metadata, Selector, job_pods};
+use super::meta::{Entry, Metadata, Selector, job_pods};
 use super::{Body, Object};
 use crate::plan::Plan;
 
 #[derive(Debug, Serialize)]
-pub struct NetworkPolicy<'a> {
-    spec: Spec<'a>,
-}
-
-#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Spec<'a> {
+pub struct Spec<'a> {
     pod_selector: Selector<'a>,
     policy_types: [&'static str; 1],
     ingress: Vec<Rule<'a>>,
@@ -23,15 +18,9 @@ struct Spec<'a> {
 #[derive(Debug, Serialize)]
 struct Rule<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<[Peer<'a>; 1]>,
+    from: Option<[Entry<Selector<'a>>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ports: Option<[Port; 1]>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Peer<'a> {
-    pod_selector: Selector<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -45,17 +34,11 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
     if !plan.spec.security.network_policy {
         return None;
     }
-    let mut ingress = vec![Rule { from: Some([Peer { pod_selector: job_pods(plan) }]), ports: None }];
+    let mut ingress = vec![Rule { from: Some([Entry("podSelector", job_pods(plan))]), ports: None }];
     if let Some(metrics) = &plan.spec.observability.metrics {
         ingress.push(Rule { from: None, ports: Some([Port { port: metrics.port, protocol: "TCP" }]) });
     }
-    Some(Object {
-        api_version: "networking.k8s.io/v1",
-        kind: "NetworkPolicy",
-        origin: "spec.security.networkPolicy".into(),
-        metadata: Metadata::of_job(plan, &plan.spec.name),
-        body: Body::NetworkPolicy(NetworkPolicy {
-            spec: Spec { pod_selector: job_pods(plan), policy_types: ["Ingress"], ingress },
-        }),
-    })
+    let spec = Spec { pod_selector: job_pods(plan), policy_types: ["Ingress"], ingress };
+    let metadata = Metadata::of_job(plan, &plan.spec.name);
+    Some(Object::new("spec.security.networkPolicy", metadata, Body::NetworkPolicy { spec }))
 }

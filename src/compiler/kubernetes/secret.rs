@@ -27,11 +27,9 @@ pub fn build<'a>(plan: &'a Plan, keys: &'a [(&'static str, String)]) -> Option<O
     if keys.is_empty() || plan.spec.ssh.secret.is_some() {
         return None;
     }
-    Some(Object {
-        api_version: "v1",
-        kind: "Secret",
-        origin: "spec.ssh".into(),
-        metadata: Metadata::of_job(plan, name(plan)?),
-        body: Body::Secret(Secret { r#type: "Opaque", data: keys.iter().map(|(key, value)| (*key, value)).collect() }),
-    })
+    Some(Object::new(
+        "spec.ssh",
+        Metadata::of_job(plan, name(plan)?),
+        Body::Secret(Secret { r#type: "Opaque", data: keys.iter().map(|(key, value)| (*key, value)).collect() }),
+    ))
 }

@@ -57,24 +57,20 @@ pub fn wanted(plan: &Plan) -> bool {
 
 /// The ServiceAccount.
 pub fn build(plan: &Plan) -> Object<'_> {
-    Object {
-        api_version: "v1",
-        kind: "ServiceAccount",
-        origin: "spec.security.serviceAccount".into(),
-        metadata: Metadata::of_run(plan, plan.stem()).component("launcher"),
-        body: Body::ServiceAccount(ServiceAccount { automount_service_account_token: false }),
-    }
+    Object::new(
+        "spec.security.serviceAccount",
+        Metadata::of_run(plan, plan.stem()).component("launcher"),
+        Body::ServiceAccount(ServiceAccount { automount_service_account_token: false }),
+    )
 }
 
 /// The Role.
 pub fn role(plan: &Plan) -> Object<'_> {
     let sets = plan.teams.iter().map(|team| Text::from(&team.workload)).collect();
-    Object {
-        api_version: "rbac.authorization.k8s.io/v1",
-        kind: "Role",
-        origin: "spec.lifecycle.release".into(),
-        metadata: Metadata::of_run(plan, plan.stem()).component("launcher"),
-        body: Body::Role(Role {
+    Object::new(
+        "spec.lifecycle.release",
+        Metadata::of_run(plan, plan.stem()).component("launcher"),
+        Body::Role(Role {
             rules: [
                 Rule {
                     api_groups: ["apps"],
@@ -98,17 +94,15 @@ pub fn role(plan: &Plan) -> Object<'_> {
                 },
             ],
         }),
-    }
+    )
 }
 
 /// The RoleBinding.
 pub fn binding(plan: &Plan) -> Object<'_> {
-    Object {
-        api_version: "rbac.authorization.k8s.io/v1",
-        kind: "RoleBinding",
-        origin: "spec.lifecycle.release".into(),
-        metadata: Metadata::of_run(plan, plan.stem()).component("launcher"),
-        body: Body::RoleBinding(RoleBinding {
+    Object::new(
+        "spec.lifecycle.release",
+        Metadata::of_run(plan, plan.stem()).component("launcher"),
+        Body::RoleBinding(RoleBinding {
             role_ref: RoleRef { api_group: "rbac.authorization.k8s.io", kind: "Role", name: plan.stem().into() },
             subjects: [Subject {
                 kind: "ServiceAccount",
@@ -117,5 +111,5 @@ pub fn binding(plan: &Plan) -> Object<'_> {
                 namespace: plan.spec.namespace.as_deref().unwrap_or("default"),
             }],
         }),
-    }
+    )
 }

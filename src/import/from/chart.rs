@@ -8,7 +8,7 @@ use crate::field;
 use serde_json::json;
 
 use crate::api::System;
-use crate::context::{Context, entries, items, text};
+use crate::context::{Context, text};
 use crate::field_outcomes::Verdict;
 use crate::launch::{self, Place, World};
 use crate::pod::{self, container, volumes};
@@ -23,7 +23,7 @@ pub fn read(system: System, values: &Node, context: &mut Context<'_>) {
     // In older releases they are below the workers.
     let of_workers = values.get("worker").and_then(|node| node.get("resources"));
     let resources =
-        values.get("resources").filter(|node| !entries(node).is_empty()).or(of_workers).or(values.get("resources"));
+        values.get("resources").filter(|node| !node.entries().is_empty()).or(of_workers).or(values.get("resources"));
     let gpus = resources.map_or(0, |node| pod::resources(context, node));
     let world = workers(values, leader, gpus, context);
     command(values, leader, &world, context);
@@ -31,7 +31,7 @@ pub fn read(system: System, values: &Node, context: &mut Context<'_>) {
     ssh(values, context);
     volumes::read(context, values.get("volumes"), values.get("volumeMounts"));
     data_set(values, context);
-    for entry in entries(values) {
+    for entry in values.entries() {
         other(&entry.key, &entry.value, leader, context);
     }
     defaults(context);
@@ -105,7 +105,7 @@ fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
         None => context.needless(node, "nothing is given"),
         Some(digest) if of_workers => context.keep(node, field::IMAGE_DIGEST, digest),
         Some(digest) if context.spec.get(field::IMAGE_DIGEST) == Some(&json!(digest)) => {
-            context.kept(node, field::IMAGE_DIGEST)
+            context.kept(node, field::IMAGE_DIGEST);
         }
         Some(_) => context.lose(node, "the workers' holds; spec.launcher.image may name another image with its digest"),
     }
@@ -114,7 +114,7 @@ fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
 fn pull_policy(node: &Node, of_workers: bool, context: &mut Context<'_>) {
     match text(node).as_deref() {
         Some(policy @ ("Always" | "IfNotPresent" | "Never")) if of_workers => {
-            context.keep(node, field::IMAGE_PULL_POLICY, policy)
+            context.keep(node, field::IMAGE_PULL_POLICY, policy);
         }
         Some(_) if !of_workers => context.changed(node, field::IMAGE_PULL_POLICY, "the workers' holds"),
         _ => context.refuse(node, "Always, IfNotPresent or Never"),
@@ -141,7 +141,7 @@ fn workers(values: &Node, leader: &str, gpus: u32, context: &mut Context<'_>) ->
 /// Imports the leader's command: its `args`, joined as the chart joins them, or the line from the command line.
 fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>) {
     let args = values.get(leader).and_then(|node| node.get("args"));
-    let lines: Vec<String> = args.map_or(&[][..], items).iter().filter_map(text).collect();
+    let lines: Vec<String> = args.map_or(&[][..], Node::items).iter().filter_map(text).collect();
     let line = args.and_then(text).unwrap_or_else(|| lines.join(" "));
     let given = args.filter(|_| !line.trim().is_empty());
     if let Some((typed, span)) = context.typed.clone() {
@@ -150,7 +150,7 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
             context.replaced(args, "`--command` replaces it");
         }
     } else if let Some(args) = given {
-        let span = items(args).first().map_or(args.span, |first| first.span);
+        let span = args.items().first().map_or(args.span, |first| first.span);
         launch::line(context, &line, &Place { path: format!("{leader}.args"), span }, world);
         let to = "spec.command spec.launcher";
         let how = launch::became(context);
@@ -176,16 +176,16 @@ fn defaults(context: &mut Context<'_>) {
 /// own.
 fn environment(values: &Node, leader: &str, context: &mut Context<'_>) {
     if let Some(env) = values.get(leader).and_then(|node| node.get("env")) {
-        match items(env).is_empty() {
+        match env.items().is_empty() {
             true => pod::env_map(context, env),
             false => container::env(context, env, &format!("{leader}.env")),
         }
     }
     let Some(env) = values.get("worker").and_then(|node| node.get("env")) else { return };
-    if !items(env).is_empty() {
+    if !env.items().is_empty() {
         return container::env(context, env, "worker.env");
     }
-    for entry in entries(env) {
+    for entry in env.entries() {
         let taken = context.spec.get(field::ENV).is_some_and(|env| env.get(&entry.key).is_some());
         if taken {
             context.lose(&entry.value, &format!("{leader}.env has it, and the chart gave workers that"));
@@ -202,7 +202,7 @@ fn environment(values: &Node, leader: &str, context: &mut Context<'_>) {
 }
 
 fn ssh(values: &Node, context: &mut Context<'_>) {
-    for entry in values.get("ssh").map_or(&[][..], entries) {
+    for entry in values.get("ssh").map_or(&[][..], Node::entries) {
         let node = &entry.value;
         match entry.key.as_str() {
             "port" => match context.count(node) {
@@ -268,7 +268,7 @@ fn data_set(values: &Node, context: &mut Context<'_>) {
     }
     let comment = if mount.is_some() { "datasetPvc" } else { "datasetPvc; the chart's path is not in its values" };
     context.spec.push(field::STORAGE, item, comment);
-    for entry in entries(node).iter().filter(|entry| DATA_SET.contains(&entry.key.as_str())) {
+    for entry in node.entries().iter().filter(|entry| DATA_SET.contains(&entry.key.as_str())) {
         context.kept(&entry.value, field::STORAGE);
     }
     context.lose(node, "spec.storage has no such setting");
@@ -280,7 +280,7 @@ fn other(key: &str, node: &Node, leader: &str, context: &mut Context<'_>) {
         "useHostNetwork" | "hostNetwork" => pod::host_network(context, node),
         "useHostPID" => match context.yes(node) {
             true => {
-                context.lose(node, "nothing in the pods needs the host's processes; spec.patches could set hostPID")
+                context.lose(node, "nothing in the pods needs the host's processes; spec.patches could set hostPID");
             }
             false => context.needless(node, "the same here"),
         },
@@ -291,14 +291,14 @@ fn other(key: &str, node: &Node, leader: &str, context: &mut Context<'_>) {
             for (key, value) in fields(node, &["podManagementPolicy", "privileged"]) {
                 match key {
                     "podManagementPolicy" if text(value).as_deref() != Some("Parallel") => {
-                        context.replaced(value, "all workers start at once")
+                        context.replaced(value, "all workers start at once");
                     }
                     "podManagementPolicy" => context.needless(value, "the same here"),
                     _ => privileged(value, context),
                 }
             }
         }
-        _ if key == leader && entries(node).is_empty() => context.needless(node, "nothing is given"),
+        _ if key == leader && node.entries().is_empty() => context.needless(node, "nothing is given"),
         _ if key == leader => fields(node, &["privileged"]).for_each(|(_, value)| privileged(value, context)),
         _ => {
             pod::placement(context, key, node);

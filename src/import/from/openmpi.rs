@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, json};
 
-use crate::context::{Context, entries, items, text};
+use crate::context::{Context, text};
 use crate::field_outcomes::Verdict;
 use crate::from::openmpi::parameters::COMMAND;
 use crate::launch::{self, Place, World};
@@ -21,12 +21,12 @@ const DATA: &str = "/kubeflow/openmpi/data";
 
 /// Imports the parameters. In ksonnet, `"null"` and `""` mean that a parameter is not set.
 pub fn read(params: &Node, context: &mut Context<'_>) {
-    for entry in entries(params) {
+    for entry in params.entries() {
         if let Some(command) = entry.key.strip_prefix(COMMAND) {
             beside(command, &entry.value, context);
             continue;
         }
-        let bare = entries(&entry.value).is_empty() && items(&entry.value).is_empty();
+        let bare = entry.value.entries().is_empty() && entry.value.items().is_empty();
         if bare && matches!(text(&entry.value).as_deref(), None | Some("null" | "")) {
             context.needless(&entry.value, "nothing is given");
         }
@@ -48,7 +48,7 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
     storage(get, context);
     let (held, mounted) = (list(params.get("volumes"), context), list(params.get("volumeMounts"), context));
     volumes::read(context, held.as_deref(), mounted.as_deref());
-    for entry in entries(params).iter().filter(|entry| !entry.key.starts_with(COMMAND)) {
+    for entry in params.entries().iter().filter(|entry| !entry.key.starts_with(COMMAND)) {
         if get(&entry.key).is_some() {
             parameter(&entry.key, &entry.value, gpus, context);
         }

@@ -4,7 +4,7 @@ use crate::field;
 use serde_json::{Value as Json, json};
 
 use super::{FIRST, Replica, queued};
-use crate::context::{Context, items, text};
+use crate::context::{Context, text};
 use crate::field_outcomes::Verdict;
 use crate::launch::program::{is_shell, takes_script};
 use crate::launch::{self, Place, World};
@@ -63,7 +63,7 @@ fn words(launcher: &Replica<'_>, world: &World, context: &mut Context<'_>) {
     let all: Vec<Filled> = parts
         .iter()
         .flatten()
-        .flat_map(|node| items(node))
+        .flat_map(|node| node.items())
         .filter_map(text)
         .map(|word| Filled::new(&word, launcher.container))
         .collect();

@@ -26,8 +26,7 @@ impl Script<'_, '_, '_> {
             self.context.name("slurm", "the script has no --job-name");
         }
         if let Err(why) = self.resources.fits() {
-            let problem = Problem::new(&BAD_VALUE, self.span, why);
-            self.context.problems.push(problem.hint("say on how many nodes: `#SBATCH --nodes=4`"));
+            self.context.refuse_at(self.span, why, "say on how many nodes: `#SBATCH --nodes=4`");
         }
         let launch = self.launch.take();
         match (self.context.typed.clone(), launch, self.whole.clone()) {
@@ -145,9 +144,8 @@ impl Script<'_, '_, '_> {
         match read {
             Line::Script(_) if needs.is_some() => self.as_it_stands(&needs.unwrap_or_default()),
             Line::Launch(mut read) => {
-                let words = read.program.as_array().into_iter().flatten().filter_map(Json::as_str);
-                let words = words.map(classify::quoted).collect::<Vec<_>>().join(" ");
-                if let (Some(wrap), line) = srun_program::unwrapped(read.program.as_str().unwrap_or(&words)) {
+                let text = program::as_text(&read.program).unwrap_or_default();
+                if let (Some(wrap), line) = srun_program::unwrapped(&text) {
                     read.program = program::program(&line);
                     self.wrapped(wrap, span);
                 }
@@ -253,7 +251,7 @@ impl Script<'_, '_, '_> {
             self.changed(row, field::COMMAND, how);
         }
         if launch.srun && contained.is_none() && self.meets(line) && !srun_program::launches_more(line) {
-            self.agents(program, row);
+            self.agents(&program, row);
             return self.srun(true);
         }
         if launch.srun && self.mpi.is_none() && self.meets(line) {

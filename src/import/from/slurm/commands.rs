@@ -11,6 +11,7 @@ use crate::field_outcomes::Verdict;
 use crate::launch::options::names_launcher;
 use crate::{secrets, shell, shell_text};
 use khorovod_compiler::job::looks_secret;
+use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::Span;
 
 /// The note for a variable that is computed and that programs may read.
@@ -53,15 +54,15 @@ impl Script<'_, '_, '_> {
             }
             Kind::Export(names) if self.launch.is_none() => self.export(text, &names, row),
             Kind::Assign(_) if self.launch.is_some() && !names_launcher(text) => {
-                self.lost(row, "nothing runs after the ranks that could use it")
+                self.lost(row, "nothing runs after the ranks that could use it");
             }
             Kind::Folder(folder) if self.launch.is_none() => self.folder(&folder, row),
             Kind::Start => self.kept(row, "", "a job starts where sbatch is called"),
             Kind::Installs => {
-                self.lost(row, "it would install at every start: run it once by hand, and for Kubernetes in the image")
+                self.lost(row, "it would install at every start: run it once by hand, and for Kubernetes in the image");
             }
             Kind::Shows => {
-                self.lost(row, "it only prints something, or ends the script; khorovod's script does that itself")
+                self.lost(row, "it only prints something, or ends the script; khorovod's script does that itself");
             }
             Kind::Python => {
                 self.kept(row, field::COMMAND, "what is typed into it below");
@@ -79,7 +80,7 @@ impl Script<'_, '_, '_> {
                 Some(_) => self.whole("it starts ranks more than once"),
             },
             Kind::Program if self.launch.is_none() && classify::starts_ranks(text) => {
-                self.launch = Some((Srun { line: filled, alone: true, ..Srun::default() }, span, row));
+                self.launch = Some((Srun::alone(&filled), span, row));
             }
             _ => {
                 if secrets::assigns_secret(text) && self.whole.is_none() {
@@ -153,7 +154,7 @@ impl Script<'_, '_, '_> {
                 self.variables.push((name.clone(), value.clone()));
                 let exported = text.trim_start().starts_with("export");
                 if !exported && !looks_secret(&name, &value) {
-                    let text = format!("export {name}={}", classify::quoted(&value));
+                    let text = format!("export {name}={}", word(&value));
                     let (name, value) = (Some(name.clone()), Some(value.clone()));
                     self.setup.push(Setup { name, value, ..Setup::new(text, row) });
                 }
@@ -224,7 +225,7 @@ impl Script<'_, '_, '_> {
                 continue;
             }
             let at = self.setup.iter().position(|line| line.row > row).unwrap_or(self.setup.len());
-            self.setup.insert(at, Setup::new(format!("export {name}={}", classify::quoted(&value)), row));
+            self.setup.insert(at, Setup::new(format!("export {name}={}", word(&value)), row));
             self.kept(row, field::SLURM_SETUP, "a line below unsets the variable");
         }
         for line in self.setup.iter_mut().filter(|line| effects.unsets.iter().any(|name| line.sets(name))) {
@@ -237,7 +238,7 @@ impl Script<'_, '_, '_> {
     /// and comes first in the script, the assignment is repeated in the setup.
     fn again(&mut self, name: &str, value: &str, row: usize) {
         if self.setup.iter().any(|line| line.effects.anything) && !looks_secret(name, value) {
-            let text = format!("export {name}={}", classify::quoted(value));
+            let text = format!("export {name}={}", word(value));
             self.setup.push(Setup::new(text, row));
         }
     }

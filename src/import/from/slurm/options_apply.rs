@@ -5,6 +5,7 @@ use super::{Script, Setup, amounts, classify};
 use crate::codes::BAD_VALUE;
 use crate::field;
 use crate::shell::is_name;
+use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::{Problem, Span};
 
 impl Script<'_, '_, '_> {
@@ -86,16 +87,17 @@ impl Script<'_, '_, '_> {
             Meaning::Needless(why) => self.kept(row, "", why),
             Meaning::Lost(why) => self.lost(row, why),
             Meaning::Interactive => {
-                self.changed(row, field::COMMAND, "the job is not interactive: the lines below are its command")
+                self.changed(row, field::COMMAND, "the job is not interactive: the lines below are its command");
             }
             _ => match self.resources.take(option) {
-                Ok(_) if matches!(option.meaning, Meaning::Tasks | Meaning::TasksPerNode | Meaning::TasksPerGpu) => {
-                    self.tasks.push(row);
-                }
+                Ok((_, field::WORKERS_SLOTS, _)) => self.tasks.push(row),
                 Ok((verdict, to, how)) => self.settle(row, verdict, to, how),
                 Err(why) => {
-                    let problem = Problem::new(&BAD_VALUE, span, format!("`{}`: {why}", option.said));
-                    self.context.problems.push(problem.hint("see `man sbatch` for its values"));
+                    self.context.refuse_at(
+                        span,
+                        format!("`{}`: {why}", option.said),
+                        "see `man sbatch` for its values",
+                    );
                 }
             },
         }
@@ -136,7 +138,7 @@ impl Script<'_, '_, '_> {
             self.context.spec.put(field::WORKDIR, value, "the folder it ran in");
             self.kept(row, field::WORKDIR, "");
         } else {
-            let text = format!("cd {}", classify::quoted(value));
+            let text = format!("cd {}", word(value));
             self.setup.push(Setup::new(text, row));
             self.changed(row, field::SLURM_SETUP, "it is not a folder of an image; on Kubernetes, set `workdir`");
         }

@@ -5,7 +5,8 @@
 use crate::field;
 use serde_json::Value as Json;
 
-use super::{Script, Setup, classify, srun_program};
+use super::{Script, Setup, srun_program};
+use crate::launch::program;
 use crate::shell_text;
 
 /// Variables of PyTorch's rendezvous, which torchrun sets.
@@ -35,14 +36,9 @@ impl Script<'_, '_, '_> {
     }
 
     /// Imports a program whose ranks torchrun starts.
-    pub fn agents(&mut self, program: Json, row: usize) {
-        let program = match program {
-            Json::String(text) => text,
-            words => {
-                let words = words.as_array().into_iter().flatten().filter_map(Json::as_str);
-                format!("exec {}", words.map(classify::quoted).collect::<Vec<_>>().join(" "))
-            }
-        };
+    pub fn agents(&mut self, program: &Json, row: usize) {
+        let text = program::as_text(program).unwrap_or_default();
+        let program = if program.is_string() { text } else { format!("exec {text}") };
         let numbers: Vec<String> = NUMBERS.iter().map(|(theirs, ours)| format!("{theirs}=${ours}")).collect();
         let world = self.own_world_size();
         self.drop_meeting(&program);

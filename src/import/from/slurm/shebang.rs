@@ -1,10 +1,9 @@
 //! Reads the first line of a script, which names its shell and the shell's flags.
 
 use super::Script;
-use crate::codes::BAD_VALUE;
 use crate::context::Context;
 use crate::field;
-use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::problem::Span;
 
 /// Shells whose scripts bash can run.
 const SHELLS: &[&str] = &["bash", "sh", "dash", "ash", "ksh", "ksh93", "mksh"];
@@ -27,7 +26,7 @@ pub fn check(text: &str, whole: Span, context: &mut Context<'_>) -> bool {
     let message = format!("this script is for {program}, and scripts for bash are read");
     let hint =
         format!("import one for bash with the same `#SBATCH` lines, which starts this one: `srun {program} FILE`");
-    context.problems.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
+    context.refuse_at(span, message, hint);
     false
 }
 

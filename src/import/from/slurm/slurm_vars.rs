@@ -61,13 +61,7 @@ impl Script<'_, '_, '_> {
         let Some(command) = self.context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else {
             return;
         };
-        let mut names = shell_text::names(&shell_text::without_quoted(&command));
-        names.sort();
-        names.dedup();
-        let set = shell_text::set_by(&command);
-        names.retain(|name| !shell_text::anywhere(name) && !set.contains(name));
-        let env = self.context.spec.get(field::ENV);
-        names.retain(|name| env.is_none_or(|env| env.get(name).is_none()));
+        let mut names = shell_text::unset(&command, self.context.spec.get(field::ENV));
         if names.iter().any(|name| name == "SLURM_ARRAY_TASK_ID") {
             self.one_of_array(&mut names);
         }
