@@ -31,6 +31,7 @@ const FIELDS: &[&str] = &[
     "jobs[].workers[].requests[].resource",
     "jobs[].workers[].requests[].quantity",
     "jobs[].workers[].shm",
+    "jobs[].workers[].spares",
     "jobs[].ranks",
     "jobs[].pods",
     "jobs[].requests[].resource",

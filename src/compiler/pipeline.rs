@@ -223,7 +223,8 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
     if has_errors { Err(found) } else { Ok((plans, found)) }
 }
 
-/// Returns an ssh Secret for `ssh.secret` as YAML. Its keys derive from the seed.
+/// Returns an ssh Secret for `ssh.secret` as YAML. Its keys derive from the seed. It is immutable, so that no one replaces the keys
+/// of a run that uses them.
 ///
 /// ```
 /// # use khorovod_compiler as khorovod;
@@ -239,7 +240,7 @@ pub fn secret(name: &str, namespace: Option<&str>, seed: &[u8; 32]) -> String {
     let data: serde_json::Map<_, _> =
         data.into_iter().map(|(key, text)| (key.to_owned(), Base64::encode_string(text.as_bytes()).into())).collect();
     let secret = serde_json::json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data,
+        "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "immutable": true, "type": "Opaque", "data": data,
     });
     let mut text = String::new();
     to_yaml(&secret, &mut text);

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 pub use crate::job::limits::RENDEZVOUS_PORT;
 use crate::job::limits::{MAX_CONFIG_MAP, json_size};
 use crate::job::target::SshKeys;
-use crate::job::valid::{CodeSource, Controller, LauncherKind, Mpi, Spec, VolumeSource};
+use crate::job::valid::{CodeSource, Controller, Group, LauncherKind, Mpi, Spec, VolumeSource};
 
 pub use hosts::role;
 pub use level::Level;
@@ -58,10 +58,17 @@ pub struct Team {
     /// the shapes with one Job it is `<job>-<run>`. Some targets use other names.
     pub workload: String,
     pub replicas: u32,
+    /// The workers after the first `replicas`, which run no ranks until another worker is lost.
+    pub spares: u32,
     pub slots: u32,
 }
 
 impl Team {
+    /// The number of pods: the workers that run ranks at first, and the spares.
+    pub fn pods(&self) -> u32 {
+        self.replicas.saturating_add(self.spares)
+    }
+
     /// The host name of worker `index`: `<pod>.<service>`.
     pub fn host(&self, index: u32, service: &str) -> String {
         format!("{}-{index}.{service}", self.workload)
@@ -99,11 +106,13 @@ pub struct Plan {
     /// The name of the run, from [`run_name`].
     pub run: String,
     pub teams: Vec<Team>,
-    /// The number of workers of all groups, without a launcher that runs ranks.
+    /// The number of workers of all groups that run ranks, without spares and without a launcher that runs ranks.
     pub workers: u32,
+    /// The number of spares of all groups.
+    pub spares: u32,
     /// The number of ranks: the sum of all slots.
     pub np: u32,
-    /// The number of GPUs of all pods.
+    /// The number of GPUs of all pods, with those of the spares.
     pub gpus: u32,
     /// The launch command as a list of arguments. Empty for an interactive launcher, in which people start commands.
     pub launch: Vec<String>,
@@ -125,10 +134,11 @@ impl Plan {
     pub fn new(spec: Spec, run: String) -> Self {
         let workers = spec.groups.iter().map(|group| group.replicas).sum();
         let leader = spec.groups.first().filter(|_| spec.launcher.runs_ranks);
-        let ranks = |group: &crate::job::valid::Group| group.replicas.saturating_mul(group.slots);
+        let ranks = |group: &Group| group.replicas.saturating_mul(group.slots);
         let np = spec.groups.iter().map(ranks).sum::<u32>() + leader.map_or(0, |group| group.slots);
-        let gpus = spec.groups.iter().map(|group| group.replicas.saturating_mul(group.gpus)).sum::<u32>()
-            + leader.map_or(0, |group| group.gpus);
+        let spares = spec.groups.iter().map(|group| group.spares).sum();
+        let allocated = |group: &Group| group.replicas.saturating_add(group.spares).saturating_mul(group.gpus);
+        let gpus = spec.groups.iter().map(allocated).sum::<u32>() + leader.map_or(0, |group| group.gpus);
         let code = match spec.code.as_ref().map(|code| &code.source) {
             Some(CodeSource::Files(files)) => split_files(files),
             _ => Vec::new(),
@@ -138,6 +148,7 @@ impl Plan {
             run,
             teams: Vec::new(),
             workers,
+            spares,
             np,
             gpus,
             launch: Vec::new(),
@@ -219,7 +230,17 @@ impl Plan {
 
     /// Whether the launcher scales the workers, which needs a permission. For other targets the controller stops the workers.
     pub fn scales(&self) -> bool {
-        self.spec.target.own_workloads && self.shape == Shape::StatefulSet && !self.spec.lifecycle.keep
+        self.shape == Shape::StatefulSet && self.own_job().is_some()
+    }
+
+    /// The name of the Job that the pods of the run may read and change, in order to end it. `None` if they have no permissions.
+    /// Other targets have a controller that does this.
+    pub fn own_job(&self) -> Option<String> {
+        let may = self.spec.target.own_workloads && self.spec.security.api_access && !self.spec.lifecycle.keep;
+        may.then(|| match self.shape {
+            Shape::StatefulSet => self.launcher_pod(),
+            Shape::IndexedJob | Shape::Torchrun => self.teams[0].workload.clone(),
+        })
     }
 
     /// Whether khorovod creates the ssh keys, and not an operator.

@@ -130,7 +130,7 @@ pub fn without_comments(text: &str) -> String {
 pub fn files(plan: &Plan) -> Vec<File> {
     let mut files = Vec::with_capacity(24);
     files.push(generated("job.sh", settings::job(plan)));
-    files.extend(scripts!["common.sh", "attempt.sh"]);
+    files.extend(scripts!["common.sh", "attempt.sh", "ranks.sh", "signal.sh"]);
     if plan.spec.target.ssh_keys == SshKeys::Operator {
         // Under the MPI Operator it also copies the keys of the operator.
         files[1].text =
@@ -145,6 +145,10 @@ pub fn files(plan: &Plan) -> Vec<File> {
     }
     if let Some(passwd) = settings::passwd(plan) {
         files.push(generated("passwd", passwd));
+    }
+    let has_access = plan.own_job().is_some();
+    if has_access {
+        files.extend(scripts!["api.sh", "call.py"]);
     }
     if plan.shape == Shape::Torchrun {
         files.extend(scripts!["torchrun.sh"]);
@@ -165,10 +169,13 @@ pub fn files(plan: &Plan) -> Vec<File> {
         LauncherKind::Shell => files.extend(scripts!["horovodrun", "discover.sh"]),
         _ => {}
     }
+    if has_access {
+        files.extend(scripts!["guard.sh"]);
+    }
     if plan.shape == Shape::IndexedJob {
         files.extend(scripts!["indexed.sh"]);
     } else if plan.scales() {
-        files.extend(scripts!["scale.sh", "call.py"]);
+        files.extend(scripts!["scale.sh"]);
     }
     if plan.spec.elastic.is_some() {
         files.extend(scripts!["discover.sh", "elastic.sh"]);
@@ -185,8 +192,14 @@ pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     let mut entries = vec![
         ("run", plan.run.clone()),
         ("retries", spec.launcher.retries.to_string()),
+        ("retries-reset-after", spec.launcher.retries_reset_after.to_string()),
         ("wait-timeout", spec.launcher.wait_timeout.to_string()),
+        ("lost-timeout", spec.launcher.lost_timeout.to_string()),
     ];
+    if !spec.launcher.final_exit_codes.is_empty() {
+        let codes: Vec<_> = spec.launcher.final_exit_codes.iter().map(u8::to_string).collect();
+        entries.push(("final-exit-codes", codes.join(" ")));
+    }
     if plan.launch.is_empty() {
         entries.push(("idle-timeout", spec.launcher.idle_timeout.to_string()));
     }

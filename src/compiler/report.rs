@@ -68,7 +68,7 @@ pub struct Report {
     pub workers: Vec<Workers>,
     /// The number of ranks (the world size).
     pub ranks: u32,
-    /// The number of pods, including that of the launcher.
+    /// The number of pods, including the spares and that of the launcher.
     pub pods: u32,
     /// The sum of the resource requests of all pods: `cpu`, `memory`, GPUs by their resource name, and others.
     pub requests: Vec<Amount>,
@@ -114,8 +114,10 @@ pub struct Workers {
     pub origin: String,
     /// The name of the StatefulSet or Job of the group.
     pub workload: String,
-    /// The number of workers.
+    /// The number of workers that run ranks.
     pub replicas: u32,
+    /// The number of further workers that run no ranks until another worker is lost.
+    pub spares: u32,
     /// The number of ranks per worker.
     pub slots: u32,
     /// The first rank of the first worker. It is absent if ranks are not numbered host by host.
@@ -137,7 +139,7 @@ pub struct Workers {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Cost {
-    /// The number of GPUs with `workers.replicas` workers.
+    /// The number of GPUs with `workers.replicas` workers, and of the spares.
     pub gpus: u32,
     /// The number of GPUs with the minimum and the maximum number of workers. Both are `gpus` unless the job is elastic.
     pub bounds: (u32, u32),

@@ -55,6 +55,7 @@ fn job(report: &Report) -> String {
     table.row("image", &report.image);
     table.words("workers", report.workers.iter().map(workers));
     table.words("hosts", report.workers.iter().map(hosts));
+    table.words("spares", report.workers.iter().filter(|group| group.spares > 0).map(spares));
     if let Some((least, most)) = report.elastic {
         table.row("elastic", format!("{least} to {most} workers"));
     }
@@ -96,6 +97,18 @@ fn workers(group: &Workers) -> String {
     let name = group.group.as_ref().map_or(String::new(), |name| format!("{name}: "));
     let requests = if group.requests.is_empty() { "no requests".to_owned() } else { amounts(&group.requests) };
     format!("{name}{} × {} ({requests}; /dev/shm {})", group.replicas, count(group.slots, "rank"), group.shm)
+}
+
+/// The spares of a group and their price: what they hold without using it.
+fn spares(group: &Workers) -> String {
+    let name = group.group.as_ref().map_or(String::new(), |name| format!("{name}: "));
+    let idle = match group.spares.saturating_mul(group.gpus) {
+        0 => String::new(),
+        gpus => {
+            format!("; until then, {} idle", if gpus == 1 { "1 GPU is".to_owned() } else { format!("{gpus} GPUs are") })
+        }
+    };
+    format!("{name}{} without ranks, to replace lost workers{idle}", count(group.spares, "worker"))
 }
 
 fn hosts(group: &Workers) -> String {

@@ -24,16 +24,21 @@ class Failed(Exception):
     """A failed check of a test."""
 
 
+class FieldMissing(Failed):
+    """khorovod does not have a field of the test's spec."""
+
+
 class TooOld(Exception):
     """The cluster is too old for the objects of a test, and khorovod reported it."""
 
 
 class Play:
     """A test: its name, its function, the Pod Security level of its namespace, whether it disturbs others and therefore runs
-    alone, and whether it is slow, so that `--quick` skips it."""
+    alone, whether it is slow, so that `--quick` skips it, and whether it waits most of the time, so that it starts first, beside
+    all others."""
 
-    def __init__(self, name, act, level="restricted", alone=False, long=False):
-        self.name, self.act, self.level, self.alone, self.long = name, act, level, alone, long
+    def __init__(self, name, act, level="restricted", alone=False, long=False, waits=False):
+        self.name, self.act, self.level, self.alone, self.long, self.waits = name, act, level, alone, long or waits, waits
 
 
 def play(**how):
@@ -112,6 +117,8 @@ class World:
     def __init__(self):
         self.cluster = api.Cluster()
         self.cases, self.too_old = {}, 0
+        # The nodes that tests may end. Each test takes the first of those left.
+        self.spare_nodes = list(range(4, int(os.environ["NODES"]) + 1))
         # A time, and the total idle time of all CPUs until then.
         self.idle = []
         threading.Thread(target=self.look, daemon=True).start()
@@ -158,6 +165,7 @@ class Case:
         self.starts, self.most_ready = [], 0
         self.overlay = os.path.join(os.environ["STATE"], f"overlay-{name}.json")
         self.notes = []
+        self.lent_nodes = []
         world.cases[name] = self
         self.cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": {
             "pod-security.kubernetes.io/enforce": level}}})
@@ -198,7 +206,7 @@ class Case:
 
     # Actions of a user.
 
-    def render(self, job, spec=None, sets=(), metadata=None, words=()):
+    def render(self, job, spec=None, sets=(), metadata=None, words=(), seed="5" * 64):
         """The objects that khorovod renders from a job file or a spec for this cluster, with additional arguments."""
         command = [KHOROVOD, "render", "-q", "-n", self.namespace, "--kube-version", f"1.{MINOR}", *words]
         overlay = {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
@@ -208,14 +216,38 @@ class Case:
             command += ["-f", self.overlay]
         for item in sets:
             command += ["--set", item]
-        environment = dict(os.environ, KHOROVOD_SSH_SEED="5" * 64)
+        environment = dict(os.environ, KHOROVOD_SSH_SEED=seed)
         done = subprocess.run(command + [job if isinstance(job, str) else "-"], capture_output=True, text=True, env=environment,
                               input=None if isinstance(job, str) else json.dumps(job))
+        missing = re.findall(r"^error\[unknown-field\]: (.*)", done.stderr, re.M)
+        if missing:
+            raise FieldMissing("; ".join(missing))
         if MINOR < 31 and "error[kube-version]: the Job shape needs" in done.stderr:
             raise TooOld
         if done.returncode:
             raise Failed(f"khorovod render ended with {done.returncode}: {done.stderr}")
         return done.stdout
+
+    def render_new(self, job, fields):
+        """The objects of a job with fields that older versions of khorovod do not have. against.sh sets WITHOUT_NEW_FIELDS: then
+        the job is rendered without them, so that the test shows how an older version behaves."""
+        try:
+            return self.render(job | {"spec": merge(job["spec"], fields)})
+        except FieldMissing as error:
+            if not os.environ.get("WITHOUT_NEW_FIELDS"):
+                raise
+            self.notes.append(f"field missing: {error}")
+            return self.render(job)
+
+    def take_node(self, back=False):
+        """The number of a node that runs only this test's pods, which tolerate its taint. It is not used again, unless the test
+        gives it back at its end."""
+        if not self.world.spare_nodes:
+            raise Failed("no node is left for this test: set NODES")
+        number = self.world.spare_nodes.pop(0)
+        if back:
+            self.lent_nodes.append(number)
+        return number
 
     def kubectl(self, *words, text=None, check=True):
         return run("kubectl", "-n", self.namespace, *words, text=text, check=check)
@@ -285,6 +317,13 @@ class Case:
             return ""
         return self.cluster.text(f"/api/v1/namespaces/{self.namespace}/pods/{pod['metadata']['name']}/log")
 
+    def log_times(self, pattern, pod=None):
+        """The times of the lines of a pod's log that match a pattern."""
+        pod = pod or self.launcher()
+        log = self.cluster.text(f"/api/v1/namespaces/{self.namespace}/pods/{pod['metadata']['name']}/log?timestamps=true")
+        lines = (line.split(" ", 1) for line in log.splitlines() if " " in line)
+        return [seconds(stamp[:19] + "Z") + float("0." + (stamp[20:-1] or "0")) for stamp, text in lines if re.search(pattern, text)]
+
     def ranks_end(self):
         """The time at which the ranks of the last attempt logged their end, or None. With torchrun, the time at which torchrun
         ended, because that takes some seconds."""
@@ -353,4 +392,5 @@ class Case:
 
     def close(self):
         self.world.cases.pop(self.namespace, None)
+        self.world.spare_nodes += self.lent_nodes
         self.cluster.call("DELETE", f"/api/v1/namespaces/{self.namespace}", {"gracePeriodSeconds": 0})

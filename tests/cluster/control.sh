@@ -70,21 +70,29 @@ exec $BIN/kube-apiserver --etcd-servers=http://127.0.0.1:2379 --advertise-addres
     --service-cluster-ip-range=$services --token-auth-file=$STATE/pki/tokens --authorization-mode=Node,RBAC \\
     --kubelet-preferred-address-types=InternalIP --enable-admission-plugins=NodeRestriction --allow-privileged \\
     --service-account-issuer=https://kubernetes.default.svc --service-account-key-file=$STATE/pki/accounts.key \\
-    --service-account-signing-key-file=$STATE/pki/accounts.key \\
-    --default-not-ready-toleration-seconds=5 --default-unreachable-toleration-seconds=5
+    --service-account-signing-key-file=$STATE/pki/accounts.key
 EOF
+# The configuration of most managed clusters. The latest versions of kubeadm also turn off the cache for `cluster.local`. Instead
+# of forwarding other names, a template denies them.
 cat >"$STATE/Corefile" <<EOF
+cluster.local:53 $reverse:53 {
+    bind $home
+    errors
+    kubernetes {
+        kubeconfig $STATE/kubeconfig
+        pods insecure
+        ttl 30
+    }
+    cache 30
+    loadbalance
+}
 .:53 {
     bind $home
     errors
-    kubernetes cluster.local $reverse {
-        kubeconfig $STATE/kubeconfig
-        ttl 30
+    template ANY ANY {
+        rcode NXDOMAIN
     }
-    cache 30 {
-        disable success cluster.local
-        disable denial cluster.local
-    }
+    cache 30
 }
 EOF
 
@@ -106,7 +114,7 @@ if ((nodes)); then
     qps=("--kube-api-qps=${QPS:-}" "--kube-api-burst=${QPS:-}")
     start controllers "$BIN/kube-controller-manager" --kubeconfig="$KUBECONFIG" --leader-elect=false \
         --root-ca-file="$STATE/pki/apiserver.crt" --service-account-private-key-file="$STATE/pki/accounts.key" \
-        --node-monitor-grace-period="${GRACE:-12s}" --node-monitor-period=2s --terminated-pod-gc-threshold=500 ${QPS:+"${qps[@]}"}
+        --terminated-pod-gc-threshold=500 ${GRACE:+"--node-monitor-grace-period=$GRACE"} ${QPS:+"${qps[@]}"}
     start scheduler "$BIN/kube-scheduler" --kubeconfig="$KUBECONFIG" --leader-elect=false ${QPS:+"${qps[@]}"}
     start dns "$COREDNS" -conf "$STATE/Corefile"
     start policy python3 "$HERE/policy.py"

@@ -2,17 +2,10 @@
 import os
 import re
 import signal
-import subprocess
 import time
 
+import outages
 from case import SHAPES, Failed, Play, job, merge, play
-
-STATE = os.environ["STATE"]
-
-
-def pid(name):
-    with open(f"{STATE}/{name}") as file:
-        return int(file.read())
 
 
 def evict(case, pod):
@@ -163,52 +156,21 @@ def no_right_to_create_roles(case):
 @play(alone=True, long=True)
 def names_down(case):
     """DNS does not answer for ten seconds while workers start, and again while ranks run."""
-    dns = pid("dns.pid")
-    os.kill(dns, signal.SIGSTOP)
-    try:
+    with outages.dns_silent():
         case.apply(case.render(job(seconds=20, spec={"command": ["sh", "-c", "echo a rank starts; exec python3 /programs/sum.py"]})))
         time.sleep(10)
-    finally:
-        os.kill(dns, signal.SIGCONT)
     case.says("a rank starts", 90)
-    os.kill(dns, signal.SIGSTOP)
-    try:
+    with outages.dns_silent():
         time.sleep(10)
-    finally:
-        os.kill(dns, signal.SIGCONT)
     trained(case)
 
 
-@play(alone=True)
-def names_denied(case):
-    """DNS caches negative answers for half a minute, as CoreDNS does with `cache 30`."""
-    path = f"{STATE}/Corefile"
-    with open(path) as file:
-        before = file.read()
-    names(path, re.sub(r"cache 30 \{[^}]*\}", "cache 30", before))
-    try:
-        running(case, seconds=1)
-        case.check("the wait", re.search(r"2 of 2 workers answer after \d s", case.log()))
-        trained(case)
-    finally:
-        names(path, before)
-
-
-def names(path, text):
-    """Restarts CoreDNS with this Corefile."""
-    with open(path, "w") as file:
-        file.write(text)
-    os.kill(pid("dns.pid"), signal.SIGKILL)
-    again("dns", os.environ["COREDNS"], "-conf", path)
-    time.sleep(2)
-
-
-def again(part, *command):
-    """Starts a component of the cluster again."""
-    with open(f"{STATE}/log/{part}", "a") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-    with open(f"{STATE}/{part}.pid", "w") as file:
-        file.write(str(process.pid))
+@play()
+def negative_dns_cache(case):
+    """DNS caches for half a minute that a worker has no address yet; the launcher does not wait for that."""
+    running(case, seconds=1)
+    case.check("the wait", re.search(r"2 of 2 workers answer after \d s", case.log()))
+    trained(case)
 
 
 @play(alone=True)
@@ -216,69 +178,11 @@ def server_restarted(case):
     """The API server is down for three seconds while ranks run."""
     # The longer it is down, the longer controllers and kubelets wait before they retry: up to 13 s here.
     running(case, seconds=22)
-    restart(3)
+    with outages.api_away():
+        time.sleep(3)
     stamp = case.says(r"ranks end at ([0-9.]+)", 60)
     case.equal("the end", case.finished(90), "Complete")
     case.freed_after(float(stamp[1]))
-
-
-def restart(away):
-    os.kill(pid("apiserver.pid"), signal.SIGKILL)
-    time.sleep(away)
-    again("apiserver", "bash", f"{STATE}/apiserver")
-
-
-def on_the_doomed_node(case, seconds):
-    """Starts a job with a worker on node 4, which runs no other pods; returns that worker."""
-    patch = {"spec": {"template": {"spec": {"tolerations": [{"key": "khorovod.test/doomed", "operator": "Exists"}]}}}}
-    running(case, {"workers": {"replicas": 4}, "patches": [{"target": {"kind": "StatefulSet"}, "patch": patch}]}, seconds)
-    return next(p for p in case.workers() if p["spec"]["nodeName"] == "node-4")
-
-
-def kubelet(node):
-    first = pid(f"nodes/{node}.pid")
-    with open(f"/proc/{first}/task/{first}/children") as children:
-        for child in children.read().split():
-            with open(f"/proc/{child}/comm") as name:
-                if name.read().strip() == "kubelet":
-                    return int(child)
-    raise Failed(f"node {node} has no kubelet")
-
-
-@play(alone=True, long=True)
-def kubelet_killed(case):
-    """A node stops answering while its containers continue: the training continues, and the devices are free when the node is
-    back."""
-    on_the_doomed_node(case, 15)
-    open(f"{STATE}/nodes/4.stop", "w").close()
-    os.kill(kubelet(4), signal.SIGKILL)
-    try:
-        case.says("sum of 4 ranks: 6", 60)
-        case.says("released the workers", 20)
-    finally:
-        os.remove(f"{STATE}/nodes/4.stop")
-    case.equal("the end", case.finished(30), "Complete")
-    case.until("freed devices", case.freed, 60)
-
-
-@play(alone=True, long=True)
-def node_lost(case):
-    """A node with a worker fails. A person marks it as out of service, as Kubernetes documents; the worker starts on another node
-    and the launcher starts another attempt."""
-    victim = on_the_doomed_node(case, 20)
-    began = time.time()
-    os.kill(pid("nodes/4.pid"), signal.SIGKILL)
-    case.says("lost worker " + victim["metadata"]["name"], 60)
-    case.notes.append(f"noticed after {time.time() - began:.0f} s")
-    case.until("end of its node", lambda: not ready_node("node-4", case), 60)
-    case.kubectl("taint", "node", "node-4", "node.kubernetes.io/out-of-service=gone:NoExecute")
-    case.equal("the end", case.finished(120), "Complete")
-    case.until("freed devices", case.freed, 10)
-
-
-def ready_node(name, case):
-    conditions = case.cluster.get(f"/api/v1/nodes/{name}")["status"]["conditions"]
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
 
 def plays():

@@ -60,7 +60,17 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
     conf_dir = "/run/cni"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
+    base_runtime_spec = "/run/container.json"
 EOF
+# With containerd 2, containers have the limits of a service of systemd: 1,024 open files, which a process may raise. The hard limit
+# here is at most that of this machine.
+hard=$(ulimit -Hn)
+[[ $hard != unlimited ]] && ((hard < 524288)) || hard=524288
+ctr oci spec | python3 -c '
+import json, sys
+spec = json.load(sys.stdin)
+spec["process"]["rlimits"] = [{"type": "RLIMIT_NOFILE", "soft": 1024, "hard": int(sys.argv[1])}]
+json.dump(spec, sys.stdout)' "$hard" >/run/container.json
 cat >/run/kubelet.yaml <<EOF
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -77,10 +87,9 @@ containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 clusterDNS: ["$home"]
 clusterDomain: cluster.local
 resolvConf: /run/resolv.conf
-nodeStatusUpdateFrequency: 4s
 EOF
-# The fourth node is for tests of node failures.
-((n < 4)) || echo 'registerWithTaints: [{key: khorovod.test/doomed, effect: NoSchedule}]' >>/run/kubelet.yaml
+# From the fourth on, nodes are for tests of node failures: each test tolerates only the taints of its own nodes.
+((n < 4)) || echo "registerWithTaints: [{key: khorovod.test/doomed, value: node-$n, effect: NoSchedule}]" >>/run/kubelet.yaml
 echo 'options ndots:5' >/run/resolv.conf
 
 for controller in /sys/fs/cgroup/*/; do

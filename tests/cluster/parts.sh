@@ -45,10 +45,13 @@ build_kubernetes() (
     mv bin/* "$home/"
 )
 
+# coredns_program: prints the path of CoreDNS with the plugins that dns.go names.
+coredns_program() { echo "$tools_cache/coredns-$coredns-$(sha256sum "$here/dns.go" | cut -c1-8)/coredns"; }
+
 # Uses the Kubernetes libraries that are built anyway.
 coredns_part() (
-    home=$tools_cache/coredns-$coredns
-    [[ ! -x $home/coredns ]] || exit 0
+    program=$(coredns_program)
+    [[ ! -x $program ]] || exit 0
     echo "building CoreDNS $coredns: once, a few minutes"
     set -e
     work=$(mktemp -d)
@@ -59,8 +62,8 @@ coredns_part() (
     go mod edit -require="github.com/coredns/coredns@v$coredns"
     for module in api apimachinery client-go; do go mod edit -replace="k8s.io/$module=k8s.io/$module@v0${kubernetes#1}"; done
     CGO_ENABLED=0 nice go build -mod=mod -trimpath -ldflags '-s -w' -o coredns .
-    mkdir -p "$home"
-    mv coredns "$home/"
+    mkdir -p "${program%/*}"
+    mv coredns "$program"
 )
 
 # cluster_parts VERSION NODES: provides all programs that up.sh starts.

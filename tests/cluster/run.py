@@ -10,9 +10,12 @@ import time
 import traceback
 
 import ends
+import evictions
 import examples
 import faults
 import host_network
+import lost_nodes
+import lost_servers
 import network
 import other_mpi
 import rows
@@ -20,6 +23,10 @@ import without_ipv4
 from case import Case, Failed, TooOld, World, marked
 
 AT_ONCE = int(os.environ.get("AT_ONCE", 3))
+# Whether a test that fails beside others does not run again.
+ONCE = "ONCE" in os.environ
+# Tests that mostly wait run in addition to those.
+WAITING = int(os.environ.get("WAITING", 2 * AT_ONCE))
 # These start first, so that none of them runs alone at the end.
 TAKE_LONG = ("example-elastic", "example-preflight", "host-network-torchrun-elastic")
 
@@ -47,8 +54,8 @@ def act(world, play, mark=""):
         except Exception as error:
             why = f"--- no explanation: {error}"
         # A test that failed beside others runs again by itself.
-        word = "FAIL " if play.alone or mark else "again"
-        print(f"{word} {took:6.1f} s  {play.name}{mark}: {failure}\n{why}", flush=True)
+        word = "FAIL " if play.alone or mark or ONCE else "again"
+        print(f"{word} {took:6.1f} s  {play.name}{mark}: {failure}{notes}\n{why}", flush=True)
     try:
         if case:
             case.close()
@@ -67,7 +74,9 @@ def running(part):
 
 
 def main(names):
-    every = examples.plays() + ends.plays() + marked(rows) + faults.plays() + marked(faults) + marked(network) + marked(host_network) + other_mpi.plays()
+    every = examples.plays() + ends.plays() + faults.plays() + other_mpi.plays()
+    for module in (rows, faults, evictions, lost_nodes, lost_servers, network, host_network):
+        every += marked(module)
     if os.environ["FAMILY"].startswith("6"):
         every = marked(without_ipv4) + [p for p in every if p.name in without_ipv4.EXAMPLES]
     unknown = [n for n in names if not n.startswith("--") and not any(fnmatch.fnmatch(p.name, n) for p in every)]
@@ -76,14 +85,15 @@ def main(names):
     chosen = [p for p in every if not names or ("--long" if p.long else "--quick") in names
               or any(fnmatch.fnmatch(p.name, n) for n in names)]
     world = World()
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool, concurrent.futures.ThreadPoolExecutor(WAITING) as waiting:
         together = sorted((p for p in chosen if not p.alone), key=lambda p: p.name not in TAKE_LONG)
-        passed = list(pool.map(lambda p: act(world, p), together))
+        acts = [(waiting if p.waits else pool).submit(act, world, p) for p in together]
+        passed = [it.result() for it in acts]
     # A time limit may be missed on a busy machine, so a test that fails beside others runs once more by itself.
     # tests/flakes.md lists the tests that may need this.
-    again = [p for p, went_well in zip(together, passed) if not went_well]
+    again = [p for p, went_well in zip(together, passed) if not went_well and not ONCE]
     second = [act(world, p, "-again") for p in again]
-    passed = [True] * (len(together) - len(again)) + second
+    passed = passed if ONCE else [True] * (len(together) - len(again)) + second
     passed += [act(world, p) for p in chosen if p.alone]
     flaky = [p.name for p, went_well in zip(again, second) if went_well]
     if not running("policy"):

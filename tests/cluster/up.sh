@@ -8,10 +8,10 @@
 #   KUBERNETES=1.34.3     the version
 #   FAMILY=4              the address families: 4, 6, 64 (IPv6, and IPv4 for outgoing traffic only) or 46 (both)
 #   QPS=500               requests per second of controllers and scheduler; the default is theirs
-#   GRACE=12s             how long a node may be unreachable before its pods are evicted
+#   GRACE=120s            how long a node may be silent until it is NotReady; the default is Kubernetes'. For simulated nodes only
 #
-# The cluster has nodes with kubelet and containerd, a control plane and DNS. The fourth node runs only pods that tolerate its
-# taint. Everything is in its own mount, network and process namespaces and on a memory disk, which end with the command.
+# The cluster has nodes with kubelet and containerd, a control plane and DNS. From the fourth on, a node runs only pods that
+# tolerate its taint. Everything is in its own mount, network and process namespaces and on a memory disk, which end with the command.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/tools.sh
@@ -34,7 +34,8 @@ cluster_parts "$KUBERNETES" "$NODES"
 export IMAGES
 name=khorovod-cluster-$$
 export CLUSTER=$name CACHE=${tools_cache:?} HERE=$here BUCKETS
-export BIN=$CACHE/kubernetes-$KUBERNETES COREDNS=$CACHE/coredns-${coredns:?}/coredns
+COREDNS=$(coredns_program)
+export BIN=$CACHE/kubernetes-$KUBERNETES COREDNS
 STATE=$(mktemp -d "${TMPDIR:-/tmp}/$name.XXXX")
 export STATE
 

@@ -8,7 +8,7 @@ s3() {
   mkdir -p "$3"
   printf '[{"name":"set","path":"%s","endpoint":"%s","bucket":"%s","prefix":"p/","region":"eu-west-1","signed":true,"download":true,"upload":true}]' \
     "$3" "${4:-http://10.88.255.254:9000}" "$2" >/tmp/s3/s3.json
-  timeout 40 python3 "${program:-/tmp/s3/s3.py}" "$1" 2>&1
+  timeout 150 python3 "${program:-/tmp/s3/s3.py}" "$1" 2>&1
 }
 
 # refuses TEXT ARGUMENTS...: checks that s3.py exits with 1 and prints the reason, without a Python traceback.

@@ -135,7 +135,7 @@ fn an_mpi_job_as_the_cluster_has_it_comes_back_too() {
 #[test]
 fn what_was_changed_by_hand_in_a_rendered_mpi_job_is_told() {
     let rendered = render(&job("mnist", "  workers: {replicas: 2}\n"), targets::MPI_JOB).unwrap().text;
-    let changed = rendered.replace("terminationGracePeriodSeconds: 30", "terminationGracePeriodSeconds: 31");
+    let changed = rendered.replace("terminationGracePeriodSeconds: 60", "terminationGracePeriodSeconds: 61");
     assert_ne!(rendered, changed);
     let text = |text| Text { name: "rendered.yaml".to_owned(), text };
     let imported = import(System::MpiJob, &[text(changed)], &Options::default()).unwrap();

@@ -40,11 +40,20 @@ fn pods(rendered: &Rendered, target: &'static dyn Target) -> Vec<(String, Json)>
         for field in ["hostname", "subdomain", "restartPolicy", "serviceAccountName", "automountServiceAccountToken"] {
             spec.remove(field);
         }
-        if target == targets::MPI_JOB {
-            // The operator mounts its own Secret.
-            spec["volumes"].as_array_mut().unwrap().retain(|volume| volume["name"] != "khorovod-keys");
-            let mounts = spec["containers"][0]["volumeMounts"].as_array_mut().unwrap();
-            mounts.retain(|mount| mount["name"] != "khorovod-keys");
+        // The operator of an MPIJob mounts its own Secret. Only plain workers watch the launcher, so only they read the limits.
+        let differs = |volume: &Json| match volume["name"].as_str() {
+            Some("khorovod-keys") => target == targets::MPI_JOB,
+            Some("khorovod-current") => component == "worker",
+            _ => false,
+        };
+        spec["volumes"].as_array_mut().unwrap().retain(|volume| !differs(volume));
+        spec["containers"][0]["volumeMounts"].as_array_mut().unwrap().retain(|mount| !differs(mount));
+        // Only khorovod's own workloads replace a pod that leaves a dead node.
+        if let Some(tolerations) = spec.get_mut("tolerations").and_then(Json::as_array_mut) {
+            tolerations.retain(|toleration| toleration["tolerationSeconds"] != 30);
+            if tolerations.is_empty() {
+                spec.remove("tolerations");
+            }
         }
         if let Some(ports) = spec["containers"][0].get_mut("ports").and_then(Json::as_array_mut) {
             for port in ports {

@@ -57,11 +57,12 @@ export class Apply {
     if (this.seed) {
       const text =
         "Downloads and copies contain a Secret with private keys. Keep them to yourself. Each time you make keys here " +
-        "they are new ones: for a job that you apply repeatedly, create the Secret once with the command instead.";
+        "they are new ones, which Kubernetes refuses for a run that has keys. For a run that you apply again, create the " +
+        "Secret with the command instead.";
       return [title, h("p", { class: "warn" }, text), this.button("Remove the keys", () => this.setSeed(undefined))];
     }
     const byCommand =
-      "Downloads and copies contain no ssh keys. Create the Secret once on your machine. The command is installed as " +
+      "Downloads and copies contain no ssh keys. Create the Secret of each run on your machine. The command is installed as " +
       "described at the end of this page.";
     const byPage =
       "Or let this page make the keys, from this browser's random numbers. They stay in this tab until you close it and " +

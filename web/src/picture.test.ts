@@ -6,6 +6,7 @@ const workers: Workers = {
   origin: "spec.workers",
   workload: "mnist-a1b2c3-worker",
   replicas: 4,
+  spares: 0,
   slots: 8,
   firstRank: 0,
   gpus: 8,

@@ -184,11 +184,14 @@ function replaceChildren(group: SVGGElement, now: SVGElement[]) {
   }
 }
 
+/** The spares of a group, as the end of a phrase. */
+const andSpares = (group: Workers): string => (group.spares ? ` and ${count(group.spares, "spare")}` : "");
+
 /** A description of the picture for screen readers. */
 function description(report: Report): string {
   const workers = report.workers.map(
     (group) =>
-      `${count(group.replicas, "worker")} with ${count(group.gpus, "GPU")} and ${count(group.slots, "rank")} each`,
+      `${count(group.replicas, "worker")} with ${count(group.gpus, "GPU")} and ${count(group.slots, "rank")} each${andSpares(group)}`,
   );
   const head = report.head.ownPod ? "a launcher, " : "";
   return `${report.job}: ${head}${workers.join(", ")}; ${count(report.ranks, "rank")} in total`;
@@ -366,8 +369,8 @@ function arrow(x: number, y: number, turn: number) {
 
 /** Places a group of workers in its frame. Returns where the frame ends. */
 function placeWorkers(report: Report, group: Workers, index: number, inner: number, items: Item[], y: number): number {
-  const what = group.gpus ? count(group.replicas * group.gpus, "GPU") : "no GPUs";
-  const title = `${group.group ?? "workers"}: ${number(group.replicas)} × ${group.gpus ? count(group.gpus, "GPU") : count(group.slots, "rank")}`;
+  const what = group.gpus ? count((group.replicas + group.spares) * group.gpus, "GPU") : "no GPUs";
+  const title = `${group.group ?? "workers"}: ${number(group.replicas)} × ${group.gpus ? count(group.gpus, "GPU") : count(group.slots, "rank")}${andSpares(group)}`;
   const sum = `${what}, ${count(group.replicas * group.slots, "rank")}`;
   const room = inner - 2 * GAP;
   const top = y + 34;

@@ -18,6 +18,7 @@ pub fn group(name: Option<&str>, replicas: u32, gpus: u32) -> Group {
     Group {
         name: name.map(str::to_owned),
         replicas,
+        spares: 0,
         gpus,
         gpu_resource: "nvidia.com/gpu".into(),
         slots: gpus.max(1),
@@ -56,6 +57,9 @@ pub fn smallest() -> Spec {
             image: None,
             retries: 3,
             wait_timeout: 1800,
+            lost_timeout: 900,
+            retries_reset_after: 3600,
+            final_exit_codes: Vec::new(),
         },
         elastic: None,
         ssh: Ssh { port: 2222, secret: None, user: "khorovod".into() },
@@ -69,6 +73,7 @@ pub fn smallest() -> Spec {
             run_as_user: Some(65532),
             fs_group: Some(65532),
             network_policy: true,
+            api_access: true,
             service_account: None,
             read_only_root_filesystem: true,
         },
@@ -177,6 +182,7 @@ pub fn variants() -> Vec<(&'static str, Spec)> {
         ("everything indexed", indexed(everything)),
         ("torchrun", indexed(|spec| spec.launcher.kind = LauncherKind::Torchrun)),
         ("groups", spec(|spec| spec.groups = vec![group(Some("big"), 2, 8), group(Some("small"), 3, 1)])),
+        ("spares", spec(|spec| spec.groups[0].spares = 2)),
         (
             "runs ranks",
             spec(|spec| {
@@ -214,6 +220,7 @@ pub fn variants() -> Vec<(&'static str, Spec)> {
         ),
         ("coscheduling", indexed(|spec| spec.scheduling.gang = Some(Gang::Coscheduling))),
         ("kueue", indexed(|spec| spec.scheduling.kueue = Some("local".into()))),
+        ("no access", indexed(|spec| spec.security.api_access = false)),
         ("suspend", indexed(|spec| spec.scheduling.suspend = true)),
         ("openshift", profile(Profile::OpenShift, None, None)),
         ("baseline", profile(Profile::Baseline, Some(1000), Some(2000))),

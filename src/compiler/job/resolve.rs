@@ -58,10 +58,12 @@ impl Defaults {
             "ssh.",
             "placement.",
             "lifecycle.release",
+            "lifecycle.checkpoint",
             "workers.shm",
             "workers.controller",
             "workers.gpuResource",
             "launcher.waitTimeout",
+            "launcher.retriesResetAfter",
             "launcher.cpu",
             "launcher.memory",
         ];
@@ -81,6 +83,11 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     if controller == Controller::Job || launcher.runs_ranks {
         // The launcher's pod is a worker.
         defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(path));
+    }
+    let keeps = body.lifecycle.as_ref().is_some_and(|at| at.release().value.0);
+    if controller == Controller::Job || !target.own_workloads || keeps {
+        // The launcher does not scale the workers.
+        defaults.0.retain(|(path, _)| *path != "launcher.lostTimeout");
     }
     let workdir = text!(body.workdir).or_else(|| body.code.as_ref().map(|code| code.mount_path().value.0));
     Spec {

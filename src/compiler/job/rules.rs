@@ -34,6 +34,7 @@ use super::types::spec::Spec;
 use crate::problem::{Code, Problem, Span};
 use crate::yaml::Node;
 
+pub use conflicts::spares;
 pub use environment::owns_variable;
 pub use storage::reserved;
 

@@ -12,9 +12,8 @@ use crate::plan::{Plan, Shape, Team};
 pub const FINAL_CODES: [u8; 3] = [42, 43, 44];
 /// The launcher enforces the deadline itself. `activeDeadlineSeconds` is this many seconds later.
 pub const DEADLINE_GRACE: u64 = 300;
-/// The `backoffLimit` of the launcher's Job. If a launcher is killed before it releases the GPUs, the Job starts another one.
-/// The launcher counts the attempts itself and ends long before this limit.
-const MAX_LAUNCHERS: u64 = 1000;
+/// How often Kubernetes replaces each pod of an Indexed Job, if the pod with index 0 may end the Job. It counts the attempts itself.
+const NO_LIMIT: u64 = i32::MAX as u64;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -33,6 +32,9 @@ pub struct Spec<'a> {
     pub ttl_seconds_after_finished: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff_limit: Option<u64>,
+    /// With it, the delay of a pod's replacement depends only on the failures of its own index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backoff_limit_per_index: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     success_policy: Option<SuccessPolicy>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,9 +89,14 @@ pub fn launcher_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
         parallelism: None,
         active_deadline_seconds: lifecycle.deadline.map(|deadline| deadline + DEADLINE_GRACE),
         ttl_seconds_after_finished: lifecycle.ttl_after_finished,
-        backoff_limit: Some(if plan.scales() { MAX_LAUNCHERS } else { plan.spec.launcher.retries.into() }),
+        // A launcher with permissions raises this limit when it starts, and lowers it to end the Job. If it were set here, applying
+        // the object again would reset it. The default of Kubernetes is 6.
+        backoff_limit: plan.own_job().is_none().then_some(plan.spec.launcher.retries.into()),
+        backoff_limit_per_index: None,
         success_policy: None,
-        pod_failure_policy: Some(failure_policy("launcher")),
+        // A Job with a failure policy replaces a pod only when it has ended, so a launcher on a dead node would never be
+        // replaced. A launcher that may patch its Job ends it through `backoffLimit` instead.
+        pod_failure_policy: plan.own_job().is_none().then(|| failure_policy("launcher")),
         template: pod::template(plan, PodKind::Launcher, files),
     }
 }
@@ -107,13 +114,18 @@ pub fn launcher<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
 pub fn indexed_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
     let (spec, team) = (&plan.spec, &plan.teams[0]);
     debug_assert!(plan.shape != Shape::StatefulSet);
+    let has_access = plan.own_job().is_some();
+    let pods = indexed_pods(plan, team, pod::template(plan, PodKind::Index(&spec.groups[team.group]), files));
     Spec {
         suspend: spec.scheduling.suspend.then_some(true),
         active_deadline_seconds: spec.lifecycle.deadline.map(|deadline| deadline + DEADLINE_GRACE),
         ttl_seconds_after_finished: spec.lifecycle.ttl_after_finished,
         success_policy: Some(Entry("rules", [Entry("succeededIndexes", "0")])),
-        pod_failure_policy: Some(failure_policy("worker")),
-        ..indexed_pods(plan, team, pod::template(plan, PodKind::Index(&spec.groups[team.group]), files))
+        // As in `launcher_spec`.
+        pod_failure_policy: (!has_access).then(|| failure_policy("worker")),
+        backoff_limit: pods.backoff_limit.filter(|_| !has_access),
+        backoff_limit_per_index: has_access.then_some(NO_LIMIT),
+        ..pods
     }
 }
 
@@ -121,7 +133,7 @@ pub fn indexed_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
 pub fn workers_spec<'a>(plan: &'a Plan, team: &Team, files: &[File]) -> Spec<'a> {
     let workers = indexed_pods(plan, team, pod::template(plan, PodKind::Worker(&plan.spec.groups[team.group]), files));
     // The launcher limits how often workers may fail.
-    Spec { backoff_limit: Some(i32::MAX as u64), ..workers }
+    Spec { backoff_limit: Some(NO_LIMIT), ..workers }
 }
 
 /// The common part of Indexed Jobs, with one pod per worker of a group.
@@ -135,7 +147,8 @@ fn indexed_pods<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec
         active_deadline_seconds: None,
         ttl_seconds_after_finished: None,
         // One failed attempt may fail every pod.
-        backoff_limit: Some((attempts * u64::from(team.replicas)).min(i32::MAX as u64)),
+        backoff_limit: Some((attempts * u64::from(team.replicas)).min(NO_LIMIT)),
+        backoff_limit_per_index: None,
         success_policy: None,
         pod_failure_policy: None,
         template,

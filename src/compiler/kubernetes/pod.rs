@@ -101,15 +101,21 @@ struct PodSpec<'a> {
     volumes: Vec<volumes::Volume<'a>>,
 }
 
+/// The seconds that a launcher has after the ranks have saved their checkpoints, to release the GPUs.
+const RELEASE_TIME: u32 = 90;
+/// The seconds that a worker has after its ranks have saved their checkpoints, to end them and exit.
+const EXIT_TIME: u32 = 30;
+
 /// The pod template of one kind of pod. `files` are the files of the run's ConfigMap.
 pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTemplate<'a> {
     let spec = &plan.spec;
     let Facts { own_workloads, templates_set_subdomain, templates_set_restart_policy, .. } = *spec.target;
     let is_worker = matches!(kind, PodKind::Worker(_));
-    let scales = plan.scales() && kind.launches();
+    // If no launcher runs, the workers release the GPUs themselves, so they need the account too.
+    let has_access = plan.own_job().is_some();
     let account = match &spec.security.service_account {
         Some(name) => Some(name.into()),
-        None => scales.then(|| plan.stem().into()),
+        None => has_access.then(|| plan.stem().into()),
     };
     let (volumes, mounts) = volumes::build(plan, kind, files);
     PodTemplate {
@@ -120,7 +126,7 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
             // A StatefulSet sets the subdomain from its `serviceName`.
             subdomain: (templates_set_subdomain && !(own_workloads && is_worker)).then_some(&spec.name),
             service_account_name: account,
-            automount_service_account_token: scales,
+            automount_service_account_token: has_access,
             enable_service_links: false,
             restart_policy: match kind.launches() {
                 _ if !templates_set_restart_policy => None,
@@ -129,8 +135,9 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
                 false if own_workloads => None,
                 false => Some("OnFailure"),
             },
-            // On SIGTERM a launcher releases the GPUs before it exits. A worker exits immediately.
-            termination_grace_period_seconds: if kind.launches() { 120 } else { 30 },
+            // On SIGTERM the ranks first save their checkpoints. Then a launcher releases the GPUs before it exits.
+            termination_grace_period_seconds: spec.lifecycle.checkpoint.grace_period
+                + if kind.launches() { RELEASE_TIME } else { EXIT_TIME },
             placement: placement::build(plan, kind),
             image_pull_secrets: spec.image.pull_secrets.iter().map(|name| Named { name: name.into() }).collect(),
             security_context: security::pod(&spec.security),
@@ -147,6 +154,8 @@ fn metadata<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Metadata<'a> {
     let mut labels = pod_labels(plan, kind.component(), group);
     // A service mesh sidecar would keep running after the launcher exits, and would intercept the traffic between ranks.
     labels.set("sidecar.istio.io/inject", "false");
+    // The node proxy of an ambient mesh would also intercept that traffic.
+    labels.set("istio.io/dataplane-mode", "none");
     let mut annotations = Map::default()
         .with("sidecar.istio.io/inject", "false")
         .with("linkerd.io/inject", "disabled")

@@ -1,4 +1,8 @@
-//! The Secret with the ssh keys of a job.
+//! The Secret with the ssh keys of a run.
+//!
+//! It belongs to the run and is immutable, so that all pods of a run have the same keys: a pod copies them when it starts, and
+//! one that is replaced must get those of the others. Kubernetes refuses other keys for the same run. The name of the run does
+//! not depend on the keys, because `khorovod plan` and the preview page compute it without a seed.
 
 use serde::Serialize;
 
@@ -9,6 +13,7 @@ use crate::plan::Plan;
 /// The entries are in `data`, because the API server does not store `stringData`, so every apply would show a change.
 #[derive(Debug, Serialize)]
 pub struct Secret<'a> {
+    immutable: bool,
     r#type: &'static str,
     data: Map<'a>,
 }
@@ -18,7 +23,7 @@ pub fn name(plan: &Plan) -> Option<String> {
     match &plan.spec.ssh.secret {
         _ if !plan.brings_keys() => None,
         Some(name) => Some(name.clone()),
-        None => Some([&plan.spec.name, "-ssh"].concat()),
+        None => Some([&plan.stem(), "-ssh"].concat()),
     }
 }
 
@@ -29,7 +34,11 @@ pub fn build<'a>(plan: &'a Plan, keys: &'a [(&'static str, String)]) -> Option<O
     }
     Some(Object::new(
         "spec.ssh",
-        Metadata::of_job(plan, name(plan)?),
-        Body::Secret(Secret { r#type: "Opaque", data: keys.iter().map(|(key, value)| (*key, value)).collect() }),
+        Metadata::of_run(plan, name(plan)?),
+        Body::Secret(Secret {
+            immutable: true,
+            r#type: "Opaque",
+            data: keys.iter().map(|(key, value)| (*key, value)).collect(),
+        }),
     ))
 }

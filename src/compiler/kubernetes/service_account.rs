@@ -1,6 +1,7 @@
-//! The ServiceAccount, Role and RoleBinding of the launcher. They permit it to scale its own StatefulSets, to read its own Job,
-//! and to read which workers have an address. They are rendered only if the launcher scales the workers and the spec sets no
-//! `security.serviceAccount`.
+//! The ServiceAccount, Role and RoleBinding of the pods of a run. They permit the launcher to read and scale its own
+//! StatefulSets, to read and end its own Job, and to read which workers have an address. The workers have the same account: if no
+//! launcher runs any more, the first ones release the GPUs. These objects are rendered unless `security.apiAccess` is false, the
+//! workers are kept, or the spec sets `security.serviceAccount`.
 
 use serde::Serialize;
 
@@ -16,7 +17,7 @@ pub struct ServiceAccount {
 
 #[derive(Debug, Serialize)]
 pub struct Role<'a> {
-    rules: [Rule<'a>; 3],
+    rules: Vec<Rule<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -52,7 +53,7 @@ struct Subject<'a> {
 
 /// Whether these objects are rendered.
 pub fn wanted(plan: &Plan) -> bool {
-    plan.scales() && plan.spec.security.service_account.is_none()
+    plan.own_job().is_some() && plan.spec.security.service_account.is_none()
 }
 
 /// The ServiceAccount.
@@ -66,41 +67,35 @@ pub fn build(plan: &Plan) -> Object<'_> {
 
 /// The Role.
 pub fn role(plan: &Plan) -> Object<'_> {
-    let sets = plan.teams.iter().map(|team| Text::from(&team.workload)).collect();
+    let rule = |group, resource, resource_names, verbs| Rule {
+        api_groups: [group],
+        resources: [resource],
+        resource_names,
+        verbs,
+    };
+    let mut rules = Vec::with_capacity(4);
+    if plan.scales() {
+        let sets: Vec<_> = plan.teams.iter().map(|team| Text::from(&team.workload)).collect();
+        rules.push(rule("apps", "statefulsets", sets.clone(), &["get"]));
+        rules.push(rule("apps", "statefulsets/scale", sets, &["get", "patch"]));
+    }
+    // A launcher ends its own Job by setting `backoffLimit`, because the Job has no failure policy.
+    rules.push(rule("batch", "jobs", plan.own_job().into_iter().map(Text::from).collect(), &["get", "patch"]));
+    if plan.uses_ssh() {
+        // The launcher checks which workers have an address before it resolves their names, because DNS caches negative answers.
+        rules.push(rule("", "endpoints", vec![plan.service()], &["get"]));
+    }
     Object::new(
-        "spec.lifecycle.release",
+        "spec.security.apiAccess",
         Metadata::of_run(plan, plan.stem()).component("launcher"),
-        Body::Role(Role {
-            rules: [
-                Rule {
-                    api_groups: ["apps"],
-                    resources: ["statefulsets/scale"],
-                    resource_names: sets,
-                    verbs: &["get", "patch"],
-                },
-                Rule {
-                    api_groups: ["batch"],
-                    resources: ["jobs"],
-                    resource_names: vec![super::meta::launcher_name(plan)],
-                    verbs: &["get"],
-                },
-                // The launcher checks which workers have an address before it resolves their names, because DNS caches negative
-                // answers.
-                Rule {
-                    api_groups: [""],
-                    resources: ["endpoints"],
-                    resource_names: vec![plan.service()],
-                    verbs: &["get"],
-                },
-            ],
-        }),
+        Body::Role(Role { rules }),
     )
 }
 
 /// The RoleBinding.
 pub fn binding(plan: &Plan) -> Object<'_> {
     Object::new(
-        "spec.lifecycle.release",
+        "spec.security.apiAccess",
         Metadata::of_run(plan, plan.stem()).component("launcher"),
         Body::RoleBinding(RoleBinding {
             role_ref: RoleRef { api_group: "rbac.authorization.k8s.io", kind: "Role", name: plan.stem().into() },

@@ -32,7 +32,7 @@ pub fn build<'a>(plan: &'a Plan, team: &'a Team, files: &[File]) -> Object<'a> {
     });
     let spec = Spec {
         service_name: &plan.spec.name,
-        replicas: plan.spec.lifecycle.keep.then_some(team.replicas),
+        replicas: plan.spec.lifecycle.keep.then_some(team.pods()),
         pod_management_policy: "Parallel",
         selector: run_pods(plan, "worker", group.name.as_deref()),
         template: pod::template(plan, PodKind::Worker(group), files),
@@ -40,6 +40,6 @@ pub fn build<'a>(plan: &'a Plan, team: &'a Team, files: &[File]) -> Object<'a> {
     };
     let metadata = Metadata::of_run(plan, &team.workload)
         .component("worker")
-        .annotate("khorovod.dev/replicas", team.replicas.to_string());
+        .annotate("khorovod.dev/replicas", team.pods().to_string());
     Object::new(team.origin(plan), metadata, Body::StatefulSet { spec: Box::new(spec) })
 }

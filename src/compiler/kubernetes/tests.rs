@@ -217,16 +217,18 @@ fn the_launcher_owns_the_scale_unless_release_is_keep() {
     assert_eq!(
         find(&objects_, "Role")["rules"],
         json!([
+            {"apiGroups": ["apps"], "resources": ["statefulsets"],
+            "resourceNames": [set["metadata"]["name"]], "verbs": ["get"]},
             {"apiGroups": ["apps"], "resources": ["statefulsets/scale"],
             "resourceNames": [set["metadata"]["name"]], "verbs": ["get", "patch"]},
-            {"apiGroups": ["batch"], "resources": ["jobs"], "resourceNames": [launcher], "verbs": ["get"]},
+            {"apiGroups": ["batch"], "resources": ["jobs"], "resourceNames": [launcher], "verbs": ["get", "patch"]},
             {"apiGroups": [""], "resources": ["endpoints"],
             "resourceNames": [find(&objects_, "Service")["metadata"]["name"]], "verbs": ["get"]},
         ])
     );
     let pod = |objects: &[Json], kind| find(objects, kind)["spec"]["template"]["spec"].clone();
     assert_eq!(pod(&objects_, "Job")["automountServiceAccountToken"], true);
-    assert_eq!(pod(&objects_, "StatefulSet")["automountServiceAccountToken"], false);
+    assert_eq!(pod(&objects_, "StatefulSet")["automountServiceAccountToken"], true);
 
     let kept = objects(spec(|spec| spec.lifecycle.keep = true));
     assert_eq!(find(&kept, "StatefulSet")["spec"]["replicas"], 4);
@@ -234,6 +236,45 @@ fn the_launcher_owns_the_scale_unless_release_is_keep() {
     for kind in ["Role", "RoleBinding", "ServiceAccount"] {
         assert!(kept.iter().all(|object| object["kind"] != kind), "{kind}");
     }
+}
+
+#[test]
+fn spares_are_pods_without_ranks() {
+    let spares = |keep| {
+        spec(|spec| {
+            spec.groups[0].spares = 2;
+            spec.lifecycle.keep = keep;
+        })
+    };
+    let scaled = objects(spares(false));
+    assert_eq!(find(&scaled, "StatefulSet")["metadata"]["annotations"]["khorovod.dev/replicas"], "6");
+    assert_eq!(find(&objects(spares(true)), "StatefulSet")["spec"]["replicas"], 6);
+    let plan = Plan::new(spares(false), "bcdfgh".to_owned());
+    assert_eq!((plan.np, plan.workers, plan.spares, plan.gpus), (32, 4, 2, 48));
+    assert_eq!(plan.hostfile.unwrap().lines().count(), 4);
+}
+
+#[test]
+fn a_launcher_leaves_a_dead_node_and_is_replaced() {
+    let pod = |objects: &[Json], kind| find(objects, kind)["spec"]["template"]["spec"].clone();
+    let seconds = |pod: &Json| -> Vec<Json> {
+        let tolerations = pod["tolerations"].as_array().into_iter().flatten();
+        tolerations.map(|toleration| toleration["tolerationSeconds"].clone()).collect()
+    };
+    let plain = objects(smallest());
+    assert_eq!(seconds(&pod(&plain, "Job")), [30, 30]);
+    assert!(seconds(&pod(&plain, "StatefulSet")).is_empty());
+    // With a failure policy, Kubernetes would replace the launcher only when its pod has ended.
+    assert!(find(&plain, "Job")["spec"].get("podFailurePolicy").is_none());
+    let kept = objects(spec(|spec| spec.lifecycle.keep = true));
+    assert!(find(&kept, "Job")["spec"].get("podFailurePolicy").is_some());
+
+    let tolerating =
+        |toleration: Json| seconds(&pod(&objects(spec(|spec| spec.placement.tolerations = vec![toleration])), "Job"));
+    assert_eq!(tolerating(json!({"operator": "Exists"})), [Json::Null]);
+    assert_eq!(tolerating(json!({"operator": "Exists", "effect": "NoSchedule"})), [Json::Null, 30.into(), 30.into()]);
+    let unreachable = json!({"key": "node.kubernetes.io/unreachable", "operator": "Exists", "tolerationSeconds": 7});
+    assert_eq!(tolerating(unreachable), [7, 30]);
 }
 
 #[test]

@@ -59,13 +59,15 @@ fn mpi(plan: &Plan, env: &mut Vec<EnvPair>) {
             let startup = (120 + plan.np / 50).to_string();
             set(env, "OMPI_MCA_orte_startup_timeout", startup.clone());
             set(env, "PRTE_MCA_prte_startup_timeout", startup.clone());
-            // With the defaults, mpirun detects a node that does not answer only after eight minutes.
-            set(env, "OMPI_MCA_oob_tcp_keepalive_time", "4");
-            set(env, "PRTE_MCA_oob_tcp_keepalive_time", "4");
-            set(env, "OMPI_MCA_oob_tcp_keepalive_intvl", "2");
-            set(env, "PRTE_MCA_oob_tcp_keepalive_intvl", "2");
-            set(env, "OMPI_MCA_oob_tcp_keepalive_probes", "2");
-            set(env, "PRTE_MCA_oob_tcp_keepalive_probes", "2");
+            // MPI aborts everything if a connection of its daemons fails, so it must survive a short loss of the network: a
+            // switch that restarts, or a node under load. The launcher itself detects within seconds that a host is lost. MPI's
+            // own check is the last resort, after 60 + 12 × 20 seconds; the default is eight minutes.
+            set(env, "OMPI_MCA_oob_tcp_keepalive_time", "60");
+            set(env, "PRTE_MCA_oob_tcp_keepalive_time", "60");
+            set(env, "OMPI_MCA_oob_tcp_keepalive_intvl", "20");
+            set(env, "PRTE_MCA_oob_tcp_keepalive_intvl", "20");
+            set(env, "OMPI_MCA_oob_tcp_keepalive_probes", "12");
+            set(env, "PRTE_MCA_oob_tcp_keepalive_probes", "12");
             disable_fork_threads(env);
             if plan.spec.security.run_as_user == Some(0) {
                 set(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");

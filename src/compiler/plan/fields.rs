@@ -10,9 +10,9 @@ use super::{Shape, patches};
 use crate::job::may_be_secret;
 use crate::job::types::format_duration;
 use crate::job::valid::{
-    Claim, Code, CodeSource, Collective, Controller, Elastic, EnvFrom, EnvFromSource, EnvValue, EnvVar, Gang, Group,
-    Image, Launcher, LauncherKind, Lifecycle, Metrics, Mpi, Observability, Pairs, Patch, Placement, Resources, S3,
-    Scheduling, Security, Spec, Ssh, Volume, VolumeSource,
+    Checkpoint, Claim, Code, CodeSource, Collective, Controller, Elastic, EnvFrom, EnvFromSource, EnvValue, EnvVar,
+    Gang, Group, Image, Launcher, LauncherKind, Lifecycle, Metrics, Mpi, Observability, Pairs, Patch, Placement,
+    Resources, S3, Scheduling, Security, Spec, Ssh, Volume, VolumeSource,
 };
 use crate::yaml::flow::flow;
 
@@ -165,7 +165,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     list.optional_if(false, "scheduling.kueue", kueue.as_ref());
     list.optional("scheduling.scheduler", scheduler.as_ref());
     list.add(Reach::InPlace, "scheduling.suspend", suspend);
-    let Lifecycle { deadline, ttl_after_finished, keep } = lifecycle;
+    let Lifecycle { deadline, ttl_after_finished, keep, checkpoint } = lifecycle;
     list.optional_if(fixed("lifecycle.deadline"), "lifecycle.deadline", deadline.map(format_duration));
     list.optional_if(
         fixed("lifecycle.ttlAfterFinished"),
@@ -175,6 +175,9 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     // Whether the launcher may scale the workers.
     let could_scale = spec.target.own_workloads && shape == Shape::StatefulSet;
     list.run_if(could_scale, "lifecycle.release", if *keep { "keep" } else { "scaleDown" });
+    let Checkpoint { signal, grace_period } = checkpoint;
+    list.run("lifecycle.checkpoint.signal", format!("SIG{signal}"));
+    list.run("lifecycle.checkpoint.gracePeriod", format_duration((*grace_period).into()));
     self::security(&mut list, security);
     self::observability(&mut list, observability, launcher.kind);
     for (index, patch) in patches.iter().enumerate() {
@@ -238,9 +241,12 @@ fn code(list: &mut List, code: Option<&Code>) {
 }
 
 fn group(list: &mut List, group: &Group) {
-    let Group { name, replicas, gpus, gpu_resource, slots, resources: amounts, rdma, shm } = group;
+    let Group { name, replicas, spares, gpus, gpu_resource, slots, resources: amounts, rdma, shm } = group;
     let prefix = name.as_ref().map_or("workers".to_owned(), |name| format!("workers.groups.{name}"));
     list.run(format!("{prefix}.replicas"), replicas);
+    if *spares > 0 {
+        list.run(format!("{prefix}.spares"), spares);
+    }
     list.run(format!("{prefix}.gpus"), gpus);
     list.run_if(*gpus > 0, format!("{prefix}.gpuResource"), gpu_resource);
     list.run(format!("{prefix}.slots"), slots);
@@ -272,6 +278,9 @@ fn launcher(list: &mut List, launcher: &Launcher, shape: Shape, fixed_retries: b
         image,
         retries,
         wait_timeout,
+        lost_timeout,
+        retries_reset_after,
+        final_exit_codes,
     } = launcher;
     let mpi = match mpi {
         Mpi::OpenMpi => "openmpi",
@@ -294,6 +303,10 @@ fn launcher(list: &mut List, launcher: &Launcher, shape: Shape, fixed_retries: b
     list.add(Reach::InPlace, "launcher.idleTimeout", format_duration(*idle_timeout));
     list.run_if(fixed_retries, "launcher.retries", retries);
     list.add(Reach::InPlace, "launcher.waitTimeout", format_duration(*wait_timeout));
+    list.add(Reach::InPlace, "launcher.lostTimeout", format_duration(*lost_timeout));
+    list.add(Reach::InPlace, "launcher.retriesResetAfter", format_duration(*retries_reset_after));
+    let codes = final_exit_codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    list.optional_if(false, "launcher.finalExitCodes", Some(codes).filter(|codes| !codes.is_empty()));
     list.optional_if(own_pod, "launcher.image", image.as_ref());
     // A launcher that runs ranks has the resources of a worker.
     resources(list, own_pod && !runs_ranks, "launcher", amounts);
@@ -399,14 +412,22 @@ fn placement(list: &mut List, placement: &Placement) {
 }
 
 fn security(list: &mut List, security: &Security) {
-    let Security { profile, run_as_user, fs_group, network_policy, service_account, read_only_root_filesystem } =
-        security;
+    let Security {
+        profile,
+        run_as_user,
+        fs_group,
+        network_policy,
+        service_account,
+        api_access,
+        read_only_root_filesystem,
+    } = security;
     // If a user id is set, pods contain only the id, and the profile has no effect on them.
     list.run_if(run_as_user.is_none(), "security.profile", format!("{profile:?}").to_lowercase());
     list.optional("security.runAsUser", *run_as_user);
     list.optional("security.fsGroup", *fs_group);
     list.add(Reach::InPlace, "security.networkPolicy", network_policy);
     list.optional("security.serviceAccount", service_account.as_ref());
+    list.run("security.apiAccess", api_access);
     list.run("security.readOnlyRootFilesystem", read_only_root_filesystem);
 }
 

@@ -27,6 +27,7 @@ pub fn teams(plan: &Plan) -> Vec<Team> {
             _ => format!("{stem}-{}{}", role(plan, group), target.group_suffix),
         },
         replicas: group.replicas,
+        spares: group.spares,
         slots: group.slots,
     };
     plan.spec.groups.iter().enumerate().map(team).collect()

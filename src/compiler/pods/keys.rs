@@ -46,7 +46,7 @@ impl KeyPairs {
     }
 }
 
-/// The entries of the Secret `<job>-ssh`.
+/// The entries of the ssh Secret.
 pub fn secret_data(seed: &[u8; 32], namespace: &str, name: &str) -> [(&'static str, String); 4] {
     KeyPairs::derive(seed, namespace, name).secret_data()
 }

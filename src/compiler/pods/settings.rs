@@ -60,9 +60,11 @@ pub fn job(plan: &Plan) -> String {
         ("port", spec.ssh.port.to_string()),
         ("user", word(&spec.ssh.user)),
         ("np", plan.np.to_string()),
-        // One entry per worker group: the workers' name before the index, their number, and the ranks of each.
+        // One entry per worker group: the workers' name before the index, the number that run ranks, the number of spares
+        // after them, and the ranks of each.
         ("team_names", array(plan.teams.iter().map(|team| word(&team.workload)))),
         ("team_replicas", array(plan.teams.iter().map(|team| team.replicas.to_string()))),
+        ("team_spares", array(plan.teams.iter().map(|team| team.spares.to_string()))),
         ("team_slots", array(plan.teams.iter().map(|team| team.slots.to_string()))),
         ("hostfile_mark", word(plan.hostfile_mark())),
         ("launcher_pod", word(&plan.launcher_pod())),
@@ -71,6 +73,11 @@ pub fn job(plan: &Plan) -> String {
         ("launcher_slots", plan.teams[0].slots.to_string()),
         // Set if the launcher scales the workers.
         ("scales", if plan.scales() { "yes".to_owned() } else { word("") }),
+        // The Job that the pods may read and change. Empty if they have no permissions.
+        ("own_job", word(&plan.own_job().unwrap_or_default())),
+        // The signal that every rank gets before it is ended, and the seconds that it then has.
+        ("checkpoint_signal", spec.lifecycle.checkpoint.signal.to_owned()),
+        ("checkpoint_grace", spec.lifecycle.checkpoint.grace_period.to_string()),
         // Empty unless the job is elastic.
         ("min_workers", elastic(|elastic| elastic.min_workers)),
         ("max_workers", elastic(|elastic| elastic.max_workers)),

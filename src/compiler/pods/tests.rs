@@ -234,9 +234,20 @@ fn only_limits_may_change_in_place() {
     plan.spec.lifecycle.deadline = Some(60);
     plan.spec.launcher.retries = 7;
     plan.spec.launcher.wait_timeout = 5;
+    plan.spec.launcher.lost_timeout = 6;
+    plan.spec.launcher.retries_reset_after = 8;
+    plan.spec.launcher.final_exit_codes = vec![2, 64];
     let after: Vec<_> = files(&plan).into_iter().map(|file| file.text).collect();
     assert_eq!(before, after);
-    let entries = [("run", "bcdfgh"), ("retries", "7"), ("wait-timeout", "5"), ("deadline", "60")];
+    let entries = [
+        ("run", "bcdfgh"),
+        ("retries", "7"),
+        ("retries-reset-after", "8"),
+        ("wait-timeout", "5"),
+        ("lost-timeout", "6"),
+        ("final-exit-codes", "2 64"),
+        ("deadline", "60"),
+    ];
     assert_eq!(current(&plan), entries.map(|(name, value)| (name, value.to_owned())));
 }
 

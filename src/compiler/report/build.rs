@@ -21,7 +21,7 @@ impl Report {
             launch: plan.launch.clone(),
             workers: worker_groups(plan, description),
             ranks: plan.np,
-            pods: plan.workers + u32::from(launcher_pod),
+            pods: plan.workers + plan.spares + u32::from(launcher_pod),
             requests: total_requests(plan, launcher_pod),
             cost: cost(plan),
             head: Head {
@@ -87,6 +87,7 @@ fn workers(plan: &Plan, description: &Description, team: &Team, first_rank: Opti
         workload: team.workload.clone(),
         first_rank,
         replicas: team.replicas,
+        spares: team.spares,
         slots: team.slots,
         gpus: group.gpus,
         hosts: (host(0), host(team.replicas.saturating_sub(1))),
@@ -158,7 +159,7 @@ fn requests_of(resources: &Resources) -> Vec<(String, i128)> {
 /// The sum of the requests of all pods. The resources are in the order in which they first occur.
 fn total_requests(plan: &Plan, launcher_pod: bool) -> Vec<Amount> {
     let mut sums: Vec<(String, i128)> = Vec::new();
-    let groups = plan.teams.iter().map(|team| (&plan.spec.groups[team.group], i128::from(team.replicas)));
+    let groups = plan.teams.iter().map(|team| (&plan.spec.groups[team.group], i128::from(team.pods())));
     let pods = groups.map(|(group, count): (&Group, _)| (&group.resources, count));
     let own = match plan.spec.groups.first().filter(|_| plan.spec.launcher.runs_ranks) {
         Some(group) => &group.resources,
@@ -307,7 +308,7 @@ fn notes(plan: &Plan, description: &Description) -> Vec<String> {
         notes.push(match &spec.ssh.secret {
             None if !plan.brings_keys() => format!("ssh keys: one pair, created by {}", description.controller),
             Some(secret) => format!("ssh keys: the existing Secret {secret}"),
-            None => format!("ssh keys: the Secret {}-ssh, created with the job", spec.name),
+            None => format!("ssh keys: the Secret {}-ssh, created with the run", plan.stem()),
         });
     }
     if plan.hostfile.is_none() && plan.shape != Shape::Torchrun {

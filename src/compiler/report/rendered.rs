@@ -131,7 +131,7 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
             continue;
         };
         let (other, (_, earlier)) = before.remove(at);
-        // The data of a Secret must not be shown, and does not affect the name of the run.
+        // The data of a Secret must not be shown, and a plan does not have it. Kubernetes refuses other keys for the same run.
         if object.kind == "Secret" {
             continue;
         }

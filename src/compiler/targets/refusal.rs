@@ -2,8 +2,8 @@
 //!
 //! A field that is not refused is supported. `docs/targets.md` describes the effect of each field per target.
 
-use crate::job::valid::LauncherKind;
-use crate::job::{Case, field, key};
+use crate::job::valid::{Controller, LauncherKind};
+use crate::job::{Case, field, key, spares};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -42,6 +42,15 @@ pub fn refuse_keep(case: &Case<'_>, target: &str) -> Refusal {
         release.filter(|at| at.0).map(|at| at.span),
         format!("{target} stops its workers when the launcher ends, so `lifecycle.release` cannot be `keep`"),
         "remove `release`, leave `--target` out, or render to `mpijob`",
+    )
+}
+
+/// Refuses `workers.spares`, for targets whose launcher cannot replace a worker.
+pub fn refuse_spares(case: &Case<'_>, target: &str) -> Refusal {
+    (
+        spares(case).filter(|_| case.spec.controller == Controller::StatefulSet && case.spec.elastic.is_none()),
+        format!("{target} has no workers beside those that run ranks, so `workers.spares` cannot be set"),
+        "remove `spares`, or leave `--target` out",
     )
 }
 

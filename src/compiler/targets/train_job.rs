@@ -6,7 +6,7 @@
 //! TrainJobs of the namespace. So [`mark_as_trainer`] sets both on the pod that launches.
 
 use super::Target;
-use super::refusal::{refuse_growth, refuse_keep, refuse_worker_claims, report};
+use super::refusal::{refuse_growth, refuse_keep, refuse_spares, refuse_worker_claims, report};
 use crate::job::target::Facts;
 use crate::job::{Case, field, key};
 use crate::plan::Shape;
@@ -53,6 +53,7 @@ impl Target for TrainJob {
             vec![
                 refuse_worker_claims(case, "a TrainJob"),
                 refuse_keep(case, "a TrainJob"),
+                refuse_spares(case, "a TrainJob"),
                 refuse_growth(case, "a TrainJob"),
                 refuse_ttl,
             ],

@@ -88,19 +88,81 @@ case_counts_dead_launchers() {
     until [[ $(grep -c "up 3" "$work/launcher.log") == "$life" ]]; do sleep 0.2; done
     kill_pod launcher
   done
-  expect 42 "2 launchers failed, and launcher.retries is 1"
+  expect 42 "2 attempts failed, the last with its launcher, and launcher.retries is 1"
   released
 }
 
-# The launcher's node is drained: it releases the workers, and the next launcher does not count the attempt.
+# The launcher's node is drained: the workers stay for the next launcher, which does not count the attempt.
 case_evicted_launcher() {
+  local before after
   train "$endless" 'launcher: {retries: 0}'
   wait_for launcher ":up 3"
+  before=$(readlink "$work/pods/worker-0" "$work/pods/worker-1")
   evict_pod launcher
   wait_for events "launcher ended with 143"
+  wait_for launcher "received SIGTERM; the workers stay for the next launcher"
   until [[ $(grep -c ":up 3" "$work/launcher.log") == 2 ]]; do sleep 0.2; done
+  after=$(readlink "$work/pods/worker-0" "$work/pods/worker-1")
+  [[ $before == "$after" ]] || fail "the workers did not stay: $before, then $after"
   delete_job
   expect 143 "received SIGTERM" "released the workers"
+  released
+}
+
+# The node of a worker fails for good, with no spare worker: one more worker starts, and the next attempt runs with it.
+case_replaces_a_lost_worker() {
+  train 'if [[ $HOSTNAME == *-worker-2 ]]; then echo "in its place"; exit; fi; mark=/tmp/up$OMPI_COMM_WORLD_LOCAL_RANK; [[ ! -e $mark ]] || exit 0; touch $mark; echo up $OMPI_COMM_WORLD_RANK; sleep 300' \
+    'launcher: {retries: 1}'
+  wait_for launcher "up 3" || return
+  cut_network worker-1
+  wait_for launcher "lost worker $job-$run-worker-1.$job" 60
+  wait_for launcher "$job-$run-worker-2.$job replaces it" 60
+  expect 0 "$job-$run-worker-2.$job takes the place of $job-$run-worker-1.$job" "in its place" "trained"
+  released
+}
+
+# A second launcher starts while the first one is still alive, as with `kubectl delete pod --force`: the workers refuse the first.
+case_two_launchers() {
+  local first
+  train 'echo up $OMPI_COMM_WORLD_RANK $$; sleep 300' 'launcher: {retries: 3}'
+  wait_for launcher "up 3" || return
+  first=$(<"$work/pods/launcher/pid")
+  kill -STOP "$first"
+  evict_pod launcher
+  until [[ $(grep -c ":up 3" "$work/launcher.log") == 2 ]]; do sleep 0.2; done
+  # Only the ranks of the second launcher are left.
+  [[ $(inside_pod worker-1 pgrep -c -f 'sleep 300') == 2 ]] || fail "ranks of the first launcher are left"
+  nsenter --target "$first" --mount --pid --root env KHOROVOD_LAUNCHER="$(tr '\0' '\n' </proc/"$first"/environ | sed -n 's/^KHOROVOD_POD_UID=//p')" \
+    /horovod/generated/bin/ssh "$job-$run-worker-1.$job" true 2>"$work/refused.log"
+  logged refused "refuses this launcher, because it serves another launcher of the run"
+  kill -CONT "$first"
+  delete_job
+  expect 143
+  released
+}
+
+# The launcher cannot start again: the workers release themselves after launcher.lostTimeout.
+takes_a_minute releases_without_a_launcher
+case_releases_without_a_launcher() {
+  train "$endless" 'launcher: {lostTimeout: 5s}'
+  wait_for launcher "up 3" || return
+  kube DELETE "$core/secrets/$(sed -n 's/^  name: \(.*-ssh\)$/\1/p' "$work/objects.yaml" | head -n 1)" >/dev/null
+  kill_pod launcher
+  wait_for events "-worker scaled to 0" 120
+  released
+}
+
+# The last words of a worker whose node is drained: every rank of the job may save a checkpoint, all at once.
+case_drained_worker() {
+  train 'trap "echo saved \$OMPI_COMM_WORLD_RANK; touch /tmp/saved" USR1; echo up $OMPI_COMM_WORLD_RANK; until [[ -e /tmp/saved ]]; do sleep 0.2; done; sleep 2; [[ $OMPI_COMM_WORLD_RANK != 0 ]] || echo done' \
+    'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' 'launcher: {retries: 0}'
+  wait_for launcher "up 3" || return
+  evict_pod worker-1
+  wait_for launcher "ends, because it was evicted or deleted: all ranks get SIGUSR1" 30
+  for rank in 0 1 2 3; do wait_for launcher ">:saved $rank" 30; done
+  wait_for launcher "it does not count against launcher.retries" 60
+  delete_job
+  expect 143
   released
 }
 
@@ -156,7 +218,7 @@ case_prints_much() {
 
 case_ignores_sigterm() {
   local since
-  train 'trap "" TERM; echo up $OMPI_COMM_WORLD_RANK; while :; do sleep 1; done'
+  train 'trap "" TERM; echo up $OMPI_COMM_WORLD_RANK; while :; do sleep 1; done' 'lifecycle: {checkpoint: {gracePeriod: 5s}}'
   wait_for launcher ":up 3"
   since=$SECONDS
   delete_job

@@ -23,6 +23,40 @@ case_keeps_its_deadline() {
   released
 }
 
+# A higher limit takes effect while the run is active.
+case_reads_the_retries_again() {
+  train '[[ -e /tmp/third ]] && exit; [[ ! -e /tmp/second ]] || touch /tmp/third; touch /tmp/second; sleep 1; exit 3' 'launcher: {retries: 0}'
+  wait_for launcher "launching:" || return
+  set_current retries 5
+  expect 0 "attempt 1 of 6 failed"
+  released
+}
+
+case_final_exit_codes() {
+  train 'exit 9' 'launcher: {retries: 3, finalExitCodes: [9]}'
+  expect 42 "attempt 1 of 4 failed: training ended with code 9" "which launcher.finalExitCodes lists"
+  released
+}
+
+# Signals that come while no training runs.
+case_early_signals() {
+  image prepare '[[ $POD != worker-1 ]] || rm usr/sbin/sshd'
+  train true 'launcher: {waitTimeout: 8s}'
+  wait_for launcher "1 of 2 workers answer" || return
+  kill_pod launcher USR1
+  kill_pod launcher USR2
+  expect 42 "only 1 of 2 workers answered"
+  released
+}
+
+# The deadline passes: every rank may save a checkpoint first.
+case_saves_at_the_deadline() {
+  train 'trap "echo saved \$OMPI_COMM_WORLD_RANK; exit 0" TERM; echo up $OMPI_COMM_WORLD_RANK; while :; do sleep 0.2; done' 'lifecycle: {deadline: 15s}'
+  for rank in 0 1 2 3; do wait_for launcher ">:saved $rank" 60; done
+  expect 44 "past its deadline of 15 s: all ranks get SIGTERM"
+  released
+}
+
 # A changed spec is applied: the old run ends, and the new one trains.
 case_steps_aside() {
   local old
@@ -93,8 +127,10 @@ case_scales_without_curl() {
 case_may_not_scale() {
   spec true
   start "$work/job.yaml"
-  expect 42 "cannot scale $job-$run-worker (HTTP 403)" "bind the ServiceAccount of namespace default" "use -n team-a" "NOT RELEASED"
-  ((SECONDS < 20)) || fail "it took $SECONDS s"
+  wait_for events "launcher ended with 42"
+  logged launcher "cannot scale $job-$run-worker (HTTP 403)" "bind the ServiceAccount of namespace default" "use -n team-a" "NOT RELEASED" \
+    "cannot end the Job $job-$run-launcher (HTTP 403)"
+  ((SECONDS < 40)) || fail "it took $SECONDS s"
 }
 
 # One Indexed Job with MPICH, without a token.

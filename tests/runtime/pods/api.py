@@ -74,12 +74,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
             }
         if verb == "delete":
             return self.cluster.delete(kind, name)
+        if verb == "patch" and kind == "Job":
+            obj["metadata"].setdefault("annotations", {}).update(body.get("metadata", {}).get("annotations", {}))
+            owner.patch(body.get("spec", {}))
+            return obj
         if verb == "patch":
             self.cluster.put({**obj, "data": {**obj["data"], **body["data"]}})
             return self.cluster.find(kind, name)
         if kind == "Job":
-            status = {"startTime": owner.started, "active": len(owner.pods)}
-            return {**obj, "status": {**status, **({"failed": owner.failed} if owner.failed else {})}}
+            return {**obj, "status": owner.status()}
+        if kind == "StatefulSet":
+            return {**obj, "status": {"replicas": len(owner.pods), "readyReplicas": sum(pod.ready for pod in owner.pods.values())}}
         return obj
 
     def endpoints(self, name):
@@ -97,6 +102,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused(404, f'pods "{name}" not found')
         for pod in pods:
             pod.disrupted = body.get("disrupted", False)
+            if hasattr(pod.owner, "evicted"):
+                pod.owner.evicted(pod)
             pod.delete(body.get("gracePeriodSeconds"))
         return {}
 

@@ -49,6 +49,8 @@ class Job:
         self.started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self.failed, self.births, self.condition = 0, 0, None
         self.pods, self.succeeded = {}, set()
+        # Pods that were told to end and are replaced already.
+        self.terminating = []
         self.gone = False
         if self.spec.get("suspend"):
             self.cluster.event(f"{self.name} is suspended")
@@ -65,6 +67,28 @@ class Job:
         place = f"{self.name}-{index}" if self.indexed else self.name
         self.pods[index] = Pod(self.cluster, self, f"{place}-{self.births}", place, index, self.spec["template"])
 
+    def status(self):
+        status = {"startTime": self.started, "active": len(self.pods), "ready": sum(pod.ready for pod in self.pods.values())}
+        status |= {"failed": self.failed} if self.failed else {}
+        status |= {"terminating": len(self.terminating)} if self.terminating else {}
+        return status | ({"conditions": [{"type": self.condition, "status": "True"}]} if self.condition else {})
+
+    def limit(self):
+        return self.spec.get("backoffLimit", 2**31 if "backoffLimitPerIndex" in self.spec else 6)
+
+    def patch(self, spec):
+        self.spec.update(spec)
+        if self.failed > self.limit():
+            self.finish("Failed", "BackoffLimitExceeded", 0)
+
+    def evicted(self, pod):
+        """Without podFailurePolicy, a pod that is told to end is replaced at once, and counts as failed."""
+        if self.condition or self.gone or "podFailurePolicy" in self.spec or self.pods.get(pod.index) is not pod:
+            return
+        self.terminating.append(self.pods.pop(pod.index))
+        self.failed += 1
+        threading.Timer(1, self.replace, [pod.index]).start()
+
     def expire(self):
         with self.cluster.lock:
             self.finish("Failed", "DeadlineExceeded", 0)
@@ -73,7 +97,7 @@ class Job:
         if not self.condition:
             self.condition = condition
             self.cluster.event(f"{self.name} is {condition}: {why}")
-            for pod in self.pods.values():
+            for pod in [*self.pods.values(), *self.terminating]:
                 pod.delete()
             self.note(f"{condition} {code}")
 
@@ -83,6 +107,9 @@ class Job:
             file.write(text)
 
     def ended(self, pod, code):
+        if pod in self.terminating:
+            self.terminating.remove(pod)
+            return
         del self.pods[pod.index]
         if self.gone and not self.pods:
             self.note(f"Deleted {code}")
@@ -103,7 +130,7 @@ class Job:
             return
         if action == "Count":
             self.failed += 1
-        if self.failed > self.spec.get("backoffLimit", 6):
+        if self.failed > self.limit():
             self.finish("Failed", "BackoffLimitExceeded", code)
         else:
             # Kubernetes waits for 10 s or longer.
@@ -126,5 +153,5 @@ class Job:
 
     def delete(self):
         self.gone = True
-        for pod in self.pods.values():
+        for pod in [*self.pods.values(), *self.terminating]:
             pod.delete()

@@ -65,8 +65,10 @@ export interface Workers {
   origin: string;
   /** The name of the StatefulSet or Job of the group. */
   workload: string;
-  /** The number of workers. */
+  /** The number of workers that run ranks. */
   replicas: number;
+  /** The number of further workers that run no ranks until another worker is lost. */
+  spares: number;
   /** The number of ranks per worker. */
   slots: number;
   /** The first rank of the first worker. It is absent if ranks are not numbered host by host. */
@@ -85,6 +87,7 @@ export const checkWorkers: c.Check<Workers> = c.object({
   origin: c.string,
   workload: c.string,
   replicas: c.number,
+  spares: c.number,
   slots: c.number,
   firstRank: c.optional(c.number),
   gpus: c.number,
@@ -95,7 +98,7 @@ export const checkWorkers: c.Check<Workers> = c.object({
 
 /** The GPUs that a job uses, and a bound on its GPU hours. */
 export interface Cost {
-  /** The number of GPUs with `workers.replicas` workers. */
+  /** The number of GPUs with `workers.replicas` workers, and of the spares. */
   gpus: number;
   /** The number of GPUs with the minimum and the maximum number of workers. Both are `gpus` unless the job is elastic. */
   bounds: [number, number];
@@ -216,7 +219,7 @@ export interface Report {
   workers: Workers[];
   /** The number of ranks (the world size). */
   ranks: number;
-  /** The number of pods, including that of the launcher. */
+  /** The number of pods, including the spares and that of the launcher. */
   pods: number;
   /** The sum of the resource requests of all pods: `cpu`, `memory`, GPUs by their resource name, and others. */
   requests: Amount[];

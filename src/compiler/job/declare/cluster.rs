@@ -150,6 +150,29 @@ shape! {
         "ttlAfterFinished" ttl_after_finished: Duration, example "1h";
         /// Whether the workers are kept at the end.
         "release" release: Release, default "scaleDown";
+        /// The signal and the time that the ranks get to save a checkpoint.
+        "checkpoint" checkpoint: Checkpoint, example json!({"signal": "SIGUSR1", "gracePeriod": "2m"});
+    }
+}
+
+shape! {
+    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time.
+    Checkpoint {
+        /// The signal.
+        "signal" signal: Signal, default "SIGTERM", example "SIGUSR1";
+        /// How long the ranks may continue after the signal, at most `1h`. A node that is taken away may allow less.
+        "gracePeriod" grace_period: Period, default "30s", example "2m";
+    }
+}
+
+choice! {
+    /// The signal that asks a rank to save a checkpoint; the value is its name without `SIG`.
+    Signal -> &'static str {
+        "SIGTERM" => "TERM", "Ends a program that does not handle it.";
+        "SIGINT" => "INT", "As from Ctrl+C. In Python it raises KeyboardInterrupt.";
+        "SIGHUP" => "HUP", "Ends a program that does not handle it.";
+        "SIGUSR1" => "USR1", "The signal that PyTorch Lightning and many scripts for Slurm handle.";
+        "SIGUSR2" => "USR2", "Ends a program that does not handle it.";
     }
 }
 
@@ -174,6 +197,8 @@ shape! {
         "networkPolicy" network_policy: bool, default true;
         /// An existing ServiceAccount for the launcher. It must be allowed to scale the workers.
         "serviceAccount" service_account: ObjectName, example "trainer";
+        /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. Without it, a run does not survive the loss of some nodes.
+        "apiAccess" api_access: bool, default true;
         /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes.
         "readOnlyRootFilesystem" read_only_root_filesystem: bool, default true;
     }

@@ -34,6 +34,12 @@ shape! {
         "retries" retries: Int<0, 1000>, default 3, example 0;
         /// How long the launcher waits until it can reach all workers. After that it fails and names the missing workers.
         "waitTimeout" wait_timeout: Period, default "30m", example "2h";
+        /// How long the workers keep their GPUs while no launcher runs. After that they release them.
+        "lostTimeout" lost_timeout: Period, default "15m", example "1h";
+        /// An attempt that ran this long resets the number of failed attempts.
+        "retriesResetAfter" retries_reset_after: Period, default "1h", example "6h";
+        /// Exit codes of the training after which no further attempt starts.
+        "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
     }
 }
 
@@ -78,7 +84,7 @@ shape! {
     Ssh {
         /// The port sshd listens on in the pods. At least 1024, unless the pods run as root.
         "port" port: Int<1, 65_535>, default 2222;
-        /// An existing Secret with the keys `id_ed25519`, `authorized_keys`, `host_key` and `known_hosts`; `khorovod keygen` generates one. Default: khorovod renders `<job>-ssh`.
+        /// An existing Secret with the keys `id_ed25519`, `authorized_keys`, `host_key` and `known_hosts`; `khorovod keygen` generates one. Default: khorovod renders one per run, `<job>-<run>-ssh`.
         "secret" secret: ObjectName, example "my-keys";
         /// The login name in the pods.
         "user" user: UserName, default "khorovod";

@@ -16,6 +16,8 @@ macro_rules! with_worker_fields {
     ($callback:ident $($head:tt)*) => {
         $callback! {
             { $($head)* }
+            /// Workers that are ready but run no ranks until another worker is lost. Each group has its own spares.
+            "spares" spares: Int<0, MAX_WORKERS>, default 0, example 1;
             /// GPUs per worker. 0 trains on CPUs.
             "gpus" gpus: Int<0, 64>, default 0, example 8;
             /// The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, a MIG slice.

@@ -46,6 +46,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("slotsPerWorker", "spec.workers.slots"),
     ("tag", "spec.image.name"),
     ("template", "spec.patches"),
+    ("terminationGracePeriodSeconds", "spec.lifecycle.checkpoint.gracePeriod"),
     ("topologySpreadConstraints", "spec.placement.spread"),
     ("ttlSecondsAfterFinished", "spec.lifecycle.ttlAfterFinished"),
     ("volumeMounts", "spec.storage"),

@@ -2,7 +2,8 @@
 
 use crate::job::declare::{self, scalars::Word};
 use crate::job::types::spec::{
-    Controller, Gang, Lifecycle, Metrics, Observability, Patch, Placement, Profile, Scheduling, Security, Slurm, Srun,
+    Checkpoint, Controller, Gang, Lifecycle, Metrics, Observability, Patch, Placement, Profile, Scheduling, Security,
+    Slurm, Srun,
 };
 
 use super::{Defaults, items, pairs, port, section};
@@ -61,7 +62,18 @@ pub fn lifecycle(body: &declare::Body, controller: Controller, defaults: &mut De
         Controller::StatefulSet => defaults.take("lifecycle.release", given.release()).0,
         Controller::Job => false,
     };
-    Lifecycle { deadline: plain!(given.deadline), ttl_after_finished: plain!(given.ttl_after_finished), keep }
+    let no_checkpoint = declare::Checkpoint::default();
+    let checkpoint = given.checkpoint.as_ref().map_or(&no_checkpoint, |at| &at.value);
+    let grace_period = defaults.take("lifecycle.checkpoint.gracePeriod", checkpoint.grace_period()).0;
+    Lifecycle {
+        deadline: plain!(given.deadline),
+        ttl_after_finished: plain!(given.ttl_after_finished),
+        keep,
+        checkpoint: Checkpoint {
+            signal: checkpoint.signal().value.0,
+            grace_period: u32::try_from(grace_period).unwrap_or(u32::MAX),
+        },
+    }
 }
 
 pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
@@ -80,6 +92,7 @@ pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
         fs_group: group,
         network_policy: defaults.take("security.networkPolicy", given.network_policy()),
         service_account: text!(given.service_account),
+        api_access: defaults.take("security.apiAccess", given.api_access()),
         read_only_root_filesystem: defaults.take("security.readOnlyRootFilesystem", given.read_only_root_filesystem()),
     }
 }

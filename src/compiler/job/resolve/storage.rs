@@ -8,7 +8,9 @@ use crate::job::types::spec::{Claim, S3, Volume, VolumeSource};
 
 pub fn storage(body: &declare::Body) -> Vec<Volume> {
     let several = |workers: &declare::Workers| {
-        workers.groups.is_some() || plain!(workers.replicas).is_some_and(|replicas| replicas > 1)
+        workers.groups.is_some()
+            || plain!(workers.replicas).is_some_and(|replicas| replicas > 1)
+            || plain!(workers.spares).is_some_and(|spares| spares > 0)
     };
     let grows = |elastic: &declare::Elastic| plain!(elastic.max_workers).is_some_and(|most| most > 1);
     let runs_ranks = |launcher: &declare::Launcher| launcher.runs_ranks().value;

@@ -41,6 +41,7 @@ fn group(fields: &WorkerFields<'_>, defaults: &mut Defaults) -> Group {
     Group {
         name: None,
         replicas: 1,
+        spares: fields.spares().value.0,
         gpus,
         resources: worker_resources(fields, gpus, &gpu_resource.0),
         gpu_resource: gpu_resource.0,
@@ -83,16 +84,26 @@ fn alike<const N: usize>(amounts: [(&str, Option<&At<Quantity>>); N]) -> Resourc
     Resources { requests: both.clone(), limits: both }
 }
 
+/// The number of workers that the launcher connects to, with the spares.
+fn connected_workers(body: &declare::Body) -> u32 {
+    let Some(workers) = body.workers.as_ref().map(|at| &at.value) else { return 1 };
+    let count = |replicas: Option<u32>, group: Option<&declare::Group>| {
+        replicas.unwrap_or(1).saturating_add(WorkerFields::new(workers, group).spares().value.0)
+    };
+    match &workers.groups {
+        Some(groups) => {
+            groups.iter().map(|group| count(plain!(group.replicas), Some(group))).fold(0, u32::saturating_add)
+        }
+        None => count(plain!(workers.replicas), None),
+    }
+}
+
 /// The memory of a launcher of more than 1,000 workers, if its default is too little: each worker's ssh client takes one
 /// mebibyte there, and MPI a little more.
 fn launcher_memory(body: &declare::Body) -> Option<Quantity> {
-    let workers = body.workers.as_ref().map(|at| &at.value);
-    let workers: u32 = match workers.and_then(|workers| workers.groups.as_ref()) {
-        Some(groups) => groups.value.iter().map(|group| plain!(group.value.replicas).unwrap_or(1)).sum(),
-        None => workers.and_then(|workers| plain!(workers.replicas)).unwrap_or(1),
-    };
+    let workers = connected_workers(body);
     let most = body.elastic.as_ref().and_then(|at| plain!(at.value.max_workers)).unwrap_or(0).max(workers);
-    let gibibytes = 1 + (most * 3 / 2).div_ceil(1_024);
+    let gibibytes = 1 + (most.saturating_mul(3) / 2).div_ceil(1_024);
     (most > 1_000).then(|| Quantity::parse(&format!("{gibibytes}Gi")))?
 }
 
@@ -110,6 +121,15 @@ pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
     };
     let retries = defaults.take("launcher.retries", given.retries()).0;
     let wait_timeout = defaults.take("launcher.waitTimeout", given.wait_timeout()).0;
+    // torchrun's agents start the training again themselves, and there is no launcher.
+    let (lost_timeout, retries_reset_after) = match kind {
+        LauncherKind::Torchrun => (none.lost_timeout().value.0, none.retries_reset_after().value.0),
+        _ => (
+            defaults.take("launcher.lostTimeout", given.lost_timeout()).0,
+            defaults.take("launcher.retriesResetAfter", given.retries_reset_after()).0,
+        ),
+    };
+    let final_exit_codes = given.final_exit_codes.iter().flat_map(|at| &at.value);
     let larger = launcher_memory(body);
     let (cpu, memory) = match (kind, larger) {
         (LauncherKind::Torchrun, larger) => (none.cpu().value, larger.unwrap_or_else(|| none.memory().value)),
@@ -136,6 +156,9 @@ pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
         image: text!(given.image),
         retries,
         wait_timeout,
+        lost_timeout,
+        retries_reset_after,
+        final_exit_codes: final_exit_codes.filter_map(|at| u8::try_from(at.0).ok()).collect(),
     }
 }
 
@@ -149,12 +172,17 @@ pub fn controller(
     let queued = scheduling.gang.is_some() || scheduling.kueue.is_some() || scheduling.suspend;
     // Elsewhere a launcher and its workers are one workload, so a queue takes them whole.
     let queued = queued && target.own_workloads;
+    let access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
+    let keeps = body.lifecycle.as_ref().and_then(|at| at.value.release.as_ref()).is_some_and(|at| at.value.0);
     let given = body.workers.as_ref().and_then(|workers| plain!(workers.controller));
     match (launcher.kind, queued) {
         (LauncherKind::Torchrun, _) => {
             defaults.computed("workers.controller", given, Controller::Job, &"Job (torchrun)")
         }
         (_, true) => defaults.computed("workers.controller", given, Controller::Job, &"Job (scheduling)"),
+        _ if !access && !keeps && target.own_workloads => {
+            defaults.computed("workers.controller", given, Controller::Job, &"Job (security.apiAccess)")
+        }
         (_, false) => defaults.computed("workers.controller", given, Controller::StatefulSet, &"StatefulSet"),
     }
 }

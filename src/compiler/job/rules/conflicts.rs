@@ -39,9 +39,10 @@ codes! {
     /// Only horovodrun and torchrun can lose and gain workers during training.
     Error ELASTIC_LAUNCHER = "elastic-launcher";
 
-    /// Elastic training with worker groups, or with ranks in the launcher pod
+    /// Elastic training with worker groups, spares, or ranks in the launcher pod
     ///
-    /// Elastic workers come and go, so they must all be equal, and the launcher must not be one of them.
+    /// Elastic workers come and go, so they must all be equal, and the launcher must not be one of them. An elastic job
+    /// continues with fewer workers, up to `maxWorkers`, so it needs no spares.
     Error ELASTIC_WORKERS = "elastic-workers";
 
     /// A setting of `collective` that a variable in `env` overrides
@@ -56,7 +57,7 @@ codes! {
 
     /// The controller of the workers does not support what the spec asks for
     ///
-    /// Worker groups, `perWorker` storage, elastic Horovod and `release: keep` need StatefulSets. A gang, Kueue,
+    /// Worker groups, `spares`, `perWorker` storage, elastic Horovod and `release: keep` need StatefulSets. A gang, Kueue,
     /// `suspend` and torchrun need the Job shape: the launcher scales a StatefulSet, and would wait for pods that the
     /// queue never admits.
     Error WRONG_CONTROLLER = "wrong-controller";
@@ -162,10 +163,10 @@ fn elastic(case: &Case<'_>) -> Vec<Option<Problem>> {
     let Some(elastic) = key(field!(case.elastic)) else { return Vec::new() };
     let supported = matches!(case.spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Torchrun);
     let kind = field!(case.launcher.kind).map(|at| at.span);
-    let together = |at, what: &str| {
+    let together = |at, what: &str, hint: &str| {
         let message = format!("{what} and `elastic` exclude each other");
         let other = (Some(elastic), "elastic training is requested here");
-        conflict(&ELASTIC_WORKERS, at, message, other, "remove one of the two")
+        conflict(&ELASTIC_WORKERS, at, message, other, hint)
     };
     vec![
         conflict(
@@ -175,9 +176,21 @@ fn elastic(case: &Case<'_>) -> Vec<Option<Problem>> {
             (kind, "this launcher is not elastic"),
             "write `launcher: {kind: horovodrun}`, or remove `elastic`",
         ),
-        together(key(field!(case.workers.groups)), "`workers.groups`"),
-        together(key(field!(case.launcher.runs_ranks).filter(|at| at.value)), "`launcher.runsRanks`"),
+        together(key(field!(case.workers.groups)), "`workers.groups`", "remove one of the two"),
+        together(
+            key(field!(case.launcher.runs_ranks).filter(|at| at.value)),
+            "`launcher.runsRanks`",
+            "remove one of the two",
+        ),
+        together(spares(case), "`workers.spares`", "remove `spares`, and raise `maxWorkers`"),
     ]
+}
+
+/// The place of the first field that asks for spares.
+pub fn spares(case: &Case<'_>) -> Option<Span> {
+    let workers = case.body.workers.as_ref()?;
+    let groups = workers.groups.iter().flat_map(|at| &at.value).map(|group| group.spares.as_ref());
+    [workers.spares.as_ref()].into_iter().chain(groups).flatten().find(|at| at.0 > 0).map(|at| at.key)
 }
 
 /// An interactive launcher that is not a shell.
@@ -226,6 +239,9 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
         true => "a launcher pod that runs no ranks: one that does has the resources of a worker",
         false => own_pod,
     };
+    let scales = is_separate && spec.target.own_workloads && !spec.lifecycle.keep;
+    let starts_again = kind != LauncherKind::Torchrun;
+    let starts_itself = "a launcher other than `torchrun`, whose agents start the training again themselves";
     let has_queue = spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang;
     let prefixes = !matches!(kind, LauncherKind::Horovodrun | LauncherKind::Shell);
     let has_command = case.body.command.is_some() || !case.could_read(&["command"]);
@@ -247,6 +263,14 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             kind != LauncherKind::Shell,
             "a launcher other than `shell`",
         ),
+        row(
+            key(field!(case.launcher.lost_timeout)),
+            "launcher.lostTimeout",
+            scales || !spec.target.has_pods,
+            "a launcher that scales the workers",
+        ),
+        row(key(field!(case.launcher.retries_reset_after)), "launcher.retriesResetAfter", starts_again, starts_itself),
+        row(key(field!(case.launcher.final_exit_codes)), "launcher.finalExitCodes", starts_again, starts_itself),
         row(key(field!(case.launcher.image)), "launcher.image", is_separate, own_pod),
         row(key(field!(case.launcher.cpu)), "launcher.cpu", has_resources, own_resources),
         row(key(field!(case.launcher.memory)), "launcher.memory", has_resources, own_resources),
@@ -303,13 +327,22 @@ fn controller(case: &Case<'_>) -> Vec<Option<Problem>> {
         });
         let at = torchrun.then_some(given.unwrap_or(workers.key));
         let torchrun = wrong(at, "torchrun needs `workers.controller: Job`", NO_OTHER);
-        return queued.chain([torchrun]).collect();
+        let access = field!(case.security.api_access).filter(|at| !at.value);
+        let access = conflict(
+            &WRONG_CONTROLLER,
+            key(access.filter(|_| spec.target.own_workloads && !spec.lifecycle.keep)),
+            "`security.apiAccess: false` needs the Job shape: the launcher may not scale a StatefulSet",
+            (given, "the StatefulSet shape is requested here"),
+            "write `controller: Job`, or leave it out; or set `lifecycle.release: keep`, and delete the workers yourself",
+        );
+        return queued.chain([torchrun, access]).collect();
     }
     let kind = field!(case.launcher.kind).map(|at| at.span);
     let why = given.or_else(|| queued.iter().find_map(|(_, span)| *span)).or(kind);
     let per_worker = case.storage().find_map(|at| at.per_worker.as_ref());
     let rows = [
         ("`workers.groups` needs", key(workers.groups.as_ref())),
+        ("`workers.spares` needs", spares(case).filter(|_| workers.groups.is_none() && case.body.elastic.is_none())),
         ("storage with `perWorker` needs", key(per_worker)),
         ("`elastic` with Horovod needs", key(field!(case.elastic).filter(|_| !torchrun))),
         ("`lifecycle.release: keep` needs", key(field!(case.lifecycle.release).filter(|at| at.0))),

@@ -1,6 +1,7 @@
 //! Rules about deadlines, finished Jobs, and the permissions of the launcher.
 
 use super::Case;
+use crate::job::types::format_duration;
 use crate::job::types::spec::{Controller, LauncherKind};
 use crate::problem::{Problem, Span, codes};
 
@@ -16,14 +17,25 @@ codes! {
     /// The job would reach its deadline while it waits, and fail without the names of the missing workers. Raise `lifecycle.deadline` or lower `launcher.waitTimeout`.
     Warning DEADLINE_BEFORE_WAIT = "deadline-before-wait";
 
+    /// More time for a checkpoint than a pod can get
+    ///
+    /// `lifecycle.checkpoint.gracePeriod` is at most `1h`. While the ranks save their checkpoint, a drain of the node waits,
+    /// and the GPUs are not free for a newer run. Managed node pools stop waiting after an hour or less, and spot nodes after
+    /// two minutes or less. Save checkpoints regularly, so that the last one needs little time.
+    Error LONG_GRACE_PERIOD = "long-grace-period";
+
     /// Your ServiceAccount must be allowed to scale the workers
     ///
-    /// If you name a ServiceAccount, khorovod renders no Role. The account needs `get` and `patch` on `statefulsets/scale`
-    /// in the namespace of the job. Without them, the launcher fails at its start with a message. With `get` on `jobs`, a
-    /// launcher that replaces an evicted one continues its count of attempts and its time limit. With `get` on
-    /// `endpoints`, the launcher sends no DNS query for a worker that has no address yet.
+    /// If you name a ServiceAccount, khorovod renders no Role. The account needs `get` on `statefulsets`, `get` and `patch`
+    /// on `statefulsets/scale`, and `get` and `patch` on `jobs` in the namespace of the job. Without the scale, the launcher
+    /// fails at its start with a message. Without `jobs`, it cannot end its own Job after a permanent failure, and a launcher
+    /// that replaces an evicted one does not continue its count of attempts and its time limit. With `get` on `endpoints`, the
+    /// launcher sends no DNS query for a worker that has no address yet.
     Warning OWN_ACCOUNT = "own-account";
 }
+
+/// The maximum of `lifecycle.checkpoint.gracePeriod`, in seconds.
+const MAX_GRACE_PERIOD: u64 = 3_600;
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if !case.could_read(&["launcher.kind", "launcher.waitTimeout", "workers.controller", "scheduling"]) {
@@ -57,13 +69,19 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
             },
         });
     }
+    let grace_period = field!(case.lifecycle.checkpoint.grace_period);
+    if let Some(at) = grace_period.filter(|at| at.0 > MAX_GRACE_PERIOD) {
+        let message = format!("`gracePeriod` is {}, more than `1h`", format_duration(at.0));
+        let hint = "write `gracePeriod: 1h` or less, and save checkpoints regularly";
+        problems.push(Problem::new(&LONG_GRACE_PERIOD, at.span, message).hint(hint).fix(at.span, "1h"));
+    }
     let account = field!(case.security.service_account);
     let scales = spec.target.own_workloads && spec.controller == Controller::StatefulSet && !spec.lifecycle.keep;
     if let Some(at) = account.filter(|_| scales) {
         let message = format!("the ServiceAccount `{}` must be allowed to scale the workers", at.0);
         problems.push(
             Problem::new(&OWN_ACCOUNT, at.span, message).hint(
-                "allow it to `get` and `patch` `statefulsets/scale`, and to `get` `jobs` and `endpoints`; or remove the field",
+                "allow it to `get` and `patch` `statefulsets/scale` and `jobs`, and to `get` `statefulsets` and `endpoints`; or remove the field",
             ),
         );
     }

@@ -50,7 +50,9 @@ fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let digits = spec
         .groups
         .iter()
-        .map(|group| group.replicas.saturating_sub(1).max(elastic_last(case)).to_string().len())
+        .map(|group| {
+            group.replicas.saturating_add(group.spares).saturating_sub(1).max(elastic_last(case)).to_string().len()
+        })
         .max()
         .unwrap_or(1);
     let tail = (spec.target.longest_suffix)(&NameParts {

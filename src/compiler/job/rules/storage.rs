@@ -205,9 +205,10 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The maximum number of pods that run ranks.
+/// The maximum number of pods that run ranks, or may have to.
 fn hosts(spec: &Spec) -> u32 {
-    let workers = spec.groups.iter().map(|group| group.replicas).fold(0, u32::saturating_add);
+    let workers =
+        spec.groups.iter().map(|group| group.replicas.saturating_add(group.spares)).fold(0, u32::saturating_add);
     let most = spec.elastic.as_ref().map_or(0, |elastic| elastic.max_workers);
     workers.max(most).saturating_add(u32::from(spec.launcher.runs_ranks))
 }

@@ -35,7 +35,7 @@ codes! {
 
     /// Too many workers or ranks
     ///
-    /// A job has at most 100,000 workers and 4,000,000 ranks.
+    /// A job has at most 100,000 workers, with its spares, and 4,000,000 ranks.
     Error TOO_MANY_WORKERS = "too-many-workers";
 
     /// A list that must not be empty
@@ -61,9 +61,10 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
             }
         }
     }
-    let total: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas)).sum();
+    let total: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) + u64::from(group.spares)).sum();
     if total > u64::from(MAX_WORKERS) {
-        let message = format!("the groups have {total} workers together, more than {MAX_WORKERS}");
+        let spares = if case.spec.groups.iter().any(|group| group.spares > 0) { " and spares" } else { "" };
+        let message = format!("the job has {total} workers{spares} together, more than {MAX_WORKERS}");
         problems.push(Problem::new(&TOO_MANY_WORKERS, workers.key, message).hint("split the job"));
     }
     let ranks: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();

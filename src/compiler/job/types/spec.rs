@@ -118,6 +118,8 @@ pub enum CodeSource {
 pub struct Group {
     pub name: Option<String>,
     pub replicas: u32,
+    /// Workers beside `replicas` that run no ranks until another worker is lost.
+    pub spares: u32,
     pub gpus: u32,
     pub gpu_resource: String,
     /// Ranks per worker.
@@ -158,6 +160,12 @@ pub struct Launcher {
     pub retries: u32,
     /// Seconds.
     pub wait_timeout: u64,
+    /// Seconds.
+    pub lost_timeout: u64,
+    /// Seconds.
+    pub retries_reset_after: u64,
+    /// Exit codes of the training after which no further attempt starts.
+    pub final_exit_codes: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,7 +198,7 @@ pub struct Elastic {
 #[derive(Debug, Clone)]
 pub struct Ssh {
     pub port: u16,
-    /// An existing Secret with the keys; none: khorovod makes `<job>-ssh`.
+    /// An existing Secret with the keys; none: khorovod makes `<job>-<run>-ssh`.
     pub secret: Option<String>,
     /// The login name inside the pods.
     pub user: String,
@@ -308,6 +316,22 @@ pub struct Lifecycle {
     pub ttl_after_finished: Option<u64>,
     /// `release: keep`: the StatefulSet has `replicas`, and the user deletes the workers.
     pub keep: bool,
+    pub checkpoint: Checkpoint,
+}
+
+/// What every rank gets before the ranks of a run are ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Checkpoint {
+    /// The name of the signal, without `SIG`.
+    pub signal: &'static str,
+    /// Seconds.
+    pub grace_period: u32,
+}
+
+impl Default for Checkpoint {
+    fn default() -> Self {
+        Self { signal: "TERM", grace_period: 30 }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -319,6 +343,8 @@ pub struct Security {
     pub network_policy: bool,
     /// A ServiceAccount that exists; it is then the user's task to let it scale.
     pub service_account: Option<String>,
+    /// The pods may read and change the objects of their own run.
+    pub api_access: bool,
     pub read_only_root_filesystem: bool,
 }
 

@@ -182,6 +182,10 @@ fn amounts(resources: &Resources) -> Option<Amounts<'_>> {
     (!requests.is_empty() || !limits.is_empty()).then_some(Amounts { requests, limits })
 }
 
+/// Variables with which the scripts and the ranks identify their pod and its node.
+const OWN_FIELDS: [(&str, &str); 3] =
+    [("KHOROVOD_POD_UID", "metadata.uid"), ("KHOROVOD_POD_IP", "status.podIP"), ("KHOROVOD_NODE_IP", "status.hostIP")];
+
 /// The environment: the generated variables, then those of the user. A generated variable that the user sets is left out.
 fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
     let user_env = &plan.spec.env;
@@ -189,6 +193,11 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
     // An Indexed Job sets this variable itself.
     let index = plan.spec.target.pod_index.filter(|_| matches!(kind, PodKind::Index(_))).map(|field_path| Env {
         name: "JOB_COMPLETION_INDEX",
+        value: None,
+        value_from: Some(ValueFrom::Field { field_path }),
+    });
+    let own_fields = OWN_FIELDS.map(|(name, field_path)| Env {
+        name,
         value: None,
         value_from: Some(ValueFrom::Field { field_path }),
     });
@@ -201,8 +210,8 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
         .chain(planned)
         .filter(|(name, _)| user_env.iter().all(|var| var.name != *name))
         .map(|(name, value)| Env { name, value: Some(value), value_from: None });
-    let mut env = Vec::with_capacity(plan.env.len() + user_env.len() + 2);
-    env.extend(generated.chain(index).chain(user_env.iter().map(user_variable)));
+    let mut env = Vec::with_capacity(plan.env.len() + user_env.len() + 5);
+    env.extend(generated.chain(own_fields).chain(index).chain(user_env.iter().map(user_variable)));
     env
 }
 

@@ -25,8 +25,8 @@ pub struct Placement<'a> {
     runtime_class_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     node_selector: Map<'a>,
-    #[serde(skip_serializing_if = "<[Json]>::is_empty")]
-    tolerations: &'a [Json],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tolerations: Vec<Cow<'a, Json>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     affinity: Option<Cow<'a, Json>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,13 +63,34 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Placement<'a> {
         priority_class_name: placement.priority_class.as_deref(),
         runtime_class_name: placement.runtime_class.as_deref(),
         node_selector: placement.node_selector.iter().map(|(key, value)| (key, value)).collect(),
-        tolerations: &placement.tolerations,
+        tolerations: tolerations(plan, kind),
         affinity: match if_ranks(&placement.pack) {
             Some(key) => Some(Cow::Owned(pack_affinity(plan, key))),
             None => placement.affinity.as_ref().map(Cow::Borrowed),
         },
         topology_spread_constraints: spread,
     }
+}
+
+/// How long a launcher stays on a node that is not ready or not reachable. The default of Kubernetes is five minutes; as long,
+/// all GPUs of the run would wait for another launcher. A node that only restarts its kubelet is back sooner.
+const DEAD_NODE_SECONDS: u32 = 30;
+
+/// The tolerations of the spec. A pod that launches also leaves a dead node [soon](DEAD_NODE_SECONDS), unless the spec tolerates
+/// the taint of such a node.
+fn tolerations<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Cow<'a, Json>> {
+    let own = &plan.spec.placement.tolerations;
+    let is_tolerated = |key: &str| {
+        own.iter().any(|own| {
+            (own["key"].is_null() || own["key"] == key) && (own["effect"].is_null() || own["effect"] == "NoExecute")
+        })
+    };
+    let dead = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].into_iter();
+    let dead = dead.filter(|key| kind.launches() && plan.spec.target.own_workloads && !is_tolerated(key)).map(|key| {
+        let seconds = DEAD_NODE_SECONDS;
+        Cow::Owned(json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}))
+    });
+    own.iter().map(Cow::Borrowed).chain(dead).collect()
 }
 
 /// The affinity of the spec, with an added preference for nodes near the other workers of the run.

@@ -145,7 +145,7 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> (Vec<Volu
             Source::Secret(Secret { secret_name: secret.into(), default_mode: SECRET_MODE, items: keys(plan, kind) });
         pod.add("khorovod-keys", "/etc/khorovod/keys", source);
     }
-    if kind.launches() {
+    if kind.launches() || plan.own_job().is_some() {
         let current = Source::ConfigMap(ConfigMap { name: config_map::current_name(plan).into(), default_mode: 0o444 });
         pod.add("khorovod-current", "/etc/khorovod/current", current);
     }

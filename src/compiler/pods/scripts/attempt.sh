@@ -35,19 +35,70 @@ check_limits() {
   fi
 }
 
-# Returns once a worker did not answer three times, with its name in the file `lost`: a busy worker must not count as lost.
+# Fills `gone` with the hosts that were lost: those that have not answered for ten seconds, or whose pod or container started
+# again. `missing_since` and `started_as` are of the caller.
+find_gone() {
+  local host
+  find_missing "${hosts[@]}"
+  gone=()
+  for host in "${hosts[@]}"; do
+    if [[ -z ${answers[$host]:-} ]]; then
+      missing_since[$host]=${missing_since[$host]:-$SECONDS}
+      ((SECONDS - missing_since[$host] < ${patience:-10})) || gone+=("$host")
+    else
+      unset "missing_since[$host]"
+      [[ ${instances[$host]} == "${started_as[$host]:-${instances[$host]}}" ]] || gone+=("$host")
+    fi
+  done
+}
+
+# Returns once a host is lost, with its name in the file `lost`, or leaves, with its name in the file `leaves`. Uses no DNS. If
+# more than half of the hosts do not answer, the network of the launcher is more likely to have failed, so they count as lost
+# only if the API server confirms it.
 watch_workers() {
-  local times
-  probe_timeout=8
+  local host told=''
+  local -A missing_since=()
+  probe_timeout=5
   while sleep "$((3 + ${#hosts[@]} / 64))"; do
-    missing=("${hosts[@]}")
-    for times in 1 2 3; do
-      find_missing "${missing[@]}"
-      ((${#missing[@]})) || continue 2
-    done
-    shorten "${missing[@]}" >"$generated/lost"
+    find_gone
+    if ((${#leaving[@]})); then
+      printf '%s\n' "${!leaving[@]}" >"$generated/leaves"
+      return
+    fi
+    ((${#gone[@]})) || continue
+    if ((2 * ${#missing[@]} > ${#hosts[@]})) && ! { [[ -n $scales ]] && confirm_lost "${#missing[@]}"; }; then
+      [[ -n $told ]] || log "${#missing[@]} of ${#hosts[@]} workers do not answer; the network of the launcher may have failed, so the training continues"
+      told=yes
+      continue
+    fi
+    printf '%s\n' "${gone[@]}" >"$generated/lost"
     return
   done
+}
+
+# Whether all hosts are the same as at the start of the attempt. Waits for those that do not answer.
+all_stayed() {
+  local until=$((SECONDS + 60))
+  local -A missing_since=()
+  while
+    patience=60 find_gone
+    ((${#gone[@]} == 0 && ${#missing[@]})) && ((SECONDS < until))
+  do pause 1; done
+  ((${#gone[@]} == 0))
+}
+
+# save_checkpoint WHY: sends the checkpoint signal to all ranks and waits for their end, at most checkpoint_grace seconds.
+save_checkpoint() {
+  local until=$((SECONDS + checkpoint_grace))
+  [[ -n $training ]] && is_running || return 0
+  log "$1: all ranks get SIG$checkpoint_signal and have $checkpoint_grace s to save a checkpoint"
+  # A script gets SIGTERM with all that it has started here.
+  if [[ $kind$checkpoint_signal == shellTERM ]]; then
+    stop_training "$checkpoint_grace"
+    return
+  fi
+  signal_ranks
+  while is_running && ((SECONDS < until)); do pause 0.2; done
 }
 
 # Whether this pod reaches others by IPv4. In an IPv6 cluster of EKS, a pod has an IPv4 address for egress only, without a name.
@@ -66,14 +117,19 @@ explain_ipv6() {
   esac
 }
 
-# attempt [watch]: runs the launch to its end. Sets `failure`, which is empty after success.
+# attempt [watch]: runs the launch to its end. Sets `failure`, which is empty after success, `code`, the exit code of the
+# training if it ended by itself, and `gone`, the hosts that were lost. With `watch` it watches the workers.
 attempt() {
-  local checked=$SECONDS code
-  failure=''
+  local checked=$SECONDS host patience=''
+  local -A started_as=() missing_since=()
+  failure='' code='' gone=() by_address=yes
   : >"$generated/lost"
   # A worker lost in the last attempt must not count as busy.
-  rm -f "$generated/seen" "$generated/found"
+  rm -f "$generated/seen" "$generated/found" "$generated/leaves"
   few_since=''
+  if [[ ${1:-} == watch ]]; then
+    for host in "${hosts[@]}"; do started_as[$host]=${instances[$host]:-}; done
+  fi
   log "launching: ${launch[*]@Q}"
   start_training "${launch[@]}"
   if [[ ${1:-} == watch ]]; then
@@ -86,10 +142,18 @@ attempt() {
   while is_running; do
     pause 0.5
     if [[ -s $generated/lost ]]; then
-      failure="lost worker $(<"$generated/lost")"
+      mapfile -t gone <"$generated/lost"
+      failure="lost worker $(shorten "${gone[@]}")"
       log "$failure"
       # MPI would wait for that worker; sweep.sh ends what is left on the others.
       stop_training 1
+      return 1
+    fi
+    if [[ -s $generated/leaves ]]; then
+      mapfile -t gone <"$generated/leaves"
+      failure="worker $(shorten "${gone[@]}") ends, because it was evicted or deleted"
+      save_checkpoint "$failure"
+      stop_training
       return 1
     fi
     if ((SECONDS - checked >= 5)); then
@@ -104,19 +168,20 @@ attempt() {
   wait "$training"
   code=$?
   stop_training
-  missing=()
-  [[ ${1:-} != watch ]] || find_missing "${hosts[@]}"
-  # Open MPI 5 exits with 0 if it loses a host. A busy host is probed again.
-  if ((code == 0 && ${#missing[@]})); then probe_timeout=8 find_missing "${missing[@]}"; fi
-  ((code || ${#missing[@]})) || return 0
+  if ((code == 0)); then
+    # Open MPI 5 also exits with 0 if it loses a host.
+    if [[ ${1:-} != watch || ${mpi_found:-} != openmpi\ 5.* ]] || all_stayed; then return 0; fi
+  elif [[ ${1:-} == watch ]]; then
+    # MPI may notice a lost worker before the watcher does.
+    patience=0 find_gone
+  fi
   # The exit code of rank.sh.
   if ((code == 197)); then finish 42 "the ranks do not match the spec; see a rank's line above"; fi
   explain_ipv6 "$code"
   failure="training ended with code $code"
-  # MPI may notice a lost worker before the watcher does.
-  if ((${#missing[@]})); then
-    shorten "${missing[@]}" >"$generated/lost"
-    failure="lost worker $(<"$generated/lost"): $failure"
+  if ((${#gone[@]})); then
+    printf '%s\n' "${gone[@]}" >"$generated/lost"
+    failure="lost worker $(shorten "${gone[@]}"): $failure"
   fi
   return 1
 }

@@ -10,7 +10,11 @@ printf -v now '%(%s)T' -1
 declare -A last=() missed=()
 list_hosts
 if [[ -e $seen ]]; then while read -r host when probes; do last[$host]=$when missed[$host]=$((probes + 1)); done <"$seen"; fi
-while read -r host _; do last[$host]=$now missed[$host]=0; done < <(printf '%s\n' "${hosts[@]}" | probe_hosts)
+while read -r host _ _ _ _ state; do
+  last[$host]=$now missed[$host]=0
+  # A worker that is about to end gets no ranks any more.
+  [[ -z $state ]] || last[$host]=0 missed[$host]=3
+done < <(printf '%s\n' "${hosts[@]}" | probe_hosts)
 for host in "${!last[@]}"; do echo "$host ${last[$host]} ${missed[$host]}"; done >"$seen.$$" && mv "$seen.$$" "$seen"
 for index in "${!hosts[@]}"; do
   host=${hosts[index]}

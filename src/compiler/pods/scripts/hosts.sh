@@ -1,32 +1,73 @@
-# The job's hosts in the order of ranks.
+# The workers of the job, and those of them that are hosts of the current attempt.
 
-# Fills `hosts` and `slots`. An elastic job lists every candidate.
+# Fills `candidates` with all workers that may be hosts, and `hosts` and `slots` with the first ones in the order of ranks. An
+# elastic job lists every candidate as a host.
+declare -A team_of=()
+team_added=()
 list_hosts() {
-  local team index
-  hosts=() slots=()
-  for team in "${!team_names[@]}"; do
-    for ((index = 0; index < ${max_workers:-${team_replicas[team]}}; index++)); do
-      hosts+=("${team_names[team]}-$index.$service")
-      slots+=("${team_slots[team]}")
-    done
+  local team
+  candidates=() hosts=() slots=()
+  for team in "${!team_names[@]}"; do list_team "$team"; done
+}
+
+# list_team TEAM: the workers of one group.
+list_team() {
+  local index host end=${max_workers:-$((team_replicas[$1] + team_spares[$1] + ${team_added[$1]:-0}))}
+  for ((index = 0; index < end; index++)); do
+    host=${team_names[$1]}-$index.$service
+    candidates+=("$host") team_of[$host]=$1
+    [[ -n $max_workers ]] || ((index < team_replicas[$1])) || continue
+    hosts+=("$host") slots+=("${team_slots[$1]}")
   done
 }
 
-# Writes the hostfile. One that is too large for a ConfigMap is made here.
-write_hostfile() {
-  local index
-  if [[ -e $scripts/hostfile ]]; then
-    cp -L "$scripts/hostfile" "$generated/hostfile"
-  else
-    {
-      [[ -z $launcher_host || ${launcher_host} == "${hosts[0]}" ]] || echo "$launcher_host$hostfile_mark$launcher_slots"
-      for index in "${!hosts[@]}"; do echo "${hosts[index]}$hostfile_mark${slots[index]}"; done
-    } >"$generated/hostfile"
-  fi
-  chmod 0644 "$generated/hostfile"
+# Whether a worker has answered in this round of checks and is not about to end.
+is_usable() { [[ -n ${answers[$1]:-} && -z ${leaving[$1]:-} ]]; }
+
+# Whether workers on this worker's node were lost twice.
+is_avoided() { ((${faults[${nodes[$1]:--}]:-0} > 1)); }
+
+# Keeps each host of the last attempt that is usable, and replaces each other one by another worker of its group, so that the
+# ranks of the other hosts stay where their data is.
+declare -A faults=()
+choose_hosts() {
+  local index host other
+  local -A taken=()
+  [[ -z $max_workers ]] || return 0
+  for host in "${hosts[@]}"; do
+    if is_usable "$host" && ! is_avoided "$host"; then taken[$host]=1; fi
+  done
+  ((${#taken[@]} < ${#hosts[@]})) || return 0
+  for index in "${!hosts[@]}"; do
+    host=${hosts[index]}
+    [[ -z ${taken[$host]:-} ]] || continue
+    for other in "${candidates[@]}"; do
+      [[ ${team_of[$other]} == "${team_of[$host]}" && -z ${taken[$other]:-} ]] || continue
+      is_usable "$other" && ! is_avoided "$other" || continue
+      log "$other takes the place of $host$(! is_usable "$host" || echo ", whose node ${nodes[$host]} failed ${faults[${nodes[$host]}]} times")"
+      hosts[index]=$other taken[$other]=1
+      continue 2
+    done
+    taken[$host]=1
+  done
 }
 
-# Prints the hosts of standard input that answer, with their MPI. Probes 128 at a time, for `probe_timeout` seconds each.
+# Writes the hostfile of the attempt, and the addresses that the script `ssh` uses.
+write_hostfile() {
+  local index
+  {
+    [[ -z $launcher_host || ${launcher_host} == "${hosts[0]}" ]] || echo "$launcher_host$hostfile_mark$launcher_slots"
+    for index in "${!hosts[@]}"; do echo "${hosts[index]}$hostfile_mark${slots[index]}"; done
+  } >"$generated/hostfile"
+  chmod 0644 "$generated/hostfile"
+  mkdir -p "$generated/addresses"
+  for index in "${hosts[@]}"; do
+    [[ -z ${addresses[$index]:-} ]] || echo "${addresses[$index]}" >"$generated/addresses/$index"
+  done
+}
+
+# Prints a line of probe.sh for each target of standard input that answers. Probes 128 at a time, for `probe_timeout` seconds
+# each.
 probe_timeout=3
 probe_hosts() { xargs -r -n 16 -P 8 timeout "$probe_timeout" /bin/bash "$scripts/probe.sh" "$port" "$domain"; }
 
@@ -37,17 +78,27 @@ domain=$(
   done </etc/resolv.conf
 )
 
-# find_missing HOST...: fills `missing` with the hosts that do not answer and `answers` with the MPI of the others. Does not
-# probe hosts in `no_address`.
-declare -A answers=() no_address=()
+# find_missing HOST...: fills `missing` with the hosts that do not answer, and for the others `answers` with their MPI,
+# `addresses`, `nodes`, `instances` (which change if the pod or its container starts again) and `leaving`. With `by_address`
+# it resolves no name that it knows. Does not probe hosts in `no_address`.
+declare -A answers=() addresses=() nodes=() instances=() leaving=() no_address=()
+by_address=''
 find_missing() {
-  local host mpi
-  local -A up=()
-  while read -r host mpi; do up[$host]=1 answers[$host]=$mpi; done < <(
-    for host; do [[ -n ${no_address[$host]:-} ]] || echo "$host"; done | probe_hosts
+  local host mpi address node instance state
+  for host; do unset "answers[$host]" "leaving[$host]"; done
+  while read -r host mpi address node instance state; do
+    answers[$host]=$mpi nodes[$host]=${node:--} instances[$host]=$instance
+    [[ ${address:--} == - ]] || addresses[$host]=$address
+    [[ -z $state ]] || leaving[$host]=1
+  done < <(
+    for host; do
+      [[ -z ${no_address[$host]:-} ]] || continue
+      address=${addresses[$host]:-}
+      echo "$host${by_address:+${address:+=$address}}"
+    done | probe_hosts
   )
   missing=()
-  for host; do [[ -n ${up[$host]:-} ]] || missing+=("$host"); done
+  for host; do [[ -n ${answers[$host]:-} ]] || missing+=("$host"); done
 }
 
 # shorten NAME...: prints at most eight names and the number of the others.

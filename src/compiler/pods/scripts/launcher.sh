@@ -4,28 +4,67 @@
 # Exit codes: 0 trained, 42 failed, 43 superseded, 44 past its deadline. The workers are released before. After any other code
 # Kubernetes starts a new launcher.
 . /etc/khorovod/scripts/common.sh
-for part in hosts wait mpi world attempt elastic sshd scale idle; do
+for part in hosts wait mpi world attempt elastic sshd api scale idle; do
   # A job has only the files that it needs.
   [[ ! -e $scripts/$part.sh ]] || . "$scripts/$part.sh"
 done
 
-began=$(printf '%(%s)T' -1)
-deaths=0 failure=''
+began=$(printf '%(%s)T' -1) began_here=$began
+is_successor='' deaths=0 failures=0 attempts=0 failure=''
+# Workers refuse sessions of an earlier launcher (session.sh).
+export KHOROVOD_LAUNCHER=${KHOROVOD_POD_UID:-}
 
-# finish CODE REASON: releases the workers and exits. Nothing else exits.
+# finish CODE REASON: ends the ranks, stores their results, releases the workers and exits. Nothing else exits.
 finish() {
   trap '' TERM INT
   trap - EXIT
   terminate_message "$2"
-  [[ -z $scales ]] || release_workers
+  case $1 in
+  4[34] | 143)
+    if ((attempts)); then
+      save_checkpoint "$2"
+      stop_training
+      [[ -n $stays_evicted ]] || upload "$checkpoint_grace" || log "the S3 volumes could not be uploaded"
+    fi
+    ;;
+  esac
   stop_training
+  [[ -z $scales || -n $stays_evicted ]] || release_workers
+  case $1 in 4[234]) [[ -z $own_job ]] || end_job ;; esac
   [[ -z ${sshd:-} ]] || kill "$sshd" 2>/dev/null
   exit "$1"
 }
-trap 'finish 143 "received SIGTERM"' TERM INT
+
+# SIGTERM: the Job ends, or only this pod was evicted. In that case the workers stay for the next launcher.
+stays_evicted=''
+end() {
+  trap '' TERM INT
+  if [[ -n $own_job ]]; then
+    call GET "$job_path"
+    case $status in 401 | 403 | 404) ;; *) is_ending || stays_evicted=yes ;; esac
+  fi
+  [[ -z $stays_evicted ]] || note_attempt left
+  finish 143 "received SIGTERM${stays_evicted:+; the workers stay for the next launcher}"
+}
+trap end TERM INT
 trap 'finish 1 "the launcher script ended unexpectedly; this is a bug in khorovod"' EXIT
-trap 'kill -USR1 "${training:-0}" 2>/dev/null' USR1
-trap 'kill -USR2 "${training:-0}" 2>/dev/null' USR2
+trap '[[ -z $training ]] || kill -USR1 "$training" 2>/dev/null' USR1
+trap '[[ -z $training ]] || kill -USR2 "$training" 2>/dev/null' USR2
+
+# Sends the checkpoint signal to the ranks of all hosts.
+signal_ranks() {
+  # This mpirun passes these signals on, sooner than ssh.
+  case $kind,$mpi,$checkpoint_signal in
+  mpirun,openmpi,USR[12])
+    kill -s "$checkpoint_signal" "$training"
+    return
+    ;;
+  esac
+  for host in "${hosts[@]}"; do [[ $host == "$launcher_host" ]] || echo "$host"; done |
+    xargs -r -P 64 -I '{}' timeout 8 ssh -n -o ConnectTimeout=5 -o ConnectionAttempts=1 '{}' \
+      "/bin/bash $scripts/signal.sh $checkpoint_signal" 2>/dev/null
+  [[ -z $launcher_host ]] || /bin/bash "$scripts/signal.sh" "$checkpoint_signal"
+}
 
 # Puts hostfile, discovery script and ssh where launchers and people look for them.
 prepare() {
@@ -53,12 +92,23 @@ prepare() {
   write_hostfile
 }
 
-# Ends what an attempt left on the workers. Fills `remarks` with the faults found there.
+# Whether a worker is older than this launcher, so that an earlier launcher may have used it.
+are_older() {
+  local host
+  for host in "${hosts[@]}"; do
+    host=${instances[$host]:-0}
+    ((${host##*-} > 0 && ${host##*-} < began_here - 20)) && return
+  done
+  return 1
+}
+
+# Ends what an attempt left on the workers, which then refuse any earlier launcher. Fills `remarks` with the faults found there.
 sweep() {
   local host
   mapfile -t remarks < <(
-    for host in "${hosts[@]}"; do [[ $host == "$launcher_host" ]] || echo "$host"; done |
-      xargs -r -n 1 -P 32 timeout 8 /bin/bash "$scripts/sweep.sh" from
+    for host in "${hosts[@]}"; do
+      [[ $host == "$launcher_host" || -z ${answers[$host]:-} ]] || echo "$host"
+    done | xargs -r -n 1 -P 32 timeout 8 /bin/bash "$scripts/sweep.sh" from
   )
 }
 
@@ -69,12 +119,13 @@ for ((age = 0; age < 150; age++)); do
 done
 check_limits
 
-retries=$(limit retries 3)
-if [[ -n $scales ]]; then
+if [[ -n $own_job ]]; then
   read_job
   check_limits
-  ((deaths <= retries)) || finish 42 "$deaths launchers failed, and launcher.retries is $retries"
-  scale_up
+  retries=$(limit retries 3)
+  ((failures <= retries)) || finish 42 "$failures attempts failed, the last with its launcher, and launcher.retries is $retries"
+  [[ -z $scales ]] || scale_up
+  note_attempt || finish 42 "cannot change the Job $own_job (HTTP $status)$(explain_denied "get and patch on jobs")"
 fi
 # The workers start meanwhile.
 [[ $kind != mpirun ]] || check_mpi
@@ -83,24 +134,50 @@ if [[ -n $launcher_host ]]; then
   { download && start_sshd && check_sshd; } || finish 42 "this pod cannot serve as a worker; see the lines above"
 fi
 
-for ((tried = deaths; tried <= retries; tried++)); do
+while :; do
   wait_workers
-  # The lost workers are back.
-  [[ ! -s $generated/lost ]] || sweep
+  choose_hosts
+  write_hostfile
+  [[ -z $scales ]] || release_added
+  # The workers may have ranks of an earlier attempt, or of an earlier launcher, which may still run.
+  if ((attempts)) || [[ -n $is_successor ]] || are_older; then sweep; fi
   [[ $kind != mpirun ]] || check_mpi_versions
   if ((${#launch[@]} == 0)); then stay_open; fi
-  watch=watch
+  if [[ -n $own_job ]] && ((attempts)); then note_attempt; fi
+  watch=watch since=$SECONDS
   [[ -z $min_workers ]] || watch=''
+  ((++attempts))
   if attempt $watch; then
     upload || finish 42 "trained, but the S3 volumes could not be uploaded; see the lines above"
     finish 0 "trained"
   fi
-  if [[ ! -s $generated/lost ]]; then
+  lost=()
+  for host in "${gone[@]}"; do
+    lost[$host]=1
+    node=${nodes[$host]:--}
+    [[ $node == - ]] || faults[$node]=$((${faults[$node]:-0} + 1))
+  done
+  if ((${#gone[@]} == 0)); then
     sweep
     ((${#remarks[@]} == 0)) || failure+="; $(IFS=';' && shorten "${remarks[@]}")"
   fi
-  log "attempt $((tried + 1)) of $((retries + 1)) failed: $failure"
-  ((tried == retries)) || pause 2
+  # The limits may have changed.
+  retries=$(limit retries 3)
+  ((SECONDS - since < $(limit retries-reset-after 3600))) || failures=0
+  # The loss of a worker costs no retry, unless the attempt was so short that it is likely to repeat.
+  if [[ -s $generated/leaves ]] || ((${#gone[@]} && SECONDS - since >= 60)); then
+    log "attempt ended: $failure; it does not count against launcher.retries"
+    continue
+  fi
+  ((++failures))
+  log "attempt $failures of $((retries + 1)) failed: $failure"
+  if [[ -n $code && " $(limit final-exit-codes '') " == *" $code "* ]]; then
+    upload || log "the S3 volumes could not be uploaded"
+    finish 42 "$failure, which launcher.finalExitCodes lists"
+  fi
+  ((failures <= retries)) || break
+  # Longer each time, at most a minute.
+  pause $((failures < 6 ? 1 << failures : 60))
 done
 upload || log "the S3 volumes could not be uploaded"
-finish 42 "failed after $((retries + 1)) attempts; the last: $failure"
+finish 42 "failed after $failures attempts; the last: $failure"

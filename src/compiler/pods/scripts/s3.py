@@ -14,23 +14,98 @@ import hmac
 import http.client
 import json
 import os
+import random
 import re
 import ssl
 import sys
 import threading
 import time
+import urllib.error
 import urllib.parse
+import urllib.request
 import xml.etree.ElementTree
 
 PART = 16 << 20  # eight are in flight, which a sudden end loses
 MAX_PARTS = 10000  # of one object, by S3
-TRIES = 6
+TRIES = 10  # about two minutes
 JOURNAL = ".khorovod-s3"
 UNFINISHED = ".khorovod-part"
 
 
 class Refused(Exception):
     """An error that another try does not resolve."""
+
+
+class Keys:
+    """The credentials of a volume: those of its Secret, or those that the platform gives to the ServiceAccount of the pod (in EKS
+    through IAM roles for service accounts, or Pod Identity), or none for a public bucket."""
+
+    def __init__(self, volume):
+        self.volume, self.until, self.found = volume, 0, (None, None, None)
+        self.lock = threading.Lock()
+
+    def current(self):
+        with self.lock:
+            if time.time() > self.until:
+                self.found, self.until = self.read()
+            return self.found
+
+    def read(self):
+        if self.volume["signed"]:
+            folder = f"/etc/khorovod/s3/{self.volume['name']}/AWS_"
+            names = ["ACCESS_KEY_ID", "SECRET_ACCESS_KEY"] + ["SESSION_TOKEN"] * os.path.exists(folder + "SESSION_TOKEN")
+            return ([read_secret(folder + name) for name in names] + [None])[:3], float("inf")
+        if "AWS_CONTAINER_CREDENTIALS_FULL_URI" in os.environ:
+            token = read_secret(os.environ["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"])
+            found = json.loads(self.ask(os.environ["AWS_CONTAINER_CREDENTIALS_FULL_URI"], {"Authorization": token}))
+            return (found["AccessKeyId"], found["SecretAccessKey"], found["Token"]), expiry(found["Expiration"])
+        if "AWS_WEB_IDENTITY_TOKEN_FILE" in os.environ:
+            query = urllib.parse.urlencode({
+                "Action": "AssumeRoleWithWebIdentity", "Version": "2011-06-15", "RoleSessionName": "khorovod",
+                "RoleArn": os.environ["AWS_ROLE_ARN"],
+                "WebIdentityToken": read_secret(os.environ["AWS_WEB_IDENTITY_TOKEN_FILE"]),
+            })
+            place = os.environ.get("AWS_ENDPOINT_URL_STS") or f"https://sts.{self.volume['region']}.amazonaws.com"
+            found = xml.etree.ElementTree.fromstring(self.ask(f"{place}/?{query}", {}))
+            names = ("AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration")
+            user, secret, session, until = (found.findtext(".//{*}" + name) for name in names)
+            return (user, secret, session), expiry(until)
+        return (None, None, None), float("inf")
+
+    def ask(self, url, headers):
+        """The answer of the service that gives credentials."""
+        for tried in range(TRIES):
+            time.sleep(min(30, 2**tried / 4) * random.uniform(0.5, 1) if tried else 0)
+            try:
+                with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10) as answer:
+                    return answer.read()
+            except urllib.error.HTTPError as error:
+                why, final = f"HTTP {error.code}", error.code < 500 and error.code != 429
+            except OSError as error:
+                why, final = repr(error), False
+            if final:
+                break
+        place = urllib.parse.urlsplit(url)
+        raise Refused(f"no credentials from {place.scheme}://{place.netloc}: {why}")
+
+
+def expiry(text):
+    """Five minutes before a time, in seconds."""
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() - 300
+
+
+def connect(endpoint):
+    """A connection to a server, and what comes before a path in its requests: through the proxy that the environment names, if any."""
+    kind = http.client.HTTPSConnection if endpoint.scheme == "https" else http.client.HTTPConnection
+    proxy = urllib.request.getproxies().get(endpoint.scheme)
+    if not proxy or urllib.request.proxy_bypass(endpoint.hostname):
+        return kind(endpoint.netloc, timeout=60), ""
+    proxy = urllib.parse.urlsplit(proxy if "://" in proxy else "http://" + proxy)
+    connection = kind(proxy.hostname, proxy.port or 80, timeout=60)
+    if endpoint.scheme == "http":
+        return connection, f"http://{endpoint.netloc}"
+    connection.set_tunnel(endpoint.hostname, endpoint.port or 443)
+    return connection, ""
 
 
 class Bucket:
@@ -40,43 +115,40 @@ class Bucket:
         self.endpoint = urllib.parse.urlsplit(volume["endpoint"])
         self.base = quote(f"{self.endpoint.path}/{volume['bucket']}", "/")
         self.region = volume["region"]
-        self.keys = self.session = None
-        if volume["signed"]:
-            folder = f"/etc/khorovod/s3/{volume['name']}/AWS_"
-            self.keys = [read_secret(folder + name) for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")]
-            self.session = os.path.exists(folder + "SESSION_TOKEN") and read_secret(folder + "SESSION_TOKEN")
+        self.keys = Keys(volume)
 
     def headers(self, method, path, query):
         """Signature version 4. The body is not signed: the ETag verifies it."""
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         headers = {"host": self.endpoint.netloc, "x-amz-content-sha256": "UNSIGNED-PAYLOAD", "x-amz-date": now}
-        if not self.keys:
+        user, secret, session = self.keys.current()
+        if not user:
             return headers
-        if self.session:
-            headers["x-amz-security-token"] = self.session
+        if session:
+            headers["x-amz-security-token"] = session
         names = ";".join(sorted(headers))
         lines = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
         request = "\n".join([method, path, query, lines, names, "UNSIGNED-PAYLOAD"])
         scope = f"{now[:8]}/{self.region}/s3/aws4_request"
         text = "\n".join(["AWS4-HMAC-SHA256", now, scope, hashlib.sha256(request.encode()).hexdigest()])
-        key = b"AWS4" + self.keys[1].encode()
+        key = b"AWS4" + secret.encode()
         for word in scope.split("/") + [text]:
             key = hmac.digest(key, word.encode(), "sha256")
-        authorization = f"Credential={self.keys[0]}/{scope}, SignedHeaders={names}, Signature={key.hex()}"
+        authorization = f"Credential={user}/{scope}, SignedHeaders={names}, Signature={key.hex()}"
         return {**headers, "authorization": "AWS4-HMAC-SHA256 " + authorization}
 
     def call(self, method, key="", query=(), body=bytes, size=0, take=lambda answer: answer.read(), **extra):
         """Sends a request, and repeats it while that may help. Returns the answer's headers and the result of `take`."""
         path = self.base + ("/" + quote(key, "/") if key else "")
         query = "&".join(f"{quote(name)}={quote(str(value))}" for name, value in sorted(dict(query).items()))
-        kind = http.client.HTTPSConnection if self.endpoint.scheme == "https" else http.client.HTTPConnection
         for tried in range(TRIES):
-            time.sleep(2**tried / 4 if tried else 0)
+            # Many hosts that fail at the same time must not repeat at the same time.
+            time.sleep(min(30, 2**tried / 4) * random.uniform(0.5, 1) if tried else 0)
             final = tried == TRIES - 1
-            connection = kind(self.endpoint.netloc, timeout=60)
+            connection, before = connect(self.endpoint)
             try:
                 headers = {**self.headers(method, path, query), "content-length": str(size), **extra}
-                connection.request(method, path + (query and "?" + query), body(), headers)
+                connection.request(method, before + path + (query and "?" + query), body(), headers)
                 answer = connection.getresponse()
                 if answer.status < 300:
                     return answer.headers, take(answer)
@@ -90,6 +162,8 @@ class Bucket:
                 connection.close()
             if final:
                 raise Refused(f"{method} {self.endpoint.scheme}://{self.endpoint.netloc}{path}: {why}")
+            if tried == 4:
+                print(f"khorovod: s3: {self.endpoint.netloc}: {why}; trying again", file=sys.stderr, flush=True)
 
     def xml(self, *words, **more):
         headers, text = self.call(*words, **more)

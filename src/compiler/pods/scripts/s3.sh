@@ -8,16 +8,17 @@ download() {
   }
 }
 
-# Uploads from this pod if it runs ranks, otherwise from the first host that answers.
+# upload [SECONDS]: uploads from this pod if it runs ranks, otherwise from the first host that answers; by default without a limit.
 upload() {
   local host
   if [[ -n $launcher_host ]]; then
-    python3 "$scripts/s3.py" upload
-    return
+    timeout "${1:-0}" python3 "$scripts/s3.py" upload &
+  else
+    for host in "${hosts[@]}"; do
+      find_missing "$host"
+      ((${#missing[@]})) || break
+    done
+    timeout "${1:-0}" ssh -n "$host" "python3 $scripts/s3.py upload" &
   fi
-  for host in "${hosts[@]}"; do
-    find_missing "$host"
-    ((${#missing[@]})) || break
-  done
-  ssh -n "$host" "python3 $scripts/s3.py upload"
+  wait $!
 }

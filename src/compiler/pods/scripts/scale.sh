@@ -1,36 +1,4 @@
-# Scales the workers and reads the launcher's Job.
-account=/var/run/secrets/kubernetes.io/serviceaccount
-namespace=$(<"$account/namespace")
-
-# call METHOD PATH [BODY]: sends a request to the API server. Sets `answer` and its HTTP `status`, or 000.
-call() {
-  local host=${KUBERNETES_SERVICE_HOST:-kubernetes.default.svc} reply
-  [[ $host != *:* ]] || host="[$host]"
-  local url="https://$host:${KUBERNETES_SERVICE_PORT:-443}$2"
-  if type -P curl >/dev/null; then
-    # The token goes through a pipe: other processes can read arguments.
-    reply=$(printf 'header = "Authorization: Bearer %s"\n' "$(<"$account/token")" |
-      curl -sS -m 10 -K - --cacert "$account/ca.crt" -X "$1" -H 'Content-Type: application/merge-patch+json' \
-        ${3:+--data "$3"} -w '\n%{http_code}' "$url" 2>&1)
-  else
-    reply=$(python3 "$scripts/call.py" "$1" "$url" "${3:-}" 2>&1)
-  fi
-  status=${reply##*$'\n'} answer=${reply%$'\n'*}
-}
-
-# field NAME: prints a number or text of the last answer.
-field() { [[ $answer =~ \"$1\":[[:space:]]*\"?([^\",}[:space:]]+) ]] && printf '%s' "${BASH_REMATCH[1]}"; }
-
-# Reads when the Job started and how many launchers failed before this one.
-read_job() {
-  call GET "/apis/batch/v1/namespaces/$namespace/jobs/$job-$run-launcher"
-  if [[ $status != 200 ]]; then
-    log "cannot read the launcher's Job (HTTP $status): attempts and the deadline count from the start of this pod"
-    return
-  fi
-  deaths=$(field failed || echo 0)
-  began=$(date -u -d "$(field startTime | tr TZ '  ')" +%s 2>/dev/null || echo "$began")
-}
+# Scales the workers.
 
 # call_scale TEAM METHOD [BODY]
 call_scale() { call "$2" "/apis/apps/v1/namespaces/$namespace/statefulsets/${team_names[$1]}/scale" "${3:-}"; }
@@ -41,48 +9,102 @@ scale() {
   [[ $status == 200 || ($status == 404 && $2 == 0) ]]
 }
 
-# Scales to the workers of the spec. An elastic job that a user scaled higher stays so.
+# wanted TEAM: prints how many workers of a group should run.
+wanted() { echo "$((team_replicas[$1] + team_spares[$1] + ${team_added[$1]:-0}))"; }
+
+# Scales to the workers of the spec. A scale that is higher stays: a user has raised that of an elastic job, or an earlier
+# launcher has added workers.
 scale_up() {
-  local team tries=0 allowed=30
+  local team told=-10 tries=0 now
   for team in "${!team_names[@]}"; do
-    if [[ -n $max_workers ]]; then
+    if [[ -n $max_workers$is_successor ]]; then
       call_scale "$team" GET
-      if [[ $status == 200 ]] && (($(field replicas || echo 0) > team_replicas[team])); then continue; fi
+      now=$(field replicas || echo 0)
+      if [[ $status == 200 ]] && ((now > $(wanted "$team"))); then
+        [[ -n $max_workers ]] || team_added[team]=$((now - $(wanted "$team")))
+        continue
+      fi
     fi
-    until scale "$team" "${team_replicas[team]}"; do
-      log "cannot scale ${team_names[team]} to ${team_replicas[team]} (HTTP $status): ${answer:0:300}"
-      # A permission as new as this pod may not apply yet.
-      [[ $status != 40[13] ]] || allowed=4 max_denials=1
-      ((++tries < allowed)) || finish 42 "cannot scale ${team_names[team]} (HTTP $status)$(explain_denied)"
+    until scale "$team" "$(wanted "$team")"; do
+      if ((SECONDS - told >= 10)); then
+        log "cannot scale ${team_names[team]} to $(wanted "$team") (HTTP $status): ${answer:0:300}"
+        told=$SECONDS
+      fi
+      # A permission as new as this pod may not apply yet. All other answers may change: the API server may be away.
+      if [[ $status == 40[13] ]] && ((++tries >= 4)); then
+        max_denials=1
+        finish 42 "cannot scale ${team_names[team]} (HTTP $status)$(explain_denied "get and patch on statefulsets/scale")"
+      fi
+      ((SECONDS < $(limit wait-timeout 1800))) || finish 42 "cannot scale ${team_names[team]} (HTTP $status)"
       check_limits
       pause 2
     done
   done
 }
 
-# Fills `no_address` with the hosts of `missing` that have no address yet: after a query for one, many DNS servers cache the
-# negative answer for half a minute.
-find_no_address() {
-  local words index host
-  local -A known=()
-  [[ ${has_endpoints:-yes} == yes ]] || return 0
-  call GET "/api/v1/namespaces/$namespace/endpoints/$service"
-  # Endpoints list at most 1,000 addresses.
-  if [[ $status != 200 || $answer == *over-capacity* ]]; then
-    has_endpoints=no
-    return
+# replace_lost WAITED: starts one more worker for each lost one that has an address and does not answer. Its node may never come
+# back, and Kubernetes does not replace a pod of a StatefulSet while its node does not answer. Called by wait_workers.
+declare -A lost=()
+unscaled=''
+replace_lost() {
+  local host team short=$((needed - up)) stuck=() changed=''
+  [[ -z $max_workers ]] && (($1 >= 15)) || return 0
+  # Also in a job that never trained, if a few of its workers do not answer for long.
+  if [[ -z $all_lost ]] && { [[ -n $is_successor ]] || (($1 >= 120 && 2 * up >= needed)); }; then
+    all_lost=yes
+    for host in "${missing[@]}"; do lost[$host]=1; done
   fi
-  IFS='"' read -r -d '' -a words <<<"$answer"
-  for index in "${!words[@]}"; do [[ ${words[index]} != hostname ]] || known[${words[index + 2]}]=1; done
-  for host in "${missing[@]}"; do [[ -n ${known[${host%%.*}]:-} ]] || no_address+=(["$host"]=1); done
+  for host in "${missing[@]}"; do
+    # The others are about to answer.
+    if [[ -n ${lost[$host]:-} && -z ${no_address[$host]:-} ]]; then stuck+=("$host"); else ((short--)); fi
+  done
+  for host in "${stuck[@]}"; do
+    ((short-- > 0)) || break
+    team=${team_of[$host]}
+    changed+=" $team"
+    team_added[team]=$((${team_added[team]:-0} + 1))
+    candidates+=("${team_names[team]}-$(($(wanted "$team") - 1)).$service")
+    team_of[${candidates[-1]}]=$team
+    missing+=("${candidates[-1]}")
+    log "$host has an address but does not answer: ${candidates[-1]} replaces it"
+  done
+  for team in $changed; do
+    scale "$team" "$(wanted "$team")" || unscaled+=" $team"
+  done
+  changed=$unscaled unscaled=''
+  for team in $changed; do
+    scale "$team" "$(wanted "$team")" || unscaled+=" $team"
+  done
 }
 
-# Prints the most likely cause of HTTP 403.
-explain_denied() {
-  [[ $status == 403 ]] || return 0
-  echo "; its ServiceAccount needs get and patch on statefulsets/scale in namespace $namespace"
-  [[ $namespace == default ]] ||
-    echo "Objects rendered without a namespace bind the ServiceAccount of namespace default: use -n $namespace or metadata.namespace"
+# Ends added workers that no host needs any more.
+release_added() {
+  local team host last
+  for team in "${!team_names[@]}"; do
+    ((${team_added[team]:-0})) || continue
+    last=0
+    for host in "${hosts[@]}"; do
+      [[ ${team_of[$host]} == "$team" ]] || continue
+      host=${host%%.*}
+      ((${host##*-} < last)) || last=$((${host##*-} + 1))
+    done
+    host=$((team_replicas[team] + team_spares[team]))
+    ((last > host)) || last=$host
+    ((last < $(wanted "$team"))) || continue
+    team_added[team]=$((last - host))
+    scale "$team" "$last" || true
+  done
+}
+
+# confirm_lost COUNT: whether the API server lists as many workers that are not Ready.
+confirm_lost() {
+  local team ready=0 all=0
+  for team in "${!team_names[@]}"; do
+    call GET "/apis/apps/v1/namespaces/$namespace/statefulsets/${team_names[team]}"
+    [[ $status == 200 ]] || return
+    ((ready += $(field readyReplicas || echo 0), all += $(wanted "$team")))
+  done
+  ((all - ready >= $1))
 }
 
 # Scales the workers to 0. Returns once the API server has accepted it.

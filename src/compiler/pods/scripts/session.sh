@@ -6,6 +6,19 @@ mapfile -d '' -t environment </horovod/generated/environment
 cd "${environment[-1]#PWD=}" || exit
 command=${SSH_ORIGINAL_COMMAND:-}
 
+# Only one launcher may start ranks. A new one takes over with sweep.sh, and the one before is refused from then on.
+if [[ -n ${KHOROVOD_LAUNCHER:-} ]]; then
+  owner=/horovod/generated/owner first='' former=''
+  { read -r first former <"$owner"; } 2>/dev/null
+  if [[ $KHOROVOD_LAUNCHER != "$first" ]]; then
+    if [[ " $former " == *" $KHOROVOD_LAUNCHER "* || -n $first && $command != *"/sweep.sh" ]]; then
+      echo "khorovod: $HOSTNAME refuses this launcher, because it serves another launcher of the run" >&2
+      exit 75
+    fi
+    echo "$KHOROVOD_LAUNCHER $first $former" >"$owner.$$" && mv "$owner.$$" "$owner"
+  fi
+fi
+
 if [[ $command == internal-sftp ]]; then
   for folder in /usr/lib/openssh /usr/libexec/openssh /usr/lib/ssh /usr/libexec; do
     [[ -x $folder/sftp-server ]] && exec env "${environment[@]}" "$folder/sftp-server"

@@ -29,7 +29,8 @@ start_sshd() {
     [[ -n ${mpi_found:-} ]] || find_mpi
   fi
   mpi_found=${mpi_found:-none}
-  options+=(-o "VersionAddendum=khorovod $name ${mpi_found/ /-}")
+  # The greeting: probe.sh reads it. The last word changes when the container starts again.
+  greeting="khorovod $name ${mpi_found/ /-} ${KHOROVOD_POD_IP:--} ${KHOROVOD_NODE_IP:--} ${KHOROVOD_POD_UID:0:8}-$(printf '%(%s)T' -1)"
   # Every session gets this container's environment and working directory.
   (
     umask 077
@@ -44,9 +45,15 @@ start_sshd() {
     options+=(-r)
   fi
   sshd_command=("$program" -f "$scripts/sshd_config" "${options[@]}")
-  "${sshd_command[@]}" -D -e &
+  listen
+}
+
+# listen [leaving]: starts sshd, or starts it again with a word at the end of its greeting; sessions continue.
+listen() {
+  [[ -z ${sshd:-} ]] || { kill "$sshd" && wait "$sshd"; } 2>/dev/null
+  "${sshd_command[@]}" -o "VersionAddendum=$greeting${1:+ $1}" -D -e &
   sshd=$!
-  printf '%s\n' $$ "$sshd" >"$generated/own"
+  printf '%s\n' $$ "$sshd" ${guard:-} >"$generated/own"
 }
 
 # Fails, with sshd's messages, if sshd rejects its configuration.

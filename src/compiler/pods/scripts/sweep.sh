@@ -1,6 +1,6 @@
 #!/bin/bash
-# Kills what an earlier attempt left on a worker: all processes but the worker's script, its sshd and this session. Prints the
-# faults of the worker, for the launcher's log.
+# Kills what an earlier attempt or an earlier launcher left on a worker: all processes but the worker's scripts, its sshd, this
+# session and what people run with `kubectl exec`. Prints the faults of the worker, for the launcher's log.
 #
 #   sweep.sh             on the worker
 #   sweep.sh from HOST   on the launcher
@@ -17,14 +17,21 @@ if (($#)); then
 fi
 
 mapfile -t own </horovod/generated/own
+declare -A parent=()
+for folder in /proc/[0-9]*; do
+  while read -r key value; do [[ $key != PPid: ]] || parent[${folder#/proc/}]=$value; done <"$folder/status" 2>/dev/null
+done
 pid=$$
 while ((pid > 1)); do
   own+=("$pid")
-  while read -r key value; do [[ $key == PPid: ]] && pid=$value; done <"/proc/$pid/status"
+  pid=${parent[$pid]:-0}
 done
-for folder in /proc/[0-9]*; do
-  pid=${folder#/proc/}
-  [[ " ${own[*]} " == *" $pid "* ]] || kill -KILL "$pid" 2>/dev/null
+for pid in "${!parent[@]}"; do
+  top=$pid
+  while ((${parent[$top]:-0} > 1)); do top=${parent[$top]}; done
+  # Processes of `kubectl exec` have no parent in this pod. The third of `own` is the script that watches the launcher.
+  [[ ${parent[$top]:-0} != 0 && $top != "${own[2]:-}" && " ${own[*]} " != *" $pid "* ]] || continue
+  kill -KILL "$pid" 2>/dev/null
 done
 # Killed ranks leave their shared memory.
 read -r used size < <(df -h --output=pcent,size /dev/shm 2>/dev/null | tail -n 1)

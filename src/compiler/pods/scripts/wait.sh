@@ -1,21 +1,23 @@
-# Waits until all workers answer, or as many as elastic.minWorkers.
+# Waits until enough workers of each group answer: all, or of an elastic job as many as elastic.minWorkers.
 wait_workers() {
-  local allowed since=$SECONDS told=-10 absent=${#hosts[@]} needed=${min_workers:-${#hosts[@]}} up=0
-  local round=0 probe_timeout asked=$SECONDS waited tenths turn
-  local quick=$((${#hosts[@]} < 8 ? 2 : 5 + ${#hosts[@]} / 8))
+  local allowed since=$SECONDS told=-10 absent=${#candidates[@]} needed=${min_workers:-${#hosts[@]}} up=0
+  local round=0 probe_timeout asked=$SECONDS waited tenths turn by_address=yes all_lost=''
+  local quick=$((${#candidates[@]} < 8 ? 2 : 5 + ${#candidates[@]} / 8))
   local all="$needed workers"
   [[ -z $min_workers ]] || all="at least $needed workers"
   allowed=$(limit wait-timeout 1800)
-  missing=("${hosts[@]}")
+  missing=("${candidates[@]}")
   # A short timeout: TCP repeats a SYN after a second. Each fifth round is for slow workers.
   while
     probe_timeout=3
     ((++round % 5 == 0 || quick > 30)) || probe_timeout=$((quick / 10)).$((quick % 10))
     no_address=()
     # Once a minute all are probed, whatever the API server answers.
-    if [[ -n $scales ]] && ((SECONDS - asked < 60)); then find_no_address; else asked=$SECONDS; fi
+    if [[ -n $own_job ]] && ((SECONDS - asked < 60)); then find_no_address; else asked=$SECONDS; fi
+    # The first round uses the addresses of the last attempt, which need no DNS.
     find_missing "${missing[@]}"
-    up=$((${#hosts[@]} - ${#missing[@]}))
+    by_address=''
+    count_usable
     ((up < needed))
   do
     check_limits
@@ -23,6 +25,7 @@ wait_workers() {
     if ((waited >= allowed)); then
       finish 42 "only $up of $all answered on port $port within $allowed s; missing: $(shorten "${missing[@]}")"
     fi
+    [[ -z $scales ]] || replace_lost "$waited"
     if ((${#missing[@]} < absent || SECONDS - told >= 10)); then
       log "$up of $all answer; waiting for $(shorten "${missing[@]}")"
       told=$SECONDS absent=${#missing[@]}
@@ -31,9 +34,24 @@ wait_workers() {
     tenths=$((waited < 10 && ${#missing[@]} < 64 ? 1 : 5))
     for turn in {1..9}; do
       pause "$((waited / 60 ? 2 : 0)).$tenths"
-      [[ -z $scales$min_workers && $tenths == 1 && -n ${missing[3]:-} && -z $(probe_hosts <<<"${missing[-1]}") ]] || break
+      [[ -z $own_job$min_workers && $tenths == 1 && -n ${missing[3]:-} && -z $(probe_hosts <<<"${missing[-1]}") ]] || break
     done
   done
   no_address=()
   log "$up of $all answer after $((SECONDS - since)) s"
+}
+
+# Sets `up` of wait_workers to the number of usable workers, not counting more of a group than it needs. Workers that are about
+# to end are checked again.
+count_usable() {
+  local host free=("${team_replicas[@]}")
+  missing+=("${!leaving[@]}")
+  if [[ -n $min_workers ]]; then
+    up=$((${#candidates[@]} - ${#missing[@]}))
+    return
+  fi
+  up=0
+  for host in "${candidates[@]}"; do
+    if is_usable "$host" && ((free[${team_of[$host]}]-- > 0)); then ((++up)); fi
+  done
 }

@@ -1,14 +1,46 @@
 #!/bin/bash
-# A worker downloads its data, runs sshd, and exits at once on SIGTERM.
+# A worker downloads its data and runs sshd. On SIGTERM it lets its ranks save a checkpoint, or exits at once if it has none.
 # The trap comes first: the kernel ignores signals to process 1 that have no handler. The code is not 0, or an Indexed Job would
 # count an evicted worker as complete.
 trap 'exit 143' TERM INT
 . /etc/khorovod/scripts/common.sh
 . "$scripts/sshd.sh"
+. "$scripts/ranks.sh"
+
+# Announces in sshd's greeting that this worker is about to end, so that the launcher signals the ranks of all workers. If it does
+# not, signals the ranks here after half of the time.
+leave() {
+  local began=$SECONDS
+  trap '' TERM INT USR1
+  list_ranks
+  if ((${#ranks[@]})); then
+    rm -f "$generated/signalled"
+    listen leaving
+    while list_ranks && ((${#ranks[@]} && SECONDS - began < checkpoint_grace + 15)); do
+      if [[ ! -e $generated/signalled ]] && ((SECONDS - began >= checkpoint_grace / 2)); then
+        /bin/bash "$scripts/signal.sh" "$checkpoint_signal"
+      fi
+      pause 0.3
+    done
+  fi
+  kill "$sshd" ${guard:-} 2>/dev/null
+  exit 143
+}
+
+# Three workers watch the launcher: see guard.sh.
+guard=''
+watches() {
+  [[ -n $own_job ]] || return
+  case ${HOSTNAME%%.*} in "${team_names[0]}"-[0123]) ;; "${team_names[0]}"-*) return 1 ;; esac
+}
+if watches; then
+  /bin/bash "$scripts/guard.sh" &
+  guard=$!
+fi
 
 download && start_sshd || exit 1
-trap 'kill "$sshd"; exit 143' TERM INT
-trap 'kill "$sshd"; terminate_message "an MPI daemon was killed on this worker, so the worker exits"; exit 1' USR1
+trap leave TERM INT
+trap 'kill "$sshd" $guard; terminate_message "an MPI daemon was killed on this worker, so the worker exits"; exit 1' USR1
 log "worker $HOSTNAME answers on port $port"
 wait "$sshd"
 code=$?

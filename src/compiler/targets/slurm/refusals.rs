@@ -1,8 +1,8 @@
 //! Fields of the spec that Slurm cannot support (errors) and fields that have no effect under Slurm (notes). See [`check`].
 
 use crate::job::declare::{EnvValue, Image};
-use crate::job::types::spec::{LauncherKind, VolumeSource};
-use crate::job::{Case, field, key};
+use crate::job::types::spec::{Controller, LauncherKind, VolumeSource};
+use crate::job::{Case, field, key, spares};
 use crate::problem::{Problem, Span, codes};
 use crate::targets::refusal::TARGET_CANNOT;
 
@@ -65,6 +65,10 @@ fn workers(case: &Case<'_>, problems: &mut Vec<Problem>) {
             "set the resource name of your Slurm cluster: `slurm: {gres: \"gpu:…\"}`; `sinfo -o %G` lists the names",
             problems,
         );
+    }
+    if let Some(spares) = spares(case).filter(|_| case.spec.controller == Controller::StatefulSet) {
+        let message = "all nodes of a Slurm job run ranks, so `workers.spares` is not supported";
+        refuse(spares, message, "remove `spares`; if a node fails, Slurm restarts the job", problems);
     }
     if let Some(elastic) = &case.body.elastic {
         let message = "a Slurm job cannot change its number of nodes, so `elastic` is not supported";
@@ -305,6 +309,9 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "launcher.memory" launcher.memory,
         "launcher.image" launcher.image,
         "launcher.waitTimeout" launcher.wait_timeout,
+        "launcher.lostTimeout" launcher.lost_timeout,
+        "launcher.retriesResetAfter" launcher.retries_reset_after,
+        "launcher.finalExitCodes" launcher.final_exit_codes,
         "placement.tolerations" placement.tolerations,
         "placement.priorityClass" placement.priority_class,
         "placement.runtimeClass" placement.runtime_class,
@@ -316,6 +323,7 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "scheduling.scheduler" scheduling.scheduler,
         "lifecycle.ttlAfterFinished" lifecycle.ttl_after_finished,
         "lifecycle.release" lifecycle.release,
+        "lifecycle.checkpoint" lifecycle.checkpoint,
     ];
     let sections = [
         ("rerun", key(field!(case.rerun))),

@@ -1,0 +1,120 @@
+# Calls the API server: reads and ends the Job of the launcher, which is `own_job`.
+account=/var/run/secrets/kubernetes.io/serviceaccount
+namespace=$(<"$account/namespace")
+job_path=/apis/batch/v1/namespaces/$namespace/jobs/$own_job
+
+# call METHOD PATH [BODY]: sends a request to the API server. Sets `answer` and its HTTP `status`, or 000.
+call() {
+  local host=${KUBERNETES_SERVICE_HOST:-kubernetes.default.svc} reply
+  [[ $host != *:* ]] || host="[$host]"
+  local url="https://$host:${KUBERNETES_SERVICE_PORT:-443}$2"
+  if type -P curl >/dev/null; then
+    # The token goes through a pipe: other processes can read arguments.
+    reply=$(printf 'header = "Authorization: Bearer %s"\n' "$(<"$account/token")" |
+      curl -sS -m 10 -K - --cacert "$account/ca.crt" -X "$1" -H 'Content-Type: application/merge-patch+json' \
+        ${3:+--data "$3"} -w '\n%{http_code}' "$url" 2>&1)
+  else
+    reply=$(python3 "$scripts/call.py" "$1" "$url" "${3:-}" 2>&1)
+  fi
+  status=${reply##*$'\n'} answer=${reply%$'\n'*}
+}
+
+# field NAME: prints a number or text of the last answer.
+field() { [[ $answer =~ \"$1\":[[:space:]]*\"?([^\",}[:space:]]+) ]] && printf '%s' "${BASH_REMATCH[1]}"; }
+
+# Whether the Job of the last answer has ended, or is being deleted, suspended or ended.
+is_ending() {
+  [[ $answer =~ \"type\":[[:space:]]*\"(Complete|Failed|FailureTarget|SuccessCriteriaMet)\" ]] ||
+    [[ $answer =~ \"(deletionTimestamp\"|suspend\":[[:space:]]*true) ]]
+}
+
+# Reads the Job: when it started, how many attempts have failed in this launcher or in earlier ones, and whether this launcher is
+# the first. The annotation has the state of the last attempt: FAILURES/START, and `/left` if its launcher was evicted.
+read_job() {
+  local state start left waited=0
+  while
+    call GET "$job_path"
+    if [[ $status != 200 ]]; then
+      log "cannot read the Job $own_job (HTTP $status): attempts and the deadline count from the start of this pod"
+      return
+    fi
+    state=$(field khorovod.dev/attempt) || state=''
+    IFS=/ read -r failures start left <<<"$state"
+    # An evicted launcher lets its ranks save a checkpoint.
+    [[ -n $left ]] && (($(field terminating || echo 0) && waited++ < checkpoint_grace + 60))
+  do pause 1; done
+  # Those of an Indexed Job may be workers.
+  [[ -z $scales ]] || deaths=$(field failed || echo 0)
+  began=$(date -u -d "$(field startTime | tr TZ '  ')" +%s 2>/dev/null || echo "$began")
+  [[ -z $state ]] && ((deaths == 0)) || is_successor=yes
+  failures=${failures:-$deaths}
+  if [[ -n $state && -z $left ]]; then
+    # That launcher was killed, with its attempt.
+    (($(printf '%(%s)T' -1) - start < $(limit retries-reset-after 3600))) || failures=0
+    ((++failures))
+  fi
+}
+
+# note_attempt [left]: records the state of the attempt for the next launcher, and lets Kubernetes start that one however many
+# have failed. Fails if the account may not.
+note_attempt() {
+  local tries=0
+  while
+    note_state "${1:-}"
+    # A permission as new as this pod may not apply yet.
+    [[ $status == 40[13] ]] && ((++tries < 4))
+  do pause 2; done
+  [[ $status == 200 ]] || log "cannot record the attempt in the Job $own_job (HTTP $status): ${answer:0:300}"
+  [[ $status != 40[13] ]]
+}
+
+note_state() {
+  local spec='' state
+  state=$failures/$(printf '%(%s)T' -1)${1:+/$1}
+  # The pods of an Indexed Job have a limit each.
+  [[ -z $scales ]] || spec=",\"spec\":{\"backoffLimit\":$((deaths + 6))}"
+  call PATCH "$job_path" "{\"metadata\":{\"annotations\":{\"khorovod.dev/attempt\":\"$state\"}}$spec}"
+}
+
+# Makes the Job fail when this launcher exits.
+end_job() {
+  local tries=0
+  until
+    call GET "$job_path"
+    [[ $status == 404 ]] || is_ending || {
+      call PATCH "$job_path" "{\"spec\":{\"backoffLimit\":$(field failed || echo 0)}}"
+      [[ $status == 200 ]]
+    }
+  do
+    if [[ $status == 40[13] ]] && ((++tries > 3)); then
+      log "cannot end the Job $own_job (HTTP $status): its ServiceAccount needs get and patch on jobs"
+      return
+    fi
+    sleep 2
+  done
+}
+
+# Fills `no_address` with the hosts of `missing` that have no address yet: after a query for one, many DNS servers cache the
+# negative answer for half a minute.
+find_no_address() {
+  local words index host
+  local -A known=()
+  [[ ${has_endpoints:-yes} == yes ]] || return 0
+  call GET "/api/v1/namespaces/$namespace/endpoints/$service"
+  # Endpoints list at most 1,000 addresses.
+  if [[ $status != 200 || $answer == *over-capacity* ]]; then
+    has_endpoints=no
+    return
+  fi
+  IFS='"' read -r -d '' -a words <<<"$answer"
+  for index in "${!words[@]}"; do [[ ${words[index]} != hostname ]] || known[${words[index + 2]}]=1; done
+  for host in "${missing[@]}"; do [[ -n ${known[${host%%.*}]:-} ]] || no_address+=(["$host"]=1); done
+}
+
+# explain_denied PERMISSION: prints the most likely cause of HTTP 403.
+explain_denied() {
+  [[ $status == 403 ]] || return 0
+  echo "; its ServiceAccount needs $1 in namespace $namespace"
+  [[ $namespace == default ]] ||
+    echo "Objects rendered without a namespace bind the ServiceAccount of namespace default: use -n $namespace or metadata.namespace"
+}

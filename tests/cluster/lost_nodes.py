@@ -1,0 +1,139 @@
+"""Nodes that end, and nodes that cannot be reached. Kubernetes marks them NotReady after 50 seconds and deletes their pods 300
+seconds later. No test taints them, as an administrator could."""
+import time
+
+import outages
+from case import devices, job, merge, play
+from ranks import Ranks
+
+# Workers run on nodes of their own, and one of them, or the launcher, on the node that the test ends.
+APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{
+    "topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app.kubernetes.io/component": "worker"}}}]}}
+
+
+def on_node(number, kind):
+    """The spec field that makes one pod of a StatefulSet or Job run on a node."""
+    name = f"node-{number}"
+    pod = {"tolerations": [{"key": "khorovod.test/doomed", "value": name, "effect": "NoSchedule"}], "affinity": {
+        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": {
+            "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [name]}]}}]}}}
+    if kind == "StatefulSet":
+        pod = merge(pod, {"affinity": APART})
+    return {"patches": [{"target": {"kind": kind}, "patch": {"spec": {"template": {"spec": pod}}}}]}
+
+
+def victim_on(case, number, component):
+    found = [p for p in case.pods(component) if p["spec"].get("nodeName") == f"node-{number}"]
+    case.equal(f"the {component}s on node {number}", len(found), 1)
+    return found[0]
+
+
+def kill_node(case, number):
+    """Ends a node; returns the time."""
+    began = time.time()
+    outages.kill_node(number)
+    return began
+
+
+def freed_on_other_nodes(case, number, allowed):
+    """Waits until no device of another node than this one is in use. The scheduler counts those of the dead node until
+    its pods or the node are deleted."""
+    case.until("freed devices on living nodes", lambda: not sum(
+        devices(p) for p in case.pods() if p["spec"].get("nodeName") != f"node-{number}"), allowed)
+
+
+def node_of_worker_dies(case, fields):
+    number, ranks = case.take_node(), Ranks(case)
+    case.apply(case.render_new(job(spec=ranks.spec(on_node(number, "StatefulSet"))), fields))
+    ranks.until_running(1, 120)
+    victim = victim_on(case, number, "worker")["metadata"]["name"]
+    died = kill_node(case, number)
+    starts = ranks.until_running(2, 120)
+    took = max(event.time for event in starts) - died
+    case.check(f"the dead {victim} is in use", victim not in {event.host for event in starts})
+    detected = min((t for t in case.log_times("lost worker") if t > died), default=None)
+    launched = min((t for t in case.log_times("launching: ") if t > died), default=None)
+    case.check("a line 'lost worker'", detected)
+    case.notes.append(f"detected after {detected - died:.1f} s, launched {launched - detected:.1f} s later, ranks run after {took:.1f} s")
+    ranks.end()
+    case.equal("the end", case.finished(60), "Complete")
+    case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
+    freed_on_other_nodes(case, number, 15)
+    case.check(f"ranks run {took:.1f} s after the death of the node, allowed are 60 s", took <= 60)
+    return launched - detected
+
+
+@play(waits=True)
+def node_of_worker_dies_without_spare(case):
+    """The launcher starts a worker with a higher index on another node, and the ranks run again within a minute."""
+    node_of_worker_dies(case, {})
+
+
+@play(waits=True)
+def node_of_worker_dies_with_spare(case):
+    """A spare worker replaces the lost one within ten seconds."""
+    took = node_of_worker_dies(case, {"workers": {"spares": 1}})
+    case.check(f"launched {took:.1f} s after the detection, allowed are 10 s", took <= 10)
+
+
+@play(waits=True)
+def node_of_launcher_dies(case):
+    """The node is NotReady after 50 s and the launcher tolerates that for 30 s; then another launcher continues."""
+    number, ranks = case.take_node(), Ranks(case)
+    case.apply(case.render(job(spec=ranks.spec(on_node(number, "Job")))))
+    ranks.until_running(1, 120)
+    victim = victim_on(case, number, "launcher")
+    workers = {p["metadata"]["uid"] for p in case.workers()}
+    died = kill_node(case, number)
+    case.until("another launcher", lambda: case.launcher()["metadata"]["uid"] != victim["metadata"]["uid"], 120)
+    case.notes.append(f"another launcher after {time.time() - died:.0f} s")
+    starts = ranks.until_running(2, 90)
+    case.notes.append(f"ranks run after {max(event.time for event in starts) - died:.0f} s")
+    if {p["metadata"]["uid"] for p in case.workers()} == workers:
+        case.notes.append("on the same workers")
+    ranks.end()
+    case.equal("the end", case.finished(60), "Complete")
+    case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
+    case.until("freed devices", case.freed, 15)
+
+
+@play(waits=True)
+def kubelet_killed(case):
+    """A node stops answering while its containers continue: the training continues, and the devices are free when the node is
+    back."""
+    number, ranks = case.take_node(back=True), Ranks(case)
+    case.apply(case.render(job(spec=ranks.spec(on_node(number, "StatefulSet")))))
+    ranks.until_running(1, 120)
+    victim_on(case, number, "worker")
+    with outages.kubelet_away(number):
+        case.until("NotReady node", lambda: not is_ready(case, number), 90)
+        time.sleep(10)
+        case.equal("launches", len(ranks.launches()), 1)
+        ranks.end()
+        case.says("sum of 2 ranks: 1", 30)
+        case.says("released the workers", 20)
+    case.equal("the end", case.finished(30), "Complete")
+    case.until("freed devices", case.freed, 90)
+
+
+def is_ready(case, number):
+    conditions = case.cluster.get(f"/api/v1/nodes/node-{number}")["status"]["conditions"]
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+@play(waits=True)
+def packets_lost(case):
+    """A node cannot be reached for 15 s, as when a switch restarts: the ranks wait, and no attempt fails."""
+    number, ranks = case.take_node(back=True), Ranks(case)
+    case.apply(case.render(job(spec=ranks.spec(on_node(number, "StatefulSet")))))
+    ranks.until_running(1, 120)
+    victim_on(case, number, "worker")
+    time.sleep(5)
+    with outages.node_unreachable(number):
+        time.sleep(15)
+    time.sleep(30)
+    case.equal("launches", len(ranks.launches()), 1)
+    ranks.end()
+    case.equal("the end", case.finished(60), "Complete")
+    case.equal("launches", len(ranks.launches()), 1)
+    case.freed_after(case.ranks_end())
