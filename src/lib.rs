@@ -7,6 +7,7 @@
 //! | render the specs in a stream that also contains other manifests | [`expand`]; [`krm`] for a KRM function |
 //! | find every mistake | [`check`]: each problem with its [code](problem::Code), spans and hint |
 //! | describe what would run | [`reports`] |
+//! | draw what would run | [`picture::svg`] |
 //! | find out what a change does to running jobs | [`changes`] |
 //! | show a job while it is being written | [`preview`] |
 //! | convert a job of another system | [`import::import`] |
@@ -22,6 +23,7 @@
 //! objects are not: a release that improves the objects starts a new run of a job when you apply it again. The oldest
 //! supported Rust is `rust-version` in `Cargo.toml`; a minor version may raise it.
 
+pub mod picture;
 #[cfg(feature = "show")]
 pub mod show;
 

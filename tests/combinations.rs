@@ -19,6 +19,7 @@ const FIELDS: &[(&str, &[&str])] = &[
         &[
             "replicas: 1",
             "replicas: 2",
+            "replicas: 2, spares: 1",
             "replicas: 5",
             "groups: [{name: a, replicas: 2, gpus: 2}, {name: b, replicas: 1}]",
         ],
@@ -95,7 +96,16 @@ const FIELDS: &[(&str, &[&str])] = &[
         "scheduling",
         &["gang: volcano, queue: vision", "gang: coscheduling", "kueue: team-a", "suspend: true", "scheduler: own"],
     ),
-    ("lifecycle", &["deadline: 2h", "ttlAfterFinished: 1h", "release: keep", "deadline: 1h, ttlAfterFinished: 5m"]),
+    (
+        "lifecycle",
+        &[
+            "deadline: 2h",
+            "ttlAfterFinished: 1h",
+            "release: keep",
+            "deadline: 1h, ttlAfterFinished: 5m",
+            "checkpoint: {signal: SIGUSR1, gracePeriod: 5m}",
+        ],
+    ),
     (
         "security",
         &["profile: baseline", "profile: privileged", "profile: privileged, runAsUser: 0", "profile: openshift"],
@@ -248,7 +258,7 @@ impl Made {
             "Role" => {
                 for rule in list(&object["rules"]) {
                     let kind = match rule["resources"][0].as_str().unwrap() {
-                        "statefulsets/scale" => "StatefulSet",
+                        "statefulsets" | "statefulsets/scale" => "StatefulSet",
                         "jobs" => "Job",
                         "endpoints" => "Service",
                         other => panic!("{place}: rights on {other}"),

@@ -1,5 +1,5 @@
 //! Renders every example without a warning and compares the result with the files beside it: the objects with
-//! `objects.yaml`, the output of `khorovod plan` with `plan.txt`. Reads every rendered object into its Kubernetes type;
+//! `objects.yaml`, the output of `khorovod plan` with `plan.txt`, and the picture of one job with `picture.svg`. Reads every rendered object into its Kubernetes type;
 //! no field may be lost.
 //!
 //! A script of the pods that is the same text in every job is one line in `objects.yaml`: `wait.sh: <static script>`.
@@ -173,6 +173,9 @@ fn every_example_is_described_by_its_plan() {
         assert!(output.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&output.stderr));
         hold(&folder.join("plan.txt"), &String::from_utf8(output.stdout).unwrap(), &mut stale);
     }
+    let smallest = path("examples/smallest");
+    let reports = khorovod::reports(&job(&smallest), &Inputs { keys: Keys::Masked, ..Inputs::default() }).unwrap();
+    hold(&smallest.join("picture.svg"), &khorovod::picture::svg(&reports.jobs), &mut stale);
     assert!(stale.is_empty(), "not what the code plans; look at the difference, then `make bless`: {stale:#?}");
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use khorovod::import::with_import_hint;
 use khorovod::problem::Problems;
-use khorovod::{Keys, Text, show};
+use khorovod::{Keys, Text, picture, show};
 
 use super::show::Screen;
 use super::{Failure, Outcome, input, output, seed, template};
@@ -17,6 +17,7 @@ use super::{Failure, Outcome, input, output, seed, template};
     khorovod plan --against deployed.yaml job.yaml   # OLD may be objects,\n  \
     khorovod plan --against rendered/ job.yaml       # or a folder of them\n  \
     khorovod plan --format json job.yaml | jq '.jobs[].ranks'\n  \
+    khorovod plan --format svg -o job.svg job.yaml   # a picture of the job\n  \
     khorovod plan --template review.md.hbs --against old.yaml job.yaml\n  \
     khorovod plan --template-text '{{#each jobs}}{{job}}: {{ranks}} {{/each}}'\n\n\
     A template is in the language Handlebars; docs/ci.md lists fields and helpers.\n\n\
@@ -30,7 +31,7 @@ pub struct Args {
     /// Compare with OLD, an earlier spec or rendered objects: which jobs restart, and why
     #[arg(long, value_name = "OLD")]
     against: Option<PathBuf>,
-    /// The format of the plan
+    /// The format of the plan; svg is a picture
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     /// Print the plan with the Handlebars template in FILE
@@ -48,6 +49,7 @@ pub struct Args {
 enum Format {
     Text,
     Json,
+    Svg,
 }
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
@@ -57,6 +59,11 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         && (args.input.files.is_empty() || args.input.files.iter().chain(&args.input.settings.overlays).any(dash))
     {
         return Err(Failure::Usage("--against - reads standard input, so name the file of the new spec".to_owned()));
+    }
+    if args.against.is_some() && matches!(args.format, Format::Svg) {
+        return Err(Failure::Usage(
+            "--format svg shows one state of a job, not a change; leave out --against".to_owned(),
+        ));
     }
     args.input.refuse_overwrite(args.output.as_deref())?;
     input::refuse_overwrite(args.against.iter().chain(&args.template), args.output.as_deref())?;
@@ -110,6 +117,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         })?,
         (None, Format::Text) => show::plan(&jobs, changes.as_deref()),
         (None, Format::Json) => format!("{:#}\n", value()),
+        (None, Format::Svg) => picture::svg(&jobs),
     };
     match args.output.filter(|path| !dash(path)) {
         Some(path) => output::file(&path, &text, false),

@@ -56,3 +56,19 @@ fn what_was_applied_is_compared_as_it_was() {
     assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "-n", "team"]), ("nothing".to_owned(), String::new()));
     assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "-n", "team", "-f", "less.yaml"]).0, "new gone");
 }
+
+#[test]
+fn plan_prints_a_picture_of_a_job_but_not_of_a_change() {
+    let place = place();
+    fs::write(place.path().join("job.yaml"), JOB).unwrap();
+    let plan = |args: &[&str]| run(khorovod(place.path()).args(["plan", "--format", "svg", "job.yaml"]).args(args));
+    let (code, svg, err) = plan(&[]);
+    assert!(code == 0 && svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}{err}");
+    assert!(svg.contains("ranks 24–31") && svg.contains("32 ranks in total"), "{svg}");
+    let (code, out, _) = plan(&["-o", "job.svg"]);
+    assert_eq!((code, out.as_str()), (0, ""));
+    assert_eq!(fs::read_to_string(place.path().join("job.svg")).unwrap(), svg);
+    let (code, out, err) = plan(&["--against", "job.yaml"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("--format svg shows one state of a job"), "{err}");
+}

@@ -123,7 +123,7 @@ if ((nodes)); then
         --health /ready posix --sidecar "$STATE/known" "$STATE/buckets"
     for ((n = 1; n <= nodes; n++)); do soon "node-$n" kubectl get node "node-$n"; done
     "$HERE/devices.sh" "$nodes"
-    soon 'Ready nodes' kubectl wait --for=condition=Ready nodes --all --timeout=1s
+    soon 'Ready nodes' kubectl wait --for=condition=Ready nodes --all --timeout=30s
     soon 'default account' kubectl get serviceaccount default
     soon 'server of buckets' curl -sf "http://$home_url:9000/ready"
 fi

@@ -3,7 +3,7 @@ seconds later. No test taints them, as an administrator could."""
 import time
 
 import outages
-from case import devices, job, merge, play
+from case import devices, job, label, merge, play
 from ranks import Ranks
 
 # Workers run on nodes of their own, and one of them, or the launcher, on the node that the test ends.
@@ -11,13 +11,14 @@ APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
     "topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app.kubernetes.io/component": "worker"}}}]}}
 
 
-def on_node(number, kind):
-    """The spec field that makes one pod of a StatefulSet or Job run on a node."""
+def on_node(number, kind, apart=False):
+    """The spec field that makes one pod of a StatefulSet or Job run on a node. With `apart`, all workers of a Job run on nodes of
+    their own, as those of a StatefulSet do."""
     name = f"node-{number}"
     pod = {"tolerations": [{"key": "khorovod.test/doomed", "value": name, "effect": "NoSchedule"}], "affinity": {
         "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": {
             "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [name]}]}}]}}}
-    if kind == "StatefulSet":
+    if kind == "StatefulSet" or apart:
         pod = merge(pod, {"affinity": APART})
     return {"patches": [{"target": {"kind": kind}, "patch": {"spec": {"template": {"spec": pod}}}}]}
 
@@ -98,6 +99,25 @@ def node_of_launcher_dies(case):
 
 
 @play(waits=True)
+def node_of_indexed_job_dies(case):
+    """The Job shape, in which Kubernetes replaces the pod: the node is NotReady after 50 s and pods tolerate that for 30 s. The Service
+    still lists the address of the dead pod, under the name of the new one. The victim may be the pod that launches."""
+    number, ranks = case.take_node(), Ranks(case)
+    case.apply(case.render(job(spec=ranks.spec(merge(on_node(number, "Job", apart=True), {"workers": {"controller": "Job"}})))))
+    ranks.until_running(1, 120)
+    victim = victim_on(case, number, "worker")
+    died = kill_node(case, number)
+    starts = ranks.until_running(2, 240)
+    took = max(event.time for event in starts) - died
+    case.notes.append(f"index {label(victim, 'batch.kubernetes.io/job-completion-index')} died; ranks run after {took:.0f} s")
+    ranks.end()
+    case.equal("the end", case.finished(60), "Complete")
+    case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
+    freed_on_other_nodes(case, number, 15)
+    case.check(f"ranks run {took:.0f} s after the death of the node, allowed are 180 s", took <= 180)
+
+
+@play(waits=True)
 def kubelet_killed(case):
     """A node stops answering while its containers continue: the training continues, and the devices are free when the node is
     back."""
@@ -136,4 +156,4 @@ def packets_lost(case):
     ranks.end()
     case.equal("the end", case.finished(60), "Complete")
     case.equal("launches", len(ranks.launches()), 1)
-    case.freed_after(case.ranks_end())
+    case.until("freed devices", case.freed, 30)

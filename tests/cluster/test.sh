@@ -15,5 +15,5 @@ make_images mpich intelmpi
 MPICH=$(part_folder mpich) INTELMPI=$(part_folder intelmpi)
 export MPICH INTELMPI
 # Each test of a lost node needs one of its own, and another for a second try.
-[[ ${FAMILY:-4} != 4 || " $* " == *" --quick "* ]] || export NODES=${NODES:-12}
+[[ ${FAMILY:-4} != 4 || " $* " == *" --quick "* ]] || export NODES=${NODES:-10}
 exec "$here/up.sh" python3 "$here/run.py" "$@"

@@ -42,4 +42,7 @@ if until:
 mpi.MPI_Finalize()
 if rank == 0:
     print(f"ranks end at {time.time():.2f}", flush=True)
+elif code:
+    # mpirun kills the other ranks if one fails: rank 0 prints first.
+    time.sleep(0.5)
 sys.exit(code)

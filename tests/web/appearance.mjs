@@ -195,6 +195,34 @@ test("the picture animates changes and reuses elements", async () => {
   await server.close();
 });
 
+test("the picture follows the width of its view, also while the spec has errors", async () => {
+  const server = await serve();
+  const page = await open(server, { spec: smallest });
+  const drawn = (width) =>
+    page.waitForFunction(
+      (width) => {
+        const room = Math.floor(document.querySelector("#view-picture").getBoundingClientRect().width - 32);
+        const svg = document.querySelector(".picture");
+        return svg.viewBox.baseVal.width === Math.max(280, room) && room < width && svg.querySelector("[data-key]");
+      },
+      width,
+      { timeout: 5_000 },
+    );
+  await drawn(700);
+  await page.setViewportSize({ width: 900, height: 800 });
+  await drawn(480);
+  await write(page, smallest.replace("gpus", "gpu"));
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await drawn(700);
+  // Another view has the focus while the width changes.
+  await page.click("#tab-plan");
+  await page.setViewportSize({ width: 900, height: 800 });
+  await page.click("#tab-picture");
+  await drawn(480);
+  same(page.complaints, [], "complaints");
+  await server.close();
+});
+
 /** The violations that axe finds. */
 async function violations(page) {
   const found = await page.evaluate(async () => {

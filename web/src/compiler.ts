@@ -1,6 +1,6 @@
 // Runs the compiler, which is a WebAssembly module: in a worker, or in the page's thread if that is quick.
-import { initSync, preview } from "../pkg/khorovod_web.js";
-import { type Check, parse } from "./wire/check";
+import { draw, initSync, preview } from "../pkg/khorovod_web.js";
+import { type Check, nullable, parse } from "./wire/check";
 import * as wire from "./wire/types";
 import type { Answer, Call, Request } from "./worker";
 
@@ -41,6 +41,8 @@ export class Compiler {
   /** The memory of the module in this thread, once it is loaded here. */
   private ownMemory: WebAssembly.Memory | undefined;
   private workerMemory = 0;
+  /** The width of the picture in previews, in CSS pixels. If it is 0, previews have no picture. */
+  width = 0;
   /** The length of the text that was previewed last, and how long that took, in ms. */
   private last = { length: 0, took: Infinity };
 
@@ -80,6 +82,12 @@ export class Compiler {
   async render(spec: string, seed: Uint8Array): Promise<wire.Files & { rendered: Uint8Array }> {
     const { json, rendered } = unpack(wire.checkFiles, asBytes(await this.ask({ name: "render", spec, seed }).answer));
     return { ...json, rendered };
+  }
+
+  /** Draws the first job of a spec with a width in CSS pixels. Returns null if the spec has no job. */
+  async draw(spec: string, width: number): Promise<wire.Picture | null> {
+    const json = this.isQuick(spec) ? draw(spec, width) : await this.askText({ name: "draw", spec, width });
+    return parse(nullable(wire.checkPicture), json);
   }
 
   /** Returns what happens to running jobs if the spec `now` replaces the spec `old`. */
@@ -143,20 +151,25 @@ export class Compiler {
 
   /** Previews a text, unless a newer one comes before its turn. */
   preview(text: string) {
-    const quick = !this.running && this.last.took < QUICK && text.length < this.last.length + TYPED;
-    if (quick && this.previewHere(text)) return;
+    if (this.isQuick(text) && this.previewHere(text)) return;
     this.next = text;
     if (!this.running) void this.previewInWorker();
     else setTimeout(() => this.stopSlowPreview(), Math.max(0, this.running.since + PREVIEW_LIMIT - performance.now()));
   }
 
-  /** Previews a text in this thread. Returns false if the module is not loaded here or failed. */
+  /** Whether the module is loaded in this thread, and a call with this text takes so little time that it can run here. */
+  private isQuick(text: string): boolean {
+    return (
+      this.ownMemory !== undefined && !this.running && this.last.took < QUICK && text.length < this.last.length + TYPED
+    );
+  }
+
+  /** Previews a text in this thread. Returns false if the module failed. */
   private previewHere(text: string): boolean {
-    if (!this.ownMemory) return false;
     const start = performance.now();
     let found: Unpacked<wire.Preview>;
     try {
-      found = unpack(wire.checkPreview, preview(text));
+      found = unpack(wire.checkPreview, preview(text, this.width));
     } catch {
       // The worker fails in the same way, and handles it.
       this.ownMemory = undefined;
@@ -180,7 +193,7 @@ export class Compiler {
       const text = this.next;
       this.next = undefined;
       this.last = { length: text.length, took: Infinity };
-      const { id, answer } = this.ask({ name: "preview", spec: text });
+      const { id, answer } = this.ask({ name: "preview", spec: text, width: this.width });
       this.running = { since: performance.now(), id };
       try {
         const found = unpack(wire.checkPreview, asBytes(await answer));

@@ -2,7 +2,8 @@
 // built. Once web/pkg/ exists, TypeScript uses the declarations there instead.
 
 declare module "*/pkg/khorovod_web.js" {
-  export function preview(spec: string): Uint8Array;
+  export function preview(spec: string, width: number): Uint8Array;
+  export function draw(spec: string, width: number): string;
   export function render(spec: string, seed: Uint8Array): Uint8Array;
   export function changes(old: string, now: string): string;
   export function codes(): string;

@@ -44,6 +44,8 @@ export class Page {
   private base: State | undefined;
   /** Views that do not show the current state. */
   private readonly stale = new Set<View>(VIEWS);
+  /** Whether the compiler draws the picture for another width. */
+  private isDrawing = false;
   /** How many previews were shown. Tests wait for it to change. */
   private shown = 0;
 
@@ -63,7 +65,11 @@ export class Page {
       () => this.editor.highlight(null),
     );
     this.problems = new ProblemList(byId("problems"), this.editor);
-    this.picture = new Picture(byId("view-picture"), (field) => this.highlight(this.rangeOf(0, field)));
+    this.picture = new Picture(
+      byId("view-picture"),
+      (field) => this.highlight(this.rangeOf(0, field)),
+      () => this.drawPicture(),
+    );
     byId("view-objects").append(this.changesSinceBase);
     this.objects = new Objects(
       byId("view-objects"),
@@ -111,6 +117,7 @@ export class Page {
       (error) => this.fail("The preview stopped: ", error.message),
     );
     this.compiler = compiler;
+    compiler.width = this.picture.width;
     compiler.preview(this.editor.text);
     const schema = fetch(schemaFile).then((response) => response.text());
     const codes = compiler.codes();
@@ -192,7 +199,7 @@ export class Page {
     const { compiled } = this.current;
     switch (this.view) {
       case "picture":
-        if (compiled.jobs[0]) this.picture.draw(compiled.jobs[0]);
+        this.drawPicture();
         break;
       case "plan":
         drawPlans(compiled);
@@ -205,6 +212,30 @@ export class Page {
         this.apply.show(compiled);
         break;
     }
+  }
+
+  /** Shows the picture of the current state. If it has another width than the view, the compiler draws it again. */
+  private drawPicture() {
+    const { width } = this.picture;
+    if (this.compiler) this.compiler.width = width;
+    const state = this.current;
+    if (!state || !width) return;
+    const { jobs, picture } = state.compiled;
+    if (picture?.width === width) this.picture.show(picture);
+    else if (jobs.length > 0 && !this.isDrawing) void this.redraw(state, width);
+  }
+
+  private async redraw(state: State, width: number) {
+    this.isDrawing = true;
+    try {
+      const picture = await this.loadedCompiler().draw(state.spec, width);
+      if (picture) state.compiled.picture = picture;
+      if (picture && this.current === state) this.picture.show(picture);
+    } catch (error) {
+      this.setStatus(asError(error).message);
+    }
+    this.isDrawing = false;
+    if (this.current !== state || this.picture.width !== width) this.drawPicture();
   }
 
   /** Shows what happens to a running job of the base if the current spec is applied. */

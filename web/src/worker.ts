@@ -1,10 +1,11 @@
 // The compiler in a thread of its own, so that no spec, however long, delays typing.
-import { changes, codes, initSync, preview, render } from "../pkg/khorovod_web.js";
+import { changes, codes, draw, initSync, preview, render } from "../pkg/khorovod_web.js";
 import importModule from "../pkg/khorovod_web_import_bg.wasm?url";
 
 /** A function of a module, with its arguments. */
 export type Call =
-  | { name: "preview"; spec: string }
+  | { name: "preview"; spec: string; width: number }
+  | { name: "draw"; spec: string; width: number }
   | { name: "render"; spec: string; seed: Uint8Array }
   | { name: "changes"; old: string; now: string }
   | { name: "codes" }
@@ -61,7 +62,9 @@ class Server {
   private async prepare(call: Call): Promise<() => string | Uint8Array> {
     switch (call.name) {
       case "preview":
-        return () => preview(call.spec);
+        return () => preview(call.spec, call.width);
+      case "draw":
+        return () => draw(call.spec, call.width);
       case "render":
         return () => render(call.spec, call.seed);
       case "changes":

@@ -74,6 +74,7 @@ pub fn smallest() -> Spec {
             fs_group: Some(65532),
             network_policy: true,
             api_access: true,
+            egress: Egress::Open,
             service_account: None,
             read_only_root_filesystem: true,
         },
@@ -162,7 +163,11 @@ pub fn everything(spec: &mut Spec) {
     spec.lifecycle.deadline = Some(86400);
     spec.lifecycle.ttl_after_finished = Some(3600);
     spec.observability.tensorboard = Some("/results/tb".into());
-    spec.observability.metrics = Some(Metrics { port: 9400, pod_monitor: true });
+    spec.observability.metrics = Some(Metrics {
+        port: 9400,
+        pod_monitor: true,
+        from: Some(MetricsClients { namespaces: Some(vec![("team".into(), "sre".into())]), pods: None }),
+    });
 }
 
 /// Specs of every shape, profile, scheduler and way to end, each with a name for failure messages.
@@ -192,6 +197,8 @@ pub fn variants() -> Vec<(&'static str, Spec)> {
         ),
         ("keep", spec(|spec| spec.lifecycle.keep = true)),
         ("their account", spec(|spec| spec.security.service_account = Some("trainer".into()))),
+        ("no metadata", spec(|spec| spec.security.egress = Egress::NoMetadata)),
+        ("private", spec(|spec| spec.security.egress = Egress::Private)),
         ("their keys", spec(|spec| spec.ssh.secret = Some("my-keys".into()))),
         (
             "no namespace or policy",

@@ -1,26 +1,57 @@
-//! The NetworkPolicy: the pods of the job accept connections only from each other, and from any pod to the metrics port. Outgoing
-//! connections are not restricted.
+//! The NetworkPolicy: the pods of the job accept connections only from each other, and from the clients of the metrics port.
+//! By default, outgoing connections are not restricted.
 
 use serde::Serialize;
 
-use super::meta::{Entry, Metadata, Selector, job_pods};
+use super::meta::{Map, Metadata, Selector, job_pods};
 use super::{Body, Object};
+use crate::job::valid::{Egress, MetricsClients, Pairs};
 use crate::plan::Plan;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Spec<'a> {
     pod_selector: Selector<'a>,
-    policy_types: [&'static str; 1],
+    policy_types: &'static [&'static str],
     ingress: Vec<Rule<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    egress: Vec<Rule<'a>>,
 }
 
 #[derive(Debug, Serialize)]
 struct Rule<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<[Entry<Selector<'a>>; 1]>,
+    from: Option<[Peer<'a>; 1]>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    to: Vec<Peer<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ports: Vec<Port>,
+}
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Peer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    ports: Option<[Port; 1]>,
+    namespace_selector: Option<Labels<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pod_selector: Option<Labels<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ip_block: Option<IpBlock>,
+}
+
+/// A label selector. One without labels selects everything.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Labels<'a> {
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    match_labels: Map<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct IpBlock {
+    cidr: &'static str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    except: &'static [&'static str],
 }
 
 #[derive(Debug, Serialize)]
@@ -34,11 +65,55 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
     if !plan.spec.security.network_policy {
         return None;
     }
-    let mut ingress = vec![Rule { from: Some([Entry("podSelector", job_pods(plan))]), ports: None }];
+    let own_pods = Peer { pod_selector: Some(Labels { match_labels: job_pods(plan).match_labels }), ..Peer::default() };
+    let mut ingress = vec![Rule { from: Some([own_pods]), to: Vec::new(), ports: Vec::new() }];
     if let Some(metrics) = &plan.spec.observability.metrics {
-        ingress.push(Rule { from: None, ports: Some([Port { port: metrics.port, protocol: "TCP" }]) });
+        let from = metrics.from.as_ref().map(|from| [clients(from)]);
+        ingress.push(Rule { from, to: Vec::new(), ports: vec![Port { port: metrics.port, protocol: "TCP" }] });
     }
-    let spec = Spec { pod_selector: job_pods(plan), policy_types: ["Ingress"], ingress };
+    let egress = egress(plan.spec.security.egress);
+    let spec = Spec {
+        pod_selector: job_pods(plan),
+        policy_types: if egress.is_empty() { &["Ingress"] } else { &["Ingress", "Egress"] },
+        ingress,
+        egress,
+    };
     let metadata = Metadata::of_job(plan, &plan.spec.name);
     Some(Object::new("spec.security.networkPolicy", metadata, Body::NetworkPolicy { spec }))
+}
+
+/// The clients of the metrics port. Without selectors, these are all pods of the cluster.
+fn clients(from: &MetricsClients) -> Peer<'_> {
+    fn selector(labels: &Pairs) -> Labels<'_> {
+        Labels { match_labels: labels.iter().map(|(key, value)| (key, value)).collect() }
+    }
+    let (namespaces, pods) = (from.namespaces.as_ref().map(selector), from.pods.as_ref().map(selector));
+    Peer {
+        namespace_selector: namespaces.or_else(|| pods.is_none().then(Labels::default)),
+        pod_selector: pods,
+        ip_block: None,
+    }
+}
+
+/// The addresses of the metadata services of AWS, Azure, Google Cloud and others. They give out the credentials of the node.
+const METADATA: [&str; 2] = ["169.254.169.254/32", "fd00:ec2::254/128"];
+/// The private address ranges of RFC 1918, RFC 6598 and RFC 4193.
+const PRIVATE: [&str; 5] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
+
+/// The rules for outgoing connections. Without any, they are not restricted.
+fn egress<'a>(egress: Egress) -> Vec<Rule<'a>> {
+    let block = |cidr, except| Peer { ip_block: Some(IpBlock { cidr, except }), ..Peer::default() };
+    let addresses = match egress {
+        Egress::Open => return Vec::new(),
+        Egress::NoMetadata => vec![block("0.0.0.0/0", &METADATA[..1]), block("::/0", &METADATA[1..])],
+        Egress::Private => {
+            PRIVATE.into_iter().map(|cidr| block(cidr, if cidr == "fc00::/7" { &METADATA[1..] } else { &[] })).collect()
+        }
+    };
+    // With some network plugins, such as Cilium, an address range does not contain the pods of the cluster.
+    let any_pod = Peer { namespace_selector: Some(Labels::default()), ..Peer::default() };
+    let to = [any_pod].into_iter().chain(addresses).collect();
+    // DNS servers may have a link-local address: NodeLocal DNSCache, and Cloud DNS of Google, which has that of its metadata.
+    let dns = ["UDP", "TCP"].map(|protocol| Port { port: 53, protocol }).into();
+    vec![Rule { from: None, to, ports: Vec::new() }, Rule { from: None, to: Vec::new(), ports: dns }]
 }

@@ -180,7 +180,7 @@ fn only_changes_that_ranks_can_observe_start_a_new_run() {
         |spec| spec.groups[0].resources.limits[0].1 = quantity("16"),
         |spec| spec.storage.push(volume("results", VolumeSource::PerWorker(claim()))),
         |spec| spec.controller = Controller::Job,
-        |spec| spec.observability.metrics = Some(Metrics { port: 1, pod_monitor: false }),
+        |spec| spec.observability.metrics = Some(Metrics { port: 1, pod_monitor: false, from: None }),
         |spec| {
             let patch = json!({"spec": {"template": {"spec": {"priority": 5}}}});
             spec.patches.push(Patch { kind: Some("Job".into()), name: Some("mnist-*".into()), patch });
@@ -275,6 +275,34 @@ fn a_launcher_leaves_a_dead_node_and_is_replaced() {
     assert_eq!(tolerating(json!({"operator": "Exists", "effect": "NoSchedule"})), [Json::Null, 30.into(), 30.into()]);
     let unreachable = json!({"key": "node.kubernetes.io/unreachable", "operator": "Exists", "tolerationSeconds": 7});
     assert_eq!(tolerating(unreachable), [7, 30]);
+}
+
+#[test]
+fn egress_closes_the_metadata_service() {
+    let policy = |egress| {
+        let objects = objects(spec(|spec| {
+            everything(spec);
+            spec.placement.host_network = false;
+            spec.security.egress = egress;
+        }));
+        find(&objects, "NetworkPolicy")["spec"].clone()
+    };
+    let open = policy(Egress::Open);
+    assert_eq!((&open["policyTypes"], open.get("egress")), (&json!(["Ingress"]), None));
+    let clients = json!([{"namespaceSelector": {"matchLabels": {"team": "sre"}}}]);
+    assert_eq!(open["ingress"][1], json!({"from": clients, "ports": [{"port": 9400, "protocol": "TCP"}]}));
+    let dns = json!({"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]});
+    let closed = policy(Egress::NoMetadata);
+    assert_eq!(closed["policyTypes"], json!(["Ingress", "Egress"]));
+    let to = json!([
+        {"namespaceSelector": {}},
+        {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["169.254.169.254/32"]}},
+        {"ipBlock": {"cidr": "::/0", "except": ["fd00:ec2::254/128"]}},
+    ]);
+    assert_eq!(closed["egress"], json!([{"to": to}, dns]));
+    let private = policy(Egress::Private)["egress"][0]["to"].clone();
+    assert_eq!(private.as_array().map(Vec::len), Some(6));
+    assert_eq!(private[5]["ipBlock"]["except"], json!(["fd00:ec2::254/128"]));
 }
 
 #[test]

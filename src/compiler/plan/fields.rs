@@ -10,9 +10,9 @@ use super::{Shape, patches};
 use crate::job::may_be_secret;
 use crate::job::types::format_duration;
 use crate::job::valid::{
-    Checkpoint, Claim, Code, CodeSource, Collective, Controller, Elastic, EnvFrom, EnvFromSource, EnvValue, EnvVar,
-    Gang, Group, Image, Launcher, LauncherKind, Lifecycle, Metrics, Mpi, Observability, Pairs, Patch, Placement,
-    Resources, S3, Scheduling, Security, Spec, Ssh, Volume, VolumeSource,
+    Checkpoint, Claim, Code, CodeSource, Collective, Controller, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue,
+    EnvVar, Gang, Group, Image, Launcher, LauncherKind, Lifecycle, Metrics, MetricsClients, Mpi, Observability, Pairs,
+    Patch, Placement, Resources, S3, Scheduling, Security, Spec, Ssh, Volume, VolumeSource,
 };
 use crate::yaml::flow::flow;
 
@@ -417,6 +417,7 @@ fn security(list: &mut List, security: &Security) {
         run_as_user,
         fs_group,
         network_policy,
+        egress,
         service_account,
         api_access,
         read_only_root_filesystem,
@@ -426,6 +427,12 @@ fn security(list: &mut List, security: &Security) {
     list.optional("security.runAsUser", *run_as_user);
     list.optional("security.fsGroup", *fs_group);
     list.add(Reach::InPlace, "security.networkPolicy", network_policy);
+    let egress = match egress {
+        Egress::Open => "open",
+        Egress::NoMetadata => "noMetadata",
+        Egress::Private => "private",
+    };
+    list.add(Reach::InPlace, "security.egress", egress);
     list.optional("security.serviceAccount", service_account.as_ref());
     list.run("security.apiAccess", api_access);
     list.run("security.readOnlyRootFilesystem", read_only_root_filesystem);
@@ -434,9 +441,19 @@ fn security(list: &mut List, security: &Security) {
 fn observability(list: &mut List, observability: &Observability, kind: LauncherKind) {
     let Observability { tensorboard, metrics, rank_prefix } = observability;
     list.optional("observability.tensorboard.logdir", tensorboard.as_ref());
-    if let Some(Metrics { port, pod_monitor }) = metrics {
+    if let Some(Metrics { port, pod_monitor, from }) = metrics {
         list.run("observability.metrics.port", port);
         list.add(Reach::InPlace, "observability.metrics.podMonitor", pod_monitor);
+        if let Some(MetricsClients { namespaces, pods }) = from {
+            let path = "observability.metrics.from";
+            let all = namespaces.is_none() && pods.is_none();
+            list.add(Reach::InPlace, path, if all { "every pod" } else { "selected pods" });
+            let labels = |labels: &Pairs| -> String {
+                labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
+            };
+            list.optional_if(false, &format!("{path}.namespaceSelector"), namespaces.as_ref().map(labels));
+            list.optional_if(false, &format!("{path}.podSelector"), pods.as_ref().map(labels));
+        }
     }
     let prefixes = matches!(kind, LauncherKind::Mpirun | LauncherKind::Deepspeed | LauncherKind::Torchrun);
     list.run_if(prefixes, "observability.logs.rankPrefix", rank_prefix);

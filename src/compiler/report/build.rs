@@ -3,7 +3,7 @@
 use super::{Amount, Cost, Default, Description, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers};
 use crate::job::quantity::Quantity;
 use crate::job::types::format_duration;
-use crate::job::valid::{Claim, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
+use crate::job::valid::{Claim, Egress, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
 
 impl Report {
@@ -130,7 +130,8 @@ fn links(plan: &Plan) -> Vec<Link> {
     } else if !spec.security.network_policy {
         links.push(link(Peer::Others, Peer::Workers, "any port: there is no NetworkPolicy".to_owned()));
     } else if let Some(metrics) = &spec.observability.metrics {
-        links.push(link(Peer::Others, Peer::Workers, format!("metrics, port {} only", metrics.port)));
+        let clients = if metrics.from.is_some() { ", from observability.metrics.from" } else { "" };
+        links.push(link(Peer::Others, Peer::Workers, format!("metrics, port {} only{clients}", metrics.port)));
     }
     links
 }
@@ -291,6 +292,17 @@ fn notes(plan: &Plan, description: &Description) -> Vec<String> {
     notes.extend(description.caveat.map(str::to_owned));
     if spec.placement.host_network {
         notes.push("hostNetwork: the pods share their node's network; NetworkPolicies do not apply to them".to_owned());
+    }
+    if spec.security.network_policy && !spec.placement.host_network {
+        match spec.security.egress {
+            Egress::Open => {}
+            Egress::NoMetadata => {
+                notes.push("egress: the NetworkPolicy closes the metadata service of the cloud".to_owned());
+            }
+            Egress::Private => notes.push(
+                "egress: the NetworkPolicy allows only private addresses; check that the API server has one".to_owned(),
+            ),
+        }
     }
     if let Some(gang) = spec.scheduling.gang {
         let gang = if gang == Gang::Volcano { "Volcano" } else { "coscheduling" };

@@ -277,6 +277,51 @@ export const checkReport: c.Check<Report> = c.object({
   defaults: c.array(checkDefaultTaken),
 });
 
+/** A part of a picture. */
+export interface PictureItem {
+  /** Identifies the part in all pictures of a job. */
+  key: string;
+  /** The distance from the left edge of the picture. */
+  x: number;
+  /** The distance from the upper edge of the picture. */
+  y: number;
+  /** SVG elements, with texts escaped. */
+  svg: string;
+  /** The tooltip. */
+  tip?: string;
+  /** The path of the field of the spec that the part shows. */
+  field?: string;
+}
+export const checkPictureItem: c.Check<PictureItem> = c.object({
+  key: c.string,
+  x: c.number,
+  y: c.number,
+  svg: c.string,
+  tip: c.optional(c.string),
+  field: c.optional(c.string),
+});
+
+/** The picture of a job. Lengths are in CSS pixels. */
+export interface Picture {
+  /** The width. */
+  width: number;
+  /** The height. */
+  height: number;
+  /** A description for screen readers. */
+  description: string;
+  /** Whether a NetworkPolicy blocks connections from other pods. */
+  guarded: boolean;
+  /** The parts. Later parts cover earlier ones. */
+  items: PictureItem[];
+}
+export const checkPicture: c.Check<Picture> = c.object({
+  width: c.number,
+  height: c.number,
+  description: c.string,
+  guarded: c.boolean,
+  items: c.array(checkPictureItem),
+});
+
 /** A rendered object. */
 export interface RenderedDocument {
   /** Its kind, such as `StatefulSet`; empty for a document that is not a Kubernetes object. */
@@ -310,6 +355,8 @@ export interface Compiled {
   jobs: Report[];
   /** One entry per job: the range of each field of its document in the spec, as `[from, to]` in UTF-16 code units by path: `spec.storage[0]` → `[120, 164]`. */
   places: Record<string, [number, number]>[];
+  /** The picture of the first job; absent if the page shows none. */
+  picture?: Picture;
   /** The rendered objects. */
   documents: RenderedDocument[];
   /** How many further jobs were checked but are not in `jobs`. */
@@ -318,6 +365,7 @@ export interface Compiled {
 export const checkCompiled: c.Check<Compiled> = c.object({
   jobs: c.array(checkReport),
   places: c.array(c.record(c.pair(c.number))),
+  picture: c.optional(checkPicture),
   documents: c.array(checkRenderedDocument),
   leftOut: c.number,
 });

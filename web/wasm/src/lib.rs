@@ -7,9 +7,10 @@
 mod offsets;
 
 use khorovod::problem::{self, Problems};
-use khorovod::{Inputs, Keys, Origin, Text};
+use khorovod::{Inputs, Keys, Origin, Text, picture, report};
 use khorovod_web_wire::{
-    Code, Codes, Compiled, Files, Map, PlacedText, Preview, Problem, RenderedDocument, RenderedFile, Severity,
+    Code, Codes, Compiled, Files, Map, Picture, PictureItem, PlacedText, Preview, Problem, RenderedDocument,
+    RenderedFile, Severity,
 };
 use khorovod_web_wire::{json, packed};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -30,20 +31,28 @@ fn inputs(keys: Keys) -> Inputs {
 }
 
 /// Compiles a stream of specs with masked keys: a [`Preview`] as JSON, then a newline and the rendered objects, which are
-/// empty if there is an error.
+/// empty if there is an error. The picture has the given width in CSS pixels; there is none if the width is 0.
 #[wasm_bindgen]
-pub fn preview(spec: String) -> Vec<u8> {
+pub fn preview(spec: String, width: u32) -> Vec<u8> {
     let spec = text(spec);
     let offsets = Offsets::new(&spec.text);
     match khorovod::preview(&spec, &inputs(Keys::Masked), JOBS) {
         Ok(found) => {
             let warnings = &found.rendered.warnings;
-            let compiled = Some(compiled(&found, &offsets));
+            let compiled = Some(compiled(&found, &offsets, width));
             let preview = Preview { problems: problems(warnings, &offsets), more: more(warnings), compiled };
             packed(&preview, &found.rendered.text)
         }
         Err(found) => packed(&Preview { problems: problems(&found, &offsets), more: more(&found), compiled: None }, ""),
     }
+}
+
+/// Draws the first job of a stream, for a page whose width has changed: a [`Picture`] as JSON, or `null` if the stream has
+/// errors or no job.
+#[wasm_bindgen]
+pub fn draw(spec: String, width: u32) -> String {
+    let found = khorovod::preview(&text(spec), &inputs(Keys::Masked), 1);
+    json(&found.ok().and_then(|found| found.jobs.first().map(|job| drawn(job, width))))
 }
 
 /// Renders the objects to apply: [`Files`] as JSON, then a newline and their text. A seed of 32 bytes makes the ssh keys;
@@ -74,7 +83,7 @@ pub fn codes() -> String {
     json(&codes)
 }
 
-fn compiled<'a>(preview: &'a khorovod::Preview, offsets: &Offsets) -> Compiled<'a> {
+fn compiled<'a>(preview: &'a khorovod::Preview, offsets: &Offsets, width: u32) -> Compiled<'a> {
     let documents = preview.rendered.documents.iter().zip(&preview.origins);
     let places = preview.places.iter().map(|fields| {
         let place = |(path, range): &'a (String, std::ops::Range<usize>)| {
@@ -85,9 +94,16 @@ fn compiled<'a>(preview: &'a khorovod::Preview, offsets: &Offsets) -> Compiled<'
     Compiled {
         jobs: &preview.jobs,
         places: places.collect(),
+        picture: preview.jobs.first().filter(|_| width > 0).map(|job| drawn(job, width)),
         documents: documents.map(|(one, origin)| document(one, origin.as_ref())).collect(),
         left_out: preview.left_out,
     }
+}
+
+fn drawn(job: &report::Report, width: u32) -> Picture {
+    let picture::Picture { width, height, description, guarded, items, .. } = picture::draw(job, width);
+    let item = |picture::Item { key, x, y, svg, tip, field, .. }| PictureItem { key, x, y, svg, tip, field };
+    Picture { width, height, description, guarded, items: items.into_iter().map(item).collect() }
 }
 
 fn document<'a>(document: &'a khorovod::Document, origin: Option<&'a Origin>) -> RenderedDocument<'a> {
@@ -151,7 +167,7 @@ mod tests {
     }
 
     fn parsed(text: &str) -> (Value, String) {
-        unpacked(preview(text.to_owned()))
+        unpacked(preview(text.to_owned(), 640))
     }
 
     /// Does the same as JavaScript's `slice`.
@@ -196,6 +212,18 @@ mod tests {
             (Some(&Severity::Warning), Some(&Severity::Note)),
             "{shown:?}"
         );
+    }
+
+    #[test]
+    fn the_picture_has_the_width_of_the_page() {
+        let picture = &parsed(JOB).0["compiled"]["picture"];
+        let again: Value = serde_json::from_str(&draw(JOB.to_owned(), 640)).unwrap();
+        assert_eq!((picture, &picture["width"]), (&again, &640.into()));
+        assert!(picture["items"].as_array().unwrap().iter().any(|item| item["key"] == "worker 0 3"));
+        let narrow: Value = serde_json::from_str(&draw(JOB.to_owned(), 300)).unwrap();
+        assert!(narrow["height"].as_u64() > picture["height"].as_u64());
+        assert_eq!(unpacked(preview(JOB.to_owned(), 0)).0["compiled"]["picture"], Value::Null);
+        assert_eq!(draw(JOB.replace("gpus", "gpu"), 640), "null");
     }
 
     #[test]

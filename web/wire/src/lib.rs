@@ -29,10 +29,49 @@ pub struct Compiled<'a> {
     /// One entry per job: the range of each field of its document in the spec, as `[from, to]` in UTF-16 code units
     /// by path: `spec.storage[0]` → `[120, 164]`.
     pub places: Vec<Map<'a, [usize; 2]>>,
+    /// The picture of the first job; absent if the page shows none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub picture: Option<Picture>,
     /// The rendered objects.
     pub documents: Vec<RenderedDocument<'a>>,
     /// How many further jobs were checked but are not in `jobs`.
     pub left_out: usize,
+}
+
+/// The picture of a job. Lengths are in CSS pixels.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Picture {
+    /// The width.
+    pub width: u32,
+    /// The height.
+    pub height: u32,
+    /// A description for screen readers.
+    pub description: String,
+    /// Whether a NetworkPolicy blocks connections from other pods.
+    pub guarded: bool,
+    /// The parts. Later parts cover earlier ones.
+    pub items: Vec<PictureItem>,
+}
+
+/// A part of a picture.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct PictureItem {
+    /// Identifies the part in all pictures of a job.
+    pub key: String,
+    /// The distance from the left edge of the picture.
+    pub x: u32,
+    /// The distance from the upper edge of the picture.
+    pub y: u32,
+    /// SVG elements, with texts escaped.
+    pub svg: String,
+    /// The tooltip.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tip: Option<String>,
+    /// The path of the field of the spec that the part shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
 }
 
 /// A rendered object.

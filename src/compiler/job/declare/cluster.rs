@@ -195,12 +195,23 @@ shape! {
         "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65_532;
         /// Whether a NetworkPolicy blocks traffic from other pods to the pods of the job.
         "networkPolicy" network_policy: bool, default true;
+        /// The addresses that the pods may connect to, besides other pods and DNS. The NetworkPolicy enforces it.
+        "egress" egress: Egress, default "open", example "noMetadata";
         /// An existing ServiceAccount for the launcher. It must be allowed to scale the workers.
         "serviceAccount" service_account: ObjectName, example "trainer";
         /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. Without it, a run does not survive the loss of some nodes.
         "apiAccess" api_access: bool, default true;
         /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes.
         "readOnlyRootFilesystem" read_only_root_filesystem: bool, default true;
+    }
+}
+
+choice! {
+    /// The addresses that the pods may connect to.
+    Egress -> spec::Egress {
+        "open" => spec::Egress::Open, "Any address.";
+        "noMetadata" => spec::Egress::NoMetadata, "Any address except the metadata service of the cloud, which gives out the credentials of the node: `169.254.169.254` and `fd00:ec2::254`.";
+        "private" => spec::Egress::Private, "Only private addresses, such as those of nodes and Services. The launcher must reach the API server at one.";
     }
 }
 
@@ -241,6 +252,18 @@ shape! {
         "port" (required) port: Int<1, 65_535>, example 9400;
         /// Whether to render a PodMonitor for the Prometheus operator.
         "podMonitor" pod_monitor: bool, default false;
+        /// The pods that may connect to the port. Default: every address.
+        "from" from: MetricsClients, example json!({"namespaceSelector": {"kubernetes.io/metadata.name": "monitoring"}});
+    }
+}
+
+shape! {
+    /// The pods that may connect to the metrics port. Without selectors, every pod of the cluster.
+    MetricsClients {
+        /// Labels of the namespace. Without it, only pods in the namespace of the job if `podSelector` is set.
+        "namespaceSelector" namespace_selector: Table<LabelKey, LabelValue>, example json!({"kubernetes.io/metadata.name": "monitoring"});
+        /// Labels of the pods. Without it, all pods of the namespaces.
+        "podSelector" pod_selector: Table<LabelKey, LabelValue>, example json!({"app.kubernetes.io/name": "prometheus"});
     }
 }
 

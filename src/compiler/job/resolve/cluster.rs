@@ -1,9 +1,13 @@
 //! Resolves placement, scheduling, lifecycle, security, observability, Slurm settings and patches.
 
-use crate::job::declare::{self, scalars::Word};
+use crate::job::declare::{
+    self,
+    scalars::{LabelKey, LabelValue, Table, Word},
+};
+use crate::job::read::At;
 use crate::job::types::spec::{
-    Checkpoint, Controller, Gang, Lifecycle, Metrics, Observability, Patch, Placement, Profile, Scheduling, Security,
-    Slurm, Srun,
+    Checkpoint, Controller, Gang, Lifecycle, Metrics, MetricsClients, Observability, Pairs, Patch, Placement, Profile,
+    Scheduling, Security, Slurm, Srun,
 };
 
 use super::{Defaults, items, pairs, port, section};
@@ -25,6 +29,11 @@ pub fn scheduling(body: &declare::Body) -> Scheduling {
     }
 }
 
+/// The labels of a selector.
+fn labels_of(labels: Option<&At<Table<LabelKey, LabelValue>>>) -> Pairs {
+    pairs(labels, |key, value| (key.0.clone(), value.0.clone()))
+}
+
 pub fn placement(body: &declare::Body, defaults: &mut Defaults) -> Placement {
     let given = section(body.placement.as_ref());
     let pack = text!(given.pack);
@@ -33,7 +42,7 @@ pub fn placement(body: &declare::Body, defaults: &mut Defaults) -> Placement {
         None => Some(defaults.take("placement.spread", given.spread().remark(", softly")).0),
     };
     Placement {
-        node_selector: pairs(given.node_selector.as_ref(), |key, value| (key.0.clone(), value.0.clone())),
+        node_selector: labels_of(given.node_selector.as_ref()),
         tolerations: items(given.tolerations.as_ref()).map(toleration).collect(),
         affinity: given.affinity.as_ref().map(|at| at.value.0.clone()),
         priority_class: text!(given.priority_class),
@@ -91,6 +100,7 @@ pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
         run_as_user: user,
         fs_group: group,
         network_policy: defaults.take("security.networkPolicy", given.network_policy()),
+        egress: defaults.take("security.egress", given.egress()).0,
         service_account: text!(given.service_account),
         api_access: defaults.take("security.apiAccess", given.api_access()),
         read_only_root_filesystem: defaults.take("security.readOnlyRootFilesystem", given.read_only_root_filesystem()),
@@ -99,10 +109,13 @@ pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
 
 pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observability {
     let given = section(body.observability.as_ref());
-    let metrics = given
-        .metrics
-        .as_ref()
-        .and_then(|at| Some(Metrics { port: port(at.port.as_ref()?.value), pod_monitor: at.pod_monitor().value }));
+    let metrics = given.metrics.as_ref().and_then(|at| {
+        let from = at.from.as_ref().map(|from| MetricsClients {
+            namespaces: from.namespace_selector.as_ref().map(|labels| labels_of(Some(labels))),
+            pods: from.pod_selector.as_ref().map(|labels| labels_of(Some(labels))),
+        });
+        Some(Metrics { port: port(at.port.as_ref()?.value), pod_monitor: at.pod_monitor().value, from })
+    });
     let logs = section(given.logs.as_ref());
     Observability {
         tensorboard: given.tensorboard.as_ref().and_then(|at| text!(at.logdir)),

@@ -59,7 +59,7 @@ codes! {
     ///
     /// Worker groups, `spares`, `perWorker` storage, elastic Horovod and `release: keep` need StatefulSets. A gang, Kueue,
     /// `suspend` and torchrun need the Job shape: the launcher scales a StatefulSet, and would wait for pods that the
-    /// queue never admits.
+    /// queue never admits. Without `security.apiAccess` it cannot scale one.
     Error WRONG_CONTROLLER = "wrong-controller";
 }
 
@@ -244,6 +244,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     let starts_itself = "a launcher other than `torchrun`, whose agents start the training again themselves";
     let has_queue = spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang;
     let prefixes = !matches!(kind, LauncherKind::Horovodrun | LauncherKind::Shell);
+    let has_policy = spec.security.network_policy || !spec.target.has_pods;
     let has_command = case.body.command.is_some() || !case.could_read(&["command"]);
     let row = |at: Option<Span>, path: &str, has_effect: bool, needs: &str| {
         let at = at.filter(|_| !has_effect)?;
@@ -298,6 +299,13 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             "observability.logs.rankPrefix",
             prefixes,
             "mpirun, torchrun or deepspeed",
+        ),
+        row(key(field!(case.security.egress)), "security.egress", has_policy, "`security.networkPolicy: true`"),
+        row(
+            key(field!(case.observability.metrics.from)),
+            "observability.metrics.from",
+            has_policy,
+            "`security.networkPolicy: true`",
         ),
         row(key(field!(case.args)), "args", has_command, "a `command`"),
     ]

@@ -319,7 +319,7 @@ pub struct Lifecycle {
     pub checkpoint: Checkpoint,
 }
 
-/// What every rank gets before the ranks of a run are ended.
+/// The signal and the time that every rank gets before the ranks of a run are ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Checkpoint {
     /// The name of the signal, without `SIG`.
@@ -341,11 +341,22 @@ pub struct Security {
     pub run_as_user: Option<u32>,
     pub fs_group: Option<u32>,
     pub network_policy: bool,
+    pub egress: Egress,
     /// A ServiceAccount that exists; it is then the user's task to let it scale.
     pub service_account: Option<String>,
     /// The pods may read and change the objects of their own run.
     pub api_access: bool,
     pub read_only_root_filesystem: bool,
+}
+
+/// The addresses that the pods may connect to, besides other pods and DNS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Egress {
+    Open,
+    /// Not to the metadata service of the cloud.
+    NoMetadata,
+    /// Only to private addresses.
+    Private,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -369,6 +380,15 @@ pub struct Observability {
 pub struct Metrics {
     pub port: u16,
     pub pod_monitor: bool,
+    /// The pods that may connect; none: every address.
+    pub from: Option<MetricsClients>,
+}
+
+/// The pods that may connect to the metrics port, by their labels and those of their namespace.
+#[derive(Debug, Clone)]
+pub struct MetricsClients {
+    pub namespaces: Option<Pairs>,
+    pub pods: Option<Pairs>,
 }
 
 /// Settings for Slurm.

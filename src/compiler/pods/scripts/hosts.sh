@@ -52,7 +52,8 @@ choose_hosts() {
   done
 }
 
-# Writes the hostfile of the attempt, and the addresses that the script `ssh` uses.
+# Writes the hostfile of the attempt, and the addresses that the script `ssh` uses; not for a job whose workers may come back with
+# other addresses while it runs.
 write_hostfile() {
   local index
   {
@@ -60,6 +61,8 @@ write_hostfile() {
     for index in "${!hosts[@]}"; do echo "${hosts[index]}$hostfile_mark${slots[index]}"; done
   } >"$generated/hostfile"
   chmod 0644 "$generated/hostfile"
+  rm -rf "$generated/addresses"
+  [[ -z $min_workers ]] && ((${#launch[@]})) || return 0
   mkdir -p "$generated/addresses"
   for index in "${hosts[@]}"; do
     [[ -z ${addresses[$index]:-} ]] || echo "${addresses[$index]}" >"$generated/addresses/$index"
