@@ -16,24 +16,13 @@ struct Toy;
 
 static FACTS: Facts = Facts {
     name: "toy",
-    has_pods: true,
-    own_workloads: false,
-    uses_jobs: false,
-    has_job_shape: true,
-    is_gang: false,
-    brings_service: false,
     ssh_keys: SshKeys::Operator,
-    templates_set_subdomain: false,
-    templates_set_restart_policy: true,
-    first_success_ends_job: false,
-    pod_index: None,
     index_role: "toy",
     group_suffix: "-7",
-    launcher_suffix: "",
-    pod_group_suffix: "",
     immutable_fields: &["launcher.retries"],
     workload_kinds: &[("Toy", &["toys"])],
     longest_suffix: |parts| parts.worker + parts.digits,
+    ..Facts::COMMON
 };
 
 impl Target for Toy {

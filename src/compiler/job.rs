@@ -20,6 +20,7 @@ use read::{Field, Reader};
 
 pub use read::edits::Texts;
 pub use read::suggestions::{alternatives, nearest};
+pub(crate) use rules::field;
 pub use rules::{Case, key, owns_variable, reserved, spares};
 pub use secrets::{looks_secret, may_be_secret};
 pub use types::spec::Spec;

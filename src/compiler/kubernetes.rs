@@ -45,38 +45,72 @@ pub struct Object<'a> {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Body<'a> {
-    NetworkPolicy(network_policy::NetworkPolicy<'a>),
+    NetworkPolicy {
+        spec: network_policy::Spec<'a>,
+    },
     ServiceAccount(service_account::ServiceAccount),
     Role(service_account::Role<'a>),
     RoleBinding(service_account::RoleBinding<'a>),
     Secret(secret::Secret<'a>),
-    PersistentVolume(claim::PersistentVolume),
-    PersistentVolumeClaim(claim::PersistentVolumeClaim<'a>),
+    /// The generated fields and the volume source of the user.
+    PersistentVolume {
+        spec: Json,
+    },
+    PersistentVolumeClaim {
+        spec: claim::ClaimSpec<'a>,
+    },
     ConfigMap(config_map::ConfigMap<'a>),
-    Service(service::Service<'a>),
-    PodGroup(pod_group::PodGroup<'a>),
-    StatefulSet(Box<stateful_set::StatefulSet<'a>>),
-    Job(Box<job::Job<'a>>),
-    PodMonitor(pod_monitor::PodMonitor<'a>),
+    Service {
+        spec: service::Spec<'a>,
+    },
+    PodGroup {
+        spec: pod_group::GroupSpec<'a>,
+    },
+    StatefulSet {
+        spec: Box<stateful_set::Spec<'a>>,
+    },
+    Job {
+        spec: Box<job::Spec<'a>>,
+    },
+    PodMonitor {
+        spec: pod_monitor::Spec<'a>,
+    },
     /// The custom resource of an operator, which replaces the workloads.
-    Custom(Custom),
+    Custom {
+        spec: Json,
+    },
     /// The whole object, including kind and metadata, with `spec.patches` applied.
     Patched(Json),
 }
 
-#[derive(Debug, Serialize)]
-struct Custom {
-    spec: Json,
-}
-
 impl<'a> Object<'a> {
+    fn new(origin: impl Into<meta::Text<'a>>, metadata: Metadata<'a>, body: Body<'a>) -> Self {
+        let (api_version, kind) = match &body {
+            Body::NetworkPolicy { .. } => ("networking.k8s.io/v1", "NetworkPolicy"),
+            Body::ServiceAccount(_) => ("v1", "ServiceAccount"),
+            Body::Role(_) => ("rbac.authorization.k8s.io/v1", "Role"),
+            Body::RoleBinding(_) => ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+            Body::Secret(_) => ("v1", "Secret"),
+            Body::PersistentVolume { .. } => ("v1", "PersistentVolume"),
+            Body::PersistentVolumeClaim { .. } => ("v1", "PersistentVolumeClaim"),
+            Body::ConfigMap(_) => ("v1", "ConfigMap"),
+            Body::Service { .. } => ("v1", "Service"),
+            Body::PodGroup { spec } => (spec.api_version, "PodGroup"),
+            Body::StatefulSet { .. } => ("apps/v1", "StatefulSet"),
+            Body::Job { .. } => ("batch/v1", "Job"),
+            Body::PodMonitor { .. } => ("monitoring.coreos.com/v1", "PodMonitor"),
+            Body::Custom { .. } | Body::Patched(_) => ("", ""),
+        };
+        Self { api_version, kind, origin: origin.into(), metadata, body }
+    }
+
     /// A custom resource that belongs to the run.
     pub fn custom(plan: &'a Plan, api_version: &'static str, kind: &'static str, spec: Json) -> Self {
         let mut metadata = Metadata::of_run(plan, plan.stem());
         if let Some(queue) = &plan.spec.scheduling.kueue {
             metadata.labels.set("kueue.x-k8s.io/queue-name", queue);
         }
-        Self { api_version, kind, origin: "spec.workers".into(), metadata, body: Body::Custom(Custom { spec }) }
+        Self { api_version, kind, origin: "spec.workers".into(), metadata, body: Body::Custom { spec } }
     }
 }
 

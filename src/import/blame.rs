@@ -2,7 +2,7 @@
 
 use crate::field_outcomes::Row;
 use khorovod_compiler::problem::{Problem, Problems, Span};
-use khorovod_compiler::yaml::{self, Kind, Node};
+use khorovod_compiler::yaml;
 
 /// A problem names at most so many fields of the old file.
 const MOST: usize = 3;
@@ -14,7 +14,8 @@ pub fn told(refused: Problems, job: &str, rows: &[Row], mut old: Problems) -> Pr
     let tree = yaml::parse(job, whole, &mut Vec::new()).ok().flatten();
     for mut problem in refused.list {
         problem.labels.iter_mut().for_each(|label| label.span.source = source);
-        let path = problem.labels.first().zip(tree.as_ref()).map(|(label, tree)| path(tree, label.span.start));
+        let path =
+            problem.labels.first().zip(tree.as_ref()).map(|(label, tree)| yaml::path::at(tree, label.span.start));
         old.list.push(blamed(problem, &path.unwrap_or_default(), rows));
     }
     old
@@ -34,26 +35,4 @@ fn blamed(problem: Problem, path: &str, rows: &[Row]) -> Problem {
         return problem;
     }
     theirs.iter().fold(problem, |problem, row| problem.and(row.span, format!("it comes of `{}`", row.path)))
-}
-
-/// Returns the path of the field at a byte offset.
-fn path(node: &Node, at: usize) -> String {
-    let mut path = String::new();
-    let mut here = node;
-    loop {
-        let next = match &here.kind {
-            Kind::Map(entries) => entries.iter().rfind(|entry| entry.key_span.start <= at).map(|entry| {
-                let dot = if path.is_empty() { "" } else { "." };
-                (format!("{dot}{}", entry.key), &entry.value)
-            }),
-            Kind::List(items) => {
-                let found = items.iter().enumerate().rfind(|(_, item)| item.span.start <= at);
-                found.map(|(index, item)| (format!("[{index}]"), item))
-            }
-            Kind::Scalar { .. } => None,
-        };
-        let Some((step, below)) = next else { return path };
-        path += &step;
-        here = below;
-    }
 }

@@ -11,7 +11,7 @@ use khorovod_compiler::Text;
 use khorovod_compiler::job;
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::writer::to_yaml;
-use khorovod_compiler::yaml::{self, Kind, Node, Scalar, Trap};
+use khorovod_compiler::yaml::{self, Node, Scalar, Trap};
 
 /// The note for an unknown field.
 const UNKNOWN: &str = "not known here: if yours reads it, say it in the spec by hand";
@@ -48,6 +48,22 @@ impl<'o> Context<'o> {
         if path.starts_with("spec.") { path } else { path.split(['.', '[']).next().unwrap_or_default() }.to_owned()
     }
 
+    /// Records that the new spec has the same value in the field `to`.
+    pub fn kept(&mut self, node: &Node, to: &str) {
+        self.outcomes.settle(node, Verdict::Kept, to, "");
+    }
+
+    /// Records that the field `to` expresses a value in another way.
+    pub fn changed(&mut self, node: &Node, to: &str, how: &str) {
+        self.outcomes.settle(node, Verdict::Changed, to, how);
+    }
+
+    /// Adds an outcome that does not belong to one value of the file.
+    pub fn report(&mut self, path: impl Into<String>, span: Span, verdict: Verdict, to: &str, how: &str) {
+        let row = self.outcomes.add(path, span);
+        self.outcomes.settle_row(row, verdict, to, how);
+    }
+
     /// Records that a value is not needed: khorovod has it by default.
     pub fn needless(&mut self, node: &Node, why: &str) {
         self.outcomes.settle(node, Verdict::Kept, "", why);
@@ -79,13 +95,17 @@ impl<'o> Context<'o> {
     /// Pushes a problem for a value that the old system would refuse.
     pub fn refuse(&mut self, node: &Node, wanted: &str) {
         let message = format!("`{}` should be {wanted}, not {}", self.outcomes.path(node), node.describe());
-        self.problems.push(Problem::new(&BAD_VALUE, node.span, message).hint(format!("give it {wanted}")));
+        self.refuse_at(node.span, message, format!("give it {wanted}"));
+    }
+
+    /// Pushes a problem for a place that the old system would refuse.
+    pub fn refuse_at(&mut self, span: Span, message: impl Into<String>, hint: impl Into<String>) {
+        self.problems.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
     }
 
     /// Pushes a problem for a missing value that has no default.
     pub fn missing(&mut self, what: &str, why: &str) {
-        let problem = Problem::new(&BAD_VALUE, self.whole, format!("there is no `{what}` in the file"));
-        self.problems.push(problem.hint(why));
+        self.refuse_at(self.whole, format!("there is no `{what}` in the file"), why);
     }
 
     /// Reads a whole number.
@@ -209,26 +229,12 @@ impl<'o> Context<'o> {
 
 /// Returns a scalar as it is written.
 pub fn text(node: &Node) -> Option<String> {
-    match &node.kind {
-        Kind::Scalar { text, .. } if !matches!(node.scalar(), Some(Scalar::Null)) => Some(text.clone()),
-        _ => None,
-    }
+    node.written().filter(|_| !matches!(node.scalar(), Some(Scalar::Null))).map(str::to_owned)
 }
 
-/// Returns the entries of a map, or an empty list for any other value.
-pub fn entries(node: &Node) -> &[khorovod_compiler::yaml::Entry] {
-    match &node.kind {
-        Kind::Map(entries) => entries,
-        _ => &[],
-    }
-}
-
-/// Returns the items of a list, or an empty list for any other value.
-pub fn items(node: &Node) -> &[Node] {
-    match &node.kind {
-        Kind::List(items) => items,
-        _ => &[],
-    }
+/// Returns a value with its text, if it has one.
+pub fn given(node: Option<&Node>) -> Option<(&Node, String)> {
+    node.and_then(|node| Some((node, text(node)?)))
 }
 
 /// Returns the most similar name that Kubernetes accepts for pods and volumes.

@@ -8,7 +8,6 @@ pub mod program;
 use crate::field;
 use serde_json::{Value as Json, json};
 
-use crate::codes::BAD_VALUE;
 use crate::context::Context;
 use crate::field_outcomes::Verdict;
 use crate::launch::command_line::{Launch, Line, Note};
@@ -16,8 +15,7 @@ use crate::launch::options::names_launcher;
 use crate::launch::prefix::Step;
 use crate::secrets;
 use crate::shell_text;
-use khorovod_compiler::pods::word;
-use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::problem::Span;
 
 /// The path of the hostfile in pods of the MPI Operator, and in those of khorovod. That of the openmpi component is
 /// unchanged.
@@ -63,9 +61,9 @@ pub fn line(context: &mut Context<'_>, text: &str, place: &Place, world: &World)
     let bare = program::without_flags(text);
     if program::waits(bare) {
         by_hand(context, "its command only waited for a launch by hand; give it with `--command LINE`", world);
-        let row = context.outcomes.add(format!("{}: all of it", place.path), place.span);
-        return context.outcomes.settle_row(
-            row,
+        return context.report(
+            format!("{}: all of it", place.path),
+            place.span,
             Verdict::Changed,
             field::LAUNCHER_INTERACTIVE,
             "the launcher waits by itself",
@@ -97,18 +95,12 @@ fn taken(context: &mut Context<'_>, step: &Step<'_>, place: &Place) {
         Step::Waits(text) => (text, Verdict::Kept, "", "the launcher waits for its workers by itself"),
         Step::Says(text) => (text, Verdict::Kept, "", "khorovod logs what it starts"),
     };
-    let row = context.outcomes.add(format!("{}: {}", place.path, secrets::masked(text)), place.span);
-    context.outcomes.settle_row(row, verdict, to, how);
+    context.report(format!("{}: {}", place.path, secrets::masked(text)), place.span, verdict, to, how);
 }
 
 /// Returns the program of the ranks as shell text.
 fn program_of(launch: &Launch) -> String {
-    match &launch.program {
-        Json::String(text) => text.clone(),
-        words => {
-            words.as_array().into_iter().flatten().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" ")
-        }
-    }
+    program::as_text(&launch.program).unwrap_or_default()
 }
 
 /// Imports workers in which the ranks are started by hand.
@@ -123,7 +115,7 @@ pub fn refuse_secret(context: &mut Context<'_>, text: &str, place: &Place) {
     if let Some(word) = secrets::secret_word(text) {
         let message = format!("`{}` holds what looks like a secret, at `{word}`", place.path);
         let hint = "say `$NAME` there, and give the value by the system's own environment: that becomes a Secret";
-        context.problems.push(Problem::new(&BAD_VALUE, place.span, message).hint(hint));
+        context.refuse_at(place.span, message, hint);
     }
 }
 
@@ -131,20 +123,10 @@ pub fn refuse_secret(context: &mut Context<'_>, text: &str, place: &Place) {
 pub fn unset(context: &mut Context<'_>) {
     let is_script = context.spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell");
     let Some(script) = context.spec.get(field::COMMAND).filter(|_| is_script).and_then(Json::as_str) else { return };
-    let mut names = shell_text::names(&shell_text::without_quoted(script));
-    names.sort();
-    names.dedup();
-    let set_by_script = shell_text::set_by(script);
-    let env = context.spec.get(field::ENV);
-    names.retain(|name| {
-        let set = env.is_some_and(|env| env.get(name).is_some());
-        let known = set || shell_text::anywhere(name) || shell_text::by_launcher(name);
-        !known && !set_by_script.contains(name)
-    });
-    for name in names {
-        let row = context.outcomes.add(format!("${name}"), context.whole);
+    let names = shell_text::unset(script, context.spec.get(field::ENV));
+    for name in names.iter().filter(|name| !shell_text::by_launcher(name)) {
         let how = "nothing sets it: it is empty, unless the image sets it. Set it in spec.env, or write its value in its place";
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
+        context.report(format!("${name}"), context.whole, Verdict::Changed, field::COMMAND, how);
     }
 }
 
@@ -167,21 +149,16 @@ pub fn without_gpu(context: &mut Context<'_>, file: &str) {
     if !shell || get(field::WORKERS_GPUS).is_none() || get(field::LAUNCHER_RUNS_RANKS).is_some() {
         return;
     }
-    let text = match get(field::COMMAND) {
-        Some(Json::String(text)) => text.clone(),
-        Some(Json::Array(words)) => words.iter().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" "),
-        _ => return,
-    };
+    let Some(text) = get(field::COMMAND).and_then(program::as_text) else { return };
     let mut alone = program::alone(&text);
     if alone.is_empty() && !names_launcher(&text) {
         alone.push("the command".to_owned());
     }
     for name in alone {
         let at = file.find(&name).map(|start| Span { start, end: start + name.len(), ..context.whole });
-        let row = context.outcomes.add(name, at.unwrap_or(context.whole));
         let how = "in the launcher's pod, which has no GPU on Kubernetes: start it by mpirun, so that it is a rank, or say \
                    spec.launcher.runsRanks";
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
+        context.report(name, at.unwrap_or(context.whole), Verdict::Changed, field::COMMAND, how);
     }
 }
 
@@ -206,24 +183,31 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
         context.outcomes.settle_row(row, verdict, if here { field::COMMAND } else { "" }, &how);
     }
     if text.contains(THEIRS) {
-        let row = context.outcomes.add(format!("{}: {THEIRS}", place.path), place.span);
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, &format!("it is {HOSTFILE} here"));
+        context.report(
+            format!("{}: {THEIRS}", place.path),
+            place.span,
+            Verdict::Changed,
+            field::COMMAND,
+            &format!("it is {HOSTFILE} here"),
+        );
     }
     context.spec.put(
         field::COMMAND,
         program::program(&text.replace(THEIRS, HOSTFILE).replace(THEIR_FINDER, FINDER)),
         &place.path,
     );
-    let row = context.outcomes.add(format!("{}: all of it", place.path), place.span);
-    context.outcomes.settle_row(row, Verdict::Changed, "spec.command spec.launcher.kind", &how);
+    context.report(
+        format!("{}: all of it", place.path),
+        place.span,
+        Verdict::Changed,
+        "spec.command spec.launcher.kind",
+        &how,
+    );
 }
 
 /// Imports a line that is already taken apart.
 pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &Place, world: &World) {
-    let program = match &launch.program {
-        Json::String(text) => text.clone(),
-        other => other.as_array().into_iter().flatten().filter_map(Json::as_str).collect::<Vec<_>>().join(" "),
-    };
+    let program = program_of(&launch);
     if command_line::starts_launcher(&program) {
         return script(context, text, "its program is a launcher, too", place, world);
     }
@@ -237,9 +221,7 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
         && low > high
     {
         let message = format!("`{}` asks for at least {low} ranks and at most {high}", place.path);
-        context
-            .problems
-            .push(Problem::new(&BAD_VALUE, place.span, message).hint("raise `--max-np`, or lower `--min-np`"));
+        context.refuse_at(place.span, message, "raise `--max-np`, or lower `--min-np`");
     }
     workers(context, &size, world);
     if launch.kind != "mpirun" {
@@ -248,9 +230,14 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     if elastic {
         bounds(context, &launch, &size, place, world);
         if launch.kind == "horovodrun" && launch.max_np.is_none() {
-            let row = context.outcomes.add(format!("{}: no --max-np", place.path), place.span);
             let how = "horovodrun took whatever came; here `maxWorkers` bounds it: raise it to scale up";
-            context.outcomes.settle_row(row, Verdict::Changed, field::ELASTIC_MAX_WORKERS, how);
+            context.report(
+                format!("{}: no --max-np", place.path),
+                place.span,
+                Verdict::Changed,
+                field::ELASTIC_MAX_WORKERS,
+                how,
+            );
         }
     }
     for (name, value) in &launch.env {

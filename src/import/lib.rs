@@ -17,6 +17,7 @@ mod field;
 mod field_outcomes;
 mod from;
 mod launch;
+mod option_table;
 mod placeholders;
 mod pod;
 mod rendered;
@@ -118,8 +119,7 @@ fn script(texts: &[Text], options: &Options, context: &mut Context<'_>) {
     let [text] = texts else { return };
     let span = Span { source: 0, start: 0, end: text.text.len() };
     if !options.sets.is_empty() {
-        let problem = Problem::new(&BAD_VALUE, span, "a script has no values for `--set`");
-        return context.problems.push(problem.hint("edit the script, or the imported job"));
+        return context.refuse_at(span, "a script has no values for `--set`", "edit the script, or the imported job");
     }
     context.whole = span;
     slurm::read(&text.text, span, context);

@@ -7,7 +7,7 @@ pub mod volumes;
 use crate::field;
 use serde_json::{Map, Value as Json, json};
 
-use crate::context::{Context, entries, items, text};
+use crate::context::{Context, text};
 use crate::field_outcomes::Verdict;
 use khorovod_compiler::job;
 use khorovod_compiler::job::quantity::Quantity;
@@ -18,7 +18,7 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
     let mut gpus = 0;
     let mut plain: [Map<String, Json>; 2] = [Map::new(), Map::new()];
     for (section, side) in ["requests", "limits"].iter().zip(0..) {
-        for entry in node.get(section).map_or(&[][..], entries) {
+        for entry in node.get(section).map_or(&[][..], Node::entries) {
             let Some(amount) = text(&entry.value) else {
                 context.refuse(&entry.value, "a quantity");
                 continue;
@@ -35,7 +35,7 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
                 device(context, &entry.key, count, &from);
                 let to = if is_gpu(&entry.key) { field::WORKERS_GPUS } else { field::WORKERS_RDMA };
                 gpus = gpus.max(if is_gpu(&entry.key) { count } else { 0 });
-                context.outcomes.settle(&entry.value, Verdict::Kept, to, "");
+                context.kept(&entry.value, to);
             } else {
                 plain[side].insert(entry.key.clone(), amount.into());
             }
@@ -45,7 +45,7 @@ pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
     if let Some(claims) = node.get("claims") {
         context.lose(claims, "the spec asks for devices by name, as in `gpus`; a patch of Kustomize's reaches claims");
     }
-    if text(node).is_some() || !items(node).is_empty() {
+    if text(node).is_some() || !node.items().is_empty() {
         context.refuse(node, "a map of requests and limits");
     }
     context.needless(node, "nothing is asked for, as here by default");
@@ -68,13 +68,13 @@ fn amounts(context: &mut Context<'_>, node: &Node, [requests, limits]: [Map<Stri
         }
         let from = context.head(node);
         context.spec.put(field::WORKERS_RESOURCES, all, &from);
-        return context.outcomes.settle(node, Verdict::Kept, field::WORKERS_RESOURCES, "");
+        return context.kept(node, field::WORKERS_RESOURCES);
     }
     let one_sided = requests.len() != limits.len();
     let (verdict, how) =
         if one_sided { (Verdict::Changed, "asked for and limit at once") } else { (Verdict::Kept, "") };
     for section in ["requests", "limits"] {
-        for entry in node.get(section).map_or(&[][..], entries) {
+        for entry in node.get(section).map_or(&[][..], Node::entries) {
             let (Some(ours), Some(amount)) = (short(&entry.key), text(&entry.value)) else { continue };
             let to = format!("spec.workers.{ours}");
             let from = context.outcomes.path(&entry.value).to_owned();
@@ -111,7 +111,7 @@ fn is_rdma(name: &str) -> bool {
 
 /// Imports variables from a map: `{NAME: value}`.
 pub fn env_map(context: &mut Context<'_>, node: &Node) {
-    for entry in entries(node) {
+    for entry in node.entries() {
         let from = context.outcomes.path(&entry.value).to_owned();
         let Some(value) = context.text(&entry.value) else { continue };
         variable(context, &entry.value, &entry.key, &value, &from);
@@ -131,7 +131,7 @@ pub fn variable(context: &mut Context<'_>, node: &Node, name: &str, value: &str,
 
 /// Imports a field that selects the nodes of a pod. Returns whether `key` is such a field.
 pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
-    let empty = matches!(&node.to_json(), Json::Null) || entries(node).is_empty() && items(node).is_empty();
+    let empty = matches!(&node.to_json(), Json::Null) || node.entries().is_empty() && node.items().is_empty();
     let to = match key {
         "nodeSelector" => field::PLACEMENT_NODE_SELECTOR,
         "tolerations" => field::PLACEMENT_TOLERATIONS,
@@ -152,7 +152,7 @@ pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
         None => {
             let from = context.head(node);
             context.spec.put(to, node.to_json(), &from);
-            context.outcomes.settle(node, Verdict::Kept, to, "");
+            context.kept(node, to);
         }
     }
     true
@@ -161,13 +161,13 @@ pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
 /// Imports pull secrets: `[{name: x}]`, or a list of names.
 pub fn pull_secrets(context: &mut Context<'_>, node: &Node) {
     let names: Vec<String> =
-        items(node).iter().filter_map(|item| item.get("name").and_then(text).or_else(|| text(item))).collect();
+        node.items().iter().filter_map(|item| item.get("name").and_then(text).or_else(|| text(item))).collect();
     if names.is_empty() {
         return context.needless(node, "there are none");
     }
     let from = context.head(node);
     context.spec.put(field::IMAGE_PULL_SECRETS, json!(names), &from);
-    context.outcomes.settle(node, Verdict::Kept, field::IMAGE_PULL_SECRETS, "");
+    context.kept(node, field::IMAGE_PULL_SECRETS);
 }
 
 /// Sets the host's network, if `node` is true.

@@ -7,7 +7,7 @@
 use serde_json::Value as Json;
 
 use super::codes::BAD_VALUE;
-use super::context::{items, text};
+use super::context::text;
 use super::{Field, Imported, Options, Verdict};
 use khorovod_compiler::kubernetes::meta::{RUN, SPEC, SPEC_OMITTED};
 use khorovod_compiler::problem::{Problem, Problems, Span};
@@ -17,7 +17,7 @@ use khorovod_compiler::{Inputs, Keys, Target, Text, pipeline, targets};
 
 /// Whether a launcher of an MPIJob is khorovod's.
 pub fn is(launcher: &Node) -> bool {
-    let words = launcher.get("command").map_or(&[][..], items);
+    let words = launcher.get("command").map_or(&[][..], Node::items);
     words.iter().any(|word| text(word).as_deref() == Some("/etc/khorovod/scripts/launcher.sh"))
 }
 
@@ -61,7 +61,7 @@ pub fn import(texts: &[Text], options: &Options) -> Option<Result<Imported, Prob
             let span = Span { source, start: piece.body.start, end: piece.body.end };
             let Ok(Some(node)) = yaml::parse(&text.text[piece.body], span, &mut found.list) else { continue };
             match node.get("items") {
-                Some(list) => objects.extend(items(list).iter().filter_map(Object::of)),
+                Some(list) => objects.extend(list.items().iter().filter_map(Object::of)),
                 None => objects.extend(Object::of(&node)),
             }
         }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use serde_json::Value as Json;
+
 use crate::shell::{
     self, Assignment, Change, Command, CommandKind, Context, Part, PartKind, Statement, TokenKind, is_name, reference,
 };
@@ -15,6 +17,17 @@ pub fn without_comment(text: &str) -> &str {
     let tokens = shell::tokenize(text);
     let end = tokens.iter().find(|token| token.kind == TokenKind::Comment).map_or(text.len(), |token| token.span.start);
     if text[end..].contains('\n') { text } else { text[..end].trim_end() }
+}
+
+/// Returns the variables that a script names and that neither the script nor `env` nor every shell sets.
+pub fn unset(script: &str, env: Option<&Json>) -> Vec<String> {
+    let mut names = names(&without_quoted(script));
+    names.sort();
+    names.dedup();
+    let set = set_by(script);
+    let in_env = |name: &str| env.is_some_and(|env| env.get(name).is_some());
+    names.retain(|name| !set.contains(name) && !anywhere(name) && !in_env(name));
+    names
 }
 
 /// Removes comments and single-quoted parts, in which a dollar has no meaning.

@@ -20,12 +20,15 @@ mod cluster;
 mod storage;
 mod workers;
 
+use std::borrow::Cow;
+
 use self::cluster::{lifecycle, observability, patch, placement, scheduling, security, slurm};
 use self::storage::storage;
 use self::workers::{controller, groups, launcher};
 use super::declare;
 use super::declare::OrDefault;
-use super::declare::scalars::Int;
+use super::declare::scalars::{Int, Table};
+use super::read::At;
 use super::types::spec::*;
 use super::types::target::Facts;
 
@@ -72,10 +75,7 @@ impl Defaults {
 /// Resolves a document that was read.
 pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     let mut defaults = Defaults::default();
-    let none = declare::Body::default();
-    let body = job.spec.as_ref().map_or(&none, |at| &at.value);
-    let no_metadata = declare::Metadata::default();
-    let metadata = job.metadata.as_ref().map_or(&no_metadata, |at| &at.value);
+    let (body, metadata) = (&*section(job.spec.as_ref()), section(job.metadata.as_ref()));
 
     let launcher = launcher(body, &mut defaults);
     let scheduling = scheduling(body);
@@ -94,19 +94,14 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
         target,
         name: text!(metadata.name).unwrap_or_default(),
         namespace: text!(metadata.namespace),
-        labels: pairs(metadata.labels.as_ref().map(|at| &at.value), |key, value| (key.0.clone(), value.0.clone())),
-        annotations: pairs(metadata.annotations.as_ref().map(|at| &at.value), |key, value| {
-            (key.0.clone(), value.0.clone())
-        }),
+        labels: pairs(metadata.labels.as_ref(), |key, value| (key.0.clone(), value.0.clone())),
+        annotations: pairs(metadata.annotations.as_ref(), |key, value| (key.0.clone(), value.0.clone())),
         image: image(body),
         rerun: text!(body.rerun),
         command: command(body),
         workdir,
-        env: pairs(body.env.as_ref().map(|at| &at.value), |name, value| EnvVar {
-            name: name.0.clone(),
-            value: env_value(value),
-        }),
-        env_from: body.env_from.iter().flat_map(|at| &at.value).map(|from| env_from(from)).collect(),
+        env: pairs(body.env.as_ref(), |name, value| EnvVar { name: name.0.clone(), value: env_value(value) }),
+        env_from: items(body.env_from.as_ref()).map(env_from).collect(),
         code: body.code.as_ref().map(|at| code(at)),
         groups: groups(body, &mut defaults),
         controller,
@@ -121,13 +116,24 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
         security: security(body, &mut defaults),
         observability: observability(body, &mut defaults),
         slurm: slurm(body),
-        patches: body.patches.iter().flat_map(|at| &at.value).filter_map(|at| patch(at)).collect(),
+        patches: items(body.patches.as_ref()).filter_map(patch).collect(),
         defaults: defaults.of(target),
     }
 }
 
-fn pairs<K, V, T>(table: Option<&super::declare::scalars::Table<K, V>>, pair: impl Fn(&K, &V) -> T) -> Vec<T> {
-    table.into_iter().flat_map(|table| &table.0).map(|(key, value)| pair(key, value)).collect()
+/// A section of the spec, or one without fields.
+fn section<T: Clone + Default>(field: Option<&At<T>>) -> Cow<'_, T> {
+    field.map_or_else(Cow::default, |at| Cow::Borrowed(&at.value))
+}
+
+/// The items of a list.
+fn items<T>(field: Option<&At<Vec<At<T>>>>) -> impl Iterator<Item = &T> {
+    field.into_iter().flat_map(|at| &at.value).map(|at| &at.value)
+}
+
+/// The entries of a map.
+fn pairs<K, V, T>(table: Option<&At<Table<K, V>>>, pair: impl Fn(&K, &V) -> T) -> Vec<T> {
+    table.into_iter().flat_map(|at| &at.value.0).map(|(key, value)| pair(key, value)).collect()
 }
 
 fn image(body: &declare::Body) -> Image {
@@ -138,7 +144,7 @@ fn image(body: &declare::Body) -> Image {
                 (name, _) => name.unwrap_or_default(),
             },
             pull_policy: plain!(parts.pull_policy),
-            pull_secrets: parts.pull_secrets.iter().flat_map(|at| &at.value).map(|name| name.0.clone()).collect(),
+            pull_secrets: items(parts.pull_secrets.as_ref()).map(|name| name.0.clone()).collect(),
         },
         Some(declare::Image::Name(name)) => {
             Image { reference: name.0.clone(), pull_policy: None, pull_secrets: Vec::new() }
@@ -158,7 +164,7 @@ fn command(body: &declare::Body) -> Vec<String> {
         }
         None => Vec::new(),
     };
-    words.extend(body.args.iter().flat_map(|at| &at.value).map(|word| word.0.clone()));
+    words.extend(items(body.args.as_ref()).map(|word| word.0.clone()));
     words
 }
 
@@ -190,9 +196,7 @@ fn env_from(from: &declare::EnvFrom) -> EnvFrom {
 fn code(code: &declare::Code) -> Code {
     let source = match text!(code.config_map) {
         Some(name) => CodeSource::ConfigMap(name),
-        None => CodeSource::Files(pairs(code.files.as_ref().map(|at| &at.value), |name, text| {
-            (name.0.clone(), text.0.clone())
-        })),
+        None => CodeSource::Files(pairs(code.files.as_ref(), |name, text| (name.0.clone(), text.0.clone()))),
     };
     Code { mount_path: code.mount_path().value.0, source }
 }
@@ -212,8 +216,7 @@ fn elastic(given: &declare::Elastic, defaults: &mut Defaults) -> Elastic {
 }
 
 fn ssh(body: &declare::Body, defaults: &mut Defaults) -> Ssh {
-    let none = declare::Ssh::default();
-    let given = body.ssh.as_ref().map_or(&none, |at| &at.value);
+    let (given, none) = (section(body.ssh.as_ref()), declare::Ssh::default());
     let kind = body.launcher.as_ref().map(|launcher| launcher.kind().value.0);
     if kind == Some(LauncherKind::Torchrun) {
         return Ssh { port: port(none.port().value), secret: None, user: none.user().value.0 };

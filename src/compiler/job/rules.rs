@@ -3,6 +3,14 @@
 //!
 //! Each file declares the problem codes that its rules report.
 
+/// The field at a path of the spec, as it was read: `field!(case.launcher.image)`.
+macro_rules! field {
+    ($case:ident.$first:ident $(.$next:ident)*) => {
+        $case.body.$first.as_ref()$(.and_then(|at| at.$next.as_ref()))*
+    };
+}
+pub(crate) use field;
+
 mod cluster;
 mod command;
 mod conflicts;
@@ -17,7 +25,8 @@ mod storage;
 mod variables;
 mod workers;
 
-use super::declare::{Body, TrainingJob};
+use super::declare::scalars::EnvName;
+use super::declare::{Body, EnvValue, Group, Storage, TrainingJob};
 use super::read::At;
 use super::read::edits::Texts;
 use super::types::KubeVersion;
@@ -43,7 +52,22 @@ pub struct Case<'a> {
     pub top: Span,
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    /// The entries of `storage`.
+    pub fn storage(&self) -> impl Iterator<Item = &'a At<Storage>> + use<'a> {
+        self.body.storage.iter().flat_map(|at| &at.value)
+    }
+
+    /// The variables of `env`.
+    pub fn env(&self) -> impl Iterator<Item = &'a (At<EnvName>, At<EnvValue>)> + use<'a> {
+        self.body.env.iter().flat_map(|at| &at.0)
+    }
+
+    /// The entries of `workers.groups`.
+    pub fn groups(&self) -> impl Iterator<Item = &'a At<Group>> + use<'a> {
+        self.body.workers.iter().filter_map(|at| at.groups.as_ref()).flat_map(|at| &at.value)
+    }
+
     /// Whether all these parts of the spec could be read. If not, the resolved spec has a default instead of the part, and
     /// the report of a rule about it would be misleading.
     pub fn could_read(&self, paths: &[&str]) -> bool {

@@ -2,23 +2,12 @@
 //! and Flux keep them.
 
 use serde::Serialize;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
-use super::meta::{Map, Metadata, Text};
+use super::meta::{Entry, Map, Metadata, Text};
 use super::{Body, Object};
 use crate::job::valid::{Claim, Volume, VolumeSource};
 use crate::plan::{Plan, Shape};
-
-#[derive(Debug, Serialize)]
-pub struct PersistentVolumeClaim<'a> {
-    spec: ClaimSpec<'a>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct PersistentVolume {
-    /// The generated fields and the volume source of the user.
-    spec: Json,
-}
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -28,19 +17,9 @@ pub struct ClaimSpec<'a> {
     storage_class_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     volume_name: Option<Text<'a>>,
-    resources: Requests<'a>,
+    resources: Entry<Entry<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     volume_mode: Option<&'static str>,
-}
-
-#[derive(Debug, Serialize)]
-struct Requests<'a> {
-    requests: Storage<'a>,
-}
-
-#[derive(Debug, Serialize)]
-struct Storage<'a> {
-    storage: &'a str,
 }
 
 /// An entry of `volumeClaimTemplates` of a StatefulSet. It contains the defaults that the API server adds, because the list is
@@ -52,12 +31,7 @@ pub struct Template<'a> {
     kind: &'static str,
     metadata: TemplateMetadata<'a>,
     spec: ClaimSpec<'a>,
-    status: Status,
-}
-
-#[derive(Debug, Serialize)]
-struct Status {
-    phase: &'static str,
+    status: Entry<&'static str>,
 }
 
 /// The claim template of a generic ephemeral volume, which is deleted with its pod.
@@ -82,7 +56,7 @@ pub fn template<'a>(volume: &'a Volume, claim: &'a Claim, labels: Map<'a>) -> Te
         kind: "PersistentVolumeClaim",
         metadata,
         spec: ClaimSpec { volume_mode: Some("Filesystem"), ..spec(claim) },
-        status: Status { phase: "Pending" },
+        status: Entry("phase", "Pending"),
     }
 }
 
@@ -96,7 +70,7 @@ fn spec(claim: &Claim) -> ClaimSpec<'_> {
         access_modes: &claim.access_modes,
         storage_class_name: claim.storage_class.as_deref(),
         volume_name: None,
-        resources: Requests { requests: Storage { storage: claim.size.as_str() } },
+        resources: Entry("requests", Entry("storage", claim.size.as_str())),
         volume_mode: None,
     }
 }
@@ -144,13 +118,7 @@ pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
         super::patch::merge(&mut spec, source);
         let mut metadata = retained_metadata(plan, volume_name(plan, volume));
         metadata.namespace = None;
-        Some(Object {
-            api_version: "v1",
-            kind: "PersistentVolume",
-            origin: origin(index),
-            metadata,
-            body: Body::PersistentVolume(PersistentVolume { spec }),
-        })
+        Some(Object::new(origin(index), metadata, Body::PersistentVolume { spec }))
     })
 }
 
@@ -171,12 +139,6 @@ pub fn claims(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
             }
             _ => return None,
         };
-        Some(Object {
-            api_version: "v1",
-            kind: "PersistentVolumeClaim",
-            origin: origin(index),
-            metadata: retained_metadata(plan, name),
-            body: Body::PersistentVolumeClaim(PersistentVolumeClaim { spec }),
-        })
+        Some(Object::new(origin(index), retained_metadata(plan, name), Body::PersistentVolumeClaim { spec }))
     })
 }

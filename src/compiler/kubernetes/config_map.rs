@@ -57,24 +57,16 @@ pub fn current(plan: &Plan) -> Object<'_> {
         Document::Omitted(why) => metadata.annotations.set(SPEC_OMITTED, *why),
     }
     let data = Data::Texts(pods::current(plan).into_iter().collect());
-    Object {
-        api_version: "v1",
-        kind: "ConfigMap",
-        origin: "spec.lifecycle".into(),
-        metadata,
-        body: Body::ConfigMap(ConfigMap { immutable: false, data }),
-    }
+    Object::new("spec.lifecycle", metadata, Body::ConfigMap(ConfigMap { immutable: false, data }))
 }
 
 /// The immutable ConfigMap with the scripts and settings of the run.
 pub fn scripts<'a>(plan: &'a Plan, files: &'a [File]) -> Object<'a> {
-    Object {
-        api_version: "v1",
-        kind: "ConfigMap",
-        origin: "spec.command".into(),
-        metadata: Metadata::of_run(plan, plan.stem()),
-        body: Body::ConfigMap(ConfigMap { immutable: true, data: Data::Scripts(files) }),
-    }
+    Object::new(
+        "spec.command",
+        Metadata::of_run(plan, plan.stem()),
+        Body::ConfigMap(ConfigMap { immutable: true, data: Data::Scripts(files) }),
+    )
 }
 
 /// The name of a ConfigMap with code.
@@ -84,14 +76,14 @@ pub fn code_name(plan: &Plan, index: usize) -> String {
 
 /// The ConfigMaps with the files of `code.files`.
 pub fn code(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
-    plan.code.iter().enumerate().map(move |(index, files)| Object {
-        api_version: "v1",
-        kind: "ConfigMap",
-        origin: "spec.code".into(),
-        metadata: Metadata::of_run(plan, code_name(plan, index)),
-        body: Body::ConfigMap(ConfigMap {
-            immutable: true,
-            data: Data::Texts(files.iter().map(|(name, text)| (name, text)).collect()),
-        }),
+    plan.code.iter().enumerate().map(move |(index, files)| {
+        Object::new(
+            "spec.code",
+            Metadata::of_run(plan, code_name(plan, index)),
+            Body::ConfigMap(ConfigMap {
+                immutable: true,
+                data: Data::Texts(files.iter().map(|(name, text)| (name, text)).collect()),
+            }),
+        )
     })
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::meta::{Metadata, launcher_name};
+use super::meta::{Entry, Metadata, launcher_name};
 use super::pod::{self, PodKind, PodTemplate};
 use super::{Body, File, Object};
 use crate::plan::{Plan, Shape, Team};
@@ -14,11 +14,6 @@ pub const FINAL_CODES: [u8; 3] = [42, 43, 44];
 pub const DEADLINE_GRACE: u64 = 300;
 /// How often Kubernetes replaces each pod of an Indexed Job, if the pod with index 0 may end the Job. It counts the attempts itself.
 const NO_LIMIT: u64 = i32::MAX as u64;
-
-#[derive(Debug, Serialize)]
-pub struct Job<'a> {
-    pub spec: Spec<'a>,
-}
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -47,21 +42,9 @@ pub struct Spec<'a> {
     template: PodTemplate<'a>,
 }
 
-#[derive(Debug, Serialize)]
-struct SuccessPolicy {
-    rules: [SuccessRule; 1],
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SuccessRule {
-    succeeded_indexes: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct FailurePolicy {
-    rules: [FailureRule; 2],
-}
+/// A policy has only the field `rules`.
+type SuccessPolicy = Entry<[Entry<&'static str>; 1]>;
+type FailurePolicy = Entry<[FailureRule; 2]>;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -91,12 +74,9 @@ struct Condition {
 fn failure_policy(container: &'static str) -> FailurePolicy {
     let codes = ExitCodes { container_name: container, operator: "In", values: FINAL_CODES };
     let drained = Condition { r#type: "DisruptionTarget", status: "True" };
-    FailurePolicy {
-        rules: [
-            FailureRule { action: "FailJob", on_exit_codes: Some(codes), on_pod_conditions: None },
-            FailureRule { action: "Ignore", on_exit_codes: None, on_pod_conditions: Some([drained]) },
-        ],
-    }
+    let fail = FailureRule { action: "FailJob", on_exit_codes: Some(codes), on_pod_conditions: None };
+    let ignore = FailureRule { action: "Ignore", on_exit_codes: None, on_pod_conditions: Some([drained]) };
+    Entry("rules", [fail, ignore])
 }
 
 /// The spec of the launcher's Job.
@@ -123,13 +103,11 @@ pub fn launcher_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
 
 /// The Job of the launcher.
 pub fn launcher<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
-    Object {
-        api_version: "batch/v1",
-        kind: "Job",
-        origin: "spec.launcher".into(),
-        metadata: Metadata::of_run(plan, launcher_name(plan)).component("launcher"),
-        body: Body::Job(Box::new(Job { spec: launcher_spec(plan, files) })),
-    }
+    Object::new(
+        "spec.launcher",
+        Metadata::of_run(plan, launcher_name(plan)).component("launcher"),
+        Body::Job { spec: Box::new(launcher_spec(plan, files)) },
+    )
 }
 
 /// The spec of the Indexed Job with all pods. The Job succeeds when the pod with index 0 does, and then stops the others.
@@ -142,7 +120,7 @@ pub fn indexed_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
         suspend: spec.scheduling.suspend.then_some(true),
         active_deadline_seconds: spec.lifecycle.deadline.map(|deadline| deadline + DEADLINE_GRACE),
         ttl_seconds_after_finished: spec.lifecycle.ttl_after_finished,
-        success_policy: Some(SuccessPolicy { rules: [SuccessRule { succeeded_indexes: "0" }] }),
+        success_policy: Some(Entry("rules", [Entry("succeededIndexes", "0")])),
         // As in `launcher_spec`.
         pod_failure_policy: (!has_access).then(|| failure_policy("worker")),
         backoff_limit: pods.backoff_limit.filter(|_| !has_access),
@@ -186,11 +164,5 @@ pub fn indexed<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
         // is training.
         metadata.labels.set("kueue.x-k8s.io/queue-name", queue);
     }
-    Object {
-        api_version: "batch/v1",
-        kind: "Job",
-        origin: team.origin(plan),
-        metadata,
-        body: Body::Job(Box::new(Job { spec: indexed_spec(plan, files) })),
-    }
+    Object::new(team.origin(plan), metadata, Body::Job { spec: Box::new(indexed_spec(plan, files)) })
 }

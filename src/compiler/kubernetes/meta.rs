@@ -146,6 +146,16 @@ pub struct Selector<'a> {
     pub match_labels: Map<'a>,
 }
 
+/// A map with one entry.
+#[derive(Debug)]
+pub struct Entry<V>(pub &'static str, pub V);
+
+impl<V: Serialize> Serialize for Entry<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map([(self.0, &self.1)])
+    }
+}
+
 /// A reference by name.
 #[derive(Debug, Serialize)]
 pub struct Named<'a> {

@@ -9,13 +9,8 @@ use crate::job::valid::{Egress, MetricsClients, Pairs};
 use crate::plan::Plan;
 
 #[derive(Debug, Serialize)]
-pub struct NetworkPolicy<'a> {
-    spec: Spec<'a>,
-}
-
-#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Spec<'a> {
+pub struct Spec<'a> {
     pod_selector: Selector<'a>,
     policy_types: &'static [&'static str],
     ingress: Vec<Rule<'a>>,
@@ -77,20 +72,14 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
         ingress.push(Rule { from, to: Vec::new(), ports: vec![Port { port: metrics.port, protocol: "TCP" }] });
     }
     let egress = egress(plan.spec.security.egress);
-    Some(Object {
-        api_version: "networking.k8s.io/v1",
-        kind: "NetworkPolicy",
-        origin: "spec.security.networkPolicy".into(),
-        metadata: Metadata::of_job(plan, &plan.spec.name),
-        body: Body::NetworkPolicy(NetworkPolicy {
-            spec: Spec {
-                pod_selector: job_pods(plan),
-                policy_types: if egress.is_empty() { &["Ingress"] } else { &["Ingress", "Egress"] },
-                ingress,
-                egress,
-            },
-        }),
-    })
+    let spec = Spec {
+        pod_selector: job_pods(plan),
+        policy_types: if egress.is_empty() { &["Ingress"] } else { &["Ingress", "Egress"] },
+        ingress,
+        egress,
+    };
+    let metadata = Metadata::of_job(plan, &plan.spec.name);
+    Some(Object::new("spec.security.networkPolicy", metadata, Body::NetworkPolicy { spec }))
 }
 
 /// The clients of the metrics port. Without selectors, these are all pods of the cluster.

@@ -9,7 +9,8 @@ use crate::job::valid::Patch;
 
 /// Whether a patch selects an object, or selects pods and the object may contain pod templates.
 pub fn may_select(patch: &Patch, object: &Object) -> bool {
-    let may_have_pods = matches!(object.body, Body::StatefulSet(_) | Body::Job(_) | Body::Custom(_) | Body::Patched(_));
+    let may_have_pods =
+        matches!(object.body, Body::StatefulSet { .. } | Body::Job { .. } | Body::Custom { .. } | Body::Patched(_));
     selects(patch, object.kind, &object.metadata.name) || selects_pods(patch) && may_have_pods
 }
 

@@ -4,17 +4,15 @@ use serde::Serialize;
 
 use super::meta::Metadata;
 use super::{Body, Object};
-use crate::job::valid::Gang;
+use crate::job::valid::{Gang, Spec};
 use crate::plan::{Plan, Shape};
 
 #[derive(Debug, Serialize)]
-pub struct PodGroup<'a> {
-    spec: Spec<'a>,
-}
-
-#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Spec<'a> {
+pub struct GroupSpec<'a> {
+    /// The version of the object, which depends on the scheduler.
+    #[serde(skip)]
+    pub api_version: &'static str,
     min_member: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<&'a str>,
@@ -39,20 +37,14 @@ pub fn min_members(plan: &Plan) -> u32 {
 
 /// The PodGroup; `None` if the job is not gang-scheduled or the target creates the group itself.
 pub fn build(plan: &Plan) -> Option<Object<'_>> {
-    let spec = &plan.spec;
-    let gang = spec.scheduling.gang.filter(|_| !spec.target.is_gang)?;
+    let Spec { scheduling, placement, target, .. } = &plan.spec;
+    let gang = scheduling.gang.filter(|_| !target.is_gang)?;
     let volcano = gang == Gang::Volcano;
-    Some(Object {
+    let spec = GroupSpec {
         api_version: if volcano { "scheduling.volcano.sh/v1beta1" } else { "scheduling.x-k8s.io/v1alpha1" },
-        kind: "PodGroup",
-        origin: "spec.scheduling".into(),
-        metadata: Metadata::of_run(plan, name(plan)),
-        body: Body::PodGroup(PodGroup {
-            spec: Spec {
-                min_member: min_members(plan),
-                queue: spec.scheduling.queue.as_deref().filter(|_| volcano),
-                priority_class_name: spec.placement.priority_class.as_deref().filter(|_| volcano),
-            },
-        }),
-    })
+        min_member: min_members(plan),
+        queue: scheduling.queue.as_deref().filter(|_| volcano),
+        priority_class_name: placement.priority_class.as_deref().filter(|_| volcano),
+    };
+    Some(Object::new("spec.scheduling", Metadata::of_run(plan, name(plan)), Body::PodGroup { spec }))
 }

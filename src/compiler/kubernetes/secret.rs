@@ -32,15 +32,13 @@ pub fn build<'a>(plan: &'a Plan, keys: &'a [(&'static str, String)]) -> Option<O
     if keys.is_empty() || plan.spec.ssh.secret.is_some() {
         return None;
     }
-    Some(Object {
-        api_version: "v1",
-        kind: "Secret",
-        origin: "spec.ssh".into(),
-        metadata: Metadata::of_run(plan, name(plan)?),
-        body: Body::Secret(Secret {
+    Some(Object::new(
+        "spec.ssh",
+        Metadata::of_run(plan, name(plan)?),
+        Body::Secret(Secret {
             immutable: true,
             r#type: "Opaque",
             data: keys.iter().map(|(key, value)| (*key, value)).collect(),
         }),
-    })
+    ))
 }

@@ -8,13 +8,8 @@ use super::{Body, Object};
 use crate::plan::{Plan, Shape};
 
 #[derive(Debug, Serialize)]
-pub struct Service<'a> {
-    spec: Spec<'a>,
-}
-
-#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Spec<'a> {
+pub struct Spec<'a> {
     #[serde(rename = "clusterIP")]
     cluster_ip: &'static str,
     publish_not_ready_addresses: bool,
@@ -35,19 +30,12 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
         return None;
     }
     let ssh = Port { name: "ssh", port: plan.spec.ssh.port };
-    Some(Object {
-        api_version: "v1",
-        kind: "Service",
-        origin: "metadata.name".into(),
-        metadata: Metadata::of_job(plan, &plan.spec.name),
-        body: Body::Service(Service {
-            spec: Spec {
-                cluster_ip: "None",
-                publish_not_ready_addresses: true,
-                // Select the pods of all runs: a run that is being stopped still needs its DNS names.
-                selector: Map::default().with(JOB, &plan.spec.name),
-                ports: (plan.shape != Shape::Torchrun).then_some([ssh]),
-            },
-        }),
-    })
+    let spec = Spec {
+        cluster_ip: "None",
+        publish_not_ready_addresses: true,
+        // Select the pods of all runs: a run that is being stopped still needs its DNS names.
+        selector: Map::default().with(JOB, &plan.spec.name),
+        ports: (plan.shape != Shape::Torchrun).then_some([ssh]),
+    };
+    Some(Object::new("metadata.name", Metadata::of_job(plan, &plan.spec.name), Body::Service { spec }))
 }

@@ -58,13 +58,11 @@ pub fn wanted(plan: &Plan) -> bool {
 
 /// The ServiceAccount.
 pub fn build(plan: &Plan) -> Object<'_> {
-    Object {
-        api_version: "v1",
-        kind: "ServiceAccount",
-        origin: "spec.security.serviceAccount".into(),
-        metadata: Metadata::of_run(plan, plan.stem()).component("launcher"),
-        body: Body::ServiceAccount(ServiceAccount { automount_service_account_token: false }),
-    }
+    Object::new(
+        "spec.security.serviceAccount",
+        Metadata::of_run(plan, plan.stem()).component("launcher"),
+        Body::ServiceAccount(ServiceAccount { automount_service_account_token: false }),
+    )
 }
 
 /// The Role.
@@ -87,23 +85,19 @@ pub fn role(plan: &Plan) -> Object<'_> {
         // The launcher checks which workers have an address before it resolves their names, because DNS caches negative answers.
         rules.push(rule("", "endpoints", vec![plan.service()], &["get"]));
     }
-    Object {
-        api_version: "rbac.authorization.k8s.io/v1",
-        kind: "Role",
-        origin: "spec.security.apiAccess".into(),
-        metadata: Metadata::of_run(plan, plan.stem()).component("launcher"),
-        body: Body::Role(Role { rules }),
-    }
+    Object::new(
+        "spec.security.apiAccess",
+        Metadata::of_run(plan, plan.stem()).component("launcher"),
+        Body::Role(Role { rules }),
+    )
 }
 
 /// The RoleBinding.
 pub fn binding(plan: &Plan) -> Object<'_> {
-    Object {
-        api_version: "rbac.authorization.k8s.io/v1",
-        kind: "RoleBinding",
-        origin: "spec.security.apiAccess".into(),
-        metadata: Metadata::of_run(plan, plan.stem()).component("launcher"),
-        body: Body::RoleBinding(RoleBinding {
+    Object::new(
+        "spec.security.apiAccess",
+        Metadata::of_run(plan, plan.stem()).component("launcher"),
+        Body::RoleBinding(RoleBinding {
             role_ref: RoleRef { api_group: "rbac.authorization.k8s.io", kind: "Role", name: plan.stem().into() },
             subjects: [Subject {
                 kind: "ServiceAccount",
@@ -112,5 +106,5 @@ pub fn binding(plan: &Plan) -> Object<'_> {
                 namespace: plan.spec.namespace.as_deref().unwrap_or("default"),
             }],
         }),
-    }
+    )
 }

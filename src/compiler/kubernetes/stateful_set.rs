@@ -10,11 +10,6 @@ use crate::job::valid::VolumeSource;
 use crate::plan::{Plan, Team};
 
 #[derive(Debug, Serialize)]
-pub struct StatefulSet<'a> {
-    pub spec: Spec<'a>,
-}
-
-#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Spec<'a> {
     service_name: &'a str,
@@ -35,22 +30,16 @@ pub fn build<'a>(plan: &'a Plan, team: &'a Team, files: &[File]) -> Object<'a> {
         let VolumeSource::PerWorker(claim) = &volume.source else { return None };
         Some(claim::template(volume, claim, pod_labels(plan, "worker", group.name.as_deref())))
     });
-    Object {
-        api_version: "apps/v1",
-        kind: "StatefulSet",
-        origin: team.origin(plan),
-        metadata: Metadata::of_run(plan, &team.workload)
-            .component("worker")
-            .annotate("khorovod.dev/replicas", team.pods().to_string()),
-        body: Body::StatefulSet(Box::new(StatefulSet {
-            spec: Spec {
-                service_name: &plan.spec.name,
-                replicas: plan.spec.lifecycle.keep.then_some(team.pods()),
-                pod_management_policy: "Parallel",
-                selector: run_pods(plan, "worker", group.name.as_deref()),
-                template: pod::template(plan, PodKind::Worker(group), files),
-                volume_claim_templates: claims.collect(),
-            },
-        })),
-    }
+    let spec = Spec {
+        service_name: &plan.spec.name,
+        replicas: plan.spec.lifecycle.keep.then_some(team.pods()),
+        pod_management_policy: "Parallel",
+        selector: run_pods(plan, "worker", group.name.as_deref()),
+        template: pod::template(plan, PodKind::Worker(group), files),
+        volume_claim_templates: claims.collect(),
+    };
+    let metadata = Metadata::of_run(plan, &team.workload)
+        .component("worker")
+        .annotate("khorovod.dev/replicas", team.pods().to_string());
+    Object::new(team.origin(plan), metadata, Body::StatefulSet { spec: Box::new(spec) })
 }

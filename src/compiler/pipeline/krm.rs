@@ -285,10 +285,7 @@ fn drop_annotations(document: &mut Node) {
 
 /// The value of an annotation.
 fn annotation<'a>(document: &'a Node, key: &str) -> Option<&'a str> {
-    match &document.get("metadata")?.get("annotations")?.get(key)?.kind {
-        Kind::Scalar { text, .. } => Some(text),
-        _ => None,
-    }
+    document.get("metadata")?.get("annotations")?.get(key)?.written()
 }
 
 /// The file that a resource comes from.

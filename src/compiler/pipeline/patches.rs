@@ -32,10 +32,7 @@ codes! {
 
 /// The patches of a document as nodes, with spans.
 pub fn patch_nodes(document: &Node) -> Vec<Node> {
-    match document.get("spec").and_then(|spec| spec.get("patches")).map(|node| &node.kind) {
-        Some(Kind::List(patches)) => patches.clone(),
-        _ => Vec::new(),
-    }
+    document.get("spec").and_then(|spec| spec.get("patches")).map_or(&[][..], Node::items).to_vec()
 }
 
 /// Reports the patches of a job that select no object or make one invalid.

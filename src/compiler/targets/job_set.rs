@@ -2,9 +2,9 @@
 //! Job that launches, and then stops the other Jobs, so the launcher needs no permission to do so.
 
 use super::Target;
-use super::refusal::{Refusal, refuse_growth, refuse_keep, refuse_spares, refuse_worker_claims, report};
+use super::refusal::{refuse_growth, refuse_keep, refuse_spares, refuse_worker_claims, report};
 use crate::job::Case;
-use crate::job::target::{Facts, JOB_POD, NameParts, SshKeys};
+use crate::job::target::{Facts, JOB_POD, NameParts};
 use crate::problem::Problem;
 use crate::report::Description;
 use serde_json::{Value as Json, json};
@@ -20,26 +20,15 @@ pub struct JobSet;
 
 static FACTS: Facts = Facts {
     name: "jobset",
-    has_pods: true,
-    own_workloads: false,
     uses_jobs: true,
-    has_job_shape: true,
-    is_gang: false,
-    brings_service: false,
-    ssh_keys: SshKeys::Ours,
-    templates_set_subdomain: false,
-    templates_set_restart_policy: true,
-    first_success_ends_job: false,
-    pod_index: None,
-    index_role: "worker",
     // The controller appends the index of the Job to the name of a Job, and each Job appends the index of the pod.
     group_suffix: "-0",
     launcher_suffix: "-0-0",
-    pod_group_suffix: "",
     // The Jobs are created from a template, which cannot change.
     immutable_fields: &["launcher.retries", "lifecycle.deadline"],
     workload_kinds: &[("JobSet", &["suspend", "ttlSecondsAfterFinished"])],
     longest_suffix,
+    ..Facts::COMMON
 };
 
 /// The length of the longest suffix that pod names get. A pod is named after its Job, which is named after the JobSet.
@@ -53,7 +42,15 @@ impl Target for JobSet {
     }
 
     fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>) {
-        report(refusals(case), problems);
+        report(
+            vec![
+                refuse_worker_claims(case, "a JobSet"),
+                refuse_keep(case, "a JobSet"),
+                refuse_spares(case, "a JobSet"),
+                refuse_growth(case, "a JobSet"),
+            ],
+            problems,
+        );
     }
 
     fn describe(&self, plan: &Plan) -> Description {
@@ -72,15 +69,6 @@ impl Target for JobSet {
     fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
         vec![build(plan, files)]
     }
-}
-
-fn refusals(case: &Case<'_>) -> Vec<Refusal> {
-    vec![
-        refuse_worker_claims(case, "a JobSet"),
-        refuse_keep(case, "a JobSet"),
-        refuse_spares(case, "a JobSet"),
-        refuse_growth(case, "a JobSet"),
-    ]
 }
 
 fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {

@@ -2,10 +2,10 @@
 //! launcher ends. The pods run khorovod's scripts, which read the keys from the path at which the operator mounts them.
 
 use super::Target;
-use super::refusal::{Refusal, refuse_spares, refuse_too_many_workers, refuse_worker_claims, report};
+use super::refusal::{refuse_spares, refuse_too_many_workers, refuse_worker_claims, report};
 use crate::job::target::{Facts, JOB_POD, SshKeys};
 use crate::job::valid::{Controller, LauncherKind};
-use crate::job::{Case, key};
+use crate::job::{Case, field, key};
 use crate::problem::Problem;
 use crate::report::Description;
 use serde_json::{Value as Json, json};
@@ -22,26 +22,16 @@ pub struct MpiJob;
 
 static FACTS: Facts = Facts {
     name: "mpijob",
-    has_pods: true,
-    own_workloads: false,
-    uses_jobs: false,
     has_job_shape: false,
-    is_gang: false,
     brings_service: true,
     ssh_keys: SshKeys::Operator,
-    templates_set_subdomain: false,
     templates_set_restart_policy: false,
-    first_success_ends_job: false,
-    pod_index: None,
-    index_role: "worker",
-    group_suffix: "",
-    launcher_suffix: "",
     // If the MPI Operator creates PodGroups itself, it does not start a job whose PodGroup already exists.
     pod_group_suffix: "-gang",
-    immutable_fields: &[],
     workload_kinds: &[("MPIJob", &["runPolicy"])],
     // The suffix that a Job appends to the name of the launcher is longer than any worker index.
     longest_suffix: |parts| parts.launcher + JOB_POD,
+    ..Facts::COMMON
 };
 
 impl Target for MpiJob {
@@ -50,7 +40,41 @@ impl Target for MpiJob {
     }
 
     fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>) {
-        report(refusals(case), problems);
+        let (body, spec) = (case.body, case.spec);
+        let launcher = field!(case.launcher.kind);
+        let workers = body.workers.as_ref();
+        let controller = workers.and_then(|at| at.controller.as_ref()).filter(|at| at.0 == Controller::Job);
+        let torchrun = spec.launcher.kind == LauncherKind::Torchrun;
+        let secret = field!(case.ssh.secret);
+        report(
+            vec![
+                (
+                    launcher.filter(|_| torchrun).map(|at| at.span),
+                    "an MPIJob starts ranks with MPI, so `launcher.kind` cannot be `torchrun`".to_owned(),
+                    OTHER_TARGETS,
+                ),
+                (
+                    workers.and_then(|at| key(at.groups.as_ref())),
+                    "an MPIJob has one group of identical workers, so `workers.groups` cannot be set".to_owned(),
+                    "set `workers.replicas` and the fields of one group, leave `--target` out, or render to `jobset`, `trainjob` or `volcano`",
+                ),
+                (
+                    controller.filter(|_| !torchrun).map(|at| at.span),
+                    "an MPIJob always has a separate launcher pod, so `workers.controller` cannot be `Job`".to_owned(),
+                    "remove `controller`",
+                ),
+                (
+                    key(secret),
+                    "the MPI Operator creates the ssh keys itself, so `ssh.secret` has no effect".to_owned(),
+                    "remove `secret`",
+                ),
+                refuse_worker_claims(case, "an MPIJob"),
+                refuse_spares(case, "an MPIJob"),
+                // The operator lists every worker twice in one ConfigMap, by its full name.
+                refuse_too_many_workers(case, |host, name| 2 * (host + name + 40), "the MPI Operator"),
+            ],
+            problems,
+        );
     }
 
     fn describe(&self, _: &Plan) -> Description {
@@ -69,41 +93,6 @@ impl Target for MpiJob {
 }
 
 const OTHER_TARGETS: &str = "leave `--target` out, or render to `jobset`, `trainjob` or `volcano`";
-
-fn refusals(case: &Case<'_>) -> Vec<Refusal> {
-    let (body, spec) = (case.body, case.spec);
-    let launcher = body.launcher.as_ref().and_then(|at| at.kind.as_ref());
-    let workers = body.workers.as_ref();
-    let controller = workers.and_then(|at| at.controller.as_ref()).filter(|at| at.0 == Controller::Job);
-    let torchrun = spec.launcher.kind == LauncherKind::Torchrun;
-    let secret = body.ssh.as_ref().and_then(|at| at.secret.as_ref());
-    vec![
-        (
-            launcher.filter(|_| torchrun).map(|at| at.span),
-            "an MPIJob starts ranks with MPI, so `launcher.kind` cannot be `torchrun`".to_owned(),
-            OTHER_TARGETS,
-        ),
-        (
-            workers.and_then(|at| key(at.groups.as_ref())),
-            "an MPIJob has one group of identical workers, so `workers.groups` cannot be set".to_owned(),
-            "set `workers.replicas` and the fields of one group, leave `--target` out, or render to `jobset`, `trainjob` or `volcano`",
-        ),
-        (
-            controller.filter(|_| !torchrun).map(|at| at.span),
-            "an MPIJob always has a separate launcher pod, so `workers.controller` cannot be `Job`".to_owned(),
-            "remove `controller`",
-        ),
-        (
-            key(secret),
-            "the MPI Operator creates the ssh keys itself, so `ssh.secret` has no effect".to_owned(),
-            "remove `secret`",
-        ),
-        refuse_worker_claims(case, "an MPIJob"),
-        refuse_spares(case, "an MPIJob"),
-        // The operator lists every worker twice in one ConfigMap, by its full name.
-        refuse_too_many_workers(case, |host, name| 2 * (host + name + 40), "the MPI Operator"),
-    ]
-}
 
 fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let (spec, team) = (&plan.spec, &plan.teams[0]);

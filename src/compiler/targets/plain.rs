@@ -2,7 +2,7 @@
 
 use super::Target;
 use crate::job::Case;
-use crate::job::target::{Facts, JOB_POD, NameParts, OWN_KINDS, REVISION, RUN, SshKeys};
+use crate::job::target::{Facts, OWN_KINDS};
 use crate::kubernetes::{self, Object};
 use crate::plan::{Plan, Shape};
 use crate::pods::File;
@@ -14,31 +14,12 @@ pub struct Plain;
 
 static FACTS: Facts = Facts {
     name: "plain",
-    has_pods: true,
     own_workloads: true,
     uses_jobs: true,
-    has_job_shape: true,
-    is_gang: false,
-    brings_service: false,
-    ssh_keys: SshKeys::Ours,
     templates_set_subdomain: true,
-    templates_set_restart_policy: true,
-    first_success_ends_job: false,
-    pod_index: None,
-    index_role: "worker",
-    group_suffix: "",
-    launcher_suffix: "",
-    pod_group_suffix: "",
-    immutable_fields: &[],
     workload_kinds: OWN_KINDS,
-    longest_suffix,
+    ..Facts::COMMON
 };
-
-/// The length of the longest suffix of a pod name or label. The pods of a StatefulSet have its revision in a label, and the pods
-/// of a Job have a suffix in their names.
-pub fn longest_suffix(parts: &NameParts) -> usize {
-    if parts.is_indexed_job { RUN + JOB_POD } else { parts.worker + REVISION }
-}
 
 impl Target for Plain {
     fn facts(&self) -> &'static Facts {

@@ -3,7 +3,7 @@
 //! A field that is not refused is supported. `docs/targets.md` describes the effect of each field per target.
 
 use crate::job::valid::{Controller, LauncherKind};
-use crate::job::{Case, key, spares};
+use crate::job::{Case, field, key, spares};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -27,7 +27,7 @@ pub fn report(refusals: Vec<Refusal>, problems: &mut Vec<Problem>) {
 
 /// Refuses storage with one claim per worker, for targets that cannot create such claims.
 pub fn refuse_worker_claims(case: &Case<'_>, target: &str) -> Refusal {
-    let mut storage = case.body.storage.iter().flat_map(|at| &at.value);
+    let mut storage = case.storage();
     (
         storage.find_map(|entry| key(entry.per_worker.as_ref())),
         format!("{target} cannot create one claim per worker, so storage cannot be `perWorker`"),
@@ -37,7 +37,7 @@ pub fn refuse_worker_claims(case: &Case<'_>, target: &str) -> Refusal {
 
 /// Refuses `lifecycle.release: keep`, for targets that always stop the workers with the launcher.
 pub fn refuse_keep(case: &Case<'_>, target: &str) -> Refusal {
-    let release = case.body.lifecycle.as_ref().and_then(|at| at.release.as_ref());
+    let release = field!(case.lifecycle.release);
     (
         release.filter(|at| at.0).map(|at| at.span),
         format!("{target} stops its workers when the launcher ends, so `lifecycle.release` cannot be `keep`"),
@@ -57,7 +57,7 @@ pub fn refuse_spares(case: &Case<'_>, target: &str) -> Refusal {
 /// Refuses an elastic job that may grow, for targets that cannot add workers. torchrun needs no such check: its maximum is the
 /// number of workers.
 pub fn refuse_growth(case: &Case<'_>, target: &str) -> Refusal {
-    let most = case.body.elastic.as_ref().and_then(|at| at.max_workers.as_ref());
+    let most = field!(case.elastic.max_workers);
     let workers: u32 = case.spec.groups.iter().map(|group| group.replicas).fold(0, u32::saturating_add);
     let is_horovod = case.spec.launcher.kind == LauncherKind::Horovodrun;
     (
@@ -75,7 +75,7 @@ pub fn refuse_growth(case: &Case<'_>, target: &str) -> Refusal {
 pub fn refuse_too_many_workers(case: &Case<'_>, bytes: fn(usize, usize) -> usize, controller: &str) -> Refusal {
     const CONFIG_MAP_LIMIT: usize = 1 << 20;
     let stem = case.spec.name.len() + "-run123".len();
-    let replicas = case.body.workers.as_ref().and_then(|at| at.replicas.as_ref());
+    let replicas = field!(case.workers.replicas);
     let workers: usize = case.spec.groups.iter().map(|group| group.replicas as usize).sum();
     let entry = bytes(stem + "-worker-00000".len(), stem);
     let most = CONFIG_MAP_LIMIT / entry;

@@ -6,7 +6,6 @@
 
 mod refusals;
 
-use super::plain;
 use super::{Target, TargetOutput};
 use crate::job::Case;
 use crate::job::target::{Facts, SshKeys};
@@ -26,27 +25,7 @@ pub use refusals::CODES;
 #[derive(Debug)]
 pub struct Slurm;
 
-static FACTS: Facts = Facts {
-    name: "slurm",
-    has_pods: false,
-    own_workloads: false,
-    uses_jobs: false,
-    has_job_shape: true,
-    is_gang: false,
-    brings_service: false,
-    ssh_keys: SshKeys::None,
-    templates_set_subdomain: false,
-    templates_set_restart_policy: true,
-    first_success_ends_job: false,
-    pod_index: None,
-    index_role: "worker",
-    group_suffix: "",
-    launcher_suffix: "",
-    pod_group_suffix: "",
-    immutable_fields: &[],
-    workload_kinds: &[],
-    longest_suffix: plain::longest_suffix,
-};
+static FACTS: Facts = Facts { name: "slurm", has_pods: false, ssh_keys: SshKeys::None, ..Facts::COMMON };
 
 impl Target for Slurm {
     fn facts(&self) -> &'static Facts {

@@ -6,9 +6,9 @@
 //! TrainJobs of the namespace. So [`mark_as_trainer`] sets both on the pod that launches.
 
 use super::Target;
-use super::refusal::{Refusal, refuse_growth, refuse_keep, refuse_spares, refuse_worker_claims, report};
-use crate::job::target::{Facts, SshKeys};
-use crate::job::{Case, key};
+use super::refusal::{refuse_growth, refuse_keep, refuse_spares, refuse_worker_claims, report};
+use crate::job::target::Facts;
+use crate::job::{Case, field, key};
 use crate::plan::Shape;
 use crate::problem::Problem;
 use crate::report::Description;
@@ -25,26 +25,16 @@ pub struct TrainJob;
 
 static FACTS: Facts = Facts {
     name: "trainjob",
-    has_pods: true,
-    own_workloads: false,
     uses_jobs: true,
-    has_job_shape: true,
-    is_gang: false,
-    brings_service: false,
-    ssh_keys: SshKeys::Ours,
-    templates_set_subdomain: false,
-    templates_set_restart_policy: true,
-    first_success_ends_job: false,
-    pod_index: None,
     // Kubeflow's programs find the training pods and their logs by this name.
     index_role: "node",
     group_suffix: "-0",
     launcher_suffix: "-0-0",
-    pod_group_suffix: "",
     // The Jobs are created from a template, which cannot change.
     immutable_fields: &["launcher.retries", "lifecycle.deadline"],
     workload_kinds: &[("TrainingRuntime", &[]), ("TrainJob", &["suspend"])],
     longest_suffix: job_set::longest_suffix,
+    ..Facts::COMMON
 };
 
 impl Target for TrainJob {
@@ -53,7 +43,22 @@ impl Target for TrainJob {
     }
 
     fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>) {
-        report(refusals(case), problems);
+        let ttl = field!(case.lifecycle.ttl_after_finished);
+        let refuse_ttl = (
+            key(ttl),
+            "a TrainJob remains until you delete it, so `lifecycle.ttlAfterFinished` cannot be set".to_owned(),
+            "remove it, or render to `jobset`",
+        );
+        report(
+            vec![
+                refuse_worker_claims(case, "a TrainJob"),
+                refuse_keep(case, "a TrainJob"),
+                refuse_spares(case, "a TrainJob"),
+                refuse_growth(case, "a TrainJob"),
+                refuse_ttl,
+            ],
+            problems,
+        );
     }
 
     fn describe(&self, plan: &Plan) -> Description {
@@ -72,22 +77,6 @@ impl Target for TrainJob {
     fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
         build(plan, files)
     }
-}
-
-fn refusals(case: &Case<'_>) -> Vec<Refusal> {
-    let ttl = case.body.lifecycle.as_ref().and_then(|at| at.ttl_after_finished.as_ref());
-    let refuse_ttl = (
-        key(ttl),
-        "a TrainJob remains until you delete it, so `lifecycle.ttlAfterFinished` cannot be set".to_owned(),
-        "remove it, or render to `jobset`",
-    );
-    vec![
-        refuse_worker_claims(case, "a TrainJob"),
-        refuse_keep(case, "a TrainJob"),
-        refuse_spares(case, "a TrainJob"),
-        refuse_growth(case, "a TrainJob"),
-        refuse_ttl,
-    ]
 }
 
 const VERSION: &str = "trainer.kubeflow.org/v1alpha1";

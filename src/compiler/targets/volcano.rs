@@ -2,8 +2,8 @@
 //! starts all pods together, and the policies of the Job stop them.
 
 use super::Target;
-use super::refusal::{Refusal, refuse_keep, refuse_spares, refuse_too_many_workers, refuse_worker_claims, report};
-use crate::job::target::{Facts, SshKeys};
+use super::refusal::{refuse_keep, refuse_spares, refuse_too_many_workers, refuse_worker_claims, report};
+use crate::job::target::Facts;
 use crate::job::valid::Gang;
 use crate::job::{Case, key};
 use crate::problem::Problem;
@@ -21,24 +21,15 @@ pub struct Volcano;
 
 static FACTS: Facts = Facts {
     name: "volcano",
-    has_pods: true,
-    own_workloads: false,
-    uses_jobs: false,
-    has_job_shape: true,
     is_gang: true,
-    brings_service: false,
-    ssh_keys: SshKeys::Ours,
     templates_set_subdomain: true,
-    templates_set_restart_policy: true,
     first_success_ends_job: true,
     pod_index: Some("metadata.annotations['volcano.sh/task-index']"),
-    index_role: "worker",
-    group_suffix: "",
     launcher_suffix: "-0",
-    pod_group_suffix: "",
     immutable_fields: &["launcher.retries", "lifecycle.ttlAfterFinished", "scheduling.queue"],
     workload_kinds: &[("Job", &[])],
     longest_suffix: |parts| (parts.worker + 1 + parts.digits).max(parts.launcher + "-0".len()),
+    ..Facts::COMMON
 };
 
 impl Target for Volcano {
@@ -47,7 +38,34 @@ impl Target for Volcano {
     }
 
     fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>) {
-        report(refusals(case), problems);
+        let scheduling = case.body.scheduling.as_ref();
+        let gang = scheduling.and_then(|at| at.gang.as_ref()).filter(|at| at.0 == Some(Gang::Coscheduling));
+        let suspend = scheduling.and_then(|at| at.suspend.as_ref()).filter(|at| at.value);
+        report(
+            vec![
+                refuse_worker_claims(case, "a Volcano Job"),
+                refuse_keep(case, "a Volcano Job"),
+                refuse_spares(case, "a Volcano Job"),
+                (
+                    gang.map(|at| at.span),
+                    "a Volcano Job is scheduled by Volcano, so `scheduling.gang` cannot be `coscheduling`".to_owned(),
+                    "remove `gang`: Volcano starts all pods of its Jobs together",
+                ),
+                (
+                    scheduling.and_then(|at| key(at.kueue.as_ref())),
+                    "Kueue does not support Volcano Jobs".to_owned(),
+                    "replace `kueue` by Volcano's `queue`, leave `--target` out, or render to `jobset`",
+                ),
+                (
+                    key(suspend),
+                    "a Volcano Job cannot start suspended".to_owned(),
+                    "remove `suspend`, leave `--target` out, or render to `jobset`",
+                ),
+                // Volcano lists every worker once in one ConfigMap.
+                refuse_too_many_workers(case, |host, name| host + name, "Volcano"),
+            ],
+            problems,
+        );
     }
 
     fn describe(&self, plan: &Plan) -> Description {
@@ -66,34 +84,6 @@ impl Target for Volcano {
     fn workloads<'a>(&self, plan: &'a Plan, files: &[File]) -> Vec<Object<'a>> {
         vec![build(plan, files)]
     }
-}
-
-fn refusals(case: &Case<'_>) -> Vec<Refusal> {
-    let scheduling = case.body.scheduling.as_ref();
-    let gang = scheduling.and_then(|at| at.gang.as_ref()).filter(|at| at.0 == Some(Gang::Coscheduling));
-    let suspend = scheduling.and_then(|at| at.suspend.as_ref()).filter(|at| at.value);
-    vec![
-        refuse_worker_claims(case, "a Volcano Job"),
-        refuse_keep(case, "a Volcano Job"),
-        refuse_spares(case, "a Volcano Job"),
-        (
-            gang.map(|at| at.span),
-            "a Volcano Job is scheduled by Volcano, so `scheduling.gang` cannot be `coscheduling`".to_owned(),
-            "remove `gang`: Volcano starts all pods of its Jobs together",
-        ),
-        (
-            scheduling.and_then(|at| key(at.kueue.as_ref())),
-            "Kueue does not support Volcano Jobs".to_owned(),
-            "replace `kueue` by Volcano's `queue`, leave `--target` out, or render to `jobset`",
-        ),
-        (
-            key(suspend),
-            "a Volcano Job cannot start suspended".to_owned(),
-            "remove `suspend`, leave `--target` out, or render to `jobset`",
-        ),
-        // Volcano lists every worker once in one ConfigMap.
-        refuse_too_many_workers(case, |host, name| host + name, "Volcano"),
-    ]
 }
 
 fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {

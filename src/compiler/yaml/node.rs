@@ -58,8 +58,29 @@ impl Node {
 
     /// The entry of `key`; `None` if this is not a map or has no such key.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries().iter().find(|entry| entry.key == key)
+    }
+
+    /// The entries of a map. Empty for any other value.
+    pub fn entries(&self) -> &[Entry] {
         match &self.kind {
-            Kind::Map(entries) => entries.iter().find(|entry| entry.key == key),
+            Kind::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The items of a list. Empty for any other value.
+    pub fn items(&self) -> &[Node] {
+        match &self.kind {
+            Kind::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The text of a scalar of any type, without quotes; `None` for a list or a map.
+    pub fn written(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Scalar { text, .. } => Some(text),
             _ => None,
         }
     }

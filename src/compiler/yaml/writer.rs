@@ -204,7 +204,7 @@ impl<'a> ser::Serializer for Node<'a> {
     type Error = Error;
     type SerializeSeq = Block<'a>;
     type SerializeTuple = Block<'a>;
-    type SerializeTupleStruct = Block<'a>;
+    type SerializeTupleStruct = Impossible<(), Error>;
     type SerializeTupleVariant = Impossible<(), Error>;
     type SerializeMap = Block<'a>;
     type SerializeStruct = Block<'a>;
@@ -299,8 +299,8 @@ impl<'a> ser::Serializer for Node<'a> {
     fn serialize_tuple(self, _: usize) -> Result<Block<'a>, Error> {
         self.list()
     }
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Block<'a>, Error> {
-        self.list()
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, Error> {
+        Err(Error::custom("a tuple struct is not supported"))
     }
     fn serialize_tuple_variant(
         self,
@@ -350,18 +350,6 @@ impl ser::SerializeTuple for Block<'_> {
     type Error = Error;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        ser::SerializeSeq::serialize_element(self, value)
-    }
-    fn end(self) -> Result<(), Error> {
-        ser::SerializeSeq::end(self)
-    }
-}
-
-impl ser::SerializeTupleStruct for Block<'_> {
-    type Ok = ();
-    type Error = Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
         ser::SerializeSeq::serialize_element(self, value)
     }
     fn end(self) -> Result<(), Error> {

@@ -8,7 +8,7 @@ use crate::field;
 use serde_json::json;
 
 use crate::api::System;
-use crate::context::{Context, entries, items, text};
+use crate::context::{Context, text};
 use crate::field_outcomes::Verdict;
 use crate::launch::{self, Place, World};
 use crate::pod::{self, container, volumes};
@@ -23,7 +23,7 @@ pub fn read(system: System, values: &Node, context: &mut Context<'_>) {
     // In older releases they are below the workers.
     let of_workers = values.get("worker").and_then(|node| node.get("resources"));
     let resources =
-        values.get("resources").filter(|node| !entries(node).is_empty()).or(of_workers).or(values.get("resources"));
+        values.get("resources").filter(|node| !node.entries().is_empty()).or(of_workers).or(values.get("resources"));
     let gpus = resources.map_or(0, |node| pod::resources(context, node));
     let world = workers(values, leader, gpus, context);
     command(values, leader, &world, context);
@@ -31,7 +31,7 @@ pub fn read(system: System, values: &Node, context: &mut Context<'_>) {
     ssh(values, context);
     volumes::read(context, values.get("volumes"), values.get("volumeMounts"));
     data_set(values, context);
-    for entry in entries(values) {
+    for entry in values.entries() {
         other(&entry.key, &entry.value, leader, context);
     }
     defaults(context);
@@ -75,12 +75,12 @@ fn images(system: System, values: &Node, leader: &str, context: &mut Context<'_>
             self::digest(digest, who == "worker", context);
         }
         if context.options.image.is_some() {
-            context.outcomes.settle(node, Verdict::Changed, field::IMAGE, "another image was asked for");
+            context.changed(node, field::IMAGE, "another image was asked for");
         } else if same {
-            context.outcomes.settle(node, Verdict::Kept, field::IMAGE, "");
+            context.kept(node, field::IMAGE);
         } else {
             context.spec.put(to, &*other, &format!("{who}.image"));
-            context.outcomes.settle(node, Verdict::Kept, to, "");
+            context.kept(node, to);
         }
     }
     if values.get("worker").and_then(|node| node.get("image")).is_none() && context.options.image.is_none() {
@@ -105,7 +105,7 @@ fn digest(node: &Node, of_workers: bool, context: &mut Context<'_>) {
         None => context.needless(node, "nothing is given"),
         Some(digest) if of_workers => context.keep(node, field::IMAGE_DIGEST, digest),
         Some(digest) if context.spec.get(field::IMAGE_DIGEST) == Some(&json!(digest)) => {
-            context.outcomes.settle(node, Verdict::Kept, field::IMAGE_DIGEST, "");
+            context.kept(node, field::IMAGE_DIGEST);
         }
         Some(_) => context.lose(node, "the workers' holds; spec.launcher.image may name another image with its digest"),
     }
@@ -116,9 +116,7 @@ fn pull_policy(node: &Node, of_workers: bool, context: &mut Context<'_>) {
         Some(policy @ ("Always" | "IfNotPresent" | "Never")) if of_workers => {
             context.keep(node, field::IMAGE_PULL_POLICY, policy);
         }
-        Some(_) if !of_workers => {
-            context.outcomes.settle(node, Verdict::Changed, field::IMAGE_PULL_POLICY, "the workers' holds");
-        }
+        Some(_) if !of_workers => context.changed(node, field::IMAGE_PULL_POLICY, "the workers' holds"),
         _ => context.refuse(node, "Always, IfNotPresent or Never"),
     }
 }
@@ -129,7 +127,7 @@ fn workers(values: &Node, leader: &str, gpus: u32, context: &mut Context<'_>) ->
     let number = node.map_or(Some(3), |node| context.count(node)).unwrap_or(1);
     if let Some(node) = node {
         let how = format!("the {leader} ran a rank too; here all ranks run in workers");
-        context.outcomes.settle(node, Verdict::Changed, field::WORKERS_REPLICAS, &how);
+        context.changed(node, field::WORKERS_REPLICAS, &how);
     }
     let from = if node.is_some() { "worker.number" } else { "the chart's default of 3" };
     World {
@@ -143,7 +141,7 @@ fn workers(values: &Node, leader: &str, gpus: u32, context: &mut Context<'_>) ->
 /// Imports the leader's command: its `args`, joined as the chart joins them, or the line from the command line.
 fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>) {
     let args = values.get(leader).and_then(|node| node.get("args"));
-    let lines: Vec<String> = args.map_or(&[][..], items).iter().filter_map(text).collect();
+    let lines: Vec<String> = args.map_or(&[][..], Node::items).iter().filter_map(text).collect();
     let line = args.and_then(text).unwrap_or_else(|| lines.join(" "));
     let given = args.filter(|_| !line.trim().is_empty());
     if let Some((typed, span)) = context.typed.clone() {
@@ -152,11 +150,11 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
             context.replaced(args, "`--command` replaces it");
         }
     } else if let Some(args) = given {
-        let span = items(args).first().map_or(args.span, |first| first.span);
+        let span = args.items().first().map_or(args.span, |first| first.span);
         launch::line(context, &line, &Place { path: format!("{leader}.args"), span }, world);
         let to = "spec.command spec.launcher";
         let how = launch::became(context);
-        context.outcomes.settle(args, Verdict::Changed, to, how);
+        context.changed(args, to, how);
     } else {
         let why = format!("the {leader} waited for a launch by hand; give it with `--command LINE`");
         return launch::by_hand(context, &why, world);
@@ -178,16 +176,16 @@ fn defaults(context: &mut Context<'_>) {
 /// own.
 fn environment(values: &Node, leader: &str, context: &mut Context<'_>) {
     if let Some(env) = values.get(leader).and_then(|node| node.get("env")) {
-        match items(env).is_empty() {
+        match env.items().is_empty() {
             true => pod::env_map(context, env),
             false => container::env(context, env, &format!("{leader}.env")),
         }
     }
     let Some(env) = values.get("worker").and_then(|node| node.get("env")) else { return };
-    if !items(env).is_empty() {
+    if !env.items().is_empty() {
         return container::env(context, env, "worker.env");
     }
-    for entry in entries(env) {
+    for entry in env.entries() {
         let taken = context.spec.get(field::ENV).is_some_and(|env| env.get(&entry.key).is_some());
         if taken {
             context.lose(&entry.value, &format!("{leader}.env has it, and the chart gave workers that"));
@@ -198,13 +196,13 @@ fn environment(values: &Node, leader: &str, context: &mut Context<'_>) {
         let from_secret = if context.env(&entry.key, &value, &from) { ", from a Secret" } else { "" };
         let to = format!("spec.env.{}", entry.key);
         let how = format!("the chart ignored it; here it takes effect{from_secret}");
-        context.outcomes.settle(&entry.value, Verdict::Changed, &to, &how);
+        context.changed(&entry.value, &to, &how);
     }
     context.needless(env, "there are none");
 }
 
 fn ssh(values: &Node, context: &mut Context<'_>) {
-    for entry in values.get("ssh").map_or(&[][..], entries) {
+    for entry in values.get("ssh").map_or(&[][..], Node::entries) {
         let node = &entry.value;
         match entry.key.as_str() {
             "port" => match context.count(node) {
@@ -270,8 +268,8 @@ fn data_set(values: &Node, context: &mut Context<'_>) {
     }
     let comment = if mount.is_some() { "datasetPvc" } else { "datasetPvc; the chart's path is not in its values" };
     context.spec.push(field::STORAGE, item, comment);
-    for entry in entries(node).iter().filter(|entry| DATA_SET.contains(&entry.key.as_str())) {
-        context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, "");
+    for entry in node.entries().iter().filter(|entry| DATA_SET.contains(&entry.key.as_str())) {
+        context.kept(&entry.value, field::STORAGE);
     }
     context.lose(node, "spec.storage has no such setting");
 }
@@ -300,7 +298,7 @@ fn other(key: &str, node: &Node, leader: &str, context: &mut Context<'_>) {
                 }
             }
         }
-        _ if key == leader && entries(node).is_empty() => context.needless(node, "nothing is given"),
+        _ if key == leader && node.entries().is_empty() => context.needless(node, "nothing is given"),
         _ if key == leader => fields(node, &["privileged"]).for_each(|(_, value)| privileged(value, context)),
         _ => {
             pod::placement(context, key, node);

@@ -4,15 +4,13 @@
 use crate::field;
 use serde_json::{Map, Value as Json, json};
 
-use crate::codes::BAD_VALUE;
-use crate::context::{Context, entries, items, text};
+use crate::context::{Context, given, text};
 use crate::field_outcomes::Verdict;
 use crate::launch;
 use crate::launch::program;
 use crate::secrets;
 use crate::{shell, shell_text};
 use khorovod_compiler::job::quantity::Quantity;
-use khorovod_compiler::problem::Problem;
 use khorovod_compiler::yaml::Node;
 
 /// The folders of the data and of the results.
@@ -26,9 +24,9 @@ pub fn read(manifest: &Node, context: &mut Context<'_>) {
     let get = |name: &str| manifest.get(name);
     context.named(get("name"), "ffdl");
     for key in ["description", "version"] {
-        if let Some((node, value)) = get(key).and_then(|node| Some((node, text(node)?))) {
+        if let Some((node, value)) = given(get(key)) {
             context.spec.put_key("metadata.annotations", key, value, key);
-            context.outcomes.settle(node, Verdict::Kept, "metadata.annotations", "");
+            context.kept(node, "metadata.annotations");
         }
     }
     let gpus = learners(manifest, context);
@@ -70,18 +68,18 @@ fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
         }
         _ => 0,
     };
-    if let Some((node, value)) = get("cpus").and_then(|node| Some((node, text(node)?))) {
+    if let Some((node, value)) = given(get("cpus")) {
         match Quantity::parse(&value) {
             Some(_) => context.keep(node, field::WORKERS_CPU, value),
             None => context.refuse(node, "a number of CPUs"),
         }
     }
     for (key, to) in [("memory", field::WORKERS_MEMORY), ("storage", field::WORKERS_EPHEMERAL_STORAGE)] {
-        let Some((node, value)) = get(key).and_then(|node| Some((node, text(node)?))) else { continue };
+        let Some((node, value)) = given(get(key)) else { continue };
         match size(&value) {
             Some(size) => {
                 context.spec.put(to, size, key);
-                context.outcomes.settle(node, Verdict::Changed, to, "as Kubernetes writes sizes");
+                context.changed(node, to, "as Kubernetes writes sizes");
             }
             None => context.refuse(node, "a size such as 4Gb or 4Gib"),
         }
@@ -156,7 +154,7 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
             Some(node) if key == "version" && tagged => {
                 context.lose(node, "`image_tag` is the image's tag, as it was in FfDL");
             }
-            Some(node) => context.outcomes.settle(node, Verdict::Changed, field::IMAGE, "an image's name and tag"),
+            Some(node) => context.changed(node, field::IMAGE, "an image's name and tag"),
             None => {}
         }
     }
@@ -174,10 +172,10 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
 
 /// Imports the image of a private registry.
 fn location(node: Option<&Node>, context: &mut Context<'_>) {
-    for entry in node.map_or(&[][..], entries) {
+    for entry in node.map_or(&[][..], Node::entries) {
         match entry.key.as_str() {
             "registry" | "namespace" if context.options.image.is_none() => {
-                context.outcomes.settle(&entry.value, Verdict::Changed, field::IMAGE, "parts of an image's name");
+                context.changed(&entry.value, field::IMAGE, "parts of an image's name");
             }
             "registry" | "namespace" => context.replaced(&entry.value, "another image was asked for"),
             "access_token" => context.lose(
@@ -203,7 +201,7 @@ fn program(line: &str, node: Option<&Node>, context: &mut Context<'_>) {
         context.spec.put(field::COMMAND, program::program(line), from);
     }
     if let Some(node) = node {
-        context.outcomes.settle(node, Verdict::Kept, field::COMMAND, "");
+        context.kept(node, field::COMMAND);
     }
 }
 
@@ -211,26 +209,22 @@ fn program(line: &str, node: Option<&Node>, context: &mut Context<'_>) {
 fn lacking(node: Option<&Node>, context: &mut Context<'_>) {
     let span = node.map_or(context.whole, |node| node.span);
     let Some(command) = context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else { return };
-    let mut names = shell_text::names(&shell_text::without_quoted(&command));
-    names.sort();
-    names.dedup();
-    let set_by_command = shell_text::set_by(&command);
-    let env = context.spec.get(field::ENV);
-    names.retain(|name| {
-        let set = env.is_some_and(|env| env.get(name).is_some()) || set_by_command.contains(name);
-        !set && !shell_text::anywhere(name) && !shell_text::by_launcher(name)
-    });
-    for name in names {
-        let row = context.outcomes.add(format!("framework.command: ${name}"), span);
+    let names = shell_text::unset(&command, context.spec.get(field::ENV));
+    for name in names.iter().filter(|name| !shell_text::by_launcher(name)) {
         let how = "FfDL may have set it; here it is empty: set it in spec.env, or write its value in its place";
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
+        context.report(format!("framework.command: ${name}"), span, Verdict::Changed, field::COMMAND, how);
     }
     let script = shell::parse(&command);
     let commands = shell::simple_commands(&script.statements).into_iter();
     for line in commands.filter_map(|simple| Some(&command[simple.words_span()?])).filter(|line| installs(line)) {
-        let row = context.outcomes.add(format!("framework.command: {}", secrets::masked(line)), span);
         let how = "each rank would install at every start, and is not root: do it once, in the image";
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
+        context.report(
+            format!("framework.command: {}", secrets::masked(line)),
+            span,
+            Verdict::Changed,
+            field::COMMAND,
+            how,
+        );
     }
 }
 
@@ -249,11 +243,14 @@ fn installs(line: &str) -> bool {
 /// FfDL used the first store only.
 fn stores(node: Option<&Node>, context: &mut Context<'_>) {
     let Some(node) = node else { return };
-    if !entries(node).is_empty() {
-        let problem = Problem::new(&BAD_VALUE, node.span, "`data_stores` should be a list, and is a map");
-        return context.problems.push(problem.hint("write `- ` before its first key, and indent the others"));
+    if !node.entries().is_empty() {
+        return context.refuse_at(
+            node.span,
+            "`data_stores` should be a list, and is a map",
+            "write `- ` before its first key, and indent the others",
+        );
     }
-    let mut stores = items(node).iter();
+    let mut stores = node.items().iter();
     if let Some(store) = stores.next() {
         bucket(store, context);
     }
@@ -331,20 +328,16 @@ fn keys(user: Option<String>, password: Option<String>, context: &mut Context<'_
 
 /// Records the outcomes of the other fields of a store.
 fn settle(store: &Node, connection: Option<&Node>, host: bool, context: &mut Context<'_>) {
-    for entry in connection.map_or(&[][..], entries) {
+    for entry in connection.map_or(&[][..], Node::entries) {
         match entry.key.as_str() {
-            "user_name" | "password" if !host => {
-                context.outcomes.settle(&entry.value, Verdict::Changed, field::STORAGE, "moved to a Secret");
-            }
-            "auth_url" | "region" if !host => context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, ""),
-            "path" | "name" | "type" if host => {
-                context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, "");
-            }
+            "user_name" | "password" if !host => context.changed(&entry.value, field::STORAGE, "moved to a Secret"),
+            "auth_url" | "region" if !host => context.kept(&entry.value, field::STORAGE),
+            "path" | "name" | "type" if host => context.kept(&entry.value, field::STORAGE),
             "type" => context.needless(&entry.value, "the kind of storage follows from the rest"),
             _ => context.lose(&entry.value, "buckets need no such setting here"),
         }
     }
-    for entry in entries(store) {
+    for entry in store.entries() {
         match entry.key.as_str() {
             "id" => context.needless(&entry.value, "nothing refers to it"),
             "type" if host => context.needless(&entry.value, "folders of the nodes are mounted as they are"),
@@ -376,7 +369,7 @@ fn metrics(node: Option<&Node>, context: &mut Context<'_>) {
         context.spec.put(field::OBSERVABILITY_TENSORBOARD_LOGDIR, logdir, "evaluation_metrics.in");
         for key in ["type", "in"] {
             if let Some(node) = node.get(key) {
-                context.outcomes.settle(node, Verdict::Changed, field::OBSERVABILITY_TENSORBOARD, "among the results");
+                context.changed(node, field::OBSERVABILITY_TENSORBOARD, "among the results");
             }
         }
     }

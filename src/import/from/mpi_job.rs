@@ -11,12 +11,9 @@ mod stream;
 use crate::field;
 use serde_json::{Value as Json, json};
 
-use crate::codes::BAD_VALUE;
-use crate::context::{Context, entries, items, text};
-use crate::field_outcomes::Verdict;
+use crate::context::{Context, given, text};
 use crate::pod::{self, container};
 use crate::rendered;
-use khorovod_compiler::problem::Problem;
 use khorovod_compiler::yaml::{Entry, Node};
 
 pub use stream::{BESIDE, stream};
@@ -37,7 +34,7 @@ impl<'n> Replica<'n> {
         let specs = job.get("spec").and_then(|spec| spec.get("mpiReplicaSpecs"));
         let spec = specs.and_then(|specs| specs.get(name));
         let pod = spec.and_then(|spec| spec.get("template")).and_then(|template| template.get("spec"));
-        let container = pod.and_then(|pod| pod.get("containers")).and_then(|list| items(list).first());
+        let container = pod.and_then(|pod| pod.get("containers")).and_then(|list| list.items().first());
         Self { spec, pod, container }
     }
 
@@ -50,25 +47,29 @@ impl<'n> Replica<'n> {
 pub fn read(job: &Node, context: &mut Context<'_>) {
     if let Some(node) = job.get("apiVersion").filter(|node| !text(node).is_some_and(|text| known(&text))) {
         let message = format!("`apiVersion` is {}: its MPIJobs are not read", text(node).unwrap_or_default());
-        let problem = Problem::new(&BAD_VALUE, node.span, message);
-        return context.problems.push(problem.hint(
+        return context.refuse_at(
+            node.span,
+            message,
             "v1 and v2beta1 are. v1alpha1 had `gpus` and one `template`: write those as Launcher and Worker of v2beta1",
-        ));
+        );
     }
     let (launcher, worker) = (Replica::of(job, "Launcher"), Replica::of(job, "Worker"));
     if launcher.container.is_none() {
         let span = job.get("spec").map_or(job.span, |spec| spec.span);
-        let problem = Problem::new(&BAD_VALUE, span, "the MPIJob has no launcher with a container");
-        return context.problems.push(problem.hint("give `spec.mpiReplicaSpecs.Launcher.template.spec.containers`"));
+        return context.refuse_at(
+            span,
+            "the MPIJob has no launcher with a container",
+            "give `spec.mpiReplicaSpecs.Launcher.template.spec.containers`",
+        );
     }
     if let Some(container) = launcher.container.filter(|container| rendered::is(container)) {
         let message = "khorovod rendered this MPIJob, and its spec is not here: a ConfigMap carries it";
         let hint = "give all that was rendered, or: kubectl get mpijob,configmap -l khorovod.dev/job=NAME -o yaml";
-        return context.problems.push(Problem::new(&BAD_VALUE, container.span, message).hint(hint));
+        return context.refuse_at(container.span, message, hint);
     }
     for key in ["apiVersion", "kind"] {
         if let Some(node) = job.get(key) {
-            context.outcomes.settle(node, Verdict::Changed, "apiVersion kind", "a TrainingJob");
+            context.changed(node, "apiVersion kind", "a TrainingJob");
         }
     }
     metadata(job.get("metadata"), context);
@@ -138,18 +139,18 @@ fn defaults(job: &Node, context: &mut Context<'_>) {
 fn metadata(node: Option<&Node>, context: &mut Context<'_>) {
     let get = |key: &str| node.and_then(|node| node.get(key));
     let name = get("name").or(get("generateName"));
-    let given = name.and_then(text).unwrap_or_else(|| "mpijob".to_owned());
-    let (verdict, how) = context.rename(given.trim_end_matches('-'), "metadata.name");
+    let wanted = name.and_then(text).unwrap_or_else(|| "mpijob".to_owned());
+    let (verdict, how) = context.rename(wanted.trim_end_matches('-'), "metadata.name");
     if let Some(name) = name {
         context.outcomes.settle(name, verdict, "metadata.name", how);
     }
-    if let Some((node, value)) = get("namespace").and_then(|node| Some((node, text(node)?))) {
+    if let Some((node, value)) = given(get("namespace")) {
         match &context.options.namespace {
-            Some(_) => context.outcomes.settle(node, Verdict::Changed, "metadata.namespace", "another was asked for"),
+            Some(_) => context.changed(node, "metadata.namespace", "another was asked for"),
             None => context.keep(node, "metadata.namespace", value),
         }
     }
-    for entry in get("labels").map_or(&[][..], entries) {
+    for entry in get("labels").map_or(&[][..], Node::entries) {
         let Some(value) = context.text(&entry.value) else { continue };
         if entry.key == "kueue.x-k8s.io/queue-name" {
             context.keep(&entry.value, field::SCHEDULING_KUEUE, value);
@@ -157,7 +158,7 @@ fn metadata(node: Option<&Node>, context: &mut Context<'_>) {
             own_key(context, entry, "metadata.labels", value);
         }
     }
-    for entry in get("annotations").map_or(&[][..], entries) {
+    for entry in get("annotations").map_or(&[][..], Node::entries) {
         let Some(value) = context.text(&entry.value) else { continue };
         match entry.key.as_str() {
             "kubectl.kubernetes.io/last-applied-configuration" => context.needless(&entry.value, "kubectl wrote it"),
@@ -184,7 +185,7 @@ fn own_key(context: &mut Context<'_>, entry: &Entry, to: &str, value: String) {
         return context.lose(&entry.value, OWN);
     }
     context.spec.put_key(to, &entry.key, value, "");
-    context.outcomes.settle(&entry.value, Verdict::Kept, to, "");
+    context.kept(&entry.value, to);
 }
 
 /// Whether the job waits in a queue. Then it becomes one Indexed Job, whose first pod launches.
@@ -202,9 +203,9 @@ fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_
     for (replica, to) in [(worker, field::IMAGE), (launcher, field::LAUNCHER_IMAGE)] {
         let Some(node) = replica.field("image") else { continue };
         if context.options.image.is_some() {
-            context.outcomes.settle(node, Verdict::Changed, field::IMAGE, "another image was asked for");
+            context.changed(node, field::IMAGE, "another image was asked for");
         } else if of(replica).as_deref() == Some(image.as_str()) {
-            context.outcomes.settle(node, Verdict::Kept, field::IMAGE, "");
+            context.kept(node, field::IMAGE);
         } else if queued(context) {
             context.lose(node, FIRST);
         } else {
@@ -220,16 +221,11 @@ fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
         context.needless(node, "there is one launcher");
     }
     if let Some(node) = get("restartPolicy") {
-        context.outcomes.settle(
-            node,
-            Verdict::Changed,
-            field::LAUNCHER_RETRIES,
-            "the launcher starts the training again",
-        );
+        context.changed(node, field::LAUNCHER_RETRIES, "the launcher starts the training again");
     }
     if let Some(node) = get("template").and_then(|template| template.get("metadata")) {
         for key in ["labels", "annotations"] {
-            for entry in node.get(key).map_or(&[][..], entries) {
+            for entry in node.get(key).map_or(&[][..], Node::entries) {
                 match entry.key.as_str() {
                     "sidecar.istio.io/inject" => context.needless(&entry.value, "khorovod keeps sidecars away"),
                     _ if leads && queued(context) => context.lose(&entry.value, FIRST),
@@ -246,7 +242,7 @@ fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
 const BEYOND: &[&str] = &["dnsConfig", "hostAliases", "preemptionPolicy"];
 
 fn beyond(context: &mut Context<'_>, pod: &Node, leads: bool) {
-    for entry in entries(pod).iter().filter(|entry| BEYOND.contains(&entry.key.as_str())) {
+    for entry in pod.entries().iter().filter(|entry| BEYOND.contains(&entry.key.as_str())) {
         match leads && queued(context) {
             true => context.lose(&entry.value, FIRST),
             false => over_pods(context, "/spec", entry, entry.value.to_json(), leads),
@@ -264,5 +260,5 @@ fn on_pods(context: &mut Context<'_>, field: &str, entry: &Entry, leads: bool) {
 fn over_pods(context: &mut Context<'_>, path: &str, entry: &Entry, value: Json, leads: bool) {
     let target = json!({"kind": "Pod", "name": if leads { "*-launcher" } else { "*-worker" }});
     context.spec.patch(&target, path, &entry.key, value);
-    context.outcomes.settle(&entry.value, Verdict::Kept, field::PATCHES, "");
+    context.kept(&entry.value, field::PATCHES);
 }

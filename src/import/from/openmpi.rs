@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, json};
 
-use crate::context::{Context, entries, items, text};
+use crate::context::{Context, text};
 use crate::field_outcomes::Verdict;
 use crate::from::openmpi::parameters::COMMAND;
 use crate::launch::{self, Place, World};
@@ -21,12 +21,12 @@ const DATA: &str = "/kubeflow/openmpi/data";
 
 /// Imports the parameters. In ksonnet, `"null"` and `""` mean that a parameter is not set.
 pub fn read(params: &Node, context: &mut Context<'_>) {
-    for entry in entries(params) {
+    for entry in params.entries() {
         if let Some(command) = entry.key.strip_prefix(COMMAND) {
             beside(command, &entry.value, context);
             continue;
         }
-        let bare = entries(&entry.value).is_empty() && items(&entry.value).is_empty();
+        let bare = entry.value.entries().is_empty() && entry.value.items().is_empty();
         if bare && matches!(text(&entry.value).as_deref(), None | Some("null" | "")) {
             context.needless(&entry.value, "nothing is given");
         }
@@ -42,13 +42,13 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
         gpus,
     };
     if let Some(node) = get("workers") {
-        context.outcomes.settle(node, Verdict::Kept, field::WORKERS_REPLICAS, "");
+        context.kept(node, field::WORKERS_REPLICAS);
     }
     command(get("exec"), &world, context);
     storage(get, context);
     let (held, mounted) = (list(params.get("volumes"), context), list(params.get("volumeMounts"), context));
     volumes::read(context, held.as_deref(), mounted.as_deref());
-    for entry in entries(params).iter().filter(|entry| !entry.key.starts_with(COMMAND)) {
+    for entry in params.entries().iter().filter(|entry| !entry.key.starts_with(COMMAND)) {
         if get(&entry.key).is_some() {
             parameter(&entry.key, &entry.value, gpus, context);
         }
@@ -71,7 +71,7 @@ fn list<'n>(node: Option<&'n Node>, context: &mut Context<'_>) -> Option<Cow<'n,
     let node = node?;
     let Some(written) = text(node) else { return Some(Cow::Borrowed(node)) };
     let list = yaml::parse(&written, node.span, &mut context.problems).ok()??;
-    context.outcomes.settle(node, Verdict::Kept, field::STORAGE, "");
+    context.kept(node, field::STORAGE);
     Some(Cow::Owned(list))
 }
 
@@ -92,7 +92,7 @@ fn image(node: Option<&Node>, context: &mut Context<'_>) {
         (Some(node), false) => {
             let name = text(node).unwrap_or_default();
             context.image(&name, "image");
-            context.outcomes.settle(node, Verdict::Kept, field::IMAGE, "");
+            context.kept(node, field::IMAGE);
         }
         (node, true) => {
             context.image("", "");
@@ -117,7 +117,7 @@ fn command(exec: Option<&Node>, world: &World, context: &mut Context<'_>) {
             launch::line(context, &line, &Place { path: "exec".to_owned(), span: node.span }, world);
             let to = "spec.command spec.launcher";
             let how = launch::became(context);
-            context.outcomes.settle(node, Verdict::Changed, to, how);
+            context.changed(node, to, how);
         }
         (None, None) => {
             return launch::by_hand(
@@ -171,7 +171,7 @@ fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>
         let item = json!({"name": format!("data-{direction}"), "mountPath": path.trim_end_matches('/'), "s3": s3});
         context.spec.push(field::STORAGE, item, &from);
         for node in [Some(node), folder].into_iter().flatten() {
-            context.outcomes.settle(node, Verdict::Kept, field::STORAGE, "");
+            context.kept(node, field::STORAGE);
         }
         paths.push(path);
     }
@@ -211,7 +211,7 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
         "cpu" | "memory" if Quantity::parse(&value).is_some() => {
             context.spec.put(&format!("spec.workers.{name}"), value, name);
             let to = format!("spec.workers.{name}");
-            context.outcomes.settle(node, Verdict::Changed, &to, "asked for and limit at once");
+            context.changed(node, &to, "asked for and limit at once");
         }
         "cpu" | "memory" => context.lose(node, "it is not a valid quantity; write it as 4, 500m or 16Gi"),
         "customResources" => custom(node, &value, context),
@@ -222,14 +222,14 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
         "imagePullSecrets" if !value.is_empty() => {
             let names: Vec<&str> = value.split(',').map(str::trim).collect();
             context.spec.put(field::IMAGE_PULL_SECRETS, json!(names), name);
-            context.outcomes.settle(node, Verdict::Kept, field::IMAGE_PULL_SECRETS, "");
+            context.kept(node, field::IMAGE_PULL_SECRETS);
         }
         "imagePullSecrets" => pod::pull_secrets(context, node),
         "init" => context.lose(node, "khorovod starts the pods itself; what it did beyond that belongs in the image"),
         "initTimeout" => match value.parse::<u32>() {
             Ok(seconds) => {
                 context.spec.put(field::LAUNCHER_WAIT_TIMEOUT, format!("{seconds}s"), name);
-                context.outcomes.settle(node, Verdict::Kept, field::LAUNCHER_WAIT_TIMEOUT, "");
+                context.kept(node, field::LAUNCHER_WAIT_TIMEOUT);
             }
             Err(_) => context.refuse(node, "a number of seconds"),
         },
@@ -246,7 +246,7 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
         "supplementalGroups" => match value.split(',').next().and_then(|group| group.trim().parse::<u32>().ok()) {
             Some(group) => {
                 context.spec.put(field::SECURITY_FS_GROUP, group, name);
-                context.outcomes.settle(node, Verdict::Changed, field::SECURITY_FS_GROUP, "the first of them");
+                context.changed(node, field::SECURITY_FS_GROUP, "the first of them");
             }
             None => context.refuse(node, "numbers of groups"),
         },
@@ -269,9 +269,9 @@ fn custom(node: &Node, value: &str, context: &mut Context<'_>) {
     if !others.is_empty() {
         let why =
             format!("of {}: write it under spec.workers.resources, requests and limits in full", others.join(", "));
-        return context.outcomes.settle(node, Verdict::Lost, "", &why);
+        return context.lose(node, &why);
     }
-    context.outcomes.settle(node, Verdict::Kept, field::WORKERS, "");
+    context.kept(node, field::WORKERS);
 }
 
 /// Imports a node selector: `pool=a100,zone=x`.
@@ -284,5 +284,5 @@ fn selector(node: &Node, value: &str, context: &mut Context<'_>) {
             None => return context.refuse(node, "pairs such as pool=a100"),
         }
     }
-    context.outcomes.settle(node, Verdict::Kept, field::PLACEMENT_NODE_SELECTOR, "");
+    context.kept(node, field::PLACEMENT_NODE_SELECTOR);
 }

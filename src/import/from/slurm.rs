@@ -203,6 +203,21 @@ impl Script<'_, '_, '_> {
         self.said.push((row, verdict, to.to_owned(), how.to_owned()));
     }
 
+    /// Records that the new spec has the same meaning as a row.
+    fn kept(&mut self, row: usize, to: &str, how: &str) {
+        self.settle(row, Verdict::Kept, to, how);
+    }
+
+    /// Records that the new spec expresses a row in another way.
+    fn changed(&mut self, row: usize, to: &str, how: &str) {
+        self.settle(row, Verdict::Changed, to, how);
+    }
+
+    /// Records that a row is not in the new spec.
+    fn lost(&mut self, row: usize, how: &str) {
+        self.settle(row, Verdict::Lost, "", how);
+    }
+
     /// Imports a part. Returns whether it starts an interactive Python, whose input follows.
     fn part(&mut self, part: &Part, simple: bool) -> bool {
         let text = self.text[part.place.clone()].to_owned();
@@ -211,12 +226,7 @@ impl Script<'_, '_, '_> {
             script::Kind::Directive(words) => self.given(words.as_deref().unwrap_or_default(), "#SBATCH ", span),
             script::Kind::Late => {
                 let row = self.row(&text, span);
-                self.settle(
-                    row,
-                    Verdict::Lost,
-                    "",
-                    "sbatch ignores it after the first command; move it up if you need it",
-                );
+                self.lost(row, "sbatch ignores it after the first command; move it up if you need it");
             }
             script::Kind::Block => {
                 let row = self.row(&text, span);

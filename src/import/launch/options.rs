@@ -3,6 +3,7 @@
 use crate::field;
 use serde_json::{Value as Json, json};
 
+use crate::option_table::{Row, row};
 use crate::shell::Plain as Word;
 
 /// The meaning of an option in a spec.
@@ -48,7 +49,7 @@ use Meaning::{
 };
 
 /// The names, the number of words that follow unless it is written `--option=value`, and the meaning.
-type Known = (&'static [&'static str], usize, Meaning);
+type Known = Row<usize, Meaning>;
 
 const HOSTFILE: Meaning = Ours("the hostfile follows from the workers");
 const NO_ROOT: Meaning = Ours("nothing runs as root");
@@ -56,121 +57,96 @@ const OWN_SSH: Meaning = Gone("khorovod's own ssh verifies host keys; its port i
 
 /// Options of mpirun and mpiexec of Open MPI, MPICH and Intel MPI, which accept one dash or two.
 const MPIRUN: &[Known] = &[
-    (&["np", "n", "c"], 1, Ranks),
-    (&["N", "npernode", "ppn", "perhost", "ranks-per-proc"], 1, PerHost),
-    (&["hostfile", "machinefile", "default-hostfile", "f", "H", "host", "hosts"], 1, HOSTFILE),
-    (&["allow-run-as-root"], 0, NO_ROOT),
-    (&["x"], 1, Export),
-    (&["genvlist", "envlist"], 1, Ours("every rank has the environment of its pod")),
-    (&["genv", "env"], 2, Pair),
-    (&["genvall", "envall"], 0, Ours("every rank has the environment of its pod")),
-    (&["mca", "gmca"], 2, Mca),
-    (&["launcher", "bootstrap", "launcher-exec", "bootstrap-exec", "rsh"], 1, OWN_SSH),
-    (&["wdir", "wd"], 1, Field(field::WORKDIR, text)),
-    (&["prefix"], 1, Gone("the image's PATH finds the MPI; if it does not, set PATH in spec.env")),
-    (&["tag-output", "timestamp-output", "display-map", "display-allocation", "report-bindings"], 0, Stays),
-    (&["prepend-rank", "l", "v", "verbose", "q", "oversubscribe", "nooversubscribe", "use-hwthread-cpus"], 0, Stays),
-    (&["bind-to-core", "bind-to-socket", "bind-to-none", "bycore", "bynode", "byslot", "bysocket"], 0, Stays),
-    (&["nolocal", "merge-stderr-to-stdout", "quiet"], 0, Stays),
-    (&["cpus-per-proc", "cpus-per-rank", "stdin"], 1, Stays),
-    (&["map-by"], 1, MapBy),
-    (&["bind-to", "rank-by", "output-filename", "output", "display", "iface", "report-uri"], 1, Stays),
-    (&["tune", "am", "timeout", "pmixmca", "prtemca"], 1, Stays),
+    ("np n c", 1, Ranks),
+    ("N npernode ppn perhost ranks-per-proc", 1, PerHost),
+    ("hostfile machinefile default-hostfile f H host hosts", 1, HOSTFILE),
+    ("allow-run-as-root", 0, NO_ROOT),
+    ("x", 1, Export),
+    ("genvlist envlist", 1, Ours("every rank has the environment of its pod")),
+    ("genv env", 2, Pair),
+    ("genvall envall", 0, Ours("every rank has the environment of its pod")),
+    ("mca gmca", 2, Mca),
+    ("launcher bootstrap launcher-exec bootstrap-exec rsh", 1, OWN_SSH),
+    ("wdir wd", 1, Field(field::WORKDIR, text)),
+    ("prefix", 1, Gone("the image's PATH finds the MPI; if it does not, set PATH in spec.env")),
+    ("tag-output timestamp-output display-map display-allocation report-bindings", 0, Stays),
+    ("prepend-rank l v verbose q oversubscribe nooversubscribe use-hwthread-cpus", 0, Stays),
+    ("bind-to-core bind-to-socket bind-to-none bycore bynode byslot bysocket", 0, Stays),
+    ("nolocal merge-stderr-to-stdout quiet", 0, Stays),
+    ("cpus-per-proc cpus-per-rank stdin", 1, Stays),
+    ("map-by", 1, MapBy),
+    ("bind-to rank-by output-filename output display iface report-uri tune am timeout pmixmca prtemca", 1, Stays),
 ];
 
 const HOROVODRUN: &[Known] = &[
-    (&["-np", "-n", "--num-proc"], 1, Ranks),
-    (&["--min-np", "--min-num-proc"], 1, MinRanks),
-    (&["--max-np", "--max-num-proc"], 1, MaxRanks),
-    (&["--slots-per-host", "--slots"], 1, PerHost),
-    (&["-H", "--hosts", "-hostfile", "--hostfile"], 1, HOSTFILE),
-    (&["--host-discovery-script"], 1, Discovery),
-    (&["-p", "--ssh-port", "-i", "--ssh-identity-file"], 1, OWN_SSH),
-    (&["--mpi-args"], 1, MpiArgs),
-    (&["--elastic-timeout"], 1, Field(field::ELASTIC_TIMEOUT, seconds)),
-    (&["--reset-limit"], 1, Field(field::ELASTIC_RESET_LIMIT, number)),
-    (&["--blacklist-cooldown-range"], 2, Field(field::ELASTIC_COOLDOWN, numbers)),
-    (&["--verbose", "--gloo", "--mpi", "--jsrun", "--disable-cache", "--hierarchical-allreduce"], 0, Stays),
-    (&["--autotune", "--no-stall-check", "--timeline-mark-cycles", "--log-with-timestamp"], 0, Stays),
-    (&["--log-hide-timestamp", "--prefix-output-with-timestamp", "--tcp", "--no-hierarchical-allreduce"], 0, Stays),
-    (
-        &["--mpi-threads-disable", "--no-mpi-threads-disable", "--log-without-timestamp", "--no-log-hide-timestamp"],
-        0,
-        Stays,
-    ),
-    (&["-prefix-timestamp", "--no-timeline-mark-cycles", "-v"], 0, Stays),
-    (&["--num-nccl-streams", "--gloo-timeout-seconds", "--autotune-steps-per-sample"], 1, Stays),
-    (&["--autotune-bayes-opt-max-samples", "--autotune-gaussian-process-noise"], 1, Stays),
-    (&["--hierarchical-allgather", "--no-autotune", "--stall-check"], 0, Stays),
-    (
-        &["--start-timeout", "--network-interfaces", "--network-interface", "--config-file", "--output-filename"],
-        1,
-        Stays,
-    ),
-    (&["--fusion-threshold-mb", "--cycle-time-ms", "--cache-capacity", "--timeline-filename", "--log-level"], 1, Stays),
-    (&["--autotune-log-file", "--autotune-warmup-samples", "--binding-args", "--thread-affinity"], 1, Stays),
-    (&["--stall-check-warning-time-seconds", "--stall-check-shutdown-time-seconds"], 1, Stays),
+    ("-np -n --num-proc", 1, Ranks),
+    ("--min-np --min-num-proc", 1, MinRanks),
+    ("--max-np --max-num-proc", 1, MaxRanks),
+    ("--slots-per-host --slots", 1, PerHost),
+    ("-H --hosts -hostfile --hostfile", 1, HOSTFILE),
+    ("--host-discovery-script", 1, Discovery),
+    ("-p --ssh-port -i --ssh-identity-file", 1, OWN_SSH),
+    ("--mpi-args", 1, MpiArgs),
+    ("--elastic-timeout", 1, Field(field::ELASTIC_TIMEOUT, seconds)),
+    ("--reset-limit", 1, Field(field::ELASTIC_RESET_LIMIT, number)),
+    ("--blacklist-cooldown-range", 2, Field(field::ELASTIC_COOLDOWN, numbers)),
+    ("--verbose --gloo --mpi --jsrun --disable-cache --hierarchical-allreduce", 0, Stays),
+    ("--autotune --no-stall-check --timeline-mark-cycles --log-with-timestamp", 0, Stays),
+    ("--log-hide-timestamp --prefix-output-with-timestamp --tcp --no-hierarchical-allreduce", 0, Stays),
+    ("--mpi-threads-disable --no-mpi-threads-disable --log-without-timestamp --no-log-hide-timestamp", 0, Stays),
+    ("-prefix-timestamp --no-timeline-mark-cycles -v", 0, Stays),
+    ("--num-nccl-streams --gloo-timeout-seconds --autotune-steps-per-sample", 1, Stays),
+    ("--autotune-bayes-opt-max-samples --autotune-gaussian-process-noise", 1, Stays),
+    ("--hierarchical-allgather --no-autotune --stall-check", 0, Stays),
+    ("--start-timeout --network-interfaces --network-interface --config-file --output-filename", 1, Stays),
+    ("--fusion-threshold-mb --cycle-time-ms --cache-capacity --timeline-filename --log-level", 1, Stays),
+    ("--autotune-log-file --autotune-warmup-samples --binding-args --thread-affinity", 1, Stays),
+    ("--stall-check-warning-time-seconds --stall-check-shutdown-time-seconds", 1, Stays),
 ];
 
 const TORCHRUN: &[Known] = &[
-    (&["--nnodes", "--nnode"], 1, Hosts),
-    (&["--nproc-per-node", "--nproc_per_node"], 1, PerHost),
-    (&["--max-restarts", "--max_restarts"], 1, Field(field::LAUNCHER_RETRIES, number)),
-    (
-        &["--node-rank", "--node_rank", "--master-addr", "--master_addr", "--master-port", "--master_port"],
-        1,
-        RENDEZVOUS,
-    ),
-    (
-        &["--rdzv-backend", "--rdzv_backend", "--rdzv-endpoint", "--rdzv_endpoint", "--rdzv-id", "--rdzv_id"],
-        1,
-        RENDEZVOUS,
-    ),
-    (&["--rdzv-conf", "--rdzv_conf"], 1, RENDEZVOUS),
-    (&["--standalone", "--use-env", "--use_env"], 0, RENDEZVOUS),
-    (&["-m", "--module"], 0, Module),
-    (&["--no-python", "--no_python"], 0, Whole),
-    (
-        &["--monitor-interval", "--monitor_interval", "--start-method", "--start_method", "--log-dir", "--log_dir"],
-        1,
-        Stays,
-    ),
-    (&["-r", "--redirects", "-t", "--tee", "--local-addr", "--local_addr"], 1, Stays),
-    (&["--role"], 1, ROLE),
-    (&["--numa-binding", "--numa_binding"], 1, Stays),
+    ("--nnodes --nnode", 1, Hosts),
+    ("--nproc-per-node", 1, PerHost),
+    ("--max-restarts", 1, Field(field::LAUNCHER_RETRIES, number)),
+    ("--node-rank --master-addr --master-port --rdzv-backend --rdzv-endpoint --rdzv-id --rdzv-conf", 1, RENDEZVOUS),
+    ("--standalone --use-env", 0, RENDEZVOUS),
+    ("-m --module", 0, Module),
+    ("--no-python", 0, Whole),
+    ("--monitor-interval --start-method --log-dir -r --redirects -t --tee --local-addr", 1, Stays),
+    ("--role", 1, ROLE),
+    ("--numa-binding", 1, Stays),
 ];
 const RENDEZVOUS: Meaning = Ours("khorovod sets up the rendezvous");
 
 /// Options of accelerate, which starts torchrun and passes settings to the program by environment variables.
 const ACCELERATE: &[Known] = &[
-    (&["--num_processes"], 1, Ranks),
-    (&["--num_machines"], 1, Hosts),
-    (&["--machine_rank", "--main_process_ip", "--main_process_port"], 1, RENDEZVOUS),
-    (&["--rdzv_backend", "--rdzv_conf"], 1, RENDEZVOUS),
-    (&["--same_network"], 0, RENDEZVOUS),
-    (&["--multi_gpu"], 0, Ours("one rank per GPU, as in spec.workers")),
-    (&["--mixed_precision"], 1, Env("ACCELERATE_MIXED_PRECISION")),
-    (&["--num_cpu_threads_per_process"], 1, Env("OMP_NUM_THREADS")),
-    (&["--max_restarts"], 1, Field(field::LAUNCHER_RETRIES, number)),
-    (&["--role"], 1, ROLE),
-    (&["--monitor_interval", "--tee", "--log_dir"], 1, Stays),
-    (&["-m", "--module"], 0, Module),
-    (&["--no_python"], 0, Whole),
+    ("--num-processes", 1, Ranks),
+    ("--num-machines", 1, Hosts),
+    ("--machine-rank --main-process-ip --main-process-port --rdzv-backend --rdzv-conf", 1, RENDEZVOUS),
+    ("--same-network", 0, RENDEZVOUS),
+    ("--multi-gpu", 0, Ours("one rank per GPU, as in spec.workers")),
+    ("--mixed-precision", 1, Env("ACCELERATE_MIXED_PRECISION")),
+    ("--num-cpu-threads-per-process", 1, Env("OMP_NUM_THREADS")),
+    ("--max-restarts", 1, Field(field::LAUNCHER_RETRIES, number)),
+    ("--role", 1, ROLE),
+    ("--monitor-interval --tee --log-dir", 1, Stays),
+    ("-m --module", 0, Module),
+    ("--no-python", 0, Whole),
 ];
 const ROLE: Meaning = Ours("it is used only in torchrun's own log lines");
 
 const DEEPSPEED: &[Known] = &[
-    (&["-H", "--hostfile"], 1, HOSTFILE),
-    (&["--num_nodes", "--num-nodes"], 1, Hosts),
-    (&["--num_gpus", "--num-gpus"], 1, PerHost),
-    (&["-i", "--include", "-e", "--exclude"], 1, Gone("every worker trains; see spec.workers")),
-    (&["--master_port", "--master-port", "--master_addr", "--master-addr"], 1, RENDEZVOUS),
-    (&["--launcher"], 1, Ours("khorovod chooses it by spec.launcher.mpi")),
-    (&["--force_multi"], 0, Ours("khorovod sets it")),
-    (&["--module"], 0, Module),
-    (&["--no_python"], 0, Whole),
-    (&["--launcher_args", "--ssh_port", "--log_level", "--autotuning"], 1, Stays),
-    (&["--no_local_rank", "--no_ssh_check", "--save_pid", "--bind_cores_to_rank"], 0, Stays),
+    ("-H --hostfile", 1, HOSTFILE),
+    ("--num-nodes", 1, Hosts),
+    ("--num-gpus", 1, PerHost),
+    ("-i --include -e --exclude", 1, Gone("every worker trains; see spec.workers")),
+    ("--master-port --master-addr", 1, RENDEZVOUS),
+    ("--launcher", 1, Ours("khorovod chooses it by spec.launcher.mpi")),
+    ("--force-multi", 0, Ours("khorovod sets it")),
+    ("--module", 0, Module),
+    ("--no-python", 0, Whole),
+    ("--launcher-args --ssh-port --log-level --autotuning", 1, Stays),
+    ("--no-local-rank --no-ssh-check --save-pid --bind-cores-to-rank", 0, Stays),
 ];
 
 /// Returns the launcher that a command line begins with: its `launcher.kind`, and the number of words that name it.
@@ -216,15 +192,15 @@ pub fn names_launcher(text: &str) -> bool {
 
 /// Returns the number of words after an option of a launcher, and its meaning.
 pub fn find(kind: &str, name: &str) -> Option<(usize, Meaning)> {
-    let (table, bare) = match kind {
-        "mpirun" => (MPIRUN, name.trim_start_matches('-')),
-        "horovodrun" => (HOROVODRUN, name),
-        "torchrun" => (TORCHRUN, name),
-        "accelerate" => (ACCELERATE, name),
-        _ => (DEEPSPEED, name),
+    // Programs with an argument parser of Python take `_` for `-`.
+    let (table, name) = match kind {
+        "mpirun" => (MPIRUN, name.trim_start_matches('-').to_owned()),
+        "horovodrun" => (HOROVODRUN, name.to_owned()),
+        "torchrun" => (TORCHRUN, name.replace('_', "-")),
+        "accelerate" => (ACCELERATE, name.replace('_', "-")),
+        _ => (DEEPSPEED, name.replace('_', "-")),
     };
-    let (_, count, meaning) = table.iter().find(|(names, ..)| names.contains(&bare))?;
-    Some((*count, *meaning))
+    row(table, &name).map(|(_, count, meaning)| (*count, *meaning))
 }
 
 fn text(values: &[&str]) -> Option<Json> {

@@ -5,12 +5,22 @@ use serde_json::{Value as Json, json};
 use crate::launch::options;
 use crate::secrets::masked;
 use crate::shell::{self, Plain as Word, simple_commands, words};
+use khorovod_compiler::pods::word;
 
 /// Returns what a line runs: words, or text for `bash -c`.
 pub fn program(line: &str) -> Json {
     match words(line) {
         Some(words) if !words.is_empty() => program_of(line, &words),
         _ => Json::from(line.trim()),
+    }
+}
+
+/// Returns a program as shell text: a text as it is, and words with their quotes.
+pub fn as_text(program: &Json) -> Option<String> {
+    match program {
+        Json::String(text) => Some(text.clone()),
+        Json::Array(words) => Some(words.iter().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" ")),
+        _ => None,
     }
 }
 

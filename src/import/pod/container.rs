@@ -3,8 +3,7 @@
 use crate::field;
 use serde_json::{Value as Json, json};
 
-use crate::context::{Context, entries, items, text};
-use crate::field_outcomes::Verdict;
+use crate::context::{Context, text};
 use crate::pod::{self, volumes};
 use khorovod_compiler::yaml::Node;
 
@@ -16,7 +15,7 @@ const CONTAINER: &str = "the spec has no field for it: patch the rendered object
 
 /// Imports the fields of a container, except its image, command, resources and mounts. `leads`: it is the launcher.
 pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
-    for entry in entries(container) {
+    for entry in container.entries() {
         let node = &entry.value;
         match entry.key.as_str() {
             "name" => context.needless(node, "khorovod names its containers"),
@@ -43,7 +42,7 @@ pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
 
 /// Records the outcomes of a container's ports. khorovod opens its own ssh port only.
 fn ports(context: &mut Context<'_>, node: &Node) {
-    for port in items(node) {
+    for port in node.items() {
         match port.get("containerPort").and_then(text).as_deref() {
             Some("22" | "2222") => context.replaced(port, "ssh has a port of its own, spec.ssh.port"),
             _ => {
@@ -58,7 +57,7 @@ fn ports(context: &mut Context<'_>, node: &Node) {
 fn once(context: &mut Context<'_>, node: &Node, to: &str, value: Json) {
     match context.spec.get(to) {
         None => context.keep(node, to, value),
-        Some(other) if *other == value => context.outcomes.settle(node, Verdict::Kept, to, ""),
+        Some(other) if *other == value => context.kept(node, to),
         Some(_) => context.lose(node, "the workers say another, and all pods have one here"),
     }
 }
@@ -74,13 +73,13 @@ fn policy(context: &mut Context<'_>, node: &Node) {
 
 /// Imports the list of a container's variables.
 pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
-    for (index, item) in items(list).iter().enumerate() {
+    for (index, item) in list.items().iter().enumerate() {
         let Some(name) = item.get("name").and_then(text) else {
             context.refuse(item, "a map with `name` and `value`");
             continue;
         };
         let again = |other: &Node| other.get("name").and_then(text).as_ref() == Some(&name);
-        if items(list)[index + 1..].iter().any(again) {
+        if list.items()[index + 1..].iter().any(again) {
             context.lose(item, "a later entry of the same name holds, in Kubernetes too");
             continue;
         }
@@ -97,13 +96,13 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
         };
         let to = format!("spec.env.{name}");
         match taken {
-            Some(other) if other == value => context.outcomes.settle(item, Verdict::Kept, &to, ""),
+            Some(other) if other == value => context.kept(item, &to),
             Some(_) => context.lose(item, "the workers have another value, and all pods have one here"),
             None => match &value {
                 Json::String(value) => pod::variable(context, item, &name, value, from),
                 _ => {
                     context.spec.put_key(field::ENV, &name, value, from);
-                    context.outcomes.settle(item, Verdict::Kept, &to, "");
+                    context.kept(item, &to);
                 }
             },
         }
@@ -126,7 +125,7 @@ pub fn source(from: &Node) -> Option<Json> {
 }
 
 pub fn env_from(context: &mut Context<'_>, list: &Node) {
-    for item in items(list) {
+    for item in list.items() {
         let mut entry = serde_json::Map::new();
         for (theirs, ours) in [("secretRef", "secret"), ("configMapRef", "configMap")] {
             let Some(reference) = item.get(theirs) else { continue };
@@ -144,14 +143,14 @@ pub fn env_from(context: &mut Context<'_>, list: &Node) {
         if !there {
             context.spec.push(field::ENV_FROM, entry, "");
         }
-        context.outcomes.settle(item, Verdict::Kept, field::ENV_FROM, "");
+        context.kept(item, field::ENV_FROM);
     }
     context.needless(list, "there are none");
 }
 
 /// Imports the security context of a pod or a container.
 fn security(context: &mut Context<'_>, node: &Node) {
-    for entry in entries(node) {
+    for entry in node.entries() {
         let value = &entry.value;
         match entry.key.as_str() {
             "runAsUser" => user(context, value),
@@ -187,11 +186,9 @@ pub fn user(context: &mut Context<'_>, node: &Node) {
 }
 
 fn capabilities(context: &mut Context<'_>, node: &Node) {
-    for name in node.get("add").map_or(&[][..], items) {
+    for name in node.get("add").map_or(&[][..], Node::items) {
         match text(name).unwrap_or_default().trim_start_matches("CAP_") {
-            "IPC_LOCK" if context.spec.get(field::WORKERS_RDMA).is_some() => {
-                context.outcomes.settle(name, Verdict::Kept, field::WORKERS_RDMA, "");
-            }
+            "IPC_LOCK" if context.spec.get(field::WORKERS_RDMA).is_some() => context.kept(name, field::WORKERS_RDMA),
             "IPC_LOCK" => context.lose(name, "spec.workers.rdma brings it, with the devices it is for"),
             _ => context.lose(name, "sshd runs without any capability here; spec.patches reaches it"),
         }
@@ -202,7 +199,7 @@ fn capabilities(context: &mut Context<'_>, node: &Node) {
 /// Imports the CPUs and the memory of the launcher.
 pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
     for section in ["limits", "requests"] {
-        for entry in node.get(section).map_or(&[][..], entries) {
+        for entry in node.get(section).map_or(&[][..], Node::entries) {
             let to = match entry.key.as_str() {
                 "cpu" => field::LAUNCHER_CPU,
                 "memory" => field::LAUNCHER_MEMORY,
@@ -217,10 +214,8 @@ pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
             let Some(amount) = context.text(&entry.value) else { continue };
             match context.spec.get(to) {
                 None => context.keep(&entry.value, to, amount),
-                Some(other) if other.as_str() == Some(&amount) => {
-                    context.outcomes.settle(&entry.value, Verdict::Kept, to, "");
-                }
-                Some(_) => context.outcomes.settle(&entry.value, Verdict::Changed, to, "asked for and limit at once"),
+                Some(other) if other.as_str() == Some(&amount) => context.kept(&entry.value, to),
+                Some(_) => context.changed(&entry.value, to, "asked for and limit at once"),
             }
         }
     }
@@ -236,8 +231,8 @@ pub fn volumes(context: &mut Context<'_>, pod: Option<&Node>, container: Option<
         return volumes::read(context, held, mounts);
     }
     let name = |node: &Node| node.get("name").and_then(text);
-    let mounts = mounts.map_or(&[][..], items);
-    for volume in held.map_or(&[][..], items) {
+    let mounts = mounts.map_or(&[][..], Node::items);
+    for volume in held.map_or(&[][..], Node::items) {
         match mounts.iter().find(|mount| name(mount) == name(volume)) {
             Some(mount) => as_workers(context, volume, mount),
             None => context.lose(volume, "it was mounted nowhere"),
@@ -252,9 +247,7 @@ pub fn volumes(context: &mut Context<'_>, pod: Option<&Node>, container: Option<
 fn as_workers(context: &mut Context<'_>, node: &Node, mount: &Node) {
     let path = mount.get("mountPath").and_then(text);
     match path.is_some_and(|path| mounted(context, &path)) {
-        true => {
-            context.outcomes.settle(node, Verdict::Changed, field::STORAGE, "the launcher has the workers' storage");
-        }
+        true => context.changed(node, field::STORAGE, "the launcher has the workers' storage"),
         false => context.lose(node, "the launcher alone had it; an entry of spec.storage is mounted in every pod"),
     }
 }
@@ -270,10 +263,10 @@ fn mounted(context: &Context<'_>, path: &str) -> bool {
 
 /// Imports the fields of a pod, except its containers and volumes.
 pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
-    for entry in entries(pod) {
+    for entry in pod.entries() {
         let node = &entry.value;
         match entry.key.as_str() {
-            "containers" => items(node).iter().skip(1).for_each(|other| {
+            "containers" => node.items().iter().skip(1).for_each(|other| {
                 context.lose(other, "there is one container a pod; spec.patches adds others");
             }),
             "initContainers" => context.lose(node, "S3 is spec.storage; spec.patches adds containers that come before"),
@@ -281,21 +274,15 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
             "resources" => {
                 context.lose(node, "a container asks for devices, no pod does: spec.workers.gpus, .cpu and .memory");
             }
-            "imagePullPolicy" => {
-                context.lose(
-                    node,
-                    "this is a field of containers, not of pods: it had no effect. Use spec.image.pullPolicy",
-                );
-            }
+            "imagePullPolicy" => context
+                .lose(node, "this is a field of containers, not of pods: it had no effect. Use spec.image.pullPolicy"),
             "securityContext" => security(context, node),
             "hostNetwork" if !leads => pod::host_network(context, node),
             "hostNetwork" | "dnsPolicy" => context.replaced(node, "follows from the workers' hostNetwork"),
             "imagePullSecrets" if context.spec.get(field::IMAGE_PULL_SECRETS).is_none() => {
                 pod::pull_secrets(context, node);
             }
-            "imagePullSecrets" => {
-                context.outcomes.settle(node, Verdict::Changed, field::IMAGE_PULL_SECRETS, "the workers' hold");
-            }
+            "imagePullSecrets" => context.changed(node, field::IMAGE_PULL_SECRETS, "the workers' hold"),
             "restartPolicy" => context.replaced(node, "spec.launcher.retries is the number of retries"),
             "serviceAccountName" | "serviceAccount" => {
                 context.lose(node, "pods get no token here; spec.security.serviceAccount names one for the launcher");
@@ -306,7 +293,7 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
             | "enableServiceLinks"
             | "terminationGracePeriodSeconds" => context.replaced(node, "khorovod sets its own"),
             key if leads && placed(context, key) => {
-                context.outcomes.settle(node, Verdict::Changed, field::PLACEMENT, "all pods go where the workers go");
+                context.changed(node, field::PLACEMENT, "all pods go where the workers go");
             }
             key => {
                 if !pod::placement(context, key, node) {

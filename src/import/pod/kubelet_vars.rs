@@ -1,7 +1,7 @@
 //! Expands the words of a container's command as the kubelet does: `$(NAME)` is a variable of the container, and `$$` a
 //! dollar.
 
-use crate::context::{items, text};
+use crate::context::text;
 use crate::shell::is_name;
 use khorovod_compiler::pods::word;
 use khorovod_compiler::yaml::Node;
@@ -82,7 +82,7 @@ fn variable(name: &str, container: Option<&Node>) -> Option<Part> {
     let get = |key: &str| container.and_then(|container| container.get(key));
     let named = |item: &&Node| item.get("name").and_then(text).as_deref() == Some(name);
     let itself = || Part::Variable(name.to_owned());
-    match get("env").map_or(&[][..], items).iter().find(named) {
+    match get("env").map_or(&[][..], Node::items).iter().find(named) {
         Some(entry) => {
             // A value that contains other variables is left to the kubelet.
             let value = entry.get("value").and_then(text).filter(|value| !value.contains('$'));

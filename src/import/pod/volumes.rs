@@ -3,7 +3,7 @@
 use crate::field;
 use serde_json::{Map, Value as Json, json};
 
-use crate::context::{self, Context, entries, items, text};
+use crate::context::{self, Context, text};
 use crate::field_outcomes::Verdict;
 use khorovod_compiler::job;
 use khorovod_compiler::job::quantity::Quantity;
@@ -11,8 +11,8 @@ use khorovod_compiler::yaml::{Entry, Node};
 
 /// Imports volumes, and the paths at which they are mounted.
 pub fn read(context: &mut Context<'_>, volumes: Option<&Node>, mounts: Option<&Node>) {
-    let volumes = volumes.map_or(&[][..], items);
-    for mount in mounts.map_or(&[][..], items) {
+    let volumes = volumes.map_or(&[][..], Node::items);
+    for mount in mounts.map_or(&[][..], Node::items) {
         let name = mount.get("name").and_then(text).unwrap_or_default();
         match volumes.iter().find(|volume| volume.get("name").and_then(text).as_ref() == Some(&name)) {
             Some(volume) => mounted(context, volume, mount, &name),
@@ -29,7 +29,7 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
         return context.refuse(mount, "a map with `name` and `mountPath`");
     };
     let from = context.outcomes.path(volume).rsplit_once('.').map_or(String::new(), |(head, _)| head.to_owned());
-    let Some(kind) = entries(volume).iter().find(|entry| entry.key != "name") else {
+    let Some(kind) = volume.entries().iter().find(|entry| entry.key != "name") else {
         context.lose(volume, "it has no source");
         return context.lose(mount, "its volume has no source");
     };
@@ -79,11 +79,9 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
     context.spec.push(field::STORAGE, item, &from);
     let verdict = if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
     context.outcomes.settle(volume, verdict, field::STORAGE, how);
-    for entry in entries(mount) {
+    for entry in mount.entries() {
         match entry.key.as_str() {
-            "name" | "mountPath" | "readOnly" | "subPath" => {
-                context.outcomes.settle(&entry.value, Verdict::Kept, field::STORAGE, "");
-            }
+            "name" | "mountPath" | "readOnly" | "subPath" => context.kept(&entry.value, field::STORAGE),
             _ => {
                 context.lose(&entry.value, "spec.storage has no such setting; a patch over the StatefulSet reaches it");
             }
@@ -154,7 +152,7 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
     let renamed = |item: &Node| item.get("key").and_then(text) != item.get("path").and_then(text);
     let why = if mount.get("subPath").is_some() {
         "spec.code mounts a folder, not one file of it: mount the ConfigMap as a folder of its own"
-    } else if map.get("items").is_some_and(|list| items(list).iter().any(renamed)) {
+    } else if map.get("items").is_some_and(|list| list.items().iter().any(renamed)) {
         "spec.code names files by their keys: name the keys of the ConfigMap so"
     } else {
         ""
@@ -166,7 +164,7 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
     let name = map.get("name").and_then(text).unwrap_or_default();
     context.spec.put(field::CODE, json!({"configMap": name, "mountPath": path}), from);
     if let Some(list) = map.get("items") {
-        context.outcomes.settle(list, Verdict::Changed, field::CODE, "all keys become files");
+        context.changed(list, field::CODE, "all keys become files");
     }
     for (key, why) in [
         ("defaultMode", "files are read-only; run a script by its interpreter"),
@@ -176,12 +174,12 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
             context.lose(node, why);
         }
     }
-    context.outcomes.settle(volume, Verdict::Kept, field::CODE, "");
+    context.kept(volume, field::CODE);
     if let (Some(node), None) = (mount.get("mountPath"), context.spec.get(field::WORKDIR)) {
         let how = "and ranks start there; spec.workdir names another folder";
-        context.outcomes.settle(node, Verdict::Changed, field::CODE_MOUNT_PATH, how);
+        context.changed(node, field::CODE_MOUNT_PATH, how);
     }
-    context.outcomes.settle(mount, Verdict::Kept, field::CODE_MOUNT_PATH, "");
+    context.kept(mount, field::CODE_MOUNT_PATH);
 }
 
 fn size(node: &Node) -> Option<String> {
@@ -195,12 +193,12 @@ fn memory(context: &mut Context<'_>, volume: &Node, mount: &Node, kind: &Entry) 
         Some((node, size)) => {
             let from = context.outcomes.path(node).to_owned();
             context.spec.put(field::WORKERS_SHM, size, &from);
-            context.outcomes.settle(volume, Verdict::Kept, field::WORKERS_SHM, "");
+            context.kept(volume, field::WORKERS_SHM);
         }
         None => {
             let how = "a pod has its own, by default a quarter of its memory, else 8Gi";
-            context.outcomes.settle(volume, Verdict::Changed, field::WORKERS_SHM, how);
+            context.changed(volume, field::WORKERS_SHM, how);
         }
     }
-    context.outcomes.settle(mount, Verdict::Kept, field::WORKERS_SHM, "");
+    context.kept(mount, field::WORKERS_SHM);
 }

@@ -30,7 +30,8 @@ impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
         match value {
             Some(value) if (MIN..=MAX).contains(&value) => Some(Self(value)),
             _ => {
-                let message = format!("`{}` is {}, outside {MIN} to {MAX}", reader.path(), written(node));
+                let message =
+                    format!("`{}` is {}, outside {MIN} to {MAX}", reader.path(), node.written().unwrap_or_default());
                 reader.refuse(&OUT_OF_RANGE, node, message, Some(format!("give a number from {MIN} to {MAX}")))
             }
         }
@@ -75,7 +76,8 @@ impl Field for Quantity {
             Some(Scalar::Int(value)) if (0..=LARGEST).contains(&value) => Cow::Owned(value.to_string()),
             Some(Scalar::Float(value)) if (0.0..=999_999_999_999.0).contains(&value) => Cow::Owned(decimal(value)),
             Some(Scalar::Int(_) | Scalar::Float(_)) => {
-                let message = format!("`{}` is {}, outside 0 to {LARGEST}", reader.path(), written(node));
+                let message =
+                    format!("`{}` is {}, outside 0 to {LARGEST}", reader.path(), node.written().unwrap_or_default());
                 let example = reader.example().as_ref().and_then(Json::as_str).unwrap_or("64Gi").to_owned();
                 return reader.refuse(
                     &OUT_OF_RANGE,
@@ -101,14 +103,6 @@ impl Field for Quantity {
             {"type": "string", "pattern": Quantity::PATTERN},
             {"type": "number", "minimum": 0, "maximum": 999_999_999_999_u64},
         ]})
-    }
-}
-
-/// The text of a scalar.
-fn written(node: &Node) -> &str {
-    match &node.kind {
-        Kind::Scalar { text, .. } => text,
-        _ => "",
     }
 }
 

@@ -108,14 +108,6 @@ fn rewrite_scalar(text: &str, scalar: Scalar<'_>, expected: Expected) -> Option<
     }
 }
 
-/// The text of a scalar.
-fn written(node: &Node) -> &str {
-    match &node.kind {
-        Kind::Scalar { text, .. } => text,
-        _ => "",
-    }
-}
-
 /// Whether a text is the list or map that a field takes, put in quotes by mistake.
 fn is_quoted(text: &str, expected: Expected) -> bool {
     let whole = Span { source: 0, start: 0, end: text.len() };
@@ -131,7 +123,7 @@ impl<'n> Reader<'n, '_> {
     /// Pushes that the field takes a value of another type, with the way to write it.
     pub fn wrong_type<T>(&mut self, node: &Node, expected: Expected) -> Option<T> {
         let path = self.path();
-        let text = written(node);
+        let text = node.written().unwrap_or_default();
         let problem = match node.scalar() {
             Some(Scalar::Null) => self.empty(node, expected),
             Some(Scalar::Trap(trap)) => ambiguous(&path, node.span, text, trap, expected),
@@ -450,10 +442,7 @@ impl<'n> Reader<'n, '_> {
 
 /// The first key of a map, or the value itself: the place to mark for a field that is missing.
 fn first_line(node: &Node) -> Span {
-    match &node.kind {
-        Kind::Map(entries) => entries.first().map_or(node.span, |entry| entry.key_span),
-        _ => node.span,
-    }
+    node.entries().first().map_or(node.span, |entry| entry.key_span)
 }
 
 fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, expected: Expected) -> Problem {

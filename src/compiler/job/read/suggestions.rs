@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use super::Place;
 use crate::job::types::quantity::Quantity;
 use crate::yaml::flow::quoted;
-use crate::yaml::{Entry, Kind, Node};
+use crate::yaml::{Entry, Node};
 
 /// Names from other systems, and the field of this spec that has the same purpose.
 const FOREIGN: &[(&str, &str)] = &[
@@ -145,10 +145,9 @@ pub fn word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
 /// A field of Kubernetes in our words, where that is one of the fields `known`: which, and all of it.
 pub fn rewritten<'k>(entry: &Entry, known: &[&'k str]) -> Option<(&'k str, String)> {
     let (ours, inner, key) = match entry.key.as_str() {
-        "valueFrom" => match &entry.value.kind {
-            Kind::Map(entries) => return rewritten(entries.first()?, known).map(|(key, text)| (key, braced(&text))),
-            _ => return None,
-        },
+        "valueFrom" => {
+            return rewritten(entry.value.entries().first()?, known).map(|(key, text)| (key, format!("{{{text}}}")));
+        }
         "secretKeyRef" => ("secret", "name", Some("key")),
         "configMapKeyRef" => ("configMap", "name", Some("key")),
         "fieldRef" => ("field", "fieldPath", None),
@@ -161,10 +160,6 @@ pub fn rewritten<'k>(entry: &Entry, known: &[&'k str]) -> Option<(&'k str, Strin
     let text = |key: &str| entry.value.get(key).and_then(Node::text).map(quoted);
     let field = format!("{ours}: {}", text(inner)?);
     Some((ours, key.and_then(text).map_or(field.clone(), |key| format!("{field}, key: {key}"))))
-}
-
-fn braced(fields: &str) -> String {
-    format!("{{{fields}}}")
 }
 
 /// `NCCL_DEBUG`
@@ -181,10 +176,7 @@ pub fn variables(items: &[Node]) -> Option<Vec<String>> {
         }
         let name = item.get("name")?.text()?;
         let value = match (item.entry("value"), item.entry("valueFrom")) {
-            (Some(value), None) => match &value.value.kind {
-                Kind::Scalar { text, .. } => quoted(text),
-                _ => return None,
-            },
+            (Some(value), None) => quoted(value.value.written()?),
             (None, Some(from)) => rewritten(from, SOURCES)?.1,
             _ => return None,
         };

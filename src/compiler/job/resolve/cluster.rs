@@ -10,10 +10,10 @@ use crate::job::types::spec::{
     Scheduling, Security, Slurm, Srun,
 };
 
-use super::{Defaults, pairs, port};
+use super::{Defaults, items, pairs, port, section};
 
 pub fn scheduling(body: &declare::Body) -> Scheduling {
-    let Some(given) = body.scheduling.as_ref().map(|at| &at.value) else { return Scheduling::default() };
+    let given = section(body.scheduling.as_ref());
     let gang = given.gang().value.0;
     let own = match gang {
         Some(Gang::Volcano) => Some("volcano"),
@@ -30,21 +30,20 @@ pub fn scheduling(body: &declare::Body) -> Scheduling {
 }
 
 /// The labels of a selector.
-fn labels_of(labels: &Table<LabelKey, LabelValue>) -> Pairs {
-    pairs(Some(labels), |key, value| (key.0.clone(), value.0.clone()))
+fn labels_of(labels: Option<&At<Table<LabelKey, LabelValue>>>) -> Pairs {
+    pairs(labels, |key, value| (key.0.clone(), value.0.clone()))
 }
 
 pub fn placement(body: &declare::Body, defaults: &mut Defaults) -> Placement {
-    let none = declare::Placement::default();
-    let given = body.placement.as_ref().map_or(&none, |at| &at.value);
+    let given = section(body.placement.as_ref());
     let pack = text!(given.pack);
     let spread = match &pack {
         Some(_) => None,
         None => Some(defaults.take("placement.spread", given.spread().remark(", softly")).0),
     };
     Placement {
-        node_selector: given.node_selector.as_ref().map(|labels| labels_of(labels)).unwrap_or_default(),
-        tolerations: given.tolerations.iter().flat_map(|at| &at.value).map(|at| toleration(at)).collect(),
+        node_selector: labels_of(given.node_selector.as_ref()),
+        tolerations: items(given.tolerations.as_ref()).map(toleration).collect(),
         affinity: given.affinity.as_ref().map(|at| at.value.0.clone()),
         priority_class: text!(given.priority_class),
         runtime_class: text!(given.runtime_class),
@@ -67,8 +66,7 @@ fn toleration(given: &declare::Toleration) -> serde_json::Value {
 }
 
 pub fn lifecycle(body: &declare::Body, controller: Controller, defaults: &mut Defaults) -> Lifecycle {
-    let none = declare::Lifecycle::default();
-    let given = body.lifecycle.as_ref().map_or(&none, |at| &at.value);
+    let given = section(body.lifecycle.as_ref());
     let keep = match controller {
         Controller::StatefulSet => defaults.take("lifecycle.release", given.release()).0,
         Controller::Job => false,
@@ -88,8 +86,7 @@ pub fn lifecycle(body: &declare::Body, controller: Controller, defaults: &mut De
 }
 
 pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
-    let none = declare::Security::default();
-    let given = body.security.as_ref().map_or(&none, |at| &at.value);
+    let given = section(body.security.as_ref());
     let profile = defaults.take("security.profile", given.profile()).0;
     let (user, group) = match profile {
         Profile::OpenShift => (plain!(given.run_as_user), plain!(given.fs_group)),
@@ -111,17 +108,15 @@ pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
 }
 
 pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observability {
-    let none = declare::Observability::default();
-    let given = body.observability.as_ref().map_or(&none, |at| &at.value);
+    let given = section(body.observability.as_ref());
     let metrics = given.metrics.as_ref().and_then(|at| {
         let from = at.from.as_ref().map(|from| MetricsClients {
-            namespaces: from.namespace_selector.as_ref().map(|labels| labels_of(labels)),
-            pods: from.pod_selector.as_ref().map(|labels| labels_of(labels)),
+            namespaces: from.namespace_selector.as_ref().map(|labels| labels_of(Some(labels))),
+            pods: from.pod_selector.as_ref().map(|labels| labels_of(Some(labels))),
         });
         Some(Metrics { port: port(at.port.as_ref()?.value), pod_monitor: at.pod_monitor().value, from })
     });
-    let no_logs = declare::Logs::default();
-    let logs = given.logs.as_ref().map_or(&no_logs, |at| &at.value);
+    let logs = section(given.logs.as_ref());
     Observability {
         tensorboard: given.tensorboard.as_ref().and_then(|at| text!(at.logdir)),
         metrics,
@@ -130,14 +125,12 @@ pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observabi
 }
 
 pub fn slurm(body: &declare::Body) -> Slurm {
-    let none = declare::Slurm::default();
-    let given = body.slurm.as_ref().map_or(&none, |at| &at.value);
-    let words =
-        |list: &Option<At<Vec<At<Word>>>>| list.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect();
+    let given = section(body.slurm.as_ref());
+    let words = |list| items::<Word>(list).map(|word| word.0.clone()).collect();
     Slurm {
         partition: text!(given.partition),
         time: plain!(given.time),
-        modules: given.modules.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect(),
+        modules: items(given.modules.as_ref()).map(|module| module.0.clone()).collect(),
         account: text!(given.account),
         qos: text!(given.qos),
         constraint: text!(given.constraint),
@@ -145,10 +138,10 @@ pub fn slurm(body: &declare::Body) -> Slurm {
         exclude: text!(given.exclude),
         reservation: text!(given.reservation),
         gres: given.gres().value.0,
-        args: given.args.iter().flat_map(|at| &at.value).map(|at| at.0.clone()).collect(),
+        args: items(given.args.as_ref()).map(|option| option.0.clone()).collect(),
         setup: text!(given.setup),
-        wrap: words(&given.wrap),
-        srun: given.srun.as_ref().map(|at| Srun { mpi: text!(at.mpi), args: words(&at.args) }),
+        wrap: words(given.wrap.as_ref()),
+        srun: given.srun.as_ref().map(|at| Srun { mpi: text!(at.mpi), args: words(at.args.as_ref()) }),
     }
 }
 

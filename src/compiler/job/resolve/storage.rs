@@ -1,5 +1,6 @@
 //! Resolves volumes and their sources.
 
+use super::items;
 use crate::job::declare;
 use crate::job::read::At;
 use crate::job::types::quantity::Quantity;
@@ -17,7 +18,7 @@ pub fn storage(body: &declare::Body) -> Vec<Volume> {
         || body.elastic.as_ref().is_some_and(|at| grows(at))
         || body.launcher.as_ref().is_some_and(|at| runs_ranks(at));
     let default_modes = if shared { "ReadWriteMany" } else { "ReadWriteOnce" };
-    body.storage.iter().flat_map(|at| &at.value).filter_map(|at| volume(at, default_modes)).collect()
+    items(body.storage.as_ref()).filter_map(|given| volume(given, default_modes)).collect()
 }
 
 fn volume(given: &declare::Storage, default_mode: &'static str) -> Option<Volume> {

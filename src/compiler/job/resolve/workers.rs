@@ -6,7 +6,7 @@ use crate::job::types::quantity::Quantity;
 use crate::job::types::spec::{Controller, Group, Launcher, LauncherKind, Resources, Scheduling};
 use crate::job::types::target::Facts;
 
-use super::{Defaults, pairs};
+use super::{Defaults, items, pairs, section};
 
 pub fn groups(body: &declare::Body, defaults: &mut Defaults) -> Vec<Group> {
     let Some(workers) = body.workers.as_ref().map(|at| &at.value) else { return Vec::new() };
@@ -60,10 +60,8 @@ fn memory_limit<'a>(fields: &WorkerFields<'a>) -> Option<&'a Quantity> {
 fn worker_resources(fields: &WorkerFields<'_>, gpus: u32, gpu_resource: &str) -> Resources {
     let mut resources = match fields.resources {
         Some(full) => Resources {
-            requests: pairs(full.requests.as_ref().map(|at| &at.value), |name, amount| {
-                (name.0.clone(), amount.clone())
-            }),
-            limits: pairs(full.limits.as_ref().map(|at| &at.value), |name, amount| (name.0.clone(), amount.clone())),
+            requests: pairs(full.requests.as_ref(), |name, amount| (name.0.clone(), amount.clone())),
+            limits: pairs(full.limits.as_ref(), |name, amount| (name.0.clone(), amount.clone())),
         },
         None => {
             alike([("cpu", fields.cpu), ("memory", fields.memory), ("ephemeral-storage", fields.ephemeral_storage)])
@@ -110,8 +108,7 @@ fn launcher_memory(body: &declare::Body) -> Option<Quantity> {
 }
 
 pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
-    let none = declare::Launcher::default();
-    let given = body.launcher.as_ref().map_or(&none, |at| &at.value);
+    let (given, none) = (section(body.launcher.as_ref()), declare::Launcher::default());
     let kind = defaults.take("launcher.kind", given.kind()).0;
     let interactive = given.interactive().value;
     let mpi = match kind {
@@ -151,7 +148,7 @@ pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
     Launcher {
         kind,
         mpi,
-        args: given.args.iter().flat_map(|at| &at.value).map(|word| word.0.clone()).collect(),
+        args: items(given.args.as_ref()).map(|word| word.0.clone()).collect(),
         runs_ranks: given.runs_ranks().value,
         interactive,
         idle_timeout,

@@ -69,7 +69,7 @@ fn images(case: &Case<'_>, problems: &mut Vec<Problem>) {
         Image::Full(parts) if parts.digest.is_some() => None,
         Image::Full(parts) => parts.name.as_ref().map(|at| (&at.value, at.span)),
     });
-    let launcher = case.body.launcher.as_ref().and_then(|at| at.image.as_ref()).map(|at| (&at.value, at.span));
+    let launcher = field!(case.launcher.image).map(|at| (&at.value, at.span));
     for (ImageName(name), span) in job.into_iter().chain(launcher) {
         let last = name.rsplit('/').next().unwrap_or(name);
         let tag = last.split_once(':').map(|(_, tag)| tag);

@@ -48,13 +48,10 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     let launcher = &case.spec.launcher;
     // If `spec` itself is wrong, or `command` is misspelt, the reader has reported it.
-    let entries = match case.document.get("spec").map(|body| &body.kind) {
-        Some(Kind::Map(entries)) => entries.as_slice(),
-        _ => &[],
-    };
+    let entries = case.document.get("spec").map_or(&[][..], Node::entries);
     let lacking = entries.iter().all(|entry| nearest(&entry.key, ["command"].into_iter()).is_none());
     if let (Some(first), true, false) = (entries.first(), lacking, launcher.interactive) {
-        let span = key(case.body.image.as_ref()).unwrap_or(first.key_span);
+        let span = key(field!(case.image)).unwrap_or(first.key_span);
         let problem = Problem::new(&MISSING_COMMAND, span, "`spec` needs `command`: the ranks have nothing to run");
         let example = json!(["python", "train.py"]);
         let body = case.document.get("spec");
@@ -64,20 +61,16 @@ fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The programs that start ranks, and the launcher that is meant by each.
-const LAUNCHERS: &[(&str, &str)] = &[
-    ("mpirun", "mpirun"),
-    ("mpiexec", "mpirun"),
-    ("mpiexec.hydra", "mpirun"),
-    ("orterun", "mpirun"),
-    ("prterun", "mpirun"),
-    ("horovodrun", "horovodrun"),
-    ("torchrun", "torchrun"),
-    ("torch.distributed.run", "torchrun"),
-    ("torch.distributed.launch", "torchrun"),
-    ("deepspeed", "deepspeed"),
-    ("srun", "mpirun"),
-];
+/// The launcher that is meant by each program that starts ranks.
+fn launcher_of(program: &str) -> Option<&'static str> {
+    Some(match program {
+        "mpirun" | "mpiexec" | "mpiexec.hydra" | "orterun" | "prterun" | "srun" => "mpirun",
+        "horovodrun" => "horovodrun",
+        "torchrun" | "torch.distributed.run" | "torch.distributed.launch" => "torchrun",
+        "deepspeed" => "deepspeed",
+        _ => return None,
+    })
+}
 
 fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if case.spec.launcher.kind == LauncherKind::Shell {
@@ -86,7 +79,7 @@ fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
     let Some((span, word)) = program(command) else { return };
     let name = word.rsplit('/').next().unwrap_or(word);
-    let Some((_, kind)) = LAUNCHERS.iter().find(|(program, _)| *program == name) else { return };
+    let Some(kind) = launcher_of(name) else { return };
     let message = format!("`{word}` in `command` would run in every rank: khorovod already starts the ranks");
     let hint = format!(
         "write only the program, such as `[python, train.py]`, with `launcher: {{kind: {kind}}}`; or use `launcher: {{kind: shell}}` to run the launcher yourself"
@@ -119,97 +112,80 @@ fn behind_python<'w>(first: &'w str, second: Option<&'w str>, third: Option<&'w 
     }
 }
 
-/// Options of a launcher that khorovod sets, and whether they set the number of ranks.
-fn own_options(kind: LauncherKind, mpi: Mpi) -> &'static [(&'static str, bool)] {
+/// Options of a launcher that khorovod sets: those for the number of ranks, and others.
+fn own_options(kind: LauncherKind, mpi: Mpi) -> (&'static [&'static str], &'static [&'static str]) {
     match (kind, mpi) {
-        (LauncherKind::Mpirun, Mpi::OpenMpi) => &[
-            ("-np", true),
-            ("-n", true),
-            ("--np", true),
-            ("-c", true),
-            ("-npernode", true),
-            ("--npernode", true),
-            ("-N", true),
-            ("--hostfile", false),
-            ("-hostfile", false),
-            ("--machinefile", false),
-            ("-machinefile", false),
-            ("-H", false),
-            ("--host", false),
-            ("-host", false),
-            ("--default-hostfile", false),
-            ("-default-hostfile", false),
-        ],
-        (LauncherKind::Mpirun, _) => &[
-            ("-np", true),
-            ("-n", true),
-            ("-ppn", true),
-            ("-perhost", true),
-            ("-f", false),
-            ("-hostfile", false),
-            ("-machinefile", false),
-            ("-machine", false),
-            ("-hosts", false),
-            ("-host", false),
-            ("-launcher", false),
-            ("-bootstrap", false),
-            ("-bootstrap-exec", false),
-            ("-launcher-exec", false),
-        ],
-        (LauncherKind::Horovodrun, _) => &[
-            ("-np", true),
-            ("--num-proc", true),
-            ("--min-np", true),
-            ("--min-num-proc", true),
-            ("--max-np", true),
-            ("--max-num-proc", true),
-            ("--slots-per-host", true),
-            ("-H", false),
-            ("--hosts", false),
-            ("-hostfile", false),
-            ("--hostfile", false),
-            ("-p", false),
-            ("--ssh-port", false),
-            ("-i", false),
-            ("--ssh-identity-file", false),
-            ("--host-discovery-script", false),
-            ("--elastic-timeout", false),
-            ("--reset-limit", false),
-            ("--blacklist-cooldown-range", false),
-        ],
-        (LauncherKind::Torchrun, _) => &[
-            ("--nproc-per-node", true),
-            ("--nproc_per_node", true),
-            ("--nnodes", true),
-            ("--node-rank", false),
-            ("--node_rank", false),
-            ("--rdzv-backend", false),
-            ("--rdzv_backend", false),
-            ("--rdzv-endpoint", false),
-            ("--rdzv_endpoint", false),
-            ("--rdzv-id", false),
-            ("--rdzv_id", false),
-            ("--master-addr", false),
-            ("--master_addr", false),
-            ("--master-port", false),
-            ("--master_port", false),
-            ("--max-restarts", false),
-            ("--max_restarts", false),
-            ("--standalone", false),
-        ],
-        (LauncherKind::Deepspeed, _) => &[
-            ("--num_nodes", true),
-            ("--num_gpus", true),
-            ("-H", false),
-            ("--hostfile", false),
-            ("--launcher", false),
-            ("--no_python", false),
-            ("-i", true),
-            ("--include", true),
-            ("-e", true),
-            ("--exclude", true),
-        ],
-        (LauncherKind::Shell, _) => &[],
+        (LauncherKind::Mpirun, Mpi::OpenMpi) => (
+            &["-np", "-n", "--np", "-c", "-npernode", "--npernode", "-N"],
+            &[
+                "--hostfile",
+                "-hostfile",
+                "--machinefile",
+                "-machinefile",
+                "-H",
+                "--host",
+                "-host",
+                "--default-hostfile",
+                "-default-hostfile",
+            ],
+        ),
+        (LauncherKind::Mpirun, _) => (
+            &["-np", "-n", "-ppn", "-perhost"],
+            &[
+                "-f",
+                "-hostfile",
+                "-machinefile",
+                "-machine",
+                "-hosts",
+                "-host",
+                "-launcher",
+                "-bootstrap",
+                "-bootstrap-exec",
+                "-launcher-exec",
+            ],
+        ),
+        (LauncherKind::Horovodrun, _) => (
+            &["-np", "--num-proc", "--min-np", "--min-num-proc", "--max-np", "--max-num-proc", "--slots-per-host"],
+            &[
+                "-H",
+                "--hosts",
+                "-hostfile",
+                "--hostfile",
+                "-p",
+                "--ssh-port",
+                "-i",
+                "--ssh-identity-file",
+                "--host-discovery-script",
+                "--elastic-timeout",
+                "--reset-limit",
+                "--blacklist-cooldown-range",
+            ],
+        ),
+        (LauncherKind::Torchrun, _) => (
+            &["--nproc-per-node", "--nproc_per_node", "--nnodes"],
+            &[
+                "--node-rank",
+                "--node_rank",
+                "--rdzv-backend",
+                "--rdzv_backend",
+                "--rdzv-endpoint",
+                "--rdzv_endpoint",
+                "--rdzv-id",
+                "--rdzv_id",
+                "--master-addr",
+                "--master_addr",
+                "--master-port",
+                "--master_port",
+                "--max-restarts",
+                "--max_restarts",
+                "--standalone",
+            ],
+        ),
+        (LauncherKind::Deepspeed, _) => (
+            &["--num_nodes", "--num_gpus", "-i", "--include", "-e", "--exclude"],
+            &["-H", "--hostfile", "--launcher", "--no_python"],
+        ),
+        (LauncherKind::Shell, _) => (&[], &[]),
     }
 }
 
@@ -217,21 +193,22 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if !case.could_read(&["launcher.kind", "launcher.mpi", "launcher.args", "workers"]) {
         return;
     }
-    let Some(args) = case.body.launcher.as_ref().and_then(|at| at.args.as_ref()) else { return };
+    let Some(args) = field!(case.launcher.args) else { return };
     let launcher = &case.spec.launcher;
     let np: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
+    let (counts, others) = own_options(launcher.kind, launcher.mpi);
     for (index, word) in args.iter().enumerate() {
         let (name, value) = word.0.split_once('=').map_or((word.0.as_str(), None), |(name, value)| (name, Some(value)));
-        let Some((option, ranks)) = own_options(launcher.kind, launcher.mpi).iter().find(|(option, _)| *option == name)
-        else {
+        let ranks = counts.contains(&name);
+        if !ranks && !others.contains(&name) {
             continue;
-        };
+        }
         let value = value.or_else(|| args.get(index + 1).map(|next| next.0.as_str())).unwrap_or_default();
         let problem = match ranks {
             true => {
                 let message = match value.parse() == Ok(np) {
-                    true => format!("khorovod passes `{option} {np}` itself"),
-                    false => format!("`{option} {value}` in `launcher.args`, but the workers have {np} ranks"),
+                    true => format!("khorovod passes `{name} {np}` itself"),
+                    false => format!("`{name} {value}` in `launcher.args`, but the workers have {np} ranks"),
                 };
                 let problem = Problem::new(&RANKS_IN_ARGS, word.span, message);
                 let workers = case.body.workers.as_ref().map_or(case.top, |at| at.key);
@@ -239,7 +216,7 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
                     .and(workers, format!("{np} ranks: replicas × slots"))
                     .hint("remove it; to change the number, change `workers.replicas` or `workers.slots`")
             }
-            false => Problem::new(&OWN_OPTION, word.span, format!("khorovod passes `{option}` itself"))
+            false => Problem::new(&OWN_OPTION, word.span, format!("khorovod passes `{name}` itself"))
                 .hint("remove it; it follows from other fields of the spec"),
         };
         problems.push(problem);

@@ -1,6 +1,8 @@
 //! Rules about the bounds of elastic training.
 
 use super::Case;
+use crate::job::declare::Elastic as Given;
+use crate::job::types::spec::Elastic;
 use crate::problem::{Problem, codes};
 
 codes! {
@@ -33,45 +35,21 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-fn bounds(
-    case: &Case<'_>,
-    given: &crate::job::declare::Elastic,
-    elastic: &crate::job::types::spec::Elastic,
-    problems: &mut Vec<Problem>,
-) {
+fn bounds(case: &Case<'_>, given: &Given, elastic: &Elastic, problems: &mut Vec<Problem>) {
     let (Some(min), Some(max)) = (&given.min_workers, &given.max_workers) else { return };
     if elastic.min_workers > elastic.max_workers {
         let message = format!("`minWorkers` ({}) is above `maxWorkers` ({})", min.0, max.0);
-        problems.push(
-            Problem::new(&ELASTIC_BOUNDS, min.span, message)
-                .here("minimum")
-                .and(max.span, "maximum")
-                .hint("swap the two"),
-        );
-        return;
+        let problem = Problem::new(&ELASTIC_BOUNDS, min.span, message).here("minimum");
+        return problems.push(problem.and(max.span, "maximum").hint("swap the two"));
     }
-    let Some(replicas) = case.body.workers.as_ref().and_then(|at| at.replicas.as_ref()) else { return };
-    let (bound, word, value) = match replicas.0 {
-        count if count < min.0 => (min, "minWorkers", min.0),
-        count if count > max.0 => {
-            return problems.push(out_of_bounds(replicas.span, replicas.0, max.span, "maxWorkers", max.0));
-        }
+    let Some(replicas) = field!(case.workers.replicas) else { return };
+    let (bound, word, side) = match replicas.0 {
+        count if count < min.0 => (min, "minWorkers", "below"),
+        count if count > max.0 => (max, "maxWorkers", "above"),
         _ => return,
     };
-    problems.push(out_of_bounds(replicas.span, replicas.0, bound.span, word, value));
-}
-
-fn out_of_bounds(
-    at: crate::problem::Span,
-    replicas: u32,
-    bound: crate::problem::Span,
-    word: &str,
-    value: u32,
-) -> Problem {
-    let side = if replicas < value { "below" } else { "above" };
-    let message = format!("`workers.replicas` ({replicas}) is {side} `elastic.{word}` ({value})");
-    Problem::new(&ELASTIC_BOUNDS, at, message)
-        .here("the job starts with this number")
-        .and(bound, "the bound")
-        .hint(format!("write `replicas: {value}`, or change `{word}`"))
+    let message = format!("`workers.replicas` ({}) is {side} `elastic.{word}` ({})", replicas.0, bound.0);
+    let problem = Problem::new(&ELASTIC_BOUNDS, replicas.span, message).here("the job starts with this number");
+    let hint = format!("write `replicas: {}`, or change `{word}`", bound.0);
+    problems.push(problem.and(bound.span, "the bound").hint(hint));
 }

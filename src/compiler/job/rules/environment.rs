@@ -23,7 +23,7 @@ codes! {
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    for (name, value) in case.body.env.iter().flat_map(|at| &at.0) {
+    for (name, value) in case.env() {
         reserved(case, &name.0, name.span, problems);
         unknown(&name.0, name.span, problems);
         if let EnvValue::Literal(text) = &value.value {

@@ -69,13 +69,13 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
             },
         });
     }
-    let grace_period = lifecycle.and_then(|at| at.checkpoint.as_ref()).and_then(|at| at.grace_period.as_ref());
+    let grace_period = field!(case.lifecycle.checkpoint.grace_period);
     if let Some(at) = grace_period.filter(|at| at.0 > MAX_GRACE_PERIOD) {
         let message = format!("`gracePeriod` is {}, more than `1h`", format_duration(at.0));
         let hint = "write `gracePeriod: 1h` or less, and save checkpoints regularly";
         problems.push(Problem::new(&LONG_GRACE_PERIOD, at.span, message).hint(hint).fix(at.span, "1h"));
     }
-    let account = case.body.security.as_ref().and_then(|at| at.service_account.as_ref());
+    let account = field!(case.security.service_account);
     let scales = spec.target.own_workloads && spec.controller == Controller::StatefulSet && !spec.lifecycle.keep;
     if let Some(at) = account.filter(|_| scales) {
         let message = format!("the ServiceAccount `{}` must be allowed to scale the workers", at.0);

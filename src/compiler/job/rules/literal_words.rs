@@ -41,7 +41,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if let Some(args) = spec.get("launcher").and_then(|launcher| launcher.get("args")) {
         arguments(args, "write its value", problems);
     }
-    for (name, value) in case.body.env.iter().flat_map(|at| &at.0) {
+    for (name, value) in case.env() {
         if let EnvValue::Literal(text) = &value.value {
             problems.extend(value_of(&name.0, text, value.span));
         }

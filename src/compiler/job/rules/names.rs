@@ -69,7 +69,7 @@ fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
             name.0.len()
         );
         let mut problem = Problem::new(&NAME_TOO_LONG, name.span, message);
-        let groups = case.body.workers.iter().filter_map(|at| at.groups.as_ref()).flat_map(|at| &at.value);
+        let groups = case.groups();
         let longest = groups.filter_map(|group| group.name.as_ref()).max_by_key(|name| name.0.len());
         if let Some(group) = longest {
             problem = problem.and(group.span, "part of the names of its pods");
@@ -93,8 +93,8 @@ fn elastic_last(case: &Case<'_>) -> u32 {
 }
 
 fn duplicates(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    let storage = case.body.storage.iter().flat_map(|at| &at.value).filter_map(|at| at.name.as_ref());
-    let groups = case.body.workers.iter().filter_map(|at| at.groups.as_ref()).flat_map(|at| &at.value);
+    let storage = case.storage().filter_map(|at| at.name.as_ref());
+    let groups = case.groups();
     let groups = groups.filter_map(|at| at.name.as_ref());
     for (what, names) in [("storage entries", storage.collect::<Vec<_>>()), ("worker groups", groups.collect())] {
         for (index, name) in names.iter().enumerate() {
@@ -109,7 +109,7 @@ fn duplicates(case: &Case<'_>, problems: &mut Vec<Problem>) {
 
 /// A launcher that runs ranks has its own claim, `<job>-<storage>-launcher`.
 fn launchers_claim(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    let storage = || case.body.storage.iter().flat_map(|at| &at.value);
+    let storage = || case.storage();
     let per_worker = storage().filter(|entry| entry.per_worker.is_some() && case.spec.launcher.runs_ranks);
     for name in per_worker.filter_map(|entry| entry.name.as_ref()) {
         let own = format!("{}-launcher", name.0);
@@ -135,7 +135,7 @@ fn reserved(case: &Case<'_>, problems: &mut Vec<Problem>) {
             problems.push(problem.hint("use another key, such as `acme.com/team`"));
         }
     }
-    for name in case.body.storage.iter().flat_map(|at| &at.value).filter_map(|at| at.name.as_ref()) {
+    for name in case.storage().filter_map(|at| at.name.as_ref()) {
         if name.0.starts_with("khorovod-") {
             let problem = Problem::new(&RESERVED_NAME, name.span, "names that start with `khorovod-` are reserved");
             problems.push(problem.hint(format!("call it `{}`", name.0.trim_start_matches("khorovod-"))));

@@ -52,7 +52,7 @@ fn profile(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     let have = case.spec.security.profile;
-    let given = case.body.security.as_ref().and_then(|at| at.profile.as_ref()).map(|at| at.span);
+    let given = field!(case.security.profile).map(|at| at.span);
     let mut need = |profile: Profile, span: Span, what: &str| {
         if have >= profile {
             return;
@@ -70,7 +70,7 @@ fn profile(case: &Case<'_>, problems: &mut Vec<Problem>) {
         };
         problems.push(problem);
     };
-    let placement = case.body.placement.as_ref().and_then(|at| at.host_network.as_ref());
+    let placement = field!(case.placement.host_network);
     if let Some(at) = placement.filter(|at| at.value) {
         need(Profile::Privileged, at.key, "`placement.hostNetwork`");
     }
@@ -86,7 +86,7 @@ fn profile(case: &Case<'_>, problems: &mut Vec<Problem>) {
             need(Profile::Privileged, rdma.key, "`rdma`");
         }
     }
-    let user = case.body.security.as_ref().and_then(|at| at.run_as_user.as_ref());
+    let user = field!(case.security.run_as_user);
     if let Some(at) = user.filter(|at| at.0 == 0) {
         need(Profile::Baseline, at.key, "`security.runAsUser: 0`");
     }
@@ -97,7 +97,7 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     let spec = case.spec;
-    let metrics = case.body.observability.as_ref().and_then(|at| at.metrics.as_ref()).and_then(|at| at.port.as_ref());
+    let metrics = field!(case.observability.metrics.port);
     if spec.launcher.kind == LauncherKind::Torchrun {
         if let Some(at) = metrics.filter(|at| at.0 == u32::from(RENDEZVOUS_PORT)) {
             let message = format!("the agents of torchrun already use port {}", at.0);
@@ -105,7 +105,7 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         }
         return;
     }
-    let user = case.body.ssh.as_ref().and_then(|at| at.user.as_ref());
+    let user = field!(case.ssh.user);
     if let Some(at) = user.filter(|at| at.0 == "root" && spec.security.run_as_user != Some(0)) {
         let who = spec
             .security
@@ -118,14 +118,9 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         };
         problems.push(problem.hint(format!("remove `user`{root}")));
     }
-    let ssh = case.body.ssh.as_ref().and_then(|at| at.port.as_ref());
+    let ssh = field!(case.ssh.port);
     let default = declare::Ssh::default().port().value.0;
-    let host_network = case
-        .body
-        .placement
-        .as_ref()
-        .and_then(|at| key(at.host_network.as_ref()))
-        .filter(|_| spec.placement.host_network);
+    let host_network = key(field!(case.placement.host_network)).filter(|_| spec.placement.host_network);
     if let (Some(port), Some(host)) = (ssh, host_network)
         && port.0 == 22
     {
@@ -137,7 +132,7 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         problems.push(problem.hint(format!("write `{default}`, or remove `port`")).fix(port.span, default.to_string()));
     }
     if let (Some(host), Some("kubernetes.io/hostname")) = (host_network, spec.placement.pack.as_deref()) {
-        let span = case.body.placement.as_ref().and_then(|at| at.pack.as_ref()).map_or(host, |at| at.span);
+        let span = field!(case.placement.pack).map_or(host, |at| at.span);
         let problem =
             Problem::new(&PORT_CLASH, span, format!("workers on one node cannot share its port {}", spec.ssh.port));
         problems.push(problem.and(host, "the network of the host").hint("remove `pack` or `hostNetwork`"));
@@ -152,8 +147,8 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
 }
 
 fn interface(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    let knob = case.body.collective.as_ref().and_then(|at| at.interface.as_ref()).map(|at| (at.0.as_str(), at.span));
-    let env = case.body.env.iter().flat_map(|at| &at.0).find(|(name, _)| name.0 == "NCCL_SOCKET_IFNAME");
+    let knob = field!(case.collective.interface).map(|at| (at.0.as_str(), at.span));
+    let env = case.env().find(|(name, _)| name.0 == "NCCL_SOCKET_IFNAME");
     let env = env.and_then(|(_, at)| match &at.value {
         EnvValue::Literal(text) => Some((text.as_str(), at.span)),
         EnvValue::From(_) => None,

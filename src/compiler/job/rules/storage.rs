@@ -56,7 +56,7 @@ codes! {
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     mounts(case, problems);
     nowhere_to_write(case, problems);
-    for entry in case.body.storage.iter().flat_map(|at| &at.value) {
+    for entry in case.storage() {
         shared_claim(case, entry, problems);
         s3(entry, problems);
         let claims = [entry.claim.as_ref(), entry.per_worker.as_ref()];
@@ -102,7 +102,7 @@ pub fn reserved(path: &str) -> Option<&'static str> {
 }
 
 fn mounts(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    let storage = case.body.storage.iter().flat_map(|at| &at.value).filter_map(|at| at.mount_path.as_ref());
+    let storage = case.storage().filter_map(|at| at.mount_path.as_ref());
     let mut seen: Vec<(String, Span)> = Vec::new();
     let code = case
         .body
@@ -137,8 +137,8 @@ fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
     {
         return;
     }
-    let timeline = case.body.collective.as_ref().and_then(|at| at.timeline.as_ref());
-    let tensorboard = case.body.observability.as_ref().and_then(|at| at.tensorboard.as_ref());
+    let timeline = field!(case.collective.timeline);
+    let tensorboard = field!(case.observability.tensorboard);
     let paths = [
         ("collective.timeline", timeline),
         ("observability.tensorboard.logdir", tensorboard.and_then(|at| at.logdir.as_ref())),
@@ -180,7 +180,7 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
     if hosts > 1 && !modes.is_empty() {
         let message = format!("{hosts} workers share a claim that only one node can mount");
         let mut problem = Problem::new(&SHARED_READ_WRITE_ONCE, at, message);
-        if let Some(replicas) = case.body.workers.as_ref().and_then(|at| at.replicas.as_ref()) {
+        if let Some(replicas) = field!(case.workers.replicas) {
             problem = problem.and(replicas.span, "several workers");
         }
         problems.push(problem.hint("write `accessModes: [ReadWriteMany]`, or `perWorker` instead of `claim`"));
@@ -238,7 +238,7 @@ fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
 
 /// The keys of entries that need a weaker Pod Security level than `restricted`.
 pub fn host_paths(case: &Case<'_>) -> Vec<(Span, &'static str)> {
-    let entries = case.body.storage.iter().flat_map(|at| &at.value);
+    let entries = case.storage();
     entries
         .filter_map(|entry| match (&entry.host_path, &entry.nfs) {
             (Some(at), _) => Some((at.key, "hostPath")),

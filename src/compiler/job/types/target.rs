@@ -48,6 +48,32 @@ pub struct Facts {
     pub longest_suffix: fn(&NameParts) -> usize,
 }
 
+impl Facts {
+    /// What most targets have in common. A target declares its name and what differs.
+    pub const COMMON: Self = Self {
+        name: "",
+        has_pods: true,
+        own_workloads: false,
+        uses_jobs: false,
+        has_job_shape: true,
+        is_gang: false,
+        brings_service: false,
+        ssh_keys: SshKeys::Ours,
+        templates_set_subdomain: false,
+        templates_set_restart_policy: true,
+        first_success_ends_job: false,
+        pod_index: None,
+        index_role: "worker",
+        group_suffix: "",
+        launcher_suffix: "",
+        pod_group_suffix: "",
+        immutable_fields: &[],
+        workload_kinds: &[],
+        // The pods of a StatefulSet have its revision in a label, and the pods of a Job have a suffix in their names.
+        longest_suffix: |parts| if parts.is_indexed_job { RUN + JOB_POD } else { parts.worker + REVISION },
+    };
+}
+
 impl std::fmt::Debug for Facts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
@@ -94,7 +120,7 @@ pub struct NameParts {
 }
 
 /// Kubernetes copies the name of a StatefulSet's revision into a label of its pods: `-` and a hash of ten characters.
-pub const REVISION: usize = 11;
+const REVISION: usize = 11;
 /// The length of the run's part of a name, `-run123`.
 pub const RUN: usize = "-run123".len();
 /// The length of the suffix that the Job controller appends to the name of a Job for its pods, `-x7x2p`.

@@ -7,7 +7,7 @@ use super::volumes::{self, Mount};
 use super::{PodKind, security};
 use crate::job::quantity::Quantity;
 use crate::job::valid::{EnvFromSource, EnvValue, EnvVar, Resources};
-use crate::kubernetes::meta::{Named, Text};
+use crate::kubernetes::meta::{Entry, Named, Text};
 use crate::plan::Plan;
 
 #[derive(Debug, Serialize)]
@@ -94,17 +94,12 @@ const MANY_WORKERS: u32 = 8;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Probe {
-    tcp_socket: TcpSocket,
+    tcp_socket: Entry<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     initial_delay_seconds: Option<u8>,
     period_seconds: u8,
     timeout_seconds: u8,
     failure_threshold: u8,
-}
-
-#[derive(Debug, Serialize)]
-struct TcpSocket {
-    port: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -131,7 +126,7 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, mounts: Vec<Mount<'a>>) -> C
     let is_launcher = matches!(kind, PodKind::Launcher);
     let runs_sshd = kind.runs_sshd(plan);
     let ssh_probe = |initial_delay_seconds, period_seconds, failure_threshold| Probe {
-        tcp_socket: TcpSocket { port: "ssh" },
+        tcp_socket: Entry("port", "ssh"),
         initial_delay_seconds,
         period_seconds,
         timeout_seconds: 5,

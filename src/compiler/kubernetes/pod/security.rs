@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::job::valid::{Profile, Security};
+use crate::kubernetes::meta::Entry;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -18,12 +19,7 @@ pub struct Pod {
     /// `OnRootMismatch`, so that the kubelet does not change the owner of every file of a large volume at each start.
     #[serde(skip_serializing_if = "Option::is_none")]
     fs_group_change_policy: Option<&'static str>,
-    seccomp_profile: Seccomp,
-}
-
-#[derive(Debug, Serialize)]
-struct Seccomp {
-    r#type: &'static str,
+    seccomp_profile: Entry<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -57,7 +53,7 @@ pub fn pod(security: &Security) -> Pod {
         run_as_group: security.run_as_user,
         fs_group: security.fs_group,
         fs_group_change_policy: security.fs_group.map(|_| "OnRootMismatch"),
-        seccomp_profile: Seccomp { r#type: "RuntimeDefault" },
+        seccomp_profile: Entry("type", "RuntimeDefault"),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{PodKind, security};
 use crate::job::quantity::Quantity;
 use crate::job::valid::{CodeSource, LauncherKind, Volume as UserVolume, VolumeSource};
-use crate::kubernetes::meta::{Named, Text};
+use crate::kubernetes::meta::{Entry, Text};
 use crate::kubernetes::{File, claim, config_map, secret};
 use crate::plan::{GENERATED, Plan};
 
@@ -27,10 +27,10 @@ enum Source<'a> {
     Secret(Secret<'a>),
     Projected(Projected<'a>),
     EmptyDir(EmptyDir<'a>),
-    PersistentVolumeClaim(Claim<'a>),
-    Ephemeral(Ephemeral<'a>),
+    PersistentVolumeClaim(Entry<Text<'a>>),
+    Ephemeral(Entry<claim::Ephemeral<'a>>),
     Nfs(Nfs<'a>),
-    HostPath(HostPath<'a>),
+    HostPath(Entry<&'a str>),
 }
 
 #[derive(Debug, Serialize)]
@@ -53,7 +53,7 @@ struct Secret<'a> {
 #[serde(rename_all = "camelCase")]
 struct Projected<'a> {
     default_mode: u16,
-    sources: Vec<Projection<'a>>,
+    sources: Vec<Entry<Entry<Text<'a>>>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -66,25 +66,8 @@ struct EmptyDir<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Claim<'a> {
-    claim_name: Text<'a>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Ephemeral<'a> {
-    volume_claim_template: claim::Ephemeral<'a>,
-}
-
-#[derive(Debug, Serialize)]
 struct Nfs<'a> {
     server: &'a str,
-    path: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-struct HostPath<'a> {
     path: &'a str,
 }
 
@@ -92,12 +75,6 @@ struct HostPath<'a> {
 struct Item {
     key: &'static str,
     path: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Projection<'a> {
-    config_map: Named<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -229,7 +206,7 @@ fn code(pod: &mut PodVolumes) {
         CodeSource::Files(_) => Source::Projected(Projected {
             default_mode: EXECUTABLE_MODE,
             sources: (0..plan.code.len())
-                .map(|index| Projection { config_map: Named { name: config_map::code_name(plan, index).into() } })
+                .map(|index| Entry("configMap", Entry("name", config_map::code_name(plan, index).into())))
                 .collect(),
         }),
     };
@@ -239,7 +216,7 @@ fn code(pod: &mut PodVolumes) {
 /// Adds one volume of `spec.storage`.
 fn storage<'a>(pod: &mut PodVolumes<'a>, kind: PodKind<'a>, index: usize, volume: &'a UserVolume) {
     let plan = pod.plan;
-    let claim = |name: Text<'a>| Source::PersistentVolumeClaim(Claim { claim_name: name });
+    let claim = |name: Text<'a>| Source::PersistentVolumeClaim(Entry("claimName", name));
     let source = match &volume.source {
         VolumeSource::Claim(_) | VolumeSource::PersistentVolume { .. } => claim(plan.spec.claim_of(volume).into()),
         VolumeSource::ExistingClaim(name) => claim(name.into()),
@@ -252,12 +229,13 @@ fn storage<'a>(pod: &mut PodVolumes<'a>, kind: PodKind<'a>, index: usize, volume
             }
             PodKind::Launcher if kind.rank_group(plan).is_none() => return,
             PodKind::Launcher => claim(claim::launcher_name(plan, volume).into()),
-            PodKind::Index(_) => Source::Ephemeral(Ephemeral {
-                volume_claim_template: claim::ephemeral(size, super::pod_labels(plan, kind.component(), None)),
-            }),
+            PodKind::Index(_) => Source::Ephemeral(Entry(
+                "volumeClaimTemplate",
+                claim::ephemeral(size, super::pod_labels(plan, kind.component(), None)),
+            )),
         },
         VolumeSource::Nfs { server, path } => Source::Nfs(Nfs { server, path }),
-        VolumeSource::HostPath(path) => Source::HostPath(HostPath { path }),
+        VolumeSource::HostPath(path) => Source::HostPath(Entry("path", path)),
         VolumeSource::EmptyDir { size } => {
             Source::EmptyDir(EmptyDir { medium: None, size_limit: size.as_ref().map(Quantity::as_str) })
         }

@@ -2,7 +2,7 @@
 
 use crate::job::declare::{EnvValue, Image};
 use crate::job::types::spec::{Controller, LauncherKind, VolumeSource};
-use crate::job::{Case, key, spares};
+use crate::job::{Case, field, key, spares};
 use crate::problem::{Problem, Span, codes};
 use crate::targets::refusal::TARGET_CANNOT;
 
@@ -55,8 +55,7 @@ fn workers(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let first = workers.groups.iter().flat_map(|groups| groups.iter()).next();
     let gpu_resource = first.and_then(|group| group.gpu_resource.as_ref()).or(workers.gpu_resource.as_ref());
     let has_gpus = case.spec.groups.iter().any(|group| group.gpus > 0);
-    if let (Some(resource), true, None) =
-        (gpu_resource, has_gpus, case.body.slurm.as_ref().and_then(|at| at.gres.as_ref()))
+    if let (Some(resource), true, None) = (gpu_resource, has_gpus, field!(case.slurm.gres))
         && !["nvidia.com/gpu", "amd.com/gpu"].contains(&resource.0.as_str())
     {
         let message = format!("Slurm has no resource `{}`", resource.0);
@@ -117,7 +116,7 @@ fn environment(case: &Case<'_>, problems: &mut Vec<Problem>) {
         refuse(from.key, message, "list each variable in `env`, or set them in `slurm.setup`", problems);
     }
     let mut required: Vec<(&str, Span)> = Vec::new();
-    for (name, value) in case.body.env.iter().flat_map(|at| &at.0) {
+    for (name, value) in case.env() {
         let EnvValue::From(from) = &value.value else { continue };
         if from.field.is_some() {
             let message = format!("`env.{}` is a field of a pod, but a Slurm job has no pods", name.0);
@@ -156,7 +155,7 @@ fn data(case: &Case<'_>, problems: &mut Vec<Problem>) {
             problems,
         );
     }
-    for (at, volume) in case.body.storage.iter().flat_map(|at| &at.value).zip(&case.spec.storage) {
+    for (at, volume) in case.storage().zip(&case.spec.storage) {
         match &volume.source {
             VolumeSource::HostPath(path) if *path == volume.mount_path && volume.sub_path.is_none() => {}
             _ => {
@@ -194,10 +193,10 @@ fn pod_paths(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let body = case.body;
     let texts = [
         (body.command.as_ref().map(|at| at.span), spec.command.join(" ")),
-        (body.launcher.as_ref().and_then(|at| at.args.as_ref()).map(|at| at.span), spec.launcher.args.join(" ")),
+        (field!(case.launcher.args).map(|at| at.span), spec.launcher.args.join(" ")),
         (body.workdir.as_ref().map(|at| at.span), spec.workdir.clone().unwrap_or_default()),
     ];
-    let env = body.env.iter().flat_map(|at| &at.0).filter_map(|(_, value)| match &value.value {
+    let env = case.env().filter_map(|(_, value)| match &value.value {
         EnvValue::Literal(text) => Some((Some(value.span), text.clone())),
         EnvValue::From(_) => None,
     });
@@ -327,11 +326,11 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "lifecycle.checkpoint" lifecycle.checkpoint,
     ];
     let sections = [
-        ("rerun", key(body.rerun.as_ref())),
-        ("ssh", key(body.ssh.as_ref())),
-        ("security", key(body.security.as_ref())),
-        ("patches", key(body.patches.as_ref())),
-        ("observability.metrics", body.observability.as_ref().and_then(|at| key(at.metrics.as_ref()))),
+        ("rerun", key(field!(case.rerun))),
+        ("ssh", key(field!(case.ssh))),
+        ("security", key(field!(case.security))),
+        ("patches", key(field!(case.patches))),
+        ("observability.metrics", key(field!(case.observability.metrics))),
     ];
     let node_labels = ["nodeSelector", "affinity"].map(|name| {
         let at = case.document.get("spec").and_then(|spec| spec.get("placement")).and_then(|at| at.entry(name));

@@ -4,7 +4,7 @@ use crate::field;
 use serde_json::{Value as Json, json};
 
 use super::{FIRST, Replica, queued};
-use crate::context::{Context, items, text};
+use crate::context::{Context, text};
 use crate::field_outcomes::Verdict;
 use crate::launch::program::{is_shell, takes_script};
 use crate::launch::{self, Place, World};
@@ -23,14 +23,14 @@ pub fn launch(
     let number = worker.spec.and_then(|spec| spec.get("replicas"));
     let workers = number.map_or(Some(1), |node| context.count(node)).unwrap_or(1).max(1);
     if let Some(node) = number {
-        context.outcomes.settle(node, Verdict::Kept, field::WORKERS_REPLICAS, "");
+        context.kept(node, field::WORKERS_REPLICAS);
     }
     let also = job.get("spec").and_then(|spec| spec.get("runLauncherAsWorker"));
     let leads = also.is_some_and(|node| context.yes(node));
     if let Some(node) = also {
         match leads {
-            true if queued(context) => context.outcomes.settle(node, Verdict::Changed, field::WORKERS_REPLICAS, FIRST),
-            true => context.outcomes.settle(node, Verdict::Kept, field::LAUNCHER_RUNS_RANKS, ""),
+            true if queued(context) => context.changed(node, field::WORKERS_REPLICAS, FIRST),
+            true => context.kept(node, field::LAUNCHER_RUNS_RANKS),
             false => context.needless(node, "the same here"),
         }
     }
@@ -53,9 +53,8 @@ pub fn launch(
 fn script(context: &mut Context<'_>, place: &Place) {
     let Some(text) = context.spec.get(field::COMMAND).and_then(Json::as_str) else { return };
     if text.contains("ssh -") || text.contains("plm_rsh_args") {
-        let row = context.outcomes.add(format!("{}: ssh with options", place.path), place.span);
         let how = "ssh and mpirun find the workers and their port by themselves: remove `-p`, otherwise it waits for a port that is closed";
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, how);
+        context.report(format!("{}: ssh with options", place.path), place.span, Verdict::Changed, field::COMMAND, how);
     }
 }
 
@@ -64,7 +63,7 @@ fn words(launcher: &Replica<'_>, world: &World, context: &mut Context<'_>) {
     let all: Vec<Filled> = parts
         .iter()
         .flatten()
-        .flat_map(|node| items(node))
+        .flat_map(|node| node.items())
         .filter_map(text)
         .map(|word| Filled::new(&word, launcher.container))
         .collect();
@@ -82,7 +81,7 @@ fn words(launcher: &Replica<'_>, world: &World, context: &mut Context<'_>) {
         let to = "spec.command spec.launcher";
         let how = launch::became(context);
         for node in parts.into_iter().flatten() {
-            context.outcomes.settle(node, Verdict::Changed, to, how);
+            context.changed(node, to, how);
         }
     } else {
         launch::by_hand(context, "the image's own entry point launched; `--command LINE` puts it here", world);

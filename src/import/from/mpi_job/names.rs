@@ -5,10 +5,9 @@ use crate::field;
 use serde_json::Value as Json;
 
 use super::Replica;
-use crate::context::{Context, items, text};
+use crate::context::{Context, text};
 use crate::field_outcomes::Verdict;
-use crate::launch::FIRST_WORKER;
-use khorovod_compiler::pods::word;
+use crate::launch::{FIRST_WORKER, program};
 use khorovod_compiler::yaml::Node;
 
 /// The note for a name that cannot be replaced.
@@ -26,26 +25,18 @@ pub fn settle(job: &Node, replicas: [&Replica<'_>; 2], context: &mut Context<'_>
     }
     let in_launch = context.spec.get(field::COMMAND).is_some_and(|command| names(&command.to_string()));
     if let Some(node) = replicas.iter().find_map(|replica| replica.field("command")).filter(|_| in_launch) {
-        let row = context.outcomes.add(format!("Launcher: {name}-…"), node.span);
-        context.outcomes.settle_row(row, Verdict::Changed, field::COMMAND, OTHERS);
+        context.report(format!("Launcher: {name}-…"), node.span, Verdict::Changed, field::COMMAND, OTHERS);
     }
     // The name of the launcher does not contain that of a worker.
     let in_workers =
         context.spec.get(field::LAUNCHER_KIND).is_none() && context.spec.get(field::LAUNCHER_RUNS_RANKS).is_none();
     let mut gone: Vec<Gone> = Vec::new();
-    for item in replicas.iter().filter_map(|replica| replica.field("env")).flat_map(items) {
+    for item in replicas.iter().filter_map(|replica| replica.field("env")).flat_map(Node::items) {
         let variable = item.get("name").and_then(text).unwrap_or_default();
         let Some(value) = item.get("value").and_then(text).filter(|value| names(value)) else { continue };
         let line = first(&value, &name).filter(|_| in_workers);
         match &line {
-            Some(_) => {
-                context.outcomes.settle(
-                    item,
-                    Verdict::Changed,
-                    field::COMMAND,
-                    "each rank asks for the first worker's name",
-                );
-            }
+            Some(_) => context.changed(item, field::COMMAND, "each rank asks for the first worker's name"),
             None => context.lose(item, OTHERS),
         }
         if gone.iter().all(|(other, _)| *other != variable) {
@@ -78,11 +69,7 @@ pub fn put(gone: Vec<Gone>, context: &mut Context<'_>) {
     if context.spec.get(field::ENV).and_then(Json::as_object).is_some_and(serde_json::Map::is_empty) {
         context.spec.take(field::ENV);
     }
-    let program = match context.spec.get(field::COMMAND) {
-        Some(Json::String(text)) => text.clone(),
-        Some(Json::Array(words)) => words.iter().filter_map(Json::as_str).map(word).collect::<Vec<_>>().join(" "),
-        _ => return,
-    };
+    let Some(program) = context.spec.get(field::COMMAND).and_then(program::as_text) else { return };
     if !lines.is_empty() {
         context.spec.put(field::COMMAND, lines + &program, "Launcher");
     }

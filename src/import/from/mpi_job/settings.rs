@@ -1,21 +1,20 @@
 //! Imports the settings of the whole MPIJob: slots, deadlines, retries and its queue.
 
 use super::queued;
-use crate::context::{Context, entries, text};
+use crate::context::{Context, given, text};
 use crate::field;
-use crate::field_outcomes::Verdict;
 use khorovod_compiler::yaml::Node;
 
 /// Imports the fields of the job's spec and of `runPolicy`. Returns the slots per worker.
 pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
     let mut slots = 1;
     let policy = spec.and_then(|spec| spec.get("runPolicy"));
-    for entry in [spec, policy].into_iter().flatten().flat_map(entries) {
+    for entry in [spec, policy].into_iter().flatten().flat_map(Node::entries) {
         let node = &entry.value;
         match entry.key.as_str() {
             "slotsPerWorker" => {
                 slots = context.count(node).unwrap_or(1).max(1);
-                context.outcomes.settle(node, Verdict::Kept, field::WORKERS_SLOTS, "");
+                context.kept(node, field::WORKERS_SLOTS);
             }
             "mpiImplementation" | "mpiDistribution" => implementation(context, node),
             "ttlSecondsAfterFinished" => seconds(context, node, field::LIFECYCLE_TTL_AFTER_FINISHED),
@@ -67,7 +66,7 @@ fn seconds(context: &mut Context<'_>, node: &Node, to: &str) {
 
 fn scheduling(context: &mut Context<'_>, node: &Node) {
     if context.spec.get(field::SCHEDULING_KUEUE).is_some() {
-        if let Some((node, class)) = node.get("priorityClass").and_then(|node| Some((node, text(node)?)))
+        if let Some((node, class)) = given(node.get("priorityClass"))
             && !class.is_empty()
         {
             context.keep(node, field::PLACEMENT_PRIORITY_CLASS, class);
@@ -76,7 +75,7 @@ fn scheduling(context: &mut Context<'_>, node: &Node) {
     }
     let how = "a flag of the operator selected the gang scheduler; Volcano is used";
     context.spec.put(field::SCHEDULING_GANG, "volcano", how);
-    for entry in entries(node) {
+    for entry in node.entries() {
         match entry.key.as_str() {
             "queue" => match context.text(&entry.value) {
                 Some(queue) if !queue.is_empty() => context.keep(&entry.value, field::SCHEDULING_QUEUE, queue),
@@ -86,19 +85,12 @@ fn scheduling(context: &mut Context<'_>, node: &Node) {
                 Some(class) if !class.is_empty() => context.keep(&entry.value, field::PLACEMENT_PRIORITY_CLASS, class),
                 _ => context.needless(&entry.value, "there is none"),
             },
-            "minAvailable" => {
-                context.outcomes.settle(
-                    &entry.value,
-                    Verdict::Changed,
-                    field::SCHEDULING_GANG,
-                    "all pods start or none",
-                );
-            }
+            "minAvailable" => context.changed(&entry.value, field::SCHEDULING_GANG, "all pods start or none"),
             "minResources" => context.needless(&entry.value, "the gang counts pods"),
             _ => {
                 context.lose(&entry.value, "spec.scheduling has no such setting; a patch over the PodGroup reaches it");
             }
         }
     }
-    context.outcomes.settle(node, Verdict::Changed, field::SCHEDULING_GANG, how);
+    context.changed(node, field::SCHEDULING_GANG, how);
 }

@@ -3,7 +3,7 @@
 
 mod ks_lines;
 
-use crate::context::{items, text};
+use crate::context::text;
 use crate::from::openmpi::jsonnet::{COMPUTED, Jsonnet};
 use khorovod_compiler::problem::{Problem, Span};
 use khorovod_compiler::yaml::{self, Entry, Kind, Node};
@@ -86,7 +86,7 @@ fn listed(tree: Node) -> Node {
     let is_list = tree.get("kind").and_then(text).is_some_and(|kind| kind.eq_ignore_ascii_case("paramList"));
     let Some(rows) = tree.get("data").filter(|_| is_list) else { return tree };
     let mut components = Vec::new();
-    for row in items(rows) {
+    for row in rows.items() {
         let get = |key: &str| row.get(key).and_then(text);
         if let (Some(component), Some(key)) = (get("component"), get("param")) {
             place(&mut components, &component, &key, &get("value").unwrap_or_default(), row.span);

@@ -81,13 +81,6 @@ pub fn seconds(value: &str) -> Result<Option<u64>, String> {
     if seconds == 0 { Err(wrong()) } else { Ok(Some(seconds)) }
 }
 
-/// Writes seconds as a duration of the spec.
-pub fn duration(seconds: u64) -> String {
-    let parts = [(seconds / 3_600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
-    let parts = parts.iter().filter(|(number, _)| *number > 0).map(|(number, unit)| format!("{number}{unit}"));
-    parts.collect::<Vec<_>>().concat()
-}
-
 /// Checks that one node can have so many GPUs.
 pub fn of_one(gpus: u32) -> Result<u32, String> {
     if gpus <= 64 { Ok(gpus) } else { Err(format!("{gpus} GPUs are more than any node has")) }
@@ -125,7 +118,6 @@ mod tests {
         for (text, wanted) in amounts {
             assert_eq!(quantity(mebibytes(text).unwrap()), wanted);
         }
-        assert_eq!(duration(28_830), "8h30s");
         let lists = [("mega-[0-1]", Some(2)), ("a[0-2,5],b", Some(5)), ("n1,n2", Some(2)), ("r[1-2]n[0-3]", Some(8))];
         for (list, wanted) in lists.into_iter().chain([("./hosts", None), ("a[x-y]", None)]) {
             assert_eq!(hosts(list), wanted, "{list}");

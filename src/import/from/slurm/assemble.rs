@@ -26,15 +26,14 @@ impl Script<'_, '_, '_> {
             self.context.name("slurm", "the script has no --job-name");
         }
         if let Err(why) = self.resources.fits() {
-            let problem = Problem::new(&BAD_VALUE, self.span, why);
-            self.context.problems.push(problem.hint("say on how many nodes: `#SBATCH --nodes=4`"));
+            self.context.refuse_at(self.span, why, "say on how many nodes: `#SBATCH --nodes=4`");
         }
         let launch = self.launch.take();
         match (self.context.typed.clone(), launch, self.whole.clone()) {
             (Some((line, span)), launch, _) => {
                 if let Some((launch, span, row)) = launch {
                     self.given(&launch.options, "srun ", span);
-                    self.settle(row, Verdict::Changed, "", "`--command` replaces it");
+                    self.changed(row, "", "`--command` replaces it");
                 }
                 self.typed(&line, span);
             }
@@ -93,7 +92,7 @@ impl Script<'_, '_, '_> {
             Line::Launch(_) => {
                 self.resources.put(self.context, 0);
                 launch::line(self.context, &launch.line, &Place { path: "--command".to_owned(), span }, &world);
-                self.settle(row, Verdict::Changed, "spec.command spec.launcher", "khorovod writes the launch itself");
+                self.changed(row, "spec.command spec.launcher", "khorovod writes the launch itself");
             }
             Line::Script(_) => self.program(launch, row),
         }
@@ -115,16 +114,11 @@ impl Script<'_, '_, '_> {
             let row = self.context.outcomes.add(format!("srun {option}"), span);
             let how = "only the script can compute it: write it, with its value, in spec.slurm.srun.args";
             let data = if option.contains("mounts") { "; in pods, spec.storage mounts the data" } else { "" };
-            self.settle(row, Verdict::Lost, "", &format!("{how}{data}"));
+            self.lost(row, &format!("{how}{data}"));
         }
         if let Some(why) = &launch.lost {
             let row = self.context.outcomes.add(why.clone(), span);
-            self.settle(
-                row,
-                Verdict::Lost,
-                "",
-                "Slurm writes the output of the ranks to its own file; on Kubernetes, see `kubectl logs`",
-            );
+            self.lost(row, "Slurm writes the output of the ranks to its own file; on Kubernetes, see `kubectl logs`");
         }
         if launch.program.is_some() {
             return self.program(launch, row);
@@ -150,9 +144,8 @@ impl Script<'_, '_, '_> {
         match read {
             Line::Script(_) if needs.is_some() => self.as_it_stands(&needs.unwrap_or_default()),
             Line::Launch(mut read) => {
-                let words = read.program.as_array().into_iter().flatten().filter_map(Json::as_str);
-                let words = words.map(classify::quoted).collect::<Vec<_>>().join(" ");
-                if let (Some(wrap), line) = srun_program::unwrapped(read.program.as_str().unwrap_or(&words)) {
+                let text = program::as_text(&read.program).unwrap_or_default();
+                if let (Some(wrap), line) = srun_program::unwrapped(&text) {
                     read.program = program::program(&line);
                     self.wrapped(wrap, span);
                 }
@@ -184,7 +177,7 @@ impl Script<'_, '_, '_> {
                     }
                     false => "khorovod writes the launch itself",
                 };
-                self.settle(row, Verdict::Changed, "spec.command spec.launcher", how);
+                self.changed(row, "spec.command spec.launcher", how);
             }
             Line::Script(_)
                 if launch.srun && (!classify::launches(&launch.line) || srun_program::launches_more(&launch.line)) =>
@@ -212,11 +205,11 @@ impl Script<'_, '_, '_> {
                     "the container's own words, which pods need not",
                 );
                 let how = "it starts each rank; a launcher such as torchrun starts outside of it. In pods, the image replaces it";
-                self.settle(row, Verdict::Changed, field::SLURM_WRAP, how);
+                self.changed(row, field::SLURM_WRAP, how);
             }
             None => {
                 let how = "only the script can compute its words: write them, with their values, in spec.slurm.wrap";
-                self.settle(row, Verdict::Lost, "", how);
+                self.lost(row, how);
             }
         }
         if let Some(image) = wrap.image {
@@ -255,10 +248,10 @@ impl Script<'_, '_, '_> {
             let row = self.context.outcomes.add(format!("{name} before the program"), self.place(name));
             let how =
                 "it exists under Slurm only: the image of a pod is its container. Import with `--command PROGRAM`";
-            self.settle(row, Verdict::Changed, field::COMMAND, how);
+            self.changed(row, field::COMMAND, how);
         }
         if launch.srun && contained.is_none() && self.meets(line) && !srun_program::launches_more(line) {
-            self.agents(program, row);
+            self.agents(&program, row);
             return self.srun(true);
         }
         if launch.srun && self.mpi.is_none() && self.meets(line) {

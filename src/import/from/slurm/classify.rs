@@ -9,8 +9,6 @@ use crate::launch::options as launchers;
 use crate::shell::{self, CommandKind, Joint, Plain as Word, Statement, is_name, words};
 use crate::shell_text::{self, Hidden, marked};
 
-pub use khorovod_compiler::pods::words::word as quoted;
-
 /// The purpose of a line.
 #[derive(Debug, PartialEq)]
 pub enum Kind {
@@ -59,6 +57,22 @@ pub struct Srun {
     pub program: Option<Json>,
 }
 
+impl Srun {
+    /// A line that a shell or a launcher runs.
+    fn of(line: &str) -> Self {
+        Self { line: line.to_owned(), ..Self::default() }
+    }
+
+    /// A line with a program without a launcher.
+    pub fn alone(line: &str) -> Self {
+        Self { alone: true, ..Self::of(line) }
+    }
+
+    fn kind(self) -> Kind {
+        Kind::Launch(Box::new(self))
+    }
+}
+
 /// Classifies a line. Its comments are removed and its variables are replaced before.
 pub fn kind(text: &str) -> Kind {
     let text = text.trim();
@@ -88,17 +102,13 @@ fn of_statement(text: &str, statement: &Statement) -> Kind {
     // A redirection between the words of a command stays in the line.
     let head = text[first.span.start..start].trim_end();
     let tail = text[first.span.start + head.len()..].trim();
+    let keeps_output = start == all && only_keeps_output(text, statement);
     match simple(head) {
         Kind::Launch(launch) if tail == "&" => Kind::Launch(launch),
-        Kind::Launch(launch) if start == all && only_keeps_output(text, statement) => {
-            Kind::Launch(Box::new(Srun { lost: Some(tail.to_owned()), ..*launch }))
-        }
-        Kind::Launch(launch) => Kind::Launch(Box::new(Srun { line: text.to_owned(), srun: false, ..*launch })),
-        Kind::Program => {
-            let keeps = start == all && only_keeps_output(text, statement);
-            let (line, lost) = if keeps { (head, Some(tail.to_owned())) } else { (text, None) };
-            Kind::Launch(Box::new(Srun { line: line.to_owned(), alone: true, lost, ..Srun::default() }))
-        }
+        Kind::Launch(launch) if keeps_output => Srun { lost: Some(tail.to_owned()), ..*launch }.kind(),
+        Kind::Launch(launch) => Srun { line: text.to_owned(), srun: false, ..*launch }.kind(),
+        Kind::Program if keeps_output => Srun { lost: Some(tail.to_owned()), ..Srun::alone(head) }.kind(),
+        Kind::Program => Srun::alone(text).kind(),
         Kind::Shows if only_shows(text, statement, 0) => Kind::Shows,
         _ => Kind::Other,
     }
@@ -164,9 +174,7 @@ fn simple(text: &str) -> Kind {
         ("time" | "exec" | "nohup", _) if rest.len() > 1 && assigned.is_empty() => {
             let at = if (program, name(1)) == ("time", "-p") { 2 } else { 1 };
             match simple(from(at)) {
-                Kind::Program => {
-                    Kind::Launch(Box::new(Srun { line: from(at).to_owned(), alone: true, ..Srun::default() }))
-                }
+                Kind::Program => Srun::alone(from(at)).kind(),
                 other => other,
             }
         }
@@ -182,9 +190,7 @@ fn simple(text: &str) -> Kind {
         ("sbatch", _) if rest.iter().any(|word| word.text.starts_with("--wrap")) => {
             Kind::Options(rest[1..].iter().map(|word| word.text.clone()).collect())
         }
-        _ if launchers::launcher(rest).is_some() => {
-            Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() }))
-        }
+        _ if launchers::launcher(rest).is_some() => Srun::of(text).kind(),
         (python, "") if python.starts_with("python") => Kind::Python,
         (python, "setup.py") if python.starts_with("python") => Kind::Installs,
         (python, "-m") if python.starts_with("python") && ["pip", "venv", "virtualenv"].contains(&name(2)) => {
@@ -244,7 +250,7 @@ fn of_shell(text: &str) -> Kind {
         && srun.srun
     {
         let unknown = srun.unknown.iter().map(|option| hidden.short(option)).collect();
-        return Kind::Launch(Box::new(Srun { line: hidden.shown(&srun.line), unknown, ..*srun }));
+        return Srun { line: hidden.shown(&srun.line), unknown, ..*srun }.kind();
     }
     let script = shell::parse(text);
     let command = script.statements.first().and_then(|statement| statement.commands.first());
@@ -265,7 +271,7 @@ fn of_shell(text: &str) -> Kind {
     let other = if text.contains("$(") { words(&marked) } else { None }.unwrap_or_default();
     let launches = launchers::launcher(other.get(assignments.len()..).unwrap_or_default()).is_some();
     match launches || first == "srun" {
-        true => Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() })),
+        true => Srun::of(text).kind(),
         false if SHOWS.contains(&first) && !(first == "printf" && text.contains(" -v")) && first != "set" => {
             Kind::Shows
         }
@@ -305,7 +311,7 @@ pub fn is_folder(path: &str) -> bool {
 
 /// Reads a line of srun: its options, and the program it starts.
 fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
-    let whole = || Kind::Launch(Box::new(Srun { line: text.to_owned(), ..Srun::default() }));
+    let whole = || Srun::of(text).kind();
     let plain: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
     // A step of several programs: from a file, or separated by `:`.
     if plain.iter().any(|word| word == ":" || word == "--multi-prog") {
@@ -343,14 +349,7 @@ fn srun(text: &str, assigned: &[Word], words: &[Word]) -> Kind {
     };
     let env: Option<Vec<_>> = assigned.iter().filter_map(pair).map(|(name, value)| Some((name, value?))).collect();
     match env {
-        Some(env) => Kind::Launch(Box::new(Srun {
-            line: text[first.place.start..].to_owned(),
-            srun: true,
-            options,
-            unknown,
-            env,
-            ..Srun::default()
-        })),
+        Some(env) => Srun { srun: true, options, unknown, env, ..Srun::of(&text[first.place.start..]) }.kind(),
         None => whole(),
     }
 }

@@ -11,6 +11,7 @@ use crate::field_outcomes::Verdict;
 use crate::launch::options::names_launcher;
 use crate::{secrets, shell, shell_text};
 use khorovod_compiler::job::looks_secret;
+use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::Span;
 
 /// The note for a variable that is computed and that programs may read.
@@ -43,7 +44,7 @@ impl Script<'_, '_, '_> {
         match kind {
             Kind::Module(Some(names)) if simple && self.launch.is_none() && !self.prepares() => {
                 self.modules.extend(names);
-                self.settle(row, Verdict::Kept, field::SLURM_MODULES, "on Kubernetes, the image contains them");
+                self.kept(row, field::SLURM_MODULES, "on Kubernetes, the image contains them");
             }
             Kind::Assign(pairs) if self.launch.is_none() => {
                 launch_pieces::learn(&filled, &mut self.texts);
@@ -53,24 +54,18 @@ impl Script<'_, '_, '_> {
             }
             Kind::Export(names) if self.launch.is_none() => self.export(text, &names, row),
             Kind::Assign(_) if self.launch.is_some() && !names_launcher(text) => {
-                self.settle(row, Verdict::Lost, "", "nothing runs after the ranks that could use it");
+                self.lost(row, "nothing runs after the ranks that could use it");
             }
             Kind::Folder(folder) if self.launch.is_none() => self.folder(&folder, row),
-            Kind::Start => self.settle(row, Verdict::Kept, "", "a job starts where sbatch is called"),
-            Kind::Installs => self.settle(
-                row,
-                Verdict::Lost,
-                "",
-                "it would install at every start: run it once by hand, and for Kubernetes in the image",
-            ),
-            Kind::Shows => self.settle(
-                row,
-                Verdict::Lost,
-                "",
-                "it only prints something, or ends the script; khorovod's script does that itself",
-            ),
+            Kind::Start => self.kept(row, "", "a job starts where sbatch is called"),
+            Kind::Installs => {
+                self.lost(row, "it would install at every start: run it once by hand, and for Kubernetes in the image");
+            }
+            Kind::Shows => {
+                self.lost(row, "it only prints something, or ends the script; khorovod's script does that itself");
+            }
             Kind::Python => {
-                self.settle(row, Verdict::Kept, field::COMMAND, "what is typed into it below");
+                self.kept(row, field::COMMAND, "what is typed into it below");
                 return self.launch.is_none();
             }
             Kind::Other if self.launch.is_none() && self.unset(text) => self.rest(text, row, false),
@@ -85,7 +80,7 @@ impl Script<'_, '_, '_> {
                 Some(_) => self.whole("it starts ranks more than once"),
             },
             Kind::Program if self.launch.is_none() && classify::starts_ranks(text) => {
-                self.launch = Some((Srun { line: filled, alone: true, ..Srun::default() }, span, row));
+                self.launch = Some((Srun::alone(&filled), span, row));
             }
             _ => {
                 if secrets::assigns_secret(text) && self.whole.is_none() {
@@ -144,7 +139,7 @@ impl Script<'_, '_, '_> {
     fn before(&mut self, text: &str, row: usize) {
         self.setup.push(Setup::new(text.to_owned(), row));
         let how = "it runs before the ranks under Slurm; for Kubernetes run it once by hand and keep its results";
-        self.settle(row, Verdict::Changed, field::SLURM_SETUP, how);
+        self.changed(row, field::SLURM_SETUP, how);
     }
 
     pub fn whole(&mut self, why: &str) {
@@ -159,7 +154,7 @@ impl Script<'_, '_, '_> {
                 self.variables.push((name.clone(), value.clone()));
                 let exported = text.trim_start().starts_with("export");
                 if !exported && !looks_secret(&name, &value) {
-                    let text = format!("export {name}={}", classify::quoted(&value));
+                    let text = format!("export {name}={}", word(&value));
                     let (name, value) = (Some(name.clone()), Some(value.clone()));
                     self.setup.push(Setup { name, value, ..Setup::new(text, row) });
                 }
@@ -173,7 +168,7 @@ impl Script<'_, '_, '_> {
             }
             return match text.trim_start().starts_with("export") {
                 true => {}
-                false => self.settle(row, Verdict::Changed, field::COMMAND, PUT_IN),
+                false => self.changed(row, field::COMMAND, PUT_IN),
             };
         }
         self.variables.retain(|(known, _)| !pairs.iter().any(|(name, _)| name == known));
@@ -209,7 +204,7 @@ impl Script<'_, '_, '_> {
                 .filter(|line| line.name.as_ref().is_some_and(|name| names.contains(name)))
                 .for_each(|line| line.name = None);
             self.setup.push(Setup::new(text.trim().to_owned(), row));
-            self.settle(row, Verdict::Changed, field::SLURM_SETUP, MADE);
+            self.changed(row, field::SLURM_SETUP, MADE);
         }
     }
 
@@ -230,8 +225,8 @@ impl Script<'_, '_, '_> {
                 continue;
             }
             let at = self.setup.iter().position(|line| line.row > row).unwrap_or(self.setup.len());
-            self.setup.insert(at, Setup::new(format!("export {name}={}", classify::quoted(&value)), row));
-            self.settle(row, Verdict::Kept, field::SLURM_SETUP, "a line below unsets the variable");
+            self.setup.insert(at, Setup::new(format!("export {name}={}", word(&value)), row));
+            self.kept(row, field::SLURM_SETUP, "a line below unsets the variable");
         }
         for line in self.setup.iter_mut().filter(|line| effects.unsets.iter().any(|name| line.sets(name))) {
             (line.name, line.value) = (None, None);
@@ -243,7 +238,7 @@ impl Script<'_, '_, '_> {
     /// and comes first in the script, the assignment is repeated in the setup.
     fn again(&mut self, name: &str, value: &str, row: usize) {
         if self.setup.iter().any(|line| line.effects.anything) && !looks_secret(name, value) {
-            let text = format!("export {name}={}", classify::quoted(value));
+            let text = format!("export {name}={}", word(value));
             self.setup.push(Setup::new(text, row));
         }
     }
@@ -267,7 +262,7 @@ impl Script<'_, '_, '_> {
             let text = self.text[part.place.clone()].trim_end().to_owned();
             let span = self.at(part);
             let row = self.row(&text, span);
-            self.settle(row, Verdict::Kept, field::COMMAND, "typed into Python");
+            self.kept(row, field::COMMAND, "typed into Python");
             lines.push(text);
             last = Some((span, row));
         }

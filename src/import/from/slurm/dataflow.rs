@@ -7,7 +7,6 @@ use std::collections::{BTreeSet, HashSet};
 use super::commands::PUT_IN;
 use super::rendezvous::{MEETING, NUMBERS};
 use super::{Script, Setup};
-use crate::field_outcomes::Verdict;
 use crate::shell;
 use crate::shell_text;
 
@@ -81,13 +80,8 @@ impl Script<'_, '_, '_> {
             };
             let line = self.setup.remove(at);
             match line.value.is_some() || self.texts.iter().any(|(known, _)| *known == name) {
-                true => self.settle(line.row, Verdict::Changed, field::COMMAND, PUT_IN),
-                false => self.settle(
-                    line.row,
-                    Verdict::Kept,
-                    "",
-                    "only the launch needed it, and khorovod writes the launch itself",
-                ),
+                true => self.changed(line.row, field::COMMAND, PUT_IN),
+                false => self.kept(line.row, "", "only the launch needed it, and khorovod writes the launch itself"),
             }
         }
     }

@@ -45,7 +45,7 @@ impl Script<'_, '_, '_> {
         self.hand_on(&command);
         for at in 0..self.setup.len() {
             if self.setup[at].value.is_some() {
-                self.settle(self.setup[at].row, Verdict::Kept, field::SLURM_SETUP, "lines below use it");
+                self.kept(self.setup[at].row, field::SLURM_SETUP, "lines below use it");
             }
         }
         let kind = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str);
@@ -54,7 +54,7 @@ impl Script<'_, '_, '_> {
         if torchrun && self.context.spec.get(field::WORKERS_GPUS).is_none() {
             let row = self.context.outcomes.add("no --gres=gpu", self.span);
             let how = "if the nodes have GPUs, set the number: pods get only GPUs that they request";
-            self.settle(row, Verdict::Changed, field::WORKERS_GPUS, how);
+            self.changed(row, field::WORKERS_GPUS, how);
         }
         for row in std::mem::take(&mut self.tasks) {
             let (verdict, how) = match self.resources.shares() {
@@ -68,14 +68,14 @@ impl Script<'_, '_, '_> {
         }
         for (name, value, row) in std::mem::take(&mut self.env) {
             if torchrun && MEETING.contains(&name.as_str()) {
-                self.settle(row, Verdict::Kept, "", "khorovod sets up the rendezvous");
+                self.kept(row, "", "khorovod sets up the rendezvous");
                 continue;
             }
             let later = |line: &Setup| line.row != row && line.value.is_none() && line.sets(&name);
             if self.setup.iter().any(later) {
                 let row = self.named(&name);
                 let how = "under Slurm, spec.slurm.setup sets it again; in pods it has the value of spec.env";
-                self.settle(row, Verdict::Changed, "spec.env spec.slurm.setup", how);
+                self.changed(row, "spec.env spec.slurm.setup", how);
             }
             let how = match self.setup.iter().any(|line| line.row == row) {
                 true => "under Slurm again behind the lines that may set it",
@@ -83,13 +83,13 @@ impl Script<'_, '_, '_> {
             };
             let to = if self.launches(row) { "spec.env spec.command" } else { field::ENV };
             match self.context.env(&name, &value, "") {
-                true => self.settle(row, Verdict::Changed, to, "moved to a Secret"),
+                true => self.changed(row, to, "moved to a Secret"),
                 false if self.launches(row) => {}
-                false => self.settle(row, Verdict::Kept, to, how),
+                false => self.kept(row, to, how),
             }
         }
         for (_, row) in std::mem::take(&mut self.steps) {
-            self.settle(row, Verdict::Lost, "", "srun does not start the ranks here; give it to sbatch by hand");
+            self.lost(row, "srun does not start the ranks here; give it to sbatch by hand");
         }
         self.implementation();
         if !self.modules.is_empty() {

@@ -1,18 +1,16 @@
 //! The options of sbatch and srun: their names, whether a value follows, and their meaning in a spec.
 
+use super::resources::Resources;
+use crate::field;
+use crate::option_table::{Row, names, row};
+
 /// The meaning of an option in a spec.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Meaning {
     Nodes,
-    Tasks,
-    TasksPerNode,
-    TasksPerGpu,
-    CpusPerTask,
-    CpusPerGpu,
-    Mem,
-    MemPerCpu,
-    MemPerGpu,
-    Tmp,
+    /// A number or an amount of memory: where it is kept, the field of the spec, and how that differs.
+    Count(fn(&mut Resources) -> &mut Option<u32>, &'static str, &'static str),
+    Memory(fn(&mut Resources) -> &mut Option<u64>, &'static str, &'static str),
     Gres,
     Gpus,
     GpusPerNode,
@@ -44,159 +42,117 @@ pub enum Meaning {
 }
 
 use Meaning::{
-    Array, CpusPerGpu, CpusPerTask, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image,
-    Interactive, Lost, Mem, MemPerCpu, MemPerGpu, Mpi, Name, Needless, Nodes, Requeue, Stays, Tasks, TasksPerGpu,
-    TasksPerNode, Time, Tmp, Wrap,
+    Array, Count, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image, Interactive, Lost, Memory,
+    Mpi, Name, Needless, Nodes, Requeue, Stays, Time, Wrap,
 };
 
-/// The long names, the short name, whether a value follows, and the meaning.
-type Known = (&'static [&'static str], Option<char>, Value, Meaning);
+/// The long names and the short name, whether a value follows, and the meaning.
+type Known = Row<Value, Meaning>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
-    None,
+    Alone,
     Needed,
     /// A value may follow, but only after `=`.
     Inline,
 }
 
+use Value::{Alone, Inline, Needed};
+
 const LOGS: &str = "on Kubernetes `kubectl logs` has it";
 const MAIL: &str = "nothing mails on Kubernetes";
 const BINDING: &str = "on Kubernetes nothing binds ranks to cores";
+const WORDS: Meaning = Needless("it is about sbatch's own words");
+const SHARED: Meaning = Stays("Kubernetes shares nodes by what pods ask for");
+const BY_HAND: Meaning = Lost("it has no place in a job's description; give it to sbatch by hand");
 const STEP: &str = "a step of its own has no place in the spec: the ranks take all of the job";
 
 const OPTIONS: &[Known] = &[
-    (&["nodes"], Some('N'), Value::Needed, Nodes),
-    (&["ntasks"], Some('n'), Value::Needed, Tasks),
-    (&["ntasks-per-node", "tasks-per-node"], None, Value::Needed, TasksPerNode),
-    (&["ntasks-per-gpu"], None, Value::Needed, TasksPerGpu),
-    (&["cpus-per-task"], Some('c'), Value::Needed, CpusPerTask),
-    (&["cpus-per-gpu"], None, Value::Needed, CpusPerGpu),
-    (&["mem"], None, Value::Needed, Mem),
-    (&["mem-per-cpu"], None, Value::Needed, MemPerCpu),
-    (&["mem-per-gpu"], None, Value::Needed, MemPerGpu),
-    (&["tmp"], None, Value::Needed, Tmp),
-    (&["gres"], None, Value::Needed, Gres),
-    (&["gpus"], Some('G'), Value::Needed, Gpus),
-    (&["gpus-per-node"], None, Value::Needed, GpusPerNode),
-    (&["gpus-per-task"], None, Value::Needed, GpusPerTask),
-    (&["time"], Some('t'), Value::Needed, Time),
-    (&["job-name"], Some('J'), Value::Needed, Name),
-    (&["chdir", "workdir"], Some('D'), Value::Needed, Folder),
-    (&["export"], None, Value::Needed, Export),
-    (&["requeue"], None, Value::None, Requeue(true)),
-    (&["no-requeue"], None, Value::None, Requeue(false)),
-    (&["hold"], Some('H'), Value::None, Hold),
-    (&["wrap"], None, Value::Needed, Wrap),
-    (&["mpi"], None, Value::Needed, Mpi),
-    (&["container-image"], None, Value::Needed, Image),
-    (&["image"], None, Value::Needed, Image),
-    (&["partition"], Some('p'), Value::Needed, Field("partition")),
-    (&["account"], Some('A'), Value::Needed, Field("account")),
-    (&["qos"], Some('q'), Value::Needed, Field("qos")),
-    (&["constraint"], Some('C'), Value::Needed, Field("constraint")),
-    (&["nodelist"], Some('w'), Value::Needed, Field("nodelist")),
-    (&["exclude"], Some('x'), Value::Needed, Field("exclude")),
-    (&["reservation"], None, Value::Needed, Field("reservation")),
-    (&["output"], Some('o'), Value::Needed, Stays(LOGS)),
-    (&["error"], Some('e'), Value::Needed, Stays(LOGS)),
-    (&["open-mode"], None, Value::Needed, Stays(LOGS)),
-    (&["mail-type", "mail-user"], None, Value::Needed, Stays(MAIL)),
-    (&["exclusive"], None, Value::Inline, Stays("on Kubernetes ask for all of a node's GPUs or CPUs")),
+    ("nodes N", Needed, Nodes),
+    ("ntasks n", Needed, Count(|all| &mut all.tasks, field::WORKERS_SLOTS, "")),
+    ("ntasks-per-node tasks-per-node", Needed, Count(|all| &mut all.tasks_per_node, field::WORKERS_SLOTS, "")),
+    ("ntasks-per-gpu", Needed, Count(|all| &mut all.tasks_per_gpu, field::WORKERS_SLOTS, "")),
+    ("cpus-per-task c", Needed, Count(|all| &mut all.cpus_per_task, field::WORKERS_CPU, "of all ranks of a worker")),
+    ("cpus-per-gpu", Needed, Count(|all| &mut all.cpus_per_gpu, field::WORKERS_CPU, "of all GPUs of a worker")),
+    ("mem", Needed, Memory(|all| &mut all.mem, field::WORKERS_MEMORY, "")),
+    ("mem-per-cpu", Needed, Memory(|all| &mut all.mem_per_cpu, field::WORKERS_MEMORY, "of all CPUs of a worker")),
+    ("mem-per-gpu", Needed, Memory(|all| &mut all.mem_per_gpu, field::WORKERS_MEMORY, "of all GPUs of a worker")),
+    ("tmp", Needed, Memory(|all| &mut all.tmp, field::WORKERS_EPHEMERAL_STORAGE, "")),
+    ("gres", Needed, Gres),
+    ("gpus G", Needed, Gpus),
+    ("gpus-per-node", Needed, GpusPerNode),
+    ("gpus-per-task", Needed, GpusPerTask),
+    ("time t", Needed, Time),
+    ("job-name J", Needed, Name),
+    ("chdir workdir D", Needed, Folder),
+    ("export", Needed, Export),
+    ("requeue", Alone, Requeue(true)),
+    ("no-requeue", Alone, Requeue(false)),
+    ("hold H", Alone, Hold),
+    ("wrap", Needed, Wrap),
+    ("mpi", Needed, Mpi),
+    ("container-image", Needed, Image),
+    ("image", Needed, Image),
+    ("partition p", Needed, Field("partition")),
+    ("account A", Needed, Field("account")),
+    ("qos q", Needed, Field("qos")),
+    ("constraint C", Needed, Field("constraint")),
+    ("nodelist w", Needed, Field("nodelist")),
+    ("exclude x", Needed, Field("exclude")),
+    ("reservation", Needed, Field("reservation")),
+    ("output o", Needed, Stays(LOGS)),
+    ("error e", Needed, Stays(LOGS)),
+    ("open-mode", Needed, Stays(LOGS)),
+    ("mail-type mail-user", Needed, Stays(MAIL)),
+    ("exclusive", Inline, Stays("on Kubernetes ask for all of a node's GPUs or CPUs")),
+    ("oversubscribe s", Alone, SHARED),
+    ("overcommit contiguous", Alone, SHARED),
+    ("licenses L", Needed, Stays("")),
+    ("clusters M", Needed, Stays("")),
+    ("comment wckey begin deadline priority", Needed, Stays("")),
+    ("signal", Needed, Lost("before the time limit ranks get SIGTERM; they would not outlive another signal")),
+    ("switches network prefer burst-buffer bb bbf core-spec thread-spec cluster-constraint", Needed, Stays("")),
+    ("distribution m", Needed, Stays(BINDING)),
     (
-        &["oversubscribe", "overcommit", "contiguous"],
-        None,
-        Value::None,
-        Stays("Kubernetes shares nodes by what pods ask for"),
-    ),
-    (&["comment", "wckey", "licenses", "begin", "deadline", "clusters", "priority"], None, Value::Needed, Stays("")),
-    (
-        &["signal"],
-        None,
-        Value::Needed,
-        Lost("before the time limit ranks get SIGTERM; they would not outlive another signal"),
-    ),
-    (
-        &[
-            "switches",
-            "network",
-            "prefer",
-            "burst-buffer",
-            "bb",
-            "bbf",
-            "core-spec",
-            "thread-spec",
-            "cluster-constraint",
-        ],
-        None,
-        Value::Needed,
-        Stays(""),
-    ),
-    (
-        &[
-            "hint",
-            "threads-per-core",
-            "sockets-per-node",
-            "cores-per-socket",
-            "ntasks-per-socket",
-            "ntasks-per-core",
-            "distribution",
-        ],
-        None,
-        Value::Needed,
+        "hint threads-per-core sockets-per-node cores-per-socket ntasks-per-socket ntasks-per-core",
+        Needed,
         Stays(BINDING),
     ),
+    ("gpu-bind gpu-freq cpu-freq mem-bind gres-flags extra-node-info", Needed, Stays(BINDING)),
+    ("cpu-bind accel-bind", Needed, Stays(BINDING)),
+    ("nice propagate get-user-env acctg-freq profile", Inline, Stays("")),
+    ("reboot use-min-nodes spread-job no-kill kill-on-invalid-dep", Inline, Stays("")),
     (
-        &["gpu-bind", "gpu-freq", "cpu-freq", "mem-bind", "gres-flags", "extra-node-info"],
-        None,
-        Value::Needed,
-        Stays(BINDING),
-    ),
-    (&["cpu-bind", "accel-bind"], None, Value::Needed, Stays(BINDING)),
-    (&["nice", "propagate", "get-user-env", "acctg-freq", "profile"], None, Value::Inline, Stays("")),
-    (&["reboot", "use-min-nodes", "spread-job", "no-kill", "kill-on-invalid-dep"], None, Value::Inline, Stays("")),
-    (
-        &["container-mounts", "container-name", "container-env", "container"],
-        None,
-        Value::Needed,
+        "container-mounts container-name container-env container",
+        Needed,
         Stays("on Kubernetes data comes by spec.storage"),
     ),
+    ("container-mount-home no-container-mount-home container-writable container-remap-root", Alone, Stays("")),
+    ("container-workdir", Needed, Stays("on Kubernetes say `workdir`")),
+    ("label l", Alone, Needless("every line of a rank begins with its number")),
+    ("kill-on-bad-exit K", Inline, Needless("a rank that fails ends the attempt")),
+    ("unbuffered u", Alone, Needless("lines come as they are written")),
+    ("wait W", Needed, Needless("a rank that fails ends the attempt")),
+    ("verbose v Q", Inline, WORDS),
+    ("parsable quiet ignore-pbs", Inline, WORDS),
+    ("input i", Needed, Needless("ranks read nothing")),
+    ("jobid", Needed, Needless("it is the job's own")),
+    ("pty", Inline, Interactive),
+    ("array a", Needed, Array),
     (
-        &["container-mount-home", "no-container-mount-home", "container-writable", "container-remap-root"],
-        None,
-        Value::None,
-        Stays(""),
-    ),
-    (&["container-workdir"], None, Value::Needed, Stays("on Kubernetes say `workdir`")),
-    (&["label"], Some('l'), Value::None, Needless("every line of a rank begins with its number")),
-    (&["kill-on-bad-exit"], Some('K'), Value::Inline, Needless("a rank that fails ends the attempt")),
-    (&["unbuffered"], Some('u'), Value::None, Needless("lines come as they are written")),
-    (&["wait"], Some('W'), Value::Needed, Needless("a rank that fails ends the attempt")),
-    (&["parsable", "quiet", "verbose", "ignore-pbs"], None, Value::Inline, Needless("it is about sbatch's own words")),
-    (&["input"], Some('i'), Value::Needed, Needless("ranks read nothing")),
-    (&["jobid"], None, Value::Needed, Needless("it is the job's own")),
-    (&["pty"], None, Value::Inline, Interactive),
-    (&["array"], Some('a'), Value::Needed, Array),
-    (
-        &["dependency"],
-        Some('d'),
-        Value::Needed,
+        "dependency d",
+        Needed,
         Lost("say it when you submit: `sbatch --dependency=…`; on Kubernetes a workflow tool orders jobs"),
     ),
-    (&["gpus-per-socket"], None, Value::Needed, Lost("say how many a node has: `--gpus-per-node`")),
-    (
-        &["uid", "gid", "export-file", "het-group"],
-        None,
-        Value::Needed,
-        Lost("it has no place in a job's description; give it to sbatch by hand"),
-    ),
-    (&["mincpus", "relative"], None, Value::Needed, Lost(STEP)),
-    (&["test-only"], None, Value::Inline, Lost("it has no place in a job's description; give it to sbatch by hand")),
-    (&["exact", "overlap", "whole"], None, Value::Inline, Lost(STEP)),
+    ("gpus-per-socket", Needed, Lost("say how many a node has: `--gpus-per-node`")),
+    ("uid gid export-file het-group", Needed, BY_HAND),
+    ("mincpus relative", Needed, Lost(STEP)),
+    ("test-only", Inline, BY_HAND),
+    ("exact overlap whole", Inline, Lost(STEP)),
 ];
 
 /// An option of a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Given {
     /// Its long name.
     pub name: String,
@@ -226,68 +182,38 @@ pub fn read(words: &[String]) -> Result<(Vec<Given>, usize), String> {
     };
     if let Some(long) = rest.strip_prefix('-') {
         let (name, inline) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-        let Some((names, _, takes, meaning)) = find(name) else {
+        let Some(known @ (_, takes, meaning)) = find(name) else {
             // The next word is the value, unless it is an option.
-            let takes =
-                if words.get(1).is_some_and(|next| !next.starts_with('-')) { Value::Needed } else { Value::None };
+            let takes = if words.get(1).is_some_and(|next| !next.starts_with('-')) { Needed } else { Alone };
             return value(name, inline, takes, Stays("khorovod has no such option"), words);
         };
-        let name = names.iter().find(|known| **known == name || known.starts_with(name)).unwrap_or(&names[0]);
+        let name = names(known).find(|known| *known == name || known.starts_with(name)).unwrap_or(name);
         return value(name, inline, *takes, *meaning, words);
     }
     // `-N2`, `-N 2`, or several options without values: `-lK`.
     let mut given = Vec::new();
     for (at, c) in rest.char_indices() {
-        let known = OPTIONS.iter().find(|(_, short, ..)| *short == Some(c));
-        let Some((names, _, takes, meaning)) = known else {
-            return match c {
-                'v' | 'Q' => Ok((
-                    vec![Given {
-                        name: "verbose".to_owned(),
-                        value: None,
-                        meaning: Needless("it is about sbatch's own words"),
-                        said: word.to_owned(),
-                    }],
-                    1,
-                )),
-                's' => Ok((
-                    vec![Given {
-                        name: "oversubscribe".to_owned(),
-                        value: None,
-                        meaning: Stays("Kubernetes shares nodes by what pods ask for"),
-                        said: word.to_owned(),
-                    }],
-                    1,
-                )),
-                'L' | 'M' | 'm' => {
-                    let name = match c {
-                        'L' => "licenses",
-                        'M' => "clusters",
-                        _ => "distribution",
-                    };
-                    let inline = Some(&rest[at + 1..]).filter(|rest| !rest.is_empty());
-                    value(name, inline, Value::Needed, Stays(""), words)
-                }
-                _ => Err(format!("`-{c}` is not known here, so neither is whether a value follows")),
-            };
+        let Some(known @ (_, takes, meaning)) = row(OPTIONS, &c.to_string()) else {
+            return Err(format!("`-{c}` is not known here, so neither is whether a value follows"));
         };
+        let name = names(known).next().unwrap_or_default();
         let inline = Some(&rest[at + c.len_utf8()..]).filter(|rest| !rest.is_empty());
-        if *takes == Value::Needed {
-            let (mut more, count) = value(names[0], inline, *takes, *meaning, words)?;
+        if *takes == Needed {
+            let (mut more, count) = value(name, inline, *takes, *meaning, words)?;
             given.append(&mut more);
             return Ok((given, count));
         }
-        given.push(Given { name: names[0].to_owned(), value: None, meaning: *meaning, said: format!("-{c}") });
+        given.push(Given { name: name.to_owned(), value: None, meaning: *meaning, said: format!("-{c}") });
     }
     Ok((given, 1))
 }
 
 /// Finds an option by its name, or by a prefix of it that is unique.
 fn find(name: &str) -> Option<&'static Known> {
-    let exact = OPTIONS.iter().find(|(names, ..)| names.contains(&name));
+    let exact = row(OPTIONS, name).filter(|_| name.len() > 1);
     exact.or_else(|| {
-        let mut near =
-            OPTIONS.iter().filter(|(names, ..)| name.len() > 2 && names.iter().any(|known| known.starts_with(name)));
+        let begins = |known: &&Known| name.len() > 2 && names(known).any(|known| known.starts_with(name));
+        let mut near = OPTIONS.iter().filter(begins);
         near.next().filter(|_| near.next().is_none())
     })
 }
@@ -306,8 +232,8 @@ fn value(
         said,
     };
     match (inline, takes) {
-        (Some(_), _) | (None, Value::None | Value::Inline) => Ok((vec![given(inline, words[0].clone())], 1)),
-        (None, Value::Needed) => match words.get(1) {
+        (Some(_), _) | (None, Alone | Inline) => Ok((vec![given(inline, words[0].clone())], 1)),
+        (None, Needed) => match words.get(1) {
             Some(next) => Ok((vec![given(Some(next), format!("{} {next}", words[0]))], 2)),
             None => Err(format!("`{}` lacks its value", words[0])),
         },

@@ -4,8 +4,8 @@ use super::options::{self, Given, Meaning};
 use super::{Script, Setup, amounts, classify};
 use crate::codes::BAD_VALUE;
 use crate::field;
-use crate::field_outcomes::Verdict;
 use crate::shell::is_name;
+use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::{Problem, Span};
 
 impl Script<'_, '_, '_> {
@@ -48,61 +48,56 @@ impl Script<'_, '_, '_> {
             Meaning::Export => self.export_option(&value, row),
             Meaning::Requeue(again) => {
                 self.resources.requeue = Some(again);
-                self.settle(
+                self.kept(
                     row,
-                    Verdict::Kept,
                     field::LAUNCHER_RETRIES,
                     if again { "and training that fails is tried again, three times" } else { "" },
                 );
             }
             Meaning::Hold => {
                 self.context.spec.put(field::SCHEDULING_SUSPEND, true, &option.said);
-                self.settle(row, Verdict::Kept, field::SCHEDULING_SUSPEND, "");
+                self.kept(row, field::SCHEDULING_SUSPEND, "");
             }
             Meaning::Wrap => {
-                self.settle(row, Verdict::Kept, field::COMMAND, "");
+                self.kept(row, field::COMMAND, "");
                 self.command(&value, span, true);
                 self.wrap = Some((value, row));
             }
             Meaning::Mpi => {
                 self.mpi = Some(value);
-                self.settle(row, Verdict::Kept, field::SLURM_SRUN_MPI, "on Kubernetes mpirun starts the ranks");
+                self.kept(row, field::SLURM_SRUN_MPI, "on Kubernetes mpirun starts the ranks");
             }
             Meaning::Image => self.container(option, step, row),
             Meaning::Array => {
                 self.array = value.split(['-', ',', ':', '%']).next().map(str::to_owned);
                 let why = "a job here is one training: render one for each value, with `--set`";
-                self.settle(row, Verdict::Lost, "", why);
+                self.lost(row, why);
             }
             Meaning::Field(name) => {
                 if name == "nodelist" {
                     self.resources.hosts = amounts::hosts(&value);
                 }
                 self.context.spec.put(&format!("spec.slurm.{name}"), value, &option.said);
-                self.settle(row, Verdict::Kept, &format!("spec.slurm.{name}"), "");
+                self.kept(row, &format!("spec.slurm.{name}"), "");
             }
             Meaning::Stays(how) => {
                 let to = self.stays(option, step, row);
-                self.settle(row, Verdict::Kept, to, how);
+                self.kept(row, to, how);
             }
-            Meaning::Needless(why) => self.settle(row, Verdict::Kept, "", why),
-            Meaning::Lost(why) => self.settle(row, Verdict::Lost, "", why),
+            Meaning::Needless(why) => self.kept(row, "", why),
+            Meaning::Lost(why) => self.lost(row, why),
             Meaning::Interactive => {
-                self.settle(
-                    row,
-                    Verdict::Changed,
-                    field::COMMAND,
-                    "the job is not interactive: the lines below are its command",
-                );
+                self.changed(row, field::COMMAND, "the job is not interactive: the lines below are its command");
             }
             _ => match self.resources.take(option) {
-                Ok(_) if matches!(option.meaning, Meaning::Tasks | Meaning::TasksPerNode | Meaning::TasksPerGpu) => {
-                    self.tasks.push(row);
-                }
+                Ok((_, field::WORKERS_SLOTS, _)) => self.tasks.push(row),
                 Ok((verdict, to, how)) => self.settle(row, verdict, to, how),
                 Err(why) => {
-                    let problem = Problem::new(&BAD_VALUE, span, format!("`{}`: {why}", option.said));
-                    self.context.problems.push(problem.hint("see `man sbatch` for its values"));
+                    self.context.refuse_at(
+                        span,
+                        format!("`{}`: {why}", option.said),
+                        "see `man sbatch` for its values",
+                    );
                 }
             },
         }
@@ -131,26 +126,21 @@ impl Script<'_, '_, '_> {
         let file = value.starts_with(['/', '.', '~']) || [".sqsh", ".sif"].iter().any(|end| value.ends_with(end));
         if file {
             let how = "a file on the nodes, not in a registry: for Kubernetes, name an image with `--image NAME`";
-            return self.settle(row, Verdict::Changed, to, how);
+            return self.changed(row, to, how);
         }
         let scheme = ["docker://", "dockerd://", "docker:"].iter().find_map(|scheme| value.strip_prefix(scheme));
         self.image = Some(scheme.unwrap_or(value).replacen('#', "/", 1));
-        self.settle(row, Verdict::Kept, &format!("spec.image {to}"), "");
+        self.kept(row, &format!("spec.image {to}"), "");
     }
 
     pub fn folder(&mut self, value: &str, row: usize) {
         if classify::is_folder(value) {
             self.context.spec.put(field::WORKDIR, value, "the folder it ran in");
-            self.settle(row, Verdict::Kept, field::WORKDIR, "");
+            self.kept(row, field::WORKDIR, "");
         } else {
-            let text = format!("cd {}", classify::quoted(value));
+            let text = format!("cd {}", word(value));
             self.setup.push(Setup::new(text, row));
-            self.settle(
-                row,
-                Verdict::Changed,
-                field::SLURM_SETUP,
-                "it is not a folder of an image; on Kubernetes, set `workdir`",
-            );
+            self.changed(row, field::SLURM_SETUP, "it is not a folder of an image; on Kubernetes, set `workdir`");
         }
     }
 
@@ -161,15 +151,10 @@ impl Script<'_, '_, '_> {
             match part.split_once('=') {
                 Some((name, value)) if is_name(name) => self.env.push((name.to_owned(), value.to_owned(), row)),
                 _ if part.eq_ignore_ascii_case("all") => {}
-                _ => return self.settle(
-                    row,
-                    Verdict::Lost,
-                    "",
-                    "ranks get the environment in which sbatch is called; to prevent that, give `--export` to sbatch by hand",
-                ),
+                _ => return self.lost(row, "ranks get the environment in which sbatch is called; to prevent that, give `--export` to sbatch by hand"),
             }
         }
         let to = if value.contains('=') { field::ENV } else { "" };
-        self.settle(row, Verdict::Kept, to, "ranks get the environment in which sbatch is called");
+        self.kept(row, to, "ranks get the environment in which sbatch is called");
     }
 }

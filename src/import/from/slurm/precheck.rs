@@ -2,7 +2,7 @@
 
 use super::script::{self, Part};
 use super::{classify, shebang};
-use crate::codes::{BAD_VALUE, NOTHING, OTHER_SYSTEM, TEMPLATE};
+use crate::codes::{NOTHING, OTHER_SYSTEM, TEMPLATE};
 use crate::context::Context;
 use crate::placeholders::hole;
 use crate::secrets;
@@ -18,7 +18,7 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
         let span = Span { start: part.place.start, end: part.place.end, ..whole };
         let message = format!("the script has {} lines of options and commands, and {MOST} are read", parts.len());
         let hint = "move the preparation into a script of its own, and call that";
-        context.problems.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
+        context.refuse_at(span, message, hint);
         return false;
     }
     let at = |place: std::ops::Range<usize>| Span { start: place.start, end: place.end, ..whole };
@@ -26,10 +26,10 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
         && let Some(part) = parts.iter().find(|part| part.kind == script::Kind::Unknown)
     {
         let span = at(part.place.start..part.place.start + text[part.place.clone()].lines().next().map_or(0, str::len));
-        let problem =
-            Problem::new(&BAD_VALUE, span, format!("commands are nested here more than {} deep", shell::DEEPEST));
-        context.problems.push(
-            problem.hint("a program wrote this: import what it was made from, or put it into a script of its own"),
+        context.refuse_at(
+            span,
+            format!("commands are nested here more than {} deep", shell::DEEPEST),
+            "a program wrote this: import what it was made from, or put it into a script of its own",
         );
         return false;
     }
@@ -41,24 +41,30 @@ pub fn check(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>)
         let line = &text[part.place.clone()];
         if let Some(place) = secrets::find_secret(line) {
             let place = part.place.start + place.start..part.place.start + place.end;
-            let problem =
-                Problem::new(&BAD_VALUE, at(place), "this looks like a secret, and would be readable in the spec");
-            context.problems.push(
-                problem.hint("write `export TOKEN=…` above it and `$TOKEN` here: of the variable a Secret is made"),
+            context.refuse_at(
+                at(place),
+                "this looks like a secret, and would be readable in the spec",
+                "write `export TOKEN=…` above it and `$TOKEN` here: of the variable a Secret is made",
             );
             return false;
         }
         if part.kind == script::Kind::Directive(None) {
-            let problem = Problem::new(&BAD_VALUE, at(part.place.clone()), "a quote in this line does not end");
-            context.problems.push(problem.hint("sbatch would refuse it, too: close the quote"));
+            context.refuse_at(
+                at(part.place.clone()),
+                "a quote in this line does not end",
+                "sbatch would refuse it, too: close the quote",
+            );
             return false;
         }
     }
     let odd = [("\u{feff}", "a byte order mark"), ("\r\n", "line ends of Windows")];
     if let Some((mark, what)) = odd.iter().find(|(mark, _)| text.contains(mark)) {
         let at_mark = text.find(mark).unwrap_or_default();
-        let problem = Problem::new(&BAD_VALUE, at(at_mark..at_mark + mark.len()), format!("the script has {what}"));
-        context.problems.push(problem.hint("sbatch would not run it, either: convert it with `dos2unix`"));
+        context.refuse_at(
+            at(at_mark..at_mark + mark.len()),
+            format!("the script has {what}"),
+            "sbatch would not run it, either: convert it with `dos2unix`",
+        );
         return false;
     }
     let foreign = text.lines().find(|line| ["#PBS ", "#BSUB ", "#$ "].iter().any(|mark| line.starts_with(mark)));
@@ -109,7 +115,7 @@ fn hands_on(text: &str, whole: Span, parts: &[Part], context: &mut Context<'_>) 
         (None, _) => return false,
     };
     let span = Span { start: part.place.start, end: part.place.end, ..whole };
-    context.problems.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
+    context.refuse_at(span, message, hint);
     true
 }
 

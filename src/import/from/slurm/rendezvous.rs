@@ -5,8 +5,8 @@
 use crate::field;
 use serde_json::Value as Json;
 
-use super::{Script, Setup, classify, srun_program};
-use crate::field_outcomes::Verdict;
+use super::{Script, Setup, srun_program};
+use crate::launch::program;
 use crate::shell_text;
 
 /// Variables of PyTorch's rendezvous, which torchrun sets.
@@ -36,14 +36,9 @@ impl Script<'_, '_, '_> {
     }
 
     /// Imports a program whose ranks torchrun starts.
-    pub fn agents(&mut self, program: Json, row: usize) {
-        let program = match program {
-            Json::String(text) => text,
-            words => {
-                let words = words.as_array().into_iter().flatten().filter_map(Json::as_str);
-                format!("exec {}", words.map(classify::quoted).collect::<Vec<_>>().join(" "))
-            }
-        };
+    pub fn agents(&mut self, program: &Json, row: usize) {
+        let text = program::as_text(program).unwrap_or_default();
+        let program = if program.is_string() { text } else { format!("exec {text}") };
         let numbers: Vec<String> = NUMBERS.iter().map(|(theirs, ours)| format!("{theirs}=${ours}")).collect();
         let world = self.own_world_size();
         self.drop_meeting(&program);
@@ -63,7 +58,7 @@ impl Script<'_, '_, '_> {
         self.context.spec.put(field::COMMAND, command, "what each rank ran, with its numbers by Slurm's names");
         self.unbind();
         let how = "srun numbered the ranks; torchrun does so in pods as well as under Slurm";
-        self.settle(row, Verdict::Changed, "spec.command spec.launcher.kind", how);
+        self.changed(row, "spec.command spec.launcher.kind", how);
     }
 
     /// Returns the script's WORLD_SIZE, if it differs from the number of tasks: then the program starts more processes
@@ -79,7 +74,7 @@ impl Script<'_, '_, '_> {
         let how = format!(
             "{world} as in the script, which is not the number of tasks: the program starts more processes itself"
         );
-        self.settle(row, Verdict::Changed, field::COMMAND, &how);
+        self.changed(row, field::COMMAND, &how);
         Some(world)
     }
 
@@ -98,7 +93,7 @@ impl Script<'_, '_, '_> {
         });
         self.setup = kept;
         for line in dropped {
-            self.settle(line.row, Verdict::Kept, "", "khorovod sets up the rendezvous");
+            self.kept(line.row, "", "khorovod sets up the rendezvous");
         }
         self.drop_unused(uses);
     }
@@ -110,7 +105,7 @@ impl Script<'_, '_, '_> {
         let (bound, free) = std::mem::take(&mut self.steps).into_iter().partition(|(option, _)| bound(option));
         self.steps = free;
         for (_, row) in bound {
-            self.settle(row, Verdict::Lost, "", "it binds single tasks; here one task per node starts the ranks");
+            self.lost(row, "it binds single tasks; here one task per node starts the ranks");
         }
     }
 }

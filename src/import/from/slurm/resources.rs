@@ -1,26 +1,27 @@
 //! The resources that a script requests, as workers of the new spec.
 
-use super::amounts::{count, duration, mebibytes, of_one, quantity, seconds};
+use super::amounts::{count, mebibytes, of_one, quantity, seconds};
 use super::options::{Given, Meaning};
 use crate::context::Context;
 use crate::field;
 use crate::field_outcomes::Verdict;
 use crate::launch::World;
+use khorovod_compiler::job::types::format_duration;
 
 /// The values of options. A later option overrides an earlier one.
 #[derive(Debug, Default)]
 pub struct Resources {
     nodes: Option<u32>,
-    tasks: Option<u32>,
-    tasks_per_node: Option<u32>,
-    tasks_per_gpu: Option<u32>,
-    cpus_per_task: Option<u32>,
-    cpus_per_gpu: Option<u32>,
+    pub tasks: Option<u32>,
+    pub tasks_per_node: Option<u32>,
+    pub tasks_per_gpu: Option<u32>,
+    pub cpus_per_task: Option<u32>,
+    pub cpus_per_gpu: Option<u32>,
     /// Memory, in mebibytes.
-    mem: Option<u64>,
-    mem_per_cpu: Option<u64>,
-    mem_per_gpu: Option<u64>,
-    tmp: Option<u64>,
+    pub mem: Option<u64>,
+    pub mem_per_cpu: Option<u64>,
+    pub mem_per_gpu: Option<u64>,
+    pub tmp: Option<u64>,
     gpus: Option<u32>,
     gpus_per_node: Option<u32>,
     gpus_per_task: Option<u32>,
@@ -40,9 +41,9 @@ impl Resources {
     /// Takes the value of an option.
     pub fn take(&mut self, option: &Given) -> Result<Became, String> {
         let value = option.value.as_deref().unwrap_or_default();
-        let (replicas, slots, gpus, memory) =
-            (field::WORKERS_REPLICAS, field::WORKERS_SLOTS, field::WORKERS_GPUS, field::WORKERS_MEMORY);
+        let (replicas, gpus) = (field::WORKERS_REPLICAS, field::WORKERS_GPUS);
         let kept = |field| Ok((Verdict::Kept, field, ""));
+        let verdict = |how: &str| if how.is_empty() { Verdict::Kept } else { Verdict::Changed };
         match option.meaning {
             Meaning::Nodes => {
                 let (low, high) = value.split_once('-').unwrap_or((value, value));
@@ -53,44 +54,16 @@ impl Resources {
                     Ok((Verdict::Changed, replicas, "the most of them: a job here has so many, no more and no fewer"))
                 }
             }
-            Meaning::Tasks => {
-                self.tasks = Some(count(value)?);
-                kept(slots)
+            Meaning::Count(kept, to, how) => {
+                *kept(self) = Some(count(value)?);
+                Ok((verdict(how), to, how))
             }
-            Meaning::TasksPerNode => {
-                self.tasks_per_node = Some(count(value)?);
-                kept(slots)
-            }
-            Meaning::TasksPerGpu => {
-                self.tasks_per_gpu = Some(count(value)?);
-                kept(slots)
-            }
-            Meaning::CpusPerTask => {
-                self.cpus_per_task = Some(count(value)?);
-                Ok((Verdict::Changed, field::WORKERS_CPU, "of all ranks of a worker"))
-            }
-            Meaning::CpusPerGpu => {
-                self.cpus_per_gpu = Some(count(value)?);
-                Ok((Verdict::Changed, field::WORKERS_CPU, "of all GPUs of a worker"))
-            }
-            Meaning::Mem if value == "0" => {
+            Meaning::Memory(..) if option.name == "mem" && value == "0" => {
                 Ok((Verdict::Lost, "", "all memory of a node: say how much in spec.workers.memory"))
             }
-            Meaning::Mem => {
-                self.mem = Some(mebibytes(value)?);
-                kept(memory)
-            }
-            Meaning::MemPerCpu => {
-                self.mem_per_cpu = Some(mebibytes(value)?);
-                Ok((Verdict::Changed, memory, "of all CPUs of a worker"))
-            }
-            Meaning::MemPerGpu => {
-                self.mem_per_gpu = Some(mebibytes(value)?);
-                Ok((Verdict::Changed, memory, "of all GPUs of a worker"))
-            }
-            Meaning::Tmp => {
-                self.tmp = Some(mebibytes(value)?);
-                kept(field::WORKERS_EPHEMERAL_STORAGE)
+            Meaning::Memory(kept, to, how) => {
+                *kept(self) = Some(mebibytes(value)?);
+                Ok((verdict(how), to, how))
             }
             Meaning::Gres => self.take_gres(value),
             Meaning::Gpus => {
@@ -265,8 +238,12 @@ impl Resources {
             context.spec.put(field::SLURM_GRES, gres.as_str(), "");
         }
         if let Some(time) = self.time {
-            context.spec.put(field::SLURM_TIME, duration(time), "");
-            context.spec.put(field::LIFECYCLE_DEADLINE, duration(time), "on Kubernetes; it counts the wait, too");
+            context.spec.put(field::SLURM_TIME, format_duration(time), "");
+            context.spec.put(
+                field::LIFECYCLE_DEADLINE,
+                format_duration(time),
+                "on Kubernetes; it counts the wait, too",
+            );
         }
     }
 

@@ -1,11 +1,9 @@
 //! Reads the first line of a script, which names its shell and the shell's flags.
 
 use super::Script;
-use crate::codes::BAD_VALUE;
 use crate::context::Context;
 use crate::field;
-use crate::field_outcomes::Verdict;
-use khorovod_compiler::problem::{Problem, Span};
+use khorovod_compiler::problem::Span;
 
 /// Shells whose scripts bash can run.
 const SHELLS: &[&str] = &["bash", "sh", "dash", "ash", "ksh", "ksh93", "mksh"];
@@ -28,7 +26,7 @@ pub fn check(text: &str, whole: Span, context: &mut Context<'_>) -> bool {
     let message = format!("this script is for {program}, and scripts for bash are read");
     let hint =
         format!("import one for bash with the same `#SBATCH` lines, which starts this one: `srun {program} FILE`");
-    context.problems.push(Problem::new(&BAD_VALUE, span, message).hint(hint));
+    context.refuse_at(span, message, hint);
     false
 }
 
@@ -50,18 +48,18 @@ impl Script<'_, '_, '_> {
             let row = self.row(&format!("{line} (login)"), span);
             let how = "the job's shell is not a login shell: if something is missing, such as `module`, source it in \
                        spec.slurm.setup; on Kubernetes the image has it";
-            self.settle(row, Verdict::Lost, "", how);
+            self.lost(row, how);
         }
         if set.is_empty() {
             return None;
         }
         let row = self.row(line, span);
         match whole {
-            true => self.settle(row, Verdict::Changed, field::COMMAND, "set by `set` in its first line"),
+            true => self.changed(row, field::COMMAND, "set by `set` in its first line"),
             false => {
                 let how = "flags of a shell that is not used any more: if a line of spec.slurm.setup must not \
                            fail, end it with `|| return 1`";
-                self.settle(row, Verdict::Lost, "", how);
+                self.lost(row, how);
             }
         }
         Some(format!("set {set}"))

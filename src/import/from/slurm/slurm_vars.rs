@@ -5,7 +5,6 @@ use serde_json::{Value as Json, json};
 
 use super::Script;
 use super::rendezvous::{MEETING, NUMBERS};
-use crate::field_outcomes::Verdict;
 use crate::launch::FIRST_WORKER;
 use crate::shell_text;
 use khorovod_compiler::problem::Span;
@@ -62,13 +61,7 @@ impl Script<'_, '_, '_> {
         let Some(command) = self.context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else {
             return;
         };
-        let mut names = shell_text::names(&shell_text::without_quoted(&command));
-        names.sort();
-        names.dedup();
-        let set = shell_text::set_by(&command);
-        names.retain(|name| !shell_text::anywhere(name) && !set.contains(name));
-        let env = self.context.spec.get(field::ENV);
-        names.retain(|name| env.is_none_or(|env| env.get(name).is_none()));
+        let mut names = shell_text::unset(&command, self.context.spec.get(field::ENV));
         if names.iter().any(|name| name == "SLURM_ARRAY_TASK_ID") {
             self.one_of_array(&mut names);
         }
@@ -89,7 +82,7 @@ impl Script<'_, '_, '_> {
             };
             let how = format!("{why}: in pods it is empty, unless spec.env or the image sets it");
             let row = self.named(name);
-            self.settle(row, Verdict::Changed, field::COMMAND, &how);
+            self.changed(row, field::COMMAND, &how);
         }
     }
 
@@ -113,7 +106,7 @@ impl Script<'_, '_, '_> {
         let row = self.context.outcomes.add(format!("{} in the launch", moments.join(", ")), span);
         let how = "the batch script computed it once for all ranks; here each rank computes its own, and they may differ. Write a value \
                    in its place, or compute it in the program";
-        self.settle(row, Verdict::Changed, field::COMMAND, how);
+        self.changed(row, field::COMMAND, how);
     }
 
     /// Reports uses of the arguments that are given to the script.
@@ -127,7 +120,7 @@ impl Script<'_, '_, '_> {
                 .outcomes
                 .add(place.to_owned() + if place.contains('{') { "}" } else { "" }, self.place(place));
             let how = "an argument of the script, which a job does not have. Write the value in its place";
-            self.settle(row, Verdict::Lost, "", how);
+            self.lost(row, how);
         }
     }
 
@@ -138,7 +131,7 @@ impl Script<'_, '_, '_> {
         let comment = "the first of --array; the others by `--set`";
         self.context.spec.put_key(field::ENV, "SLURM_ARRAY_TASK_ID", first, comment);
         let row = self.named("SLURM_ARRAY_TASK_ID");
-        self.settle(row, Verdict::Changed, field::ENV, comment);
+        self.changed(row, field::ENV, comment);
     }
 
     /// Replaces Slurm's variables by those of MPI in pods.
@@ -152,7 +145,7 @@ impl Script<'_, '_, '_> {
         for (name, ours) in names.iter().filter_map(|name| Some((name, by_mpi(name)?))) {
             lines.push(format!("{name}=${{{name}:-${ours}}}"));
             let row = self.named(name);
-            self.settle(row, Verdict::Changed, field::COMMAND, "in pods, MPI's number of the rank");
+            self.changed(row, field::COMMAND, "in pods, MPI's number of the rank");
         }
         names.retain(|name| by_mpi(name).is_none());
         let first = |name: &String| self.setup.iter().any(|line| of_first_node(&line.text, name));
@@ -161,7 +154,7 @@ impl Script<'_, '_, '_> {
         for name in firsts {
             lines.push(format!("{name}=${{{name}:-{FIRST_WORKER}}}"));
             let row = self.named(&name);
-            self.settle(row, Verdict::Changed, field::COMMAND, "in pods, the first worker's name");
+            self.changed(row, field::COMMAND, "in pods, the first worker's name");
         }
         if !lines.is_empty() {
             self.context.spec.put(field::COMMAND, format!("export {}\n{command}", lines.join(" ")), "");
@@ -177,7 +170,7 @@ impl Script<'_, '_, '_> {
             return;
         }
         let row = self.context.outcomes.add(format!("the script: {}", own.join(", ")), self.span);
-        self.settle(row, Verdict::Changed, field::COMMAND, "it exists under Slurm only; pods lack it");
+        self.changed(row, field::COMMAND, "it exists under Slurm only; pods lack it");
     }
 
     /// Adds a row for a variable, at its first use in the script.

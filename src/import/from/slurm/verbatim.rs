@@ -5,7 +5,6 @@ use super::classify::{self, Kind};
 use super::script;
 use super::{Script, preparation};
 use crate::field;
-use crate::field_outcomes::Verdict;
 use crate::launch::options::names_launcher;
 use crate::secrets;
 
@@ -32,7 +31,7 @@ impl Script<'_, '_, '_> {
         if let Some((text, row)) = &wrap {
             let lines: Vec<usize> = self.rows.iter().map(|(_, row)| *row).collect();
             for row in lines.into_iter().chain([*row]) {
-                self.settle(row, Verdict::Changed, to, &how);
+                self.changed(row, to, &how);
             }
             body.push(text.clone());
         }
@@ -60,10 +59,10 @@ impl Script<'_, '_, '_> {
             if secrets::assigns_secret(text) {
                 self.refuse_secret(self.at(part));
             }
-            self.settle(row, Verdict::Changed, to, &how);
+            self.changed(row, to, &how);
         }
         for (_, row) in std::mem::take(&mut self.steps) {
-            self.settle(row, Verdict::Changed, field::COMMAND, "it is in the script");
+            self.changed(row, field::COMMAND, "it is in the script");
         }
         let body = body.join("\n");
         self.setup.retain(|line| kept.contains(&line.row));

@@ -1,0 +1,14 @@
+//! Tables of the options that a program takes.
+
+/// The names of an option, separated by blanks; what follows it; and its meaning.
+pub type Row<T, M> = (&'static str, T, M);
+
+/// Finds an option by one of its names.
+pub fn row<'t, T, M>(table: &'t [Row<T, M>], name: &str) -> Option<&'t Row<T, M>> {
+    table.iter().find(|row| names(row).any(|known| known == name))
+}
+
+/// The names of an option.
+pub fn names<T, M>((names, ..): &Row<T, M>) -> impl Iterator<Item = &'static str> + use<T, M> {
+    names.split(' ')
+}
