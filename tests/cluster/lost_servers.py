@@ -81,7 +81,7 @@ def api_server_away_at_start(case):
     first = case.launcher()["metadata"]["uid"]
     with outages.api_away():
         time.sleep(90)
-    ranks.until_running(1, 120)
+    case.until("ranks after the outage", lambda: ranks.launches() and len(ranks.launches()[0]) == 2, 120)
     case.equal("the launcher that waited", case.launcher()["metadata"]["uid"], first)
     ranks.end()
     case.equal("the end", case.finished(90), "Complete")
