@@ -43,7 +43,7 @@ choose_hosts() {
     [[ -z ${taken[$host]:-} ]] || continue
     for other in "${candidates[@]}"; do
       [[ ${team_of[$other]} == "${team_of[$host]}" && -z ${taken[$other]:-} ]] || continue
-      is_usable "$other" && ! is_avoided "$other" || continue
+      if ! is_usable "$other" || is_avoided "$other"; then continue; fi
       log "$other takes the place of $host$(! is_usable "$host" || echo ", whose node ${nodes[$host]} failed ${faults[${nodes[$host]}]} times")"
       hosts[index]=$other taken[$other]=1
       continue 2

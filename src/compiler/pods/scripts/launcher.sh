@@ -153,9 +153,9 @@ while :; do
   fi
   lost=()
   for host in "${gone[@]}"; do
-    lost[$host]=1
+    lost["$host"]=1
     node=${nodes[$host]:--}
-    [[ $node == - ]] || faults[$node]=$((${faults[$node]:-0} + 1))
+    [[ $node == - ]] || faults["$node"]=$((${faults[$node]:-0} + 1))
   done
   if ((${#gone[@]} == 0)); then
     sweep

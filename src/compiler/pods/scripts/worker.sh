@@ -23,7 +23,7 @@ leave() {
       pause 0.3
     done
   fi
-  kill "$sshd" ${guard:-} 2>/dev/null
+  kill "$sshd" "${guard:-$sshd}" 2>/dev/null
   exit 143
 }
 
@@ -40,7 +40,7 @@ fi
 
 download && start_sshd || exit 1
 trap leave TERM INT
-trap 'kill "$sshd" $guard; terminate_message "an MPI daemon was killed on this worker, so the worker exits"; exit 1' USR1
+trap 'kill "$sshd" "${guard:-$sshd}"; terminate_message "an MPI daemon was killed on this worker, so the worker exits"; exit 1' USR1
 log "worker $HOSTNAME answers on port $port"
 wait "$sshd"
 code=$?
