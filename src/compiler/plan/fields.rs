@@ -179,6 +179,8 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     list.run("lifecycle.checkpoint.signal", format!("SIG{signal}"));
     list.run("lifecycle.checkpoint.gracePeriod", format_duration((*grace_period).into()));
     self::security(&mut list, security);
+    // Controllers of other targets end a run, and with `release: keep` nobody does.
+    list.run_if(spec.target.own_workloads && !lifecycle.keep, "security.apiAccess", security.api_access);
     self::observability(&mut list, observability, launcher.kind);
     for (index, patch) in patches.iter().enumerate() {
         let starts = patches::starts_run(patch, spec);
@@ -419,7 +421,7 @@ fn security(list: &mut List, security: &Security) {
         network_policy,
         egress,
         service_account,
-        api_access,
+        api_access: _,
         read_only_root_filesystem,
     } = security;
     // If a user id is set, pods contain only the id, and the profile has no effect on them.
@@ -434,7 +436,6 @@ fn security(list: &mut List, security: &Security) {
     };
     list.add(Reach::InPlace, "security.egress", egress);
     list.optional("security.serviceAccount", service_account.as_ref());
-    list.run("security.apiAccess", api_access);
     list.run("security.readOnlyRootFilesystem", read_only_root_filesystem);
 }
 
