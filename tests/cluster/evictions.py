@@ -190,7 +190,7 @@ def applied_with_other_keys(case):
 
 @play(long=True)
 def keys_of_workers(case):
-    """A worker has no key that lets it log in to others. docs/security.md says that this is so in the StatefulSet shape only."""
+    """A worker has no key that lets it log in to others. docs/security.md states this for the StatefulSet shape only."""
     case.apply(case.render(job(seconds=600)))
     case.says("launching: ", 90)
     name = max(p["metadata"]["name"] for p in case.workers())

@@ -109,7 +109,7 @@ def node_of_indexed_job_dies(case):
     died = kill_node(case, number)
     starts = ranks.until_running(2, 240)
     took = max(event.time for event in starts) - died
-    case.notes.append(f"index {label(victim, 'batch.kubernetes.io/job-completion-index')} died; ranks run after {took:.0f} s")
+    case.notes.append(f"index {label(victim, 'batch.kubernetes.io/job-completion-index')} was lost; ranks run after {took:.0f} s")
     ranks.end()
     case.equal("the end", case.finished(60), "Complete")
     case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())

@@ -179,7 +179,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     list.run("lifecycle.checkpoint.signal", format!("SIG{signal}"));
     list.run("lifecycle.checkpoint.gracePeriod", format_duration((*grace_period).into()));
     self::security(&mut list, security);
-    // Controllers of other targets end a run, and with `release: keep` nobody does.
+    // Controllers of other targets end a run, and with `release: keep` the user does.
     list.run_if(spec.target.own_workloads && !lifecycle.keep, "security.apiAccess", security.api_access);
     self::observability(&mut list, observability, launcher.kind);
     for (index, patch) in patches.iter().enumerate() {

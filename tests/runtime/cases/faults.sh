@@ -109,7 +109,7 @@ case_evicted_launcher() {
   released
 }
 
-# The node of a worker fails for good, with no spare worker: one more worker starts, and the next attempt runs with it.
+# The node of a worker fails and stays away, with no spare worker: one more worker starts, and the next attempt runs with it.
 case_replaces_a_lost_worker() {
   train 'if [[ $HOSTNAME == *-worker-2 ]]; then echo "in its place"; exit; fi; mark=/tmp/up$OMPI_COMM_WORLD_LOCAL_RANK; [[ ! -e $mark ]] || exit 0; touch $mark; echo up $OMPI_COMM_WORLD_RANK; sleep 300' \
     'launcher: {retries: 1}'
@@ -152,7 +152,7 @@ case_releases_without_a_launcher() {
   released
 }
 
-# The last words of a worker whose node is drained: every rank of the job may save a checkpoint, all at once.
+# A worker whose node is drained: every rank of the job may save a checkpoint, all at once.
 case_drained_worker() {
   train 'trap "echo saved \$OMPI_COMM_WORLD_RANK; touch /tmp/saved" USR1; echo up $OMPI_COMM_WORLD_RANK; until [[ -e /tmp/saved ]]; do sleep 0.2; done; sleep 2; [[ $OMPI_COMM_WORLD_RANK != 0 ]] || echo done' \
     'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' 'launcher: {retries: 0}'

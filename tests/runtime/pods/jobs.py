@@ -49,7 +49,7 @@ class Job:
         self.started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self.failed, self.births, self.condition = 0, 0, None
         self.pods, self.succeeded = {}, set()
-        # Pods that were told to end and are replaced already.
+        # Pods that are being deleted and are replaced already.
         self.terminating = []
         self.gone = False
         if self.spec.get("suspend"):
@@ -82,7 +82,7 @@ class Job:
             self.finish("Failed", "BackoffLimitExceeded", 0)
 
     def evicted(self, pod):
-        """Without podFailurePolicy, a pod that is told to end is replaced at once, and counts as failed."""
+        """Without podFailurePolicy, a pod that is being deleted is replaced at once, and counts as failed."""
         if self.condition or self.gone or "podFailurePolicy" in self.spec or self.pods.get(pod.index) is not pod:
             return
         self.terminating.append(self.pods.pop(pod.index))

@@ -49,7 +49,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What most targets have in common. A target declares its name and what differs.
+    /// The facts that most targets have in common. A target declares its name and what differs.
     pub const COMMON: Self = Self {
         name: "",
         has_pods: true,

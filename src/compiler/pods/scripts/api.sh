@@ -43,7 +43,7 @@ read_job() {
     # An evicted launcher lets its ranks save a checkpoint.
     [[ -n $left ]] && (($(field terminating || echo 0) && waited++ < checkpoint_grace + 60))
   do pause 1; done
-  # Those of an Indexed Job may be workers.
+  # The failed pods of an Indexed Job may be workers.
   [[ -z $scales ]] || deaths=$(field failed || echo 0)
   began=$(date -u -d "$(field startTime | tr TZ '  ')" +%s 2>/dev/null || echo "$began")
   [[ -z $state ]] && ((deaths == 0)) || is_successor=yes
@@ -101,11 +101,14 @@ find_no_address() {
   local -A known=()
   [[ ${has_endpoints:-yes} == yes ]] || return 0
   call GET "/api/v1/namespaces/$namespace/endpoints/$service"
-  # Endpoints list at most 1,000 addresses.
-  if [[ $status != 200 || $answer == *over-capacity* ]]; then
-    has_endpoints=no
-    return
-  fi
+  # Endpoints list at most 1,000 addresses. They do not exist before the first pod has an address.
+  case $status in
+  200 | 404) ;;
+  403) has_endpoints=no ;;
+  *) return 0 ;;
+  esac
+  [[ $answer != *over-capacity* ]] || has_endpoints=no
+  [[ ${has_endpoints:-yes} == yes ]] || return 0
   IFS='"' read -r -d '' -a words <<<"$answer"
   for index in "${!words[@]}"; do [[ ${words[index]} != hostname ]] || known[${words[index + 2]}]=1; done
   for host in "${missing[@]}"; do [[ -n ${known[${host%%.*}]:-} ]] || no_address+=(["$host"]=1); done

@@ -76,15 +76,22 @@ watch_workers() {
   done
 }
 
-# Whether all hosts are the same as at the start of the attempt. Waits for those that do not answer.
+# Whether all hosts are the same as at the start of the attempt, else fills `gone`. Waits ten seconds for those that do not answer,
+# and longer if they are so many that the network of the launcher is more likely to have failed.
 all_stayed() {
-  local until=$((SECONDS + 60))
+  local since=$SECONDS allowed
   local -A missing_since=()
+  allowed=$(limit wait-timeout 1800)
   while
-    patience=60 find_gone
-    ((${#gone[@]} == 0 && ${#missing[@]})) && ((SECONDS < until))
-  do pause 1; done
-  ((${#gone[@]} == 0))
+    find_gone
+    ((${#missing[@]} && (SECONDS - since < 10 || 2 * ${#missing[@]} > ${#hosts[@]} && SECONDS - since < allowed)))
+  do
+    if ((SECONDS - since >= 10)) && [[ -n $scales ]] && confirm_lost "${#missing[@]}"; then break; fi
+    pause 1
+  done
+  ((${#missing[@]} == 0 && ${#gone[@]} == 0)) && return
+  ((${#gone[@]})) || gone=("${missing[@]}")
+  return 1
 }
 
 # save_checkpoint WHY: sends the checkpoint signal to all ranks and waits for their end, at most checkpoint_grace seconds.

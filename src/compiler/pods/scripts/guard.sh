@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs on the first workers. If no launcher runs for launcher.lostTimeout, releases all workers of the run, so that no GPU is held
-# by a run that nobody ends: its launcher cannot start again, or its Job has ended or is deleted.
+# by a run without a launcher: its launcher cannot start again, or its Job has ended or is deleted.
 . /etc/khorovod/scripts/common.sh
 . "$scripts/api.sh"
 [[ ! -e $scripts/scale.sh ]] || . "$scripts/scale.sh"
@@ -41,7 +41,7 @@ while pause "$((every + RANDOM % every))"; do
   *) continue ;;
   esac
   allowed=$(limit lost-timeout 900)
-  # The Job has ended: nobody else will release the workers.
+  # The Job has ended: no launcher will release the workers.
   if [[ $status == 404 ]] || is_ending; then allowed=30; fi
   since=${since:-$SECONDS}
   ((SECONDS - since >= allowed)) || continue

@@ -83,7 +83,7 @@ domain=$(
 
 # find_missing HOST...: fills `missing` with the hosts that do not answer, and for the others `answers` with their MPI,
 # `addresses`, `nodes`, `instances` (which change if the pod or its container starts again) and `leaving`. With `by_address`
-# it resolves no name that it knows. Does not probe hosts in `no_address`.
+# it resolves no name whose address is known. Does not probe hosts in `no_address`.
 declare -A answers=() addresses=() nodes=() instances=() leaving=() no_address=()
 by_address=''
 find_missing() {

@@ -20,7 +20,7 @@ list_ranks() {
     has_rank "$pid" || continue
     while read -r key value; do
       case $key in PPid:) parent[$pid]=$value ;; SigCgt:) handled[$pid]=$((0x$value)) ;; esac
-    done <"$folder/status" 2>/dev/null
+    done 2>/dev/null <"$folder/status"
   done
   for pid in "${!parent[@]}"; do children[${parent[$pid]}]+=" $pid"; done
   for pid in "${!parent[@]}"; do [[ -n ${parent[${parent[$pid]}]:-} ]] || add_rank "$pid" "${1:-0}"; done

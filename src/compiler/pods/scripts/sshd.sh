@@ -29,7 +29,7 @@ start_sshd() {
     [[ -n ${mpi_found:-} ]] || find_mpi
   fi
   mpi_found=${mpi_found:-none}
-  # The greeting: probe.sh reads it. The last word changes when the container starts again.
+  # The greeting: probe.sh reads it. The end of it changes when the container starts again.
   greeting="khorovod $name ${mpi_found/ /-} ${KHOROVOD_POD_IP:--} ${KHOROVOD_NODE_IP:--} ${KHOROVOD_POD_UID:0:8}-$(printf '%(%s)T' -1)"
   # Every session gets this container's environment and working directory.
   (

@@ -19,7 +19,7 @@ fi
 mapfile -t own </horovod/generated/own
 declare -A parent=()
 for folder in /proc/[0-9]*; do
-  while read -r key value; do [[ $key != PPid: ]] || parent[${folder#/proc/}]=$value; done <"$folder/status" 2>/dev/null
+  while read -r key value; do [[ $key != PPid: ]] || parent[${folder#/proc/}]=$value; done 2>/dev/null <"$folder/status"
 done
 pid=$$
 while ((pid > 1)); do

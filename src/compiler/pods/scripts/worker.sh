@@ -1,5 +1,5 @@
 #!/bin/bash
-# A worker downloads its data and runs sshd. On SIGTERM it lets its ranks save a checkpoint, or exits at once if it has none.
+# A worker downloads its data and runs sshd. On SIGTERM it lets its ranks save a checkpoint, or exits at once if there are no ranks.
 # The trap comes first: the kernel ignores signals to process 1 that have no handler. The code is not 0, or an Indexed Job would
 # count an evicted worker as complete.
 trap 'exit 143' TERM INT
