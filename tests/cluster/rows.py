@@ -83,7 +83,7 @@ def pruned(case):
     new = case.render(job(seconds=1, spec={"env": {"LEARNING_RATE": "0.2"}}))
     began = time.time()
     case.apply(new, "--prune", "-l", "khorovod.dev/job=sum", *(f"--prune-allowlist={kind}" for kind in (
-        "core/v1/ConfigMap", "core/v1/ServiceAccount", "rbac.authorization.k8s.io/v1/Role",
+        "core/v1/ConfigMap", "core/v1/Secret", "core/v1/ServiceAccount", "rbac.authorization.k8s.io/v1/Role",
         "rbac.authorization.k8s.io/v1/RoleBinding", "apps/v1/StatefulSet", "batch/v1/Job")))
     case.until("end of the old run's pods", lambda: not [p for p in case.pods() if name_of(old) in p["metadata"]["name"]], 60)
     case.notes.append(f"the old run's pods were gone after {time.time() - began:.1f} s")
