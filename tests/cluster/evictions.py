@@ -6,16 +6,17 @@ import time
 import outages
 from case import job, label, play
 from faults import evict, first_process
-from lost_nodes import on_node, victim_on
+from lost_nodes import on_node, tolerating, victim_on
 from ranks import Ranks
 
 CHECKPOINT = {"lifecycle": {"checkpoint": {"signal": "SIGUSR1", "gracePeriod": "10s"}}}
 
 
-def started(case, spec=None, fields=None, size=2):
-    """Applies a job and waits until its ranks run."""
+def started(case, spec=None, fields=None, size=2, number=None):
+    """Applies a job and waits until its ranks run. With a number, the pods of its Job tolerate that node."""
     ranks = Ranks(case, size)
-    case.apply(case.render_new(job(spec=ranks.spec(spec)), fields or {}))
+    text = case.render_new(job(spec=ranks.spec(spec)), fields or {})
+    case.apply(tolerating(number, text) if number else text)
     ranks.until_running(1, 120)
     time.sleep(2)
     return ranks
@@ -130,7 +131,7 @@ def two_launchers(case):
     """The kubelet of the first launcher's node is away, so this launcher continues although its pod is deleted. It does not start
     ranks beside those of the second launcher."""
     number = case.take_node(back=True)
-    ranks = started(case, on_node(number, "Job"))
+    ranks = started(case, on_node(number, "Job"), number=number)
     victim_on(case, number, "launcher")
     # Or the second launcher waits on that node.
     case.kubectl("cordon", f"node-{number}")

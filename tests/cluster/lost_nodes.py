@@ -1,9 +1,10 @@
 """Nodes that end, and nodes that cannot be reached. Kubernetes marks them NotReady after 50 seconds and deletes their pods 300
 seconds later. No test taints them, as an administrator could."""
+import re
 import time
 
 import outages
-from case import devices, job, label, merge, play
+from case import Failed, devices, job, label, merge, play
 from ranks import Ranks
 
 # Workers run on nodes of their own, and one of them, or the launcher, on the node that the test ends.
@@ -13,14 +14,25 @@ APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
 
 def on_node(number, kind, apart=False):
     """The spec field that makes one pod of a StatefulSet or Job run on a node. With `apart`, all workers of a Job run on nodes of
-    their own, as those of a StatefulSet do."""
+    their own, as those of a StatefulSet do. The objects of a Job also need `tolerating`."""
     name = f"node-{number}"
-    pod = {"tolerations": [{"key": "khorovod.test/doomed", "value": name, "effect": "NoSchedule"}], "affinity": {
+    pod = {"affinity": {
         "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": {
             "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [name]}]}}]}}}
+    if kind == "StatefulSet":
+        pod["tolerations"] = [{"key": "khorovod.test/doomed", "value": name, "effect": "NoSchedule"}]
     if kind == "StatefulSet" or apart:
         pod = merge(pod, {"affinity": APART})
     return {"patches": [{"target": {"kind": kind}, "patch": {"spec": {"template": {"spec": pod}}}}]}
+
+
+def tolerating(number, text):
+    """The objects with one more toleration in the Job. A patch would replace those that khorovod renders."""
+    more = rf'\1\2- key: khorovod.test/doomed\n\2  value: "node-{number}"\n\2  effect: NoSchedule\n'
+    changed, count = re.subn(r"(\n( *)tolerations:\n)(?= *- key: node.kubernetes.io)", more, text)
+    if count != 1:
+        raise Failed(f"{count} Jobs with tolerations")
+    return changed
 
 
 def victim_on(case, number, component):
@@ -81,7 +93,7 @@ def node_of_worker_dies_with_spare(case):
 def node_of_launcher_dies(case):
     """The node is NotReady after 50 s and the launcher tolerates that for 30 s; then another launcher continues."""
     number, ranks = case.take_node(), Ranks(case)
-    case.apply(case.render(job(spec=ranks.spec(on_node(number, "Job")))))
+    case.apply(tolerating(number, case.render(job(spec=ranks.spec(on_node(number, "Job"))))))
     ranks.until_running(1, 120)
     victim = victim_on(case, number, "launcher")
     workers = {p["metadata"]["uid"] for p in case.workers()}
@@ -103,7 +115,8 @@ def node_of_indexed_job_dies(case):
     """The Job shape, in which Kubernetes replaces the pod: the node is NotReady after 50 s and pods tolerate that for 30 s. The Service
     still lists the address of the dead pod, under the name of the new one. The victim may be the pod that launches."""
     number, ranks = case.take_node(), Ranks(case)
-    case.apply(case.render(job(spec=ranks.spec(merge(on_node(number, "Job", apart=True), {"workers": {"controller": "Job"}})))))
+    spec = merge(on_node(number, "Job", apart=True), {"workers": {"controller": "Job"}})
+    case.apply(tolerating(number, case.render(job(spec=ranks.spec(spec)))))
     ranks.until_running(1, 120)
     victim = victim_on(case, number, "worker")
     died = kill_node(case, number)
@@ -145,7 +158,7 @@ def is_ready(case, number):
 def network_of_launcher_lost(case):
     """The node of the launcher cannot be reached for 40 s, as when a switch restarts: the ranks continue."""
     number, ranks = case.take_node(back=True), Ranks(case)
-    case.apply(case.render(job(spec=ranks.spec(on_node(number, "Job")))))
+    case.apply(tolerating(number, case.render(job(spec=ranks.spec(on_node(number, "Job"))))))
     ranks.until_running(1, 120)
     victim_on(case, number, "launcher")
     time.sleep(5)
