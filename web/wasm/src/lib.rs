@@ -228,9 +228,7 @@ mod tests {
 
     #[test]
     fn keys_are_made_only_from_a_seed() {
-        let secrets = |seed: &[u8]| {
-            unpacked(render(JOB.to_owned(), seed)).0.to_string().matches("-secret-mnist-ssh.yaml").count()
-        };
+        let secrets = |seed: &[u8]| unpacked(render(JOB.to_owned(), seed)).0.to_string().matches("-ssh.yaml").count();
         assert_eq!((secrets(&[]), secrets(&[7; 32])), (0, 1));
         assert!(parsed(JOB).1.contains("bWFza2Vk"));
     }

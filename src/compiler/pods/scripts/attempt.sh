@@ -38,12 +38,12 @@ check_limits() {
 # Fills `gone` with the hosts that were lost: those that have not answered for ten seconds, or whose pod or container started
 # again. `missing_since` and `started_as` are of the caller.
 find_gone() {
-  local host
+  local host asked=$SECONDS
   find_missing "${hosts[@]}"
   gone=()
   for host in "${hosts[@]}"; do
     if [[ -z ${answers[$host]:-} ]]; then
-      missing_since[$host]=${missing_since[$host]:-$SECONDS}
+      missing_since[$host]=${missing_since[$host]:-$asked}
       ((SECONDS - missing_since[$host] < ${patience:-10})) || gone+=("$host")
     else
       unset "missing_since[$host]"
@@ -58,8 +58,9 @@ find_gone() {
 watch_workers() {
   local host told=''
   local -A missing_since=()
-  probe_timeout=5
-  while sleep "$((3 + ${#hosts[@]} / 64))"; do
+  probe_timeout=3
+  # Hosts that did not answer are asked again soon.
+  while sleep "$((${#missing_since[@]} ? 1 : 3 + ${#hosts[@]} / 64))"; do
     find_gone
     if ((${#leaving[@]})); then
       printf '%s\n' "${!leaving[@]}" >"$generated/leaves"
