@@ -171,7 +171,11 @@ scale() { bench/scale.sh 5000; }
 accepted() { KHOROVOD=$(shipped) NODES=0 KUBERNETES=$1 tests/cluster/up.sh tests/cluster/accept.py; }
 
 # Builds the published crate from its package, so that no file is missing.
-package() { cargo package --locked --allow-dirty; }
+package() {
+    # Cargo does not unpack a package again whose version it knows, also if its content has changed.
+    rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/khorovod-{compiler,import}-[0-9]*
+    cargo package --locked --allow-dirty
+}
 
 # The rendered examples in parsers and validators of other languages.
 output() {
