@@ -172,7 +172,7 @@ accepted() { KHOROVOD=$(shipped) NODES=0 KUBERNETES=$1 tests/cluster/up.sh tests
 
 # Builds the published crate from its package, so that no file is missing.
 package() {
-    # Cargo does not unpack a package again whose version it knows, also if its content has changed.
+    # Cargo does not unpack a package again if it has unpacked the same version, also if the content has changed.
     rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/khorovod-{compiler,import}-[0-9]*
     cargo package --locked --allow-dirty
 }
