@@ -1,5 +1,5 @@
-//! The groups of workers in a picture. A group is a frame with one card, tile or square per worker; in a very large group a
-//! square stands for many workers.
+//! The groups of workers in a picture. A group is a frame with one card, tile or square per worker; in a very large group
+//! each square stands for several workers.
 
 use std::fmt::Write;
 

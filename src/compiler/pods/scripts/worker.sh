@@ -27,7 +27,7 @@ leave() {
   exit 143
 }
 
-# Three workers watch the launcher: see guard.sh.
+# The first workers watch the launcher: see guard.sh.
 guard=''
 watches() {
   [[ -n $own_job ]] || return
