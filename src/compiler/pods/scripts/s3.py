@@ -75,7 +75,7 @@ class Keys:
     def ask(self, url, headers):
         """The answer of the service that gives credentials."""
         for tried in range(TRIES):
-            time.sleep(min(30, 2**tried / 4) * random.uniform(0.5, 1) if tried else 0)
+            wait_before(tried)
             try:
                 with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10) as answer:
                     return answer.read()
@@ -87,6 +87,11 @@ class Keys:
                 break
         place = urllib.parse.urlsplit(url)
         raise Refused(f"no credentials from {place.scheme}://{place.netloc}: {why}")
+
+
+def wait_before(tried):
+    """Waits before another try, at random: hosts that fail at the same time must not repeat at the same time."""
+    time.sleep(min(30, 2**tried / 4) * random.uniform(0.5, 1) if tried else 0)
 
 
 def expiry(text):
@@ -142,8 +147,7 @@ class Bucket:
         path = self.base + ("/" + quote(key, "/") if key else "")
         query = "&".join(f"{quote(name)}={quote(str(value))}" for name, value in sorted(dict(query).items()))
         for tried in range(TRIES):
-            # Many hosts that fail at the same time must not repeat at the same time.
-            time.sleep(min(30, 2**tried / 4) * random.uniform(0.5, 1) if tried else 0)
+            wait_before(tried)
             final = tried == TRIES - 1
             connection, before = connect(self.endpoint)
             try:

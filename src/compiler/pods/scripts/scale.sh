@@ -68,10 +68,7 @@ replace_lost() {
     missing+=("${candidates[-1]}")
     log "$host has an address but does not answer: ${candidates[-1]} replaces it"
   done
-  for team in $changed; do
-    scale "$team" "$(wanted "$team")" || unscaled+=" $team"
-  done
-  changed=$unscaled unscaled=''
+  changed+=$unscaled unscaled=''
   for team in $changed; do
     scale "$team" "$(wanted "$team")" || unscaled+=" $team"
   done
