@@ -152,6 +152,9 @@ pub fn files(plan: &Plan) -> Vec<File> {
     }
     if plan.shape == Shape::Torchrun {
         files.extend(scripts!["torchrun.sh"]);
+        if plan.spec.elastic.is_none() {
+            files.extend(scripts!["agents.py"]);
+        }
         return files;
     }
 

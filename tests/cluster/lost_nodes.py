@@ -4,12 +4,22 @@ import re
 import time
 
 import outages
-from case import Failed, devices, job, label, merge, play
+from case import Failed, devices, job, label, merge, play, ready
 from ranks import Ranks
 
 # Workers run on nodes of their own, and one of them, or the launcher, on the node that the test ends.
 APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{
     "topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app.kubernetes.io/component": "worker"}}}]}}
+
+
+def on_nodes(numbers):
+    """The spec field that makes all workers of a StatefulSet run on nodes that only the test uses, each on its own."""
+    names = [f"node-{number}" for number in numbers]
+    pod = merge({"affinity": APART}, {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{
+            "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": names}]}]}}},
+        "tolerations": [{"key": "khorovod.test/doomed", "value": name, "effect": "NoSchedule"} for name in names]})
+    return {"patches": [{"target": {"kind": "StatefulSet"}, "patch": {"spec": {"template": {"spec": pod}}}}]}
 
 
 def on_node(number, kind, apart=False):
@@ -55,11 +65,17 @@ def freed_on_other_nodes(case, number, allowed):
         devices(p) for p in case.pods() if p["spec"].get("nodeName") != f"node-{number}"), allowed)
 
 
-def node_of_worker_dies(case, fields):
-    number, ranks = case.take_node(), Ranks(case)
-    case.apply(case.render_new(job(spec=ranks.spec(on_node(number, "StatefulSet"))), fields))
-    ranks.until_running(1, 120)
-    victim = victim_on(case, number, "worker")["metadata"]["name"]
+def node_of_worker_dies(case, numbers, place, fields):
+    """Ends one of the nodes with these numbers, on which a rank runs."""
+    ranks = Ranks(case)
+    case.apply(case.render_new(job(spec=ranks.spec(place)), fields))
+    hosts = {event.host for event in ranks.until_running(1, 120)}
+    case.until("ready workers", lambda: len(case.workers()) >= len(numbers) and all(map(ready, case.workers())), 60)
+    places = {int(p["spec"]["nodeName"].removeprefix("node-")): p["metadata"]["name"] for p in case.workers()}
+    number = next((n for n in numbers if places.get(n) in hosts), None)
+    case.check("no rank on a node that the test may end", number)
+    victim = places[number]
+    case.lent_nodes += [n for n in numbers if n != number]
     died = kill_node(case, number)
     starts = ranks.until_running(2, 120)
     took = max(event.time for event in starts) - died
@@ -79,13 +95,16 @@ def node_of_worker_dies(case, fields):
 @play(waits=True)
 def node_of_worker_dies_without_spare(case):
     """The launcher starts a worker with a higher index on another node, and the ranks run again within a minute."""
-    node_of_worker_dies(case, {})
+    number = case.take_node()
+    node_of_worker_dies(case, [number], on_node(number, "StatefulSet"), {})
 
 
 @play(waits=True)
 def node_of_worker_dies_with_spare(case):
     """A spare worker replaces the lost one within ten seconds."""
-    took = node_of_worker_dies(case, {"workers": {"spares": 1}})
+    # A spare must not be on the only node that may end.
+    numbers = [case.take_node() for _ in range(3)]
+    took = node_of_worker_dies(case, numbers, on_nodes(numbers), {"workers": {"spares": 1}})
     case.check(f"launched {took:.1f} s after the detection, allowed are 10 s", took <= 10)
 
 

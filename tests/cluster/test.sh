@@ -14,6 +14,6 @@ under_test
 make_images mpich intelmpi
 MPICH=$(part_folder mpich) INTELMPI=$(part_folder intelmpi)
 export MPICH INTELMPI
-# Each test of a lost node needs one of its own, and another for a second try.
-[[ ${FAMILY:-4} != 4 || " $* " == *" --quick "* ]] || export NODES=${NODES:-10}
+# Tests of lost nodes need nodes of their own, and others for a second try.
+[[ ${FAMILY:-4} != 4 || " $* " == *" --quick "* ]] || export NODES=${NODES:-14}
 exec "$here/up.sh" python3 "$here/run.py" "$@"

@@ -17,3 +17,61 @@ case_torchrun() { torchrun_job; }
 
 # The rendezvous decides which agent gets which ranks.
 case_torchrun_elastic() { torchrun_job 'elastic: {minWorkers: 1, maxWorkers: 2}'; }
+
+# agents LINE...: starts two agents whose ranks never communicate, so that torchrun notices nothing. They end with
+# the file /tmp/end. torchrun keeps what they write to standard output until its end.
+# shellcheck disable=SC2016 # for the ranks
+agents() {
+  /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return 1; }
+  train 'exec >&2; trap "echo saved $RANK; touch /tmp/end" USR1; echo up $RANK; until [[ -e /tmp/end ]]; do sleep 0.2; done; echo down $RANK' \
+    'launcher: {kind: torchrun}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' \
+    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1", PET_MAX_RESTARTS: "0"}' "$@"
+  wait_for 0 "up 1" && wait_for 1 "up 3"
+}
+
+end_agents() {
+  local pod
+  for pod in 0 1; do inside_pod $pod touch /tmp/end; done
+  expect 0 "trained"
+}
+
+# again POD TEXT: waits until a log contains the text twice.
+again() {
+  local tries
+  for ((tries = 0; tries < 300; tries++)); do
+    (($(grep -cF -- "$2" "$work/$1.log") < 2)) || return 0
+    sleep 0.2
+  done
+  fail "$1 did not log twice in time: $2"
+}
+
+takes_a_minute torchrun_loses_an_agent
+case_torchrun_loses_an_agent() {
+  agents || return 0
+  kill_pod 1
+  wait_for 0 "lost worker $job-$run-1" 30
+  again 0 "up 1"
+  wait_for 1 "up 3" 60
+  end_agents
+}
+
+takes_a_minute torchrun_loses_the_first_agent
+case_torchrun_loses_the_first_agent() {
+  agents || return 0
+  kill_pod 0
+  wait_for 1 "lost worker $job-$run-0" 30
+  again 1 "up 3"
+  wait_for 0 "up 1" 60
+  end_agents
+}
+
+# All ranks get the signal when one agent is evicted.
+takes_a_minute torchrun_drained
+case_torchrun_drained() {
+  agents || return 0
+  evict_pod 1
+  wait_for 1 "saved 3" 20
+  wait_for 0 "worker $job-$run-1 ends, because it was evicted or deleted: all ranks get SIGUSR1" 20
+  wait_for 0 "saved 1" 20
+  wait_for 0 "it does not count against launcher.retries" 30
+}

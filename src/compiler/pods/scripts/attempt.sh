@@ -38,7 +38,7 @@ check_limits() {
 # Fills `gone` with the hosts that were lost: those that have not answered for ten seconds, or whose pod or container started
 # again. `missing_since` and `started_as` are of the caller.
 find_gone() {
-  local host asked=$SECONDS
+  local host asked=$SECONDS in_turn=yes
   find_missing "${hosts[@]}"
   gone=()
   for host in "${hosts[@]}"; do
@@ -125,8 +125,9 @@ explain_ipv6() {
   esac
 }
 
-# attempt [watch]: runs the launch to its end. Sets `failure`, which is empty after success, `code`, the exit code of the
-# training if it ended by itself, and `gone`, the hosts that were lost. With `watch` it watches the workers.
+# attempt [WATCH]: runs the launch to its end. Sets `failure`, which is empty after success, `code`, the exit code of the
+# training if it ended by itself, and `gone`, the hosts that were lost. WATCH is the function that finds these: `watch_workers`, or
+# `watch_agents` of torchrun.sh.
 attempt() {
   local checked=$SECONDS host patience=''
   local -A started_as=() missing_since=()
@@ -135,14 +136,14 @@ attempt() {
   # A worker lost in the last attempt must not count as busy.
   rm -f "$generated/seen" "$generated/found" "$generated/leaves"
   few_since=''
-  if [[ ${1:-} == watch ]]; then
+  if [[ ${1:-} == watch_workers ]]; then
     for host in "${hosts[@]}"; do started_as[$host]=${instances[$host]:-}; done
   fi
   log "launching: ${launch[*]@Q}"
   start_training "${launch[@]}"
-  if [[ ${1:-} == watch ]]; then
+  if [[ -n ${1:-} ]]; then
     set -m
-    watch_workers &
+    "$1" &
     watcher=$!
     disown "$watcher"
     set +m
@@ -175,11 +176,12 @@ attempt() {
   done
   wait "$training"
   code=$?
+  [[ ${1:-} != watch_agents ]] || report_end "$code"
   stop_training
   if ((code == 0)); then
     # Open MPI 5 also exits with 0 if it loses a host.
-    if [[ ${1:-} != watch || ${mpi_found:-} != openmpi\ 5.* ]] || all_stayed; then return 0; fi
-  elif [[ ${1:-} == watch ]]; then
+    if [[ ${1:-} != watch_workers || ${mpi_found:-} != openmpi\ 5.* ]] || all_stayed; then return 0; fi
+  elif [[ ${1:-} == watch_workers ]]; then
     # MPI may notice a lost worker before the watcher does.
     patience=0 find_gone
   fi

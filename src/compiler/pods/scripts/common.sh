@@ -13,6 +13,13 @@ terminate_message() {
   { printf '%.4000s\n' "$*" >/dev/termination-log; } 2>/dev/null || true
 }
 
+# shorten NAME...: prints at most eight names and the number of the others.
+shorten() {
+  local shown=("${@:1:8}")
+  printf '%s' "${shown[*]}"
+  (($# <= 8)) || printf ' and %d more' $(($# - 8))
+}
+
 # limit NAME DEFAULT: prints a limit, which may change while the job runs.
 limit() {
   local value=''
@@ -23,7 +30,7 @@ limit() {
 # Whether another run is current. The kubelet updates the file within two minutes of its ConfigMap.
 is_superseded() { [[ $(limit run "$run") != "$run" ]]; }
 
-# pause SECONDS: sleeps, but a trap runs at once.
+# pause SECONDS: sleeps, but a trap runs at once. `read -t` would need no process, but its end interrupts a trap that runs.
 pause() { sleep "$1" & wait $!; }
 
 # Programs need a writable home.

@@ -69,10 +69,14 @@ write_hostfile() {
   done
 }
 
-# Prints a line of probe.sh for each target of standard input that answers. Probes 128 at a time, for `probe_timeout` seconds
-# each.
+# probe_hosts [in-turn]: prints a line of probe.sh for each target of standard input that answers, after at most `probe_timeout`
+# seconds for a group of targets. Probes 128 at a time, or, with `in-turn`, 256 in one process.
 probe_timeout=3
-probe_hosts() { xargs -r -n 16 -P 8 timeout "$probe_timeout" /bin/bash "$scripts/probe.sh" "$port" "$domain"; }
+probe_hosts() {
+  local group=16
+  ((!$#)) || group=256
+  xargs -r -n "$group" -P 8 timeout "$probe_timeout" /bin/bash "$scripts/probe.sh" "$port" "$domain" "$@"
+}
 
 # Makes a host name fully qualified, so that the resolver does not try each search domain.
 domain=$(
@@ -83,30 +87,43 @@ domain=$(
 
 # find_missing HOST...: fills `missing` with the hosts that do not answer, and for the others `answers` with their MPI,
 # `addresses`, `nodes`, `instances` (which change if the pod or its container starts again) and `leaving`. With `by_address`
-# it resolves no name whose address is known. Does not probe hosts in `no_address`.
+# it resolves no name whose address is known. Does not probe hosts in `no_address`. With `in_turn`, all hosts are expected to
+# answer: it first probes those that are not in `missing_since` in turn, which takes a tenth of the processor time.
 declare -A answers=() addresses=() nodes=() instances=() leaving=() no_address=()
-by_address=''
+by_address='' in_turn=''
 find_missing() {
-  local host mpi address node instance state
+  local host
   for host; do unset "answers[$host]" "leaving[$host]"; done
-  while read -r host mpi address node instance state; do
-    answers[$host]=$mpi nodes[$host]=${node:--} instances[$host]=$instance
-    [[ ${address:--} == - ]] || addresses[$host]=$address
-    [[ -z $state ]] || leaving[$host]=1
-  done < <(
+  if [[ -n $in_turn ]]; then
+    read_answers < <(
+      for host; do
+        [[ -n ${missing_since[$host]:-} || -z ${addresses[$host]:-} ]] || echo "$host=${addresses[$host]}"
+      done | probe_hosts in-turn
+    )
+    list_missing "$@"
+    ((${#missing[@]})) || return 0
+  fi
+  read_answers < <(
     for host; do
-      [[ -z ${no_address[$host]:-} ]] || continue
+      [[ -z ${answers[$host]:-}${no_address[$host]:-} ]] || continue
       address=${addresses[$host]:-}
       echo "$host${by_address:+${address:+=$address}}"
     done | probe_hosts
   )
-  missing=()
-  for host; do [[ -n ${answers[$host]:-} ]] || missing+=("$host"); done
+  list_missing "$@"
 }
 
-# shorten NAME...: prints at most eight names and the number of the others.
-shorten() {
-  local shown=("${@:1:8}")
-  printf '%s' "${shown[*]}"
-  (($# <= 8)) || printf ' and %d more' $(($# - 8))
+read_answers() {
+  local host mpi address node instance state
+  while read -r host mpi address node instance state; do
+    answers[$host]=$mpi nodes[$host]=${node:--} instances[$host]=$instance
+    [[ ${address:--} == - ]] || addresses[$host]=$address
+    [[ -z $state ]] || leaving[$host]=1
+  done
+}
+
+list_missing() {
+  local host
+  missing=()
+  for host; do [[ -n ${answers[$host]:-} ]] || missing+=("$host"); done
 }

@@ -14,11 +14,9 @@ is_busy() {
 
 stay_open() {
   local idle used=$SECONDS
-  mkfifo "$generated/quiet"
   log "ready: ${#hosts[@]} workers, hostfile $generated/hostfile; exits when idle"
   while :; do
-    # Sleeps without a process.
-    read -r -t 5 <>"$generated/quiet"
+    pause 5
     if is_busy; then used=$SECONDS; fi
     check_limits
     idle=$(limit idle-timeout 7200)

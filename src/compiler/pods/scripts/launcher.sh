@@ -144,7 +144,7 @@ while :; do
   [[ $kind != mpirun ]] || check_mpi_versions
   if ((${#launch[@]} == 0)); then stay_open; fi
   if [[ -n $own_job ]] && ((attempts)); then note_attempt; fi
-  watch=watch since=$SECONDS
+  watch=watch_workers since=$SECONDS
   [[ -z $min_workers ]] || watch=''
   ((++attempts))
   if attempt $watch; then

@@ -1,10 +1,11 @@
 #!/bin/bash
 # A torchrun agent. The agents rendezvous at index 0, whose exit ends the job.
 #
-# Index 0 exits with the codes of launcher.sh. If another agent fails, because a rank or another agent has failed, it starts again
-# in the same pod and joins again: a new pod would take longer each time, and its GPUs could go to others.
+# Index 0 exits with the codes of launcher.sh. If an agent is lost, all others stop their ranks and join again in the same pod: a new
+# pod would take longer each time, and its GPUs could go to others.
 . /etc/khorovod/scripts/common.sh
 . "$scripts/attempt.sh"
+. "$scripts/ranks.sh"
 [[ -z $own_job ]] || . "$scripts/api.sh"
 deaths=0 failures=0
 
@@ -16,6 +17,8 @@ rendezvous=${team_names[0]}-0.$service
 finish() {
   trap '' TERM INT
   terminate_message "$2"
+  # The ranks of the other agents save a checkpoint at the same time.
+  [[ $1 != 143 || -z $watcher ]] || kill -USR1 "$watcher" 2>/dev/null
   case $1 in 4[34] | 143) save_checkpoint "$2" ;; esac
   stop_training
   case $1 in 4[234]) [[ -z $own_job ]] || end_job ;; esac
@@ -23,6 +26,28 @@ finish() {
 }
 signal_ranks() { /bin/bash "$scripts/signal.sh" "$checkpoint_signal"; }
 trap 'finish 143 "received SIGTERM"' TERM INT
+
+# Connects the agents. Elastic agents need no connection.
+watch=watch_agents
+if [[ -n ${min_workers:-} ]] || ! type -P python3 >/dev/null; then watch=''; fi
+watch_agents() { exec python3 "$scripts/agents.py" "$index" "$rendezvous"; }
+
+# report_end CODE: reports to the other agents how the ranks of this agent have ended.
+report_end() {
+  local signal=USR2
+  (($1 == 0)) || signal=TERM
+  kill -s "$signal" "$watcher" 2>/dev/null && pause 0.5
+}
+
+# Ends ranks that outlive torchrun, which starts them in sessions of their own.
+end_ranks() {
+  local tries=0
+  while list_ranks && ((${#ranks[@]} && tries++ < 50)); do
+    kill -KILL "${ranks[@]}" 2>/dev/null
+    pause 0.2
+  done
+}
+
 # A new pod may see the ConfigMap of the run before for a while.
 for ((age = 0; age < 150; age++)); do
   is_superseded || break
@@ -54,17 +79,34 @@ if ((index > 0)); then
       fi
       pause 1
     done
-    ! attempt
+    ! attempt $watch
   do
     # Only index 0 fails the job.
     log "$failure; this agent joins again"
+    end_ranks
     pause 2
   done
   # If the first pod that succeeds ends the job, that must be index 0.
   [[ -z ${stays:-} ]] || while :; do pause 60; done
   finish 0 "trained"
 fi
-attempt || finish 42 "$failure"
+while
+  since=$SECONDS
+  ! attempt $watch
+do
+  end_ranks
+  retries=$(limit retries 3)
+  ((${#gone[@]})) || finish 42 "$failure"
+  ((SECONDS - since < $(limit retries-reset-after 3600))) || failures=0
+  if [[ -s $generated/leaves ]] || ((SECONDS - since >= 60)); then
+    log "attempt ended: $failure; it does not count against launcher.retries"
+  else
+    ((++failures <= retries)) || finish 42 "failed after $failures attempts; the last: $failure"
+    log "attempt $failures of $((retries + 1)) failed: $failure"
+  fi
+  # The other agents notice that this one has stopped.
+  pause 3
+done
 # The ranks of index 0 ran here.
 launcher_host=$rendezvous
 upload || finish 42 "trained, but the S3 volumes could not be uploaded"

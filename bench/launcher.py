@@ -1,0 +1,145 @@
+"""Runs a launcher with workers that only answer probes, and measures its processor time and memory: launcher.py WORKERS SECONDS
+
+The launcher's scripts are those of a rendered job. `mpirun` and `ssh` are programs that wait, and there is no API server, which a
+launcher does not call while ranks run.
+"""
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import yaml
+
+WORKERS, SECONDS = int(sys.argv[1]), int(sys.argv[2])
+JOB = f"""
+apiVersion: khorovod.dev/v1alpha1
+kind: TrainingJob
+metadata: {{name: big, namespace: bench}}
+spec: {{image: example.com/train:1, command: [train], workers: {{replicas: {WORKERS}, gpus: 1}}}}
+"""
+MPIRUN = """#!/bin/bash
+[[ $1 != --version ]] || { echo 'mpirun (Open MPI) 4.1.6'; exit; }
+exec sleep infinity
+"""
+
+
+def write(path, text, mode=0o755):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, mode)
+
+
+def address(index):
+    return f"127.1.{index // 250}.{index % 250 + 1}"
+
+
+def answer(names, port):
+    """Greets every connection as the sshd of the worker whose address it came to."""
+    every = selectors.DefaultSelector()
+    for index, name in enumerate(names):
+        server = socket.create_server((address(index), port), backlog=64)
+        greeting = f"SSH-2.0-OpenSSH_9.2 khorovod {name} openmpi-4.1.6 {address(index)} node-{index} a-1\r\n".encode()
+        every.register(server, selectors.EVENT_READ, greeting)
+    while True:
+        for key, _ in every.select():
+            connection, _ = key.fileobj.accept()
+            connection.sendall(key.data)
+            connection.close()
+
+
+def memory(processes):
+    """The proportional set size in bytes: shared pages count in part."""
+    total = 0
+    for process in processes:
+        try:
+            with open(f"/proc/{process}/smaps_rollup") as file:
+                total += sum(int(line.split()[1]) << 10 for line in file if line.startswith("Pss:"))
+        except OSError:
+            pass
+    return total
+
+
+def main():
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", "/run"], check=True)
+    os.makedirs("/run/horovod/generated")
+    os.makedirs("/run/khorovod")
+    for target, source in ("/horovod", "/run/horovod"), ("/etc/khorovod", "/run/khorovod"):
+        os.makedirs(target, exist_ok=True)
+        subprocess.run(["mount", "--bind", source, target], check=True)
+    rendered = subprocess.run([os.environ["KHOROVOD"], "render", "-q", "-"], input=JOB, text=True, capture_output=True, check=True).stdout
+    objects = list(yaml.safe_load_all(rendered))
+    files = next(o["data"] for o in objects if o["kind"] == "ConfigMap" and "job.sh" in o["data"])
+    settings = dict(line.split("=", 1) for line in files["job.sh"].splitlines() if "=" in line)
+    team, service, port = settings["team_names"].strip("( )"), settings["service"], int(settings["port"])
+    names = [f"{team}-{index}" for index in range(WORKERS)]
+    files["job.sh"] += "own_job='' scales='' user=root\n"
+    for name, text in files.items():
+        write(f"/etc/khorovod/scripts/{name}", text)
+    write("/etc/khorovod/keys/id_ed25519", "", 0o600)
+    write("/run/bin/mpirun", MPIRUN)
+    write("/run/bin/ssh", "#!/bin/bash\n")
+    write("/run/hosts", "127.0.0.1 localhost\n" + "".join(f"{address(i)} {n} {n}.{service}\n" for i, n in enumerate(names)), 0o644)
+    subprocess.run(["mount", "--bind", "/run/hosts", "/etc/hosts"], check=True)
+    threading.Thread(target=answer, args=(names, port), daemon=True).start()
+
+    group = tempfile.mkdtemp(prefix="launcher-", dir="/sys/fs/cgroup/cpuacct")
+    log = open("/run/log", "w+")
+    launcher = subprocess.Popen(
+        ["/bin/bash", "/etc/khorovod/scripts/launcher.sh"], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+        env={"PATH": f"/run/bin:{os.environ['PATH']}", "HOSTNAME": "big-launcher", "HOME": "/run"},
+        preexec_fn=lambda: write(f"{group}/cgroup.procs", str(os.getpid())))
+
+    def used():
+        with open(f"{group}/cpuacct.usage") as file:
+            return int(file.read()) / 1e9
+
+    def processes():
+        with open(f"{group}/cgroup.procs") as file:
+            return file.read().split()
+
+    while True:
+        with open("/run/log") as file:
+            said = file.read()
+        if "launching: " in said:
+            break
+        if launcher.poll() is not None:
+            sys.exit(said)
+        time.sleep(0.1)
+    start = used()
+    time.sleep(30)  # the first rounds
+    began, before, peak, sizes = time.time(), used(), 0, []
+    while time.time() - began < SECONDS:
+        time.sleep(0.9)
+        sizes.append(memory(processes()))
+    share = (used() - before) / (time.time() - began)
+    with open("/run/log") as file:
+        said = file.read()
+    launcher.kill()
+    for process in processes():
+        os.kill(int(process), 9)
+    while processes():
+        time.sleep(0.1)
+    os.rmdir(group)
+    if said.count("launching: ") != 1 or "do not answer" in said:
+        sys.exit(f"workers were lost:\n{said}")
+    sizes.sort()
+    print(f"""# What a launcher uses while ranks run
+
+`bench/launcher.sh {WORKERS} {SECONDS} >bench/launcher.md` runs the launcher of a job of {WORKERS} workers, which only answer
+its probes, with an `mpirun` that waits.
+
+| | |
+|---|---|
+| processor time until the launch | {start:.2f} s |
+| processor, while ranks run | {100 * share:.2f} % of a core |
+| memory of all its processes (PSS), median | {sizes[len(sizes) // 2] / 1e6:.1f} MB |
+| the same, maximum | {sizes[-1] / 1e6:.1f} MB |""")
+
+
+main()

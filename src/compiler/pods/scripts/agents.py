@@ -1,0 +1,172 @@
+"""agents.py INDEX ADDRESS: connects the torchrun agents of a job while their ranks run, so that all of them stop soon if one is lost,
+and all ranks get the signal for a checkpoint if one is about to end. torchrun itself notices neither.
+
+The agent with index 0 serves the others. Each side sends a line at least every two seconds. When an agent is lost or leaves, its
+name is written to the file `lost` or `leaves` of every agent, and this program ends. SIGUSR1 reports that this agent leaves,
+SIGUSR2 that its ranks have succeeded, SIGTERM that they have failed.
+"""
+import asyncio
+import os
+import signal
+import socket
+import sys
+import time
+
+INDEX, ADDRESS = int(sys.argv[1]), sys.argv[2]
+PORT = 29401
+FOLDER = "/horovod/generated"
+SILENT = 10  # seconds without a line, after which an agent is lost
+AFTER_FAILURE = 15  # seconds in which torchrun of the other agents may notice a failure
+MYSELF = f"{os.getpid()}-{time.time()}"
+
+
+def end(what, index):
+    with open(f"{FOLDER}/{what}.new", "w") as file:
+        file.write(f"{ADDRESS.split('.')[0].removesuffix('-0')}-{index}\n")
+    os.rename(f"{FOLDER}/{what}.new", f"{FOLDER}/{what}")
+    os._exit(0)
+
+
+async def read_line(reader):
+    """The words of the next line, or None at the end of the connection or after silence."""
+    try:
+        line = await asyncio.wait_for(reader.readline(), SILENT)
+    except (OSError, asyncio.TimeoutError):
+        return None
+    return line.decode().split() if line.endswith(b"\n") else None
+
+
+def send(writer, *words):
+    if not writer.is_closing():
+        writer.write((" ".join(map(str, words)) + "\n").encode())
+
+
+class Agent:
+    """Another agent, as the server sees it."""
+
+    def __init__(self, name):
+        self.name, self.writer, self.missing_since, self.ended = name, None, None, False
+
+
+def listen():
+    try:
+        return socket.create_server(("::", PORT), family=socket.AF_INET6, dualstack_ipv6=True)
+    except (OSError, ValueError):
+        return socket.create_server(("", PORT))
+
+
+class Server:
+    def __init__(self):
+        self.agents = {}
+
+    async def run(self):
+        async with await asyncio.start_server(self.serve, sock=listen()):
+            while True:
+                await asyncio.sleep(1)
+                self.judge()
+
+    async def serve(self, reader, writer):
+        words = await read_line(reader)
+        if not words or len(words) != 2:
+            return writer.close()
+        index, name = words
+        agent = self.agents.setdefault(index, Agent(name))
+        if agent.name != name and not agent.ended:
+            # Another process of the same agent: the ranks of the first have ended.
+            await self.announce("lost", index)
+        agent.name, agent.writer, agent.missing_since = name, writer, None
+        send(writer, MYSELF)
+        while (words := await read_line(reader)) is not None:
+            send(writer)
+            if words == ["leaves"]:
+                await self.announce("leaves", index)
+            if words == ["succeeded"]:
+                agent.ended = True
+            if words == ["failed"]:
+                agent.ended, agent.missing_since = True, time.time() + AFTER_FAILURE - SILENT
+        if agent.writer is writer:
+            writer.close()
+            agent.writer = None
+            agent.missing_since = agent.missing_since or (None if agent.ended else time.time())
+
+    def judge(self):
+        missing = {i: a.missing_since for i, a in self.agents.items() if a.missing_since}
+        # If most do not answer, the network of this agent has failed.
+        if 2 * len(missing) > max(2, len(self.agents)):
+            return
+        for index, since in missing.items():
+            if time.time() - since > SILENT:
+                asyncio.ensure_future(self.announce("lost", index))
+
+    async def announce(self, what, index):
+        writers = [a.writer for a in self.agents.values() if a.writer]
+        for writer in writers:
+            send(writer, what, index)
+        await asyncio.wait([asyncio.ensure_future(w.drain()) for w in writers] or [asyncio.ensure_future(asyncio.sleep(0))], timeout=1)
+        end(what, index)
+
+    def report(self, what):
+        if what == "leaves":
+            asyncio.ensure_future(self.announce(what, INDEX))
+        else:
+            os._exit(0)
+
+
+class Client:
+    def __init__(self):
+        self.writer = self.server = None
+        self.address = ADDRESS
+
+    async def run(self):
+        since = time.time()
+        while self.server is None or time.time() - since < SILENT:
+            try:
+                reader, self.writer = await asyncio.wait_for(asyncio.open_connection(self.address, PORT), 2)
+            except (OSError, asyncio.TimeoutError):
+                await asyncio.sleep(1)
+                continue
+            await self.follow(reader)
+            self.writer.close()
+            since = time.time()
+            await asyncio.sleep(1)
+        end("lost", 0)
+
+    async def follow(self, reader):
+        send(self.writer, INDEX, MYSELF)
+        words = await read_line(reader)
+        if not words:
+            return
+        if self.server not in (None, words[0]):
+            # Another process of the first agent: its ranks have ended.
+            end("lost", 0)
+        self.server = words[0]
+        # Another connection must need no DNS, and not lead to another pod.
+        self.address = self.writer.get_extra_info("peername")[0]
+        beat = asyncio.ensure_future(self.beat())
+        while (words := await read_line(reader)) is not None:
+            if len(words) == 2:
+                end(*words)
+        beat.cancel()
+
+    async def beat(self):
+        while True:
+            send(self.writer)
+            await asyncio.sleep(2)
+
+    def report(self, what):
+        if self.writer:
+            send(self.writer, what)
+        if what != "leaves":
+            # Time to send it.
+            asyncio.get_running_loop().call_later(0.2, os._exit, 0)
+
+
+async def main():
+    here = Client() if INDEX else Server()
+    loop = asyncio.get_running_loop()
+    for number, what in (signal.SIGUSR1, "leaves"), (signal.SIGUSR2, "succeeded"), (signal.SIGTERM, "failed"):
+        loop.add_signal_handler(number, here.report, what)
+    await here.run()
+
+
+asyncio.run(main())
