@@ -38,8 +38,10 @@ PULL_AGAIN = 40
 # as the cut took.
 PAUSES = {"dns-refused": 0, "dns-silent": 0, "api-away": 0, "cut-workers": 2 * CUT}
 DETECTION = {
-    "worker-killed": LOST, "worker-node": LOST, "cut-launcher": LOST, "launcher-killed": NOTICED, "launcher-node": NOT_READY + TOLERATED,
-    "rank-crashed": NOTICED, "rank-stopped": STALL + EVIDENCE, "disk-full": CHECKPOINT + NOTICED, "eviction": NOTICED, "image-pull": NOTICED}
+    "worker-killed": LOST, "worker-node": LOST, "cut-launcher": LOST,
+    "launcher-killed": NOTICED, "launcher-node": NOT_READY + TOLERATED,
+    "rank-crashed": NOTICED, "rank-stopped": STALL + EVIDENCE, "disk-full": CHECKPOINT + NOTICED,
+    "eviction": NOTICED, "image-pull": NOTICED}
 # The work since the last checkpoint, half an interval on average. With notice, a checkpoint is saved. A full disk fails the next
 # checkpoint, and the time until then is a part of the detection.
 NOT_LOST = (*PAUSES, "eviction", "image-pull", "disk-full")
@@ -93,6 +95,7 @@ GOODPUT = 0.95
 AFTER_DETECTION = 10
 
 # Other systems do not continue after some faults. A person then deletes the job and applies it again this long after the fault,
-# which is counted, not waited for. A run has this long to continue by itself; if a node is dead, Kubernetes deletes its pods after 350 s.
+# which is counted, not waited for. A run has this long to continue by itself; if a node is dead, Kubernetes deletes its pods after
+# 350 s.
 INTERVENTION = 300
 CONTINUES, CONTINUES_NODE = 180, 420

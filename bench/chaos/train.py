@@ -46,7 +46,6 @@ def append(name, *words):
 def save(step):
     with open("/dev/shm/checkpoint", "w") as file:
         file.write(f"{step}".ljust(1 << 20))
-        file.flush()
     shutil.copyfile("/dev/shm/checkpoint", f"{RECORD}/checkpoint.new")
     os.replace(f"{RECORD}/checkpoint.new", f"{RECORD}/checkpoint")
 
@@ -78,6 +77,8 @@ while True:
         if does != GOES_ON or time.time() - saved >= CHECKPOINT:
             save(step)
             saved = time.time()
+            # Shows progress to `lifecycle.stall`.
+            print(f"step {step}", flush=True)
     if does != GOES_ON:
         break
 mpi.MPI_Finalize()
