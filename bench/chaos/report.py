@@ -125,9 +125,10 @@ def main():
     theirs = systems["mpi-operator"]
     if theirs:
         faults = [fault for segment in theirs for fault in segment["faults"]]
-        lines += ["", "## MPI Operator", "", f"{len(faults)} faults in {len(theirs)} segments. A person intervenes {INTERVENTION} s after a "
-                  "fault that the run does not survive. Detected is the start of the next pod.", "", *by_kind(faults, bounds=False), "",
-                  "| Jobs | Goodput |", "|---|---|", f"| all | {total([job for s in theirs for job in s['jobs']])[0]:.3f} |"]
+        lines += ["", "## MPI Operator", "",
+                  f"{len(faults)} faults in {len(theirs)} segments. A person intervenes {INTERVENTION} s after a fault that the run "
+                  "does not survive. Detected is the start of the next pod.", "", *by_kind(faults, bounds=False), "",
+                  f"Goodput: {total([job for segment in theirs for job in segment['jobs']])[0]:.3f}."]
     with open(os.path.join(HERE, "results.md"), "w") as file:
         file.write("\n".join(lines) + "\n")
     sys.exit(not met)

@@ -179,7 +179,8 @@ class Training:
         return max(found, key=lambda p: p["metadata"]["creationTimestamp"])
 
     def launcher(self):
-        found = self.case.living("launcher") or [p for p in self.case.living() if label(p, "batch.kubernetes.io/job-completion-index") == "0"]
+        found = self.case.living("launcher") or [
+            p for p in self.case.living() if label(p, "batch.kubernetes.io/job-completion-index") == "0"]
         if not found:
             raise Failed(f"{self.name} has no launcher")
         return max(found, key=lambda p: p["metadata"]["creationTimestamp"])
@@ -243,7 +244,8 @@ class Training:
 
     def held(self, until, most=None):
         """The GPU seconds that were held, or those of them that the spec asks for."""
-        total, changes = self.counted_held if most is None else min(self.counted_held, self.counted * most), list(self.case.changes)
+        total = self.counted_held if most is None else min(self.counted_held, self.counted * most)
+        changes = list(self.case.changes)
         for (since, count), (end, _) in zip(changes, [*changes[1:], (until, 0)]):
             total += max(0, min(end, until) - max(since, self.began)) * (count if most is None else min(count, most))
         return total

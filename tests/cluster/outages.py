@@ -147,7 +147,7 @@ def cut(number, other):
     """The pods of two nodes do not reach each other. For pods with IPv4 addresses only."""
     pods, nft = f"10.101.{other}.0/24", ["nsenter", f"--net=/proc/{pid(f'nodes/{number}.pid')}/ns/net", "nft"]
     subprocess.run([*nft, f"table ip cut-{other} {{ chain pods {{ type filter hook forward priority 0; "
-                          f"ip saddr {pods} drop; ip daddr {pods} drop; }} }}"], check=True)
+                          f"ip saddr {pods} drop; ip daddr {pods} drop; }}; }}"], check=True)
     try:
         yield
     finally:
