@@ -149,21 +149,34 @@ def strike(training, kind, rng):
             time.sleep(0.3)
     survived = found is True and training.until_trained(time.time(), rng.uniform(*TRAINED), CONTINUES)
     line = {"fault": kind, "job": training.name} | how | {"time": struck, "survived": survived}
-    line |= effect(training, before, struck)
+    line |= effect(training, struck)
     line["detected"] = after(training.detected(struck, lost_launcher), struck) if kind in DETECTION else None
-    line["bound"] = bound(kind, **how)
+    line |= {"bound": bound(kind, **how), "idle": idle(training, struck)}
     training.cost += cost(kind, **how)
-    if not survived:
-        line["why"] = training.case.explain()[-3000:]
+    return line if survived else line | {"why": intervene(training, struck)}
+
+
+def idle(training, since):
+    """The share of the processor time since then that was idle: on a busy machine, everything takes longer."""
+    was_idle, all = training.case.world.idled(since, time.time())
+    return round(was_idle / all, 2)
+
+
+def intervene(training, struck):
+    """Lets a person start a lost run again; returns what explains the loss."""
+    why = training.case.explain()[-3000:]
+    try:
         training.intervene(struck)
-    return line
+    except Failed as error:
+        why += f"\n{error}"
+    return why
 
 
 def after(moment, since):
     return None if moment is None else round(moment - since, 2)
 
 
-def effect(training, before, struck):
+def effect(training, struck):
     """What a fault did to the steps of a job: launches, lost steps, the last first step, and the longest time between two."""
     made = training.steps()
     first = next((i for i, step in enumerate(made) if step[0] > struck), len(made))
@@ -177,7 +190,6 @@ def effect(training, before, struck):
 def strike_all(trainings, kind, rng):
     """Injects a fault into the cluster; returns a line with the worst that it did to a job."""
     outage, seconds = GLOBAL[kind]
-    before = {t: t.launch()[0] for t in trainings}
     struck = time.time()
     with outage():
         time.sleep(seconds)
@@ -185,13 +197,12 @@ def strike_all(trainings, kind, rng):
     # Controllers and kubelets may judge a pod after the outage.
     time.sleep(20)
     survived = {t: t.until_trained(back, rng.uniform(*TRAINED), CONTINUES) for t in trainings}
-    effects = [effect(t, before[t], struck) for t in trainings]
+    effects = [effect(t, struck) for t in trainings]
     line = {"fault": kind, "job": "all", "time": struck, "survived": all(survived.values()), "bound": bound(kind)}
     line |= {key: max((e[key] for e in effects if e[key] is not None), default=None) for key in effects[0]}
     for training in (t for t in trainings if not survived[t]):
-        line["why"] = training.case.explain()[-3000:]
-        training.intervene(struck)
-    return line
+        line["why"] = intervene(training, struck)
+    return line | {"idle": idle(trainings[0], struck)}
 
 
 def has_stall(world):
