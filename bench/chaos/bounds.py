@@ -8,8 +8,9 @@ STEP = 0.2
 CHECKPOINT = 10
 # `lifecycle.checkpoint.gracePeriod`. The program exits as soon as it has saved its checkpoint.
 GRACE = 10
-# Without a step for this long, the attempt hangs (`lifecycle.stall`).
-STALL = 30
+# Without output for this long, the attempt hangs (`lifecycle.stall`). More than the pause after a short cut of the network, and the
+# 10 s between two lines of output.
+STALL = 60
 # A fault follows when the job has trained for this long since the last one, so that each attempt counts as one that succeeded
 # (`launcher.retriesResetAfter: 10s`). In six-hour attempts, as in examples/self-healing, the bench would take a month.
 TRAINED = (10, 20)
