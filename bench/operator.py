@@ -67,6 +67,12 @@ def mpirun_alone(case, workers):
 
 
 def theirs(case, workers):
+    text = "\n---\n".join(map(json.dumps, mpijob(workers, f"sh -c '{RANK}'")))
+    return lambda: case.kubectl("apply", "-f", "-", text=text)
+
+
+def mpijob(workers, command):
+    """The operator's objects for a job that runs a command as each rank."""
     def pod(*command, **resources):
         return {"template": {"spec": {
             "securityContext": {"runAsUser": 65532, "runAsGroup": 0, "runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
@@ -77,8 +83,8 @@ def theirs(case, workers):
                 "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
                 "volumeMounts": [{"name": "ssh", "mountPath": "/etc/ssh/ssh_config.d/mpi.conf", "subPath": "client"},
                                  {"name": "ssh", "mountPath": "/etc/mpi-sshd", "subPath": "server"}]}]}}}
-    launch = f"{RESOLVE}; exec mpirun --hostfile /etc/mpi/hostfile -np {workers} --bind-to none --tag-output sh -c '{RANK}'"
-    objects = [
+    launch = f"{RESOLVE}; exec mpirun --hostfile /etc/mpi/hostfile -np {workers} --bind-to none --tag-output {command}"
+    return [
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ssh"}, "data": {"client": SSH, "server": SSHD}},
         {"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": {"name": "sum"}, "spec": {
             "slotsPerWorker": 1, "sshAuthMountPath": "/home/khorovod/.ssh",
@@ -87,8 +93,16 @@ def theirs(case, workers):
                 "Launcher": {"replicas": 1} | pod("sh", "-c", launch, memory="2Gi"),
                 "Worker": {"replicas": workers} | pod("/usr/sbin/sshd", "-De", "-f", "/etc/mpi-sshd", memory="1Gi",
                                                       **{"nvidia.com/gpu": str(DEVICES)})}}}]
-    text = "\n---\n".join(map(json.dumps, objects))
-    return lambda: case.kubectl("apply", "-f", "-", text=text)
+
+
+def start_operator(folder, program):
+    run("kubectl", "apply", "--server-side", "-f", f"{folder}/manifests/base/kubeflow.org_mpijobs.yaml")
+    # Fails until the object has conditions.
+    while run("kubectl", "wait", "--for=condition=Established", "crd/mpijobs.kubeflow.org", "--timeout=30s", check=False).returncode:
+        time.sleep(0.5)
+    run("kubectl", "create", "namespace", "mpi-operator")
+    with open(LOG, "w") as log:
+        return subprocess.Popen([program, "--kubeConfig", os.environ["KUBECONFIG"], "--namespace", ""], stdout=log, stderr=log)
 
 
 def began_at(pods):
@@ -185,13 +199,7 @@ def undisturbed(world, name, way, workers):
 
 
 def main(folder, program, rounds):
-    run("kubectl", "apply", "--server-side", "-f", f"{folder}/manifests/base/kubeflow.org_mpijobs.yaml")
-    # Fails until the object has conditions.
-    while run("kubectl", "wait", "--for=condition=Established", "crd/mpijobs.kubeflow.org", "--timeout=30s", check=False).returncode:
-        time.sleep(0.5)
-    run("kubectl", "create", "namespace", "mpi-operator")
-    with open(LOG, "w") as log:
-        operator = subprocess.Popen([program, "--kubeConfig", os.environ["KUBECONFIG"], "--namespace", ""], stdout=log, stderr=log)
+    operator = start_operator(folder, program)
     world = World()
     time.sleep(20)
     figures = {}
@@ -224,4 +232,5 @@ def report(figures, rounds):
     print("\n".join([*lines, "", f"mpirun alone, from its start to the first rank, on workers that have run one before: {alone}.", ""]))
 
 
-main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -69,17 +69,25 @@ def launcher_killed_again_and_again(case):
     failed(case, 90, "2 launchers failed, and launcher.retries is 1", "released the workers")
 
 
-def first_process(pod):
-    """The pid on this machine of the first process of a pod's container."""
+def processes(pod):
+    """The processes of a pod's container: their pids on this machine, whether each is the first, and its command."""
     uid = pod["metadata"]["uid"]
-    for folder in os.listdir("/proc"):
+    for folder in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{folder}/cgroup") as groups, open(f"/proc/{folder}/status") as status, \
                     open(f"/proc/{folder}/cmdline") as command:
-                if uid in groups.read() and re.search(r"^NSpid:.*\t1$", status.read(), re.M) and "launcher.sh" in command.read():
-                    return int(folder)
-        except (OSError, ValueError):
+                command = command.read().replace("\0", " ")
+                if uid in groups.read() and command and not command.startswith("/pause"):
+                    yield int(folder), bool(re.search(r"^NSpid:.*\t1$", status.read(), re.M)), command
+        except OSError:
             continue
+
+
+def first_process(pod):
+    """The pid on this machine of the first process of a pod's container."""
+    for process, is_first, _ in processes(pod):
+        if is_first:
+            return process
     raise Failed(f"no process of pod {pod['metadata']['name']}")
 
 

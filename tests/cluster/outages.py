@@ -143,6 +143,38 @@ def node_unreachable(number):
 
 
 @contextlib.contextmanager
+def cut(number, other):
+    """The pods of two nodes do not reach each other. For pods with IPv4 addresses only."""
+    pods, nft = f"10.101.{other}.0/24", ["nsenter", f"--net=/proc/{pid(f'nodes/{number}.pid')}/ns/net", "nft"]
+    subprocess.run([*nft, f"table ip cut-{other} {{ chain pods {{ type filter hook forward priority 0; "
+                          f"ip saddr {pods} drop; ip daddr {pods} drop; }}; }}"], check=True)
+    try:
+        yield
+    finally:
+        # The node may have ended.
+        subprocess.run([*nft, f"delete table ip cut-{other}"], check=False, stderr=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def image_missing(numbers, image):
+    """Nodes do not have an image, and no registry has it."""
+    def images(*command):
+        for number in numbers:
+            with contextlib.suppress(OSError):
+                subprocess.run(["nsenter", f"--mount=/proc/{pid(f'nodes/{number}.pid')}/ns/mnt", "ctr", "-n", "k8s.io", "images", *command],
+                               check=False, stdout=subprocess.DEVNULL)
+    name, kept = f"docker.io/library/{image}", "khorovod.test/kept:1"
+    # Under another name, so that containerd does not delete its layers.
+    images("tag", name, kept)
+    images("rm", name)
+    try:
+        yield
+    finally:
+        images("tag", kept, name)
+        images("rm", kept)
+
+
+@contextlib.contextmanager
 def kubelet_away(number):
     """A node's kubelet is away while its containers continue."""
     stop = f"{STATE}/nodes/{number}.stop"

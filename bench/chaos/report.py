@@ -1,0 +1,137 @@
+"""Writes results.md from all files in data/: report.py. Exits with 1 if a limit is not met."""
+import collections
+import glob
+import json
+import os
+import statistics
+import sys
+
+from bounds import AFTER_DETECTION, GOODPUT, INTERVENTION, KINDS, PAUSES, allowed, goodput
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# The faults that cost a worker, which a spare replaces.
+REPLACED = ("worker-killed", "worker-node", "cut-launcher", "image-pull")
+
+
+def load():
+    """The segments by system; each is its first line, its faults and its jobs."""
+    systems = collections.defaultdict(list)
+    for path in sorted(glob.glob(os.path.join(HERE, "data", "*.jsonl"))):
+        with open(path) as file:
+            head, *lines = map(json.loads, file)
+        systems[head["system"]].append(head | {
+            "faults": [line for line in lines if "fault" in line], "jobs": [line for line in lines if "steps" in line],
+            "errors": [line for line in lines if "error" in line]})
+    return systems
+
+
+def spread(numbers):
+    """The median and the maximum."""
+    numbers = [n for n in numbers if n is not None]
+    return f"{statistics.median(numbers):.1f} ({max(numbers):.1f})" if numbers else ""
+
+
+def since_detection(fault):
+    return None if None in (fault.get("detected"), fault["again"]) else fault["again"] - fault["detected"]
+
+
+def is_within(fault):
+    """Whether the ranks ran within the bound. A pause of a second is also that of a busy machine."""
+    if fault["fault"] in PAUSES:
+        return not fault["launches"] and fault["pause"] <= sum(fault["bound"]) + 1
+    return fault["survived"] and fault["again"] <= sum(fault["bound"])
+
+
+def variant(fault):
+    if fault["job"] == "all":
+        return "all jobs"
+    return "Indexed Job" if fault["shape"] == "job" else "with a spare" if fault["spare"] else "without a spare"
+
+
+def by_kind(faults, bounds=True):
+    groups = collections.defaultdict(list)
+    for fault in faults:
+        groups[KINDS.index(fault["fault"]), variant(fault) if bounds else ""].append(fault)
+    lines = ["| Fault | Job | Faults | Runs that went on | Detected after | First step after detection | First step after the fault |"
+             + (" Bound | Within it |" if bounds else ""), "|---|---|---|---|---|---|---|" + ("---|---|" if bounds else "")]
+    for (kind, job), group in sorted(groups.items()):
+        kind = KINDS[kind]
+        if kind in PAUSES and not any(fault["launches"] for fault in group):
+            after = f"no restart; longest pause {max(fault['pause'] for fault in group):.1f}"
+        else:
+            after = spread([fault["again"] for fault in group])
+        lines.append(f"| `{kind}` | {job} | {len(group)} | {sum(f['survived'] for f in group)} | "
+                     f"{spread([f.get('detected') for f in group])} | {spread(map(since_detection, group))} | {after} |"
+                     + (f" {max(sum(f['bound']) for f in group):.0f} | {sum(map(is_within, group))} |" if bounds else ""))
+    return lines
+
+
+def total(jobs):
+    """The goodput of several jobs, and the allowed one: weighted by the GPU time that they held."""
+    held = sum(job["held"] for job in jobs)
+    spec = sum(job["held_of_spec"] for job in jobs)
+    return sum(goodput(job) * job["held"] for job in jobs) / held, sum(allowed(job) * job["held_of_spec"] for job in jobs) / spec
+
+
+def by_job(segments):
+    groups = collections.defaultdict(list)
+    for segment in segments:
+        for job in segment["jobs"]:
+            groups[f"`{job['job']}`"].append(job)
+            groups[f"seed `{segment['seed']}`"].append(job)
+            groups["all"].append(job)
+    lines = ["| Jobs | Goodput | Allowed | Share of it |", "|---|---|---|---|"]
+    for name, jobs in sorted(groups.items(), key=lambda item: (item[0] == "all", item[0])):
+        measured, most = total(jobs)
+        lines.append(f"| {name} | {measured:.3f} | {most:.3f} | {measured / most:.0%} |")
+    return lines
+
+
+def ours(segments):
+    faults = [fault for segment in segments for fault in segment["faults"]]
+    jobs = [job for segment in segments for job in segment["jobs"]]
+    lost = sum(not fault["survived"] for fault in faults) + sum(job["ended"] != "complete" for job in jobs)
+    measured, most = total(jobs)
+    spares = [since_detection(f) for f in faults if f["fault"] in REPLACED and f["spare"] and since_detection(f) is not None]
+    restarted = sum(fault["launches"] > 0 for fault in faults if fault["fault"] in PAUSES)
+    median = statistics.median(spares) if spares else None
+    limits = [("runs lost", str(lost), "0", lost == 0),
+              ("goodput, share of what the bounds allow", f"{measured / most:.0%}", f"{GOODPUT:.0%}", measured >= GOODPUT * most),
+              ("with a spare, from the detection of a lost worker to the first step, median", f"{median} s" if median is None else
+               f"{median:.1f} s", f"{AFTER_DETECTION} s", median is not None and median <= AFTER_DETECTION),
+              ("outages in which ranks were started again", str(restarted), "0", restarted == 0)]
+    left_out = sorted({kind for segment in segments for kind in segment["left_out"]})
+    errors = [error["error"] for segment in segments for error in segment["errors"]]
+    seeds, commits = (", ".join(sorted({segment[key] for segment in segments})) for key in ("seed", "commit"))
+    lines = [f"{len(faults)} faults in {len(segments)} segments with the seeds {seeds}, on Kubernetes {segments[0]['kubernetes']} and "
+             f"{segments[0]['cpus']} CPUs; commits {commits}."]
+    lines += [f"Left out: {', '.join(left_out)}, because this version lacks the field that it needs."] if left_out else []
+    lines += [f"Could not be injected or measured: {', '.join(errors)}."] if errors else []
+    lines += ["", "| What must hold | Measured | Limit | |", "|---|---|---|---|"]
+    lines += [f"| {what} | {is_} | {limit} | {'met' if met else '**not met**'} |" for what, is_, limit, met in limits]
+    lines += ["", *by_kind(faults), "", "## Goodput", "", *by_job(segments)]
+    return lines, all(met for *_, met in limits)
+
+
+def main():
+    systems = load()
+    lines = ["# Results of the chaos bench", "",
+             "`python3 bench/chaos/report.py` writes this page; [README.md](README.md) explains it. All times are in seconds: the",
+             "median, then the maximum.", ""]
+    met = True
+    if systems["khorovod"]:
+        said, met = ours(systems["khorovod"])
+        lines += said
+    theirs = systems["mpi-operator"]
+    if theirs:
+        faults = [fault for segment in theirs for fault in segment["faults"]]
+        lines += ["", "## MPI Operator", "",
+                  f"{len(faults)} faults in {len(theirs)} segments. A person intervenes {INTERVENTION} s after a fault that the run "
+                  "does not survive. Detected is the start of the next pod.", "", *by_kind(faults, bounds=False), "",
+                  f"Goodput: {total([job for segment in theirs for job in segment['jobs']])[0]:.3f}."]
+    with open(os.path.join(HERE, "results.md"), "w") as file:
+        file.write("\n".join(lines) + "\n")
+    sys.exit(not met)
+
+
+main()
