@@ -14,7 +14,7 @@ while read -r host _ _ _ _ state; do
   last[$host]=$now missed[$host]=0
   # A worker that is about to end gets no ranks any more.
   [[ -z $state ]] || last[$host]=0 missed[$host]=3
-done < <(printf '%s\n' "${hosts[@]}" | probe_hosts)
+done < <(printf '%s\n' "${hosts[@]}" | grep -vxFf /horovod/generated/unfit | probe_hosts)
 for host in "${!last[@]}"; do echo "$host ${last[$host]} ${missed[$host]}"; done >"$seen.$$" && mv "$seen.$$" "$seen"
 for index in "${!hosts[@]}"; do
   host=${hosts[index]}

@@ -22,6 +22,15 @@ finish() {
   exit "$1"
 }
 signal_ranks() { /bin/bash "$scripts/signal.sh" "$checkpoint_signal"; }
+# Exits if this pod cannot train, so that Kubernetes replaces it.
+check_health() {
+  local level reason
+  [[ -e $scripts/check.sh ]] || return 0
+  while read -r level _ reason; do
+    log "health check: $reason"
+    [[ $level == suspect ]] || finish 1 "health check of $here on node ${KHOROVOD_NODE_IP:--}: $reason"
+  done < <(/bin/bash "$scripts/check.sh" "$here")
+}
 trap 'finish 143 "received SIGTERM"' TERM INT
 # A new pod may see the ConfigMap of the run before for a while.
 for ((age = 0; age < 150; age++)); do
@@ -40,6 +49,7 @@ fi
 # Elastic agents exchange host names, which with hostNetwork are those of the nodes.
 here=${team_names[0]}-$index
 [[ ${HOSTNAME%%.*} == "$here" ]] || export PET_LOCAL_ADDR=${PET_LOCAL_ADDR:-$here.$service}
+[[ -z ${health_always:-} ]] || check_health
 allowed=$(limit wait-timeout 1800)
 export PET_RDZV_CONF=is_host=$((index == 0)),${PET_RDZV_CONF:-join_timeout=$allowed}
 if ((index > 0)); then
@@ -58,6 +68,7 @@ if ((index > 0)); then
   do
     # Only index 0 fails the job.
     log "$failure; this agent joins again"
+    check_health
     pause 2
   done
   # If the first pod that succeeds ends the job, that must be index 0.
