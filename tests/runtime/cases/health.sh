@@ -127,6 +127,39 @@ case_health_check_fails_everywhere() {
   released
 }
 
+# With MIG, the spec counts slices, which nvidia-smi does not list.
+case_slices_of_a_gpu() {
+  has_gpus '*' 'case $1 in --query-gpu=*) echo "0, 0, [N/A], Enabled" ;; esac'
+  train "$second" 'workers: {replicas: 2, slots: 2, gpus: 2}' 'launcher: {retries: 1}'
+  expect 0 "attempt 1 of 2 failed" trained
+  ! grep -q "health check" "$work/launcher.log" || fail "a healthy host fails"
+  released
+}
+
+# The mount of a volume has failed on one host.
+case_failed_volume() {
+  image prepare "[[ \$POD != worker-1 ]] || { cat >usr/bin/stat; chmod +x usr/bin/stat; } <<'END'" '#!/bin/bash' \
+    '[[ $* != *-f*/data ]] || { echo "stat: cannot read file system information for '"'/data'"': Stale file handle"; exit 1; }' \
+    'echo 0 0 4096 0 0' END
+  late_spare
+  train "$second" 'workers: {replicas: 2, slots: 2, spares: 1, healthCheck: {}}' \
+    'storage: [{name: data, mountPath: /data, claim: {size: 1Gi, accessModes: [ReadWriteMany]}}]'
+  expect 0 "$job-$run-worker-2.$job takes the place of $job-$run-worker-1.$job" trained
+  checked worker-1 "/data cannot be used: Stale file handle"
+  released
+}
+
+# /dev/shm is full on one host before the first attempt.
+case_full_before_the_start() {
+  image prepare '[[ $POD != worker-1 ]] || { mv usr/sbin/sshd usr/sbin/sshd.real; cat >usr/sbin/sshd; chmod +x usr/sbin/sshd; } <<END' \
+    '#!/bin/bash' 'head -c 8M /dev/zero >/dev/shm/x 2>/dev/null' 'exec /usr/sbin/sshd.real "\$@"' END
+  late_spare
+  train "$second" 'workers: {replicas: 2, slots: 2, shm: 4Mi, spares: 1, healthCheck: {}}'
+  expect 0 "$job-$run-worker-2.$job takes the place of $job-$run-worker-1.$job" trained
+  checked worker-1 "/dev/shm is full"
+  released
+}
+
 case_health_check_is_off() {
   has_gpus '*' 'exit 1'
   train "$second" 'workers: {replicas: 2, slots: 2, gpus: 4, healthCheck: {policy: Never}}' 'launcher: {retries: 1}'

@@ -270,7 +270,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             key(field!(case.launcher.lost_timeout)),
             "launcher.lostTimeout",
             watches || !spec.target.has_pods,
-            "pods that may end the run: plain objects, `security.apiAccess`, no `release: keep`, and ssh",
+            "workers that may release themselves: they need ssh, `security.apiAccess`, and no `release: keep`",
         ),
         row(key(field!(case.launcher.retries_reset_after)), "launcher.retriesResetAfter", starts_again, starts_itself),
         row(key(field!(case.launcher.final_exit_codes)), "launcher.finalExitCodes", starts_again, starts_itself),

@@ -39,25 +39,29 @@ try() {
 }
 
 check_nvidia() {
-  local index errors pending failure rows=0 line=''
-  try 20 nvidia-smi --query-gpu=index,ecc.errors.uncorrected.volatile.total,retired_pages.pending --format=csv,noheader
+  local index errors pending mig failure rows=0 line=''
+  try 20 nvidia-smi --query-gpu=index,ecc.errors.uncorrected.volatile.total,retired_pages.pending,mig.mode.current --format=csv,noheader
   # With 2 the driver lacks one of the fields, and 14 is only a warning.
   case $code in
   0 | 2 | 14) ;;
   124)
+    is_counted=''
     fault unfit "nvidia-smi does not answer within 20 s"
     return
     ;;
   *)
     while read -r line && [[ $line == [0-9]*,* ]]; do :; done <<<"$output"
+    is_counted=''
     fault unfit "nvidia-smi fails with code $code: $line"
     return
     ;;
   esac
   ((code == 2)) || found=()
-  while IFS=', ' read -r index errors pending; do
+  while IFS=', ' read -r index errors pending mig; do
     [[ $index =~ ^[0-9]+$ ]] || continue
     found+=("$index")
+    # The spec may count slices of a GPU, which are not listed.
+    [[ $mig != Enabled ]] || is_counted=''
     [[ ! $errors =~ ^[1-9] ]] || fault suspect "GPU $index has $errors uncorrectable memory errors"
     [[ $pending != Yes ]] || fault suspect "GPU $index must be reset, because it has memory pages to retire"
   done <<<"$output"
@@ -71,19 +75,24 @@ check_nvidia() {
 
 # check_devices TEAM
 check_devices() {
-  local found
+  local found is_counted=yes
   mapfile -t found < <(compgen -G '/dev/infiniband/uverbs*')
   [[ -z ${team_rdma[$1]} ]] || ((${#found[@]})) || fault unfit "there is no RDMA device in /dev/infiniband"
   [[ -n ${team_gpu_files[$1]} ]] && ((team_gpus[$1])) || return 0
   mapfile -t found < <(compgen -G "${team_gpu_files[$1]}")
-  if [[ ${team_gpu_files[$1]} == *nvidia* ]] && type -P nvidia-smi >/dev/null; then check_nvidia; fi
-  ((${#faults[@]} || ${#found[@]} >= team_gpus[$1])) || fault unfit "it has ${#found[@]} of ${team_gpus[$1]} GPUs"
+  if [[ ${team_gpu_files[$1]} == *nvidia* ]] && type -P nvidia-smi >/dev/null; then
+    check_nvidia
+  elif ((${#found[@]} == 0)); then
+    # A cluster for tests may have GPUs that do not exist.
+    is_counted=''
+  fi
+  [[ -z $is_counted ]] || ((${#found[@]} >= team_gpus[$1])) || fault unfit "it has ${#found[@]} of ${team_gpus[$1]} GPUs"
 }
 
 # check_folder LEVEL FOLDER: whether the file system answers, has space, and was not made read-only after an error.
 check_folder() {
-  local blocks size files all folder options rest
-  try 5 stat -f -c '%a %S %d %c' "$2"
+  local size free block files all folder options rest
+  try 5 stat -f -c '%b %a %S %d %c' "$2"
   case $code in
   0) ;;
   124)
@@ -95,8 +104,9 @@ check_folder() {
     return
     ;;
   esac
-  read -r blocks size files all <<<"$output"
-  if ((blocks * size < 1 << 20 || all && !files)); then fault "$1" "$2 is full"; fi
+  read -r size free block files all <<<"$output"
+  # Some file systems report no size.
+  if ((size && free * block < 1 << 20 || all && !files)); then fault "$1" "$2 is full"; fi
   while read -r _ _ _ _ folder options rest; do
     [[ $folder != "${2%/}" || ,$options, == *,ro,* || ,${rest##* }, != *,ro,* ]] || fault unfit "$2 has become read-only"
   done </proc/self/mountinfo
