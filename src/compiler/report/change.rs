@@ -123,6 +123,7 @@ fn change(old: &Plan, new: &Plan) -> Change {
     if restarts {
         change.effect = Effect::Restarts;
         change.notes = old.spec.storage.iter().filter_map(note_on_worker_claims).collect();
+        change.notes.push(note_on_earlier_run(&new.run));
         if change.because.is_empty() {
             // The name of the run differs, but only fields that should not affect it do: list all of these.
             change.because = std::mem::take(&mut change.in_place);
@@ -142,6 +143,11 @@ fn note_on_worker_claims(volume: &Volume) -> Option<String> {
             volume.name
         )
     })
+}
+
+/// The note for a new run: its text may be an earlier one, whose run has ended.
+pub(super) fn note_on_earlier_run(run: &str) -> String {
+    format!("if run {run} has ended before and its Job still exists, kubectl apply starts nothing: then change spec.rerun")
 }
 
 const CLAIM_IS_IMMUTABLE: &str =
