@@ -160,6 +160,21 @@ case_full_before_the_start() {
   released
 }
 
+# The launcher reaches a worker that the other workers do not reach.
+case_isolated_worker() {
+  local other
+  train '[[ -e /tmp/again || $HOSTNAME == *-worker-3 ]] || { touch /tmp/again; echo up; sleep 4; exit 3; }; echo rank on $(hostname)' \
+    'workers: {replicas: 3, slots: 1, healthCheck: {}}' 'launcher: {retries: 1}'
+  wait_for launcher ":up" || return
+  for other in worker-0 worker-2; do
+    nsenter --target "$(<"$work/pods/worker-1/pid")" --net ip route add blackhole "$(sed -n "s/.* $other started worker at //p" "$work/events.log")"
+  done
+  expect 0 "$job-$run-worker-3.$job takes the place of $job-$run-worker-1.$job" "rank on $job-$run-worker-3" trained
+  checked worker-1 "it cannot connect to $job-$run-worker-0.$job $job-$run-worker-2.$job on port 2222"
+  [[ $(grep -c "health check of" "$work/launcher.log") == 1 ]] || fail "others were rejected too"
+  released
+}
+
 case_health_check_is_off() {
   has_gpus '*' 'exit 1'
   train "$second" 'workers: {replicas: 2, slots: 2, gpus: 4, healthCheck: {policy: Never}}' 'launcher: {retries: 1}'

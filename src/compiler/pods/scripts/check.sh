@@ -1,14 +1,14 @@
 #!/bin/bash
 # Checks in seconds whether this pod can run ranks. Prints one line for each fault: `LEVEL HOST REASON`. The levels are
-# `suspect` (it can, but another worker would be better), `unfit` (it cannot) and `refused` (so says the user's own command).
+# `suspect` (it can, but another worker would be better), `unfit` (it cannot) and `refused` (the user's own command failed).
 #
-#   check.sh HOST [NOW]     in the pod of that host; NOW is the launcher's clock
-#   check.sh from HOST      on the launcher
+#   check.sh HOST [NOW [OTHER=ADDRESS]...]   in the pod of that host; NOW is the launcher's clock, OTHER another worker
+#   check.sh from HOST [OTHER=ADDRESS]...    on the launcher
 set -u
 . /etc/khorovod/scripts/job.sh
 if [[ $1 == from ]]; then
   host=$2
-  command=("/bin/bash" "$0" "$host" "$(printf '%(%s)T' -1)")
+  command=("/bin/bash" "$0" "$host" "$(printf '%(%s)T' -1)" "${@:3}")
   [[ $host == "$launcher_host" ]] ||
     command=(ssh -n -o ConnectTimeout=5 -o ConnectionAttempts=1 "$host" "${command[*]}")
   output=$(timeout -k 1 $((health_timeout + 60)) "${command[@]}" 2>&1)
@@ -121,6 +121,11 @@ for folder in "${health_folders[@]}"; do check_folder suspect "$folder"; done
 if [[ -n ${2:-} ]]; then
   off=$(($(printf '%(%s)T' -1) - $2))
   ((off > -300 && off < 300)) || fault suspect "its clock is $off s off the launcher's"
+fi
+if (($# > 2)); then
+  try 4 timeout 3 /bin/bash /etc/khorovod/scripts/probe.sh "$port" '' "${@:3}"
+  others=("${@:3}")
+  [[ $output == *[![:space:]]* ]] || fault unfit "it cannot connect to ${others[*]%%=*} on port $port"
 fi
 if ((${#health_command[@]})); then
   try $((health_timeout + 3)) timeout -k 2 "$health_timeout" "${health_command[@]}"

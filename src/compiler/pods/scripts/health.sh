@@ -3,8 +3,22 @@
 # Whether the hosts of the next attempt are checked.
 is_checked() { ((attempts)) || [[ -n $health_always$is_successor ]]; }
 
-# ask_health HOST...: prints the faults that check.sh finds on the hosts.
-ask_health() { printf '%s\n' "$@" | xargs -n 1 -P 32 /bin/bash "$scripts/check.sh" from; }
+# ask_health HOST...: prints the faults that check.sh finds on the hosts. Each of them also connects to the workers before and after it.
+ask_health() {
+  local host index ring=()
+  local -A place=()
+  for host in "${candidates[@]}"; do
+    if [[ -z ${addresses[$host]:-} ]] || ! is_usable "$host"; then continue; fi
+    place[$host]=${#ring[@]}
+    ring+=("$host=${addresses[$host]}")
+  done
+  for host; do
+    index=${place[$host]:-}
+    # Of two workers that do not reach each other, either may have the fault.
+    ((${#ring[@]} > 2)) && [[ -n $index ]] && host+=" ${ring[index - 1]} ${ring[(index + 1) % ${#ring[@]}]}"
+    echo "$host"
+  done | xargs -L 1 -P 32 /bin/bash "$scripts/check.sh" from
+}
 
 # Checks the hosts that were not checked since the last attempt. Fails if there is a new fault, so that other hosts may be chosen.
 declare -A passed=()
