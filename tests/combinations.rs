@@ -27,7 +27,10 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("workers", &["gpus: 1", "gpus: 8", "gpus: 2, gpuResource: amd.com/gpu"]),
     ("workers", &["slots: 1", "slots: 3"]),
     ("workers", &["controller: Job", "controller: StatefulSet"]),
-    ("workers", &["healthCheck: {}", "healthCheck: {policy: Never}", "healthCheck: {command: [true], timeout: 1m}"]),
+    (
+        "workers",
+        &["healthCheck: {}", "healthCheck: {policy: Never}", "healthCheck: {command: [nvidia-smi], timeout: 1m}"],
+    ),
     (
         "workers",
         &["cpu: 4, memory: 16Gi", "memory: 64Gi, shm: 4Gi", "resources: {requests: {cpu: 1}, limits: {memory: 8Gi}}"],

@@ -11,8 +11,8 @@ use crate::job::may_be_secret;
 use crate::job::types::format_duration;
 use crate::job::valid::{
     Checkpoint, Claim, Code, CodeSource, Collective, Controller, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue,
-    EnvVar, Gang, Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, Lifecycle, Metrics, MetricsClients, Mpi, Observability, Pairs,
-    Patch, Placement, Resources, S3, Scheduling, Security, Spec, Ssh, Volume, VolumeSource,
+    EnvVar, Gang, Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, Lifecycle, Metrics, MetricsClients,
+    Mpi, Observability, Pairs, Patch, Placement, Resources, S3, Scheduling, Security, Spec, Ssh, Volume, VolumeSource,
 };
 use crate::yaml::flow::flow;
 

@@ -88,7 +88,8 @@ pub fn job(plan: &Plan) -> String {
     // torchrun has no such limit.
     let elastic = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
     let timeout = elastic.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
-    let settings = settings.into_iter().chain(timeout).chain(health(plan)).chain(stays.then(|| ("stays", "yes".to_owned())));
+    let settings =
+        settings.into_iter().chain(timeout).chain(health(plan)).chain(stays.then(|| ("stays", "yes".to_owned())));
     let mut lines = "# The settings of this job.\n".to_owned();
     for (name, value) in settings {
         lines.extend([name, "=", &value, "\n"]);

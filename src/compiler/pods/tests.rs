@@ -124,7 +124,8 @@ fn shared_variables_have_an_owner() {
     assert!(variables.len() > 20, "{variables:?}");
     let shared =
         ["common.sh", "launcher.sh", "torchrun.sh", "attempt.sh", "hosts.sh", "wait.sh", "elastic.sh", "scale.sh"];
-    for name in [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "worker.sh", "health.sh"]].concat() {
+    for name in [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "worker.sh", "health.sh"]].concat()
+    {
         for (variable, allowed) in variables.iter().zip(&allowed) {
             assert!(
                 allowed.contains(&name) || !sets(text(name), variable),
