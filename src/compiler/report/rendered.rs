@@ -5,7 +5,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::change::{Change, Difference, Effect, note_on_earlier_run, refusal};
+use super::change::{Change, Difference, Effect, NOTE_ON_EARLIER_RUN, refusal};
 use super::compare::Compare;
 use crate::job::quantity::Quantity;
 use crate::problem::Span;
@@ -124,7 +124,8 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
     let restarts = old_run != new_run;
     let has_run_before = old.iter().any(|object| object.run == new_run && WORKLOADS.contains(&object.kind.as_str()));
     let is_current = |object: &&&JobObject| object.run.is_empty() || object.run == old_run;
-    let mut before: Vec<_> = old.iter().filter(is_current).map(|object| (*object, object.without_run_name(&old_run))).collect();
+    let mut before: Vec<_> =
+        old.iter().filter(is_current).map(|object| (*object, object.without_run_name(&old_run))).collect();
     for object in new {
         let (name, value) = object.without_run_name(&new_run);
         let place = format!("{} {name}", object.kind);
@@ -170,7 +171,7 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
                 "run {new_run} exists since an earlier apply: kubectl apply ends the current run, and starts nothing if the Job of run \
                  {new_run} has ended; change spec.rerun to start a new run"
             ),
-            false => note_on_earlier_run(&new_run),
+            false => NOTE_ON_EARLIER_RUN.to_owned(),
         });
         change.ensure_reason();
     } else if !change.in_place.is_empty() || !change.refused.is_empty() {
