@@ -115,7 +115,9 @@ impl Script<'_, '_, '_> {
         self.context.spec.put(field::LIFECYCLE_CHECKPOINT_SIGNAL, signal, &option.said);
         self.context.spec.put(field::LIFECYCLE_CHECKPOINT_GRACE_PERIOD, period, &option.said);
         let how = match value.split_once(':') {
-            Some((who, _)) if who.contains(['B', 'b']) => "every rank gets it, not the script; under Slurm ranks get SIGTERM",
+            Some((who, _)) if who.contains(['B', 'b']) => {
+                "every rank gets it, not the script; under Slurm ranks get SIGTERM"
+            }
             _ => "whenever the ranks are ended; under Slurm they get SIGTERM before the time limit",
         };
         self.changed(row, field::LIFECYCLE_CHECKPOINT, how);
