@@ -29,6 +29,10 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("workers", &["controller: Job", "controller: StatefulSet"]),
     (
         "workers",
+        &["healthCheck: {}", "healthCheck: {policy: Never}", "healthCheck: {command: [nvidia-smi], timeout: 1m}"],
+    ),
+    (
+        "workers",
         &["cpu: 4, memory: 16Gi", "memory: 64Gi, shm: 4Gi", "resources: {requests: {cpu: 1}, limits: {memory: 8Gi}}"],
     ),
     ("workers", &["ephemeralStorage: 10Gi", "rdma: {resource: rdma/hca}"]),

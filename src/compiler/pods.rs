@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use crate::job::target::SshKeys;
-use crate::job::valid::{LauncherKind, S3, VolumeSource};
+use crate::job::valid::{HealthPolicy, LauncherKind, S3, VolumeSource};
 use crate::plan::{Plan, Shape};
 
 pub use words::word;
@@ -150,6 +150,9 @@ pub fn files(plan: &Plan) -> Vec<File> {
     if has_access {
         files.extend(scripts!["api.sh", "call.py"]);
     }
+    if plan.spec.health_check.policy != HealthPolicy::Never {
+        files.extend(scripts!["check.sh"]);
+    }
     if plan.shape == Shape::Torchrun {
         files.extend(scripts!["torchrun.sh"]);
         if plan.spec.elastic.is_none() {
@@ -171,6 +174,9 @@ pub fn files(plan: &Plan) -> Vec<File> {
         // With the shell launcher, the user may call horovodrun with elastic options.
         LauncherKind::Shell => files.extend(scripts!["horovodrun", "discover.sh"]),
         _ => {}
+    }
+    if plan.spec.health_check.policy != HealthPolicy::Never {
+        files.extend(scripts!["health.sh"]);
     }
     if has_access {
         files.extend(scripts!["guard.sh"]);

@@ -38,6 +38,9 @@ fields! {
     LAUNCHER_RETRIES = "spec.launcher.retries";
     LAUNCHER_RUNS_RANKS = "spec.launcher.runsRanks";
     LAUNCHER_WAIT_TIMEOUT = "spec.launcher.waitTimeout";
+    LIFECYCLE_CHECKPOINT = "spec.lifecycle.checkpoint";
+    LIFECYCLE_CHECKPOINT_GRACE_PERIOD = "spec.lifecycle.checkpoint.gracePeriod";
+    LIFECYCLE_CHECKPOINT_SIGNAL = "spec.lifecycle.checkpoint.signal";
     LIFECYCLE_DEADLINE = "spec.lifecycle.deadline";
     LIFECYCLE_RELEASE = "spec.lifecycle.release";
     LIFECYCLE_TTL_AFTER_FINISHED = "spec.lifecycle.ttlAfterFinished";

@@ -285,6 +285,8 @@ spec:
             metadata.labels.team: a → b
           Kubernetes refuses
             storage.data.claim.storageClass: slow cannot become fast; a PersistentVolumeClaim cannot be changed (use another volume name, or delete the claim)
+          note
+            if this spec has run before and the Job of that run still exists, kubectl apply starts nothing: then change spec.rerun
         ");
     }
 

@@ -57,6 +57,33 @@ fn what_was_applied_is_compared_as_it_was() {
     assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "-n", "team", "-f", "less.yaml"]).0, "new gone");
 }
 
+/// With kubectl, the objects of an earlier run stay in the cluster, and its finished Job does not start again.
+#[test]
+fn going_back_to_an_earlier_text_is_described() {
+    let place = place();
+    let at = |name: &str| place.path().join(name);
+    fs::write(at("earlier.yaml"), JOB).unwrap();
+    fs::write(at("now.yaml"), JOB.replace("1.4", "1.5")).unwrap();
+    let objects = |file: &str| run(khorovod(place.path()).args(["render", "--no-keys", file])).1;
+    let earlier = objects("earlier.yaml");
+    let of_earlier_run = earlier.split("---\n").filter(|object| object.contains("khorovod.dev/run"));
+    fs::write(
+        at("cluster.yaml"),
+        of_earlier_run.chain([objects("now.yaml").as_str()]).collect::<Vec<_>>().join("---\n"),
+    )
+    .unwrap();
+    let plan = |old: &str, new: &str| run(khorovod(place.path()).args(["plan", "--no-keys", "--against", old, new])).1;
+    // The current run is that of the ConfigMap, so nothing differs.
+    assert!(plan("cluster.yaml", "now.yaml").contains("no changes"), "{}", plan("cluster.yaml", "now.yaml"));
+    let back = plan("cluster.yaml", "earlier.yaml");
+    assert!(back.contains("exists since an earlier apply") && back.contains("change spec.rerun"), "{back}");
+    // Two specs do not tell which runs there were.
+    let unknown = plan("now.yaml", "earlier.yaml");
+    assert!(unknown.contains("if this spec has run before"), "{unknown}");
+    let first = plan("now.yaml", "now.yaml");
+    assert!(!first.contains("has run before"), "{first}");
+}
+
 #[test]
 fn plan_prints_a_picture_of_a_job_but_not_of_a_change() {
     let place = place();

@@ -33,6 +33,8 @@ fn the_review_template_makes_a_comment() {
     | workers.replicas | 4 | 8 |
     | lifecycle.deadline | (not set) | 1h |
 
+    - if this spec has run before and the Job of that run still exists, kubectl apply starts nothing: then change spec.rerun
+
     | Job | Workers | Ranks | GPUs | GPU hours at most |
     |---|---|---:|---:|---:|
     | mnist | 8 | 64 | 64 | 64 |

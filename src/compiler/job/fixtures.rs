@@ -46,6 +46,7 @@ pub fn smallest() -> Spec {
         code: None,
         groups: vec![group(None, 4, 8)],
         controller: Controller::StatefulSet,
+        health_check: HealthCheck { policy: HealthPolicy::OnFailure, command: Vec::new(), timeout: 30 },
         launcher: Launcher {
             kind: LauncherKind::Mpirun,
             mpi: Mpi::OpenMpi,

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 
 use self::cluster::{lifecycle, observability, patch, placement, scheduling, security, slurm};
 use self::storage::storage;
-use self::workers::{controller, groups, launcher};
+use self::workers::{controller, groups, health_check, launcher};
 use super::declare;
 use super::declare::OrDefault;
 use super::declare::scalars::{Int, Table};
@@ -61,6 +61,7 @@ impl Defaults {
             "lifecycle.checkpoint",
             "workers.shm",
             "workers.controller",
+            "workers.healthCheck",
             "workers.gpuResource",
             "launcher.waitTimeout",
             "launcher.retriesResetAfter",
@@ -85,10 +86,13 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
         defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(path));
     }
     let keeps = body.lifecycle.as_ref().is_some_and(|at| at.release().value.0);
-    if controller == Controller::Job || !target.own_workloads || keeps {
-        // The launcher does not scale the workers.
+    let has_access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
+    if !has_access || !target.own_workloads || keeps {
+        // No pod watches the launcher.
         defaults.0.retain(|(path, _)| *path != "launcher.lostTimeout");
     }
+    let groups = groups(body, &mut defaults);
+    let health_check = health_check(body, &groups, &mut defaults);
     let workdir = text!(body.workdir).or_else(|| body.code.as_ref().map(|code| code.mount_path().value.0));
     Spec {
         target,
@@ -103,8 +107,9 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
         env: pairs(body.env.as_ref(), |name, value| EnvVar { name: name.0.clone(), value: env_value(value) }),
         env_from: items(body.env_from.as_ref()).map(env_from).collect(),
         code: body.code.as_ref().map(|at| code(at)),
-        groups: groups(body, &mut defaults),
+        groups,
         controller,
+        health_check,
         launcher: Launcher { runs_ranks: launcher.runs_ranks && controller == Controller::StatefulSet, ..launcher },
         elastic: body.elastic.as_ref().map(|at| elastic(at, &mut defaults)),
         ssh: ssh(body, &mut defaults),
@@ -153,17 +158,21 @@ fn image(body: &declare::Body) -> Image {
     }
 }
 
+/// The words of a command. A text runs under `bash -c`.
+fn words(command: Option<&At<declare::CommandLine>>) -> Vec<String> {
+    match command.map(|at| &at.value) {
+        Some(declare::CommandLine::Words(words)) => words.clone(),
+        Some(declare::CommandLine::Script(script)) => vec!["bash".to_owned(), "-c".to_owned(), script.clone()],
+        None => Vec::new(),
+    }
+}
+
 /// The words every rank runs. Words behind a script are its `$1`, `$2`, ...
 fn command(body: &declare::Body) -> Vec<String> {
-    let mut words = match body.command.as_ref().map(|at| &at.value) {
-        Some(declare::CommandLine::Words(words)) => words.clone(),
-        Some(declare::CommandLine::Script(script)) => {
-            let mut words = vec!["bash".to_owned(), "-c".to_owned(), script.clone()];
-            words.extend(body.args.as_ref().filter(|args| !args.is_empty()).map(|_| "bash".to_owned()));
-            words
-        }
-        None => Vec::new(),
-    };
+    let mut words = words(body.command.as_ref());
+    if let Some(declare::CommandLine::Script(_)) = body.command.as_ref().map(|at| &at.value) {
+        words.extend(body.args.as_ref().filter(|args| !args.is_empty()).map(|_| "bash".to_owned()));
+    }
     words.extend(items(body.args.as_ref()).map(|word| word.0.clone()));
     words
 }

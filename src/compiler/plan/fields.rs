@@ -11,8 +11,8 @@ use crate::job::may_be_secret;
 use crate::job::types::format_duration;
 use crate::job::valid::{
     Checkpoint, Claim, Code, CodeSource, Collective, Controller, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue,
-    EnvVar, Gang, Group, Image, Launcher, LauncherKind, Lifecycle, Metrics, MetricsClients, Mpi, Observability, Pairs,
-    Patch, Placement, Resources, S3, Scheduling, Security, Spec, Ssh, Volume, VolumeSource,
+    EnvVar, Gang, Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, Lifecycle, Metrics, MetricsClients,
+    Mpi, Observability, Pairs, Patch, Placement, Resources, S3, Scheduling, Security, Spec, Ssh, Volume, VolumeSource,
 };
 use crate::yaml::flow::flow;
 
@@ -108,6 +108,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
         code,
         groups,
         controller,
+        health_check,
         launcher,
         elastic,
         ssh,
@@ -143,6 +144,12 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     for one in groups {
         group(&mut list, one);
     }
+    let HealthCheck { policy, command, timeout } = health_check;
+    let is_checked = *policy != HealthPolicy::Never;
+    list.run("workers.healthCheck.policy", format!("{policy:?}"));
+    let command = Some(arguments(command)).filter(|_| is_checked && !command.is_empty());
+    list.optional_if(true, "workers.healthCheck.timeout", command.as_ref().map(|_| format_duration(*timeout)));
+    list.optional("workers.healthCheck.command", command);
     // torchrun restarts its agents itself. The limit is a variable of the pods.
     let fixed_retries = fixed("launcher.retries") || shape == Shape::Torchrun && spec.target.has_pods;
     self::launcher(&mut list, launcher, shape, fixed_retries);

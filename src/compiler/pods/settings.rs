@@ -1,7 +1,7 @@
 //! Writes the files that differ between jobs: `job.sh`, in which every value is quoted, and `passwd`.
 
 use super::words::word;
-use crate::job::valid::{LauncherKind, Mpi};
+use crate::job::valid::{Group, HealthPolicy, LauncherKind, Mpi, VolumeSource};
 use crate::plan::{Plan, Shape};
 
 /// A bash array of words that are already quoted.
@@ -88,12 +88,48 @@ pub fn job(plan: &Plan) -> String {
     // torchrun has no such limit.
     let elastic = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
     let timeout = elastic.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
-    let settings = settings.into_iter().chain(timeout).chain(stays.then(|| ("stays", "yes".to_owned())));
+    let settings =
+        settings.into_iter().chain(timeout).chain(health(plan)).chain(stays.then(|| ("stays", "yes".to_owned())));
     let mut lines = "# The settings of this job.\n".to_owned();
     for (name, value) in settings {
         lines.extend([name, "=", &value, "\n"]);
     }
     lines
+}
+
+/// The files of the devices that `gpus` of a group counts. Empty if none are counted: a slice of a GPU has no file of its own.
+fn gpu_files(group: &Group) -> &'static str {
+    match group.gpu_resource.as_str() {
+        "nvidia.com/gpu" => "/dev/nvidia[0-9]*",
+        "amd.com/gpu" => "/dev/dri/renderD*",
+        "habana.ai/gaudi" => "/dev/accel/accel[0-9]*",
+        _ => "",
+    }
+}
+
+/// The settings of `health.sh` and `check.sh`. None if workers are not checked.
+fn health(plan: &Plan) -> Vec<(&'static str, String)> {
+    let spec = &plan.spec;
+    let check = &spec.health_check;
+    let flag = |is_set| if is_set { "yes".to_owned() } else { word("") };
+    // One entry per worker group.
+    let each = |value: &dyn Fn(&Group) -> String| array(plan.teams.iter().map(|team| value(&spec.groups[team.group])));
+    // S3 volumes are folders of the pod.
+    let is_mounted = |source: &VolumeSource| !matches!(source, VolumeSource::S3(_));
+    let volumes = spec.storage.iter().filter(|volume| is_mounted(&volume.source));
+    match check.policy {
+        HealthPolicy::Never => Vec::new(),
+        policy => vec![
+            // Set if also the first attempt is checked.
+            ("health_always", flag(policy == HealthPolicy::Always)),
+            ("health_command", array(check.command.iter().map(|text| word(text)))),
+            ("health_timeout", check.timeout.to_string()),
+            ("health_folders", array(volumes.map(|volume| word(&volume.mount_path)))),
+            ("team_gpus", each(&|group| group.gpus.to_string())),
+            ("team_gpu_files", each(&|group| word(gpu_files(group)))),
+            ("team_rdma", each(&|group| flag(group.rdma))),
+        ],
+    }
 }
 
 /// The passwd file that gives the pod's user id a name. None if the platform chooses the id.

@@ -9,7 +9,10 @@ use crate::plan::{Plan, Shape};
 
 /// A plan for two workers of two ranks each, under Open MPI.
 fn plan() -> Plan {
-    let spec = spec(|spec| spec.groups = vec![Group { slots: 2, ..group(None, 2, 0) }]);
+    let spec = spec(|spec| {
+        spec.groups = vec![Group { slots: 2, ..group(None, 2, 0) }];
+        spec.health_check.policy = HealthPolicy::Never;
+    });
     let mut plan = Plan::new(spec, "bcdfgh".to_owned());
     plan.launch =
         "mpirun -np 4 --hostfile /horovod/generated/hostfile python train.py".split(' ').map(str::to_owned).collect();
@@ -31,9 +34,11 @@ fn plans() -> Vec<Plan> {
             plan.hostfile = None;
             plan.teams[0].workload = "mnist-bcdfgh".to_owned();
             plan.spec.launcher.mpi = Mpi::Mpich;
+            plan.spec.health_check.policy = HealthPolicy::Always;
         }),
         changed(|plan| {
             plan.shape = Shape::Torchrun;
+            plan.spec.health_check.policy = HealthPolicy::OnFailure;
             plan.hostfile = None;
             plan.teams[0].workload = "mnist-bcdfgh".to_owned();
             plan.spec.launcher.kind = LauncherKind::Torchrun;
@@ -119,7 +124,8 @@ fn shared_variables_have_an_owner() {
     assert!(variables.len() > 20, "{variables:?}");
     let shared =
         ["common.sh", "launcher.sh", "torchrun.sh", "attempt.sh", "hosts.sh", "wait.sh", "elastic.sh", "scale.sh"];
-    for name in [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "worker.sh"]].concat() {
+    for name in [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "worker.sh", "health.sh"]].concat()
+    {
         for (variable, allowed) in variables.iter().zip(&allowed) {
             assert!(
                 allowed.contains(&name) || !sets(text(name), variable),

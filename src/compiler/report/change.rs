@@ -123,6 +123,7 @@ fn change(old: &Plan, new: &Plan) -> Change {
     if restarts {
         change.effect = Effect::Restarts;
         change.notes = old.spec.storage.iter().filter_map(note_on_worker_claims).collect();
+        change.notes.push(NOTE_ON_EARLIER_RUN.to_owned());
         if change.because.is_empty() {
             // The name of the run differs, but only fields that should not affect it do: list all of these.
             change.because = std::mem::take(&mut change.in_place);
@@ -143,6 +144,9 @@ fn note_on_worker_claims(volume: &Volume) -> Option<String> {
         )
     })
 }
+
+/// The note for a new run: its text may be an earlier one, whose run has ended.
+pub(super) const NOTE_ON_EARLIER_RUN: &str = "if this spec has run before and the Job of that run still exists, kubectl apply starts nothing: then change spec.rerun";
 
 const CLAIM_IS_IMMUTABLE: &str =
     "a PersistentVolumeClaim cannot be changed (use another volume name, or delete the claim)";

@@ -5,7 +5,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::change::{Change, Difference, Effect, refusal};
+use super::change::{Change, Difference, Effect, NOTE_ON_EARLIER_RUN, refusal};
 use super::compare::Compare;
 use crate::job::quantity::Quantity;
 use crate::problem::Span;
@@ -43,6 +43,9 @@ pub(crate) fn job_objects(text: &str) -> Vec<JobObject> {
 
 /// The kinds that a cluster creates from rendered objects. They copy the labels.
 const DERIVED: &[&str] = &["Endpoints", "EndpointSlice"];
+
+/// The kinds of objects that start the pods of a run.
+const WORKLOADS: &[&str] = &["Job", "MPIJob", "JobSet", "TrainJob"];
 
 /// Recognises a rendered object by its labels. Objects that a controller created are ignored.
 fn recognise(object: &Json) -> Option<JobObject> {
@@ -112,14 +115,17 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
         return change;
     }
     let run = |objects: &[&JobObject]| {
-        let labels = objects.iter().map(|object| object.run.as_str()).find(|run| !run.is_empty());
-        // The ConfigMap `JOB-current` belongs to no run. It contains the name of the current run.
-        let current = || objects.iter().find_map(|object| object.value["data"]["run"].as_str());
-        labels.or_else(current).unwrap_or_default().to_owned()
+        // The ConfigMap `JOB-current` belongs to no run. It contains the name of the current run; a cluster may have objects of others.
+        let current = objects.iter().find_map(|object| object.value["data"]["run"].as_str());
+        let labels = || objects.iter().map(|object| object.run.as_str()).find(|run| !run.is_empty());
+        current.or_else(labels).unwrap_or_default().to_owned()
     };
     let (old_run, new_run) = (run(old), run(new));
     let restarts = old_run != new_run;
-    let mut before: Vec<_> = old.iter().map(|object| (*object, object.without_run_name(&old_run))).collect();
+    let has_run_before = old.iter().any(|object| object.run == new_run && WORKLOADS.contains(&object.kind.as_str()));
+    let is_current = |object: &&&JobObject| object.run.is_empty() || object.run == old_run;
+    let mut before: Vec<_> =
+        old.iter().filter(is_current).map(|object| (*object, object.without_run_name(&old_run))).collect();
     for object in new {
         let (name, value) = object.without_run_name(&new_run);
         let place = format!("{} {name}", object.kind);
@@ -160,6 +166,13 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
     }
     if restarts {
         change.effect = Effect::Restarts;
+        change.notes.push(match has_run_before {
+            true => format!(
+                "run {new_run} exists since an earlier apply: kubectl apply ends the current run, and starts nothing if the Job of run \
+                 {new_run} has ended; change spec.rerun to start a new run"
+            ),
+            false => NOTE_ON_EARLIER_RUN.to_owned(),
+        });
         change.ensure_reason();
     } else if !change.in_place.is_empty() || !change.refused.is_empty() {
         change.effect = Effect::InPlace;

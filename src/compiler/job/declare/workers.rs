@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::job::declare::job::CommandLine;
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{OrDefault, choice, shape};
 use crate::job::read::At;
@@ -89,6 +90,8 @@ with_worker_fields! {
         "controller" controller: Controller, example "Job";
         /// Heterogeneous worker groups. The fields beside `groups` are the defaults of each group.
         "groups" groups: Vec<At<Group>>, example json!([{"name": "a100", "replicas": 2, "gpus": 8}]);
+        /// The checks that a worker must pass before it runs ranks. Without this field, only workers with GPUs are checked, before each attempt that follows a failed one.
+        "healthCheck" health_check: HealthCheck, example json!({"command": ["dcgmi", "diag", "-r", "1"], "timeout": "2m"});
     }
     exactly one of ["replicas", "groups"];
 }
@@ -109,6 +112,27 @@ choice! {
     Controller -> spec::Controller {
         "StatefulSet" => spec::Controller::StatefulSet, "A StatefulSet of workers and a Job for the launcher, which scales the workers.";
         "Job" => spec::Controller::Job, "One Indexed Job whose first pod is also the launcher; it needs no permissions.";
+    }
+}
+
+shape! {
+    /// The checks that a worker must pass before it runs ranks. A worker that fails is replaced by a spare, or by a new worker.
+    HealthCheck {
+        /// The attempts before which the workers are checked.
+        "policy" policy: HealthPolicy, default "Always";
+        /// A command that runs on every worker beside khorovod's own checks. Any exit code but 0 means that the worker must not run ranks.
+        "command" command: CommandLine, example json!(["dcgmi", "diag", "-r", "1"]);
+        /// How long the command may take. A worker on which it takes longer fails the check.
+        "timeout" timeout: Period, default "30s", example "2m";
+    }
+}
+
+choice! {
+    /// The attempts before which the workers are checked.
+    HealthPolicy -> spec::HealthPolicy {
+        "Always" => spec::HealthPolicy::Always, "Each attempt.";
+        "OnFailure" => spec::HealthPolicy::OnFailure, "Each attempt that follows a failed one.";
+        "Never" => spec::HealthPolicy::Never, "None.";
     }
 }
 

@@ -3,10 +3,12 @@
 use crate::job::declare::{self, WorkerFields};
 use crate::job::read::At;
 use crate::job::types::quantity::Quantity;
-use crate::job::types::spec::{Controller, Group, Launcher, LauncherKind, Resources, Scheduling};
+use crate::job::types::spec::{
+    Controller, Group, HealthCheck, HealthPolicy, Launcher, LauncherKind, Resources, Scheduling,
+};
 use crate::job::types::target::Facts;
 
-use super::{Defaults, items, pairs, section};
+use super::{Defaults, items, pairs, section, words};
 
 pub fn groups(body: &declare::Body, defaults: &mut Defaults) -> Vec<Group> {
     let Some(workers) = body.workers.as_ref().map(|at| &at.value) else { return Vec::new() };
@@ -105,6 +107,22 @@ fn launcher_memory(body: &declare::Body) -> Option<Quantity> {
     let most = body.elastic.as_ref().and_then(|at| plain!(at.value.max_workers)).unwrap_or(0).max(workers);
     let gibibytes = 1 + (most.saturating_mul(3) / 2).div_ceil(1_024);
     (most > 1_000).then(|| Quantity::parse(&format!("{gibibytes}Gi")))?
+}
+
+/// The checks of the workers. Without the field, only workers with GPUs are checked.
+pub fn health_check(body: &declare::Body, groups: &[Group], defaults: &mut Defaults) -> HealthCheck {
+    let timeout = declare::HealthCheck::default().timeout().value.0;
+    let Some(given) = body.workers.as_ref().and_then(|at| at.value.health_check.as_ref()).map(|at| &at.value) else {
+        let has_gpus = groups.iter().any(|group| group.gpus > 0);
+        let policy = if has_gpus { HealthPolicy::OnFailure } else { HealthPolicy::Never };
+        return HealthCheck { policy, command: Vec::new(), timeout };
+    };
+    let command = words(given.command.as_ref());
+    let timeout = match command.is_empty() {
+        true => timeout,
+        false => defaults.take("workers.healthCheck.timeout", given.timeout()).0,
+    };
+    HealthCheck { policy: defaults.take("workers.healthCheck.policy", given.policy()).0, command, timeout }
 }
 
 pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {

@@ -3,7 +3,7 @@
 //! A row names the field to report, the field that excludes it, and what to do. A new conflict is one more row.
 
 use super::{Case, key};
-use crate::job::types::spec::{Controller, Gang, LauncherKind, Profile};
+use crate::job::types::spec::{Controller, Gang, HealthPolicy, LauncherKind, Profile};
 use crate::problem::{Code, Problem, Span, codes};
 
 codes! {
@@ -239,7 +239,9 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
         true => "a launcher pod that runs no ranks: one that does has the resources of a worker",
         false => own_pod,
     };
-    let scales = is_separate && spec.target.own_workloads && !spec.lifecycle.keep;
+    // `Plan::own_job`: the pods that run guard.sh.
+    let may_end = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep;
+    let watches = may_end && kind != LauncherKind::Torchrun;
     let starts_again = kind != LauncherKind::Torchrun;
     let starts_itself = "a launcher other than `torchrun`, whose agents start the training again themselves";
     let has_queue = spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang;
@@ -267,8 +269,8 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
         row(
             key(field!(case.launcher.lost_timeout)),
             "launcher.lostTimeout",
-            scales || !spec.target.has_pods,
-            "a launcher that scales the workers",
+            watches || !spec.target.has_pods,
+            "workers that may release themselves: they need ssh, `security.apiAccess`, and no `release: keep`",
         ),
         row(key(field!(case.launcher.retries_reset_after)), "launcher.retriesResetAfter", starts_again, starts_itself),
         row(key(field!(case.launcher.final_exit_codes)), "launcher.finalExitCodes", starts_again, starts_itself),
@@ -282,6 +284,18 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             "`scheduling.gang: volcano`; for Kueue use `kueue`",
         ),
         row(key(field!(case.workers.gpu_resource)), "workers.gpuResource", has_gpus, "`gpus`"),
+        row(
+            key(field!(case.workers.health_check.command)),
+            "workers.healthCheck.command",
+            spec.health_check.policy != HealthPolicy::Never,
+            "another `policy` than `Never`",
+        ),
+        row(
+            key(field!(case.workers.health_check.timeout)),
+            "workers.healthCheck.timeout",
+            field!(case.workers.health_check.command).is_some(),
+            "a `command`",
+        ),
         row(
             key(field!(case.elastic.cooldown)),
             "elastic.cooldown",

@@ -32,6 +32,7 @@ pub struct Spec {
     /// At least one; a job without `groups` has one of name `None`.
     pub groups: Vec<Group>,
     pub controller: Controller,
+    pub health_check: HealthCheck,
     pub launcher: Launcher,
     pub elastic: Option<Elastic>,
     pub ssh: Ssh,
@@ -142,6 +143,24 @@ pub struct Resources {
 pub enum Controller {
     StatefulSet,
     Job,
+}
+
+/// The checks of a worker before it runs ranks.
+#[derive(Debug, Clone)]
+pub struct HealthCheck {
+    pub policy: HealthPolicy,
+    /// The user's own command; empty: there is none.
+    pub command: Vec<String>,
+    /// Seconds.
+    pub timeout: u64,
+}
+
+/// The attempts before which workers are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HealthPolicy {
+    Always,
+    OnFailure,
+    Never,
 }
 
 #[derive(Debug, Clone)]

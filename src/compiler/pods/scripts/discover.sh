@@ -19,7 +19,7 @@ while read -r host _ address _ _ state; do
   # A worker that is about to end gets no ranks any more.
   [[ -z $state ]] || last[$host]=0 missed[$host]=3
 done < <(
-  for host in "${hosts[@]}"; do
+  printf '%s\n' "${hosts[@]}" | grep -vxFf /horovod/generated/unfit | while read -r host; do
     [[ -z ${addresses[$host]:-} ]] || echo "$host=${addresses[$host]}"
     [[ -n ${addresses[$host]:-} && ${missed[$host]} == 1 ]] || echo "$host"
   done | probe_hosts

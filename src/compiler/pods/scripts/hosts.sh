@@ -21,11 +21,17 @@ list_team() {
   done
 }
 
-# Whether a worker has answered in this round of checks and is not about to end.
-is_usable() { [[ -n ${answers[$1]:-} && -z ${leaving[$1]:-} ]]; }
+# Whether a worker has answered in this round of checks, is not about to end, and has not failed its health check.
+is_usable() { [[ -n ${answers[$1]:-} && -z ${leaving[$1]:-} ]] && ! is_unfit "$1"; }
 
-# Whether workers on this worker's node were lost twice.
-is_avoided() { ((${faults[${nodes[$1]:--}]:-0} > 1)); }
+# Whether a worker failed its health check. A pod that replaces it under the same name has another instance.
+declare -A verdicts=() reasons=()
+is_unfit() { [[ ${verdicts[$1]:-} == "unfit ${instances[$1]:-}" ]]; }
+
+# Whether workers on this worker's node were lost twice, or another worker would be better.
+is_avoided() {
+  ((${faults[${nodes[$1]:--}]:-0} > 1)) || [[ ${verdicts[$1]:-} == "suspect ${instances[$1]:-}" ]]
+}
 
 # Keeps each host of the last attempt that is usable, and replaces each other one by another worker of its group, so that the
 # ranks of the other hosts stay where their data is.
@@ -44,7 +50,7 @@ choose_hosts() {
     for other in "${candidates[@]}"; do
       [[ ${team_of[$other]} == "${team_of[$host]}" && -z ${taken[$other]:-} ]] || continue
       if ! is_usable "$other" || is_avoided "$other"; then continue; fi
-      log "$other takes the place of $host$(! is_usable "$host" || echo ", whose node ${nodes[$host]} failed ${faults[${nodes[$host]}]} times")"
+      log "$other takes the place of $host$(! is_usable "$host" || [[ -n ${reasons[$host]:-} ]] || echo ", whose node ${nodes[$host]} failed ${faults[${nodes[$host]}]} times")"
       hosts[index]=$other taken[$other]=1
       continue 2
     done
@@ -52,7 +58,7 @@ choose_hosts() {
   done
 }
 
-# Writes the hostfile of the attempt, and the addresses that the script `ssh` uses; not for a job whose workers may come back with
+# Writes the hostfile of the attempt, the workers that have failed their health check, and the addresses that the script `ssh` uses; not for a job whose workers may come back with
 # other addresses while it runs.
 write_hostfile() {
   local index
@@ -61,6 +67,7 @@ write_hostfile() {
     for index in "${!hosts[@]}"; do echo "${hosts[index]}$hostfile_mark${slots[index]}"; done
   } >"$generated/hostfile"
   chmod 0644 "$generated/hostfile"
+  for index in "${candidates[@]}"; do ! is_unfit "$index" || echo "$index"; done >"$generated/unfit"
   rm -rf "$generated/addresses"
   [[ -z $min_workers ]] && ((${#launch[@]})) || return 0
   mkdir -p "$generated/addresses"

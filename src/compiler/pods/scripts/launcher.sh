@@ -4,7 +4,9 @@
 # Exit codes: 0 trained, 42 failed, 43 superseded, 44 past its deadline. The workers are released before. After any other code
 # Kubernetes starts a new launcher.
 . /etc/khorovod/scripts/common.sh
-for part in hosts wait mpi world attempt elastic sshd api scale idle; do
+# health.sh redefines it if workers are checked.
+is_checked() { false; }
+for part in hosts wait mpi world attempt elastic sshd api scale health idle; do
   # A job has only the files that it needs.
   [[ ! -e $scripts/$part.sh ]] || . "$scripts/$part.sh"
 done
@@ -112,6 +114,17 @@ sweep() {
   )
 }
 
+# find_hosts SINCE: waits for workers and chooses the hosts of the next attempt. Fails if other hosts may have to be chosen.
+find_hosts() {
+  wait_workers "$1"
+  choose_hosts
+  write_hostfile
+  [[ -z $scales ]] || release_added
+  # The workers may have ranks of an earlier attempt, or of an earlier launcher, which may still run.
+  if ((attempts)) || [[ -n $is_successor ]] || are_older; then sweep; fi
+  if is_checked; then check_health; fi
+}
+
 # A new pod may see the ConfigMap of the run before for a while.
 for ((age = 0; age < 150; age++)); do
   is_superseded || break
@@ -135,18 +148,15 @@ if [[ -n $launcher_host ]]; then
 fi
 
 while :; do
-  wait_workers
-  choose_hosts
-  write_hostfile
-  [[ -z $scales ]] || release_added
-  # The workers may have ranks of an earlier attempt, or of an earlier launcher, which may still run.
-  if ((attempts)) || [[ -n $is_successor ]] || are_older; then sweep; fi
+  since=$SECONDS
+  until find_hosts "$since"; do :; done
   [[ $kind != mpirun ]] || check_mpi_versions
   if ((${#launch[@]} == 0)); then stay_open; fi
   if [[ -n $own_job ]] && ((attempts)); then note_attempt; fi
   watch=watch_workers since=$SECONDS
   [[ -z $min_workers ]] || watch=''
   ((++attempts))
+  passed=() rejections=0
   if attempt $watch; then
     upload || finish 42 "trained, but the S3 volumes could not be uploaded; see the lines above"
     finish 0 "trained"
@@ -175,7 +185,10 @@ while :; do
     upload || log "the S3 volumes could not be uploaded"
     finish 42 "$failure, which launcher.finalExitCodes lists"
   fi
-  ((failures <= retries)) || break
+  if ((failures > retries)); then
+    ((${#gone[@]} + ${#remarks[@]})) || ! is_checked || explain_failure
+    break
+  fi
   # Longer each time, at most a minute.
   pause $((failures < 6 ? 1 << failures : 60))
 done

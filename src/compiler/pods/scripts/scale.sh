@@ -42,13 +42,14 @@ scale_up() {
   done
 }
 
-# replace_lost WAITED: starts one more worker for each lost one that has an address and does not answer. Its node may never come
-# back, and Kubernetes does not replace a pod of a StatefulSet while its node does not answer. Called by wait_workers.
+# replace_lost WAITED: starts one more worker for each one that has failed its health check, or is lost, has an address and does not
+# answer. Its node may never come back, and Kubernetes does not replace a pod of a StatefulSet while its node does not answer.
+# Called by wait_workers.
 declare -A lost=()
 unscaled=''
 replace_lost() {
   local host team short=$((needed - up)) stuck=() changed=''
-  [[ -z $max_workers ]] && (($1 >= 15)) || return 0
+  [[ -z $max_workers ]] || return 0
   # Also in a job that never trained, if a few of its workers do not answer for long.
   if [[ -z $all_lost ]] && { [[ -n $is_successor ]] || (($1 >= 120 && 2 * up >= needed)); }; then
     all_lost=yes
@@ -56,7 +57,11 @@ replace_lost() {
   fi
   for host in "${missing[@]}"; do
     # The others are about to answer.
-    if [[ -n ${lost[$host]:-} && -z ${no_address[$host]:-} ]]; then stuck+=("$host"); else ((short--)); fi
+    if is_unfit "$host" || { (($1 >= 15)) && [[ -n ${lost[$host]:-} && -z ${no_address[$host]:-} ]]; }; then
+      stuck+=("$host")
+    else
+      ((short--))
+    fi
   done
   for host in "${stuck[@]}"; do
     ((short-- > 0)) || break
@@ -66,7 +71,7 @@ replace_lost() {
     candidates+=("${team_names[team]}-$(($(wanted "$team") - 1)).$service")
     team_of[${candidates[-1]}]=$team
     missing+=("${candidates[-1]}")
-    log "$host has an address but does not answer: ${candidates[-1]} replaces it"
+    log "$host $(is_unfit "$host" && echo "failed its health check" || echo "has an address but does not answer"): ${candidates[-1]} replaces it"
   done
   changed+=$unscaled unscaled=''
   for team in $changed; do

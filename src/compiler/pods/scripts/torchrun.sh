@@ -25,6 +25,15 @@ finish() {
   exit "$1"
 }
 signal_ranks() { /bin/bash "$scripts/signal.sh" "$checkpoint_signal"; }
+# Exits if this pod cannot train, so that Kubernetes replaces it.
+check_health() {
+  local level reason
+  [[ -e $scripts/check.sh ]] || return 0
+  while read -r level _ reason; do
+    log "health check: $reason"
+    [[ $level == suspect ]] || finish 1 "health check of $here on node ${KHOROVOD_NODE_IP:--}: $reason"
+  done < <(/bin/bash "$scripts/check.sh" "$here")
+}
 trap 'finish 143 "received SIGTERM"' TERM INT
 
 # Connects the agents. Elastic agents need no connection.
@@ -65,6 +74,7 @@ fi
 # Elastic agents exchange host names, which with hostNetwork are those of the nodes.
 here=${team_names[0]}-$index
 [[ ${HOSTNAME%%.*} == "$here" ]] || export PET_LOCAL_ADDR=${PET_LOCAL_ADDR:-$here.$service}
+[[ -z ${health_always:-} ]] || check_health
 allowed=$(limit wait-timeout 1800)
 export PET_RDZV_CONF=is_host=$((index == 0)),${PET_RDZV_CONF:-join_timeout=$allowed}
 if ((index > 0)); then
@@ -84,6 +94,7 @@ if ((index > 0)); then
     # Only index 0 fails the job.
     log "$failure; this agent joins again"
     end_ranks
+    check_health
     pause 2
   done
   # If the first pod that succeeds ends the job, that must be index 0.
@@ -95,6 +106,7 @@ while
   ! attempt $watch
 do
   end_ranks
+  check_health
   retries=$(limit retries 3)
   ((${#gone[@]})) || finish 42 "$failure"
   ((SECONDS - since < $(limit retries-reset-after 3600))) || failures=0

@@ -1,6 +1,6 @@
-# Waits until enough workers of each group answer: all, or of an elastic job as many as elastic.minWorkers.
+# wait_workers SINCE: waits until enough workers of each group answer: all, or of an elastic job as many as elastic.minWorkers.
 wait_workers() {
-  local allowed since=$SECONDS told=-10 absent=${#candidates[@]} needed=${min_workers:-${#hosts[@]}} up=0
+  local allowed since=$1 told=-10 absent=${#candidates[@]} needed=${min_workers:-${#hosts[@]}} up=0
   local round=0 probe_timeout asked=$SECONDS waited tenths turn by_address=yes all_lost=''
   local quick=$((${#candidates[@]} < 8 ? 2 : 5 + ${#candidates[@]} / 8))
   local all="$needed workers"
@@ -23,7 +23,7 @@ wait_workers() {
     check_limits
     waited=$((SECONDS - since))
     if ((waited >= allowed)); then
-      finish 42 "only $up of $all answered on port $port within $allowed s; missing: $(shorten "${missing[@]}")"
+      finish 42 "only $up of $all answered on port $port within $allowed s; missing: $(shorten "${missing[@]}")$(explain_unfit "${missing[@]}")"
     fi
     [[ -z $scales ]] || replace_lost "$waited"
     if ((${#missing[@]} < absent || SECONDS - told >= 10)); then
@@ -41,11 +41,20 @@ wait_workers() {
   log "$up of $all answer after $((SECONDS - since)) s"
 }
 
+# explain_unfit HOST...: prints which of the hosts failed their health check, and why.
+explain_unfit() {
+  local host
+  for host; do ! is_unfit "$host" || printf '; %s' "${reasons[$host]}"; done
+}
+
 # Sets `up` of wait_workers to the number of usable workers, not counting more of a group than it needs. Workers that are about
 # to end are checked again.
 count_usable() {
   local host free=("${team_replicas[@]}")
   missing+=("${!leaving[@]}")
+  for host in "${!verdicts[@]}"; do
+    [[ -z ${answers[$host]:-} ]] || ! is_unfit "$host" || missing+=("$host")
+  done
   if [[ -n $min_workers ]]; then
     up=$((${#candidates[@]} - ${#missing[@]}))
     return

@@ -305,6 +305,7 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "workers.controller" workers.controller,
         "workers.shm" workers.shm,
         "workers.rdma" workers.rdma,
+        "workers.healthCheck" workers.health_check,
         "launcher.cpu" launcher.cpu,
         "launcher.memory" launcher.memory,
         "launcher.image" launcher.image,

@@ -81,6 +81,22 @@ pub fn seconds(value: &str) -> Result<Option<u64>, String> {
     if seconds == 0 { Err(wrong()) } else { Ok(Some(seconds)) }
 }
 
+/// Reads `[B:]SIGNAL[@SECONDS]`, the value of `--signal`: the signal as the spec has it, and the seconds, by default 60. None if it
+/// is not one of the signals that ask for a checkpoint.
+pub fn signal(value: &str) -> Option<(&'static str, u32)> {
+    let (signal, seconds) = value.split_once('@').unwrap_or((value, "60"));
+    let signal = signal.split_once(':').map_or(signal, |(_, signal)| signal).to_ascii_uppercase();
+    let signal = match signal.strip_prefix("SIG").unwrap_or(&signal) {
+        "HUP" | "1" => "SIGHUP",
+        "INT" | "2" => "SIGINT",
+        "USR1" | "10" => "SIGUSR1",
+        "USR2" | "12" => "SIGUSR2",
+        "TERM" | "15" => "SIGTERM",
+        _ => return None,
+    };
+    Some((signal, seconds.parse().ok()?))
+}
+
 /// Checks that one node can have so many GPUs.
 pub fn of_one(gpus: u32) -> Result<u32, String> {
     if gpus <= 64 { Ok(gpus) } else { Err(format!("{gpus} GPUs are more than any node has")) }
@@ -106,6 +122,16 @@ mod tests {
         assert_eq!(seconds("UNLIMITED"), Ok(None));
         for text in ["", "a", "1:2:3:4", "1-", "-", "99999999999", "1-1:1:1:1"] {
             assert!(seconds(text).is_err(), "{text}");
+        }
+        let signals = [
+            ("USR1@120", Some(("SIGUSR1", 120))),
+            ("B:10", Some(("SIGUSR1", 60))),
+            ("RB:sigterm@90", Some(("SIGTERM", 90))),
+            ("KILL@60", None),
+            ("USR1@soon", None),
+        ];
+        for (text, wanted) in signals {
+            assert_eq!(signal(text), wanted, "{text}");
         }
         let amounts = [
             ("500", "500Mi"),

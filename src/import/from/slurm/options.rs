@@ -21,6 +21,8 @@ pub enum Meaning {
     Export,
     Requeue(bool),
     Hold,
+    /// `--signal`, which asks for a checkpoint.
+    Signal,
     /// The command of the job: `--wrap`.
     Wrap,
     /// `srun --mpi`.
@@ -43,7 +45,7 @@ pub enum Meaning {
 
 use Meaning::{
     Array, Count, Export, Field, Folder, Gpus, GpusPerNode, GpusPerTask, Gres, Hold, Image, Interactive, Lost, Memory,
-    Mpi, Name, Needless, Nodes, Requeue, Stays, Time, Wrap,
+    Mpi, Name, Needless, Nodes, Requeue, Signal, Stays, Time, Wrap,
 };
 
 /// The long names and the short name, whether a value follows, and the meaning.
@@ -110,7 +112,7 @@ const OPTIONS: &[Known] = &[
     ("licenses L", Needed, Stays("")),
     ("clusters M", Needed, Stays("")),
     ("comment wckey begin deadline priority", Needed, Stays("")),
-    ("signal", Needed, Lost("before the time limit ranks get SIGTERM; they would not outlive another signal")),
+    ("signal", Needed, Signal),
     ("switches network prefer burst-buffer bb bbf core-spec thread-spec cluster-constraint", Needed, Stays("")),
     ("distribution m", Needed, Stays(BINDING)),
     (

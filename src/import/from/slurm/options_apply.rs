@@ -5,6 +5,7 @@ use super::{Script, Setup, amounts, classify};
 use crate::codes::BAD_VALUE;
 use crate::field;
 use crate::shell::is_name;
+use khorovod_compiler::job::types::format_duration;
 use khorovod_compiler::pods::word;
 use khorovod_compiler::problem::{Problem, Span};
 
@@ -58,6 +59,7 @@ impl Script<'_, '_, '_> {
                 self.context.spec.put(field::SCHEDULING_SUSPEND, true, &option.said);
                 self.kept(row, field::SCHEDULING_SUSPEND, "");
             }
+            Meaning::Signal => self.signal(&value, option, row),
             Meaning::Wrap => {
                 self.kept(row, field::COMMAND, "");
                 self.command(&value, span, true);
@@ -101,6 +103,24 @@ impl Script<'_, '_, '_> {
                 }
             },
         }
+    }
+
+    /// Imports `--signal`: `USR1@120` or `B:USR1@120`.
+    fn signal(&mut self, value: &str, option: &Given, row: usize) {
+        let Some((signal, seconds)) = amounts::signal(value) else {
+            return self.lost(row, "a checkpoint is asked for with SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2");
+        };
+        // The maximum of the field.
+        let period = format_duration(seconds.clamp(1, 3_600).into());
+        self.context.spec.put(field::LIFECYCLE_CHECKPOINT_SIGNAL, signal, &option.said);
+        self.context.spec.put(field::LIFECYCLE_CHECKPOINT_GRACE_PERIOD, period, &option.said);
+        let how = match value.split_once(':') {
+            Some((who, _)) if who.contains(['B', 'b']) => {
+                "every rank gets it, not the script; under Slurm ranks get SIGTERM"
+            }
+            _ => "whenever the ranks are ended; under Slurm they get SIGTERM before the time limit",
+        };
+        self.changed(row, field::LIFECYCLE_CHECKPOINT, how);
     }
 
     /// Passes an option to srun or sbatch unchanged. Returns the field that holds it.

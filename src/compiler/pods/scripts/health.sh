@@ -1,0 +1,78 @@
+# Checks the hosts of an attempt before it starts, and has those that fail replaced.
+
+# Whether the hosts of the next attempt are checked.
+is_checked() { ((attempts)) || [[ -n $health_always$is_successor ]]; }
+
+# ask_health HOST...: prints the faults that check.sh finds on the hosts. Each of them also connects to the workers before and after it.
+ask_health() {
+  local host index ring=()
+  local -A place=()
+  for host in "${candidates[@]}"; do
+    if [[ -z ${addresses[$host]:-} ]] || ! is_usable "$host"; then continue; fi
+    place[$host]=${#ring[@]}
+    ring+=("$host=${addresses[$host]}")
+  done
+  for host; do
+    index=${place[$host]:-}
+    # Of two workers that do not reach each other, either may have the fault.
+    ((${#ring[@]} > 2)) && [[ -n $index ]] && host+=" ${ring[index - 1]} ${ring[(index + 1) % ${#ring[@]}]}"
+    echo "$host"
+  done | xargs -L 1 -P 32 /bin/bash "$scripts/check.sh" from
+}
+
+# Checks the hosts that were not checked since the last attempt. Fails if there is a new fault, so that other hosts may be chosen.
+declare -A passed=()
+rejections=0
+check_health() {
+  local host level reason refused='' changed='' asked=() unfit=() up=0
+  for host in "${hosts[@]}" $launcher_host; do
+    [[ -z ${answers[$host]:-} && $host != "$launcher_host" || ${passed[$host]:-} == "${instances[$host]:-yes}" ]] ||
+      asked+=("$host")
+    passed[$host]=${instances[$host]:-yes}
+  done
+  ((${#asked[@]})) || return 0
+  while read -r level host reason; do
+    reason="$host on node ${nodes[$host]:-${KHOROVOD_NODE_IP:--}}: $reason"
+    log "health check of $reason"
+    [[ $level != refused ]] || refused=$reason
+    # Without permissions, no new pod takes its place.
+    [[ $level == refused || -n $own_job ]] || level=suspect
+    [[ $level == suspect ]] || level=unfit
+    if is_unfit "$host" || [[ ${verdicts[$host]:-} == "$level ${instances[$host]:-}" ]]; then continue; fi
+    verdicts["$host"]="$level ${instances[$host]:-}" reasons["$host"]=$reason changed=yes
+    [[ $level == suspect ]] || faults[${nodes[$host]:--}]=$((${faults[${nodes[$host]:--}]:-0} + 1))
+  done < <(ask_health "${asked[@]}")
+  [[ -n $changed ]] || return 0
+  for host in "${hosts[@]}"; do
+    [[ -z ${answers[$host]:-} ]] || ((++up))
+    ! is_unfit "$host" || unfit+=("$host")
+  done
+  if ((${#unfit[@]} > 1 && ${#unfit[@]} == up)); then
+    [[ -z $refused ]] || finish 42 "all $up hosts fail the health check, such as $refused"
+    log "all $up hosts fail the health check, so the fault is not in one of them: the attempt starts with them"
+    verdicts=()
+    return 0
+  fi
+  # Or a check that no worker can pass would take one node after the other.
+  if ((${#unfit[@]} && ++rejections > $(limit retries 3) + 1)); then
+    finish 42 "hosts that replaced others fail the health check too: ${reasons[${unfit[0]}]}"
+  fi
+  if [[ -n $launcher_host ]] && is_unfit "$launcher_host"; then
+    # Kubernetes replaces this pod; the workers stay.
+    stays_evicted=yes
+    finish 1 "health check of ${reasons[$launcher_host]}"
+  fi
+  # In an Indexed Job, Kubernetes replaces a pod that exits. Its next one may be on the same node.
+  if [[ -z $scales && -n $own_job ]]; then
+    for host in "${unfit[@]}"; do
+      timeout 8 ssh -n "$host" "kill \$(head -n 1 $generated/own)" 2>/dev/null
+    done
+  fi
+  return 1
+}
+
+# Adds to `failure` the faults of the hosts that may have caused it.
+explain_failure() {
+  mapfile -t remarks < <(ask_health "${hosts[@]}")
+  ((${#remarks[@]} == 0)) || failure+="; $(IFS=';' && shorten "${remarks[@]#* }")"
+}
