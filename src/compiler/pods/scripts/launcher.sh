@@ -24,7 +24,8 @@ finish() {
     if ((attempts)); then
       save_checkpoint "$2"
       stop_training
-      [[ -n $stays_evicted ]] || upload "$checkpoint_grace" || log "the S3 volumes could not be uploaded"
+      # Volumes of workers stay with them.
+      [[ -n $stays_evicted && -z $launcher_host ]] || upload "$checkpoint_grace" || log "the S3 volumes could not be uploaded"
     fi
     ;;
   esac
@@ -141,6 +142,7 @@ while :; do
   [[ -z $scales ]] || release_added
   # The workers may have ranks of an earlier attempt, or of an earlier launcher, which may still run.
   if ((attempts)) || [[ -n $is_successor ]] || are_older; then sweep; fi
+  restore || continue
   [[ $kind != mpirun ]] || check_mpi_versions
   if ((${#launch[@]} == 0)); then stay_open; fi
   if [[ -n $own_job ]] && ((attempts)); then note_attempt; fi

@@ -16,7 +16,13 @@ rendezvous=${team_names[0]}-0.$service
 finish() {
   trap '' TERM INT
   terminate_message "$2"
-  case $1 in 4[34] | 143) save_checkpoint "$2" ;; esac
+  case $1 in
+  4[34] | 143)
+    save_checkpoint "$2"
+    stop_training
+    [[ -z $launcher_host ]] || upload "$checkpoint_grace" || log "the S3 volumes could not be uploaded"
+    ;;
+  esac
   stop_training
   case $1 in 4[234]) [[ -z $own_job ]] || end_job ;; esac
   exit "$1"
@@ -30,6 +36,7 @@ for ((age = 0; age < 150; age++)); do
 done
 check_limits
 download || exit 1
+restore_here
 
 # Gloo resolves its own host name. With hostNetwork that is the node's name, which on many nodes has no address or 127.0.1.1.
 if [[ -z ${GLOO_SOCKET_IFNAME:-} && " $(getent hosts "$HOSTNAME" 2>/dev/null)" =~ ^\ (127\..*|::1\ .*|)$ ]]; then
@@ -64,8 +71,11 @@ if ((index > 0)); then
   [[ -z ${stays:-} ]] || while :; do pause 60; done
   finish 0 "trained"
 fi
-attempt || finish 42 "$failure"
-# The ranks of index 0 ran here.
+# This pod uploads.
 launcher_host=$rendezvous
+attempt || {
+  upload || log "the S3 volumes could not be uploaded"
+  finish 42 "$failure"
+}
 upload || finish 42 "trained, but the S3 volumes could not be uploaded"
 finish 0 "trained"
