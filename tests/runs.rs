@@ -124,6 +124,9 @@ const EDITS: &[&[&str]] = &[
     &["storage=[{name: vol, mountPath: /vol, s3: {bucket: bbb, region: eu-west-1}}]"],
     &["storage=[{name: vol, mountPath: /vol, s3: {bucket: bbb, endpoint: 'https://s3.example.org'}}]"],
     &["storage=[{name: vol, mountPath: /vol, s3: {bucket: bbb, secret: s, direction: both, size: 7Gi}}]"],
+    &[
+        "storage=[{name: vol, mountPath: /vol, s3: {bucket: bbb, secret: s, direction: both, size: 7Gi, uploadInterval: 5m}}]",
+    ],
     &["placement.nodeSelector.x=z"],
     &["placement.tolerations=[{key: a, operator: Exists}]"],
     &["placement.tolerations=[{key: a, operator: Equal, value: b, effect: NoExecute, tolerationSeconds: 7}]"],

@@ -252,6 +252,17 @@ impl Plan {
     pub fn has_s3(&self) -> bool {
         self.spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::S3(_)))
     }
+
+    /// The names of the S3 volumes that are uploaded, with the seconds between two uploads.
+    pub fn uploads(&self) -> Vec<(&str, u64)> {
+        let storage = self.spec.storage.iter();
+        storage
+            .filter_map(|volume| match &volume.source {
+                VolumeSource::S3(s3) if s3.upload => Some((&*volume.name, s3.upload_interval)),
+                _ => None,
+            })
+            .collect()
+    }
 }
 
 /// Splits files into lists that each fit into a ConfigMap. Validation ensures that every single file fits.

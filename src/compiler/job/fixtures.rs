@@ -111,6 +111,7 @@ pub fn storage() -> Vec<Volume> {
         secret: Some("s3-keys".into()),
         download: true,
         upload: true,
+        upload_interval: 600,
         size: Some(quantity("10Gi")),
     };
     let nfs = json!({"nfs": {"server": "10.0.0.1", "path": "/x"}, "mountOptions": ["nfsvers=4.1"]});

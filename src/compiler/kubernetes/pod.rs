@@ -135,8 +135,10 @@ pub fn template<'a>(plan: &'a Plan, kind: PodKind<'a>, files: &[File]) -> PodTem
                 false if own_workloads => None,
                 false => Some("OnFailure"),
             },
-            // On SIGTERM the ranks first save their checkpoints. Then a launcher releases the GPUs before it exits.
+            // On SIGTERM the ranks first save their checkpoints, which may take as long to upload. Then a launcher releases the GPUs
+            // before it exits.
             termination_grace_period_seconds: spec.lifecycle.checkpoint.grace_period
+                * if plan.uploads().is_empty() { 1 } else { 2 }
                 + if kind.launches() { RELEASE_TIME } else { EXIT_TIME },
             placement: placement::build(plan, kind),
             image_pull_secrets: spec.image.pull_secrets.iter().map(|name| Named { name: name.into() }).collect(),

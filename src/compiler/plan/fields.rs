@@ -357,7 +357,7 @@ fn storage(list: &mut List, storage: &[Volume]) {
 }
 
 fn s3(list: &mut List, path: &str, s3: &S3) {
-    let S3 { endpoint, bucket, prefix, region, secret, download, upload, size } = s3;
+    let S3 { endpoint, bucket, prefix, region, secret, download, upload, upload_interval, size } = s3;
     list.optional(&format!("{path}.endpoint"), endpoint.as_ref());
     list.run(format!("{path}.bucket"), bucket);
     list.run(format!("{path}.prefix"), prefix);
@@ -369,6 +369,9 @@ fn s3(list: &mut List, path: &str, s3: &S3) {
         _ => "out",
     };
     list.run(format!("{path}.direction"), direction);
+    if *upload {
+        list.run(format!("{path}.uploadInterval"), format_duration(*upload_interval));
+    }
     list.optional(&format!("{path}.size"), size.as_ref());
 }
 

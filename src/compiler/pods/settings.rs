@@ -88,8 +88,13 @@ pub fn job(plan: &Plan) -> String {
     // torchrun has no such limit.
     let elastic = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
     let timeout = elastic.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
+    // The S3 volumes that are uploaded, with the seconds between two uploads: `results=600`.
+    let intervals = plan.has_s3().then(|| {
+        let uploads = plan.uploads().into_iter();
+        ("upload_intervals", array(uploads.map(|(name, seconds)| word(&format!("{name}={seconds}")))))
+    });
     let settings =
-        settings.into_iter().chain(timeout).chain(health(plan)).chain(stays.then(|| ("stays", "yes".to_owned())));
+        settings.into_iter().chain(timeout).chain(health(plan)).chain(intervals).chain(stays.then(|| ("stays", "yes".to_owned())));
     let mut lines = "# The settings of this job.\n".to_owned();
     for (name, value) in settings {
         lines.extend([name, "=", &value, "\n"]);

@@ -70,6 +70,7 @@ fn plans() -> Vec<Plan> {
                     secret: Some("s3-keys".to_owned()),
                     download: true,
                     upload: true,
+                    upload_interval: 600,
                     size: None,
                 }),
             }];

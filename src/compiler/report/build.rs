@@ -216,9 +216,9 @@ fn storage(job: &str, volume: &Volume) -> Storage {
         }
         VolumeSource::S3(s3) => {
             let transfers = match (s3.download, s3.upload) {
-                (true, true) => "downloaded before training, uploaded after it",
+                (true, true) => "downloaded before training, uploaded while it runs and after it",
                 (true, false) => "downloaded before training",
-                _ => "uploaded after training",
+                _ => "uploaded during and after training",
             };
             (format!("s3://{}/{}, {transfers}{}", s3.bucket, s3.prefix, size(s3.size.as_ref())), s3.upload)
         }

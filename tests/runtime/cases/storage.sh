@@ -3,24 +3,35 @@
 # shellcheck disable=SC2016,SC2154 # the ranks expand; `work`, `here`, `job` and `run` come from lib.sh
 
 prepare_s3() { versitygw >/dev/null; }
+prepare_s3_survives_a_lost_worker() { prepare_s3; }
+prepare_s3_away() { prepare_s3; }
+prepare_s3_ends_in_an_upload() { prepare_s3; }
+prepare_s3_drained_worker() { prepare_s3; }
+prepare_s3_evicted_launcher() { prepare_s3; }
+prepare_s3_torchrun() { prepare_s3; }
 
 # serve_buckets KEY SECRET REGION: starts a cluster, and an S3 server at $place with this user.
 place=http://10.88.255.254:9000
 serve_buckets() {
-  local server
   server=$(versitygw) || { skip "versitygw could not be built"; return 1; }
   cluster
   key=$1 secret=$2 region=$3
   # Stores the metadata of objects in files, because not every file system supports extended attributes.
   mkdir "$work"/{buckets,known,users}
-  ROOT_ACCESS_KEY=root ROOT_SECRET_KEY=root "$server" --port "${place#*//}" --region "$region" --iam-dir "$work/users" \
-    --health /ready posix --sidecar "$work/known" "$work/buckets" >"$work/s3.log" 2>&1 &
-  until curl -sf "$place/ready" >/dev/null; do
-    kill -0 $! || { fail "no server of buckets"; return 1; }
-    sleep 0.1
-  done
+  start_server || return
   "$server" admin --access root --secret root --region "$region" --endpoint-url "$place" \
     create-user --access "$key" --secret "$secret" --role userplus || fail "no user"
+}
+
+# start_server: starts the S3 server, as `bucket_server`.
+start_server() {
+  ROOT_ACCESS_KEY=root ROOT_SECRET_KEY=root "$server" --port "${place#*//}" --region "$region" --iam-dir "$work/users" \
+    --health /ready posix --sidecar "$work/known" "$work/buckets" >>"$work/s3.log" 2>&1 &
+  bucket_server=$!
+  until curl -sf "$place/ready" >/dev/null; do
+    kill -0 "$bucket_server" || { fail "no server of buckets"; return 1; }
+    sleep 0.1
+  done
 }
 
 # bucket_keys: prints the Secret s3-keys with the keys of the user.
@@ -31,7 +42,7 @@ bucket_keys() {
 case_s3() {
   local bucket key secret region
   serve_buckets AKIDTEST not/to+be+seen eu-west-1 || return
-  for bucket in data rotten many large; do put "$bucket"; done
+  for bucket in data rotten many large while order; do put "$bucket"; done
   put data/p/deep/er/text $'of the bucket\n'
   put data/other "not below the prefix"
   # An object whose content has changed since its upload, and a bucket of another user.
@@ -51,6 +62,140 @@ case_s3() {
   [[ -z $(find "$work"/buckets/*/.sgwtmp/multipart -type f) ]] || fail "parts of no object stay in the bucket"
   [[ ! -e $work/buckets/rotten/p/large ]] || fail "an upload went on that had failed"
   ! grep -qF "$secret" "$work"/*.{log,yaml} || fail "the key was shown"
+}
+
+# uploads: starts the server with a bucket `out`. out_volume INTERVAL: prints its volume.
+uploads() {
+  serve_buckets AKIDTEST secret eu-west-1 || return
+  put out
+  bucket_keys
+}
+# A program that counts: rank 0 writes a file /out/step-N every two seconds, and starts after the last one that is there.
+counting='exec 2>&1; [[ $OMPI_COMM_WORLD_RANK == 0 ]] || exec sleep 300; shopt -s nullglob; steps=(/out/step-*); from=${#steps[@]}; echo "from $from on $HOSTNAME"; for ((at = from + 1; ; at++)); do sleep 2; echo $at >/out/new; mv /out/new /out/step-$at; echo "step $at"; done'
+out_volume() {
+  echo "storage: [{name: out, mountPath: /out, s3: {endpoint: \"$place\", bucket: out, prefix: p/, region: eu-west-1, secret: s3-keys, direction: ${2:-out}, uploadInterval: $1}}]"
+}
+
+# in_bucket NAME [SECONDS]: waits for an object.
+in_bucket() {
+  local tries
+  for ((tries = 0; tries < ${2:-40} * 5; tries++)); do
+    [[ ! -e $work/buckets/out/p/$1 ]] || return 0
+    sleep 0.2
+  done
+  fail "the bucket has no $1"
+  return 1
+}
+
+# The node of the worker with the data fails: its replacement continues from what was uploaded, and not from an earlier run.
+takes_a_minute s3_survives_a_lost_worker
+case_s3_survives_a_lost_worker() {
+  local from since
+  uploads || return
+  put out/p/.khorovod-s3 '{"run": "earlier", "since": 0, "pod": "", "files": {"step-1": null, "step-9": null}}'
+  put out/p/step-9 "of an earlier run"
+  train "$counting" "$(out_volume 3s)" 'workers: {replicas: 2, slots: 1, spares: 1}' 'launcher: {retries: 1}'
+  wait_for launcher "from 0 on" || return
+  wait_for launcher "step 6" 60 || return
+  in_bucket step-2 60 || return
+  since=$SECONDS
+  cut_network worker-0
+  wait_for launcher "lost worker $job-$run-worker-0.$job" 60
+  until grep -q "from [0-9]* on $job-$run-worker-[12]" "$work/launcher.log"; do
+    sleep 0.2
+    ((SECONDS - since < 90)) || { fail "no further attempt"; return; }
+  done
+  from=$(sed -n "s/.*from \([0-9]*\) on $job-$run-worker-[12].*/\1/p" "$work/launcher.log")
+  ((from >= 2)) || fail "the next attempt starts from $from"
+  wait_for launcher "step $((from + 1))" 60
+  delete_job
+  expect 143
+  released
+}
+
+# S3 is away for a while: the training continues, and the next upload has everything.
+takes_a_minute s3_away
+case_s3_away() {
+  uploads || return
+  # Fewer tries.
+  printf '#!/bin/bash\n%q "$@" | sed "s/TRIES = 10/TRIES = 2/"\n' "$(realpath "$KHOROVOD")" >"$work/few" && chmod +x "$work/few"
+  KHOROVOD=$work/few train '((OMPI_COMM_WORLD_RANK == 0)) || exit 0; echo up; until [[ -e /out/end ]]; do sleep 0.2; done' \
+    "$(out_volume 2s)" 'launcher: {retries: 0}'
+  wait_for launcher ":up" || return
+  in_bucket .khorovod-s3 || return
+  kill -KILL "$bucket_server"
+  wait_for launcher "the S3 volume out could not be uploaded now" 60
+  inside_pod worker-0 bash -c 'echo kept >/out/while-away'
+  sleep 6
+  start_server
+  in_bucket while-away 60
+  [[ $(grep -c "could not be uploaded now" "$work/launcher.log") == 1 ]] || fail "logged more than once"
+  inside_pod worker-0 touch /out/end
+  expect 0 "trained"
+  in_bucket end 1
+}
+
+# The Job is deleted in the middle of an upload: the last one resumes it.
+case_s3_ends_in_an_upload() {
+  local since
+  uploads || return
+  train '[[ $OMPI_COMM_WORLD_RANK == 0 ]] || exec sleep 300; head -c 600M /dev/urandom >/out/large; echo up; sleep 300' \
+    "$(out_volume 1s)" 'launcher: {retries: 0}'
+  wait_for launcher ":up" || return
+  until [[ -n $(find "$work/buckets/out/.sgwtmp/multipart" -type f -size +1M 2>/dev/null) ]]; do sleep 0.05; done
+  inside_pod worker-0 bash -c 'echo small >/out/small'
+  since=$SECONDS
+  delete_job
+  expect 143 "uploaded 2 of 2 files"
+  lasted 40 "$since" "the end"
+  in_bucket small 1
+  [[ $(stat -c %s "$work/buckets/out/p/large") == 629145600 ]] || fail "the large file is not complete"
+  [[ -z $(find "$work"/buckets/out/.sgwtmp/multipart -type f) ]] || fail "parts stay in the bucket"
+  released
+}
+
+# The node of the worker with the data is drained: it uploads what its ranks have saved. The next attempt waits for that, although
+# a spare worker is ready.
+case_s3_drained_worker() {
+  uploads || return
+  train 'trap "head -c 100M /dev/zero >/out/large; echo saved >/out/saved; exit 1" USR1; ((OMPI_COMM_WORLD_RANK == 0)) || exit 0; [[ ! -e /out/saved ]] || { echo "has $(cat /out/saved) $(stat -c %s /out/large)"; exit 0; }; echo up; while :; do sleep 0.2; done' \
+    "$(out_volume 1h)" 'workers: {replicas: 2, slots: 1, spares: 1}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' 'launcher: {retries: 0}'
+  wait_for launcher ":up" || return
+  in_bucket .khorovod-s3 || return
+  evict_pod worker-0
+  wait_for launcher "worker $job-$run-worker-0.$job ends" 30
+  expect 0 "downloading what this run has uploaded to $job-$run-worker-" "has saved 104857600" "trained"
+  released
+}
+
+# In the Job shape the launcher's pod has the data: if it is evicted, its successor has what it uploaded.
+case_s3_evicted_launcher() {
+  uploads || return
+  train '((OMPI_COMM_WORLD_RANK == 0)) || exit 0; trap "echo saved >/out/saved; exit 1" USR1; [[ ! -e /out/saved ]] || { echo "has $(cat /out/saved)"; exit 0; }; echo up; while :; do sleep 0.2; done' \
+    "$(out_volume 1h)" 'workers: {replicas: 2, slots: 1, controller: Job}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' 'launcher: {retries: 0}'
+  wait_for 0 ":up" || return
+  evict_pod 0
+  wait_for 0 "the workers stay for the next launcher" 40
+  expect 0 "has saved" "uploaded 1 of 1 files" "downloading what this run has uploaded to $job-$run-0" "trained"
+}
+
+# The same with torchrun, whose pods decide for themselves.
+case_s3_torchrun() {
+  /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
+  uploads || return
+  train 'trap "head -c 100M /dev/zero >/out/large; echo saved >/out/saved; exit 1" USR1; touch /out/up; while :; do sleep 0.2; done' \
+    "$(out_volume 1h)" 'workers: {replicas: 2, slots: 1}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' 'launcher: {kind: torchrun}' \
+    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1", PET_MAX_RESTARTS: "0"}'
+  wait_for 0 "launching" || return
+  until inside_pod 0 test -e /out/up; do
+    sleep 0.5
+    ((SECONDS < 90)) || { fail "no rank in pod 0"; return; }
+  done
+  evict_pod 0
+  wait_for 0 "uploaded 3 of 3 files" 60 || return
+  wait_for 0 "downloading what this run has uploaded to $job-$run-0" 60 || return
+  wait_for 0 "complete in /out"
+  [[ $(inside_pod 0 cat /out/saved) == saved ]] || fail "the checkpoint is missing"
 }
 
 # put BUCKET[/KEY TEXT]: creates a bucket or an object as the user whose keys the job has.

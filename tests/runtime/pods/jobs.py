@@ -6,7 +6,7 @@ from pod import Pod
 
 
 class StatefulSet:
-    indexed = False
+    indexed, uid = False, None
 
     def __init__(self, cluster, obj):
         self.cluster, self.name = cluster, obj["metadata"]["name"]
@@ -43,7 +43,7 @@ class StatefulSet:
 
 class Job:
     def __init__(self, cluster, obj):
-        self.cluster, self.name = cluster, obj["metadata"]["name"]
+        self.cluster, self.name, self.uid = cluster, obj["metadata"]["name"], f"uid-{time.time_ns()}"
         self.spec = obj["spec"]
         self.indexed = self.spec.get("completionMode") == "Indexed"
         self.started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

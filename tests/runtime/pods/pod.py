@@ -47,7 +47,8 @@ class Pod:
     def field(self, path):
         labels = re.fullmatch(r"metadata\.(labels|annotations)\['(.*)'\]", path)
         if labels:
-            known = dict(self.meta.get(labels[1], {}), **({"batch.kubernetes.io/job-completion-index": str(self.index)}))
+            job = {"controller-uid": self.owner.uid, "batch.kubernetes.io/job-completion-index": str(self.index)}
+            known = {**self.meta.get(labels[1], {}), **(job if self.owner.uid else {})}
             return known.get(labels[2], "")
         return {
             "metadata.name": self.name,

@@ -29,7 +29,7 @@ shape! {
         "nfs" nfs: Nfs, example json!({"server": "10.0.0.1", "path": "/exports/data"});
         /// A PersistentVolume that khorovod renders, with its claim: a Kubernetes volume source such as `{nfs: {...}}` or `{csi: {...}}`. Needs `size`.
         "persistentVolume" persistent_volume: VolumeSource, example json!({"nfs": {"server": "10.0.0.1", "path": "/data"}});
-        /// Objects in an S3 bucket, which are copied in before the training or out after it.
+        /// Objects in an S3 bucket, which are copied in before the training, or out while it runs and after it.
         "s3" s3: S3, example json!({"bucket": "imagenet", "secret": "s3-keys", "direction": "in"});
         /// A directory of the node. Needs the profile `privileged`.
         "hostPath" host_path: Path, example "/mnt/nvme";
@@ -93,17 +93,19 @@ shape! {
         "secret" secret: ObjectName, example "s3-keys";
         /// Whether objects are copied in, out, or both.
         "direction" direction: Direction, default "in";
+        /// How often files are copied out while the training runs. A file that changes during a copy follows with the next one.
+        "uploadInterval" upload_interval: Period, default "10m", example "30m";
         /// The size of the volume for the copies. Default: no limit.
         "size" size: Quantity, example "500Gi";
     }
 }
 
 choice! {
-    /// Whether objects are copied before the training, and after it.
+    /// Whether objects are copied in before the training, and out while it runs and after it.
     Direction -> (bool, bool) {
         "in" => (true, false), "Into every worker before the training.";
-        "out" => (false, true), "Out of the first worker after the training.";
-        "both" => (true, true), "In before and out after.";
+        "out" => (false, true), "Out of the first worker, while the training runs and after it.";
+        "both" => (true, true), "In before, and out.";
     }
 }
 

@@ -91,6 +91,7 @@ fn s3(given: &declare::S3) -> Option<S3> {
         secret: text!(given.secret),
         download,
         upload,
+        upload_interval: given.upload_interval().value.0,
         size: given.size.as_ref().map(|at| at.value.clone()),
     })
 }

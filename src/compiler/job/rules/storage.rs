@@ -23,10 +23,10 @@ codes! {
     /// a StorageClass that supports it, or `perWorker` for one volume per worker.
     Error SHARED_READ_WRITE_ONCE = "shared-read-write-once";
 
-    /// An upload without credentials, or from a read-only entry
+    /// An upload without credentials, from a read-only entry, or not at all
     ///
     /// `direction: out` and `both` write to the bucket: they need `secret`, and the entry must not
-    /// be `readOnly`.
+    /// be `readOnly`. `uploadInterval` needs one of these directions.
     Error S3_UPLOAD = "s3-upload";
 
     /// Objects cannot be copied into a read-only mount
@@ -219,6 +219,13 @@ fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
     if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value && !uploads) {
         let message = "objects cannot be copied into a read-only mount";
         problems.push(Problem::new(&S3_READ_ONLY, read_only.span, message).hint("remove `readOnly`"));
+    }
+    if let Some(interval) = s3.upload_interval.as_ref().filter(|_| !uploads) {
+        let message = "nothing is uploaded from this volume, so `uploadInterval` has no effect";
+        problems.push(
+            Problem::new(&S3_UPLOAD, interval.key, message)
+                .hint("add `direction: out` or `both`, or remove `uploadInterval`"),
+        );
     }
     let Some(direction) = s3.direction.as_ref().filter(|at| at.0.1) else { return };
     if s3.secret.is_none() {

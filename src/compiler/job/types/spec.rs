@@ -290,6 +290,8 @@ pub struct S3 {
     pub secret: Option<String>,
     pub download: bool,
     pub upload: bool,
+    /// Seconds between two uploads while the training runs.
+    pub upload_interval: u64,
     pub size: Option<Quantity>,
 }
 

@@ -196,7 +196,10 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
         value: None,
         value_from: Some(ValueFrom::Field { field_path }),
     });
-    let own_fields = OWN_FIELDS.map(|(name, field_path)| Env {
+    // A volume's uploads belong to the Job, whose next pods continue from them. The label exists in every version of Kubernetes.
+    let launches = !matches!(kind, PodKind::Worker(_)) && !plan.uploads().is_empty();
+    let job_field = launches.then_some(("KHOROVOD_JOB_UID", "metadata.labels['controller-uid']"));
+    let own_fields = OWN_FIELDS.into_iter().chain(job_field).map(|(name, field_path)| Env {
         name,
         value: None,
         value_from: Some(ValueFrom::Field { field_path }),

@@ -40,8 +40,8 @@ read_job() {
     fi
     state=$(field khorovod.dev/attempt) || state=''
     IFS=/ read -r failures start left <<<"$state"
-    # An evicted launcher lets its ranks save a checkpoint.
-    [[ -n $left ]] && (($(field terminating || echo 0) && waited++ < checkpoint_grace + 60))
+    # An evicted launcher lets its ranks save a checkpoint, which it may upload.
+    [[ -n $left ]] && (($(field terminating || echo 0) && waited++ < 2 * checkpoint_grace + 60))
   do pause 1; done
   # The failed pods of an Indexed Job may be workers.
   [[ -z $scales ]] || deaths=$(field failed || echo 0)

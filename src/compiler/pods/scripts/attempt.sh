@@ -1,5 +1,5 @@
 # One attempt: starts the training in its own process group, watches it, and ends the whole group.
-training='' watcher=''
+training='' watcher='' transfers=''
 
 start_training() {
   set -m
@@ -13,9 +13,9 @@ is_running() { kill -0 "$training" 2>/dev/null; }
 # stop_training [SECONDS]: sends SIGTERM, so that MPI can end its ranks, and SIGKILL to what is left after 10 seconds. A script
 # gets SIGTERM with its whole group; mpirun gets it alone, because it aborts on a second one.
 stop_training() {
-  local tries=0 target=$training
-  [[ -z $watcher ]] || kill -KILL -- "-$watcher" 2>/dev/null
-  watcher=''
+  local tries=0 target=$training group
+  for group in $watcher $transfers; do kill -KILL -- "-$group" 2>/dev/null; done
+  watcher='' transfers=''
   [[ -n $training ]] || return 0
   [[ $kind != shell ]] || target=-$training
   kill -TERM -- "$target" 2>/dev/null
@@ -148,6 +148,7 @@ attempt() {
     disown "$watcher"
     set +m
   fi
+  start_uploads
   while is_running; do
     pause 0.5
     if [[ -s $generated/lost ]]; then

@@ -52,7 +52,11 @@ name_user() {
 # Copies the keys: ssh requires mode 0600, and a later change of the Secret must not affect this pod.
 copy_keys() { install -D -m 0600 -t "$generated/keys" /etc/khorovod/keys/*; }
 
-# s3.sh redefines both if the job has S3 volumes.
+# s3.sh redefines these if the job has S3 volumes.
 download() { :; }
 upload() { :; }
+upload_leaving() { :; }
+start_uploads() { :; }
+restore() { :; }
+restore_here() { :; }
 [[ ! -e $scripts/s3.sh ]] || . "$scripts/s3.sh"

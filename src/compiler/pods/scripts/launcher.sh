@@ -26,7 +26,8 @@ finish() {
     if ((attempts)); then
       save_checkpoint "$2"
       stop_training
-      [[ -n $stays_evicted ]] || upload "$checkpoint_grace" || log "the S3 volumes could not be uploaded"
+      # Volumes of workers stay with them.
+      [[ -n $stays_evicted && -z $launcher_host ]] || upload "$checkpoint_grace" || log "the S3 volumes could not be uploaded"
     fi
     ;;
   esac
@@ -150,6 +151,7 @@ fi
 while :; do
   since=$SECONDS
   until find_hosts "$since"; do :; done
+  restore || continue
   [[ $kind != mpirun ]] || check_mpi_versions
   if ((${#launch[@]} == 0)); then stay_open; fi
   if [[ -n $own_job ]] && ((attempts)); then note_attempt; fi

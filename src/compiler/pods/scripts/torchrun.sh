@@ -19,7 +19,13 @@ finish() {
   terminate_message "$2"
   # The ranks of the other agents save a checkpoint at the same time.
   [[ $1 != 143 || -z $watcher ]] || kill -USR1 "$watcher" 2>/dev/null
-  case $1 in 4[34] | 143) save_checkpoint "$2" ;; esac
+  case $1 in
+  4[34] | 143)
+    save_checkpoint "$2"
+    stop_training
+    [[ -z $launcher_host ]] || upload "$checkpoint_grace" || log "the S3 volumes could not be uploaded"
+    ;;
+  esac
   stop_training
   case $1 in 4[234]) [[ -z $own_job ]] || end_job ;; esac
   exit "$1"
@@ -64,6 +70,7 @@ for ((age = 0; age < 150; age++)); do
 done
 check_limits
 download || exit 1
+restore_here
 
 # Gloo resolves its own host name. With hostNetwork that is the node's name, which on many nodes has no address or 127.0.1.1.
 if [[ -z ${GLOO_SOCKET_IFNAME:-} && " $(getent hosts "$HOSTNAME" 2>/dev/null)" =~ ^\ (127\..*|::1\ .*|)$ ]]; then
@@ -101,6 +108,12 @@ if ((index > 0)); then
   [[ -z ${stays:-} ]] || while :; do pause 60; done
   finish 0 "trained"
 fi
+# This pod uploads.
+launcher_host=$rendezvous
+give_up() {
+  upload || log "the S3 volumes could not be uploaded"
+  finish 42 "$1"
+}
 while
   since=$SECONDS
   ! attempt $watch
@@ -108,18 +121,16 @@ do
   end_ranks
   check_health
   retries=$(limit retries 3)
-  ((${#gone[@]})) || finish 42 "$failure"
+  ((${#gone[@]})) || give_up "$failure"
   ((SECONDS - since < $(limit retries-reset-after 3600))) || failures=0
   if [[ -s $generated/leaves ]] || ((SECONDS - since >= 60)); then
     log "attempt ended: $failure; it does not count against launcher.retries"
   else
-    ((++failures <= retries)) || finish 42 "failed after $failures attempts; the last: $failure"
+    ((++failures <= retries)) || give_up "failed after $failures attempts; the last: $failure"
     log "attempt $failures of $((retries + 1)) failed: $failure"
   fi
   # The other agents notice that this one has stopped.
   pause 3
 done
-# The ranks of index 0 ran here.
-launcher_host=$rendezvous
 upload || finish 42 "trained, but the S3 volumes could not be uploaded"
 finish 0 "trained"

@@ -13,7 +13,7 @@ leave() {
   local began=$SECONDS
   trap '' TERM INT USR1
   list_ranks
-  if ((${#ranks[@]})); then
+  if ((${#ranks[@]})) || [[ -s $generated/uploads ]]; then
     rm -f "$generated/signalled"
     listen leaving
     while list_ranks && ((${#ranks[@]} && SECONDS - began < checkpoint_grace + 15)); do
@@ -22,6 +22,7 @@ leave() {
       fi
       pause 0.3
     done
+    upload_leaving
   fi
   kill "$sshd" "${guard:-$sshd}" 2>/dev/null
   exit 143
