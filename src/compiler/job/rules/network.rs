@@ -2,7 +2,7 @@
 
 use super::{Case, key, storage};
 use crate::job::declare::{self, EnvValue};
-use crate::job::types::limits::RENDEZVOUS_PORT;
+use crate::job::types::limits::{AGENTS_PORT, RENDEZVOUS_PORT};
 use crate::job::types::spec::{LauncherKind, Profile};
 use crate::problem::{Problem, Span, codes};
 
@@ -99,7 +99,7 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let spec = case.spec;
     let metrics = field!(case.observability.metrics.port);
     if spec.launcher.kind == LauncherKind::Torchrun {
-        if let Some(at) = metrics.filter(|at| at.0 == u32::from(RENDEZVOUS_PORT)) {
+        if let Some(at) = metrics.filter(|at| [RENDEZVOUS_PORT, AGENTS_PORT].map(u32::from).contains(&at.0)) {
             let message = format!("the agents of torchrun already use port {}", at.0);
             problems.push(Problem::new(&PORT_CLASH, at.span, message).hint("choose another port for metrics"));
         }
