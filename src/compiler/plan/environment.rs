@@ -111,8 +111,13 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     let first = plan.first_host();
     let slots = spec.groups.first().map_or(1, |group| group.slots);
     set(env, "PET_NPROC_PER_NODE", slots.to_string());
-    // In a Slurm job the batch script restarts all agents, so torchrun must not.
-    let restarts = if spec.target.has_pods { spec.launcher.retries } else { 0 };
+    // In a Slurm job the batch script starts all agents again. In pods the script of the agents does: torchrun alone would start only
+    // its own ranks again, beside those of the other agents. Without a restart it would wait five minutes for these.
+    let restarts = match &spec.elastic {
+        _ if !spec.target.has_pods => 0,
+        Some(_) => spec.launcher.retries,
+        None => 1,
+    };
     set(env, "PET_MAX_RESTARTS", restarts.to_string());
     if spec.observability.rank_prefix {
         // 3: prefix each line of standard output and standard error with its rank.

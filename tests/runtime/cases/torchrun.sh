@@ -8,7 +8,7 @@ torchrun_job() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
   image prepare "install -m 0644 $here/sum.py usr/local/lib/sum.py"
   train 'exec python3 /usr/local/lib/sum.py' 'launcher: {kind: torchrun}' \
-    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1", PET_MAX_RESTARTS: "0", WANTED: "4"}' "$@"
+    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1", WANTED: "4"}' "$@"
   expect 0 "trained" "rank 0 of 4 on $job-$run-0: sum 6"
   logged 1 "rank 2 of 4 on $job-$run-1: sum 6"
 }
@@ -25,7 +25,7 @@ agents() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return 1; }
   train 'exec >&2; trap "echo saved $RANK; touch /tmp/end" USR1; echo up $RANK; until [[ -e /tmp/end ]]; do sleep 0.2; done; echo down $RANK' \
     'launcher: {kind: torchrun}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' \
-    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1", PET_MAX_RESTARTS: "0"}'
+    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
   wait_for 0 "up 1" && wait_for 1 "up 3"
 }
 
@@ -74,4 +74,15 @@ case_torchrun_drained() {
   wait_for 0 "worker $job-$run-1 ends, because it was evicted or deleted: all ranks get SIGUSR1" 20
   wait_for 0 "saved 1" 20
   wait_for 0 "it does not count against launcher.retries" 30
+}
+
+# A rank fails once: all agents start again, as often as launcher.retries allows.
+# shellcheck disable=SC2016 # for the ranks
+case_torchrun_retries() {
+  /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
+  train 'exec >&2; echo up $RANK; [[ $RANK != 3 || -e /tmp/tried ]] || { touch /tmp/tried; sleep 2; exit 3; }; [[ $RANK == 3 || -e /tmp/waited ]] || { touch /tmp/waited; sleep 100; }' \
+    'launcher: {kind: torchrun}' 'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
+  expect 0 "attempt 1 of 4 failed: lost worker $job-$run-1" "trained"
+  again 0 "up 1"
+  again 1 "up 3"
 }

@@ -2,10 +2,12 @@
 and all ranks get the signal for a checkpoint if one is about to end. torchrun itself notices neither.
 
 The agent with index 0 serves the others. Each side sends a line at least every two seconds. When an agent is lost or leaves, its
-name is written to the file `lost` or `leaves` of every agent, and this program ends. SIGUSR1 reports that this agent leaves,
-SIGUSR2 that its ranks have succeeded, SIGTERM that they have failed.
+name is written to the file `lost` or `leaves` of every agent, and this program ends. An agent also counts as lost if torchrun starts
+its ranks again after a failure, because it does not start those of the others. SIGUSR1 reports that this agent leaves, SIGUSR2 that
+its ranks have succeeded, SIGTERM that they have failed.
 """
 import asyncio
+import glob
 import os
 import signal
 import socket
@@ -16,7 +18,7 @@ INDEX, ADDRESS = int(sys.argv[1]), sys.argv[2]
 PORT = 29401
 FOLDER = "/horovod/generated"
 SILENT = 10  # seconds without a line, after which an agent is lost
-AFTER_FAILURE = 15  # seconds in which torchrun of the other agents may notice a failure
+AFTER_FAILURE = 5  # seconds in which torchrun of the other agents may notice a failure
 MYSELF = f"{os.getpid()}-{time.time()}"
 
 
@@ -39,6 +41,19 @@ async def read_line(reader):
 def send(writer, *words):
     if not writer.is_closing():
         writer.write((" ".join(map(str, words)) + "\n").encode())
+
+
+def has_restarted():
+    """Whether torchrun has started ranks of this pod again."""
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            with open(path, "rb") as file:
+                variables = file.read().split(b"\0")
+        except OSError:
+            continue
+        if any(v.startswith(b"TORCHELASTIC_RESTART_COUNT=") and not v.endswith(b"=0") for v in variables):
+            return True
+    return False
 
 
 class Agent:
@@ -80,6 +95,8 @@ class Server:
             send(writer)
             if words == ["leaves"]:
                 await self.announce("leaves", index)
+            if words == ["restarted"]:
+                await self.announce("lost", index)
             if words == ["succeeded"]:
                 agent.ended = True
             if words == ["failed"]:
@@ -106,10 +123,9 @@ class Server:
         end(what, index)
 
     def report(self, what):
-        if what == "leaves":
-            asyncio.ensure_future(self.announce(what, INDEX))
-        else:
+        if what == "succeeded":
             os._exit(0)
+        asyncio.ensure_future(self.announce("leaves" if what == "leaves" else "lost", INDEX))
 
 
 class Client:
@@ -156,7 +172,7 @@ class Client:
     def report(self, what):
         if self.writer:
             send(self.writer, what)
-        if what != "leaves":
+        if what in ("succeeded", "failed"):
             # Time to send it.
             asyncio.get_running_loop().call_later(0.2, os._exit, 0)
 
@@ -166,7 +182,11 @@ async def main():
     loop = asyncio.get_running_loop()
     for number, what in (signal.SIGUSR1, "leaves"), (signal.SIGUSR2, "succeeded"), (signal.SIGTERM, "failed"):
         loop.add_signal_handler(number, here.report, what)
-    await here.run()
+    running = asyncio.ensure_future(here.run())
+    while not running.done():
+        await asyncio.sleep(3)
+        if has_restarted():
+            here.report("restarted")
 
 
 asyncio.run(main())

@@ -121,9 +121,8 @@ do
   end_ranks
   check_health
   retries=$(limit retries 3)
-  ((${#gone[@]})) || give_up "$failure"
   ((SECONDS - since < $(limit retries-reset-after 3600))) || failures=0
-  if [[ -s $generated/leaves ]] || ((SECONDS - since >= 60)); then
+  if [[ -s $generated/leaves ]] || ((${#gone[@]} && SECONDS - since >= 60)); then
     log "attempt ended: $failure; it does not count against launcher.retries"
   else
     ((++failures <= retries)) || give_up "failed after $failures attempts; the last: $failure"
