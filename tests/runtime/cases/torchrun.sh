@@ -18,12 +18,12 @@ case_torchrun() { torchrun_job; }
 # The rendezvous decides which agent gets which ranks.
 case_torchrun_elastic() { torchrun_job 'elastic: {minWorkers: 1, maxWorkers: 2}'; }
 
-# agents: starts two agents whose ranks never communicate, so that torchrun notices nothing. They end with
+# agents [COMMAND]: starts two agents whose ranks never communicate, so that torchrun notices nothing. They end with
 # the file /tmp/end. torchrun keeps what they write to standard output until its end.
 # shellcheck disable=SC2016 # for the ranks
 agents() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return 1; }
-  train 'exec >&2; trap "echo saved $RANK; touch /tmp/end" USR1; echo up $RANK; until [[ -e /tmp/end ]]; do sleep 0.2; done; echo down $RANK' \
+  train 'exec >&2; trap "echo saved $RANK; touch /tmp/end" USR1; echo up $RANK; '"${1:-}"'until [[ -e /tmp/end ]]; do sleep 0.2; done; echo down $RANK' \
     'launcher: {kind: torchrun}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' \
     'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
   wait_for 0 "up 1" && wait_for 1 "up 3"
@@ -77,12 +77,11 @@ case_torchrun_drained() {
 }
 
 # A rank fails once: all agents start again, as often as launcher.retries allows.
-# shellcheck disable=SC2016 # for the ranks
 case_torchrun_retries() {
-  /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
-  train 'exec >&2; echo up $RANK; [[ $RANK != 3 || -e /tmp/tried ]] || { touch /tmp/tried; sleep 2; exit 3; }; [[ $RANK == 3 || -e /tmp/waited ]] || { touch /tmp/waited; sleep 100; }' \
-    'launcher: {kind: torchrun}' 'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
-  expect 0 "attempt 1 of 4 failed: lost worker $job-$run-1" "trained"
+  agents '[[ $RANK != 3 || -e /tmp/tried ]] || { touch /tmp/tried; sleep 2; exit 3; }; ' || return 0
+  wait_for 0 "attempt 1 of 4 failed: lost worker $job-$run-1" 30
   again 0 "up 1"
   again 1 "up 3"
+  sleep 5
+  end_agents
 }
