@@ -77,6 +77,7 @@ case_torchrun_drained() {
 }
 
 # A rank fails once: all agents start again, as often as launcher.retries allows.
+# shellcheck disable=SC2016 # for the ranks
 case_torchrun_retries() {
   agents '[[ $RANK != 3 || -e /tmp/tried ]] || { touch /tmp/tried; sleep 2; exit 3; }; ' || return 0
   wait_for 0 "attempt 1 of 4 failed: lost worker $job-$run-1" 30
