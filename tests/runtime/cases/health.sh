@@ -192,6 +192,24 @@ case_health_check_of_an_indexed_job() {
   logged events "1 ended with 143"
 }
 
+# Index 0 launches and runs ranks: it exits, and the next launcher counts that as an attempt.
+case_health_check_of_index_0() {
+  train 'echo trained on $(hostname)' \
+    'workers: {replicas: 2, slots: 2, controller: Job, healthCheck: {command: "[[ $HOSTNAME != *-0 || -e /data/seen ]] || { touch /data/seen; echo broken; exit 1; }"}}' \
+    'storage: [{name: data, mountPath: /data, claim: {size: 1Gi, accessModes: [ReadWriteMany]}}]' 'launcher: {retries: 1}'
+  expect 0 "health check of $job-$run-0.$job on node 10.88." "ended with code 1: broken" "trained on $job-$run-0"
+  logged events "0 ended with 1"
+}
+
+# The launcher's pod runs ranks beside the workers. It has no replacement, and each launcher counts as an attempt.
+case_health_check_of_a_launcher_with_ranks() {
+  train 'echo trained on $(hostname)' 'workers: {replicas: 2, slots: 1, healthCheck: {command: "[[ $HOSTNAME != *-launcher ]]"}}' \
+    'launcher: {retries: 1, runsRanks: true}'
+  expect 42 "health check of $job-$run-launcher.$job on node 10.88." "2 attempts failed, the last with its launcher"
+  ! grep -q "trained on" "$work/launcher.log" || fail "it trained"
+  released
+}
+
 # The last failure names a fault of a GPU.
 case_health_check_explains_a_failure() {
   has_gpus '*' "$four"
@@ -222,5 +240,15 @@ case_health_check_of_an_elastic_job() {
   expect 0 "$job-$run-worker-0.$job:1" "$job-$run-worker-2.$job:1" trained
   checked worker-1 "the command of workers.healthCheck ended with code 1"
   ! grep -q "worker-1.$job:1" "$work/launcher.log" || fail "it is discovered"
+  released
+}
+
+# A worker that the launcher can probe, but not log in to.
+case_health_check_without_a_login() {
+  image prepare '[[ $POD != worker-1 ]] || { mv usr/sbin/sshd usr/sbin/sshd.real; cat >usr/sbin/sshd; chmod +x usr/sbin/sshd; } <<END' \
+    '#!/bin/bash' ': >/horovod/generated/keys/authorized_keys' 'exec /usr/sbin/sshd.real "\$@"' END
+  train "$second" 'workers: {replicas: 2, slots: 2, healthCheck: {}}' 'launcher: {retries: 1}'
+  expect 0 "$job-$run-worker-2.$job takes the place of $job-$run-worker-1.$job" trained
+  checked worker-1 "cannot log in: "
   released
 }

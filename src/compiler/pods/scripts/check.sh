@@ -9,13 +9,15 @@ set -u
 if [[ $1 == from ]]; then
   host=$2
   command=("/bin/bash" "$0" "$host" "$(printf '%(%s)T' -1)" "${@:3}")
-  [[ $host == "$launcher_host" ]] ||
-    command=(ssh -n -o ConnectTimeout=5 -o ConnectionAttempts=1 "$host" "${command[*]}")
+  [[ $host == "$launcher_host" ]] || command=(ssh -n -o ConnectTimeout=5 "$host" "${command[*]}")
   output=$(timeout -k 1 $((health_timeout + 60)) "${command[@]}" 2>&1)
-  case $? in
-  0) ;;
+  code=$?
+  case $code in
+  # Without warnings of ssh and of the shell.
+  0) output=$(grep -E "^(suspect|unfit|refused) $host " <<<"$output") ;;
+  124 | 137) output="unfit $host the checks did not end within $((health_timeout + 60)) s" ;;
   255) output="unfit $host cannot log in: ${output##*: }" ;;
-  *) output="unfit $host the checks did not end: ${output##*$'\n'}" ;;
+  *) output="unfit $host the checks ended with code $code: ${output##*$'\n'}" ;;
   esac
   [[ -z $output ]] || echo "$output"
   exit 0
