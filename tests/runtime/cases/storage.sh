@@ -8,6 +8,7 @@ prepare_s3_away() { prepare_s3; }
 prepare_s3_ends_in_an_upload() { prepare_s3; }
 prepare_s3_drained_worker() { prepare_s3; }
 prepare_s3_evicted_launcher() { prepare_s3; }
+prepare_s3_evicted_launcher_with_ranks() { prepare_s3; }
 prepare_s3_torchrun() { prepare_s3; }
 
 # serve_buckets KEY SECRET REGION: starts a cluster, and an S3 server at $place with this user.
@@ -168,15 +169,20 @@ case_s3_drained_worker() {
   released
 }
 
-# In the Job shape the launcher's pod has the data: if it is evicted, its successor has what it uploaded.
-case_s3_evicted_launcher() {
+# evict_with_data POD LINE...: evicts the launcher's pod, which has the data. Its successor continues from what it uploaded.
+evict_with_data() {
   uploads || return
-  train '((OMPI_COMM_WORLD_RANK == 0)) || exit 0; trap "echo saved >/out/saved; exit 1" USR1; [[ ! -e /out/saved ]] || { echo "has $(cat /out/saved)"; exit 0; }; echo up; while :; do sleep 0.2; done' \
-    "$(out_volume 1h)" 'workers: {replicas: 2, slots: 1, controller: Job}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' 'launcher: {retries: 0}'
-  wait_for 0 ":up" || return
-  evict_pod 0
-  wait_for 0 "the workers stay for the next launcher" 40
-  expect 0 "has saved" "uploaded 1 of 1 files" "downloading what this run has uploaded to $job-$run-0" "trained"
+  train 'trap "echo saved >/out/saved; exit 1" USR1; ((OMPI_COMM_WORLD_RANK == 0)) || exit 0; [[ ! -e /out/saved ]] || { echo "has $(cat /out/saved) on $(hostname)"; exit 0; }; echo up; while :; do sleep 0.2; done' \
+    "$(out_volume 1h)" 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' "${@:2}"
+  wait_for "$1" ":up" || return
+  evict_pod "$1"
+  wait_for "$1" "the workers stay for the next launcher" 40
+  expect 0 "uploaded 1 of 1 files" "downloading what this run has uploaded to $job-$run-$1" "has saved on $job-$run-$1" "trained"
+}
+case_s3_evicted_launcher() { evict_with_data 0 'workers: {replicas: 2, slots: 1, controller: Job}' 'launcher: {retries: 0}'; }
+case_s3_evicted_launcher_with_ranks() {
+  evict_with_data launcher 'workers: {replicas: 1, slots: 1}' 'launcher: {retries: 0, runsRanks: true}'
+  released
 }
 
 # The same with torchrun, whose pods decide for themselves.
