@@ -6,6 +6,7 @@ prepare_s3() { versitygw >/dev/null; }
 prepare_s3_survives_a_lost_worker() { prepare_s3; }
 prepare_s3_away() { prepare_s3; }
 prepare_s3_ends_in_an_upload() { prepare_s3; }
+prepare_s3_deleted_with_its_workers() { prepare_s3; }
 prepare_s3_drained_worker() { prepare_s3; }
 prepare_s3_evicted_launcher() { prepare_s3; }
 prepare_s3_evicted_launcher_with_ranks() { prepare_s3; }
@@ -136,24 +137,31 @@ case_s3_away() {
   in_bucket end 1
 }
 
-# The Job is deleted in the middle of an upload: the last one resumes it.
-case_s3_ends_in_an_upload() {
+# end_in_an_upload MORE: the Job is deleted in the middle of an upload, which the last upload resumes. Runs MORE after the deletion.
+end_in_an_upload() {
   local since
   uploads || return
-  train '[[ $OMPI_COMM_WORLD_RANK == 0 ]] || exec sleep 300; head -c 600M /dev/urandom >/out/large; echo up; sleep 300' \
+  train '((OMPI_COMM_WORLD_RANK == 0)) || exit 0; head -c 600M /dev/urandom >/out/large; echo up; sleep 300' \
     "$(out_volume 1s)" 'launcher: {retries: 0}'
   wait_for launcher ":up" || return
   until [[ -n $(find "$work/buckets/out/.sgwtmp/multipart" -type f -size +1M 2>/dev/null) ]]; do sleep 0.05; done
   inside_pod worker-0 bash -c 'echo small >/out/small'
   since=$SECONDS
   delete_job
-  expect 143 "uploaded 2 of 2 files"
-  lasted 40 "$since" "the end"
+  "$@"
+  expect 143
+  lasted 50 "$since" "the end"
+  cat "$work"/{launcher,worker-0}.log >"$work/both.log"
+  logged both "uploaded 2 of 2 files"
+  ! grep "could not be uploaded" "$work/launcher.log" || fail "the launcher reports a failed upload"
   in_bucket small 1
   [[ $(stat -c %s "$work/buckets/out/p/large") == 629145600 ]] || fail "the large file is not complete"
   [[ -z $(find "$work"/buckets/out/.sgwtmp/multipart -type f) ]] || fail "parts stay in the bucket"
   released
 }
+case_s3_ends_in_an_upload() { end_in_an_upload true; }
+# As with `kubectl delete -f`: the worker that uploads stays until both have ended.
+case_s3_deleted_with_its_workers() { end_in_an_upload scale 0; }
 
 # The node of the worker with the data is drained: it uploads what its ranks have saved. The next attempt waits for that, although
 # a spare worker is ready.

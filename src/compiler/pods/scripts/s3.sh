@@ -143,10 +143,10 @@ restore_here() {
 # upload_leaving: on a worker that is about to end, uploads what the launcher could not upload in time. The second time waits for
 # an upload of the launcher.
 upload_leaving() {
-  local turn
+  local turn until=$((SECONDS + checkpoint_grace))
   for turn in 1 2; do
-    [[ -s $generated/uploads ]] || return 0
-    timeout "$checkpoint_grace" python3 "$scripts/s3.py" leave &
+    [[ -s $generated/uploads ]] && ((SECONDS < until)) || return 0
+    timeout "$((until - SECONDS))" python3 "$scripts/s3.py" leave &
     wait $!
     pause "$turn"
   done
