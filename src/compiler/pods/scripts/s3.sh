@@ -83,7 +83,7 @@ save() {
 # restore: before an attempt, downloads what this run has uploaded to each host that is new or whose container started again.
 unrestored=''
 restore() {
-  local host new=() failed='' since=$SECONDS
+  local host new=() failed since=$SECONDS
   ((${#upload_intervals[@]})) || return 0
   ((attempts)) || [[ -n $is_successor || -z $own_job ]] || are_older || return 0
   # A worker that was evicted uploads before it ends.
