@@ -89,10 +89,13 @@ in_bucket() {
   return 1
 }
 
+# last_step: prints the last step of the current attempt.
+last_step() { awk '/from [0-9]+ on/ { last = 0 } match($0, /step [0-9]+$/) { last = substr($0, RSTART + 5) } END { print last + 0 }' "$work/launcher.log"; }
+
 # The node of the worker with the data fails: its replacement continues from what was uploaded, and not from an earlier run.
 takes_a_minute s3_survives_a_lost_worker
 case_s3_survives_a_lost_worker() {
-  local from since
+  local from last since
   uploads || return
   put out/p/.khorovod-s3 '{"run": "earlier", "since": 0, "pod": "", "files": {"step-1": null, "step-9": null}}'
   put out/p/step-9 "of an earlier run"
@@ -109,7 +112,20 @@ case_s3_survives_a_lost_worker() {
   done
   from=$(sed -n "s/.*from \([0-9]*\) on $job-$run-worker-[12].*/\1/p" "$work/launcher.log")
   ((from >= 2)) || fail "the next attempt starts from $from"
-  wait_for launcher "step $((from + 1))" 60
+  until last=$(last_step) && ((last > from)); do
+    sleep 0.2
+    ((SECONDS - since < 90)) || { fail "no further step"; return; }
+  done
+  # The launcher is evicted. Its successor begins with another worker again, which has what the last one had.
+  from=$(grep -c "from [0-9]* on" "$work/launcher.log")
+  since=$SECONDS
+  evict_pod launcher
+  until (($(grep -c "from [0-9]* on" "$work/launcher.log") > from)); do
+    sleep 0.2
+    ((SECONDS - since < 90)) || { fail "no attempt of the next launcher"; return; }
+  done
+  from=$(sed -n "s/.*from \([0-9]*\) on.*/\1/p" "$work/launcher.log" | tail -n 1)
+  ((from >= last)) || fail "the next launcher starts from $from, not $last"
   delete_job
   expect 143
   released
