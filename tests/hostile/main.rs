@@ -42,6 +42,7 @@ const HOMELESS: &[&str] = &[
     "spec.workers.groups[].r",
     "spec.workers.resources.",
     "spec.storage[].persistentVolume.",
+    "spec.storage[].s3.uploadInterval",
 ];
 
 /// The results of all texts at one place.

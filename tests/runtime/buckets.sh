@@ -110,6 +110,13 @@ grep -q "2 of " /tmp/said || fail "not two files went out"
 s3 download data /tmp/back >/dev/null || fail "it does not come back"
 diff -r -x .khorovod-s3 /tmp/out /tmp/back || fail "what came back differs"
 
+# A container that starts again keeps a file that is newer than its upload.
+echo uploaded >/tmp/back/empty
+s3 upload data /tmp/back >/dev/null || fail "it does not go out again"
+echo newer >/tmp/back/empty
+s3 download data /tmp/back >/dev/null || fail "it does not come again"
+[[ $(cat /tmp/back/empty) == newer ]] || fail "an older object has replaced a file"
+
 # While the training runs: a file that is being written stays out, and one that was replaced since the last time follows.
 sed 's/^SETTLED = 5/SETTLED = 2/; s/turns, settled, trusted = 12/turns, settled, trusted = 2/' /tmp/s3/s3.py >/tmp/s3/soon.py
 program=/tmp/s3/soon.py

@@ -6,8 +6,10 @@ prepare_s3() { versitygw >/dev/null; }
 prepare_s3_survives_a_lost_worker() { prepare_s3; }
 prepare_s3_away() { prepare_s3; }
 prepare_s3_ends_in_an_upload() { prepare_s3; }
+prepare_s3_deleted_with_its_workers() { prepare_s3; }
 prepare_s3_drained_worker() { prepare_s3; }
 prepare_s3_evicted_launcher() { prepare_s3; }
+prepare_s3_evicted_launcher_with_ranks() { prepare_s3; }
 prepare_s3_torchrun() { prepare_s3; }
 
 # serve_buckets KEY SECRET REGION: starts a cluster, and an S3 server at $place with this user.
@@ -87,10 +89,13 @@ in_bucket() {
   return 1
 }
 
+# last_step: prints the last step of the current attempt.
+last_step() { awk '/from [0-9]+ on/ { last = 0 } match($0, /step [0-9]+$/) { last = substr($0, RSTART + 5) } END { print last + 0 }' "$work/launcher.log"; }
+
 # The node of the worker with the data fails: its replacement continues from what was uploaded, and not from an earlier run.
 takes_a_minute s3_survives_a_lost_worker
 case_s3_survives_a_lost_worker() {
-  local from since
+  local from last since
   uploads || return
   put out/p/.khorovod-s3 '{"run": "earlier", "since": 0, "pod": "", "files": {"step-1": null, "step-9": null}}'
   put out/p/step-9 "of an earlier run"
@@ -107,7 +112,20 @@ case_s3_survives_a_lost_worker() {
   done
   from=$(sed -n "s/.*from \([0-9]*\) on $job-$run-worker-[12].*/\1/p" "$work/launcher.log")
   ((from >= 2)) || fail "the next attempt starts from $from"
-  wait_for launcher "step $((from + 1))" 60
+  until last=$(last_step) && ((last > from)); do
+    sleep 0.2
+    ((SECONDS - since < 90)) || { fail "no further step"; return; }
+  done
+  # The launcher is evicted. Its successor begins with another worker again, which has what the last one had.
+  from=$(grep -c "from [0-9]* on" "$work/launcher.log")
+  since=$SECONDS
+  evict_pod launcher
+  until (($(grep -c "from [0-9]* on" "$work/launcher.log") > from)); do
+    sleep 0.2
+    ((SECONDS - since < 90)) || { fail "no attempt of the next launcher"; return; }
+  done
+  from=$(sed -n "s/.*from \([0-9]*\) on.*/\1/p" "$work/launcher.log" | tail -n 1)
+  ((from >= last)) || fail "the next launcher starts from $from, not $last"
   delete_job
   expect 143
   released
@@ -135,24 +153,31 @@ case_s3_away() {
   in_bucket end 1
 }
 
-# The Job is deleted in the middle of an upload: the last one resumes it.
-case_s3_ends_in_an_upload() {
+# end_in_an_upload MORE: the Job is deleted in the middle of an upload, which the last upload resumes. Runs MORE after the deletion.
+end_in_an_upload() {
   local since
   uploads || return
-  train '[[ $OMPI_COMM_WORLD_RANK == 0 ]] || exec sleep 300; head -c 600M /dev/urandom >/out/large; echo up; sleep 300' \
+  train '((OMPI_COMM_WORLD_RANK == 0)) || exit 0; head -c 600M /dev/urandom >/out/large; echo up; sleep 300' \
     "$(out_volume 1s)" 'launcher: {retries: 0}'
   wait_for launcher ":up" || return
   until [[ -n $(find "$work/buckets/out/.sgwtmp/multipart" -type f -size +1M 2>/dev/null) ]]; do sleep 0.05; done
   inside_pod worker-0 bash -c 'echo small >/out/small'
   since=$SECONDS
   delete_job
-  expect 143 "uploaded 2 of 2 files"
-  lasted 40 "$since" "the end"
+  "$@"
+  expect 143
+  lasted 50 "$since" "the end"
+  cat "$work"/{launcher,worker-0}.log >"$work/both.log"
+  logged both "uploaded 2 of 2 files"
+  ! grep "could not be uploaded" "$work/launcher.log" || fail "the launcher reports a failed upload"
   in_bucket small 1
   [[ $(stat -c %s "$work/buckets/out/p/large") == 629145600 ]] || fail "the large file is not complete"
   [[ -z $(find "$work"/buckets/out/.sgwtmp/multipart -type f) ]] || fail "parts stay in the bucket"
   released
 }
+case_s3_ends_in_an_upload() { end_in_an_upload true; }
+# As with `kubectl delete -f`: the worker that uploads stays until both have ended.
+case_s3_deleted_with_its_workers() { end_in_an_upload scale 0; }
 
 # The node of the worker with the data is drained: it uploads what its ranks have saved. The next attempt waits for that, although
 # a spare worker is ready.
@@ -168,15 +193,20 @@ case_s3_drained_worker() {
   released
 }
 
-# In the Job shape the launcher's pod has the data: if it is evicted, its successor has what it uploaded.
-case_s3_evicted_launcher() {
+# evict_with_data POD LINE...: evicts the launcher's pod, which has the data. Its successor continues from what it uploaded.
+evict_with_data() {
   uploads || return
-  train '((OMPI_COMM_WORLD_RANK == 0)) || exit 0; trap "echo saved >/out/saved; exit 1" USR1; [[ ! -e /out/saved ]] || { echo "has $(cat /out/saved)"; exit 0; }; echo up; while :; do sleep 0.2; done' \
-    "$(out_volume 1h)" 'workers: {replicas: 2, slots: 1, controller: Job}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' 'launcher: {retries: 0}'
-  wait_for 0 ":up" || return
-  evict_pod 0
-  wait_for 0 "the workers stay for the next launcher" 40
-  expect 0 "has saved" "uploaded 1 of 1 files" "downloading what this run has uploaded to $job-$run-0" "trained"
+  train 'trap "echo saved >/out/saved; exit 1" USR1; ((OMPI_COMM_WORLD_RANK == 0)) || exit 0; [[ ! -e /out/saved ]] || { echo "has $(cat /out/saved) on $(hostname)"; exit 0; }; echo up; while :; do sleep 0.2; done' \
+    "$(out_volume 1h)" 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' "${@:2}"
+  wait_for "$1" ":up" || return
+  evict_pod "$1"
+  wait_for "$1" "the workers stay for the next launcher" 40
+  expect 0 "uploaded 1 of 1 files" "downloading what this run has uploaded to $job-$run-$1" "has saved on $job-$run-$1" "trained"
+}
+case_s3_evicted_launcher() { evict_with_data 0 'workers: {replicas: 2, slots: 1, controller: Job}' 'launcher: {retries: 0}'; }
+case_s3_evicted_launcher_with_ranks() {
+  evict_with_data launcher 'workers: {replicas: 1, slots: 1}' 'launcher: {retries: 0, runsRanks: true}'
+  released
 }
 
 # The same with torchrun, whose pods decide for themselves.

@@ -26,8 +26,8 @@ finish() {
     if ((attempts)); then
       save_checkpoint "$2"
       stop_training
-      # Volumes of workers stay with them.
-      [[ -n $stays_evicted && -z $launcher_host ]] || upload "$checkpoint_grace" || log "the S3 volumes could not be uploaded"
+      # The next launcher begins with the first workers, whose volumes stay.
+      [[ -n $stays_evicted && -z $launcher_host && ${hosts[0]} == "${candidates[0]}" ]] || upload "$checkpoint_grace" || log "the S3 volumes could not be uploaded"
     fi
     ;;
   esac

@@ -23,6 +23,7 @@ import json
 import os
 import random
 import re
+import signal
 import ssl
 import stat
 import sys
@@ -623,11 +624,20 @@ def verify(key, headers, etag, wanted):
         raise Refused(f"{key}: the bucket has {etag}, not {wanted}")
 
 
+def end(kind, code):
+    """Exits at once, without the rest of the queue. After the upload of the launcher, this pod has nothing more to do."""
+    if kind is Upload:
+        with contextlib.suppress(OSError):
+            os.remove(UPLOADS)
+    os._exit(code)
+
+
 def main():
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "s3.json")) as file:
         volumes = json.load(file)
     verb, *words = sys.argv[1:]
     kind = {"download": Download, "restore": Restore, "save": Save, "upload": Upload, "leave": Leave}[verb]
+    signal.signal(signal.SIGTERM, lambda *_: end(kind, 143))
     # Each holds a part of 16 MiB in memory, which the training needs.
     pool = concurrent.futures.ThreadPoolExecutor(4 if kind is Save else 8)
     try:
@@ -637,11 +647,10 @@ def main():
         for volume in volumes:
             if volume["download" if kind is Download else "upload"] and volume["name"] in (words[1:] or [volume["name"]]):
                 kind(volume, pool, *words[:1]).run()
-        if kind is Upload:
-            os.remove(UPLOADS)
     except (Refused, OSError) as error:
         print("khorovod: s3:", error, file=sys.stderr, flush=True)
-        os._exit(1)  # at once, without the rest of the queue
+        end(kind, 1)
+    end(kind, 0)
 
 
 if __name__ == "__main__":

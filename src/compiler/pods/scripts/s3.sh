@@ -83,7 +83,7 @@ save() {
 # restore: before an attempt, downloads what this run has uploaded to each host that is new or whose container started again.
 unrestored=''
 restore() {
-  local host new=() failed='' since=$SECONDS
+  local host new=() failed since=$SECONDS
   ((${#upload_intervals[@]})) || return 0
   ((attempts)) || [[ -n $is_successor || -z $own_job ]] || are_older || return 0
   # A worker that was evicted uploads before it ends.
@@ -143,10 +143,10 @@ restore_here() {
 # upload_leaving: on a worker that is about to end, uploads what the launcher could not upload in time. The second time waits for
 # an upload of the launcher.
 upload_leaving() {
-  local turn
+  local turn until=$((SECONDS + checkpoint_grace))
   for turn in 1 2; do
-    [[ -s $generated/uploads ]] || return 0
-    timeout "$checkpoint_grace" python3 "$scripts/s3.py" leave &
+    [[ -s $generated/uploads ]] && ((SECONDS < until)) || return 0
+    timeout "$((until - SECONDS))" python3 "$scripts/s3.py" leave &
     wait $!
     pause "$turn"
   done
