@@ -7,6 +7,7 @@ prepare_s3_survives_a_lost_worker() { prepare_s3; }
 prepare_s3_away() { prepare_s3; }
 prepare_s3_ends_in_an_upload() { prepare_s3; }
 prepare_s3_deleted_with_its_workers() { prepare_s3; }
+prepare_s3_silent() { prepare_s3; }
 prepare_s3_drained_worker() { prepare_s3; }
 prepare_s3_evicted_launcher() { prepare_s3; }
 prepare_s3_evicted_launcher_with_ranks() { prepare_s3; }
@@ -178,6 +179,25 @@ end_in_an_upload() {
 case_s3_ends_in_an_upload() { end_in_an_upload true; }
 # As with `kubectl delete -f`: the worker that uploads stays until both have ended.
 case_s3_deleted_with_its_workers() { end_in_an_upload scale 0; }
+
+# S3 accepts the upload and does not answer: the workers are released after lifecycle.checkpoint.gracePeriod, and do not try again.
+case_s3_silent() {
+  local since
+  uploads || return
+  train '((OMPI_COMM_WORLD_RANK == 0)) || exit 0; echo x >/out/x; echo up; until [[ -e /tmp/end ]]; do sleep 0.1; done' \
+    "$(out_volume 1h)" 'launcher: {retries: 0}' 'lifecycle: {checkpoint: {gracePeriod: 10s}}'
+  wait_for launcher ":up" || return
+  in_bucket .khorovod-s3 || return
+  kill -STOP "$bucket_server"
+  inside_pod worker-0 touch /tmp/end
+  sleep 5
+  since=$SECONDS
+  delete_job
+  expect 143 "the S3 volumes could not be uploaded"
+  released
+  wait_for events "worker-0 ended with" 20
+  lasted 20 "$since" "the end of the workers"
+}
 
 # The node of the worker with the data is drained: it uploads what its ranks have saved. The next attempt waits for that, although
 # a spare worker is ready.

@@ -15,12 +15,14 @@ download() {
 
 # upload [SECONDS]: uploads from this pod if it runs ranks, otherwise from the first host that answers; by default without a limit.
 upload() {
-  local host
+  local host seconds=${1:-0}
+  local command="timeout $seconds python3 $scripts/s3.py upload $run_id"
   if [[ -n $launcher_host ]]; then
-    timeout "${1:-0}" python3 "$scripts/s3.py" upload "$run_id" &
+    $command &
   else
     find_uploader
-    timeout "${1:-0}" ssh -n "$host" "python3 $scripts/s3.py upload $run_id" &
+    # A limit of 0 is none.
+    timeout "$((seconds ? seconds + 5 : 0))" ssh -n "$host" "$command" &
   fi
   wait $!
 }
