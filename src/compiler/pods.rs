@@ -150,8 +150,14 @@ pub fn files(plan: &Plan) -> Vec<File> {
     if has_access {
         files.extend(scripts!["api.sh", "call.py"]);
     }
+    if plan.spec.lifecycle.stall.is_some() {
+        files.extend(scripts!["stall.sh", "progress.sh", "evidence.sh", "sitecustomize.py"]);
+    }
     if plan.shape == Shape::Torchrun {
         files.extend(scripts!["torchrun.sh"]);
+        if plan.spec.lifecycle.stall.is_some() {
+            files.extend(scripts!["collect.py"]);
+        }
         return files;
     }
 
@@ -202,6 +208,9 @@ pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     }
     if plan.launch.is_empty() {
         entries.push(("idle-timeout", spec.launcher.idle_timeout.to_string()));
+    }
+    if let Some(stall) = &spec.lifecycle.stall {
+        entries.push(("stall-timeout", stall.timeout.to_string()));
     }
     if let Some(deadline) = spec.lifecycle.deadline {
         entries.push(("deadline", deadline.to_string()));

@@ -88,7 +88,15 @@ pub fn job(plan: &Plan) -> String {
     // torchrun has no such limit.
     let elastic = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
     let timeout = elastic.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
-    let settings = settings.into_iter().chain(timeout).chain(stays.then(|| ("stays", "yes".to_owned())));
+    // The file whose changes are progress, or empty; what follows a stall; and the folder for evidence, or empty.
+    let stall = spec.lifecycle.stall.iter().flat_map(|stall| {
+        [
+            ("stall_file", word(stall.file.as_deref().unwrap_or_default())),
+            ("stall_action", if stall.retries { "retry" } else { "report" }.to_owned()),
+            ("stall_evidence", word(stall.evidence.as_deref().unwrap_or_default())),
+        ]
+    });
+    let settings = settings.into_iter().chain(timeout).chain(stays.then(|| ("stays", "yes".to_owned()))).chain(stall);
     let mut lines = "# The settings of this job.\n".to_owned();
     for (name, value) in settings {
         lines.extend([name, "=", &value, "\n"]);

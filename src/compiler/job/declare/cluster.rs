@@ -152,6 +152,8 @@ shape! {
         "release" release: Release, default "scaleDown";
         /// The signal and the time that the ranks get to save a checkpoint.
         "checkpoint" checkpoint: Checkpoint, example json!({"signal": "SIGUSR1", "gracePeriod": "2m"});
+        /// How long a training may make no progress. Default: without limit.
+        "stall" stall: Stall, example json!({"timeout": "20m"});
     }
 }
 
@@ -173,6 +175,28 @@ choice! {
         "SIGHUP" => "HUP", "Ends a program that does not handle it.";
         "SIGUSR1" => "USR1", "The signal that PyTorch Lightning and many scripts for Slurm handle.";
         "SIGUSR2" => "USR2", "Ends a program that does not handle it.";
+    }
+}
+
+shape! {
+    /// How long a training may make no progress. After it, the launcher collects from all hosts what each rank is doing, and prints it.
+    Stall {
+        /// The longest time without progress, at least `10s`. It must be longer than the longest pause of a healthy training, also at its start.
+        "timeout" (required) timeout: Period, example "20m";
+        /// A file that the training changes when it makes progress, for example after each step. It may be on a shared volume or on each host. Default: progress is any output of the training.
+        "file" file: Path, example "/checkpoints/progress";
+        /// What the launcher does then.
+        "action" action: StallAction, default "retry";
+        /// A directory on a volume, in which each host stores what its ranks are doing. Default: only the log has it, shortened.
+        "evidence" evidence: Path, example "/checkpoints/stalls";
+    }
+}
+
+choice! {
+    /// What the launcher does if a training makes no progress; true ends the attempt.
+    StallAction -> bool {
+        "retry" => true, "It ends the attempt, which counts as failed.";
+        "report" => false, "It only logs, and the training continues.";
     }
 }
 

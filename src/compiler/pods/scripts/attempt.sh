@@ -1,5 +1,7 @@
 # One attempt: starts the training in its own process group, watches it, and ends the whole group.
-training='' watcher=''
+training='' watchers=()
+
+# stall.sh redefines these two.
 
 start_training() {
   set -m
@@ -8,21 +10,34 @@ start_training() {
   set +m
 }
 
+finish_output() { :; }
+
 is_running() { kill -0 "$training" 2>/dev/null; }
 
 # stop_training [SECONDS]: sends SIGTERM, so that MPI can end its ranks, and SIGKILL to what is left after 10 seconds. A script
 # gets SIGTERM with its whole group; mpirun gets it alone, because it aborts on a second one.
 stop_training() {
-  local tries=0 target=$training
-  [[ -z $watcher ]] || kill -KILL -- "-$watcher" 2>/dev/null
-  watcher=''
+  local tries=0 target
+  for target in "${watchers[@]}"; do kill -KILL -- "-$target" 2>/dev/null; done
+  watchers=()
   [[ -n $training ]] || return 0
+  target=$training
   [[ $kind != shell ]] || target=-$training
   kill -TERM -- "$target" 2>/dev/null
   while kill -0 -- "$target" 2>/dev/null && ((tries++ < ${1:-10} * 5)); do pause 0.2; done
   kill -KILL -- "-$training" 2>/dev/null
   wait "$training" 2>/dev/null
   training=''
+  finish_output
+}
+
+# start_watcher COMMAND...: starts a background loop in its own process group.
+start_watcher() {
+  set -m
+  "$@" &
+  watchers+=($!)
+  disown $!
+  set +m
 }
 
 # Ends the run if it is superseded or past its deadline.
@@ -133,7 +148,7 @@ attempt() {
   failure='' code='' gone=() by_address=yes
   : >"$generated/lost"
   # A worker lost in the last attempt must not count as busy.
-  rm -f "$generated/seen" "$generated/found" "$generated/leaves"
+  rm -f "$generated/seen" "$generated/found" "$generated/leaves" "$generated/stalled"
   few_since=''
   if [[ ${1:-} == watch ]]; then
     for host in "${hosts[@]}"; do started_as[$host]=${instances[$host]:-}; done
@@ -141,12 +156,9 @@ attempt() {
   log "launching: ${launch[*]@Q}"
   start_training "${launch[@]}"
   if [[ ${1:-} == watch ]]; then
-    set -m
-    watch_workers &
-    watcher=$!
-    disown "$watcher"
-    set +m
+    start_watcher watch_workers
   fi
+  [[ -z ${stall_action:-} ]] || start_watcher watch_progress
   while is_running; do
     pause 0.5
     if [[ -s $generated/lost ]]; then
@@ -162,6 +174,13 @@ attempt() {
       failure="worker $(shorten "${gone[@]}") ends, because it was evicted or deleted"
       save_checkpoint "$failure"
       stop_training
+      return 1
+    fi
+    if [[ -s $generated/stalled && $kind != torchrun ]]; then
+      failure=$(<"$generated/stalled")
+      stop_training
+      # Also ranks that are stopped. sweep.sh ends those of the other hosts.
+      /bin/bash "$scripts/signal.sh" KILL
       return 1
     fi
     if ((SECONDS - checked >= 5)); then
@@ -187,6 +206,7 @@ attempt() {
   if ((code == 197)); then finish 42 "the ranks do not match the spec; see a rank's line above"; fi
   explain_ipv6 "$code"
   failure="training ended with code $code"
+  [[ ! -s $generated/stalled ]] || failure+=", after $(<"$generated/stalled")"
   if ((${#gone[@]})); then
     printf '%s\n' "${gone[@]}" >"$generated/lost"
     failure="lost worker $(shorten "${gone[@]}"): $failure"

@@ -5,6 +5,7 @@
 # in the same pod and joins again: a new pod would take longer each time, and its GPUs could go to others.
 . /etc/khorovod/scripts/common.sh
 . "$scripts/attempt.sh"
+[[ ! -e $scripts/stall.sh ]] || . "$scripts/stall.sh"
 [[ -z $own_job ]] || . "$scripts/api.sh"
 deaths=0 failures=0
 
@@ -21,6 +22,7 @@ finish() {
   case $1 in 4[234]) [[ -z $own_job ]] || end_job ;; esac
   exit "$1"
 }
+on_hosts() { /bin/bash -c "${2//'{}'/$HOSTNAME}"; }
 signal_ranks() { /bin/bash "$scripts/signal.sh" "$checkpoint_signal"; }
 trap 'finish 143 "received SIGTERM"' TERM INT
 # A new pod may see the ConfigMap of the run before for a while.
