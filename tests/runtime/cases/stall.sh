@@ -49,7 +49,7 @@ case_stall_report() {
   released
 }
 
-# Output is no progress if the spec names a file.
+# Only changes of the file count if the spec names one.
 takes_a_minute stall_by_file
 case_stall_by_file() {
   stalling 'PRINT: "1", STEPS: "1000"' 'lifecycle: {stall: {timeout: 15s, file: /tmp/progress}}' 'launcher: {retries: 0}'
@@ -89,7 +89,7 @@ case_stall_keeps_the_output() {
   released
 }
 
-# What a host has besides Python: GPUs, NCCL's own report, the flight recorder, ranks without Python, a process that waits in the
+# Evidence besides Python: GPUs, NCCL's own report, the flight recorder, ranks without Python, a process that waits in the
 # kernel. All of them are simulated.
 takes_a_minute stall_evidence
 case_stall_evidence() {

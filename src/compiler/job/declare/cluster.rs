@@ -185,7 +185,7 @@ shape! {
         "timeout" (required) timeout: Period, example "20m";
         /// A file that the training changes when it makes progress, for example after each step. It may be on a shared volume or on each host. Default: progress is any output of the training.
         "file" file: Path, example "/checkpoints/progress";
-        /// What the launcher does then.
+        /// The reaction of the launcher.
         "action" action: StallAction, default "retry";
         /// A directory on a volume, in which each host stores what its ranks are doing. Default: only the log has it, shortened.
         "evidence" evidence: Path, example "/checkpoints/stalls";
@@ -193,7 +193,7 @@ shape! {
 }
 
 choice! {
-    /// What the launcher does if a training makes no progress; true ends the attempt.
+    /// The reaction of the launcher if a training makes no progress; true ends the attempt.
     StallAction -> bool {
         "retry" => true, "It ends the attempt, which counts as failed.";
         "report" => false, "It only logs, and the training continues.";

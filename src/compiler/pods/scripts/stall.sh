@@ -32,7 +32,7 @@ output_before='' leader=''
 has_progress() {
   local key value pid text='' code=1 asked
   if [[ -z $stall_file ]]; then
-    # What a relay has read. A relay that splices counts no bytes, but it wakes up.
+    # Compares the bytes that the relays have read. A relay that splices counts no bytes, but it wakes up.
     for pid in "${relays[@]}"; do
       while read -r key value; do
         case $key in rchar: | voluntary_ctxt_switches:) text+=" $value" ;; esac
