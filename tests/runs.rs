@@ -145,6 +145,7 @@ const EDITS: &[&[&str]] = &[
     &["lifecycle.stall={timeout: 7m}"],
     &["lifecycle.stall={timeout: 7m, action: report}"],
     &["lifecycle.stall={timeout: 7m, file: /tmp/progress}"],
+    &["lifecycle.stall={timeout: 7m, metric: steps}", "observability.metrics={port: 9400}"],
     &["lifecycle.stall={timeout: 7m, evidence: /tmp/stalls}"],
     &["security.profile=baseline"],
     &["security.profile=privileged"],

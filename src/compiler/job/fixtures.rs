@@ -165,6 +165,7 @@ pub fn everything(spec: &mut Spec) {
     spec.lifecycle.stall = Some(Stall {
         timeout: 1200,
         file: Some("/results/progress".into()),
+        metric: Some("training_steps_total".into()),
         retries: true,
         evidence: Some("/results/stalls".into()),
     });

@@ -178,9 +178,10 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     let Checkpoint { signal, grace_period } = checkpoint;
     list.run("lifecycle.checkpoint.signal", format!("SIG{signal}"));
     list.run("lifecycle.checkpoint.gracePeriod", format_duration((*grace_period).into()));
-    if let Some(Stall { timeout, file, retries, evidence }) = stall {
+    if let Some(Stall { timeout, file, metric, retries, evidence }) = stall {
         list.add(Reach::InPlace, "lifecycle.stall.timeout", format_duration(*timeout));
         list.optional("lifecycle.stall.file", file.as_ref());
+        list.optional("lifecycle.stall.metric", metric.as_ref());
         list.run("lifecycle.stall.action", if *retries { "retry" } else { "report" });
         list.optional("lifecycle.stall.evidence", evidence.as_ref());
     }

@@ -88,9 +88,12 @@ pub fn job(plan: &Plan) -> String {
     // torchrun has no such limit.
     let elastic = spec.elastic.as_ref().filter(|_| spec.launcher.kind == LauncherKind::Horovodrun);
     let timeout = elastic.map(|elastic| ("elastic_timeout", elastic.timeout.to_string()));
-    // The file whose changes are progress, or empty; what follows a stall; and the folder for evidence, or empty.
+    // The file and the metric whose changes are progress, or empty; what follows a stall; and the folder for evidence, or empty.
+    let port = spec.observability.metrics.as_ref().map(|metrics| metrics.port.to_string()).unwrap_or_default();
     let stall = spec.lifecycle.stall.iter().flat_map(|stall| {
         [
+            ("stall_metric", word(stall.metric.as_deref().unwrap_or_default())),
+            ("metrics_port", word(&port)),
             ("stall_file", word(stall.file.as_deref().unwrap_or_default())),
             ("stall_action", if stall.retries { "retry" } else { "report" }.to_owned()),
             ("stall_evidence", word(stall.evidence.as_deref().unwrap_or_default())),

@@ -46,7 +46,7 @@ fn plans() -> Vec<Plan> {
                 Some(Elastic { min_workers: 1, max_workers: 4, cooldown: None, timeout: 600, reset_limit: None });
         }),
         changed(|plan| {
-            plan.spec.lifecycle.stall = Some(Stall { timeout: 60, file: None, retries: true, evidence: None });
+            plan.spec.lifecycle.stall = Some(Stall { timeout: 60, file: None, metric: None, retries: true, evidence: None });
         }),
         changed(|plan| {
             plan.spec.launcher.kind = LauncherKind::Shell;
@@ -233,7 +233,7 @@ fn the_files_of_a_plain_job_are_small() {
 #[test]
 fn only_limits_may_change_in_place() {
     let mut plan = plan();
-    plan.spec.lifecycle.stall = Some(Stall { timeout: 60, file: None, retries: true, evidence: None });
+    plan.spec.lifecycle.stall = Some(Stall { timeout: 60, file: None, metric: None, retries: true, evidence: None });
     let before: Vec<_> = files(&plan).into_iter().map(|file| file.text).collect();
     plan.spec.lifecycle.deadline = Some(60);
     plan.spec.launcher.retries = 7;

@@ -67,6 +67,33 @@ case_stall_not_with_a_file() {
   released
 }
 
+# Output does not count if the spec names a metric, which one process per host serves until step 25.
+takes_a_minute stall_by_metric
+case_stall_by_metric() {
+  image prepare 'cat >usr/local/lib/metrics.py <<"END"
+import http.server, threading, time
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/metrics" else 404)
+        self.end_headers()
+        text = f"# HELP steps_total Steps.\nsteps_total_more {time.time()}\nsteps_total{{rank=\"0\"}} {min(step, 25)}.0\n"
+        self.wfile.write(text.encode())
+
+
+threading.Thread(target=http.server.HTTPServer(("", 9400), Handler).serve_forever, daemon=True).start()
+for step in range(1000):
+    print("step", step, flush=True)
+    time.sleep(1)
+END'
+  train 'exec python3 /usr/local/lib/metrics.py' 'lifecycle: {stall: {timeout: 15s, metric: steps_total}}' 'launcher: {retries: 0}' \
+    'observability: {metrics: {port: 9400}}' 'workers: {replicas: 2}'
+  expect 42 "step 26" "no change of steps_total for 1" "2 ranks in <module> (metrics.py:15)"
+  [[ $(sed '/asking all hosts/,$d' "$work/launcher.log") == *"step 30"* ]] || fail "it asked too early"
+  released
+}
+
 # A steady training. The sitecustomize of the image runs too.
 takes_a_minute stall_never
 case_stall_never() {
@@ -148,4 +175,61 @@ END'
   train 'exec python3 /usr/local/lib/hang.py' 'launcher: {kind: torchrun, retries: 2}' "$shared" \
     'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' 'lifecycle: {stall: {timeout: 20s}}'
   expect 0 "  3 ranks in all_reduce (hang.py:16)" "  rank 2 in read_batch (hang.py:9) on $job-$run-1" "step 4" "trained"
+}
+
+# hang EXAMPLE LINE...: runs an example with a program in which rank 1 waits in read_batch.
+hang() {
+  image prepare 'cat >usr/local/lib/hang.py <<"END"
+import sys, time
+
+if sys.argv[1:] == ["horovod"]:
+    import horovod.torch as hvd
+    import torch
+    hvd.init()
+    rank, add_up = hvd.rank(), lambda: hvd.allreduce(torch.tensor([1]))
+else:
+    from mpi4py import MPI
+    rank, add_up = MPI.COMM_WORLD.rank, lambda: MPI.COMM_WORLD.allreduce(1)
+
+
+def read_batch():
+    if rank == 1:
+        time.sleep(1000)
+
+
+print("up", flush=True)
+read_batch()
+add_up()
+END'
+  from_example "$1" --set spec.launcher.retries=0 --set 'spec.lifecycle={stall: {timeout: 20s}}' "${@:2}"
+  expect 42 "rank 1 in read_batch (hang.py:15) on $job-$run-worker-" "3 ranks in "
+}
+
+prepare_stall_under_mpich() { make_images mpich; }
+takes_a_minute stall_under_mpich
+case_stall_under_mpich() {
+  use_image mpich
+  hang mpich --set 'spec.command=[python3, /usr/local/lib/hang.py]'
+  logged launcher "  3 ranks in <lambda> (hang.py:10)"
+  released
+}
+
+# Horovod's warning about the stall would count as output.
+prepare_stall_under_horovodrun() { make_horovod; }
+takes_a_minute stall_under_horovodrun
+case_stall_under_horovodrun() {
+  use_horovod
+  hang horovod-gpu --set 'spec.command=[python3, /usr/local/lib/hang.py, horovod]' --set 'spec.launcher.args=[--gloo]' \
+    --set 'spec.env.HOROVOD_STALL_CHECK_TIME_SECONDS="5"'
+  logged launcher "  3 ranks in synchronize (hang.py:7)"
+  released
+}
+
+prepare_stall_of_an_elastic_job() { make_horovod; }
+takes_a_minute stall_of_an_elastic_job
+case_stall_of_an_elastic_job() {
+  use_horovod
+  hang elastic --set 'spec.command=[python3, /usr/local/lib/hang.py, horovod]' --set 'spec.elastic={minWorkers: 1, maxWorkers: 3, cooldown: [2, 10]}'
+  ! grep -q "does not answer" "$work/launcher.log" || fail "it asked hosts that do not exist"
+  released
 }

@@ -185,6 +185,8 @@ shape! {
         "timeout" (required) timeout: Period, example "20m";
         /// A file that the training changes when it makes progress, for example after each step. It may be on a shared volume or on each host. Default: progress is any output of the training.
         "file" file: Path, example "/checkpoints/progress";
+        /// A metric of the ranks, on the port in `observability.metrics`, whose value changes if the training makes progress. With `file`, a change of either counts.
+        "metric" metric: MetricName, example "training_steps_total";
         /// The reaction of the launcher.
         "action" action: StallAction, default "retry";
         /// A directory on a volume, in which each host stores what its ranks are doing. Default: only the log has it, shortened.

@@ -86,6 +86,7 @@ pub fn lifecycle(body: &declare::Body, controller: Controller, defaults: &mut De
             Some(Stall {
                 timeout: plain!(at.timeout)?,
                 file: text!(at.file),
+                metric: text!(at.metric),
                 retries: defaults.take("lifecycle.stall.action", at.action()).0,
                 evidence: text!(at.evidence),
             })

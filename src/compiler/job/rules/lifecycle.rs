@@ -1,6 +1,7 @@
 //! Rules about deadlines, finished Jobs, and the permissions of the launcher.
 
 use super::Case;
+use crate::job::read::NEEDS_FIELD;
 use crate::job::types::format_duration;
 use crate::job::types::spec::{Controller, LauncherKind};
 use crate::problem::{Problem, Span, codes};
@@ -89,6 +90,12 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let message = format!("`timeout` is {}, less than `10s`", format_duration(at.0));
         let hint = "write the longest pause of a healthy training, with its start and its checkpoints, such as `20m`";
         problems.push(Problem::new(&SHORT_STALL, at.span, message).hint(hint).fix(at.span, "20m"));
+    }
+    let metric = field!(case.lifecycle.stall).and_then(|stall| stall.metric.as_ref());
+    if let Some(at) = metric.filter(|_| spec.observability.metrics.is_none() && case.could_read(&["observability"])) {
+        let message = "`lifecycle.stall.metric` needs `observability.metrics`: the port of the ranks' metrics";
+        let hint = "add `observability: {metrics: {port: 9400}}` with the port on which your ranks serve metrics";
+        problems.push(Problem::new(&NEEDS_FIELD, at.key, message).hint(hint));
     }
     let account = field!(case.security.service_account);
     let scales = spec.target.own_workloads && spec.controller == Controller::StatefulSet && !spec.lifecycle.keep;

@@ -340,8 +340,10 @@ impl Default for Checkpoint {
 pub struct Stall {
     /// Seconds.
     pub timeout: u64,
-    /// The file whose changes are progress; without it, any output is.
+    /// The file whose changes are progress; without it and without `metric`, any output is.
     pub file: Option<String>,
+    /// The metric whose changes are progress.
+    pub metric: Option<String>,
     /// `action: retry`: the attempt ends.
     pub retries: bool,
     /// The directory for the evidence of each host.

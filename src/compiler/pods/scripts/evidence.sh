@@ -9,7 +9,10 @@ set -u
 if [[ $1 == from ]]; then
   # The first lines of each rank are enough for the log.
   timeout 20 ssh -n -o ConnectTimeout=5 -o ConnectionAttempts=1 "$4" "/bin/bash $0 on $4 ${3@Q}" 2>/dev/null |
-    awk '/^[^ ]/ { lines = 0 } lines++ < 30' >"$2/$4"
+    while IFS= read -r line; do
+      [[ $line == ' '* ]] || lines=0
+      ((lines++ > 30)) || echo "$line"
+    done >"$2/$4"
   case ${PIPESTATUS[0]} in
   0) ;;
   124) echo "note this host did not finish within 20 s" >>"$2/$4" ;;

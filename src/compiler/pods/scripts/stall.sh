@@ -1,9 +1,9 @@
 # Finds a training that makes no progress, collects what its ranks are doing, and ends the attempt or only reports it.
 
-# Without stall_file the training writes through two processes. They are not in its process group, so that they also pass on its
-# last lines. `relays` has their ids.
+# Progress is output unless the job names a file or a metric. Then the training writes through two processes, which are not in its
+# process group, so that they also pass on its last lines. `relays` has their ids.
 relays=()
-[[ -n $stall_file ]] || start_training() {
+[[ -n $stall_file$stall_metric ]] || start_training() {
   local output errors
   exec {output}> >(exec cat)
   relays=($!)
@@ -31,7 +31,7 @@ declare -A changes=()
 output_before='' leader=''
 has_progress() {
   local key value pid text='' code=1 asked
-  if [[ -z $stall_file ]]; then
+  if [[ -z $stall_file$stall_metric ]]; then
     # Compares the bytes that the relays have read. A relay that splices counts no bytes, but it wakes up.
     for pid in "${relays[@]}"; do
       while read -r key value; do
@@ -54,7 +54,8 @@ has_progress() {
 # Returns once the training made no progress for stall-timeout, with the reason in the file `stalled`. With the action `report`,
 # and under torchrun, which starts its ranks again itself, it never returns.
 watch_progress() {
-  local quiet_since=$SECONDS allowed told=''
+  local quiet_since=$SECONDS allowed told='' what=output
+  [[ -z $stall_file$stall_metric ]] || what="change of $stall_file${stall_file:+${stall_metric:+ or }}$stall_metric"
   # Index 0 decides.
   if [[ $kind == torchrun ]] && ((index)); then
     answer_requests
@@ -71,7 +72,7 @@ watch_progress() {
     fi
     if [[ -n $told ]] || ((SECONDS - quiet_since < allowed)); then continue; fi
     told=yes
-    explain_stall "no ${stall_file:+change of }${stall_file:-output} for $((SECONDS - quiet_since)) s"
+    explain_stall "no $what for $((SECONDS - quiet_since)) s"
     [[ $stall_action == retry ]] || continue
     echo "$stalled" >"$generated/stalled"
     [[ $kind == torchrun ]] || return

@@ -22,7 +22,7 @@ finish() {
   case $1 in 4[234]) [[ -z $own_job ]] || end_job ;; esac
   exit "$1"
 }
-on_hosts() { /bin/bash -c "${2//'{}'/$HOSTNAME}"; }
+on_hosts() { timeout "$1" /bin/bash -c "${2//'{}'/$HOSTNAME}"; }
 signal_ranks() { /bin/bash "$scripts/signal.sh" "$checkpoint_signal"; }
 trap 'finish 143 "received SIGTERM"' TERM INT
 # A new pod may see the ConfigMap of the run before for a while.
