@@ -1,7 +1,7 @@
 """Ranks that sum their numbers again and again. Uses only libmpi.
 
 STEPS: how many times. HANG: the rank that waits in `read_batch`, for HANG_SECONDS; only if the file HANG_ONCE does not exist, which
-it makes. TICK: a file that rank 0 changes after each step. PRINT: print each step.
+it makes. SLOW: the rank that reports two steps less, and longer steps. TICK: a file that rank 0 changes after each step. PRINT: print each step.
 """
 import ctypes
 import os
@@ -35,6 +35,8 @@ while steps < until:
     read_batch(rank)
     add_up(rank)
     steps += 1
+    with open(f"{os.environ['KHOROVOD_STEPS']}/{rank}", "w") as file:
+        file.write(f"{steps - 2} 0.75" if str(rank) == os.environ.get("SLOW") else f"{steps} 0.4{rank}")
     if rank == 0 and "TICK" in os.environ:
         with open(os.environ["TICK"], "w") as file:
             file.write(str(steps))

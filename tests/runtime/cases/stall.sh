@@ -20,9 +20,9 @@ takes_a_minute stall_names_the_rank
 case_stall_names_the_rank() {
   local reading adding stored
   reading=$(at read_batch time.sleep) adding=$(at add_up mpi.MPI_Allreduce)
-  stalling 'HANG: "2", PRINT: "1"' 'lifecycle: {stall: {timeout: 15s, evidence: /out/stalls}}' "$shared"
+  stalling 'HANG: "2", SLOW: "2", PRINT: "1"' 'lifecycle: {stall: {timeout: 15s, evidence: /out/stalls}}' "$shared"
   expect 0 "no output for 15 s: asking all hosts what their ranks are doing" "  3 ranks $adding" \
-    "  rank 2 $reading on $job-$run-worker-1" 'stall.py", line' "the stacks of all ranks are in /out/stalls/$job-$run-" \
+    "  rank 2 $reading on $job-$run-worker-1" 'stall.py", line' "$job-$run-worker-1: rank 2 is at step 1, and the median at 3" "the stacks of all ranks are in /out/stalls/$job-$run-" \
     "attempt 1 of 4 failed: no output for 15 s: 3 ranks $adding, rank 2 $reading on $job-$run-worker-1" "step 20" "trained"
   stored=$(cat "$work"/claims/*/stalls/"$job-$run"-*/"$job-$run"-worker-1.txt)
   [[ $stored == *"rank 2 $reading; pid "*'", line '*" in read_batch"*"rank 3 $adding; pid "* ]] || fail "stored: $stored"
@@ -37,6 +37,16 @@ case_stall_of_a_stopped_rank() {
   inside_pod 0 pkill -STOP -o -x -f 'python3 /usr/local/lib/stall.py'
   expect 0 "  rank 0 stopped by a signal (state T) on $job-$run-0" "  3 ranks $(at add_up mpi.MPI_Allreduce)" "attempt 1 of 4 failed: no output for 1" \
     "step 60" "trained"
+}
+
+# The ranks report their steps. One of them is slower each time.
+takes_a_minute stall_names_slow_ranks
+case_stall_names_slow_ranks() {
+  stalling 'SLOW: "3", PRINT: "1", STEPS: "150"' 'lifecycle: {stall: {timeout: 15s}}'
+  expect 0 "rank 3 on $job-$run-worker-1 is slow: a step takes 0.75 s, and 0.41 s at the median" "trained"
+  [[ $(grep -c "is slow" "$work/launcher.log") -lt 4 && $(grep "is slow" "$work/launcher.log") != *"rank [012]"* ]] || fail "others are slow"
+  never_asked
+  released
 }
 
 # Only a report: the training continues after it, and a second stall is reported again.
@@ -214,13 +224,12 @@ case_stall_under_mpich() {
   released
 }
 
-# Horovod's warning about the stall would count as output.
+# Horovod's warning about the stall, which it prints every few seconds under MPI, would count as output.
 prepare_stall_under_horovodrun() { make_horovod; }
 takes_a_minute stall_under_horovodrun
 case_stall_under_horovodrun() {
   use_horovod
-  hang horovod-gpu --set 'spec.command=[python3, /usr/local/lib/hang.py, horovod]' --set 'spec.launcher.args=[--gloo]' \
-    --set 'spec.env.HOROVOD_STALL_CHECK_TIME_SECONDS="5"'
+  hang horovod-gpu --set 'spec.command=[python3, /usr/local/lib/hang.py, horovod]' --set 'spec.env.HOROVOD_STALL_CHECK_TIME_SECONDS="5"'
   logged launcher "  3 ranks in synchronize (hang.py:7)"
   released
 }

@@ -179,7 +179,7 @@ choice! {
 }
 
 shape! {
-    /// How long a training may make no progress. After it, the launcher collects from all hosts what each rank is doing, and prints it.
+    /// How long a training may make no progress. After it, the launcher collects from all hosts what each rank is doing, and prints it. Ranks may write their steps to the directory in `KHOROVOD_STEPS`, so that slow ranks are named.
     Stall {
         /// The longest time without progress, at least `10s`. It must be longer than the longest pause of a healthy training, also at its start.
         "timeout" (required) timeout: Period, example "20m";

@@ -133,7 +133,7 @@ native_stacks() {
 
 # describe_rank PID
 describe_rank() {
-  local rank place='' native='' kernel='' child stacks state threads caught wchan
+  local rank place='' native='' kernel='' step='' child stacks state threads caught wchan
   rank=$(rank_of "$1")
   python_stacks "$1"
   is_blocked "$1" || true
@@ -153,7 +153,8 @@ describe_rank() {
     place=${wchan:+waiting in }${wchan:-running} && place+=", without a Python stack"
   fi
   [[ -z $wchan ]] || kernel=", in the kernel $wchan"
-  echo "rank ${rank:-?} $place; pid $1, state $state, $threads threads$kernel"
+  { read -r step _ <"/horovod/generated/steps/$rank"; } 2>/dev/null
+  echo "rank ${rank:-?} $place; pid $1, state $state, $threads threads$kernel${step:+, step $step}"
   for child in "${stacks[@]}"; do indent "$child"; done
   [[ -z $native ]] || indent "Native stacks:"$'\n'"$native"
   describe_recorder "$1" "$rank"

@@ -54,7 +54,7 @@ has_progress() {
 # Returns once the training made no progress for stall-timeout, with the reason in the file `stalled`. With the action `report`,
 # and under torchrun, which starts its ranks again itself, it never returns.
 watch_progress() {
-  local quiet_since=$SECONDS allowed told='' what=output
+  local quiet_since=$SECONDS looked=$SECONDS unwritten=0 allowed told='' what=output
   [[ -z $stall_file$stall_metric ]] || what="change of $stall_file${stall_file:+${stall_metric:+ or }}$stall_metric"
   # Index 0 decides.
   if [[ $kind == torchrun ]] && ((index)); then
@@ -68,6 +68,10 @@ watch_progress() {
     if has_progress; then
       quiet_since=$SECONDS told=''
       : >"$generated/stalled"
+      if ((SECONDS - looked >= allowed && unwritten < 3)); then
+        looked=$SECONDS
+        report_slow
+      fi
       continue
     fi
     if [[ -n $told ]] || ((SECONDS - quiet_since < allowed)); then continue; fi
@@ -78,6 +82,29 @@ watch_progress() {
     [[ $kind == torchrun ]] || return
     /bin/bash "$scripts/signal.sh" KILL
     quiet_since=$SECONDS told=''
+  done
+}
+
+# Names the ranks that took more than 1.5 times the median for a step, in this look and in the last one. A rank writes the number
+# of its step, and the seconds that it took before it communicated, to the file KHOROVOD_STEPS/RANK. Stops if no rank does.
+declare -A slow=()
+report_slow() {
+  local micro seconds rank host line lines median usual
+  local -A before=()
+  for rank in "${!slow[@]}"; do before[$rank]=1; done
+  slow=()
+  mapfile -t lines < <(on_hosts 8 "/bin/bash $scripts/progress.sh {} steps" | sort -n)
+  if ((${#lines[@]} == 0)); then
+    ((++unwritten))
+    return
+  fi
+  unwritten=0
+  read -r median usual _ <<<"${lines[(${#lines[@]} - 1) / 2]}"
+  for line in "${lines[@]}"; do
+    read -r micro seconds rank host <<<"$line"
+    ((2 * micro > 3 * median)) || continue
+    slow[$rank]=1
+    [[ -z ${before[$rank]:-} ]] || log "rank $rank on ${host%%.*} is slow: a step takes $seconds s, and $usual s at the median"
   done
 }
 
@@ -149,7 +176,7 @@ answer_requests() {
 # group_ranks FOLDER: fills `groups` with a text for each place in which ranks are, the most ranks first, `samples` with one rank
 # of each, and `notes` with the notes of all hosts.
 group_ranks() {
-  local line host rank place first order=() names
+  local line host rank place first names steps=() median
   local -A count=() lowest=() members=() quiet=()
   groups=() samples=() notes=()
   for host in "$1"/*; do quiet[${host##*/}]=1; done
@@ -157,6 +184,9 @@ group_ranks() {
     host=${line%%:*} line=${line#*:}
     host=${host##*/}
     unset "quiet[$host]"
+    if [[ $line =~ ^rank\ ([0-9?]+)\ (.*)\;\ pid\ .*\ threads.*,\ step\ (0|[1-9][0-9]{0,15})$ ]]; then
+      steps+=("${BASH_REMATCH[3]} ${BASH_REMATCH[1]} ${host%%.*}")
+    fi
     if [[ $line =~ ^rank\ ([0-9?]+)\ (.*)\;\ pid\  ]]; then
       rank=${BASH_REMATCH[1]} place=${BASH_REMATCH[2]}
       count[$place]=$((${count[$place]:-0} + 1))
@@ -167,6 +197,12 @@ group_ranks() {
     fi
   done < <(grep -HE '^(rank [0-9?]+ .*; pid |note )' -- "$1"/*)
   for host in "${!quiet[@]}"; do notes+=("${host%%.*}: no evidence"); done
+  mapfile -t steps < <(printf '%s\n' "${steps[@]}" | sort -n)
+  median=${steps[(${#steps[@]} - 1) / 2]%% *}
+  for line in "${steps[@]}"; do
+    read -r first rank host <<<"$line"
+    ((first >= median)) || notes+=("$host: rank $rank is at step $first, and the median at $median")
+  done
   while read -r _ _ place; do
     names=${members[$place]#, } first=${lowest[$place]}
     samples+=("$first")
