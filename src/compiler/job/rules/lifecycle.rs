@@ -1,7 +1,6 @@
 //! Rules about deadlines, finished Jobs, and the permissions of the launcher.
 
 use super::Case;
-use crate::job::read::NEEDS_FIELD;
 use crate::job::types::format_duration;
 use crate::job::types::spec::{Controller, LauncherKind};
 use crate::problem::{Problem, Span, codes};
@@ -30,6 +29,12 @@ codes! {
     /// `lifecycle.stall.timeout` is at least `10s`, because the launcher looks for progress every five seconds. In practice it must
     /// be longer than every pause of a healthy training: the start, the first step, a validation, and a checkpoint.
     Error SHORT_STALL = "short-stall";
+
+    /// A metric without the port of the metrics
+    ///
+    /// `lifecycle.stall.metric` is read from the port in `observability.metrics`. Without it, every training would count as one
+    /// that makes no progress. Set the port on which the ranks serve metrics.
+    Error METRIC_WITHOUT_PORT = "metric-without-port";
 
     /// Your ServiceAccount must be allowed to scale the workers
     ///
@@ -93,9 +98,9 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     let metric = field!(case.lifecycle.stall).and_then(|stall| stall.metric.as_ref());
     if let Some(at) = metric.filter(|_| spec.observability.metrics.is_none() && case.could_read(&["observability"])) {
-        let message = "`lifecycle.stall.metric` needs `observability.metrics`: the port of the ranks' metrics";
-        let hint = "add `observability: {metrics: {port: 9400}}` with the port on which your ranks serve metrics";
-        problems.push(Problem::new(&NEEDS_FIELD, at.key, message).hint(hint));
+        let message = "`lifecycle.stall.metric` needs `observability.metrics`, the port of the metrics";
+        let hint = "add `observability: {metrics: {port: 9400}}` with the port on which the ranks serve metrics";
+        problems.push(Problem::new(&METRIC_WITHOUT_PORT, at.key, message).hint(hint));
     }
     let account = field!(case.security.service_account);
     let scales = spec.target.own_workloads && spec.controller == Controller::StatefulSet && !spec.lifecycle.keep;
