@@ -46,7 +46,8 @@ fn plans() -> Vec<Plan> {
                 Some(Elastic { min_workers: 1, max_workers: 4, cooldown: None, timeout: 600, reset_limit: None });
         }),
         changed(|plan| {
-            plan.spec.lifecycle.stall = Some(Stall { timeout: 60, file: None, metric: None, retries: true, evidence: None });
+            plan.spec.lifecycle.stall =
+                Some(Stall { timeout: 60, file: None, metric: None, retries: true, evidence: None });
         }),
         changed(|plan| {
             plan.spec.launcher.kind = LauncherKind::Shell;
@@ -122,7 +123,8 @@ fn shared_variables_have_an_owner() {
     assert!(variables.len() > 20, "{variables:?}");
     let shared =
         ["common.sh", "launcher.sh", "torchrun.sh", "attempt.sh", "hosts.sh", "wait.sh", "elastic.sh", "scale.sh"];
-    for name in [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "stall.sh", "worker.sh"]].concat() {
+    for name in [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "stall.sh", "worker.sh"]].concat()
+    {
         for (variable, allowed) in variables.iter().zip(&allowed) {
             assert!(
                 allowed.contains(&name) || !sets(text(name), variable),
