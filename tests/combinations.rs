@@ -108,6 +108,7 @@ const FIELDS: &[(&str, &[&str])] = &[
             "release: keep",
             "deadline: 1h, ttlAfterFinished: 5m",
             "checkpoint: {signal: SIGUSR1, gracePeriod: 5m}",
+            "stall: {timeout: 20m, file: /tmp/progress, action: report, evidence: /tmp/stalls}",
         ],
     ),
     (

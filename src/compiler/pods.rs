@@ -153,10 +153,17 @@ pub fn files(plan: &Plan) -> Vec<File> {
     if plan.spec.health_check.policy != HealthPolicy::Never {
         files.extend(scripts!["check.sh"]);
     }
+    let watches_progress = plan.spec.lifecycle.stall.is_some();
+    if watches_progress {
+        files.extend(scripts!["stall.sh", "progress.sh", "evidence.sh", "sitecustomize.py"]);
+    }
     if plan.shape == Shape::Torchrun {
         files.extend(scripts!["torchrun.sh"]);
         if plan.spec.elastic.is_none() {
             files.extend(scripts!["agents.py"]);
+        }
+        if watches_progress {
+            files.extend(scripts!["collect.py"]);
         }
         return files;
     }
@@ -211,6 +218,9 @@ pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     }
     if plan.launch.is_empty() {
         entries.push(("idle-timeout", spec.launcher.idle_timeout.to_string()));
+    }
+    if let Some(stall) = &spec.lifecycle.stall {
+        entries.push(("stall-timeout", stall.timeout.to_string()));
     }
     if let Some(deadline) = spec.lifecycle.deadline {
         entries.push(("deadline", deadline.to_string()));

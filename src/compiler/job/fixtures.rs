@@ -164,6 +164,13 @@ pub fn everything(spec: &mut Spec) {
     spec.scheduling.scheduler = Some("other".into());
     spec.lifecycle.deadline = Some(86400);
     spec.lifecycle.ttl_after_finished = Some(3600);
+    spec.lifecycle.stall = Some(Stall {
+        timeout: 1200,
+        file: Some("/results/progress".into()),
+        metric: Some("training_steps_total".into()),
+        retries: true,
+        evidence: Some("/results/stalls".into()),
+    });
     spec.observability.tensorboard = Some("/results/tb".into());
     spec.observability.metrics = Some(Metrics {
         port: 9400,

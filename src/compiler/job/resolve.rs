@@ -59,6 +59,7 @@ impl Defaults {
             "placement.",
             "lifecycle.release",
             "lifecycle.checkpoint",
+            "lifecycle.stall",
             "workers.shm",
             "workers.controller",
             "workers.healthCheck",

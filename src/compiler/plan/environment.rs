@@ -20,6 +20,10 @@ pub fn environment(plan: &Plan) -> Vec<EnvPair> {
         Shape::StatefulSet | Shape::IndexedJob => mpi(plan, &mut env),
     }
     collective(&plan.spec.collective, &mut env);
+    if plan.spec.lifecycle.stall.as_ref().is_some_and(|stall| stall.file.is_none() && stall.metric.is_none()) {
+        // Horovod's warning about a stall, which it repeats every minute, would count as output.
+        set(&mut env, "HOROVOD_STALL_CHECK_DISABLE", "1");
+    }
     if let Some(logdir) = &plan.spec.observability.tensorboard {
         set(&mut env, "TENSORBOARD_LOGDIR", logdir.clone());
     }

@@ -12,7 +12,8 @@ use crate::job::types::format_duration;
 use crate::job::valid::{
     Checkpoint, Claim, Code, CodeSource, Collective, Controller, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue,
     EnvVar, Gang, Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, Lifecycle, Metrics, MetricsClients,
-    Mpi, Observability, Pairs, Patch, Placement, Resources, S3, Scheduling, Security, Spec, Ssh, Volume, VolumeSource,
+    Mpi, Observability, Pairs, Patch, Placement, Resources, S3, Scheduling, Security, Spec, Ssh, Stall, Volume,
+    VolumeSource,
 };
 use crate::yaml::flow::flow;
 
@@ -172,7 +173,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     list.optional_if(false, "scheduling.kueue", kueue.as_ref());
     list.optional("scheduling.scheduler", scheduler.as_ref());
     list.add(Reach::InPlace, "scheduling.suspend", suspend);
-    let Lifecycle { deadline, ttl_after_finished, keep, checkpoint } = lifecycle;
+    let Lifecycle { deadline, ttl_after_finished, keep, checkpoint, stall } = lifecycle;
     list.optional_if(fixed("lifecycle.deadline"), "lifecycle.deadline", deadline.map(format_duration));
     list.optional_if(
         fixed("lifecycle.ttlAfterFinished"),
@@ -185,6 +186,13 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     let Checkpoint { signal, grace_period } = checkpoint;
     list.run("lifecycle.checkpoint.signal", format!("SIG{signal}"));
     list.run("lifecycle.checkpoint.gracePeriod", format_duration((*grace_period).into()));
+    if let Some(Stall { timeout, file, metric, retries, evidence }) = stall {
+        list.add(Reach::InPlace, "lifecycle.stall.timeout", format_duration(*timeout));
+        list.optional("lifecycle.stall.file", file.as_ref());
+        list.optional("lifecycle.stall.metric", metric.as_ref());
+        list.run("lifecycle.stall.action", if *retries { "retry" } else { "report" });
+        list.optional("lifecycle.stall.evidence", evidence.as_ref());
+    }
     self::security(&mut list, security);
     // Controllers of other targets end a run, and with `release: keep` the user does.
     list.run_if(spec.target.own_workloads && !lifecycle.keep, "security.apiAccess", security.api_access);

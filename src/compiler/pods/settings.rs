@@ -93,8 +93,19 @@ pub fn job(plan: &Plan) -> String {
         let uploads = plan.uploads().into_iter();
         ("upload_intervals", array(uploads.map(|(name, seconds)| word(&format!("{name}={seconds}")))))
     });
-    let settings =
-        settings.into_iter().chain(timeout).chain(health(plan)).chain(intervals).chain(stays.then(|| ("stays", "yes".to_owned())));
+    // The file and the metric whose changes are progress, or empty; what follows a stall; and the folder for evidence, or empty.
+    let port = spec.observability.metrics.as_ref().map(|metrics| metrics.port.to_string()).unwrap_or_default();
+    let stall = spec.lifecycle.stall.iter().flat_map(|stall| {
+        [
+            ("stall_metric", word(stall.metric.as_deref().unwrap_or_default())),
+            ("metrics_port", word(&port)),
+            ("stall_file", word(stall.file.as_deref().unwrap_or_default())),
+            ("stall_action", if stall.retries { "retry" } else { "report" }.to_owned()),
+            ("stall_evidence", word(stall.evidence.as_deref().unwrap_or_default())),
+        ]
+    });
+    let stays = stays.then(|| ("stays", "yes".to_owned()));
+    let settings = settings.into_iter().chain(timeout).chain(health(plan)).chain(intervals).chain(stays).chain(stall);
     let mut lines = "# The settings of this job.\n".to_owned();
     for (name, value) in settings {
         lines.extend([name, "=", &value, "\n"]);

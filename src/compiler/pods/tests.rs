@@ -51,6 +51,10 @@ fn plans() -> Vec<Plan> {
                 Some(Elastic { min_workers: 1, max_workers: 4, cooldown: None, timeout: 600, reset_limit: None });
         }),
         changed(|plan| {
+            plan.spec.lifecycle.stall =
+                Some(Stall { timeout: 60, file: None, metric: None, retries: true, evidence: None });
+        }),
+        changed(|plan| {
             plan.spec.launcher.kind = LauncherKind::Shell;
             plan.spec.launcher.interactive = true;
             plan.launch.clear();
@@ -125,7 +129,8 @@ fn shared_variables_have_an_owner() {
     assert!(variables.len() > 20, "{variables:?}");
     let shared =
         ["common.sh", "launcher.sh", "torchrun.sh", "attempt.sh", "hosts.sh", "wait.sh", "elastic.sh", "scale.sh"];
-    for name in [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "worker.sh", "health.sh"]].concat()
+    for name in
+        [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "stall.sh", "worker.sh", "health.sh"]].concat()
     {
         for (variable, allowed) in variables.iter().zip(&allowed) {
             assert!(
@@ -237,6 +242,7 @@ fn the_files_of_a_plain_job_are_small() {
 #[test]
 fn only_limits_may_change_in_place() {
     let mut plan = plan();
+    plan.spec.lifecycle.stall = Some(Stall { timeout: 60, file: None, metric: None, retries: true, evidence: None });
     let before: Vec<_> = files(&plan).into_iter().map(|file| file.text).collect();
     plan.spec.lifecycle.deadline = Some(60);
     plan.spec.launcher.retries = 7;
@@ -244,6 +250,9 @@ fn only_limits_may_change_in_place() {
     plan.spec.launcher.lost_timeout = 6;
     plan.spec.launcher.retries_reset_after = 8;
     plan.spec.launcher.final_exit_codes = vec![2, 64];
+    if let Some(stall) = &mut plan.spec.lifecycle.stall {
+        stall.timeout = 61;
+    }
     let after: Vec<_> = files(&plan).into_iter().map(|file| file.text).collect();
     assert_eq!(before, after);
     let entries = [
@@ -253,6 +262,7 @@ fn only_limits_may_change_in_place() {
         ("wait-timeout", "5"),
         ("lost-timeout", "6"),
         ("final-exit-codes", "2 64"),
+        ("stall-timeout", "61"),
         ("deadline", "60"),
     ];
     assert_eq!(current(&plan), entries.map(|(name, value)| (name, value.to_owned())));

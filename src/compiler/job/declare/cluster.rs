@@ -152,6 +152,8 @@ shape! {
         "release" release: Release, default "scaleDown";
         /// The signal and the time that the ranks get to save a checkpoint.
         "checkpoint" checkpoint: Checkpoint, example json!({"signal": "SIGUSR1", "gracePeriod": "2m"});
+        /// How long a training may make no progress. Default: without limit.
+        "stall" stall: Stall, example json!({"timeout": "20m"});
     }
 }
 
@@ -173,6 +175,30 @@ choice! {
         "SIGHUP" => "HUP", "Ends a program that does not handle it.";
         "SIGUSR1" => "USR1", "The signal that PyTorch Lightning and many scripts for Slurm handle.";
         "SIGUSR2" => "USR2", "Ends a program that does not handle it.";
+    }
+}
+
+shape! {
+    /// How long a training may make no progress. After it, the launcher collects from all hosts what each rank is doing, and prints it. Ranks may write their steps to the directory in `KHOROVOD_STEPS`, so that slow ranks are named.
+    Stall {
+        /// The longest time without progress, at least `10s`. It must be longer than the longest pause of a healthy training, also at its start.
+        "timeout" (required) timeout: Period, example "20m";
+        /// A file that the training changes when it makes progress, for example after each step. It may be on a shared volume or on each host. Default: progress is any output of the training.
+        "file" file: Path, example "/checkpoints/progress";
+        /// A metric of the ranks, on the port in `observability.metrics`, whose value changes if the training makes progress. With `file`, a change of either counts.
+        "metric" metric: MetricName, example "training_steps_total";
+        /// The reaction of the launcher.
+        "action" action: StallAction, default "retry";
+        /// A directory on a volume, in which each host stores what its ranks are doing. Default: only the log has it, shortened.
+        "evidence" evidence: Path, example "/checkpoints/stalls";
+    }
+}
+
+choice! {
+    /// The reaction of the launcher if a training makes no progress; true ends the attempt.
+    StallAction -> bool {
+        "retry" => true, "It ends the attempt, which counts as failed.";
+        "report" => false, "It only logs, and the training continues.";
     }
 }
 

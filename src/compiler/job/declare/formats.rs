@@ -146,6 +146,9 @@ texts! {
     /// The name of an environment variable.
     EnvName, "a variable name of letters, digits and `_` that does not start with a digit", 253, r"^[A-Za-z_][A-Za-z0-9_]*$",
         |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && text.starts_with(|c: char| !c.is_ascii_digit());
+    /// The name of a metric.
+    MetricName, "a metric's name of letters, digits, `_` and `:` that does not start with a digit", 253, r"^[A-Za-z_:][A-Za-z0-9_:]*$",
+        |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b':') && text.starts_with(|c: char| !c.is_ascii_digit());
     /// An absolute path.
     Path, "an absolute path without `.`, `..` and empty parts, `:` or control characters", 4096,
         r"^/((\.{3}[^/:\u0000-\u001f\u007f]*|\.{0,2}[^./:\u0000-\u001f\u007f][^/:\u0000-\u001f\u007f]*)(/|$))*$",

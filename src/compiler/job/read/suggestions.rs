@@ -44,6 +44,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("serviceAccountName", "spec.security.serviceAccount"),
     ("shmSize", "spec.workers.shm"),
     ("slotsPerWorker", "spec.workers.slots"),
+    ("stallTimeout", "spec.lifecycle.stall.timeout"),
     ("tag", "spec.image.name"),
     ("template", "spec.patches"),
     ("terminationGracePeriodSeconds", "spec.lifecycle.checkpoint.gracePeriod"),

@@ -7,7 +7,7 @@ use crate::job::declare::{
 use crate::job::read::At;
 use crate::job::types::spec::{
     Checkpoint, Controller, Gang, Lifecycle, Metrics, MetricsClients, Observability, Pairs, Patch, Placement, Profile,
-    Scheduling, Security, Slurm, Srun,
+    Scheduling, Security, Slurm, Srun, Stall,
 };
 
 use super::{Defaults, items, pairs, port, section};
@@ -82,6 +82,15 @@ pub fn lifecycle(body: &declare::Body, controller: Controller, defaults: &mut De
             signal: checkpoint.signal().value.0,
             grace_period: u32::try_from(grace_period).unwrap_or(u32::MAX),
         },
+        stall: given.stall.as_ref().and_then(|at| {
+            Some(Stall {
+                timeout: plain!(at.timeout)?,
+                file: text!(at.file),
+                metric: text!(at.metric),
+                retries: defaults.take("lifecycle.stall.action", at.action()).0,
+                evidence: text!(at.evidence),
+            })
+        }),
     }
 }
 

@@ -322,6 +322,12 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             "`security.networkPolicy: true`",
         ),
         row(key(field!(case.args)), "args", has_command, "a `command`"),
+        row(
+            key(field!(case.lifecycle.stall)),
+            "lifecycle.stall",
+            !spec.launcher.interactive,
+            "a training: an interactive launcher starts none",
+        ),
     ]
 }
 

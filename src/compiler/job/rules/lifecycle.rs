@@ -24,6 +24,18 @@ codes! {
     /// two minutes or less. Save checkpoints regularly, so that the last one needs little time.
     Error LONG_GRACE_PERIOD = "long-grace-period";
 
+    /// A stall that is too short to be one
+    ///
+    /// `lifecycle.stall.timeout` is at least `10s`, because the launcher looks for progress every five seconds. In practice it must
+    /// be longer than every pause of a healthy training: the start, the first step, a validation, and a checkpoint.
+    Error SHORT_STALL = "short-stall";
+
+    /// A metric without the port of the metrics
+    ///
+    /// `lifecycle.stall.metric` is read from the port in `observability.metrics`. Without it, every training would count as one
+    /// that makes no progress. Set the port on which the ranks serve metrics.
+    Error METRIC_WITHOUT_PORT = "metric-without-port";
+
     /// Your ServiceAccount must be allowed to scale the workers
     ///
     /// If you name a ServiceAccount, khorovod renders no Role. The account needs `get` on `statefulsets`, `get` and `patch`
@@ -36,6 +48,9 @@ codes! {
 
 /// The maximum of `lifecycle.checkpoint.gracePeriod`, in seconds.
 const MAX_GRACE_PERIOD: u64 = 3_600;
+
+/// The minimum of `lifecycle.stall.timeout`, in seconds.
+const MIN_STALL: u64 = 10;
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     if !case.could_read(&["launcher.kind", "launcher.waitTimeout", "workers.controller", "scheduling"]) {
@@ -74,6 +89,18 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let message = format!("`gracePeriod` is {}, more than `1h`", format_duration(at.0));
         let hint = "write `gracePeriod: 1h` or less, and save checkpoints regularly";
         problems.push(Problem::new(&LONG_GRACE_PERIOD, at.span, message).hint(hint).fix(at.span, "1h"));
+    }
+    let timeout = field!(case.lifecycle.stall).and_then(|stall| stall.timeout.as_ref());
+    if let Some(at) = timeout.filter(|at| at.0 < MIN_STALL) {
+        let message = format!("`timeout` is {}, less than `10s`", format_duration(at.0));
+        let hint = "write the longest pause of a healthy training, with its start and its checkpoints, such as `20m`";
+        problems.push(Problem::new(&SHORT_STALL, at.span, message).hint(hint).fix(at.span, "20m"));
+    }
+    let metric = field!(case.lifecycle.stall).and_then(|stall| stall.metric.as_ref());
+    if let Some(at) = metric.filter(|_| spec.observability.metrics.is_none() && case.could_read(&["observability"])) {
+        let message = "`lifecycle.stall.metric` needs `observability.metrics`, the port of the metrics";
+        let hint = "add `observability: {metrics: {port: 9400}}` with the port on which the ranks serve metrics";
+        problems.push(Problem::new(&METRIC_WITHOUT_PORT, at.key, message).hint(hint));
     }
     let account = field!(case.security.service_account);
     let scales = spec.target.own_workloads && spec.controller == Controller::StatefulSet && !spec.lifecycle.keep;

@@ -139,9 +139,12 @@ fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     let timeline = field!(case.collective.timeline);
     let tensorboard = field!(case.observability.tensorboard);
+    let stall = field!(case.lifecycle.stall);
     let paths = [
         ("collective.timeline", timeline),
         ("observability.tensorboard.logdir", tensorboard.and_then(|at| at.logdir.as_ref())),
+        ("lifecycle.stall.file", stall.and_then(|at| at.file.as_ref())),
+        ("lifecycle.stall.evidence", stall.and_then(|at| at.evidence.as_ref())),
     ];
     for (field, at) in paths.into_iter().filter_map(|(field, at)| Some((field, at?))) {
         let within = |mount: &str| {

@@ -338,6 +338,7 @@ pub struct Lifecycle {
     /// `release: keep`: the StatefulSet has `replicas`, and the user deletes the workers.
     pub keep: bool,
     pub checkpoint: Checkpoint,
+    pub stall: Option<Stall>,
 }
 
 /// The signal and the time that every rank gets before the ranks of a run are ended.
@@ -353,6 +354,21 @@ impl Default for Checkpoint {
     fn default() -> Self {
         Self { signal: "TERM", grace_period: 30 }
     }
+}
+
+/// How long a training may make no progress, and what follows.
+#[derive(Debug, Clone)]
+pub struct Stall {
+    /// Seconds.
+    pub timeout: u64,
+    /// The file whose changes are progress; without it and without `metric`, any output is.
+    pub file: Option<String>,
+    /// The metric whose changes are progress.
+    pub metric: Option<String>,
+    /// `action: retry`: the attempt ends.
+    pub retries: bool,
+    /// The directory for the evidence of each host.
+    pub evidence: Option<String>,
 }
 
 #[derive(Debug, Clone)]

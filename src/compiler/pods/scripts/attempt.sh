@@ -1,5 +1,7 @@
 # One attempt: starts the training in its own process group, watches it, and ends the whole group.
-training='' watcher='' transfers=''
+training='' watchers=() transfers=''
+
+# stall.sh redefines these two.
 
 start_training() {
   set -m
@@ -8,21 +10,34 @@ start_training() {
   set +m
 }
 
+finish_output() { :; }
+
 is_running() { kill -0 "$training" 2>/dev/null; }
 
 # stop_training [SECONDS]: sends SIGTERM, so that MPI can end its ranks, and SIGKILL to what is left after 10 seconds. A script
 # gets SIGTERM with its whole group; mpirun gets it alone, because it aborts on a second one.
 stop_training() {
-  local tries=0 target=$training group
-  for group in $watcher $transfers; do kill -KILL -- "-$group" 2>/dev/null; done
-  watcher='' transfers=''
+  local tries=0 target
+  for target in "${watchers[@]}" $transfers; do kill -KILL -- "-$target" 2>/dev/null; done
+  watchers=() transfers=''
   [[ -n $training ]] || return 0
+  target=$training
   [[ $kind != shell ]] || target=-$training
   kill -TERM -- "$target" 2>/dev/null
   while kill -0 -- "$target" 2>/dev/null && ((tries++ < ${1:-10} * 5)); do pause 0.2; done
   kill -KILL -- "-$training" 2>/dev/null
   wait "$training" 2>/dev/null
   training=''
+  finish_output
+}
+
+# start_watcher COMMAND...: starts a background loop in its own process group.
+start_watcher() {
+  set -m
+  "$@" &
+  watchers+=($!)
+  disown $!
+  set +m
 }
 
 # Ends the run if it is superseded or past its deadline.
@@ -134,20 +149,15 @@ attempt() {
   failure='' code='' gone=() by_address=yes
   : >"$generated/lost"
   # A worker lost in the last attempt must not count as busy.
-  rm -f "$generated/seen" "$generated/found" "$generated/leaves"
+  rm -f "$generated/seen" "$generated/found" "$generated/leaves" "$generated/stalled"
   few_since=''
   if [[ ${1:-} == watch_workers ]]; then
     for host in "${hosts[@]}"; do started_as[$host]=${instances[$host]:-}; done
   fi
   log "launching: ${launch[*]@Q}"
   start_training "${launch[@]}"
-  if [[ -n ${1:-} ]]; then
-    set -m
-    "$1" &
-    watcher=$!
-    disown "$watcher"
-    set +m
-  fi
+  if [[ -n ${1:-} ]]; then start_watcher "$1"; fi
+  [[ -z ${stall_action:-} ]] || start_watcher watch_progress
   start_uploads
   while is_running; do
     pause 0.5
@@ -164,6 +174,13 @@ attempt() {
       failure="worker $(shorten "${gone[@]}") ends, because it was evicted or deleted"
       save_checkpoint "$failure"
       stop_training
+      return 1
+    fi
+    if [[ -s $generated/stalled ]]; then
+      failure=$(<"$generated/stalled")
+      stop_training
+      # Also ranks that are stopped. sweep.sh ends those of the other hosts.
+      /bin/bash "$scripts/signal.sh" KILL
       return 1
     fi
     if ((SECONDS - checked >= 5)); then
@@ -190,6 +207,7 @@ attempt() {
   if ((code == 197)); then finish 42 "the ranks do not match the spec; see a rank's line above"; fi
   explain_ipv6 "$code"
   failure="training ended with code $code"
+  [[ ! -s $generated/stalled ]] || failure+=", after $(<"$generated/stalled")"
   if ((${#gone[@]})); then
     printf '%s\n' "${gone[@]}" >"$generated/lost"
     failure="lost worker $(shorten "${gone[@]}"): $failure"

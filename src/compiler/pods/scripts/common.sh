@@ -36,6 +36,11 @@ pause() { sleep "$1" & wait $!; }
 # Programs need a writable home.
 [[ -n ${HOME:-} && -w $HOME ]] || export HOME=/tmp
 
+# Python prints its stacks on a signal: see evidence.sh. Ranks may write their steps: see stall.sh.
+if [[ -e $scripts/sitecustomize.py ]] && mkdir -p "$generated/python" "$generated/steps" && ln -sfn "$scripts/sitecustomize.py" "$generated/python"; then
+  export PYTHONPATH=$generated/python${PYTHONPATH:+:$PYTHONPATH} KHOROVOD_STEPS=$generated/steps
+fi
+
 # Adds the user to /etc/passwd: ssh and sshd refuse a user id without a name.
 name_user() {
   local name id

@@ -6,7 +6,7 @@
 . /etc/khorovod/scripts/common.sh
 # health.sh redefines it if workers are checked.
 is_checked() { false; }
-for part in hosts wait mpi world attempt elastic sshd api scale health idle; do
+for part in hosts wait mpi world attempt stall elastic sshd api scale health idle; do
   # A job has only the files that it needs.
   [[ ! -e $scripts/$part.sh ]] || . "$scripts/$part.sh"
 done
@@ -54,6 +54,16 @@ trap 'finish 1 "the launcher script ended unexpectedly; this is a bug in khorovo
 trap '[[ -z $training ]] || kill -USR1 "$training" 2>/dev/null' USR1
 trap '[[ -z $training ]] || kill -USR2 "$training" 2>/dev/null' USR2
 
+# on_hosts SECONDS COMMAND [HOST...]: runs a command on hosts of the attempt at once, by default on all; `{}` stands for the host.
+on_hosts() {
+  local seconds=$1 command=$2 host
+  shift 2
+  (($#)) || set -- "${hosts[@]}" ${launcher_host:+"$launcher_host"}
+  for host; do [[ $host == "$launcher_host" ]] || echo "$host"; done |
+    xargs -r -P 64 -I '{}' timeout "$seconds" ssh -n -o ConnectTimeout=5 -o ConnectionAttempts=1 '{}' "$command" 2>/dev/null
+  [[ -z $launcher_host || $launcher_host != "${*: -1}" ]] || /bin/bash -c "${command//'{}'/$launcher_host}"
+}
+
 # Sends the checkpoint signal to the ranks of all hosts.
 signal_ranks() {
   # This mpirun passes these signals on, sooner than ssh.
@@ -63,10 +73,7 @@ signal_ranks() {
     return
     ;;
   esac
-  for host in "${hosts[@]}"; do [[ $host == "$launcher_host" ]] || echo "$host"; done |
-    xargs -r -P 64 -I '{}' timeout 8 ssh -n -o ConnectTimeout=5 -o ConnectionAttempts=1 '{}' \
-      "/bin/bash $scripts/signal.sh $checkpoint_signal" 2>/dev/null
-  [[ -z $launcher_host ]] || /bin/bash "$scripts/signal.sh" "$checkpoint_signal"
+  on_hosts 8 "/bin/bash $scripts/signal.sh $checkpoint_signal"
 }
 
 # Puts hostfile, discovery script and ssh where launchers and people look for them.

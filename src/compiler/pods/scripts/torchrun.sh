@@ -6,6 +6,7 @@
 . /etc/khorovod/scripts/common.sh
 . "$scripts/attempt.sh"
 . "$scripts/ranks.sh"
+[[ ! -e $scripts/stall.sh ]] || . "$scripts/stall.sh"
 [[ -z $own_job ]] || . "$scripts/api.sh"
 deaths=0 failures=0
 
@@ -18,7 +19,7 @@ finish() {
   trap '' TERM INT
   terminate_message "$2"
   # The ranks of the other agents save a checkpoint at the same time.
-  [[ $1 != 143 || -z $watcher ]] || kill -USR1 "$watcher" 2>/dev/null
+  [[ $1 != 143 || -z $watch ]] || kill -USR1 "${watchers[0]}" 2>/dev/null
   case $1 in
   4[34] | 143)
     save_checkpoint "$2"
@@ -30,6 +31,7 @@ finish() {
   case $1 in 4[234]) [[ -z $own_job ]] || end_job ;; esac
   exit "$1"
 }
+on_hosts() { timeout "$1" /bin/bash -c "${2//'{}'/$HOSTNAME}"; }
 signal_ranks() { /bin/bash "$scripts/signal.sh" "$checkpoint_signal"; }
 # Exits if this pod cannot train, so that Kubernetes replaces it.
 check_health() {
@@ -51,7 +53,7 @@ watch_agents() { exec python3 "$scripts/agents.py" "$index" "$rendezvous"; }
 report_end() {
   local signal=USR2
   (($1 == 0)) || signal=TERM
-  kill -s "$signal" "$watcher" 2>/dev/null && pause 0.5
+  kill -s "$signal" "${watchers[0]}" 2>/dev/null && pause 0.5
 }
 
 # Ends ranks that outlive torchrun, which starts them in sessions of their own.

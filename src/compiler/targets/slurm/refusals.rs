@@ -325,6 +325,7 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "lifecycle.ttlAfterFinished" lifecycle.ttl_after_finished,
         "lifecycle.release" lifecycle.release,
         "lifecycle.checkpoint" lifecycle.checkpoint,
+        "lifecycle.stall" lifecycle.stall,
     ];
     let sections = [
         ("rerun", key(field!(case.rerun))),

@@ -1,0 +1,223 @@
+# Finds a training that makes no progress, collects what its ranks are doing, and ends the attempt or only reports it.
+
+# Progress is output unless the job names a file or a metric. Then the training writes through two processes, which are not in its
+# process group, so that they also pass on its last lines. `relays` has their ids.
+relays=()
+[[ -n $stall_file$stall_metric ]] || start_training() {
+  local output errors
+  exec {output}> >(exec cat)
+  relays=($!)
+  exec {errors}> >(exec cat >&2 {output}>&-)
+  relays+=($!)
+  set -m
+  "$@" </dev/null >&"$output" 2>&"$errors" {output}>&- {errors}>&- &
+  training=$!
+  set +m
+  exec {output}>&- {errors}>&-
+}
+
+# Waits for the last lines. A process that left its group may hold them open.
+finish_output() {
+  local pid tries=0
+  for pid in "${relays[@]}"; do
+    while kill -0 "$pid" 2>/dev/null && ((tries++ < 50)); do pause 0.1; done
+    kill "$pid" 2>/dev/null
+  done
+  relays=()
+}
+
+# Whether there was progress since the last call. Asks the host whose file changed last, and after half of the time all of them.
+declare -A changes=()
+output_before='' leader=''
+has_progress() {
+  local key value pid text='' code=1 asked
+  if [[ -z $stall_file$stall_metric ]]; then
+    # Compares the bytes that the relays have read. A relay that splices counts no bytes, but it wakes up.
+    for pid in "${relays[@]}"; do
+      while read -r key value; do
+        case $key in rchar: | voluntary_ctxt_switches:) text+=" $value" ;; esac
+      done < <(cat "/proc/$pid/io" "/proc/$pid/status" 2>/dev/null)
+    done
+    [[ $text != "$output_before" ]] && code=0
+    output_before=$text
+    return "$code"
+  fi
+  asked=("$leader")
+  ((${#changes[@]} && SECONDS - quiet_since < allowed / 2)) || asked=()
+  while read -r key value; do
+    [[ ${changes[$key]:-$value} == "$value" ]] || leader=$key code=0
+    changes[$key]=$value
+  done < <(on_hosts 8 "/bin/bash $scripts/progress.sh {}" "${asked[@]}")
+  return "$code"
+}
+
+# Returns once the training made no progress for stall-timeout, with the reason in the file `stalled`. With the action `report` it
+# never returns.
+watch_progress() {
+  local quiet_since=$SECONDS looked=$SECONDS unwritten=0 allowed told='' what=output
+  [[ -z $stall_file$stall_metric ]] || what="change of $stall_file${stall_file:+${stall_metric:+ or }}$stall_metric"
+  # Index 0 decides.
+  if [[ $kind == torchrun ]] && ((index)); then
+    answer_requests
+    return
+  fi
+  while
+    allowed=$(limit stall-timeout 1200)
+    sleep "$((allowed < 25 ? 5 : allowed / 5))"
+  do
+    if has_progress; then
+      quiet_since=$SECONDS told=''
+      : >"$generated/stalled"
+      if ((SECONDS - looked >= allowed && unwritten < 3)); then
+        looked=$SECONDS
+        report_slow
+      fi
+      continue
+    fi
+    if [[ -n $told ]] || ((SECONDS - quiet_since < allowed)); then continue; fi
+    told=yes
+    explain_stall "no $what for $((SECONDS - quiet_since)) s"
+    [[ $stall_action == retry ]] || continue
+    echo "$stalled" >"$generated/stalled"
+    return
+  done
+}
+
+# Names the ranks that took more than 1.5 times the median for a step, in this look and in the last one. A rank writes the number
+# of its step, and the seconds that it took before it communicated, to the file KHOROVOD_STEPS/RANK. Stops if no rank does.
+declare -A slow=()
+report_slow() {
+  local micro seconds rank host line lines median usual
+  local -A before=()
+  for rank in "${!slow[@]}"; do before[$rank]=1; done
+  slow=()
+  mapfile -t lines < <(on_hosts 8 "/bin/bash $scripts/progress.sh {} steps" | sort -n)
+  if ((${#lines[@]} == 0)); then
+    ((++unwritten))
+    return
+  fi
+  unwritten=0
+  read -r median usual _ <<<"${lines[(${#lines[@]} - 1) / 2]}"
+  for line in "${lines[@]}"; do
+    read -r micro seconds rank host <<<"$line"
+    ((2 * micro > 3 * median)) || continue
+    slow[$rank]=1
+    [[ -z ${before[$rank]:-} ]] || log "rank $rank on ${host%%.*} is slow: a step takes $seconds s, and $usual s at the median"
+  done
+}
+
+# explain_stall WHY: collects evidence from all hosts and logs it. Sets `stalled` to a short form.
+groups=() samples=() notes=() stalled=''
+explain_stall() {
+  local text rank folder=$generated/stall store=''
+  log "$1: asking all hosts what their ranks are doing"
+  [[ -z $stall_evidence ]] || printf -v store '%s/%s-%s-%(%Y%m%dT%H%M%S)T' "$stall_evidence" "$job" "$run" -1
+  rm -rf "$folder" && mkdir -p "$folder"
+  collect_evidence "$folder" "$store"
+  group_ranks "$folder"
+  ((${#groups[@]})) || groups=("no rank was found")
+  for text in "${groups[@]:0:20}" "${notes[@]:0:20}"; do log "  $text"; done
+  # The stacks of the first rank of each group, and NCCL's own report.
+  for text in "${samples[@]:0:5}"; do
+    rank=${text%% *}
+    sed -n "/^rank $rank /,/^[^ ]/p" "$folder/${text#* }" | sed '2,${/^[^ ]/d}' | head -n 24 >&2
+  done
+  cat "$folder"/* | sed -n '/^NCCL RAS:/,/^[^ ]/p' | head -n 30 >&2
+  [[ -z $store ]] || log "the stacks of all ranks are in $store"
+  stalled="$1: $(join ', ' "${groups[@]}")"
+  ((${#notes[@]} == 0)) || stalled+="; $(join '; ' "${notes[@]}")"
+  stalled=${stalled:0:1500}
+}
+
+# collect_evidence FOLDER STORE: runs evidence.sh on all hosts at once. Writes what each prints to FOLDER/HOST.
+collect_evidence() {
+  local host all=("${hosts[@]}")
+  if [[ $kind == torchrun ]]; then
+    request_evidence "$@"
+    return
+  fi
+  # An elastic job uses some of its hosts.
+  [[ ! -s $generated/found ]] || mapfile -t all < <(cut -d : -f 1 "$generated/found")
+  for host in "${all[@]}"; do [[ $host == "$launcher_host" ]] || echo "$host"; done |
+    xargs -r -n 1 -P 128 /bin/bash "$scripts/evidence.sh" from "$1" "$2"
+  [[ -z $launcher_host ]] || /bin/bash "$scripts/evidence.sh" on "$launcher_host" "$2" >"$1/$launcher_host"
+}
+
+# The pods of torchrun have no ssh. Index 0 requests evidence at a port that it opens only then; the other pods try to connect to
+# it, and send theirs. They end their ranks when agents.py reports the end of the attempt, or elastic agents their failure.
+request_evidence() {
+  local host number
+  ((team_replicas[0] == 1)) ||
+    python3 "$scripts/collect.py" 29402 "$1" "$stall_action $2" "$((team_replicas[0] - 1))" 2>/dev/null &
+  /bin/bash "$scripts/evidence.sh" on "$here" "$2" >"$1/$here"
+  wait
+  for ((number = 1; number < team_replicas[0]; number++)); do
+    host=${team_names[0]}-$number
+    [[ -e $1/$host ]] || echo "note this host does not answer" >"$1/$host"
+  done
+}
+
+answer_requests() {
+  local address action='' store=''
+  address=$(getent hosts "$rendezvous")
+  while sleep 8; do
+    { exec 3<>"/dev/tcp/${address%% *}/29402"; } 2>/dev/null || continue
+    read -r -t 5 action store <&3
+    case $action in retry | report) ;; *) continue ;; esac
+    { echo "$here" && /bin/bash "$scripts/evidence.sh" on "$here" "$store" && echo end; } >&3
+    read -r -t 40 _ <&3
+    exec 3>&-
+  done
+}
+
+# group_ranks FOLDER: fills `groups` with a text for each place in which ranks are, the most ranks first, `samples` with one rank
+# of each, and `notes` with the notes of all hosts.
+group_ranks() {
+  local line host rank place first names steps=() median
+  local -A count=() lowest=() members=() quiet=()
+  groups=() samples=() notes=()
+  for host in "$1"/*; do quiet[${host##*/}]=1; done
+  while IFS= read -r line; do
+    host=${line%%:*} line=${line#*:}
+    host=${host##*/}
+    unset "quiet[$host]"
+    if [[ $line =~ ^rank\ ([0-9?]+)\ (.*)\;\ pid\ .*\ threads.*,\ step\ (0|[1-9][0-9]{0,15})$ ]]; then
+      steps+=("${BASH_REMATCH[3]} ${BASH_REMATCH[1]} ${host%%.*}")
+    fi
+    if [[ $line =~ ^rank\ ([0-9?]+)\ (.*)\;\ pid\  ]]; then
+      rank=${BASH_REMATCH[1]} place=${BASH_REMATCH[2]}
+      count[$place]=$((${count[$place]:-0} + 1))
+      ((count[$place] > 8)) || members[$place]+=", $rank on ${host%%.*}"
+      if [[ -z ${lowest[$place]:-} ]] || ((rank < ${lowest[$place]%% *})); then lowest[$place]="$rank $host"; fi
+    else
+      notes+=("${host%%.*}: ${line#note }")
+    fi
+  done < <(grep -HE '^(rank [0-9?]+ .*; pid |note )' -- "$1"/*)
+  for host in "${!quiet[@]}"; do notes+=("${host%%.*}: no evidence"); done
+  mapfile -t steps < <(printf '%s\n' "${steps[@]}" | sort -n)
+  median=${steps[(${#steps[@]} - 1) / 2]%% *}
+  for line in "${steps[@]}"; do
+    read -r first rank host <<<"$line"
+    ((first >= median)) || notes+=("$host: rank $rank is at step $first, and the median at $median")
+  done
+  while read -r _ _ place; do
+    names=${members[$place]#, } first=${lowest[$place]}
+    samples+=("$first")
+    if ((count[$place] == 1)); then
+      groups+=("rank ${first%% *} $place on ${names##* }")
+    elif ((${#groups[@]} == 0)); then
+      groups+=("${count[$place]} ranks $place")
+    else
+      ((count[$place] <= 8)) || names+=" and $((count[$place] - 8)) more"
+      groups+=("${count[$place]} ranks $place ($names)")
+    fi
+  done < <(for place in "${!count[@]}"; do echo "${count[$place]} ${lowest[$place]%% *} $place"; done | sort -k1,1nr -k2,2n)
+}
+
+# join SEPARATOR TEXT...: prints at most five texts and the number of the others.
+join() {
+  local text shown=''
+  for text in "${@:2:5}"; do shown+=$1$text; done
+  printf '%s' "${shown#"$1"}"
+  (($# <= 6)) || printf '%s' "$1$(($# - 6)) more"
+}
