@@ -94,11 +94,11 @@ end_job() {
   done
 }
 
-# Fills `no_address` with the hosts of `missing` that have no address yet: after a query for one, many DNS servers cache the
-# negative answer for half a minute.
+# Fills `no_address` with the hosts of `missing` that have no address yet, and `listed` with the addresses of the others: DNS servers
+# cache for half a minute that a host has no address, or the address of its pod before.
 find_no_address() {
-  local words index host
-  local -A known=()
+  local words index host ip=''
+  listed=()
   [[ ${has_endpoints:-yes} == yes ]] || return 0
   call GET "/api/v1/namespaces/$namespace/endpoints/$service"
   # Endpoints list at most 1,000 addresses. They do not exist before the first pod has an address.
@@ -109,9 +109,15 @@ find_no_address() {
   esac
   [[ $answer != *over-capacity* ]] || has_endpoints=no
   [[ ${has_endpoints:-yes} == yes ]] || return 0
+  # Of each address the API server lists `ip` before `hostname`.
   IFS='"' read -r -d '' -a words <<<"$answer"
-  for index in "${!words[@]}"; do [[ ${words[index]} != hostname ]] || known[${words[index + 2]}]=1; done
-  for host in "${missing[@]}"; do [[ -n ${known[${host%%.*}]:-} ]] || no_address+=(["$host"]=1); done
+  for index in "${!words[@]}"; do
+    case ${words[index]} in
+    ip) ip=${words[index + 2]} ;;
+    hostname) listed[${words[index + 2]}.$service]+=" $ip" ;;
+    esac
+  done
+  for host in "${missing[@]}"; do [[ -n ${listed[$host]:-} ]] || no_address+=(["$host"]=1); done
 }
 
 # explain_denied PERMISSION: prints the most likely cause of HTTP 403.

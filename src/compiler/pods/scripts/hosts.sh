@@ -94,9 +94,9 @@ domain=$(
 
 # find_missing HOST...: fills `missing` with the hosts that do not answer, and for the others `answers` with their MPI,
 # `addresses`, `nodes`, `instances` (which change if the pod or its container starts again) and `leaving`. With `by_address`
-# it resolves no name whose address is known. Does not probe hosts in `no_address`. With `in_turn`, all hosts are expected to
+# it resolves no name whose address is known, nor one with addresses in `listed`. Does not probe hosts in `no_address`. With `in_turn`, all hosts are expected to
 # answer: it first probes those that are not in `missing_since` in turn, which takes a tenth of the processor time.
-declare -A answers=() addresses=() nodes=() instances=() leaving=() no_address=()
+declare -A answers=() addresses=() nodes=() instances=() leaving=() no_address=() listed=()
 by_address='' in_turn=''
 find_missing() {
   local host
@@ -113,8 +113,14 @@ find_missing() {
   read_answers < <(
     for host; do
       [[ -z ${answers[$host]:-}${no_address[$host]:-} ]] || continue
-      address=${addresses[$host]:-}
-      echo "$host${by_address:+${address:+=$address}}"
+      if [[ -n $by_address && -n ${addresses[$host]:-} ]]; then
+        echo "$host=${addresses[$host]}"
+      elif [[ -n ${listed[$host]:-} ]]; then
+        # Those of a pod and of the dead one before it.
+        printf "$host=%s\n" ${listed[$host]}
+      else
+        echo "$host"
+      fi
     done | probe_hosts
   )
   list_missing "$@"

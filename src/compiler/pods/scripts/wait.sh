@@ -11,7 +11,7 @@ wait_workers() {
   while
     probe_timeout=3
     ((++round % 5 == 0 || quick > 30)) || probe_timeout=$((quick / 10)).$((quick % 10))
-    no_address=()
+    no_address=() listed=()
     # Once a minute all are probed, whatever the API server answers.
     if [[ -n $own_job ]] && ((SECONDS - asked < 60)); then find_no_address; else asked=$SECONDS; fi
     # The first round uses the addresses of the last attempt, which need no DNS.
@@ -37,7 +37,7 @@ wait_workers() {
       [[ -z $own_job$min_workers && $tenths == 1 && -n ${missing[3]:-} && -z $(probe_hosts <<<"${missing[-1]}") ]] || break
     done
   done
-  no_address=()
+  no_address=() listed=()
   log "$up of $all answer after $((SECONDS - since)) s"
 }
 
