@@ -75,7 +75,7 @@ stacks_of() { find "/proc/$1/fd" -lname '/memfd:khorovod-stacks*' -print -quit 2
 # python_stacks PID: fills `stacks` with the stack of each Python thread, that of the main thread first. The process may be a child
 # of a wrapper such as `uv run`.
 python_stacks() {
-  local python=$1 file line text before='' tries
+  local python=$1 file line text='' before='' tries since=0
   local -a next
   stacks=()
   while file=$(stacks_of "$python") && [[ -z $file ]]; do
@@ -87,11 +87,14 @@ python_stacks() {
   [[ $state != [TtDZ] ]] && ((caught >> 59 & 1)) || return 0
   : >"$file"
   kill -60 "$python"
-  for tries in {1..30}; do
+  # Until nothing was added for half a second.
+  for tries in {1..50}; do
     sleep 0.1
     text=$(<"$file")
-    [[ -z $text || $text != "$before" ]] || break
-    before=$text
+    if [[ -z $text || $text != "$before" ]]; then
+      since=$tries before=$text
+    fi
+    ((tries - since < 5)) || break
   done 2>/dev/null
   while IFS= read -r line; do
     case $line in

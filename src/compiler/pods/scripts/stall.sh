@@ -91,7 +91,7 @@ report_slow() {
   local -A before=()
   for rank in "${!slow[@]}"; do before[$rank]=1; done
   slow=()
-  mapfile -t lines < <(on_hosts 8 "/bin/bash $scripts/progress.sh {} steps" | sort -n)
+  mapfile -t lines < <(on_hosts 8 "/bin/bash $scripts/progress.sh {} steps" | grep -E '^[0-9]{1,13} [0-9.]+ [0-9]+ [^ ]+$' | sort -n)
   if ((${#lines[@]} == 0)); then
     ((++unwritten))
     return
@@ -171,47 +171,52 @@ answer_requests() {
 }
 
 # group_ranks FOLDER: fills `groups` with a text for each place in which ranks are, the most ranks first, `samples` with one rank
-# of each, and `notes` with the notes of all hosts.
+# of each, and `notes` with the notes of all hosts. No text of a rank may be part of an arithmetic expression, which would run it.
 group_ranks() {
-  local line host rank place first names steps=() median
-  local -A count=() lowest=() members=() quiet=()
+  local line file host rank index step median names places=() count=() lowest=() first=() members=() steps=()
+  local -A index_of=() has_lines=()
   groups=() samples=() notes=()
-  for host in "$1"/*; do quiet[${host##*/}]=1; done
   while IFS= read -r line; do
-    host=${line%%:*} line=${line#*:}
-    host=${host##*/}
-    unset "quiet[$host]"
-    if [[ $line =~ ^rank\ ([0-9?]+)\ (.*)\;\ pid\ .*\ threads.*,\ step\ (0|[1-9][0-9]{0,15})$ ]]; then
-      steps+=("${BASH_REMATCH[3]} ${BASH_REMATCH[1]} ${host%%.*}")
+    file=${line%%:*} line=${line#*:}
+    file=${file##*/}
+    host=${file%%.*} has_lines[$file]=1
+    if [[ ! $line =~ ^rank\ ([0-9]{1,9})\ (.*)\;\ pid\  ]]; then
+      notes+=("$host: ${line#note }")
+      continue
     fi
-    if [[ $line =~ ^rank\ ([0-9?]+)\ (.*)\;\ pid\  ]]; then
-      rank=${BASH_REMATCH[1]} place=${BASH_REMATCH[2]}
-      count[$place]=$((${count[$place]:-0} + 1))
-      ((count[$place] > 8)) || members[$place]+=", $rank on ${host%%.*}"
-      if [[ -z ${lowest[$place]:-} ]] || ((rank < ${lowest[$place]%% *})); then lowest[$place]="$rank $host"; fi
-    else
-      notes+=("${host%%.*}: ${line#note }")
+    rank=$((10#${BASH_REMATCH[1]})) index=${index_of[${BASH_REMATCH[2]}]:-}
+    if [[ -z $index ]]; then
+      index=${#places[@]} places+=("${BASH_REMATCH[2]}")
+      index_of[${BASH_REMATCH[2]}]=$index
     fi
-  done < <(grep -HE '^(rank [0-9?]+ .*; pid |note )' -- "$1"/*)
-  for host in "${!quiet[@]}"; do notes+=("${host%%.*}: no evidence"); done
+    if ((count[index]++ < 8)); then
+      members[index]="${members[index]:+${members[index]% on "$host"}, }$rank on $host"
+    fi
+    if ((count[index] == 1 || rank < lowest[index])); then lowest[index]=$rank first[index]=$file; fi
+    [[ ! $line =~ ,\ step\ (0|[1-9][0-9]{0,15})$ ]] || steps+=("${BASH_REMATCH[1]} $rank $host")
+  done < <(grep -HE '^(rank [0-9]+ .*; pid |rank \? |note )' -- "$1"/*)
+  for file in "$1"/*; do
+    file=${file##*/}
+    [[ -n ${has_lines[$file]:-} ]] || notes+=("${file%%.*}: no evidence")
+  done
   mapfile -t steps < <(printf '%s\n' "${steps[@]}" | sort -n)
   median=${steps[(${#steps[@]} - 1) / 2]%% *}
   for line in "${steps[@]}"; do
-    read -r first rank host <<<"$line"
-    ((first >= median)) || notes+=("$host: rank $rank is at step $first, and the median at $median")
+    read -r step rank host <<<"$line"
+    ((step >= median)) || notes+=("$host: rank $rank is at step $step, and the median at $median")
   done
-  while read -r _ _ place; do
-    names=${members[$place]#, } first=${lowest[$place]}
-    samples+=("$first")
-    if ((count[$place] == 1)); then
-      groups+=("rank ${first%% *} $place on ${names##* }")
+  while read -r _ rank index; do
+    names=${members[index]}
+    samples+=("$rank ${first[index]}")
+    if ((count[index] == 1)); then
+      groups+=("rank $rank ${places[index]} on ${names##* }")
     elif ((${#groups[@]} == 0)); then
-      groups+=("${count[$place]} ranks $place")
+      groups+=("${count[index]} ranks ${places[index]}")
     else
-      ((count[$place] <= 8)) || names+=" and $((count[$place] - 8)) more"
-      groups+=("${count[$place]} ranks $place ($names)")
+      ((count[index] <= 8)) || names+=" and $((count[index] - 8)) more"
+      groups+=("${count[index]} ranks ${places[index]} ($names)")
     fi
-  done < <(for place in "${!count[@]}"; do echo "${count[$place]} ${lowest[$place]%% *} $place"; done | sort -k1,1nr -k2,2n)
+  done < <(for index in "${!places[@]}"; do echo "${count[index]} ${lowest[index]} $index"; done | sort -k1,1nr -k2,2n)
 }
 
 # join SEPARATOR TEXT...: prints at most five texts and the number of the others.
