@@ -151,8 +151,9 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     let command = Some(arguments(command)).filter(|_| is_checked && !command.is_empty());
     list.optional_if(true, "workers.healthCheck.timeout", command.as_ref().map(|_| format_duration(*timeout)));
     list.optional("workers.healthCheck.command", command);
-    // torchrun restarts its agents itself. The limit is a variable of the pods.
-    let fixed_retries = fixed("launcher.retries") || shape == Shape::Torchrun && spec.target.has_pods;
+    // An elastic torchrun restarts its agents itself. The limit is a variable of the pods.
+    let fixed_retries =
+        fixed("launcher.retries") || shape == Shape::Torchrun && spec.target.has_pods && elastic.is_some();
     self::launcher(&mut list, launcher, shape, fixed_retries);
     if let Some(elastic) = elastic {
         self::elastic(&mut list, elastic, launcher.kind);

@@ -130,7 +130,8 @@ fn shared_variables_have_an_owner() {
     let shared =
         ["common.sh", "launcher.sh", "torchrun.sh", "attempt.sh", "hosts.sh", "wait.sh", "elastic.sh", "scale.sh"];
     for name in
-        [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "stall.sh", "worker.sh", "health.sh"]].concat()
+        [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "stall.sh", "worker.sh", "health.sh"]]
+            .concat()
     {
         for (variable, allowed) in variables.iter().zip(&allowed) {
             assert!(

@@ -99,7 +99,7 @@ domain=$(
 declare -A answers=() addresses=() nodes=() instances=() leaving=() no_address=() listed=()
 by_address='' in_turn=''
 find_missing() {
-  local host
+  local host address
   for host; do unset "answers[$host]" "leaving[$host]"; done
   if [[ -n $in_turn ]]; then
     read_answers < <(
@@ -117,7 +117,7 @@ find_missing() {
         echo "$host=${addresses[$host]}"
       elif [[ -n ${listed[$host]:-} ]]; then
         # Those of a pod and of the dead one before it.
-        printf "$host=%s\n" ${listed[$host]}
+        for address in ${listed[$host]}; do echo "$host=$address"; done
       else
         echo "$host"
       fi

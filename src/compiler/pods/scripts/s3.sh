@@ -21,7 +21,7 @@ upload() {
     $command &
   else
     find_uploader
-    # A limit of 0 is none.
+    # 0 means no limit.
     timeout "$((seconds ? seconds + 5 : 0))" ssh -n "$host" "$command" &
   fi
   wait $!
