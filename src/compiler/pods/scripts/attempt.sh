@@ -75,7 +75,7 @@ watch_workers() {
   local -A missing_since=()
   probe_timeout=3
   # Hosts that did not answer are asked again soon.
-  while sleep "$((${#missing_since[@]} ? 1 : 3 + ${#hosts[@]} / 64))"; do
+  while rest "$((${#missing_since[@]} ? 1 : 3 + ${#hosts[@]} / 32))"; do
     find_gone
     if ((${#leaving[@]})); then
       printf '%s\n' "${!leaving[@]}" >"$generated/leaves"
@@ -140,11 +140,20 @@ explain_ipv6() {
   esac
 }
 
+# Wakes up attempt() once per second.
+tick() { while kill -WINCH $$ && rest 1; do :; done 2>/dev/null; }
+
+# rest SECONDS: sleeps without starting a process, for background loops: its end would interrupt a trap that runs. Always succeeds.
+rest() {
+  [[ -p $generated/quiet ]] || mkfifo "$generated/quiet" 2>/dev/null
+  ! read -r -t "$1" <>"$generated/quiet"
+}
+
 # attempt [WATCH]: runs the launch to its end. Sets `failure`, which is empty after success, `code`, the exit code of the
 # training if it ended by itself, and `gone`, the hosts that were lost. WATCH is the function that finds these: `watch_workers`, or
 # `watch_agents` of torchrun.sh.
 attempt() {
-  local checked=$SECONDS host patience=''
+  local checked=$SECONDS host patience='' other
   local -A started_as=() missing_since=()
   failure='' code='' gone=() by_address=yes
   : >"$generated/lost"
@@ -158,9 +167,14 @@ attempt() {
   start_training "${launch[@]}"
   if [[ -n ${1:-} ]]; then start_watcher "$1"; fi
   [[ -z ${stall_action:-} ]] || start_watcher watch_progress
+  start_watcher tick
   start_uploads
-  while is_running; do
-    pause 0.5
+  trap : WINCH
+  while
+    wait "$training"
+    code=$?
+    is_running
+  do
     if [[ -s $generated/lost ]]; then
       mapfile -t gone <"$generated/lost"
       failure="lost worker $(shorten "${gone[@]}")"
@@ -192,8 +206,10 @@ attempt() {
       checked=$SECONDS
     fi
   done
+  # A signal may have interrupted the last wait.
   wait "$training"
-  code=$?
+  other=$?
+  ((other == 127)) || code=$other
   [[ ${1:-} != watch_agents ]] || report_end "$code"
   stop_training
   if ((code == 0)); then

@@ -11,11 +11,11 @@ printf -v now '%(%s)T' -1
 declare -A last=() missed=()
 list_hosts
 if [[ -e $seen ]]; then
-  while read -r host when probes address; do last[$host]=$when missed[$host]=$((probes + 1)) addresses[$host]=$address; done <"$seen"
+  while read -r host when probes address; do last[$host]=$when missed[$host]=$((probes + 1)) addresses["$host"]=$address; done <"$seen"
 fi
 while read -r host _ address _ _ state; do
   last[$host]=$now missed[$host]=0
-  [[ $address == - ]] || addresses[$host]=$address
+  [[ $address == - ]] || addresses["$host"]=$address
   # A worker that is about to end gets no ranks any more.
   [[ -z $state ]] || last[$host]=0 missed[$host]=3
 done < <(

@@ -53,7 +53,10 @@ watch_agents() { exec python3 "$scripts/agents.py" "$index" "$rendezvous"; }
 report_end() {
   local signal=USR2
   (($1 == 0)) || signal=TERM
-  kill -s "$signal" "${watchers[0]}" 2>/dev/null && pause 0.5
+  kill -s "$signal" "${watchers[0]}" 2>/dev/null || return 0
+  # tick() may interrupt one of them.
+  pause 0.3
+  pause 0.3
 }
 
 # Ends ranks that outlive torchrun, which starts them in sessions of their own.
