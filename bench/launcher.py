@@ -39,7 +39,7 @@ def address(index):
 
 
 def answer(names, port):
-    """Greets every connection as the sshd of the worker whose address it came to."""
+    """Sends to every connection the greeting of the worker that has its address."""
     every = selectors.DefaultSelector()
     for index, name in enumerate(names):
         server = socket.create_server((address(index), port), backlog=64)

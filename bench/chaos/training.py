@@ -124,7 +124,7 @@ class Training:
         self.case.kubectl("apply", "-f", "-", text=self.text())
 
     def intervene(self, since):
-        """What a person does for a run that does not continue: deletes its objects and applies them again."""
+        """All that a person does for a run that does not continue: deletes its objects and applies them again."""
         held, waited = self.case.changes[-1][1], time.time() - since
         self.counted += max(0, INTERVENTION - waited)
         self.counted_held += max(0, INTERVENTION - waited) * held

@@ -109,7 +109,7 @@ find_no_address() {
   esac
   [[ $answer != *over-capacity* ]] || has_endpoints=no
   [[ ${has_endpoints:-yes} == yes ]] || return 0
-  # Of each address the API server lists `ip` before `hostname`.
+  # The API server prints `ip` before `hostname`.
   IFS='"' read -r -d '' -a words <<<"$answer"
   for index in "${!words[@]}"; do
     case ${words[index]} in

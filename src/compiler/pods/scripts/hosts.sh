@@ -116,7 +116,7 @@ find_missing() {
       if [[ -n $by_address && -n ${addresses[$host]:-} ]]; then
         echo "$host=${addresses[$host]}"
       elif [[ -n ${listed[$host]:-} ]]; then
-        # Those of a pod and of the dead one before it.
+        # There may be one of the dead pod before it.
         for address in ${listed[$host]}; do echo "$host=$address"; done
       else
         echo "$host"
