@@ -177,7 +177,7 @@ def after(moment, since):
 
 
 def effect(training, struck):
-    """The text that a fault did to the steps of a job: launches, lost steps, the last first step, and the longest time between two."""
+    """The effects of a fault on the steps of a job: launches, lost steps, the last first step, and the longest time between two."""
     made = training.steps()
     first = next((i for i, step in enumerate(made) if step[0] > struck), len(made))
     seen = made[max(0, first - 1):]
