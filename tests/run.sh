@@ -36,7 +36,7 @@ rust() {
 # The scripts of the repository. The stage `output` checks those of pods in their rendered form.
 shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run tests/blocks/bin tests/blocks/laptop image/check-image plugin/helm3/khorovod plugin/helm3/post-render ':!src' | xargs shellcheck -x; }
 
-docs() { tests/docs.py; }
+docs() { tests/docs.py && python3 -B bench/chaos/report.py --check; }
 
 # The GitHub workflows, including those in docs/repository.
 workflows() {

@@ -1,4 +1,5 @@
-"""Writes results.md from all files in data/: report.py. Exits with 1 if a limit is not met."""
+"""Writes results.md, and the measured times in docs/failures.md, from all files in data/: report.py. Exits with 1 if a limit is not
+met. report.py --check writes nothing, and exits with 1 if a page would change."""
 import collections
 import glob
 import json
@@ -9,6 +10,7 @@ import sys
 from bounds import AFTER_DETECTION, GOODPUT, INTERVENTION, KINDS, PAUSES, allowed, goodput
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+FAILURES = os.path.join(HERE, "..", "..", "docs", "failures.md")
 # The faults that cost a worker, which a spare replaces.
 REPLACED = ("worker-killed", "worker-node", "cut-launcher", "image-pull")
 
@@ -113,6 +115,30 @@ def ours(segments):
     return lines, all(met for *_, met in limits)
 
 
+# The words of docs/failures.md for the kinds of faults.
+WORDS = {
+    "rank-crashed": "a rank is killed", "rank-stopped": "a rank hangs", "worker-killed": "a worker is killed",
+    "worker-node": "the node of a worker fails", "eviction": "a worker is evicted",
+    "image-pull": "a worker is deleted, and the image of the next one cannot be pulled for 40 s",
+    "cut-launcher": "the network between the launcher and a worker fails", "launcher-killed": "the launcher is killed",
+    "launcher-node": "the node of the launcher fails", "disk-full": "a checkpoint cannot be written, because the disk is full",
+}
+VARIANTS = ("with a spare", "without a spare", "Indexed Job")
+
+
+def for_docs(segments):
+    """The table of docs/failures.md: how long after each fault the ranks run again."""
+    times = collections.defaultdict(list)
+    for fault in (fault for segment in segments for fault in segment["faults"] if fault["again"] is not None):
+        times[fault["fault"], variant(fault)].append(fault["again"])
+    lines = ["| Fault | With a spare | Without a spare | Indexed Job |", "|---|---|---|---|"]
+    for kind, words in WORDS.items():
+        cells = [spread(times[kind, each]) for each in VARIANTS]
+        if any(cells):
+            lines.append(f"| {words} | {' | '.join(cells)} |")
+    return lines
+
+
 def main():
     systems = load()
     lines = ["# Results of the chaos bench", "",
@@ -129,9 +155,21 @@ def main():
                   f"{len(faults)} faults in {len(theirs)} segments. A person intervenes {INTERVENTION} s after a fault that the run "
                   "does not survive. Detected is the start of the next pod.", "", *by_kind(faults, bounds=False), "",
                   f"Goodput: {total([job for segment in theirs for job in segment['jobs']])[0]:.3f}."]
-    with open(os.path.join(HERE, "results.md"), "w") as file:
-        file.write("\n".join(lines) + "\n")
-    sys.exit(not met)
+    with open(FAILURES) as file:
+        docs = file.read()
+    before, after = docs.split("<!-- measured: bench/chaos/report.py -->\n"), "\n<!-- end of measured -->"
+    pages = {os.path.join(HERE, "results.md"): "\n".join(lines) + "\n",
+             FAILURES: before[0] + "<!-- measured: bench/chaos/report.py -->\n\n" + "\n".join(for_docs(systems["khorovod"]))
+             + "\n" + after + before[1].split(after, 1)[1]}
+    for path, text in pages.items():
+        with open(path) as file:
+            changed = file.read() != text
+        if "--check" not in sys.argv:
+            with open(path, "w") as file:
+                file.write(text)
+        elif changed:
+            sys.exit(f"{os.path.relpath(path)} is not what bench/chaos/report.py writes")
+    sys.exit(not met and "--check" not in sys.argv)
 
 
 main()
