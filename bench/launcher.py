@@ -70,7 +70,6 @@ def main():
     os.makedirs("/run/horovod/generated")
     os.makedirs("/run/khorovod")
     for target, source in ("/horovod", "/run/horovod"), ("/etc/khorovod", "/run/khorovod"):
-        os.makedirs(target, exist_ok=True)
         subprocess.run(["mount", "--bind", source, target], check=True)
     rendered = subprocess.run([os.environ["KHOROVOD"], "render", "-q", "-"], input=JOB, text=True, capture_output=True, check=True).stdout
     objects = list(yaml.safe_load_all(rendered))

@@ -7,4 +7,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tests/tools.sh
 KHOROVOD=${KHOROVOD:-$(shipped)}
 export KHOROVOD PYTHONDONTWRITEBYTECODE=1
-exec unshare --mount --net --pid --fork --kill-child --mount-proc /usr/bin/python3 -P bench/launcher.py "${1:-256}" "${2:-3600}"
+made=()
+# The launcher's folders are mount points, which must exist.
+for folder in /horovod /etc/khorovod; do
+    [[ -d $folder ]] || { mkdir "$folder" && made+=("$folder"); }
+done
+trap '((!${#made[@]})) || rmdir "${made[@]}"' EXIT
+unshare --mount --net --pid --fork --kill-child --mount-proc /usr/bin/python3 -P bench/launcher.py "${1:-256}" "${2:-3600}"

@@ -44,8 +44,9 @@ def append(name, *words):
 
 
 def save(step):
-    with open("/dev/shm/checkpoint", "w") as file:
+    with open("/dev/shm/new", "w") as file:
         file.write(f"{step}".ljust(1 << 20))
+    os.replace("/dev/shm/new", "/dev/shm/checkpoint")
     shutil.copyfile("/dev/shm/checkpoint", f"{RECORD}/checkpoint.new")
     os.replace(f"{RECORD}/checkpoint.new", f"{RECORD}/checkpoint")
 

@@ -160,6 +160,28 @@ def retries_reread(case):
     completes(case, ranks, 2)
 
 
+def pod_of_indexed_job_killed(case, index):
+    """Kills the first process of a pod, as the kernel does if memory is short. Kubernetes starts another pod after 10 s."""
+    ranks = started(case, {"workers": {"controller": "Job"}})
+    pod = next(p for p in case.workers() if label(p, "batch.kubernetes.io/job-completion-index") == index)
+    os.kill(first_process(pod), signal.SIGKILL)
+    killed = time.time()
+    took = max(e.time for e in ranks.until_running(2, 120)) - killed
+    case.notes.append(f"ranks run {took:.1f} s after the pod was killed")
+    completes(case, ranks, 2)
+    case.check(f"ranks run {took:.1f} s after the pod was killed, allowed are 40 s", took <= 40)
+
+
+@play(long=True)
+def first_pod_of_indexed_job_killed(case):
+    pod_of_indexed_job_killed(case, "0")
+
+
+@play(long=True)
+def other_pod_of_indexed_job_killed(case):
+    pod_of_indexed_job_killed(case, "1")
+
+
 @play(long=True)
 def signal_without_training(case):
     """The launcher relays SIGUSR1 to the training; before the training it ignores the signal."""

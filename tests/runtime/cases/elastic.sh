@@ -33,7 +33,7 @@ case_discovers() {
   [[ ${found##*, } =~ ^1?[0-9]?[0-9]?[0-9]\ ms ]] || fail "slow: $found"
   scale 3
   wait_for events "worker-2 is ready"
-  for _ in 1 2 3; do [[ $(discover) != *worker-2* ]] || break; done
+  for _ in {1..5}; do [[ $(discover) != *worker-2* ]] || break; sleep 1; done
   cut_network worker-0
   # A worker that does not answer for a moment stays in the list.
   found=$(discover)

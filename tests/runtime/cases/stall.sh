@@ -231,7 +231,7 @@ prepare_stall_under_horovodrun() { make_horovod; }
 takes_a_minute stall_under_horovodrun
 case_stall_under_horovodrun() {
   use_horovod
-  hang horovod-gpu --set 'spec.command=[python3, /usr/local/lib/hang.py, horovod]' --set 'spec.env.HOROVOD_STALL_CHECK_TIME_SECONDS="5"'
+  hang horovod-gpu --set 'spec.lifecycle={stall: {timeout: 60s}}' --set 'spec.command=[python3, /usr/local/lib/hang.py, horovod]' --set 'spec.env.HOROVOD_STALL_CHECK_TIME_SECONDS="5"'
   logged launcher "  3 ranks in synchronize (hang.py:7)"
   released
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Horovod runs this every second to list the hosts: prints `host:slots` of each worker that answers. A worker that misses one or
 # two probes stays in the list, because it may be busy. On a busy machine Horovod asks less often. DNS is asked only for workers
-# that did not answer from the address they had.
+# that did not answer, if the API server does not list their addresses.
 scripts=/etc/khorovod/scripts
 . "$scripts/job.sh"
 . "$scripts/hosts.sh"
@@ -9,10 +9,33 @@ probe_timeout=0.8
 seen=/horovod/generated/seen found=/horovod/generated/found
 printf -v now '%(%s)T' -1
 declare -A last=() missed=()
+
+# list_addresses: fills `listed` with the addresses that the API server lists, at most every two seconds and only if workers are
+# absent. Sets `are_listed` to yes if it lists all. DNS servers cache for half a minute that a host has no address.
+are_listed=no
+list_addresses() {
+  local when=0 host address file=/horovod/generated/listed
+  [[ -n $own_job ]] && ((${#absent[@]})) || return 0
+  { read -r when are_listed && while read -r host address; do listed[$host]=$address; done; } 2>/dev/null <"$file"
+  ((now - when >= 2)) || return 0
+  . "$scripts/api.sh"
+  missing=("${absent[@]}")
+  find_no_address
+  are_listed=no
+  [[ ${has_endpoints:-yes} != yes || ($status != 200 && $status != 404) ]] || are_listed=yes
+  {
+    echo "$now $are_listed"
+    for host in "${!listed[@]}"; do echo "$host ${listed[$host]}"; done
+  } >"$file.$$" && mv "$file.$$" "$file"
+}
+
 list_hosts
 if [[ -e $seen ]]; then
   while read -r host when probes address; do last[$host]=$when missed[$host]=$((probes + 1)) addresses["$host"]=$address; done <"$seen"
 fi
+absent=()
+for host in "${hosts[@]}"; do [[ ${missed[$host]:-} == 1 ]] || absent+=("$host"); done
+list_addresses
 while read -r host _ address _ _ state; do
   last[$host]=$now missed[$host]=0
   [[ $address == - ]] || addresses["$host"]=$address
@@ -20,8 +43,8 @@ while read -r host _ address _ _ state; do
   [[ -z $state ]] || last[$host]=0 missed[$host]=3
 done < <(
   printf '%s\n' "${hosts[@]}" | grep -vxFf /horovod/generated/unfit | while read -r host; do
-    [[ -z ${addresses[$host]:-} ]] || echo "$host=${addresses[$host]}"
-    [[ -n ${addresses[$host]:-} && ${missed[$host]} == 1 ]] || echo "$host"
+    for address in ${addresses[$host]:-} ${listed[$host]:-}; do echo "$host=$address"; done
+    [[ ${missed[$host]:-} == 1 || $are_listed == yes ]] || echo "$host"
   done | probe_hosts
 )
 for host in "${!last[@]}"; do echo "$host ${last[$host]} ${missed[$host]} ${addresses[$host]:-}"; done >"$seen.$$" && mv "$seen.$$" "$seen"
