@@ -16,7 +16,7 @@ are_listed=no
 list_addresses() {
   local when=0 host address file=/horovod/generated/listed
   [[ -n $own_job ]] && ((${#absent[@]})) || return 0
-  { read -r when are_listed && while read -r host address; do listed[$host]=$address; done; } 2>/dev/null <"$file"
+  { read -r when are_listed && while read -r host address; do listed["$host"]=$address; done; } 2>/dev/null <"$file"
   ((now - when >= 2)) || return 0
   . "$scripts/api.sh"
   missing=("${absent[@]}")
