@@ -1,10 +1,10 @@
-"""agents.py INDEX ADDRESS: connects the torchrun agents of a job while their ranks run, so that all of them stop soon if one is lost,
-and all ranks get the signal for a checkpoint if one is about to end. torchrun itself notices neither.
+"""agents.py INDEX HOST [ADDRESS]: connects the torchrun agents of a job while their ranks run, so that all of them stop soon if one
+is lost, and all ranks get the signal for a checkpoint if one is about to end. torchrun itself notices neither.
 
-The agent with index 0 serves the others. Each side sends a line at least every two seconds. When an agent is lost or leaves, its
-name is written to the file `lost` or `leaves` of every agent, and this program ends. An agent also counts as lost if torchrun starts
-its ranks again after a failure, because it does not start those of the others. SIGUSR1 reports that this agent leaves, SIGUSR2 that
-its ranks have succeeded, SIGTERM that they have failed.
+The agent with index 0, on HOST, serves the others. Each side sends a line at least every two seconds. When an agent is lost or
+leaves, its name is written to the file `lost` or `leaves` of every agent, and this program ends. An agent also counts as lost if
+torchrun starts its ranks again after a failure, because it does not start those of the others. SIGUSR1 reports that this agent
+leaves, SIGUSR2 that its ranks have succeeded, SIGTERM that they have failed.
 """
 import asyncio
 import glob
@@ -14,7 +14,7 @@ import socket
 import sys
 import time
 
-INDEX, ADDRESS = int(sys.argv[1]), sys.argv[2]
+INDEX, HOST = int(sys.argv[1]), sys.argv[2]
 PORT = 29401
 FOLDER = "/horovod/generated"
 SILENT = 10  # seconds without a line, after which an agent is lost
@@ -24,7 +24,7 @@ MYSELF = f"{os.getpid()}-{time.time()}"
 
 def end(what, index):
     with open(f"{FOLDER}/{what}.new", "w") as file:
-        file.write(f"{ADDRESS.split('.')[0].removesuffix('-0')}-{index}\n")
+        file.write(f"{HOST.split('.')[0].removesuffix('-0')}-{index}\n")
     os.rename(f"{FOLDER}/{what}.new", f"{FOLDER}/{what}")
     os._exit(0)
 
@@ -131,7 +131,7 @@ class Server:
 class Client:
     def __init__(self):
         self.writer = self.server = None
-        self.address = ADDRESS
+        self.address = " ".join(sys.argv[3:]) or HOST
 
     async def run(self):
         since = time.time()

@@ -110,6 +110,9 @@ all_stayed() {
   return 1
 }
 
+# Whether ranks still save a checkpoint. torchrun.sh redefines it.
+are_saving() { true; }
+
 # save_checkpoint WHY: sends the checkpoint signal to all ranks and waits for their end, at most checkpoint_grace seconds.
 save_checkpoint() {
   local until=$((SECONDS + checkpoint_grace))
@@ -121,7 +124,7 @@ save_checkpoint() {
     return
   fi
   signal_ranks
-  while is_running && ((SECONDS < until)); do pause 0.2; done
+  while is_running && are_saving && ((SECONDS < until)); do pause 0.2; done
 }
 
 # Whether this pod reaches others by IPv4. In an IPv6 cluster of EKS, a pod has an IPv4 address for egress only, without a name.

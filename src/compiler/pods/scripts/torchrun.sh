@@ -32,7 +32,17 @@ finish() {
   exit "$1"
 }
 on_hosts() { timeout "$1" /bin/bash -c "${2//'{}'/$HOSTNAME}"; }
-signal_ranks() { /bin/bash "$scripts/signal.sh" "$checkpoint_signal"; }
+signal_ranks() {
+  list_ranks "$(kill -l "$checkpoint_signal")"
+  signalled=("${ranks[@]}")
+  kill -s "$checkpoint_signal" "${ranks[@]}" 2>/dev/null
+}
+# torchrun starts ranks again that exit with an error.
+are_saving() {
+  local pid
+  for pid in "${signalled[@]}"; do [[ ! -e /proc/$pid ]] || return 0; done
+  return 1
+}
 # Exits if this pod cannot train, so that Kubernetes replaces it.
 check_health() {
   local level reason
@@ -47,7 +57,7 @@ trap 'finish 143 "received SIGTERM"' TERM INT
 # Connects the agents. Elastic agents need no connection.
 watch=watch_agents
 if [[ -n ${min_workers:-} ]] || ! type -P python3 >/dev/null; then watch=''; fi
-watch_agents() { exec python3 "$scripts/agents.py" "$index" "$rendezvous"; }
+watch_agents() { exec python3 "$scripts/agents.py" "$index" "$rendezvous" "${address:-}"; }
 
 # report_end CODE: reports to the other agents how the ranks of this agent have ended.
 report_end() {
@@ -89,10 +99,19 @@ here=${team_names[0]}-$index
 [[ -z ${health_always:-} ]] || check_health
 allowed=$(limit wait-timeout 1800)
 export PET_RDZV_CONF=is_host=$((index == 0)),${PET_RDZV_CONF:-join_timeout=$allowed}
+# Sets `address` to that of the pod with index 0 that answers. DNS may also list a pod before it.
+find_first() {
+  local line
+  while read -r address line; do
+    timeout 2 /bin/bash -c "exec 3<>/dev/tcp/$address/29400" 2>/dev/null && return
+  done < <(getent ahosts "$rendezvous" | grep STREAM)
+  return 1
+}
+
 if ((index > 0)); then
   while
     since=$SECONDS told=-10
-    until timeout 2 /bin/bash -c "exec 3<>/dev/tcp/$rendezvous/29400" 2>/dev/null; do
+    until find_first; do
       check_limits
       ((SECONDS - since < allowed)) || finish 42 "$rendezvous did not answer within $allowed s"
       if ((SECONDS - told >= 10)); then
@@ -101,6 +120,8 @@ if ((index > 0)); then
       fi
       pause 1
     done
+    # Ranks that this torchrun starts again must not join a later pod with index 0.
+    [[ -n ${min_workers:-} || $address == *:* ]] || export PET_MASTER_ADDR=$address
     ! attempt $watch
   do
     # Only index 0 fails the job.
