@@ -1,7 +1,7 @@
 """Runs a launcher with workers that only answer probes, and measures its processor time and memory: launcher.py WORKERS SECONDS
 
-The launcher's scripts are those of a rendered job. `mpirun` and `ssh` are programs that wait, and there is no API server, which a
-launcher does not call while ranks run.
+The scripts are those of a rendered job. `mpirun` waits, and `ssh` does nothing. There is no API server: a launcher does not call
+it while ranks run.
 """
 import os
 import selectors

@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "tests", "cluster")]
 import outages  # noqa: E402
 from bounds import API, CONTINUES, CONTINUES_NODE, CUT, DETECTION, DNS, PAUSES, PULL, TRAINED, bound, cost  # noqa: E402
-from case import IMAGE, Failed, FieldMissing, World, job, merge  # noqa: E402
+from case import ROOT, IMAGE, Failed, FieldMissing, World, job, merge  # noqa: E402
 from faults import evict, first_process, processes  # noqa: E402
 from training import RANKS, STALL_FIELD, JobCase, Training, backoff, operator_bench  # noqa: E402
 
@@ -249,7 +249,7 @@ def main(seed, segment, path, folder=None, program=None):
                         write(strike(training, kind, rng))
                     except Exception:
                         # A fault that could not be injected or measured is not a result, but is reported.
-                        write({"error": kind, "job": training.name, "why": traceback.format_exc()})
+                        write({"error": kind, "job": training.name, "why": traceback.format_exc().replace(f"{ROOT}/", "")})
                         training.until_trained(time.time(), rng.uniform(*TRAINED), CONTINUES)
         with concurrent.futures.ThreadPoolExecutor(len(trainings)) as pool:
             list(pool.map(act, trainings))

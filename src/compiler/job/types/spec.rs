@@ -149,7 +149,7 @@ pub enum Controller {
 #[derive(Debug, Clone)]
 pub struct HealthCheck {
     pub policy: HealthPolicy,
-    /// The user's own command; empty: there is none.
+    /// The user's own command. Empty if there is none.
     pub command: Vec<String>,
     /// Seconds.
     pub timeout: u64,

@@ -1,5 +1,5 @@
 # One attempt: starts the training in its own process group, watches it, and ends the whole group.
-training='' watchers=() transfers=''
+training='' watchers=()
 
 # stall.sh redefines these two.
 
@@ -18,8 +18,8 @@ is_running() { kill -0 "$training" 2>/dev/null; }
 # gets SIGTERM with its whole group; mpirun gets it alone, because it aborts on a second one.
 stop_training() {
   local tries=0 target
-  for target in "${watchers[@]}" $transfers; do kill -KILL -- "-$target" 2>/dev/null; done
-  watchers=() transfers=''
+  for target in "${watchers[@]}"; do kill -KILL -- "-$target" 2>/dev/null; done
+  watchers=()
   [[ -n $training ]] || return 0
   target=$training
   [[ $kind != shell ]] || target=-$training
@@ -31,7 +31,7 @@ stop_training() {
   finish_output
 }
 
-# start_watcher COMMAND...: starts a background loop in its own process group.
+# start_watcher COMMAND...: starts a background process in its own process group, which stop_training ends.
 start_watcher() {
   set -m
   "$@" &

@@ -54,7 +54,8 @@ trap 'finish 1 "the launcher script ended unexpectedly; this is a bug in khorovo
 trap '[[ -z $training ]] || kill -USR1 "$training" 2>/dev/null' USR1
 trap '[[ -z $training ]] || kill -USR2 "$training" 2>/dev/null' USR2
 
-# on_hosts SECONDS COMMAND [HOST...]: runs a command on hosts of the attempt at once, by default on all; `{}` stands for the host.
+# on_hosts SECONDS COMMAND [HOST...]: runs a command on all hosts of the attempt at the same time, or on some. In the command, `{}`
+# is the name of the host.
 on_hosts() {
   local seconds=$1 command=$2 host
   shift 2

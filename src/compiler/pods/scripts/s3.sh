@@ -47,16 +47,7 @@ start_uploads() {
     had=() uploader=${hosts[0]}
     for host in $launcher_host "${hosts[@]}"; do had[$host]=${instances[$host]:-here}; done
   fi
-  for each in "${upload_intervals[@]}"; do start_transfer save "${each%=*}" "${each#*=}"; done
-}
-
-# start_transfer COMMAND...: in a process group of its own, which stop_training ends.
-start_transfer() {
-  set -m
-  "$@" &
-  transfers+=" $!"
-  disown
-  set +m
+  for each in "${upload_intervals[@]}"; do start_watcher save "${each%=*}" "${each#*=}"; done
 }
 
 # save VOLUME SECONDS: uploads a volume at each interval.
@@ -99,12 +90,12 @@ restore() {
   for host in "${hosts[@]}"; do
     [[ -z ${answers[$host]:-} || ${had[$host]:-} == "${instances[$host]}" ]] || new+=("$host")
   done
-  start_transfer restore_hosts "${new[@]}"
-  while kill -0 "${transfers##* }" 2>/dev/null; do
+  start_watcher restore_hosts "${new[@]}"
+  while kill -0 "${watchers[0]}" 2>/dev/null; do
     check_limits
     pause 0.5
   done
-  transfers=''
+  watchers=()
   mapfile -t new <"$generated/unrestored"
   ((${#new[@]})) || { unrestored='' && return; }
   unrestored=${unrestored:-$SECONDS}

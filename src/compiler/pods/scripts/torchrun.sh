@@ -19,7 +19,7 @@ finish() {
   trap '' TERM INT
   terminate_message "$2"
   # The ranks of the other agents save a checkpoint at the same time.
-  [[ $1 != 143 || -z $watch ]] || kill -USR1 "${watchers[0]}" 2>/dev/null
+  [[ $1 != 143 || -z $watch ]] || kill -USR1 "${watchers[0]:-}" 2>/dev/null
   case $1 in
   4[34] | 143)
     save_checkpoint "$2"
