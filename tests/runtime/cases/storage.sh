@@ -162,10 +162,13 @@ end_in_an_upload() {
     "$(out_volume 1s)" 'launcher: {retries: 0}'
   wait_for launcher ":up" || return
   until [[ -n $(find "$work/buckets/out/.sgwtmp/multipart" -type f -size +1M 2>/dev/null) ]]; do sleep 0.05; done
+  kill -STOP "$bucket_server" # or the upload may be complete before the launcher notices the deletion
   inside_pod worker-0 bash -c 'echo small >/out/small'
   since=$SECONDS
   delete_job
   "$@"
+  sleep 3
+  kill -CONT "$bucket_server"
   expect 143
   lasted 50 "$since" "the end"
   cat "$work"/{launcher,worker-0}.log >"$work/both.log"
