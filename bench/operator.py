@@ -39,20 +39,20 @@ StrictModes no
 RESOLVE = 'cut -d" " -f1 /etc/mpi/hostfile | while read -r host; do until getent hosts "$host" >/dev/null; do sleep 0.1; done; done'
 
 
-def ours(case, workers, shape="StatefulSet", guarded=True, **spec):
+def ours(case, workers, runs_in="ownPod", guarded=True, **spec):
     text = case.render({"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "sum"}, "spec": {
-        "image": IMAGE, "command": RANK, "security": {"networkPolicy": guarded},
-        "workers": {"replicas": workers, "controller": shape, "gpus": DEVICES, "slots": 1, "cpu": "1", "memory": "1Gi"}} | spec})
+        "image": IMAGE, "command": RANK, "launcher": {"kind": "mpirun", "runsIn": runs_in}, "security": {"networkPolicy": guarded},
+        "workers": {"replicas": workers, "gpus": DEVICES, "slotsPerWorker": 1, "cpu": "1", "memory": "1Gi"}} | spec})
     return lambda: case.apply(text)
 
 
 def ours_in_one_job(case, workers):
-    return ours(case, workers, "Job")
+    return ours(case, workers, "firstWorker")
 
 
 def ours_unguarded(case, workers):
     """The Job shape without a NetworkPolicy, like the operator's job."""
-    return ours(case, workers, "Job", guarded=False)
+    return ours(case, workers, "firstWorker", guarded=False)
 
 
 def mpirun_alone(case, workers):
@@ -220,7 +220,7 @@ def report(figures, rounds):
         runs = [found[what] for found in figures[workers, way]]
         return f"{statistics.median(runs):.2f} ({min(runs):.2f} to {max(runs):.2f})"
     print(f"## Kubernetes {os.environ['KUBERNETES']}, {rounds} runs each\n")
-    lines = ["| Workers | | khorovod | … `controller: Job` | … and no NetworkPolicy | MPI Operator |", "|---|---|---|---|---|---|"]
+    lines = ["| Workers | | khorovod | … `runsIn: firstWorker` | … and no NetworkPolicy | MPI Operator |", "|---|---|---|---|---|---|"]
     for workers in SIZES:
         for what, words in (("first", "from apply to the first rank"), ("after", "… since the last worker's container runs"),
                             ("addressed", "… since its address is known"),

@@ -30,7 +30,7 @@ the cluster gets a new pod's address only then. So up to a second passes between
 first rank, with any launcher. Since 1.36, the kubelet checks immediately (\`PLEGOnDemandRelist\`).
 
 A StatefulSet that khorovod renders starts with one worker, and its launcher scales it up when it runs, so that re-applying
-the same spec never occupies devices. \`controller: Job\` starts all workers immediately.
+the same spec never occupies devices. \`runsIn: firstWorker\` starts all workers immediately.
 
 With sixteen workers, two CPUs are busy until the first rank: that comparison measures CPU time, most of it used by the
 cluster. The operator's job has no NetworkPolicy, and its ssh accepts any host key.

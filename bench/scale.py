@@ -63,7 +63,7 @@ def main(workers):
         "tolerations": [{"key": "khorovod.test/simulated", "operator": "Exists"}]}}}}
     text = case.render(job(spec={
         "workers": {"replicas": workers, "gpus": 1, "cpu": "1", "memory": "1Gi"},
-        "launcher": {"retries": 0, "waitTimeout": f"{WAIT}s", "memory": "4Gi"},
+        "launcher": {"kind": "mpirun", "memory": "4Gi"}, "lifecycle": {"retries": 0, "startTimeout": f"{WAIT}s"},
         "patches": [{"target": {"kind": "StatefulSet"}, "patch": where}]}))
     time.sleep(5)
     before = requests(world.cluster)

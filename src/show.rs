@@ -169,23 +169,23 @@ mod tests {
 
     #[test]
     fn every_place_is_marked() {
-        let text = "spec:\n  workers:\n    gpus: 4\n    slots: 8\n";
+        let text = "spec:\n  workers:\n    gpus: 4\n    slotsPerWorker: 8\n";
         let shown = shown(text, |find| {
-            Problem::new(&SLOTS, find("8"), "`workers.slots` is 8, but a worker has 4 GPUs")
+            Problem::new(&SLOTS, find("8"), "`workers.slotsPerWorker` is 8, but a worker has 4 GPUs")
                 .here("8 ranks")
                 .and(find("4"), "4 GPUs")
-                .hint("write `slots: 4`, or leave it out")
+                .hint("write `slotsPerWorker: 4`, or leave it out")
         });
         insta::assert_snapshot!(shown, @r"
-        error[slots-above-gpus]: `workers.slots` is 8, but a worker has 4 GPUs
-         --> job.yaml:4:12
+        error[slots-above-gpus]: `workers.slotsPerWorker` is 8, but a worker has 4 GPUs
+         --> job.yaml:4:21
           |
         3 |     gpus: 4
           |           - 4 GPUs
-        4 |     slots: 8
-          |            ^ 8 ranks
+        4 |     slotsPerWorker: 8
+          |                     ^ 8 ranks
           |
-          = help: write `slots: 4`, or leave it out
+          = help: write `slotsPerWorker: 4`, or leave it out
         ");
     }
 

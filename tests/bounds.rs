@@ -28,10 +28,14 @@ fn said(args: &str, metadata: &str, spec: &str) -> Vec<(&'static str, String)> {
 
 /// Arguments, spec, and the expected code; no problem is expected if it is empty.
 const BESIDE: &[(&str, &str, &str)] = &[
-    ("", "elastic: {minWorkers: 2, maxWorkers: 2}\nlauncher: {kind: horovodrun}", ""),
-    ("", "elastic: {minWorkers: 1, maxWorkers: 3}\nlauncher: {kind: horovodrun}", ""),
-    ("", "elastic: {minWorkers: 3, maxWorkers: 4}\nlauncher: {kind: horovodrun}", "elastic-bounds"),
-    ("", "elastic: {minWorkers: 1, maxWorkers: 2, cooldown: [60, 60]}\nlauncher: {kind: horovodrun}", ""),
+    ("", "workers: {replicas: 2, elastic: {minReplicas: 2, maxReplicas: 2}}\nlauncher: horovodrun", ""),
+    ("", "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 3}}\nlauncher: horovodrun", ""),
+    ("", "workers: {replicas: 2, elastic: {minReplicas: 3, maxReplicas: 4}}\nlauncher: horovodrun", "elastic-bounds"),
+    (
+        "",
+        "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 2, cooldown: {min: 1m, max: 1m}}}\nlauncher: horovodrun",
+        "",
+    ),
     ("", "ssh: {port: 1024}", ""),
     ("", "ssh: {port: 1023}", "privileged-port"),
     ("", "storage: [{name: a, mountPath: /, emptyDir: {}}]", "reserved-mount"),
@@ -42,7 +46,7 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ),
     (
         "",
-        "storage: [{name: a, mountPath: /data, claim: {accessModes: [ReadWriteOnce], size: 1Gi}}]\nworkers: {replicas: 1, controller: Job}",
+        "storage: [{name: a, mountPath: /data, claim: {accessModes: [ReadWriteOnce], size: 1Gi}}]\nworkers: {replicas: 1}\nlauncher: {kind: mpirun, runsIn: firstWorker}",
         "",
     ),
     (
@@ -54,25 +58,25 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ("", "storage: [{name: a, mountPath: /data, claim: {size: 1Gi}}]\nworkers: {replicas: 1}", "launcher-shares-claim"),
     (
         "",
-        "storage: [{name: a, mountPath: /data, claim: {size: 1Gi}}]\nworkers: {replicas: 1}\nlauncher: {runsRanks: true}",
+        "storage: [{name: a, mountPath: /data, claim: {size: 1Gi}}]\nworkers: {replicas: 1}\nlauncher: {kind: mpirun, runsRanks: true}",
         "",
     ),
     (
         "",
-        "storage: [{name: a, mountPath: /data, claim: {size: 1Gi}}]\nworkers: {replicas: 1}\nlauncher: {kind: horovodrun}\nelastic: {minWorkers: 1, maxWorkers: 2}",
+        "storage: [{name: a, mountPath: /data, claim: {size: 1Gi}}]\nworkers: {replicas: 1, elastic: {minReplicas: 1, maxReplicas: 2}}\nlauncher: horovodrun",
         "",
     ),
     (
         "",
-        "storage: [{name: a, mountPath: /data, claim: {accessModes: [ReadWriteOnce], size: 1Gi}}]\nworkers: {replicas: 1}\nlauncher: {kind: horovodrun}\nelastic: {minWorkers: 1, maxWorkers: 2}",
+        "storage: [{name: a, mountPath: /data, claim: {accessModes: [ReadWriteOnce], size: 1Gi}}]\nworkers: {replicas: 1, elastic: {minReplicas: 1, maxReplicas: 2}}\nlauncher: horovodrun",
         "shared-read-write-once",
     ),
     ("", "storage: [{name: a, mountPath: /data, readOnly: true, s3: {bucket: sets}}]", "s3-read-only"),
     ("", "storage: [{name: a, mountPath: /data, readOnly: false, s3: {bucket: sets}}]", ""),
     ("", "observability: {metrics: {port: 29400}}", ""),
-    ("", "observability: {metrics: {port: 29400}}\nlauncher: {kind: torchrun}", "port-clash"),
+    ("", "observability: {metrics: {port: 29400}}\nlauncher: torchrun", "port-clash"),
     ("", "ssh: {user: root}", "ssh-user"),
-    ("", "ssh: {user: root}\nsecurity: {profile: baseline, runAsUser: 0}", ""),
+    ("", "ssh: {user: root}\nsecurity: {podSecurityLevel: baseline, runAsUser: 0}", ""),
     ("", "ssh: {user: roots}", ""),
     ("", "workers: {replicas: 2, gpus: 2, resources: {limits: {nvidia.com/gpu: 4}}}", "resources-twice"),
     ("", "workers: {replicas: 2, gpus: 2, resources: {limits: {nvidia.com/gpu: 2}}}", ""),
@@ -83,12 +87,12 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ),
     (
         "",
-        "security: {profile: privileged}\nworkers: {replicas: 2, rdma: {resource: rdma/hca}, resources: {requests: {rdma/hca: 2}}}",
+        "security: {podSecurityLevel: privileged}\nworkers: {replicas: 2, rdma: {resource: rdma/hca}, resources: {requests: {rdma/hca: 2}}}",
         "resources-twice",
     ),
     (
         "",
-        "launcher: {runsRanks: true}\nstorage: [{name: a, mountPath: /a, perWorker: {size: 1Gi}}, {name: a-launcher, mountPath: /b, claim: {size: 1Gi}}]",
+        "launcher: {kind: mpirun, runsRanks: true}\nstorage: [{name: a, mountPath: /a, perWorker: {size: 1Gi}}, {name: a-launcher, mountPath: /b, claim: {size: 1Gi}}]",
         "duplicate-name",
     ),
     (
@@ -97,15 +101,23 @@ const BESIDE: &[(&str, &str, &str)] = &[
         "",
     ),
     ("", "env: {JOB_COMPLETION_INDEX: '0'}", ""),
-    ("", "env: {JOB_COMPLETION_INDEX: '0'}\nworkers: {replicas: 2, controller: Job}", "reserved-variable"),
+    (
+        "",
+        "env: {JOB_COMPLETION_INDEX: '0'}\nworkers: {replicas: 2}\nlauncher: {kind: mpirun, runsIn: firstWorker}",
+        "reserved-variable",
+    ),
     ("", "observability: {logs: {rankPrefix: false}}", ""),
-    ("", "observability: {logs: {rankPrefix: true}}\nlauncher: {kind: horovodrun}", ""),
-    ("", "observability: {logs: {rankPrefix: false}}\nlauncher: {kind: horovodrun}", "no-effect"),
-    ("", "launcher: {cpu: 2, runsRanks: true}", "no-effect"),
-    ("", "launcher: {memory: 2Gi, runsRanks: true}", "no-effect"),
-    ("", "launcher: {cpu: 2, runsRanks: false}", ""),
-    ("", "workers: {replicas: 2, controller: Job}\nlauncher: {runsRanks: false}", ""),
-    ("", "workers: {replicas: 2, controller: Job}\nlauncher: {runsRanks: true}", "wrong-controller"),
+    ("", "observability: {logs: {rankPrefix: true}}\nlauncher: horovodrun", ""),
+    ("", "observability: {logs: {rankPrefix: false}}\nlauncher: horovodrun", "no-effect"),
+    ("", "launcher: {kind: mpirun, cpu: 2, runsRanks: true}", "no-effect"),
+    ("", "launcher: {kind: mpirun, memory: 2Gi, runsRanks: true}", "no-effect"),
+    ("", "launcher: {kind: mpirun, cpu: 2, runsRanks: false}", ""),
+    ("", "workers: {replicas: 2}\nlauncher: {kind: mpirun, runsRanks: false, runsIn: firstWorker}", ""),
+    (
+        "",
+        "workers: {replicas: 2}\nlauncher: {kind: mpirun, runsRanks: true, runsIn: firstWorker}",
+        "wrong-launcher-pod",
+    ),
     (
         "",
         "storage: [{name: a, mountPath: /data, claim: {accessModes: [ReadWriteOnce], size: 1Gi}}]",
@@ -113,36 +125,44 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ),
     ("", "workers: {groups: [{name: a, replicas: 60000}, {name: b, replicas: 40000}]}", ""),
     ("", "workers: {groups: [{name: a, replicas: 60000}, {name: b, replicas: 40001}]}", "too-many-workers"),
-    ("", "workers: {replicas: 4000, slots: 1000}", ""),
-    ("", "workers: {replicas: 4000, slots: 1001}", "too-many-workers"),
+    ("", "workers: {replicas: 4000, slotsPerWorker: 1000}", ""),
+    ("", "workers: {replicas: 4000, slotsPerWorker: 1001}", "too-many-workers"),
     ("--kube-version 1.26", "", ""),
     ("--kube-version 1.25", "", "kube-version"),
-    ("--kube-version 1.31", "workers: {replicas: 2, controller: Job}", ""),
-    ("--kube-version 1.30", "workers: {replicas: 2, controller: Job}", "kube-version"),
+    ("--kube-version 1.31", "workers: {replicas: 2}\nlauncher: {kind: mpirun, runsIn: firstWorker}", ""),
+    ("--kube-version 1.30", "workers: {replicas: 2}\nlauncher: {kind: mpirun, runsIn: firstWorker}", "kube-version"),
     ("", "image: {name: a}", "image-unpinned"),
     ("", "image: {name: a, digest: 'sha256:0123456789012345678901234567890123456789012345678901234567890123'}", ""),
     ("", "command: [watch, -m, mpirun]", ""),
     ("", "command: [python3, -m, torch.distributed.run]", "launcher-twice"),
     // A custom ServiceAccount must be allowed to scale only if the launcher scales.
-    ("", "security: {serviceAccount: own}", "own-account"),
-    ("", "security: {serviceAccount: own}\nworkers: {replicas: 2, controller: Job}", ""),
-    ("", "security: {serviceAccount: own}\nlifecycle: {release: keep}", ""),
-    ("--target jobset", "security: {serviceAccount: own}", ""),
+    ("", "security: {serviceAccountName: own}", "own-account"),
+    (
+        "",
+        "security: {serviceAccountName: own}\nworkers: {replicas: 2}\nlauncher: {kind: mpirun, runsIn: firstWorker}",
+        "",
+    ),
+    ("", "security: {serviceAccountName: own}\nlifecycle: {keepWorkers: true}", ""),
+    ("--target jobset", "security: {serviceAccountName: own}", ""),
     ("", "workers: {replicas: 2, memory: 1Mi}", ""),
     ("", "workers: {replicas: 2, memory: 1Gi, shm: 1Gi}", ""),
     ("", "workers: {replicas: 2, shm: 2Gi, resources: {limits: {memory: 1Gi}}}", "shm-above-memory"),
     ("", "workers: {replicas: 2, shm: 2Gi, resources: {limits: {cpu: 1, memory: 4Gi}}}", ""),
-    ("--target jobset", "lifecycle: {release: keep}", "target-cannot"),
-    ("--target jobset", "elastic: {minWorkers: 1, maxWorkers: 2}\nlauncher: {kind: horovodrun}", ""),
-    ("--target jobset", "elastic: {minWorkers: 1, maxWorkers: 3}\nlauncher: {kind: horovodrun}", "target-cannot"),
-    ("--target jobset", "elastic: {minWorkers: 1, maxWorkers: 3}\nlauncher: {kind: torchrun}", ""),
+    ("--target jobset", "lifecycle: {keepWorkers: true}", "target-cannot"),
+    ("--target jobset", "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 2}}\nlauncher: horovodrun", ""),
+    (
+        "--target jobset",
+        "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 3}}\nlauncher: horovodrun",
+        "target-cannot",
+    ),
+    ("--target jobset", "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 3}}\nlauncher: torchrun", ""),
     // Names that torchrun reserves are allowed with other launchers, and torchrun jobs may set other names.
     ("", "env: {MASTER_ADDR: a}", ""),
-    ("", "env: {MASTER_ADDR: a}\nlauncher: {kind: torchrun}", "reserved-variable"),
-    ("", "env: {LR: '1'}\nlauncher: {kind: torchrun}", ""),
+    ("", "env: {MASTER_ADDR: a}\nlauncher: torchrun", "reserved-variable"),
+    ("", "env: {LR: '1'}\nlauncher: torchrun", ""),
     ("", "env: {HOROVOD_NOTHING_LIKE_IT: '1'}", "unknown-variable"),
     // A field that cannot be read is not checked by its default.
-    ("", "launcher: 3\nelastic: {minWorkers: 1, maxWorkers: 2}", "wrong-type"),
+    ("", "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 2}}\nlauncher: 3", "wrong-type"),
     // Slurm.
     ("--target slurm", "slurm: {args: [--ti=5]}", ""),
     ("--target slurm", "slurm: {args: [--tim=5]}", "slurm-option"),
@@ -151,9 +171,9 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ("--target slurm", "workers: {groups: [{name: a, replicas: 2}, {name: b, replicas: 2}]}", "target-cannot"),
     ("--target slurm", "workers: {replicas: 2, gpuResource: acme.com/npu}", "no-effect"),
     ("--target slurm", "workers: {replicas: 2, gpus: 1, gpuResource: acme.com/npu}", "target-cannot"),
-    ("--target slurm", "storage: [{name: a, mountPath: /data, hostPath: /data}]", ""),
-    ("--target slurm", "storage: [{name: a, mountPath: /data, hostPath: /else}]", "target-cannot"),
-    ("--target slurm", "storage: [{name: a, mountPath: /data, hostPath: /data, subPath: b}]", "target-cannot"),
+    ("--target slurm", "storage: [{name: a, mountPath: /data, hostPath: {path: /data}}]", ""),
+    ("--target slurm", "storage: [{name: a, mountPath: /data, hostPath: {path: /else}}]", "target-cannot"),
+    ("--target slurm", "storage: [{name: a, mountPath: /data, hostPath: {path: /data}, subPath: b}]", "target-cannot"),
     ("--target slurm", "placement: {nodeSelector: {a: b}}", "target-cannot"),
     ("--target slurm", "placement: {nodeSelector: {a: b}}\nslurm: {partition: a}", "slurm-ignores"),
     ("--target slurm", "placement: {nodeSelector: {a: b}}\nslurm: {constraint: a}", "slurm-ignores"),
@@ -174,9 +194,12 @@ fn a_step_beside_each_bound() {
 
 #[test]
 fn beside_what_cannot_be_read_the_rest_is_judged() {
-    let found =
-        found("", "name: mnist", "launcher: {kind: shell, retries: x}\nelastic: {minWorkers: 1, maxWorkers: 2}");
-    assert_eq!(found, ["wrong-type", "elastic-launcher"]);
+    let found = found(
+        "",
+        "name: mnist",
+        "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 2}}\nlauncher: shell\nlifecycle: {retries: x}",
+    );
+    assert_eq!(found, ["elastic-launcher", "wrong-type"]);
 }
 
 #[test]
@@ -211,8 +234,8 @@ fn a_name_has_the_room_that_the_longest_made_of_it_leaves() {
             "workers: {groups: [{name: big, replicas: 1}, {name: b, replicas: 1}]}",
             "-run123-worker-big-0123456789",
         ),
-        ("plain", "workers: {replicas: 2, controller: Job}", "-run123-01234"),
-        ("plain", "workers: {replicas: 100000, controller: Job}", "-run123-99999"),
+        ("plain", "workers: {replicas: 2}\nlauncher: {kind: mpirun, runsIn: firstWorker}", "-run123-01234"),
+        ("plain", "workers: {replicas: 100000}\nlauncher: {kind: mpirun, runsIn: firstWorker}", "-run123-99999"),
         (
             "plain",
             "storage: [{name: a-claim-with-a-long-name-of-its-own, mountPath: /data, emptyDir: {}}]",
@@ -230,7 +253,7 @@ fn a_name_has_the_room_that_the_longest_made_of_it_leaves() {
         ("volcano", "", "-run123-launcher-0"),
         (
             "jobset",
-            "launcher: {kind: torchrun}\nelastic: {minWorkers: 1, maxWorkers: 100000}",
+            "workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 100000}}\nlauncher: torchrun",
             "-run123-worker-0-99999-01234",
         ),
         ("volcano", "workers: {replicas: 10001}", "-run123-worker-10000"),

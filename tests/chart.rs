@@ -105,14 +105,14 @@ fn kind(name: &str, root: &Json) -> Json {
                 "required": ["name"]});
             json!({"type": "array", "items": {"anyOf": [name, named]}})
         }
-        "existingSecret" => field("Ssh", "secret"),
+        "existingSecret" => field("Ssh", "secretName"),
         "nameOverride" | "fullnameOverride" => field("Metadata", "name"),
         "commonLabels" => field("Metadata", "labels"),
         "commonAnnotations" => field("Metadata", "annotations"),
         "nodeSelector" | "tolerations" | "affinity" => field("Placement", name),
-        "priorityClassName" => field("Placement", "priorityClass"),
-        "schedulerName" => field("Scheduling", "scheduler"),
-        "serviceAccount.name" => field("Security", "serviceAccount"),
+        "priorityClassName" => field("Placement", "priorityClassName"),
+        "schedulerName" => field("Scheduling", "schedulerName"),
+        "serviceAccount.name" => field("Security", "serviceAccountName"),
         "extraEnv" => json!({"type": "array", "items": {
             "type": "object",
             "properties": {

@@ -25,8 +25,7 @@ const FIELDS: &[(&str, &[&str])] = &[
         ],
     ),
     ("workers", &["gpus: 1", "gpus: 8", "gpus: 2, gpuResource: amd.com/gpu"]),
-    ("workers", &["slots: 1", "slots: 3"]),
-    ("workers", &["controller: Job", "controller: StatefulSet"]),
+    ("workers", &["slotsPerWorker: 1", "slotsPerWorker: 3"]),
     (
         "workers",
         &["healthCheck: {}", "healthCheck: {policy: Never}", "healthCheck: {command: [nvidia-smi], timeout: 1m}"],
@@ -47,15 +46,23 @@ const FIELDS: &[(&str, &[&str])] = &[
             "kind: shell, interactive: true, idleTimeout: 1h",
         ],
     ),
+    ("launcher", &["runsIn: firstWorker", "runsIn: ownPod"]),
     ("launcher", &["mpi: mpich", "mpi: intelmpi"]),
     ("launcher", &["runsRanks: true", "image: other:2"]),
-    ("launcher", &["retries: 0", "cpu: 2", "memory: 4Gi", "waitTimeout: 5m"]),
-    ("elastic", &["minWorkers: 1, maxWorkers: 6"]),
-    ("ssh", &["port: 2022", "secret: own-keys", "user: trainer"]),
-    ("collective", &["interface: eth0", "debug: INFO", "infiniband: true", "fusionThreshold: 64Mi"]),
-    ("code", &["files: {train.py: 'print(1)'}", "configMap: own-code", "files: {a.sh: 'true'}, mountPath: /code"]),
-    ("env", &["A: '1'", "TOKEN: {secret: own-token, key: token}", "NODE: {field: spec.nodeName}"]),
-    ("envFrom", &["{secret: own-env}", "{configMap: own-env, prefix: A_, optional: true}"]),
+    ("launcher", &["cpu: 2", "memory: 4Gi", "lostTimeout: 5m"]),
+    ("workers", &["elastic: {minReplicas: 1, maxReplicas: 6}"]),
+    ("ssh", &["port: 2022", "secretName: own-keys", "user: trainer"]),
+    ("collective", &["interface: eth0", "ncclDebug: INFO", "infiniband: true", "fusionThreshold: 64Mi"]),
+    ("code", &["files: {train.py: 'print(1)'}", "configMapName: own-code", "files: {a.sh: 'true'}, mountPath: /code"]),
+    (
+        "env",
+        &[
+            "A: '1'",
+            "TOKEN: {secretKeyRef: {name: own-token, key: token}}",
+            "NODE: {fieldRef: {fieldPath: spec.nodeName}}",
+        ],
+    ),
+    ("envFrom", &["{secretRef: {name: own-env}}", "{configMapRef: {name: own-env, optional: true}, prefix: A_}"]),
     (
         "storage",
         &[
@@ -67,7 +74,7 @@ const FIELDS: &[(&str, &[&str])] = &[
         "storage",
         &[
             "{name: out, mountPath: /out, claim: {size: 1Gi, accessModes: [ReadWriteOnce]}}",
-            "{name: out, mountPath: /out, s3: {bucket: out, direction: out, secret: own-s3}}",
+            "{name: out, mountPath: /out, s3: {bucket: out, direction: out, secretName: own-s3}}",
         ],
     ),
     (
@@ -80,32 +87,40 @@ const FIELDS: &[(&str, &[&str])] = &[
     (
         "storage",
         &[
-            "{name: tmp, mountPath: /scratch, emptyDir: {size: 1Gi}}",
+            "{name: tmp, mountPath: /scratch, emptyDir: {sizeLimit: 1Gi}}",
             "{name: own, mountPath: /own, perWorker: {size: 10Gi}}",
         ],
     ),
     (
         "storage",
         &[
-            "{name: disk, mountPath: /disk, subPath: a/b, size: 1Gi, persistentVolume: {csi: {driver: a.b, volumeHandle: c}}}",
-            "{name: node, mountPath: /mnt/nvme, hostPath: /mnt/nvme}",
+            "{name: disk, mountPath: /disk, subPath: a/b, persistentVolume: {size: 1Gi, source: {csi: {driver: a.b, volumeHandle: c}}}}",
+            "{name: node, mountPath: /mnt/nvme, hostPath: {path: /mnt/nvme}}",
         ],
     ),
     (
         "placement",
         &["nodeSelector: {pool: a100}", "pack: rack", "tolerations: [{key: nvidia.com/gpu, operator: Exists}]"],
     ),
-    ("placement", &["hostNetwork: true", "priorityClass: high, runtimeClass: nvidia"]),
+    ("placement", &["hostNetwork: true", "priorityClassName: high, runtimeClassName: nvidia"]),
     (
         "scheduling",
-        &["gang: volcano, queue: vision", "gang: coscheduling", "kueue: team-a", "suspend: true", "scheduler: own"],
+        &[
+            "gang: volcano, volcanoQueue: vision",
+            "gang: coscheduling",
+            "localQueue: team-a",
+            "suspend: true",
+            "schedulerName: own",
+        ],
     ),
     (
         "lifecycle",
         &[
             "deadline: 2h",
             "ttlAfterFinished: 1h",
-            "release: keep",
+            "keepWorkers: true",
+            "retries: 0",
+            "startTimeout: 5m",
             "deadline: 1h, ttlAfterFinished: 5m",
             "checkpoint: {signal: SIGUSR1, gracePeriod: 5m}",
             "stall: {timeout: 20m, file: /tmp/progress, action: report, evidence: /tmp/stalls}",
@@ -113,15 +128,20 @@ const FIELDS: &[(&str, &[&str])] = &[
     ),
     (
         "security",
-        &["profile: baseline", "profile: privileged", "profile: privileged, runAsUser: 0", "profile: openshift"],
+        &[
+            "podSecurityLevel: baseline",
+            "podSecurityLevel: privileged",
+            "podSecurityLevel: privileged, runAsUser: 0",
+            "podSecurityLevel: openshift",
+        ],
     ),
     (
         "security",
-        &["networkPolicy: false", "serviceAccount: own-account", "readOnlyRootFilesystem: false", "fsGroup: 100"],
+        &["networkPolicy: false", "serviceAccountName: own-account", "readOnlyRootFilesystem: false", "fsGroup: 100"],
     ),
     (
         "observability",
-        &["tensorboard: {logdir: /data/tb}", "metrics: {port: 9400, podMonitor: true}", "logs: {rankPrefix: false}"],
+        &["tensorboardLogdir: /data/tb", "metrics: {port: 9400, podMonitor: true}", "logs: {rankPrefix: false}"],
     ),
     (
         "patches",
@@ -152,6 +172,9 @@ fn job(dice: &mut Dice) -> String {
         if at == 0 || dice.below(rare) == 0 {
             spec.entry(field).or_default().push(entries[dice.below(entries.len())]);
         }
+    }
+    if let Some(parts) = spec.get_mut("launcher").filter(|parts| !parts.iter().any(|part| part.starts_with("kind:"))) {
+        parts.insert(0, "kind: mpirun");
     }
     let interactive = spec.get("launcher").is_some_and(|parts| parts.iter().any(|part| part.contains("interactive")));
     let mut lines = vec![

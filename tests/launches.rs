@@ -7,7 +7,7 @@ use khorovod::{Inputs, Keys, Rendered, Text};
 
 /// A job with another `spec`.
 fn job(spec: &str) -> Text {
-    let workers = if spec.contains("workers:") { "" } else { "  workers: {replicas: 2, slots: 2}\n" };
+    let workers = if spec.contains("workers:") { "" } else { "  workers: {replicas: 2, slotsPerWorker: 2}\n" };
     let own: Vec<_> = spec.lines().map(|line| format!("  {line}\n")).collect();
     let text = format!(
         "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {{name: mnist}}\nspec:\n  image: a:1\n  command: [train]\n{workers}{}",
@@ -40,9 +40,15 @@ fn launch(spec: &str) -> String {
 #[test]
 fn options_of_ones_own_take_the_place_of_ours() {
     for (spec, words) in [
-        ("launcher: {args: [--bind-to, core]}", "mpirun -np 4 --hostfile hostfile --tag-output --bind-to core train"),
-        ("launcher: {args: [-tag-output]}", "mpirun -np 4 --hostfile hostfile --bind-to none -tag-output train"),
-        ("launcher: {mpi: mpich, args: [-prepend-rank]}", "mpirun -np 4 -f hostfile -prepend-rank train"),
+        (
+            "launcher: {kind: mpirun, args: [--bind-to, core]}",
+            "mpirun -np 4 --hostfile hostfile --tag-output --bind-to core train",
+        ),
+        (
+            "launcher: {kind: mpirun, args: [-tag-output]}",
+            "mpirun -np 4 --hostfile hostfile --bind-to none -tag-output train",
+        ),
+        ("launcher: {kind: mpirun, mpi: mpich, args: [-prepend-rank]}", "mpirun -np 4 -f hostfile -prepend-rank train"),
         (
             "launcher: {kind: horovodrun, args: [--verbose]}",
             "horovodrun -np 4 --hostfile hostfile -p 2222 --start-timeout 300 --verbose train",
@@ -52,11 +58,11 @@ fn options_of_ones_own_take_the_place_of_ours() {
             "horovodrun -np 4 --hostfile hostfile -p 2222 --start-timeout 60 train",
         ),
         (
-            "launcher: {kind: horovodrun}\ncollective: {interface: eth1}",
+            "launcher: horovodrun\ncollective: {interface: eth1}",
             "horovodrun -np 4 --hostfile hostfile -p 2222 --start-timeout 300 --network-interfaces eth1 train",
         ),
         (
-            "launcher: {kind: horovodrun}\ncollective: {interface: ^lo}",
+            "launcher: horovodrun\ncollective: {interface: ^lo}",
             "horovodrun -np 4 --hostfile hostfile -p 2222 --start-timeout 300 train",
         ),
     ] {
@@ -68,7 +74,7 @@ fn options_of_ones_own_take_the_place_of_ours() {
 #[test]
 fn options_for_deepspeeds_mpirun_come_together() {
     for (spec, given, others) in [
-        ("launcher: {kind: deepspeed}", "--bind-to none --tag-output", ""),
+        ("launcher: deepspeed", "--bind-to none --tag-output", ""),
         ("launcher: {kind: deepspeed, args: [--launcher_args, -x A]}", "--bind-to none --tag-output -x A", ""),
         (
             "launcher: {kind: deepspeed, args: [--launcher_args=-x A, --verbose]}",
@@ -81,7 +87,7 @@ fn options_for_deepspeeds_mpirun_come_together() {
             " --launcher_args_of_another",
         ),
         (
-            "launcher: {kind: deepspeed}\ncollective: {interface: eth1}",
+            "launcher: deepspeed\ncollective: {interface: eth1}",
             "--bind-to none --tag-output --mca btl_tcp_if_include eth1",
             "",
         ),
@@ -90,7 +96,7 @@ fn options_for_deepspeeds_mpirun_come_together() {
             "--bind-to none --tag-output --mca btl_tcp_if_include eth1 -x A",
             "",
         ),
-        ("launcher: {kind: deepspeed}\ncollective: {interface: ^lo}", "--bind-to none --tag-output", ""),
+        ("launcher: deepspeed\ncollective: {interface: ^lo}", "--bind-to none --tag-output", ""),
         ("launcher: {kind: deepspeed, mpi: mpich}\ncollective: {interface: eth1}", "-prepend-rank", ""),
         (
             "launcher: {kind: deepspeed, args: [--launcher_args=--mca btl_tcp_if_include eth2]}\ncollective: {interface: eth1}",
@@ -120,17 +126,17 @@ fn a_slurm_job_names_no_file_of_a_pod() {
 /// If ranks are numbered host by host, the report has the first rank of each group and the field of the group.
 #[test]
 fn a_report_knows_first_ranks_and_fields() {
-    let groups = "workers: {groups: [{name: a, replicas: 2, slots: 2}, {name: b, replicas: 1}]}";
+    let groups = "workers: {groups: [{name: a, replicas: 2, slotsPerWorker: 2}, {name: b, replicas: 1}]}";
     for (spec, told) in [
         (String::new(), vec![("spec.workers", Some(0))]),
-        ("launcher: {runsRanks: true}".to_owned(), vec![("spec.workers", Some(2))]),
+        ("launcher: {kind: mpirun, runsRanks: true}".to_owned(), vec![("spec.workers", Some(2))]),
         (groups.to_owned(), vec![("spec.workers.groups[0]", Some(0)), ("spec.workers.groups[1]", Some(4))]),
-        ("launcher: {args: [-x, maps]}".to_owned(), vec![("spec.workers", Some(0))]),
-        ("launcher: {args: [--map-by, slot]}".to_owned(), vec![("spec.workers", None)]),
-        ("launcher: {kind: shell}".to_owned(), vec![("spec.workers", None)]),
-        ("launcher: {kind: torchrun}".to_owned(), vec![("spec.workers", None)]),
+        ("launcher: {kind: mpirun, args: [-x, maps]}".to_owned(), vec![("spec.workers", Some(0))]),
+        ("launcher: {kind: mpirun, args: [--map-by, slot]}".to_owned(), vec![("spec.workers", None)]),
+        ("launcher: shell".to_owned(), vec![("spec.workers", None)]),
+        ("launcher: torchrun".to_owned(), vec![("spec.workers", None)]),
         (
-            "launcher: {kind: horovodrun}\nelastic: {minWorkers: 1, maxWorkers: 2}".to_owned(),
+            "workers: {replicas: 2, slotsPerWorker: 2, elastic: {minReplicas: 1, maxReplicas: 2}}\nlauncher: horovodrun".to_owned(),
             vec![("spec.workers", None)],
         ),
     ] {
@@ -142,9 +148,10 @@ fn a_report_knows_first_ranks_and_fields() {
 
 #[test]
 fn a_host_path_is_told_as_privileged() {
-    let security =
-        reported("security: {profile: privileged}\nstorage: [{name: data, mountPath: /data, hostPath: /srv}]")
-            .pod_security;
+    let security = reported(
+        "security: {podSecurityLevel: privileged}\nstorage: [{name: data, mountPath: /data, hostPath: {path: /srv}}]",
+    )
+    .pod_security;
     assert_eq!(security.level, "privileged");
     assert_eq!(security.reasons, ["storage data is the host path /srv"]);
 }
@@ -172,13 +179,13 @@ fn no_object_outgrows_what_kubectl_applies() {
 /// Defaults depend on the maximum number of pods with ranks.
 #[test]
 fn a_claim_is_for_all_who_may_mount_it() {
-    let claim = "storage: [{name: data, mountPath: /data, claim: {size: 1Gi}}]\nworkers: {replicas: 1}";
+    let claim = "storage: [{name: data, mountPath: /data, claim: {size: 1Gi}}]";
     for (more, mode) in [
-        ("", "ReadWriteOnce"),
-        ("launcher: {runsRanks: false}", "ReadWriteOnce"),
-        ("launcher: {runsRanks: true}", "ReadWriteMany"),
-        ("launcher: {kind: horovodrun}\nelastic: {minWorkers: 1, maxWorkers: 1}", "ReadWriteOnce"),
-        ("launcher: {kind: horovodrun}\nelastic: {minWorkers: 1, maxWorkers: 2}", "ReadWriteMany"),
+        ("workers: {replicas: 1}", "ReadWriteOnce"),
+        ("workers: {replicas: 1}\nlauncher: {kind: mpirun, runsRanks: false}", "ReadWriteOnce"),
+        ("workers: {replicas: 1}\nlauncher: {kind: mpirun, runsRanks: true}", "ReadWriteMany"),
+        ("workers: {replicas: 1, elastic: {minReplicas: 1, maxReplicas: 1}}\nlauncher: horovodrun", "ReadWriteOnce"),
+        ("workers: {replicas: 1, elastic: {minReplicas: 1, maxReplicas: 2}}\nlauncher: horovodrun", "ReadWriteMany"),
     ] {
         let text = rendered("plain", &format!("{claim}\n{more}")).text;
         assert!(text.contains(&format!("accessModes:\n  - {mode}\n")), "{more}: not {mode}");

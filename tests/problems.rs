@@ -266,7 +266,7 @@ fn every_fix_removes_its_problem() {
         }
     }
     let with_fix = "unknown-field unknown-value wrong-type yaml-key yaml-ambiguous slots-above-gpus missing-field \
-        missing-command needs-field empty-value literal-word";
+        missing-command empty-value literal-word";
     for code in with_fix.split_whitespace() {
         assert!(tried.contains(code), "no fixture has a fix for {code}");
     }

@@ -19,7 +19,6 @@ const SHAPE: &[&str] = &[
     "out-of-range",
     "invalid-value",
     "choose-one",
-    "needs-field",
     "yaml-ambiguous",
 ];
 

@@ -19,7 +19,7 @@ static FACTS: Facts = Facts {
     ssh_keys: SshKeys::Operator,
     index_role: "toy",
     group_suffix: "-7",
-    immutable_fields: &["launcher.retries"],
+    immutable_fields: &["lifecycle.retries"],
     workload_kinds: &[("Toy", &["toys"])],
     longest_suffix: |parts| parts.worker + parts.digits,
     ..Facts::COMMON
@@ -31,8 +31,8 @@ impl Target for Toy {
     }
 
     fn refuse(&self, case: &Case<'_>, problems: &mut Vec<Problem>) {
-        let queue = case.body.scheduling.as_ref().and_then(|at| key(at.kueue.as_ref()));
-        refusal::report(vec![(queue, "a Toy waits in no queue".to_owned(), "remove `kueue`")], problems);
+        let queue = case.body.scheduling.as_ref().and_then(|at| key(at.local_queue.as_ref()));
+        refusal::report(vec![(queue, "a Toy waits in no queue".to_owned(), "remove `localQueue`")], problems);
     }
 
     fn describe(&self, _: &Plan) -> Description {
@@ -81,7 +81,7 @@ fn its_facts_reach_host_names_and_reports() {
 
 #[test]
 fn what_it_refuses_is_reported_at_the_field() {
-    let found = khorovod::check(&job("  scheduling: {kueue: team}\n"), &inputs());
+    let found = khorovod::check(&job("  scheduling: {localQueue: team}\n"), &inputs());
     let refused: Vec<_> = found.list.iter().filter(|problem| problem.code.name == "target-cannot").collect();
     assert_eq!(refused.len(), 1, "{:?}", found.list);
     assert_eq!(found.sources.position(refused[0].labels[0].span).line, 8);

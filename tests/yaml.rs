@@ -210,7 +210,7 @@ fn long_words_end_quickly() {
     let ours = job("");
     assert_eq!(quick(|| codes(format!("apiVersion: {long}\nkind: TrainingJob\n"))), ["no-training-job"]);
     assert_eq!(quick(|| codes(format!("{ours}  ? {long}\n  : 1\n"))), ["spec-too-large", "unknown-field"]);
-    for field in ["launcher: {kind: LONG}", "env: {LONG: a}", "env: {NCCL_LONG: a}", "rerun: LONG", "workdir: /LONG"] {
+    for field in ["launcher: LONG", "env: {LONG: a}", "env: {NCCL_LONG: a}", "runTag: LONG", "workingDir: /LONG"] {
         let _ = quick(|| codes(job(&format!("  {}\n", field.replace("LONG", &long)))));
     }
 }
@@ -403,7 +403,7 @@ fn overlays_merge_maps_replace_the_rest_and_remove_by_null() {
     overlay(&spec, &["spec: {env: {B: c, C: d}}"], &job("  env: {A: a, B: c, C: d}\n  args: [x, w]\n"));
     overlay(&spec, &["spec: {args: [z]}"], &job("  env: {A: a, B: b}\n  args: [z]\n"));
     overlay(&spec, &["spec: {env: {A: null}, args: ~}"], &job("  env: {B: b}\n"));
-    overlay(&spec, &["spec: {elastic: null, env: {Z: null}}"], &spec);
+    overlay(&spec, &["spec: {ssh: null, env: {Z: null}}"], &spec);
     overlay(&spec, &["spec: {args: [z]}", "spec: {args: [v]}"], &job("  env: {A: a, B: b}\n  args: [v]\n"));
     overlay(&spec, &["---\n# why\nspec: {env: null}\n"], &job("  args: [x, w]\n"));
     overlay(&spec, &["spec: {env: {A: &a q, B: *a}}"], &job("  env: {A: q, B: q}\n  args: [x, w]\n"));
@@ -416,8 +416,8 @@ fn mistakes_of_an_overlay_stand_in_the_overlay() {
         ("spec: {workers: {gpu: 8}}", "unknown-field", "gpu"),
         ("spec: {nothing: null}", "bad-overlay", "nothing"),
         ("spec: {workers: {gpus: 65}}", "out-of-range", "65"),
-        ("spec: {workers: {slots: 16}}", "slots-above-gpus", "16"),
-        ("spec: {rerun: yes}", "yaml-ambiguous", "yes"),
+        ("spec: {workers: {slotsPerWorker: 16}}", "slots-above-gpus", "16"),
+        ("spec: {runTag: yes}", "yaml-ambiguous", "yes"),
         ("spec: {a: [}", "yaml-syntax", "["),
         ("- spec", "bad-overlay", "- spec"),
         ("", "bad-overlay", ""),

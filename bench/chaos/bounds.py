@@ -12,7 +12,7 @@ GRACE = 10
 # 10 s between two lines of output.
 STALL = 60
 # A fault follows when the job has trained for this long since the last one, so that each attempt counts as one that succeeded
-# (`launcher.retriesResetAfter: 10s`). In six-hour attempts, as in examples/self-healing, the bench would take a month.
+# (`lifecycle.retriesResetAfter: 10s`). In six-hour attempts, as in examples/self-healing, the bench would take a month.
 TRAINED = (10, 20)
 
 # A worker counts as lost if it has not answered for 10 s; the launcher asks each 3 to 4 s.

@@ -75,9 +75,8 @@ class Training:
             "image": IMAGE, "command": ["python3", "/programs/train.py"],
             "code": {"mountPath": "/programs", "files": {"train.py": program}},
             "env": {"RECORD": "/record", "STEP": str(STEP), "CHECKPOINT": str(CHECKPOINT)},
-            "workers": {"replicas": RANKS, "gpus": GPUS, "slots": 1, "cpu": "1", "memory": "1Gi", "shm": "64Mi"},
-            "launcher": {"retries": 5, "retriesResetAfter": "10s"},
-            "lifecycle": {"checkpoint": {"signal": "SIGUSR1", "gracePeriod": f"{GRACE}s"}},
+            "workers": {"replicas": RANKS, "gpus": GPUS, "slotsPerWorker": 1, "cpu": "1", "memory": "1Gi", "shm": "64Mi"},
+                        "lifecycle": {"checkpoint": {"signal": "SIGUSR1", "gracePeriod": f"{GRACE}s"}, "retries": 5, "retriesResetAfter": "10s"},
             "storage": [{"name": "record", "mountPath": "/record", "claim": {
                 "size": "1Gi", "storageClass": self.case.namespace, "accessModes": ["ReadWriteMany"]}}],
             "placement": {"nodeSelector": {"khorovod.test/pool": self.name},
@@ -87,7 +86,7 @@ class Training:
         if self.spares:
             spec["workers"]["spares"] = self.spares
         if self.shape == "job":
-            spec["workers"]["controller"] = "Job"
+            spec["launcher"] = {"kind": "mpirun", "runsIn": "firstWorker"}
         return merge(spec, STALL_FIELD if self.stall else {})
 
     def text(self):

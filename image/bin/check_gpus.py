@@ -5,7 +5,7 @@ from finding import Check, groups, some, told
 CHECK = Check(
     "gpus",
     "Ranks without their own GPU fail, share one, or train a hundred times slower on the CPU.",
-    "Compare `workers.gpus`, `gpuResource` and `placement.runtimeClass` with what the nodes' device plugin offers.",
+    "Compare `workers.gpus`, `gpuResource` and `placement.runtimeClassName` with what the nodes' device plugin offers.",
 )
 NONE_GIVEN = ("", "void", "none", "all")  # `all` is the default of CUDA images
 
@@ -31,7 +31,7 @@ def gpus(crew, wanted=None):
     elif 0 in counts:
         yield CHECK.fail(told(kinds, say))
     elif few:
-        yield CHECK.warn(f"fewer than ranks: {told(kinds, say)}", do="Set `workers.slots` to `workers.gpus`.")
+        yield CHECK.warn(f"fewer than ranks: {told(kinds, say)}", do="Set `workers.slotsPerWorker` to `workers.gpus`.")
     elif len(kinds) > 1:
         yield CHECK.warn(
             f"hosts differ: {told(kinds, say)}",

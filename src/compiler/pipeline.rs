@@ -186,7 +186,7 @@ fn build(
 /// let text = "apiVersion: khorovod.dev/v1alpha1
 /// kind: TrainingJob
 /// metadata: {name: mnist}
-/// spec: {image: ghcr.io/acme/mnist, command: [python], workers: {replicas: 4, gpus: 4, slots: 8}}
+/// spec: {image: ghcr.io/acme/mnist, command: [python], workers: {replicas: 4, gpus: 4, slotsPerWorker: 8}}
 /// ";
 /// let problems = check(&Text { name: "job.yaml".into(), text: text.into() }, &Inputs::default());
 /// let names: Vec<&str> = problems.list.iter().map(|problem| problem.code.name).collect();

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 pub use crate::job::limits::RENDEZVOUS_PORT;
 use crate::job::limits::{MAX_CONFIG_MAP, json_size};
 use crate::job::target::SshKeys;
-use crate::job::valid::{CodeSource, Controller, Group, LauncherKind, Mpi, Spec, VolumeSource};
+use crate::job::valid::{CodeSource, Group, LauncherKind, LauncherPod, Mpi, Spec, VolumeSource};
 
 pub use hosts::role;
 pub use level::Level;
@@ -41,10 +41,10 @@ pub enum Shape {
 impl Shape {
     /// The shape of the job of a spec.
     pub fn of(spec: &Spec) -> Self {
-        match (spec.launcher.kind, spec.controller) {
+        match (spec.launcher.kind, spec.launcher.runs_in) {
             (LauncherKind::Torchrun, _) => Self::Torchrun,
-            (_, Controller::Job) => Self::IndexedJob,
-            (_, Controller::StatefulSet) => Self::StatefulSet,
+            (_, LauncherPod::FirstWorker) => Self::IndexedJob,
+            (_, LauncherPod::Own) => Self::StatefulSet,
         }
     }
 }
@@ -236,7 +236,7 @@ impl Plan {
     /// The name of the Job that the pods of the run may read and change, in order to end it. `None` if they have no permissions.
     /// Other targets have a controller that does this.
     pub fn own_job(&self) -> Option<String> {
-        let may = self.spec.target.own_workloads && self.spec.security.api_access && !self.spec.lifecycle.keep;
+        let may = self.spec.target.own_workloads && self.spec.security.api_access && !self.spec.lifecycle.keep_workers;
         may.then(|| match self.shape {
             Shape::StatefulSet => self.launcher_pod(),
             Shape::IndexedJob | Shape::Torchrun => self.teams[0].workload.clone(),

@@ -207,13 +207,13 @@ pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     let spec = &plan.spec;
     let mut entries = vec![
         ("run", plan.run.clone()),
-        ("retries", spec.launcher.retries.to_string()),
-        ("retries-reset-after", spec.launcher.retries_reset_after.to_string()),
-        ("wait-timeout", spec.launcher.wait_timeout.to_string()),
+        ("retries", spec.lifecycle.retries.to_string()),
+        ("retries-reset-after", spec.lifecycle.retries_reset_after.to_string()),
+        ("wait-timeout", spec.lifecycle.start_timeout.to_string()),
         ("lost-timeout", spec.launcher.lost_timeout.to_string()),
     ];
-    if !spec.launcher.final_exit_codes.is_empty() {
-        let codes: Vec<_> = spec.launcher.final_exit_codes.iter().map(u8::to_string).collect();
+    if !spec.lifecycle.final_exit_codes.is_empty() {
+        let codes: Vec<_> = spec.lifecycle.final_exit_codes.iter().map(u8::to_string).collect();
         entries.push(("final-exit-codes", codes.join(" ")));
     }
     if plan.launch.is_empty() {

@@ -84,11 +84,11 @@ impl<'o> Context<'o> {
         self.spec.put(to, value, why);
     }
 
-    /// Lowers the security profile to the one that a setting needs.
-    pub fn profile(&mut self, profile: &str, why: &str) {
-        let before = self.spec.get(field::SECURITY_PROFILE).and_then(Json::as_str);
+    /// Raises the Pod Security level to the one that a setting needs.
+    pub fn pod_security_level(&mut self, level: &str, why: &str) {
+        let before = self.spec.get(field::SECURITY_POD_SECURITY_LEVEL).and_then(Json::as_str);
         if before != Some("privileged") {
-            self.spec.put(field::SECURITY_PROFILE, profile, why);
+            self.spec.put(field::SECURITY_POD_SECURITY_LEVEL, level, why);
         }
     }
 
@@ -149,7 +149,7 @@ impl<'o> Context<'o> {
         }
         let secret = format!("{}-env", self.job());
         self.secret(&secret, name, value);
-        self.spec.put_key(field::ENV, name, json!({"secret": secret, "key": name}), from);
+        self.spec.put_key(field::ENV, name, json!({"secretKeyRef": {"name": secret, "key": name}}), from);
         true
     }
 
@@ -206,7 +206,7 @@ impl<'o> Context<'o> {
 
     /// Returns the text of the job, that of the Secrets, and the outcomes of all fields.
     pub fn close(mut self, system: System, texts: &[Text]) -> (String, String, Vec<Row>) {
-        self.spec.shorten_image();
+        self.spec.shorten_maps();
         let files: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
         let clean: String = files.join(", ").chars().filter(|c| !yaml::ends_line(*c)).collect();
         let head = [format!("From {} ({clean}), by khorovod import.", system.name())];

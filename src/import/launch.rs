@@ -175,7 +175,7 @@ fn script(context: &mut Context<'_>, text: &str, why: &str, place: &Place, world
                 Verdict::Changed,
                 format!(
                     "it is {FINDER} here, and finds as many workers as there are: `--command` with the line \
-                                                of horovodrun alone makes it `spec.elastic`, where their number may change"
+                                                of horovodrun alone makes it `spec.workers.elastic`, where their number may change"
                 ),
             ),
             false => (Verdict::Lost, format!("khorovod has no script there; its own is {FINDER}")),
@@ -230,12 +230,12 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     if elastic {
         bounds(context, &launch, &size, place, world);
         if launch.kind == "horovodrun" && launch.max_np.is_none() {
-            let how = "horovodrun took whatever came; here `maxWorkers` bounds it: raise it to scale up";
+            let how = "horovodrun took whatever came; here `maxReplicas` bounds it: raise it to scale up";
             context.report(
                 format!("{}: no --max-np", place.path),
                 place.span,
                 Verdict::Changed,
-                field::ELASTIC_MAX_WORKERS,
+                field::ELASTIC_MAX_REPLICAS,
                 how,
             );
         }
@@ -254,7 +254,7 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
     }
     context.spec.put(field::COMMAND, launch.program.clone(), &place.path);
     let slots = size.slots.unwrap_or(world.gpus.max(1));
-    let launch_bounds = [(field::ELASTIC_MIN_WORKERS, launch.min_np), (field::ELASTIC_MAX_WORKERS, launch.max_np)];
+    let launch_bounds = [(field::ELASTIC_MIN_REPLICAS, launch.min_np), (field::ELASTIC_MAX_REPLICAS, launch.max_np)];
     let ranks = size.replicas.saturating_mul(size.slots.unwrap_or(world.gpus.max(1)));
     for note in launch.notes {
         let row = context.outcomes.add(format!("{}: {}", place.path, note.option), place.span);
@@ -283,7 +283,7 @@ fn workers(context: &mut Context<'_>, size: &Size, world: &World) {
     let comment = if size.how.is_empty() { world.from.clone() } else { format!("{}: {}", world.from, size.how) };
     context.spec.put(field::WORKERS_REPLICAS, size.replicas, &comment);
     if let Some(slots) = size.slots {
-        context.spec.put(field::WORKERS_SLOTS, slots, "ranks a worker");
+        context.spec.put(field::WORKERS_SLOTS_PER_WORKER, slots, "ranks a worker");
     }
 }
 
@@ -293,8 +293,8 @@ fn bounds(context: &mut Context<'_>, launch: &Launch, size: &Size, place: &Place
     let workers = |ranks: Option<u32>| ranks.map_or(size.replicas, |ranks| ranks.div_ceil(slots).max(1));
     let (low, high) = launch.hosts.unwrap_or((workers(launch.min_np), workers(launch.max_np)));
     let (low, high) = (low.min(size.replicas).max(1), high.max(size.replicas));
-    context.spec.put(field::ELASTIC_MIN_WORKERS, low, &place.path);
-    context.spec.put(field::ELASTIC_MAX_WORKERS, high, &place.path);
+    context.spec.put(field::ELASTIC_MIN_REPLICAS, low, &place.path);
+    context.spec.put(field::ELASTIC_MAX_REPLICAS, high, &place.path);
 }
 
 /// Returns the number of workers of an elastic line. `-np` is the number of ranks it waits for; it uses more hosts, up

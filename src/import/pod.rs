@@ -95,7 +95,7 @@ pub fn device(context: &mut Context<'_>, name: &str, count: u32, from: &str) -> 
     }
     if is_rdma(name) {
         context.spec.put(field::WORKERS_RDMA, json!({"resource": name, "count": count}), from);
-        context.profile("privileged", "RDMA devices need the capability IPC_LOCK");
+        context.pod_security_level("privileged", "RDMA devices need the capability IPC_LOCK");
         return true;
     }
     false
@@ -136,9 +136,9 @@ pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
         "nodeSelector" => field::PLACEMENT_NODE_SELECTOR,
         "tolerations" => field::PLACEMENT_TOLERATIONS,
         "affinity" => field::PLACEMENT_AFFINITY,
-        "priorityClassName" => field::PLACEMENT_PRIORITY_CLASS,
-        "runtimeClassName" => field::PLACEMENT_RUNTIME_CLASS,
-        "schedulerName" => field::SCHEDULING_SCHEDULER,
+        "priorityClassName" => field::PLACEMENT_PRIORITY_CLASS_NAME,
+        "runtimeClassName" => field::PLACEMENT_RUNTIME_CLASS_NAME,
+        "schedulerName" => field::SCHEDULING_SCHEDULER_NAME,
         _ => return false,
     };
     match text(node) {
@@ -174,7 +174,7 @@ pub fn pull_secrets(context: &mut Context<'_>, node: &Node) {
 pub fn host_network(context: &mut Context<'_>, node: &Node) {
     if context.yes(node) {
         context.keep(node, field::PLACEMENT_HOST_NETWORK, true);
-        context.profile("privileged", "the host's network needs it");
+        context.pod_security_level("privileged", "the host's network needs it");
     } else {
         context.needless(node, "the same here by default");
     }

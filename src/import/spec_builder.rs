@@ -77,17 +77,19 @@ impl SpecBuilder {
         here[key] = value.into();
     }
 
-    /// Writes the image as a plain name, with the comment of the name.
-    pub fn shorten_image(&mut self) {
-        let Some(Json::Object(spec)) = self.root.get_mut("spec") else { return };
-        if let Some(Json::Object(image)) = spec.get("image")
-            && let (1, Some(name)) = (image.len(), image.get("name").cloned())
-        {
-            spec.insert("image".to_owned(), name);
-            self.comments
-                .iter_mut()
-                .filter(|(at, _)| at == field::IMAGE_NAME)
-                .for_each(|(at, _)| *at = field::IMAGE.into());
+    /// Writes a map as a text if it has only the field that the text stands for: the image, and the launcher.
+    pub fn shorten_maps(&mut self) {
+        for (path, main) in [(field::IMAGE, field::IMAGE_NAME), (field::LAUNCHER, field::LAUNCHER_KIND)] {
+            let key = path.trim_start_matches("spec.");
+            let Some(Json::Object(spec)) = self.root.get_mut("spec") else { return };
+            let Some(Json::Object(map)) = spec.get_mut(key) else { continue };
+            if path == field::LAUNCHER && !map.contains_key("kind") {
+                map.shift_insert(0, "kind".to_owned(), "mpirun".into());
+            }
+            if let (1, Some(text)) = (map.len(), main.rsplit('.').next().and_then(|field| map.get(field)).cloned()) {
+                spec.insert(key.to_owned(), text);
+                self.comments.iter_mut().filter(|(at, _)| at == main).for_each(|(at, _)| *at = path.into());
+            }
         }
     }
 

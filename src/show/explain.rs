@@ -250,7 +250,7 @@ mod tests {
                 "Spec": { "properties": { "workers": { "anyOf": [{ "$ref": "#/$defs/Workers" }], "title": "The workers" } } },
                 "Workers": { "type": "object", "properties": {
                     "gpus": { "type": "integer", "title": "GPUs per worker", "default": 0, "maximum": 64 },
-                    "controller": { "enum": ["StatefulSet", "Job"] },
+                    "gpuResource": { "enum": ["nvidia.com/gpu", "amd.com/gpu"] },
                     "groups": { "type": "array", "items": { "$ref": "#/$defs/Workers" } },
                 } },
             },
@@ -270,8 +270,8 @@ mod tests {
           default   0
           maximum   64
         ");
-        let groups = find(&schema, &schema, &["spec", "workers", "groups", "controller"]).unwrap();
-        assert!(page(&schema, groups, "x").contains("StatefulSet, Job"));
+        let groups = find(&schema, &schema, &["spec", "workers", "groups", "gpuResource"]).unwrap();
+        assert!(page(&schema, groups, "x").contains("nvidia.com/gpu, amd.com/gpu"));
     }
 
     #[test]

@@ -160,7 +160,7 @@ fn change(change: &Change) -> String {
         Effect::Restarts => "restarts the run",
         Effect::InPlace if change.in_place.is_empty() => "refused: the run continues unchanged",
         Effect::InPlace => "in place: the run continues",
-        Effect::Nothing => "no changes; if the run has ended, change spec.rerun to start it again",
+        Effect::Nothing => "no changes; if the run has ended, change spec.runTag to start it again",
     };
     let namespace = change.namespace.as_ref().map_or(String::new(), |name| format!(" in {name}"));
     let mut text = format!("{}: {verdict}\n", clean_line(&format!("{}{namespace}", change.job)));
@@ -251,9 +251,9 @@ spec:
   image: ghcr.io/acme/mnist:1.4
   command: [bash, -c, echo it's]
   workers: {replicas: 4, gpus: 8, cpu: 32, memory: 256Gi}
-  security: {profile: baseline}
+  security: {podSecurityLevel: baseline}
   storage:
-  - {name: data, mountPath: /data, emptyDir: {size: 5Gi}}
+  - {name: data, mountPath: /data, emptyDir: {sizeLimit: 5Gi}}
   - {name: x, mountPath: /home/x, nfs: {server: a, path: /}}
 ",
         );
@@ -272,7 +272,7 @@ spec:
   image: {image}
   command: [python, train.py]
   workers: {{replicas: 2}}
-  storage: [{{name: data, mountPath: /data, claim: {{size: 5Gi, storageClass: {class}}}}}]
+  storage: [{{name: data, mountPath: /data, claim: {{size: 5Gi, storageClassName: {class}}}}}]
 "
             ))
         };
@@ -284,9 +284,9 @@ spec:
           and in place
             metadata.labels.team: a → b
           Kubernetes refuses
-            storage.data.claim.storageClass: slow cannot become fast; a PersistentVolumeClaim cannot be changed (use another volume name, or delete the claim)
+            storage.data.claim.storageClassName: slow cannot become fast; a PersistentVolumeClaim cannot be changed (use another volume name, or delete the claim)
           note
-            if this spec has run before and the Job of that run still exists, kubectl apply starts nothing: then change spec.rerun
+            if this spec has run before and the Job of that run still exists, kubectl apply starts nothing: then change spec.runTag
         ");
     }
 

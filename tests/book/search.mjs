@@ -4,7 +4,7 @@ import { createContext, runInContext } from "node:vm";
 
 const WANTED = {
   "slots-above-gpus": "docs/problems.html#slots-above-gpus",
-  waitTimeout: "docs/fields.html#speclauncher",
+  startTimeout: "docs/fields.html#speclifecycle",
   ImagePullBackOff: "docs/debugging.html",
   "completions": "docs/commands.html",
   elastic: "docs/elastic.html",

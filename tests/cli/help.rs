@@ -138,7 +138,7 @@ fn a_field_is_explained_by_any_of_its_names() {
     }
     assert!(explain("storage[0].mountPath").0 == 0 && explain("metadata.name").0 == 0);
     assert!(explain("workers.gpsu").2.contains("did you mean workers.gpus"));
-    assert!(explain("torchrun").1.starts_with("spec.launcher.kind\n"));
+    assert!(explain("torchrun").1.starts_with("spec.launcher\n"));
     assert!(explain("139").1.contains("signal 11") && explain("42").1.contains("launcher"));
     assert!(explain("slot-above-gpus").2.contains("slots-above-gpus"));
 }

@@ -70,7 +70,7 @@ fn keygen_makes_new_keys_unless_told_otherwise() {
 #[test]
 fn keys_of_another_name_start_another_run() {
     let place = place();
-    let spec = |keys: &str| JOB.replace("  workers:", &format!("  ssh: {{secret: {keys}}}\n  workers:"));
+    let spec = |keys: &str| JOB.replace("  workers:", &format!("  ssh: {{secretName: {keys}}}\n  workers:"));
     fs::write(place.path().join("old.yaml"), spec("team-keys")).unwrap();
     let plan = |keys: &str| piped(khorovod(place.path()).args(["plan", "-", "--against", "old.yaml"]), &spec(keys)).1;
     assert!(plan("team-keys-2").contains("restarts the run"), "{}", plan("team-keys-2"));

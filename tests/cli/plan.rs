@@ -76,7 +76,7 @@ fn going_back_to_an_earlier_text_is_described() {
     // The current run is that of the ConfigMap, so nothing differs.
     assert!(plan("cluster.yaml", "now.yaml").contains("no changes"), "{}", plan("cluster.yaml", "now.yaml"));
     let back = plan("cluster.yaml", "earlier.yaml");
-    assert!(back.contains("exists since an earlier apply") && back.contains("change spec.rerun"), "{back}");
+    assert!(back.contains("exists since an earlier apply") && back.contains("change spec.runTag"), "{back}");
     // Two specs do not contain which runs there were.
     let unknown = plan("now.yaml", "earlier.yaml");
     assert!(unknown.contains("if this spec has run before"), "{unknown}");

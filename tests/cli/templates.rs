@@ -33,7 +33,7 @@ fn the_review_template_makes_a_comment() {
     | workers.replicas | 4 | 8 |
     | lifecycle.deadline | (not set) | 1h |
 
-    - if this spec has run before and the Job of that run still exists, kubectl apply starts nothing: then change spec.rerun
+    - if this spec has run before and the Job of that run still exists, kubectl apply starts nothing: then change spec.runTag
 
     | Job | Workers | Ranks | GPUs | GPU hours at most |
     |---|---|---:|---:|---:|
@@ -129,7 +129,9 @@ fn templates_can_use_every_field_of_a_plan() {
         let metadata = format!("name: mnist\n  namespace: b\n  labels: {{team: {label}}}");
         JOB.replace("name: mnist", &metadata).replace("1.4", image)
             + "  lifecycle: {deadline: 1h}\n"
-            + &format!("  storage: [{{name: data, mountPath: /data, claim: {{size: 1Gi, storageClass: {class}}}}}]\n")
+            + &format!(
+                "  storage: [{{name: data, mountPath: /data, claim: {{size: 1Gi, storageClassName: {class}}}}}]\n"
+            )
     };
     fs::write(place.path().join("old.yaml"), job("slow", "1.4", "a")).unwrap();
     fs::write(place.path().join("new.yaml"), job("fast", "1.5", "b")).unwrap();

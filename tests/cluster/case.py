@@ -103,12 +103,13 @@ def job(name="sum", seconds=0, code=0, spec=None):
         "command": ["python3", "/programs/sum.py"],
         "code": {"mountPath": "/programs", "files": {"sum.py": program}},
         "env": {"SUM_SECONDS": str(seconds), "SUM_CODE": str(code)},
-        "workers": {"replicas": 2, "gpus": 4, "slots": 1, "cpu": "1", "memory": "1Gi"},
-        "launcher": {"retries": 0},
+        "workers": {"replicas": 2, "gpus": 4, "slotsPerWorker": 1, "cpu": "1", "memory": "1Gi"},
+        "launcher": {"kind": "mpirun"},
+        "lifecycle": {"retries": 0},
     }, spec or {})}
 
 
-SHAPES = {"set": {}, "job": {"workers": {"controller": "Job"}}}
+SHAPES = {"set": {}, "job": {"launcher": {"runsIn": "firstWorker"}}}
 
 
 class World:

@@ -148,7 +148,7 @@ def two_launchers(case):
 @play(waits=True)
 def retries_reread(case):
     """The number of retries is raised during the run."""
-    ranks = started(case, {"launcher": {"retries": 0}})
+    ranks = started(case, {"lifecycle": {"retries": 0}})
     case.patch("v1", "configmaps", "sum-current", {"data": {"retries": "2"}})
     name = case.launcher()["metadata"]["name"]
     case.until("the new number in the launcher", lambda: case.execute(name, "cat /etc/khorovod/current/retries").stdout.strip() == "2", 180)
@@ -162,7 +162,7 @@ def retries_reread(case):
 
 def pod_of_indexed_job_killed(case, index):
     """Kills the first process of a pod, as the kernel does if memory is short. Kubernetes starts another pod after 10 s."""
-    ranks = started(case, {"workers": {"controller": "Job"}})
+    ranks = started(case, {"launcher": {"kind": "mpirun", "runsIn": "firstWorker"}})
     pod = next(p for p in case.workers() if label(p, "batch.kubernetes.io/job-completion-index") == index)
     os.kill(first_process(pod), signal.SIGKILL)
     killed = time.time()
@@ -185,7 +185,7 @@ def other_pod_of_indexed_job_killed(case):
 @play(long=True)
 def signal_without_training(case):
     """The launcher relays SIGUSR1 to the training; before the training it ignores the signal."""
-    case.apply(case.render(job(spec={"workers": {"gpus": 64, "replicas": 20}, "launcher": {"waitTimeout": "90s"}})))
+    case.apply(case.render(job(spec={"workers": {"gpus": 64, "replicas": 20}, "lifecycle": {"startTimeout": "90s"}})))
     case.says(r"\d of 20 workers answer; waiting", 60)
     launcher = case.launcher()
     case.equal("the code of kill", case.execute(launcher["metadata"]["name"], "kill -USR1 1").returncode, 0)

@@ -16,7 +16,7 @@ def evict(case, pod):
 
 def running(case, spec=None, seconds=15):
     """Applies a job and waits until its ranks run."""
-    text = case.render(job(seconds=seconds, spec=merge({"launcher": {"retries": 2}}, spec or {})))
+    text = case.render(job(seconds=seconds, spec=merge({"lifecycle": {"retries": 2}}, spec or {})))
     case.apply(text)
     case.says("launching: ", 90)
     time.sleep(2)
@@ -57,7 +57,7 @@ def launcher_evicted(case, shape):
 @play(long=True)
 def launcher_killed_again_and_again(case):
     """The launcher is killed as if out of memory: each kill counts as an attempt, and the last launcher frees the devices."""
-    running(case, {"launcher": {"retries": 1}}, seconds=600)
+    running(case, {"lifecycle": {"retries": 1}}, seconds=600)
     for deaths in (1, 2):
         victim = case.launcher()
         os.kill(first_process(victim), signal.SIGKILL)
@@ -66,7 +66,7 @@ def launcher_killed_again_and_again(case):
             p for p in case.pods("launcher") if p["metadata"]["uid"] == victim["metadata"]["uid"])), 10), 137)
         if deaths == 1:
             case.says("launching: ", 90)
-    failed(case, 90, "2 launchers failed, and launcher.retries is 1", "released the workers")
+    failed(case, 90, "2 launchers failed, and lifecycle.retries is 1", "released the workers")
 
 
 def processes(pod):
@@ -96,14 +96,14 @@ def image_missing(case):
     """The image of the workers does not exist, that of the launcher does. The launcher waits, names the workers and deletes the
     first worker, which the StatefulSet has created."""
     image = job()["spec"]["image"]
-    case.apply(case.render(job(spec={"image": "khorovod.test/nowhere:1", "launcher": {"image": image, "waitTimeout": "15s"}})))
+    case.apply(case.render(job(spec={"image": "khorovod.test/nowhere:1", "launcher": {"image": image}, "lifecycle": {"startTimeout": "15s"}})))
     failed(case, 60, r"only 0 of 2 workers answered on port 2222 within 15 s; missing: sum-\w+-worker-0.sum sum-\w+-worker-1.sum")
 
 
 @play(long=True)
 def devices_not_enough(case):
     """Only half of the workers can be scheduled. The job waits until its timeout, names the missing workers and frees the rest."""
-    case.apply(case.render(job(spec={"workers": {"gpuResource": "khorovod.test/scarce", "gpus": 2, "replicas": 8}, "launcher": {"waitTimeout": "20s"}})))
+    case.apply(case.render(job(spec={"workers": {"gpuResource": "khorovod.test/scarce", "gpus": 2, "replicas": 8}, "lifecycle": {"startTimeout": "20s"}})))
     case.says(r"\d of 8 workers answer; waiting for sum-", 60)
     failed(case, 90, r"only \d of 8 workers answered on port 2222 within 20 s; missing: sum-")
 
@@ -112,7 +112,7 @@ def devices_not_enough(case):
 def claim_unbound(case):
     """No pod starts, the scheduler counts no device, and Kubernetes ends the Job some time after the deadline."""
     storage = [{"name": "data", "mountPath": "/data", "claim": {
-        "size": "1Gi", "storageClass": "no-provisioner", "accessModes": ["ReadWriteMany"]}}]
+        "size": "1Gi", "storageClassName": "no-provisioner", "accessModes": ["ReadWriteMany"]}}]
     case.apply(case.render(job(spec={"storage": storage, "lifecycle": {"deadline": "5s"}})))
     pod = case.until("pending launcher", case.launcher, 10)
     case.until("an event with the reason", lambda: "unbound" in str(case.cluster.call(
@@ -144,7 +144,7 @@ def twenty_jobs(case):
 def quota(case):
     """A quota with room for one worker of two."""
     case.kubectl("create", "quota", "few", "--hard=requests.nvidia.com/gpu=4")
-    case.apply(case.render(job(spec={"launcher": {"waitTimeout": "15s"}})))
+    case.apply(case.render(job(spec={"lifecycle": {"startTimeout": "15s"}})))
     failed(case, 60, r"only 1 of 2 workers answered on port 2222 within 15 s; missing: sum-\w+-worker-1.sum")
 
 

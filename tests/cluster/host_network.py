@@ -3,10 +3,10 @@ import os
 
 from case import PROGRAMS, job, merge, play
 
-HOST_NETWORK = {"security": {"profile": "privileged"}, "placement": {"hostNetwork": True}}
+HOST_NETWORK = {"security": {"podSecurityLevel": "privileged"}, "placement": {"hostNetwork": True}}
 GLOO = {"launcher": {"kind": "horovodrun", "args": ["--gloo"]}, "ssh": {"port": 20023}}
 TORCHRUN = {"launcher": {"kind": "torchrun"}}
-ELASTIC = {"elastic": {"minWorkers": 2, "maxWorkers": 3, "cooldown": [1, 2]}, "env": {"STEPS": "20"}}
+ELASTIC = {"workers": {"elastic": {"minReplicas": 2, "maxReplicas": 3, "cooldown": {"min": "1s", "max": "2s"}}}, "env": {"STEPS": "20"}}
 
 
 def trains(case, file, spec, wanted):

@@ -140,7 +140,7 @@ def node_of_indexed_job_dies(case):
     """The Job shape, in which Kubernetes replaces the pod: the node is NotReady after 50 s and pods tolerate that for 30 s. The Service
     still lists the address of the dead pod, under the name of the new one. The victim may be the pod that launches."""
     number, ranks = case.take_node(), Ranks(case)
-    spec = merge(on_node(number, "Job", apart=True), {"workers": {"controller": "Job"}})
+    spec = merge(on_node(number, "Job", apart=True), {"launcher": {"kind": "mpirun", "runsIn": "firstWorker"}})
     case.apply(tolerating(number, case.render(job(spec=ranks.spec(spec)))))
     ranks.until_running(1, 120)
     victim = victim_on(case, number, "worker")

@@ -8,7 +8,7 @@ from case import IMAGE, PROGRAMS, job, merge, play
 from examples import ask, stored
 from ranks import Ranks
 
-S3 = {"endpoint": f"http://{os.environ['HOME_URL']}:9000", "bucket": "outages", "region": "eu-central-1", "secret": "s3-writer"}
+S3 = {"endpoint": f"http://{os.environ['HOME_URL']}:9000", "bucket": "outages", "region": "eu-central-1", "secretName": "s3-writer"}
 
 
 def training_goes_on(case, outage, seconds, within=60, freed=30):
@@ -49,7 +49,7 @@ def dns_servfail_while_elastic(case):
     with open(os.path.join(PROGRAMS, "elastic.py")) as file:
         program = file.read()
     case.apply(case.render(job(spec={
-        "launcher": {"kind": "horovodrun", "retries": 3}, "elastic": {"minWorkers": 2, "maxWorkers": 2}, "env": {"STEPS": "300"},
+        "launcher": {"kind": "horovodrun"}, "lifecycle": {"retries": 3}, "workers": {"elastic": {"minReplicas": 2, "maxReplicas": 2}}, "env": {"STEPS": "300"},
         "code": {"files": {"elastic.py": program}}, "command": ["python3", "/programs/elastic.py"]})))
     case.says("rank 0 of 2 on", 180)
     with outages.dns_servfail():
@@ -108,7 +108,7 @@ def results(case, ranks):
     ask("PUT", S3["bucket"], check=False)
     key = f"{S3['bucket']}/{case.namespace}/weights"
     ask("DELETE", key, check=False)
-    case.kubectl("create", "secret", "generic", S3["secret"], "--from-literal=AWS_ACCESS_KEY_ID=s3-user",
+    case.kubectl("create", "secret", "generic", S3["secretName"], "--from-literal=AWS_ACCESS_KEY_ID=s3-user",
                  "--from-literal=AWS_SECRET_ACCESS_KEY=s3-secret")
     spec = ranks.spec()
     upload = {"name": "results", "mountPath": "/results", "s3": S3 | {"prefix": f"{case.namespace}/", "direction": "out"}}

@@ -26,9 +26,9 @@ class Ranks:
             "code": {"files": {"record.py": program}},
             "env": {"RECORD": "/record", "SUM_UNTIL": "/record/end"},
             "storage": [{"name": "record", "mountPath": "/record", "claim": {
-                "size": "1Gi", "storageClass": self.case.namespace, "accessModes": ["ReadWriteMany"]}}],
+                "size": "1Gi", "storageClassName": self.case.namespace, "accessModes": ["ReadWriteMany"]}}],
             # The default of khorovod.
-            "launcher": {"retries": 3},
+            "lifecycle": {"retries": 3},
         }, over or {})
 
     def path(self, name):

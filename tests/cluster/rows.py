@@ -94,7 +94,7 @@ def pruned(case):
 
 @play(long=True)
 def back_to_an_old_text(case):
-    """Nothing starts, because that run already exists; `rerun` runs it again."""
+    """Nothing starts, because that run already exists; `runTag` runs it again."""
     first, second = case.render(job()), case.render(job(spec={"env": {"LEARNING_RATE": "0.2"}}))
     for text in (first, second):
         case.apply(text)
@@ -103,9 +103,9 @@ def back_to_an_old_text(case):
     case.equal("what going back changes", changed(case.apply(first)), ["configmap/sum-current"])
     time.sleep(5)
     case.equal("pods that going back starts", case.starts[starts:], [])
-    again = case.render(job(spec={"rerun": "2"}))
+    again = case.render(job(spec={"runTag": "2"}))
     case.apply(again)
-    case.equal("the end of the rerun", case.finished(90, name_of(again)), "Complete")
+    case.equal("the end of the second run", case.finished(90, name_of(again)), "Complete")
     case.check("three runs have names of their own", len({name_of(t) for t in (first, second, again)}) == 3)
 
 
@@ -113,7 +113,7 @@ def back_to_an_old_text(case):
 def deleted(case):
     """Deletes everything except claims, of a run that has ended and of a running one."""
     spec = {"storage": [{"name": "data", "mountPath": "/data", "claim": {
-        "size": "1Gi", "storageClass": "no-provisioner", "accessModes": ["ReadWriteMany"]}}]}
+        "size": "1Gi", "storageClassName": "no-provisioner", "accessModes": ["ReadWriteMany"]}}]}
     case.apply(case.render(job()))
     case.finished(90)
     text = case.render(job(seconds=600, spec=spec))

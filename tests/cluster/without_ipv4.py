@@ -12,7 +12,7 @@ WHY = "cannot launch in pods that have only IPv6 addresses"
 
 @play()
 def open_mpi_5(case):
-    case.apply(case.render(job(spec={"launcher": {"retries": 2}})))
+    case.apply(case.render(job(spec={"lifecycle": {"retries": 2}})))
     if os.environ["FAMILY"] == "64":
         case.equal("the end", case.finished(90), "Complete")
         case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())
@@ -34,9 +34,9 @@ def by_hand(case):
 
 @play()
 def horovodrun_breaks_off(case):
-    elastic = {"elastic": {"minWorkers": 2, "maxWorkers": 3}}
+    elastic = {"workers": {"elastic": {"minReplicas": 2, "maxReplicas": 3}}}
     for name, spec in ("static", IN_FULL), ("elastic", merge(IN_FULL, elastic)):
-        case.apply(case.render(job(spec=merge({"launcher": {"kind": "horovodrun", "retries": 2}}, spec))))
+        case.apply(case.render(job(spec=merge({"launcher": {"kind": "horovodrun"}, "lifecycle": {"retries": 2}}, spec))))
         case.equal(f"the end, {name}", case.finished(90), "Failed")
         case.check("the reason in the log", f"horovodrun {WHY}" in case.log())
         case.clear("sum")
@@ -45,7 +45,7 @@ def horovodrun_breaks_off(case):
 @play()
 def mpich_breaks_off(case):
     claim(case, "mpich")
-    case.apply(case.render(job(spec=merge({"launcher": {"mpi": "mpich", "retries": 2}}, beside("mpich")))))
+    case.apply(case.render(job(spec=merge({"launcher": {"mpi": "mpich"}, "lifecycle": {"retries": 2}}, beside("mpich")))))
     case.equal("the end", case.finished(90), "Failed")
     case.check("the reason in the log", f"mpich 5.0.2 {WHY}" in case.log())
 
@@ -53,7 +53,7 @@ def mpich_breaks_off(case):
 @play()
 def intel_mpi_over_tcp(case):
     claim(case, "intelmpi")
-    case.apply(case.render(job(spec=merge({"launcher": {"mpi": "intelmpi", "retries": 2}}, beside("intelmpi")))))
+    case.apply(case.render(job(spec=merge({"launcher": {"mpi": "intelmpi"}, "lifecycle": {"retries": 2}}, beside("intelmpi")))))
     case.equal("the end", case.finished(90), "Failed")
     case.check("the reason in the log", "does not go over TCP" in case.log())
 
@@ -62,7 +62,7 @@ def intel_mpi_over_tcp(case):
 def intel_mpi_launches(case):
     """Ranks of one worker communicate through its memory, as a replacement for a fabric."""
     claim(case, "intelmpi")
-    fabric = {"launcher": {"mpi": "intelmpi"}, "env": {"FI_PROVIDER": "tcp"}, "workers": {"replicas": 1, "slots": 2}}
+    fabric = {"launcher": {"mpi": "intelmpi"}, "env": {"FI_PROVIDER": "tcp"}, "workers": {"replicas": 1, "slotsPerWorker": 2}}
     case.apply(case.render(job(spec=merge(fabric, beside("intelmpi")))))
     case.equal("the end", case.finished(90), "Complete")
     case.check("the ranks' sum", "sum of 2 ranks: 1" in case.log())

@@ -122,7 +122,7 @@ async function main(editor) {
   workers: {replicas: 0, gpu: 8}
   launcher: {kind: mpirum}
   lifecycle: {deadline: 5}
-  rerun: 2
+  runTag: 2
 `;
   writeFileSync(join(folder, "wrong.yaml"), wrong);
   const { diagnostics } = await editor.open("wrong.yaml");
@@ -144,7 +144,7 @@ async function main(editor) {
   };
   const fields = await complete("fields.yaml", `${HEAD}  command: [python]\n  workers:\n    replicas: 4\n    |\n`);
   const labels = fields.map((item) => item.label);
-  hold("completion offers the fields of workers", ["gpus", "slots", "shm", "rdma"].every((name) => labels.includes(name)), labels);
+  hold("completion offers the fields of workers", ["gpus", "slotsPerWorker", "shm", "rdma"].every((name) => labels.includes(name)), labels);
   hold("… and not one that is there", !labels.includes("replicas"), labels);
   const gpus = fields.find((item) => item.label === "gpus");
   hold("… with what they mean", JSON.stringify(gpus.documentation ?? "").includes("GPU"), gpus);

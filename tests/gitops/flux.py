@@ -32,7 +32,7 @@ INTERVAL = 5
 KEPT = {"size": "1Gi", "class": "shared-fast", "mode": "ReadWriteMany"}
 STORAGE = {
     "storage": [{"name": "results", "mountPath": "/results",
-                 "claim": {"size": KEPT["size"], "storageClass": KEPT["class"], "accessModes": [KEPT["mode"]]}}]}
+                 "claim": {"size": KEPT["size"], "storageClassName": KEPT["class"], "accessModes": [KEPT["mode"]]}}]}
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -53,9 +53,9 @@ def examples(helm, binary, post):
         done = helm.run("template", release, CHART, "-n", space, "-f", values, *CLUSTER, *post)
         labels = {"app.kubernetes.io/instance": release, "helm.sh/chart": f"training-job-{VERSION}"}
         overlay = {"metadata": {"namespace": space, "labels": labels}}
-        own = "secret" not in job["spec"].get("ssh", {}) and job["spec"].get("launcher", {}).get("kind") != "torchrun"
+        own = "secretName" not in job["spec"].get("ssh", {}) and job["spec"].get("launcher") != "torchrun"
         if own:
-            overlay["spec"] = {"ssh": {"secret": f"{release}-ssh"}}
+            overlay["spec"] = {"ssh": {"secretName": f"{release}-ssh"}}
         same = done.returncode == 0 and objects(done.stdout) == rendered(binary, job, overlay)
         check(same, f"{helm.name}: {name} renders as its example", done.stderr)
         kinds = {each["kind"] for each in hooks(done.stdout)}
@@ -102,9 +102,9 @@ def conveniences(helm):
     holds("the spec", given["spec"], {
         **SPEC, "image": {"name": "ghcr.io/acme/mnist:1.4", "digest": "sha256:" + "0" * 64, "pullSecrets": ["a", "b"]},
         "placement": {"nodeSelector": {"pool": "a"}, "tolerations": [{"key": "k", "operator": "Exists"}],
-                      "affinity": {"podAffinity": {}}, "priorityClass": "high"},
-        "scheduling": {"scheduler": "mine"}, "security": {"serviceAccount": "trainer"}, "ssh": {"secret": "keys"},
-        "env": {"A": "1", "B": {"secret": "s", "key": "k"}}})
+                      "affinity": {"podAffinity": {}}, "priorityClassName": "high"},
+        "scheduling": {"schedulerName": "mine"}, "security": {"serviceAccountName": "trainer"}, "ssh": {"secretName": "keys"},
+        "env": {"A": "1", "B": {"secretKeyRef": {"name": "s", "key": "k"}}}})
     holds("the metadata", given["metadata"], {
         "name": "mnist-two", "namespace": "ml", "annotations": {"a/b": "c"}, "labels": {
             "app.kubernetes.io/instance": "mnist", "helm.sh/chart": f"training-job-{VERSION}", "team": "vision"}})
@@ -112,7 +112,7 @@ def conveniences(helm):
     given, said = job(image={**IMAGE, "registry": "ghcr.io"}, **{"global": mirror})
     holds("a registry for all", given["spec"].get("image"), {"name": "mirror.example.com:5000/acme/mnist:1.4"})
     given, said = job(image=IMAGE, fullnameOverride="other")
-    holds("another name", (given["metadata"].get("name"), given["spec"].get("ssh")), ("other", {"secret": "other-ssh"}))
+    holds("another name", (given["metadata"].get("name"), given["spec"].get("ssh")), ("other", {"secretName": "other-ssh"}))
     given, said = job(image=IMAGE, test=None, hooks=None, serviceAccount=None, commonLabels=None)
     holds("defaults taken away", given["spec"], job(image=IMAGE)[0]["spec"])
     found, said, text = made(helm, image=IMAGE, extraDeploy=[
@@ -128,8 +128,8 @@ def conveniences(helm):
         ("a spec without a line", {"image": IMAGE, "spec": None}, "spec.workers is missing"),
         ("two selectors", {"image": IMAGE, "nodeSelector": {"a": "b"}, "spec": {**SPEC, "placement": {"nodeSelector": {"a": "b"}}}},
          "nodeSelector and spec.placement.nodeSelector are the same setting"),
-        ("two Secrets", {"image": IMAGE, "existingSecret": "a", "spec": {**SPEC, "ssh": {"secret": "b"}}},
-         "existingSecret and spec.ssh.secret are the same setting"),
+        ("two Secrets", {"image": IMAGE, "existingSecret": "a", "spec": {**SPEC, "ssh": {"secretName": "b"}}},
+         "existingSecret and spec.ssh.secretName are the same setting"),
         ("two values", {"image": IMAGE, "extraEnv": [{"name": "A", "value": "1"}], "spec": {**SPEC, "env": {"A": "2"}}},
          "A is set twice, in extraEnv and spec.env"),
         ("a value of another chart", {"image": IMAGE, "replicaCount": 3}, "replicaCount"),

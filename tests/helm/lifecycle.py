@@ -174,11 +174,11 @@ def trained(helm):
 def claims(helm):
     """An upgrade that would have to change a claim fails before it changes anything."""
     def storage(spec=None, **claim):
-        claim = {"size": "2Gi", "storageClass": "no-provisioner", "accessModes": ["ReadWriteMany"]} | claim
-        spec = spec or {"workers": {"controller": "Job"}, "scheduling": {"suspend": True}}
+        claim = {"size": "2Gi", "storageClassName": "no-provisioner", "accessModes": ["ReadWriteMany"]} | claim
+        spec = spec or {"launcher": {"kind": "mpirun", "runsIn": "firstWorker"}, "scheduling": {"suspend": True}}
         return helm.values(spec | {"storage": [
             {"name": "data", "mountPath": "/data", "claim": {key: value for key, value in claim.items() if value}},
-            {"name": "disk", "mountPath": "/disk", "size": "1Gi", "persistentVolume": {"hostPath": {"path": helm.path}}}]})
+            {"name": "disk", "mountPath": "/disk", "persistentVolume": {"size": "1Gi", "source": {"hostPath": {"path": helm.path}}}}]})
     case = helm.case
     helm.path = "/mnt/one"
     helm.upgrade("held", storage())
@@ -190,7 +190,7 @@ def claims(helm):
     before, revision = helm.steady(), helm.revision("held")
     for claim, pattern in [
         ({"accessModes": ["ReadWriteOnce"]}, "claim held-data: accessModes: ReadWriteMany cannot become ReadWriteOnce"),
-        ({"storageClass": "other"}, "claim held-data: storageClass: no-provisioner cannot become other"),
+        ({"storageClassName": "other"}, "claim held-data: storageClassName: no-provisioner cannot become other"),
         ({"size": "1500Mi"}, "claim held-data: size: 2Gi cannot become 1500Mi"),
     ]:
         helm.refused(f"a claim with {claim}", pattern, "upgrade", "held", CHART, "-f", storage(**claim), *helm.post)
@@ -203,7 +203,7 @@ def claims(helm):
     # The default access mode is khorovod's for two workers.
     helm.upgrade("held", storage(accessModes=None, size="2048Mi"))
     # Also for one worker that elastic training may scale to two; the pod waits for its claim.
-    one = {"workers": {"replicas": 1}, "launcher": {"kind": "horovodrun"}, "elastic": {"minWorkers": 1, "maxWorkers": 2}}
+    one = {"workers": {"replicas": 1, "elastic": {"minReplicas": 1, "maxReplicas": 2}}, "launcher": "horovodrun"}
     helm.upgrade("held", storage(one, accessModes=None))
     helm.uninstall("held", "persistentvolumeclaim/held-data", "persistentvolumeclaim/held-disk")
     if "v4-0" in case.namespace:
@@ -222,7 +222,7 @@ def claims(helm):
 def shapes(helm):
     """`helm test` of the other shapes, of a failed run, and of a run that does not start."""
     case = helm.case
-    helm.upgrade("one", helm.values({"workers": {"controller": "Job"}}))
+    helm.upgrade("one", helm.values({"launcher": {"kind": "mpirun", "runsIn": "firstWorker"}}))
     case.says("launching: ", 90)
     said = helm.must("test", "one", "--logs")
     case.check(f"`helm test` of a Job:\n{said}", "ok    ssh        the launcher reaches 2 of 2 hosts" in said)
@@ -238,7 +238,7 @@ def shapes(helm):
     # Helm 4.0 reports a failed test only after its timeout.
     logs = ["--logs", "--timeout", "40s"]
     helm.refused("a test of a run that failed", f"run {helm.run_name('one')} of one failed", "test", "one", *logs)
-    suspended = {"workers": {"controller": "Job"}, "scheduling": {"suspend": True}}
+    suspended = {"launcher": {"kind": "mpirun", "runsIn": "firstWorker"}, "scheduling": {"suspend": True}}
     helm.upgrade("one", helm.values(suspended, test={"patience": 2}))
     helm.refused("a test of a run that does not begin", "0 of 2 workers of run", "test", "one", *logs)
     helm.uninstall("one")
@@ -247,7 +247,7 @@ def shapes(helm):
 
 def own_keys(helm):
     """The chart uses existing keys and does not change them."""
-    case, suspended = helm.case, {"workers": {"controller": "Job"}, "scheduling": {"suspend": True}}
+    case, suspended = helm.case, {"launcher": {"kind": "mpirun", "runsIn": "firstWorker"}, "scheduling": {"suspend": True}}
     secret = subprocess.run([os.environ["KHOROVOD"], "keygen", "team-keys"], capture_output=True, text=True, check=True).stdout
     case.apply(secret)
     helm.upgrade("own", helm.values(suspended, existingSecret="team-keys"))

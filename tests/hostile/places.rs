@@ -155,7 +155,7 @@ pub fn bases() -> Vec<Json> {
     };
     let mut bases: Vec<Json> = paths.iter().map(read).collect();
     let job = |spec: Json| json!({"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "a"}, "spec": spec});
-    let (image, command, workers) = ("a/b:1", json!(["python"]), json!({"replicas": 2, "slots": 2}));
+    let (image, command, workers) = ("a/b:1", json!(["python"]), json!({"replicas": 2, "slotsPerWorker": 2}));
     bases.insert(0, job(json!({"image": image, "command": command, "workers": workers})));
     bases.push(job(json!({"image": image, "command": command, "workers": workers, "slurm": {"srun": {}}})));
     bases

@@ -21,7 +21,7 @@ case_preflight() {
   local command="khorovod-preflight --gpus 0 && khorovod-bandwidth --max 512Ki --factor 16 --seconds 0.1 --svg /tmp/plot.svg"
   with_programs
   start -n team-a examples/preflight/job.yaml --set spec.workers.replicas=2 --set spec.workers.gpus=0 \
-    --set spec.workers.slots=1 --set spec.workers.memory=4Gi --set spec.workers.shm=1Gi \
+    --set spec.workers.slotsPerWorker=1 --set spec.workers.memory=4Gi --set spec.workers.shm=1Gi \
     --set "spec.command=$command && head -c 60 /tmp/plot.svg && khorovod-bandwidth --by mpi --check"
   expect 0 "ok    allreduce  2 ranks on 2 hosts have the right sum, by" "these hosts can train together" \
     "bus bandwidth, GB/s" "<svg xmlns" "all-reduce of float32, 2 ranks on 2 hosts, by Open MPI on CPUs"
@@ -34,8 +34,8 @@ prepare_preflight_mpich() { make_images mpich; }
 case_preflight_mpich() {
   use_image mpich
   with_programs /srv/mpich/bin
-  train 'khorovod-preflight && khorovod-bandwidth --by mpi --check' 'launcher: {kind: shell, mpi: mpich}' \
-    'workers: {replicas: 2, slots: 2, controller: Job, memory: 4Gi}'
+  train 'khorovod-preflight && khorovod-bandwidth --by mpi --check' 'launcher: {kind: shell, mpi: mpich, runsIn: firstWorker}' \
+    'workers: {replicas: 2, slotsPerWorker: 2, memory: 4Gi}'
   expect 0 "the launcher reaches 2 of 2 hosts" "the same everywhere: mpich 5" \
     "ok    allreduce  4 ranks on 2 hosts have the right sum, by" "4 ranks on 2 hosts, by MPICH on CPUs"
 }
@@ -44,8 +44,8 @@ case_preflight_mpich() {
 # Debian 12's torch 1.13 fails with Debian's Python unless PET_TEE and PET_REDIRECTS are set like this.
 case_bandwidth_torchrun() {
   with_programs
-  train 'exec khorovod-bandwidth --max 512 --seconds 0.1' 'launcher: {kind: torchrun}' \
-    'workers: {replicas: 2, slots: 1}' \
+  train 'exec khorovod-bandwidth --max 512 --seconds 0.1' 'launcher: torchrun' \
+    'workers: {replicas: 2, slotsPerWorker: 1}' \
     'env: {PET_TEE: "1", PET_REDIRECTS: "7:1", PET_MAX_RESTARTS: "0"}'
   expect 0 "all-reduce of float32, 2 ranks on 2 hosts, by PyTorch with Gloo on CPUs" "bus bandwidth, GB/s"
 }
@@ -76,7 +76,7 @@ case_preflight_faults() {
     *) exit 0 ;;
     esac
     chmod +x *"
-  train '' 'workers: {replicas: 3, slots: 2, memory: 1Gi, shm: 400Mi}' 'launcher: {kind: shell, interactive: true}'
+  train '' 'workers: {replicas: 3, slotsPerWorker: 2, memory: 1Gi, shm: 400Mi}' 'launcher: {kind: shell, interactive: true}'
   wait_for launcher "ready: 3 workers" || return
   worker=$job-$run-worker
 

@@ -87,7 +87,7 @@ class Gpus(Case):
     def test_not_as_many(self):
         two, one = self.see("A", "A"), self.see("A")
         self.says(gpus(self.crew(two, two, one), 2), "FAIL 2 expected on every host, but 2 × A on worker-0, worker-1; 1 × A on worker-2")
-        self.says(gpus(self.crew(two, one)), "warn fewer than ranks: 2 × A on worker-0; 1 × A on worker-1 | Set `workers.slots`")
+        self.says(gpus(self.crew(two, one)), "warn fewer than ranks: 2 × A on worker-0; 1 × A on worker-1 | Set `workers.slotsPerWorker`")
 
     def test_not_of_a_kind(self):
         self.says(gpus(self.crew(self.see("A", "A"), self.see("B", "B"))), "warn hosts differ: 2 × A on worker-0; 2 × B on worker-1")

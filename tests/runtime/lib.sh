@@ -49,7 +49,7 @@ spec() {
     printf 'apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: mnist}\nspec:\n  image: image:1\n'
     # shellcheck disable=SC2001 # applies to every line
     [[ -z $1 ]] || { echo '  command: |-' && sed 's/^/    /' <<<"$1"; }
-    [[ " ${*:2}" == *" workers:"* ]] || echo '  workers: {replicas: 2, slots: 2}'
+    [[ " ${*:2}" == *" workers:"* ]] || echo '  workers: {replicas: 2, slotsPerWorker: 2}'
     (($# == 1)) || printf '  %s\n' "${@:2}"
   } >"$work/job.yaml"
 }

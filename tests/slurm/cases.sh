@@ -18,7 +18,7 @@ spec() {
         printf 'apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: mnist}\nspec:\n  image: image:1\n'
         # shellcheck disable=SC2001 # applies to every line
         echo '  command: |-' && sed 's/^/    /' <<<"$1"
-        [[ " ${*:2}" == *" workers:"* ]] || echo '  workers: {replicas: 2, slots: 2}'
+        [[ " ${*:2}" == *" workers:"* ]] || echo '  workers: {replicas: 2, slotsPerWorker: 2}'
         (($# == 1)) || printf '  %s\n' "${@:2}"
     } >job.yaml
 }
@@ -79,7 +79,7 @@ case_mpirun() {
 # Slurm allocates what the header requests.
 case_resources() {
     train 'echo "$SLURM_JOB_PARTITION has $SLURM_GPUS_ON_NODE GPUs"' \
-        'workers: {replicas: 2, slots: 2, gpus: 2, cpu: 3500m, memory: 300Mi, ephemeralStorage: 10Mi}' \
+        'workers: {replicas: 2, slotsPerWorker: 2, gpus: 2, cpu: 3500m, memory: 300Mi, ephemeralStorage: 10Mi}' \
         'slurm: {partition: other, time: 10m, constraint: fast, nodelist: "node[1-2]", account: vision, args: ["--comment=it'"'"'s \"two\" # \\ words", --mail-type=NONE]}'
     expect 0 "other has 2 GPUs"
     local said want
@@ -93,7 +93,7 @@ case_resources() {
 # Each variable reaches each rank unchanged, also if sbatch does not pass its environment to the job.
 case_environment() {
     spec 'printf "%s" "$NASTY" | cmp - /srv/nasty && echo "rank is content, $NCCL_DEBUG"' \
-        'env: {NASTY: "a  b\tc\n\"$(touch /tmp/x)`id`'"'"'\\\n-n é #!"}' 'collective: {debug: WARN}'
+        'env: {NASTY: "a  b\tc\n\"$(touch /tmp/x)`id`'"'"'\\\n-n é #!"}' 'collective: {ncclDebug: WARN}'
     printf 'a  b\tc\n"$(touch /tmp/x)`id`'"'"'\\\n-n é #!' >/srv/nasty
     submit
     expect 0 "trained"
@@ -114,7 +114,7 @@ case_srun() {
 case_mpich() {
     local rank
     alice=(PATH=/srv/mpich/bin:/usr/bin:/bin)
-    train 'exec python3 /srv/programs/mpi_sum.py' 'env: {WANTED: "4"}' 'launcher: {mpi: mpich}'
+    train 'exec python3 /srv/programs/mpi_sum.py' 'env: {WANTED: "4"}' 'launcher: {kind: mpirun, mpi: mpich}'
     expect 0 "mpich 5.0.2 for 4 ranks on node[1-2]" "trained"
     for rank in 0 1 2 3; do expect 0 "[$rank] rank $rank of 4 on node$((rank / 2 + 1)): sum 6"; done
     train 'exec python3 /srv/programs/mpi_sum.py' 'env: {WANTED: "4"}' 'slurm: {srun: {mpi: pmi2}}'
@@ -149,15 +149,15 @@ case_other_mpirun() {
     expect 42 "wrong world: node1 runs 4 of 4 ranks; the spec has 2 of 4" "the ranks do not match the spec"
     never_printed "rank 0 of"
     alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
-    train "$mpi_sum" 'launcher: {mpi: mpich}'
+    train "$mpi_sum" 'launcher: {kind: mpirun, mpi: mpich}'
     expect 42 "the mpirun on PATH is openmpi 4.1.4, and launcher.mpi is mpich"
 }
 
 # The job's exit code is that of the training.
 case_rank_dies() {
-    train '[[ $OMPI_COMM_WORLD_RANK != 3 ]] || exit 7; exec sleep 60' 'launcher: {retries: 0}'
+    train '[[ $OMPI_COMM_WORLD_RANK != 3 ]] || exit 7; exec sleep 60' 'lifecycle: {retries: 0}'
     expect 7 "attempt 1 of 1 failed: training ended with code 7"
-    train '[[ $PMIX_RANK != 3 ]] || exit 7; exec sleep 60' 'launcher: {retries: 0}' 'slurm: {srun: {mpi: pmix}}'
+    train '[[ $PMIX_RANK != 3 ]] || exit 7; exec sleep 60' 'lifecycle: {retries: 0}' 'slurm: {srun: {mpi: pmix}}'
     expect 7 "attempt 1 of 1 failed: training ended with code 7"
     gone "sleep 60"
 }
@@ -192,7 +192,7 @@ case_cancelled() {
 
 # again HOW...: starts a job whose first execution Slurm ends in this way; the second one trains. Checks the limit in the spec.
 again() {
-    train 'echo "life ${SLURM_RESTART_COUNT:-0}"; (( ${SLURM_RESTART_COUNT:-0} )) || exec sleep 63' 'launcher: {retries: 1}' \
+    train 'echo "life ${SLURM_RESTART_COUNT:-0}"; (( ${SLURM_RESTART_COUNT:-0} )) || exec sleep 63' 'lifecycle: {retries: 1}' \
         'slurm: {args: [--open-mode=append]}'
     wait_for '[1,3]<stdout>:life 0' && "$@"
     # Slurm restarts a job after a delay, unless its start time is set.
@@ -244,9 +244,9 @@ case_secrets() {
 }
 
 case_folders() {
-    train 'pwd' 'workdir: /srv/programs'
+    train 'pwd' 'workingDir: /srv/programs'
     expect 0 "[1,3]<stdout>:/srv/programs"
-    train 'pwd' 'workdir: /srv/nowhere'
+    train 'pwd' 'workingDir: /srv/nowhere'
     expect 42 "the directory /srv/nowhere (workdir) does not exist on node1"
     # A folder that exists on one node only.
     spec 'echo up' 'slurm: {srun: {mpi: pmix}, setup: "mkdir -p /tmp/here && cd /tmp/here"}'
@@ -306,25 +306,25 @@ case_imported_torch() {
 }
 
 case_torchrun() {
-    spec 'exec /usr/bin/python3 /srv/programs/torch_sum.py' 'launcher: {kind: torchrun, retries: 0}' \
-        'env: {WANTED: "4", PET_TEE: "1", PET_REDIRECTS: "7:1"}'
+    spec 'exec /usr/bin/python3 /srv/programs/torch_sum.py' 'launcher: torchrun' \
+        'env: {WANTED: "4", PET_TEE: "1", PET_REDIRECTS: "7:1"}' 'lifecycle: {retries: 0}'
     submit
     expect 0 "rank 0 of 4 on node1: sum 6" "rank 3 of 4 on node2: sum 6" "trained"
-    train 'exit 5' 'launcher: {kind: torchrun, retries: 0}' 'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
+    train 'exit 5' 'launcher: torchrun' 'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' 'lifecycle: {retries: 0}'
     expect 1 "attempt 1 of 1 failed"
 }
 
 case_deepspeed() {
     alice=(PATH=/srv/openmpi4/bin:/usr/bin:/bin)
-    train 'exec python3 /srv/programs/torch_sum.py' 'launcher: {kind: deepspeed, retries: 0}' 'env: {WANTED: "4", DS_ACCELERATOR: cpu}' \
-        'collective: {interface: eth0}'
+    train 'exec python3 /srv/programs/torch_sum.py' 'launcher: deepspeed' 'env: {WANTED: "4", DS_ACCELERATOR: cpu}' \
+        'collective: {interface: eth0}' 'lifecycle: {retries: 0}'
     expect 0 "rank 0 of 4 on node1: sum 6" "rank 3 of 4 on node2: sum 6" "trained"
     alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
 }
 
 # The command starts the ranks itself.
 case_shell() {
-    train 'mpirun -np 4 hostname && srun --label hostname' 'launcher: {kind: shell, retries: 0}'
+    train 'mpirun -np 4 hostname && srun --label hostname' 'launcher: shell' 'lifecycle: {retries: 0}'
     expect 0 "3: node2" "trained"
     [[ $(grep -c "^node" "job-$job.out") == 4 ]] || fail "mpirun started others"
 }
@@ -336,7 +336,7 @@ if [[ ${HOROVOD:-} == debian ]]; then
         alice=(PATH=/srv/openmpi4/bin:/usr/bin:/bin)
         printf '%s\n' 'import torch' 'import horovod.torch as hvd' 'hvd.init()' 'hvd.size()' 'hvd.rank()' \
             'print("Hello from:", hvd.rank(), "of", hvd.size())' >check.py
-        train 'exec python3 check.py' 'launcher: {retries: 0}'
+        train 'exec python3 check.py' 'lifecycle: {retries: 0}'
         for rank in 0 1 2 3; do expect 0 "Hello from: $rank of 4"; done
         alice=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin)
     }

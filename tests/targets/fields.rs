@@ -16,7 +16,7 @@ fn what_may_change_in_place_does() {
         let before = run(&base, target);
         assert_ne!(before, run(&base, targets::PLAIN), "{}: a job moves by a new run", target.name());
         assert_ne!(before, run(&with("  env: {A: b}\n"), target), "{}", target.name());
-        assert_ne!(before, run(&with("  rerun: '2'\n"), target), "{}", target.name());
+        assert_ne!(before, run(&with("  runTag: '2'\n"), target), "{}", target.name());
     }
     // The operators' webhooks decide which clients can resume a suspended job, and how a TTL may change.
     let suspended = with("  scheduling: {suspend: true}\n");
@@ -30,25 +30,29 @@ fn what_may_change_in_place_does() {
 
 /// A spec for each field that a target rejects, and a word of the message.
 const REFUSED: &[(&dyn Target, &str, &str)] = &[
-    (targets::MPI_JOB, "  workers: {replicas: 2}\n  launcher: {kind: torchrun}\n", "torchrun"),
+    (targets::MPI_JOB, "  workers: {replicas: 2}\n  launcher: torchrun\n", "torchrun"),
     (targets::MPI_JOB, "  workers: {groups: [{name: a, replicas: 2}]}\n", "workers.groups"),
-    (targets::MPI_JOB, "  workers: {replicas: 2, controller: Job}\n", "workers.controller"),
-    (targets::MPI_JOB, "  workers: {replicas: 2}\n  ssh: {secret: mine}\n", "ssh.secret"),
+    (
+        targets::MPI_JOB,
+        "  workers: {replicas: 2}\n  launcher: {kind: mpirun, runsIn: firstWorker}\n",
+        "launcher.runsIn",
+    ),
+    (targets::MPI_JOB, "  workers: {replicas: 2}\n  ssh: {secretName: mine}\n", "ssh.secret"),
     (targets::MPI_JOB, "  workers: {replicas: 20000}\n", "the MPI Operator lists"),
-    (targets::JOB_SET, "  workers: {replicas: 2}\n  lifecycle: {release: keep}\n", "lifecycle.release"),
+    (targets::JOB_SET, "  workers: {replicas: 2}\n  lifecycle: {keepWorkers: true}\n", "lifecycle.keepWorkers"),
     (
         targets::JOB_SET,
-        "  workers: {replicas: 2}\n  launcher: {kind: horovodrun}\n  elastic: {minWorkers: 1, maxWorkers: 4}\n",
-        "elastic.maxWorkers",
+        "  workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: 4}}\n  launcher: horovodrun\n",
+        "workers.elastic.maxReplicas",
     ),
     (
         targets::TRAIN_JOB,
         "  workers: {replicas: 2}\n  lifecycle: {ttlAfterFinished: 1h}\n",
         "lifecycle.ttlAfterFinished",
     ),
-    (targets::TRAIN_JOB, "  workers: {replicas: 2}\n  lifecycle: {release: keep}\n", "lifecycle.release"),
+    (targets::TRAIN_JOB, "  workers: {replicas: 2}\n  lifecycle: {keepWorkers: true}\n", "lifecycle.keepWorkers"),
     (targets::VOLCANO, "  workers: {replicas: 2}\n  scheduling: {gang: coscheduling}\n", "coscheduling"),
-    (targets::VOLCANO, "  workers: {replicas: 2}\n  scheduling: {kueue: team}\n", "Kueue"),
+    (targets::VOLCANO, "  workers: {replicas: 2}\n  scheduling: {localQueue: team}\n", "Kueue"),
     (targets::VOLCANO, "  workers: {replicas: 2}\n  scheduling: {suspend: true}\n", "suspended"),
     (targets::VOLCANO, "  workers: {replicas: 90000}\n", "ConfigMap"),
 ];
@@ -70,8 +74,7 @@ fn what_a_target_cannot_say_is_refused() {
 
 #[test]
 fn elastic_runs_keep_their_number_or_grow() {
-    let elastic =
-        "  workers: {replicas: 2}\n  launcher: {kind: horovodrun}\n  elastic: {minWorkers: 1, maxWorkers: MAX}\n";
+    let elastic = "  workers: {replicas: 2, elastic: {minReplicas: 1, maxReplicas: MAX}}\n  launcher: horovodrun\n";
     for (most, target) in
         [("2", targets::JOB_SET), ("2", targets::TRAIN_JOB), ("4", targets::MPI_JOB), ("4", targets::VOLCANO)]
     {

@@ -63,30 +63,30 @@ fn a_spec_with_a_secret_or_a_large_one_is_not_kept() {
         let problems = import(System::MpiJob, &[old], &Options::default()).unwrap_err();
         assert!(problems.list[0].message.contains(why), "{:?}", problems.list);
     }
-    let reference = "  workers: {replicas: 2}\n  env: {DB_PASSWORD: {secret: db, key: password}}\n";
+    let reference = "  workers: {replicas: 2}\n  env: {DB_PASSWORD: {secretKeyRef: {name: db, key: password}}}\n";
     let rendered = render(&job("mnist", reference), targets::PLAIN).unwrap().text;
     assert!(rendered.contains("khorovod.dev/spec: "), "{rendered}");
 }
 
 /// Fields that no example has, or that no example has together.
-const RICH: &str = r#"  workdir: /work
+const RICH: &str = r#"  workingDir: /work
   args: [--epochs, "9 0", it's]
-  env: {A: "", LR: "0.1", NAME: {configMap: settings, key: name}, POD: {field: metadata.name}}
-  envFrom: [{secret: wandb, prefix: W_, optional: true}]
+  env: {A: "", LR: "0.1", NAME: {configMapKeyRef: {name: settings, key: name}}, POD: {fieldRef: {fieldPath: metadata.name}}}
+  envFrom: [{secretRef: {name: wandb, optional: true}, prefix: W_}]
   workers: {replicas: 3, gpus: 2, resources: {requests: {cpu: "4"}, limits: {cpu: "8", memory: 16Gi}}, shm: 3Gi}
-  launcher: {args: [--bind-to, socket, --mca, pml, ob1], runsRanks: true, retries: 1, waitTimeout: 5m}
+  launcher: {kind: mpirun, args: [--bind-to, socket, --mca, pml, ob1], runsRanks: true}
   ssh: {port: 2244, user: mpi}
-  collective: {debug: WARN, interface: "^lo,docker0", infiniband: false, fusionThreshold: 64Mi, cycleTime: 5, autotune: true, hierarchicalAllreduce: false, timeline: /out/t.json}
+  collective: {ncclDebug: WARN, interface: "^lo,docker0", infiniband: false, fusionThreshold: 64Mi, cycleTime: 5ms, autotune: true, hierarchicalAllreduce: false, timeline: /out/t.json}
   storage:
-    - {name: out, mountPath: /out, hostPath: /mnt/out}
-    - {name: scratch, mountPath: /scratch, emptyDir: {size: 5Gi}}
+    - {name: out, mountPath: /out, hostPath: {path: /mnt/out}}
+    - {name: scratch, mountPath: /scratch, emptyDir: {sizeLimit: 5Gi}}
     - {name: data, mountPath: /data, readOnly: true, subPath: a/b, existingClaim: team}
-    - {name: s3, mountPath: /s3, s3: {bucket: bucket, prefix: p/, secret: keys, direction: both, size: 9Gi}}
-  placement: {pack: rack, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: gpu, operator: Exists}]}]}}}, runtimeClass: nvidia}
-  scheduling: {scheduler: mine}
-  lifecycle: {deadline: 90m, ttlAfterFinished: 2h, release: keep}
-  security: {profile: privileged, runAsUser: 1000, fsGroup: 2000, networkPolicy: false, readOnlyRootFilesystem: false}
-  observability: {tensorboard: {logdir: /out/tb}, metrics: {port: 9400}, logs: {rankPrefix: false}}
+    - {name: s3, mountPath: /s3, s3: {bucket: bucket, prefix: p/, secretName: keys, direction: both, sizeLimit: 9Gi}}
+  placement: {pack: rack, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: gpu, operator: Exists}]}]}}}, runtimeClassName: nvidia}
+  scheduling: {schedulerName: mine}
+  lifecycle: {deadline: 90m, ttlAfterFinished: 2h, keepWorkers: true, retries: 1, startTimeout: 5m}
+  security: {podSecurityLevel: privileged, runAsUser: 1000, fsGroup: 2000, networkPolicy: false, readOnlyRootFilesystem: false}
+  observability: {tensorboardLogdir: /out/tb, metrics: {port: 9400}, logs: {rankPrefix: false}}
 "#;
 
 #[test]

@@ -95,7 +95,7 @@ fn pods_are_those_of_the_plain_objects() {
 
 #[test]
 fn pods_are_called_as_their_makers_call_them() {
-    let text = job("mnist", "  workers: {replicas: 2}\n  launcher: {mpi: mpich}\n");
+    let text = job("mnist", "  workers: {replicas: 2}\n  launcher: {kind: mpirun, mpi: mpich}\n");
     // The labels of a worker and of the launcher, from the project's code.
     for (target, worker, launcher) in [
         (targets::PLAIN, "mnist-RUN-worker-1.mnist", "mnist-RUN-launcher.mnist"),

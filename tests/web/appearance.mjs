@@ -6,7 +6,7 @@ import { axe, check, open, out, root, same, serve, test, text, write } from "./b
 const example = (name) => readFileSync(join(root, "examples", name, "job.yaml"), "utf8");
 const smallest = example("smallest");
 const wrong = smallest
-  .replace("gpus: 8", "gpu: 8, slots: 4")
+  .replace("gpus: 8", "gpu: 8, slotsPerWorker: 4")
   .replace("image: ghcr.io/acme/mnist:1.4", "image: ghcr.io/acme/mnist\n  launcher: {kind: mpirum}");
 
 /** States of the page: name, spec, view, and a further action. */

@@ -147,7 +147,7 @@ test("completion offers the missing fields of the map at the cursor", async () =
   const cases = [
     // A text with the cursor at `|`, completions that it must have, completions that it must not have.
     [`${head}spec:\n  workers:\n    replicas: 4\n    |`, ["gpus", "cpu", "memory"], ["replicas", "image"]],
-    [`${head}spec:\n  workers: {replicas: 4, |}`, ["gpus", "slots"], ["replicas", "image"]],
+    [`${head}spec:\n  workers: {replicas: 4, |}`, ["gpus", "slotsPerWorker"], ["replicas", "image"]],
     [`${head}spec:\n  launcher:\n    kind: |`, ["mpirun", "torchrun", "deepspeed"], ["gpus"]],
     [`${head}spec:\n  launcher: {kind: |}`, ["mpirun", "horovodrun"], []],
     [`${head}spec:\n  storage:\n    - |`, ["name", "mountPath", "nfs"], ["image"]],

@@ -14,8 +14,8 @@
 {{- $have := $is.accessModes | sortAlpha | join ", " }}
 {{- if ne $modes $have }}accessModes: {{ $have }} cannot become {{ $modes }}
 {{ end }}
-{{- if and $claim.storageClass (ne $claim.storageClass ($is.storageClassName | default "")) -}}
-storageClass: {{ $is.storageClassName | default "none" }} cannot become {{ $claim.storageClass }}
+{{- if and $claim.storageClassName (ne $claim.storageClassName ($is.storageClassName | default "")) -}}
+storageClassName: {{ $is.storageClassName | default "none" }} cannot become {{ $claim.storageClassName }}
 {{ end }}
 {{- $size := include "training-job.number" $claim.size | float64 }}
 {{- $had := include "training-job.number" $is.resources.requests.storage | float64 }}
@@ -29,15 +29,15 @@ size: {{ $is.resources.requests.storage }} cannot become {{ $claim.size }}
 {{- define "training-job.check-claims" -}}
 {{- $root := . }}{{ $space := .Release.Namespace }}
 {{- $workers := .Values.spec.workers | default dict }}
-{{- $ranks := get (.Values.spec.launcher | default dict) "runsRanks" }}
-{{- $most := get (.Values.spec.elastic | default dict) "maxWorkers" | default 1 }}
+{{- $ranks := get (include "training-job.launcher" .Values.spec | fromYaml) "runsRanks" }}
+{{- $most := get ($workers.elastic | default dict) "maxReplicas" | default 1 }}
 {{- $many := or $workers.groups (gt (int ($workers.replicas | default 1)) 1) (gt (int $most) 1) $ranks }}
 {{- $found := list }}
 {{- range .Values.spec.storage }}
 {{- $name := printf "%s-%s" (include "training-job.fullname" $root) .name }}
 {{- $claim := .claim }}{{ $mode := ternary "ReadWriteMany" "ReadWriteOnce" (not (empty $many)) }}{{ $fixed := false }}
 {{- if .persistentVolume }}
-{{- $claim = . }}{{ $mode = "ReadWriteMany" }}{{ $fixed = true }}
+{{- $claim = .persistentVolume }}{{ $mode = "ReadWriteMany" }}{{ $fixed = true }}
 {{- else if and .perWorker $ranks }}
 {{- $claim = .perWorker }}{{ $mode = "ReadWriteOnce" }}{{ $name = printf "%s-launcher" $name }}
 {{- end }}
@@ -48,7 +48,7 @@ size: {{ $is.resources.requests.storage }} cannot become {{ $claim.size }}
 {{- end }}
 {{- end }}
 {{- end }}
-{{- $source := .persistentVolume }}
+{{- $source := (.persistentVolume | default dict).source }}
 {{- if $source }}
 {{- with lookup "v1" "PersistentVolume" "" (printf "%s-%s" $space $name) }}
 {{- if ne (toJson .spec) (toJson (mergeOverwrite (deepCopy .spec) $source)) }}

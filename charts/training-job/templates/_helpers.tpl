@@ -78,19 +78,22 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- if hasKey $env .name }}{{ fail (printf "\n\n%s is set twice, in extraEnv and spec.env or within extraEnv: set it once\n" .name) }}{{ end }}
 {{- $value := .value | default "" }}
 {{- with .valueFrom }}
-{{- with .secretKeyRef }}{{ $value = dict "secret" .name "key" .key }}{{ end }}
-{{- with .configMapKeyRef }}{{ $value = dict "configMap" .name "key" .key }}{{ end }}
-{{- with .fieldRef }}{{ $value = dict "field" .fieldPath }}{{ end }}
+{{- $value = . }}
 {{- end }}
 {{- $_ := set $env .name $value }}
 {{- end }}
 {{- if $env }}{{ $_ := set $spec "env" $env }}{{ end }}
 {{- end -}}
 
+{{/* The field `launcher` of a spec as a map: it may be the name of a program. */}}
+{{- define "training-job.launcher" -}}
+{{- if kindIs "map" .launcher }}{{ toYaml .launcher }}{{ else }}{{ toYaml (dict "kind" (.launcher | default "mpirun")) }}{{ end }}
+{{- end -}}
+
 {{/* The name of the Secret that a hook creates; empty if the user has a Secret, or if the job does not use ssh. */}}
 {{- define "training-job.own-secret" -}}
-{{- $ssh := .Values.spec.ssh | default dict }}{{ $launcher := .Values.spec.launcher | default dict }}
-{{- if not (or .Values.existingSecret $ssh.secret (eq ($launcher.kind | default "") "torchrun")) -}}
+{{- $ssh := .Values.spec.ssh | default dict }}{{ $launcher := include "training-job.launcher" .Values.spec | fromYaml }}
+{{- if not (or .Values.existingSecret $ssh.secretName (eq $launcher.kind "torchrun")) -}}
 {{ include "training-job.fullname" . }}-ssh
 {{- end -}}
 {{- end -}}
@@ -105,10 +108,10 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- include "training-job.put" (list $spec "placement" "nodeSelector" $values.nodeSelector "nodeSelector") }}
 {{- include "training-job.put" (list $spec "placement" "tolerations" $values.tolerations "tolerations") }}
 {{- include "training-job.put" (list $spec "placement" "affinity" $values.affinity "affinity") }}
-{{- include "training-job.put" (list $spec "placement" "priorityClass" $values.priorityClassName "priorityClassName") }}
-{{- include "training-job.put" (list $spec "scheduling" "scheduler" $values.schedulerName "schedulerName") }}
-{{- include "training-job.put" (list $spec "security" "serviceAccount" ($values.serviceAccount).name "serviceAccount.name") }}
-{{- include "training-job.put" (list $spec "ssh" "secret" $values.existingSecret "existingSecret") }}
-{{- include "training-job.put" (list $spec "ssh" "secret" (include "training-job.own-secret" .) "the Secret that the chart creates") }}
+{{- include "training-job.put" (list $spec "placement" "priorityClassName" $values.priorityClassName "priorityClassName") }}
+{{- include "training-job.put" (list $spec "scheduling" "schedulerName" $values.schedulerName "schedulerName") }}
+{{- include "training-job.put" (list $spec "security" "serviceAccountName" ($values.serviceAccount).name "serviceAccount.name") }}
+{{- include "training-job.put" (list $spec "ssh" "secretName" $values.existingSecret "existingSecret") }}
+{{- include "training-job.put" (list $spec "ssh" "secretName" (include "training-job.own-secret" .) "the Secret that the chart creates") }}
 {{- toYaml $spec }}
 {{- end -}}

@@ -35,7 +35,7 @@ securityContext:
      ENV. */}}
 {{- define "training-job.hook-container" -}}
 {{- $spec := index . 1 }}{{ $image := $spec.image -}}
-image: {{ get ($spec.launcher | default dict) "image" | default (list $image.name $image.digest | compact | join "@") }}
+image: {{ get (include "training-job.launcher" $spec | fromYaml) "image" | default (list $image.name $image.digest | compact | join "@") }}
 {{- with $image.pullPolicy }}
 imagePullPolicy: {{ . }}
 {{- end }}
@@ -64,7 +64,7 @@ volumeMounts:
 
 {{/* Not empty if the platform chooses the user: OpenShift also adds the user to the image's /etc/passwd. */}}
 {{- define "training-job.any-user" -}}
-{{- if eq (get (.security | default dict) "profile" | default "") "openshift" }}yes{{ end }}
+{{- if eq (get (.security | default dict) "podSecurityLevel" | default "") "openshift" }}yes{{ end }}
 {{- end -}}
 
 {{- define "training-job.passwd" -}}

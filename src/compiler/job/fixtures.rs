@@ -1,4 +1,4 @@
-//! Specs for unit tests: the smallest, one with every field, and one for each shape, profile and scheduler.
+//! Specs for unit tests: the smallest, one with every field, and one for each shape, Pod Security level and scheduler.
 
 use serde_json::json;
 
@@ -38,29 +38,25 @@ pub fn smallest() -> Spec {
         labels: Vec::new(),
         annotations: Vec::new(),
         image: Image { reference: "ghcr.io/acme/mnist:1.4".into(), pull_policy: None, pull_secrets: Vec::new() },
-        rerun: None,
+        run_tag: None,
         command: vec!["python".into(), "train.py".into()],
-        workdir: None,
+        working_dir: None,
         env: Vec::new(),
         env_from: Vec::new(),
         code: None,
         groups: vec![group(None, 4, 8)],
-        controller: Controller::StatefulSet,
         health_check: HealthCheck { policy: HealthPolicy::OnFailure, command: Vec::new(), timeout: 30 },
         launcher: Launcher {
             kind: LauncherKind::Mpirun,
             mpi: Mpi::OpenMpi,
             args: Vec::new(),
+            runs_in: LauncherPod::Own,
             runs_ranks: false,
             interactive: false,
             idle_timeout: 7200,
             resources: Resources { requests: few.clone(), limits: few },
             image: None,
-            retries: 3,
-            wait_timeout: 1800,
             lost_timeout: 900,
-            retries_reset_after: 3600,
-            final_exit_codes: Vec::new(),
         },
         elastic: None,
         ssh: Ssh { port: 2222, secret: None, user: "khorovod".into() },
@@ -68,9 +64,9 @@ pub fn smallest() -> Spec {
         storage: Vec::new(),
         placement: Placement { spread: Some("kubernetes.io/hostname".into()), ..Placement::default() },
         scheduling: Scheduling::default(),
-        lifecycle: Lifecycle::default(),
+        lifecycle: Lifecycle { start_timeout: 1800, retries: 3, retries_reset_after: 3600, ..Lifecycle::default() },
         security: Security {
-            profile: Profile::Restricted,
+            pod_security_level: PodSecurityLevel::Restricted,
             run_as_user: Some(65532),
             fs_group: Some(65532),
             network_policy: true,
@@ -138,7 +134,7 @@ pub fn everything(spec: &mut Spec) {
     spec.annotations = vec![("note".into(), "x: y".into())];
     spec.image.pull_policy = Some("Always");
     spec.image.pull_secrets = vec!["registry".into()];
-    spec.workdir = Some("/workspace".into());
+    spec.working_dir = Some("/workspace".into());
     let var = |name: &str, value| EnvVar { name: name.into(), value };
     spec.env = vec![
         var("LR", EnvValue::Text("0.1".into())),
@@ -161,7 +157,7 @@ pub fn everything(spec: &mut Spec) {
     spec.placement.priority_class = Some("high".into());
     spec.placement.runtime_class = Some("nvidia".into());
     spec.placement.host_network = true;
-    spec.scheduling.scheduler = Some("other".into());
+    spec.scheduling.scheduler_name = Some("other".into());
     spec.lifecycle.deadline = Some(86400);
     spec.lifecycle.ttl_after_finished = Some(3600);
     spec.lifecycle.stall = Some(Stall {
@@ -171,7 +167,7 @@ pub fn everything(spec: &mut Spec) {
         retries: true,
         evidence: Some("/results/stalls".into()),
     });
-    spec.observability.tensorboard = Some("/results/tb".into());
+    spec.observability.tensorboard_logdir = Some("/results/tb".into());
     spec.observability.metrics = Some(Metrics {
         port: 9400,
         pod_monitor: true,
@@ -179,16 +175,18 @@ pub fn everything(spec: &mut Spec) {
     });
 }
 
-/// Specs of every shape, profile, scheduler and way to end, each with a name for failure messages.
+/// Specs of every shape, Pod Security level, scheduler and way to end, each with a name for failure messages.
 pub fn variants() -> Vec<(&'static str, Spec)> {
     let indexed = |change: fn(&mut Spec)| {
         spec(|spec| {
-            spec.controller = Controller::Job;
+            spec.launcher.runs_in = LauncherPod::FirstWorker;
             change(spec);
         })
     };
-    let profile = |profile, user, fs_group| {
-        spec(|spec| spec.security = Security { profile, run_as_user: user, fs_group, ..spec.security.clone() })
+    let level = |pod_security_level, user, fs_group| {
+        spec(|spec| {
+            spec.security = Security { pod_security_level, run_as_user: user, fs_group, ..spec.security.clone() }
+        })
     };
     vec![
         ("smallest", smallest()),
@@ -204,7 +202,7 @@ pub fn variants() -> Vec<(&'static str, Spec)> {
                 spec.storage = storage();
             }),
         ),
-        ("keep", spec(|spec| spec.lifecycle.keep = true)),
+        ("keep", spec(|spec| spec.lifecycle.keep_workers = true)),
         ("their account", spec(|spec| spec.security.service_account = Some("trainer".into()))),
         ("no metadata", spec(|spec| spec.security.egress = Egress::NoMetadata)),
         ("private", spec(|spec| spec.security.egress = Egress::Private)),
@@ -221,30 +219,30 @@ pub fn variants() -> Vec<(&'static str, Spec)> {
             "elastic",
             spec(|spec| {
                 spec.launcher.kind = LauncherKind::Horovodrun;
-                let (min_workers, max_workers) = (2, 4);
+                let (min_replicas, max_replicas) = (2, 4);
                 spec.elastic =
-                    Some(Elastic { min_workers, max_workers, cooldown: None, timeout: 600, reset_limit: None });
+                    Some(Elastic { min_replicas, max_replicas, cooldown: None, timeout: 600, reset_limit: None });
             }),
         ),
         (
             "volcano",
             indexed(|spec| {
                 spec.scheduling.gang = Some(Gang::Volcano);
-                spec.scheduling.queue = Some("q".into());
-                spec.scheduling.scheduler = Some("volcano".into());
+                spec.scheduling.volcano_queue = Some("q".into());
+                spec.scheduling.scheduler_name = Some("volcano".into());
             }),
         ),
         ("coscheduling", indexed(|spec| spec.scheduling.gang = Some(Gang::Coscheduling))),
-        ("kueue", indexed(|spec| spec.scheduling.kueue = Some("local".into()))),
+        ("kueue", indexed(|spec| spec.scheduling.local_queue = Some("local".into()))),
         ("no access", indexed(|spec| spec.security.api_access = false)),
         ("suspend", indexed(|spec| spec.scheduling.suspend = true)),
-        ("openshift", profile(Profile::OpenShift, None, None)),
-        ("baseline", profile(Profile::Baseline, Some(1000), Some(2000))),
-        ("baseline root", profile(Profile::Baseline, Some(0), None)),
+        ("openshift", level(PodSecurityLevel::OpenShift, None, None)),
+        ("baseline", level(PodSecurityLevel::Baseline, Some(1000), Some(2000))),
+        ("baseline root", level(PodSecurityLevel::Baseline, Some(0), None)),
         (
             "privileged",
             spec(|spec| {
-                spec.security.profile = Profile::Privileged;
+                spec.security.pod_security_level = PodSecurityLevel::Privileged;
                 spec.security.run_as_user = Some(0);
                 spec.groups[0].rdma = true;
             }),

@@ -62,11 +62,6 @@ codes! {
     /// For example, a storage entry has one of `claim`, `nfs`, `s3` and others, which names the source of the volume.
     Error CHOOSE_ONE = "choose-one";
 
-    /// A field that needs another beside it
-    ///
-    /// Add the field that the message names.
-    Error NEEDS_FIELD = "needs-field";
-
     /// A value that readers of YAML read differently
     ///
     /// `yes`, `on` and `n` are booleans in YAML 1.1 and texts in YAML 1.2. `0777`, `1:30` and `1_000` are different numbers,
@@ -240,6 +235,11 @@ impl<'n, 'p> Reader<'n, 'p> {
         let value = T::read(&entry.value, self);
         self.path.pop();
         Some(At { value: value?, span: entry.value.span, key: entry.key_span })
+    }
+
+    /// Reads a text that stands for a whole map: the value of its main field.
+    pub fn short<T: Field>(&mut self, node: &'n Node) -> Option<At<T>> {
+        Some(At { value: T::read(node, self)?, span: node.span, key: node.span })
     }
 
     /// Reads an item of a list.

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 
 use self::cluster::{lifecycle, observability, patch, placement, scheduling, security, slurm};
 use self::storage::storage;
-use self::workers::{controller, groups, health_check, launcher};
+use self::workers::{groups, health_check, launcher, runs_in};
 use super::declare;
 use super::declare::OrDefault;
 use super::declare::scalars::{Int, Table};
@@ -57,15 +57,15 @@ impl Defaults {
             "security.",
             "ssh.",
             "placement.",
-            "lifecycle.release",
+            "lifecycle.keepWorkers",
             "lifecycle.checkpoint",
             "lifecycle.stall",
             "workers.shm",
-            "workers.controller",
+            "launcher.runsIn",
             "workers.healthCheck",
             "workers.gpuResource",
-            "launcher.waitTimeout",
-            "launcher.retriesResetAfter",
+            "lifecycle.startTimeout",
+            "lifecycle.retriesResetAfter",
             "launcher.cpu",
             "launcher.memory",
         ];
@@ -81,20 +81,21 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
 
     let launcher = launcher(body, &mut defaults);
     let scheduling = scheduling(body);
-    let controller = controller(body, target, &launcher, &scheduling, &mut defaults);
-    if controller == Controller::Job || launcher.runs_ranks {
+    let runs_in = runs_in(body, target, &launcher, &scheduling, &mut defaults);
+    if runs_in == LauncherPod::FirstWorker || launcher.runs_ranks {
         // The launcher's pod is a worker.
         defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(path));
     }
-    let keeps = body.lifecycle.as_ref().is_some_and(|at| at.release().value.0);
+    let keeps = body.lifecycle.as_ref().is_some_and(|at| at.keep_workers().value);
     let has_access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
     if !has_access || !target.own_workloads || keeps {
         // No pod watches the launcher.
         defaults.0.retain(|(path, _)| *path != "launcher.lostTimeout");
     }
+    let kind = launcher.kind;
     let groups = groups(body, &mut defaults);
     let health_check = health_check(body, &groups, &mut defaults);
-    let workdir = text!(body.workdir).or_else(|| body.code.as_ref().map(|code| code.mount_path().value.0));
+    let working_dir = text!(body.working_dir).or_else(|| body.code.as_ref().map(|code| code.mount_path().value.0));
     Spec {
         target,
         name: text!(metadata.name).unwrap_or_default(),
@@ -102,23 +103,22 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
         labels: pairs(metadata.labels.as_ref(), |key, value| (key.0.clone(), value.0.clone())),
         annotations: pairs(metadata.annotations.as_ref(), |key, value| (key.0.clone(), value.0.clone())),
         image: image(body),
-        rerun: text!(body.rerun),
+        run_tag: text!(body.run_tag),
         command: command(body),
-        workdir,
+        working_dir,
         env: pairs(body.env.as_ref(), |name, value| EnvVar { name: name.0.clone(), value: env_value(value) }),
         env_from: items(body.env_from.as_ref()).map(env_from).collect(),
         code: body.code.as_ref().map(|at| code(at)),
         groups,
-        controller,
         health_check,
-        launcher: Launcher { runs_ranks: launcher.runs_ranks && controller == Controller::StatefulSet, ..launcher },
-        elastic: body.elastic.as_ref().map(|at| elastic(at, &mut defaults)),
+        launcher: Launcher { runs_in, runs_ranks: launcher.runs_ranks && runs_in == LauncherPod::Own, ..launcher },
+        elastic: elastic_workers(body).map(|at| elastic(at, &mut defaults)),
         ssh: ssh(body, &mut defaults),
         collective: body.collective.as_ref().map(|at| collective(at)).unwrap_or_default(),
         storage: storage(body),
         placement: placement(body, &mut defaults),
         scheduling,
-        lifecycle: lifecycle(body, controller, &mut defaults),
+        lifecycle: lifecycle(body, kind, runs_in, &mut defaults),
         security: security(body, &mut defaults),
         observability: observability(body, &mut defaults),
         slurm: slurm(body),
@@ -182,45 +182,54 @@ fn env_value(value: &declare::EnvValue) -> EnvValue {
     match value {
         declare::EnvValue::Literal(text) => EnvValue::Text(text.clone()),
         declare::EnvValue::From(from) => {
-            let key = text!(from.key).unwrap_or_default();
-            match (text!(from.secret), text!(from.config_map)) {
-                (Some(name), _) => EnvValue::Secret { name, key },
-                (None, Some(name)) => EnvValue::ConfigMap { name, key },
-                (None, None) => EnvValue::Field(text!(from.field).unwrap_or_default()),
+            let parts = |at: &At<declare::KeyRef>| {
+                (
+                    text!(at.name).unwrap_or_default(),
+                    at.value.key.as_ref().map(|key| key.value.0.clone()).unwrap_or_default(),
+                )
+            };
+            if let Some((name, key)) = from.secret_key_ref.as_ref().map(parts) {
+                return EnvValue::Secret { name, key };
             }
+            if let Some((name, key)) = from.config_map_key_ref.as_ref().map(parts) {
+                return EnvValue::ConfigMap { name, key };
+            }
+            EnvValue::Field(from.field_ref.as_ref().and_then(|at| text!(at.field_path)).unwrap_or_default())
         }
     }
 }
 
 fn env_from(from: &declare::EnvFrom) -> EnvFrom {
+    let secret = from.secret_ref.as_ref();
+    let reference = section(secret.or(from.config_map_ref.as_ref()));
+    let name = text!(reference.name).unwrap_or_default();
     EnvFrom {
         prefix: text!(from.prefix),
-        source: match text!(from.secret) {
-            Some(name) => EnvFromSource::Secret(name),
-            None => EnvFromSource::ConfigMap(text!(from.config_map).unwrap_or_default()),
-        },
-        optional: from.optional().value,
+        source: if secret.is_some() { EnvFromSource::Secret(name) } else { EnvFromSource::ConfigMap(name) },
+        optional: reference.optional().value,
     }
 }
 
 fn code(code: &declare::Code) -> Code {
-    let source = match text!(code.config_map) {
+    let source = match text!(code.config_map_name) {
         Some(name) => CodeSource::ConfigMap(name),
         None => CodeSource::Files(pairs(code.files.as_ref(), |name, text| (name.0.clone(), text.0.clone()))),
     };
     Code { mount_path: code.mount_path().value.0, source }
 }
 
+/// `workers.elastic`.
+pub fn elastic_workers(body: &declare::Body) -> Option<&At<declare::Elastic>> {
+    body.workers.as_ref()?.value.elastic.as_ref()
+}
+
 fn elastic(given: &declare::Elastic, defaults: &mut Defaults) -> Elastic {
-    let cooldown = given.cooldown.as_ref().map(|at| &at.value);
+    let cooldown = given.cooldown.as_ref();
     Elastic {
-        min_workers: plain!(given.min_workers).unwrap_or(1),
-        max_workers: plain!(given.max_workers).unwrap_or(1),
-        cooldown: cooldown.and_then(|pair| match pair.as_slice() {
-            [low, high] => Some((u64::from(low.0), u64::from(high.0))),
-            _ => None,
-        }),
-        timeout: defaults.take("elastic.timeout", given.timeout()).0,
+        min_replicas: plain!(given.min_replicas).unwrap_or(1),
+        max_replicas: plain!(given.max_replicas).unwrap_or(1),
+        cooldown: cooldown.and_then(|at| Some((plain!(at.min)?, plain!(at.max)?))),
+        timeout: defaults.take("workers.elastic.timeout", given.timeout()).0,
         reset_limit: plain!(given.reset_limit),
     }
 }
@@ -231,7 +240,11 @@ fn ssh(body: &declare::Body, defaults: &mut Defaults) -> Ssh {
     if kind == Some(LauncherKind::Torchrun) {
         return Ssh { port: port(none.port().value), secret: None, user: none.user().value.0 };
     }
-    Ssh { port: port(defaults.take("ssh.port", given.port())), secret: text!(given.secret), user: given.user().value.0 }
+    Ssh {
+        port: port(defaults.take("ssh.port", given.port())),
+        secret: text!(given.secret_name),
+        user: given.user().value.0,
+    }
 }
 
 fn port(number: Int<1, 65_535>) -> u16 {
@@ -240,7 +253,7 @@ fn port(number: Int<1, 65_535>) -> u16 {
 
 fn collective(given: &declare::Collective) -> Collective {
     Collective {
-        debug: plain!(given.debug),
+        debug: plain!(given.nccl_debug),
         interface: text!(given.interface),
         infiniband: given.infiniband.as_ref().map(|at| at.value),
         fusion_threshold: given.fusion_threshold.as_ref().map(|at| at.value.clone()),

@@ -91,7 +91,7 @@ pub fn launcher_spec<'a>(plan: &'a Plan, files: &[File]) -> Spec<'a> {
         ttl_seconds_after_finished: lifecycle.ttl_after_finished,
         // A launcher with permissions raises this limit when it starts, and lowers it to end the Job. If it were set here, applying
         // the object again would reset it. The default of Kubernetes is 6.
-        backoff_limit: plan.own_job().is_none().then_some(plan.spec.launcher.retries.into()),
+        backoff_limit: plan.own_job().is_none().then_some(plan.spec.lifecycle.retries.into()),
         backoff_limit_per_index: None,
         success_policy: None,
         // A Job with a failure policy replaces a pod only when it has ended, so a launcher on a dead node would never be
@@ -138,7 +138,7 @@ pub fn workers_spec<'a>(plan: &'a Plan, team: &Team, files: &[File]) -> Spec<'a>
 
 /// The common part of Indexed Jobs, with one pod per worker of a group.
 fn indexed_pods<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec<'a> {
-    let attempts = u64::from(plan.spec.launcher.retries) + 1;
+    let attempts = u64::from(plan.spec.lifecycle.retries) + 1;
     Spec {
         suspend: None,
         completion_mode: Some("Indexed"),
@@ -159,7 +159,7 @@ fn indexed_pods<'a>(plan: &Plan, team: &Team, template: PodTemplate<'a>) -> Spec
 pub fn indexed<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let team = &plan.teams[0];
     let mut metadata = Metadata::of_run(plan, &team.workload).component("worker");
-    if let Some(queue) = &plan.spec.scheduling.kueue {
+    if let Some(queue) = &plan.spec.scheduling.local_queue {
         // Kueue's webhook suspends new Jobs. If `suspend` were set here, applying the object again would suspend a run that
         // is training.
         metadata.labels.set("kueue.x-k8s.io/queue-name", queue);

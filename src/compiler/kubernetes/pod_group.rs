@@ -29,8 +29,8 @@ pub fn name(plan: &Plan) -> String {
 pub fn min_members(plan: &Plan) -> u32 {
     let launchers = u32::from(plan.shape == Shape::StatefulSet);
     match &plan.spec.elastic {
-        Some(elastic) if plan.spec.target.own_workloads => elastic.min_workers,
-        Some(elastic) => elastic.min_workers + launchers,
+        Some(elastic) if plan.spec.target.own_workloads => elastic.min_replicas,
+        Some(elastic) => elastic.min_replicas + launchers,
         None => plan.workers + launchers,
     }
 }
@@ -43,7 +43,7 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
     let spec = GroupSpec {
         api_version: if volcano { "scheduling.volcano.sh/v1beta1" } else { "scheduling.x-k8s.io/v1alpha1" },
         min_member: min_members(plan),
-        queue: scheduling.queue.as_deref().filter(|_| volcano),
+        queue: scheduling.volcano_queue.as_deref().filter(|_| volcano),
         priority_class_name: placement.priority_class.as_deref().filter(|_| volcano),
     };
     Some(Object::new("spec.scheduling", Metadata::of_run(plan, name(plan)), Body::PodGroup { spec }))

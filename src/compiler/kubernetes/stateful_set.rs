@@ -32,7 +32,7 @@ pub fn build<'a>(plan: &'a Plan, team: &'a Team, files: &[File]) -> Object<'a> {
     });
     let spec = Spec {
         service_name: &plan.spec.name,
-        replicas: plan.spec.lifecycle.keep.then_some(team.pods()),
+        replicas: plan.spec.lifecycle.keep_workers.then_some(team.pods()),
         pod_management_policy: "Parallel",
         selector: run_pods(plan, "worker", group.name.as_deref()),
         template: pod::template(plan, PodKind::Worker(group), files),

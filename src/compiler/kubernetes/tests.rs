@@ -165,8 +165,8 @@ fn only_changes_that_ranks_can_observe_start_a_new_run() {
         |spec| spec.annotations = vec![("a".into(), "b".into())],
         |spec| spec.lifecycle.deadline = Some(60),
         |spec| spec.lifecycle.ttl_after_finished = Some(60),
-        |spec| spec.launcher.retries = 9,
-        |spec| spec.launcher.wait_timeout = 9,
+        |spec| spec.lifecycle.retries = 9,
+        |spec| spec.lifecycle.start_timeout = 9,
         |spec| spec.security.network_policy = false,
         |spec| spec.observability.metrics = None,
     ];
@@ -174,12 +174,12 @@ fn only_changes_that_ranks_can_observe_start_a_new_run() {
         assert_eq!(run_of(&spec(change)), base, "change {index} needs no new run");
     }
     let other: [fn(&mut Spec); 8] = [
-        |spec| spec.rerun = Some("2".into()),
+        |spec| spec.run_tag = Some("2".into()),
         |spec| spec.image.reference = "ghcr.io/acme/mnist:1.5".into(),
         |spec| spec.env.push(EnvVar { name: "A".into(), value: EnvValue::Text("b".into()) }),
         |spec| spec.groups[0].resources.limits[0].1 = quantity("16"),
         |spec| spec.storage.push(volume("results", VolumeSource::PerWorker(claim()))),
-        |spec| spec.controller = Controller::Job,
+        |spec| spec.launcher.runs_in = LauncherPod::FirstWorker,
         |spec| spec.observability.metrics = Some(Metrics { port: 1, pod_monitor: false, from: None }),
         |spec| {
             let patch = json!({"spec": {"template": {"spec": {"priority": 5}}}});
@@ -199,7 +199,7 @@ fn only_changes_that_ranks_can_observe_start_a_new_run() {
     // A deadline changes in place in the Job shape too, and under a patch.
     let patched = |deadline| {
         spec(|spec| {
-            spec.controller = Controller::Job;
+            spec.launcher.runs_in = LauncherPod::FirstWorker;
             spec.lifecycle.deadline = deadline;
             spec.patches.push(Patch { kind: None, name: None, patch: json!({"spec": {"backoffLimit": 7}}) });
         })
@@ -230,7 +230,7 @@ fn the_launcher_owns_the_scale_unless_release_is_keep() {
     assert_eq!(pod(&objects_, "Job")["automountServiceAccountToken"], true);
     assert_eq!(pod(&objects_, "StatefulSet")["automountServiceAccountToken"], true);
 
-    let kept = objects(spec(|spec| spec.lifecycle.keep = true));
+    let kept = objects(spec(|spec| spec.lifecycle.keep_workers = true));
     assert_eq!(find(&kept, "StatefulSet")["spec"]["replicas"], 4);
     assert_eq!(pod(&kept, "Job")["automountServiceAccountToken"], false);
     for kind in ["Role", "RoleBinding", "ServiceAccount"] {
@@ -243,7 +243,7 @@ fn spares_are_pods_without_ranks() {
     let spares = |keep| {
         spec(|spec| {
             spec.groups[0].spares = 2;
-            spec.lifecycle.keep = keep;
+            spec.lifecycle.keep_workers = keep;
         })
     };
     let scaled = objects(spares(false));
@@ -266,7 +266,7 @@ fn a_launcher_leaves_a_dead_node_and_is_replaced() {
     assert!(seconds(&pod(&plain, "StatefulSet")).is_empty());
     // With a failure policy, Kubernetes would replace the launcher only when its pod has ended.
     assert!(find(&plain, "Job")["spec"].get("podFailurePolicy").is_none());
-    let kept = objects(spec(|spec| spec.lifecycle.keep = true));
+    let kept = objects(spec(|spec| spec.lifecycle.keep_workers = true));
     assert!(find(&kept, "Job")["spec"].get("podFailurePolicy").is_some());
 
     let tolerating =
@@ -317,7 +317,7 @@ fn each_pod_mounts_only_its_own_keys() {
     let plain = objects(smallest());
     assert_eq!(items(&plain, "StatefulSet"), ["host_key", "authorized_keys"]);
     assert_eq!(items(&plain, "Job"), ["id_ed25519", "known_hosts"]);
-    let indexed = objects(spec(|spec| spec.controller = Controller::Job));
+    let indexed = objects(spec(|spec| spec.launcher.runs_in = LauncherPod::FirstWorker));
     assert_eq!(items(&indexed, "Job"), ["id_ed25519", "known_hosts", "host_key", "authorized_keys"]);
     let torchrun = objects(spec(|spec| spec.launcher.kind = LauncherKind::Torchrun));
     assert!(items(&torchrun, "Job").is_empty());
@@ -341,7 +341,7 @@ fn restricted_pods_meet_the_restricted_level() {
         }
     };
     allowed(objects(smallest()));
-    allowed(objects(spec(|spec| spec.controller = Controller::Job)));
+    allowed(objects(spec(|spec| spec.launcher.runs_in = LauncherPod::FirstWorker)));
     allowed(objects(spec(|spec| spec.launcher.kind = LauncherKind::Torchrun)));
     allowed(objects(spec(|spec| {
         spec.launcher.runs_ranks = true;
@@ -436,8 +436,8 @@ fn claims_remain_when_the_job_is_deleted() {
 #[test]
 fn a_second_apply_does_not_suspend_a_job_that_kueue_admitted() {
     let objects = objects(spec(|spec| {
-        spec.controller = Controller::Job;
-        spec.scheduling.kueue = Some("local".into());
+        spec.launcher.runs_in = LauncherPod::FirstWorker;
+        spec.scheduling.local_queue = Some("local".into());
     }));
     let job = find(&objects, "Job");
     assert_eq!(job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"], "local");

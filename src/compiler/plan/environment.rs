@@ -24,7 +24,7 @@ pub fn environment(plan: &Plan) -> Vec<EnvPair> {
         // Horovod's warning about a stall, which it repeats every minute, would count as output.
         set(&mut env, "HOROVOD_STALL_CHECK_DISABLE", "1");
     }
-    if let Some(logdir) = &plan.spec.observability.tensorboard {
+    if let Some(logdir) = &plan.spec.observability.tensorboard_logdir {
         set(&mut env, "TENSORBOARD_LOGDIR", logdir.clone());
     }
     env.retain(|(name, _)| !plan.spec.env.iter().any(|own| own.name == *name));
@@ -119,7 +119,7 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     // its own ranks again, beside those of the other agents. Without a restart it would wait five minutes for these.
     let restarts = match &spec.elastic {
         _ if !spec.target.has_pods => 0,
-        Some(_) => spec.launcher.retries,
+        Some(_) => spec.lifecycle.retries,
         None => 1,
     };
     set(env, "PET_MAX_RESTARTS", restarts.to_string());
@@ -129,7 +129,7 @@ fn torchrun(plan: &Plan, env: &mut Vec<EnvPair>) {
     }
     match &spec.elastic {
         Some(elastic) => {
-            set(env, "PET_NNODES", format!("{}:{}", elastic.min_workers, elastic.max_workers));
+            set(env, "PET_NNODES", format!("{}:{}", elastic.min_replicas, elastic.max_replicas));
             set(env, "PET_RDZV_BACKEND", "c10d");
             set(env, "PET_RDZV_ENDPOINT", format!("{first}:{RENDEZVOUS_PORT}"));
             set(env, "PET_RDZV_ID", plan.stem());

@@ -10,8 +10,8 @@ use super::{Shape, patches};
 use crate::job::may_be_secret;
 use crate::job::types::format_duration;
 use crate::job::valid::{
-    Checkpoint, Claim, Code, CodeSource, Collective, Controller, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue,
-    EnvVar, Gang, Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, Lifecycle, Metrics, MetricsClients,
+    Checkpoint, Claim, Code, CodeSource, Collective, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue, EnvVar, Gang,
+    Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, LauncherPod, Lifecycle, Metrics, MetricsClients,
     Mpi, Observability, Pairs, Patch, Placement, Resources, S3, Scheduling, Security, Spec, Ssh, Stall, Volume,
     VolumeSource,
 };
@@ -101,14 +101,13 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
         labels,
         annotations,
         image,
-        rerun,
+        run_tag,
         command,
-        workdir,
+        working_dir,
         env,
         env_from,
         code,
         groups,
-        controller,
         health_check,
         launcher,
         elastic,
@@ -134,14 +133,12 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     list.run("image", reference);
     list.optional("image.pullPolicy", *pull_policy);
     list.run("image.pullSecrets", pull_secrets.join(" "));
-    list.optional("rerun", rerun.as_ref());
+    list.optional("runTag", run_tag.as_ref());
     list.run("command", arguments(command));
-    list.optional("workdir", workdir.as_ref());
+    list.optional("workingDir", working_dir.as_ref());
     self::env(&mut list, env);
     self::env_from(&mut list, env_from);
     self::code(&mut list, code.as_ref());
-    let controller = if *controller == Controller::Job { "Job" } else { "StatefulSet" };
-    list.run_if(shape != Shape::Torchrun, "workers.controller", controller);
     for one in groups {
         group(&mut list, one);
     }
@@ -151,30 +148,45 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     let command = Some(arguments(command)).filter(|_| is_checked && !command.is_empty());
     list.optional_if(true, "workers.healthCheck.timeout", command.as_ref().map(|_| format_duration(*timeout)));
     list.optional("workers.healthCheck.command", command);
-    // An elastic torchrun restarts its agents itself. The limit is a variable of the pods.
-    let fixed_retries =
-        fixed("launcher.retries") || shape == Shape::Torchrun && spec.target.has_pods && elastic.is_some();
-    self::launcher(&mut list, launcher, shape, fixed_retries);
+    self::launcher(&mut list, launcher, shape);
     if let Some(elastic) = elastic {
         self::elastic(&mut list, elastic, launcher.kind);
     }
     let Ssh { port, secret, user } = ssh;
     list.run("ssh.port", port);
     list.run("ssh.user", user);
-    list.optional_if(shape != Shape::Torchrun, "ssh.secret", secret.as_ref());
+    list.optional_if(shape != Shape::Torchrun, "ssh.secretName", secret.as_ref());
     self::storage(&mut list, storage);
     self::collective(&mut list, collective);
     self::placement(&mut list, placement);
-    let Scheduling { gang, queue, kueue, suspend, scheduler } = scheduling;
+    let Scheduling { gang, volcano_queue, local_queue, suspend, scheduler_name } = scheduling;
     let gang = gang.map(|gang| if gang == Gang::Volcano { "volcano" } else { "coscheduling" });
     // Pods contain the name of their PodGroup. A target that is a gang itself has no PodGroup.
     list.optional_if(!spec.target.is_gang, "scheduling.gang", gang);
-    list.optional_if(fixed("scheduling.queue"), "scheduling.queue", queue.as_ref());
+    list.optional_if(fixed("scheduling.volcanoQueue"), "scheduling.volcanoQueue", volcano_queue.as_ref());
     // This is a label of the workload, not of its pods.
-    list.optional_if(false, "scheduling.kueue", kueue.as_ref());
-    list.optional("scheduling.scheduler", scheduler.as_ref());
+    list.optional_if(false, "scheduling.localQueue", local_queue.as_ref());
+    list.optional("scheduling.schedulerName", scheduler_name.as_ref());
     list.add(Reach::InPlace, "scheduling.suspend", suspend);
-    let Lifecycle { deadline, ttl_after_finished, keep, checkpoint, stall } = lifecycle;
+    // An elastic torchrun restarts its agents itself. The limit is a variable of the pods.
+    let fixed_retries =
+        fixed("lifecycle.retries") || shape == Shape::Torchrun && spec.target.has_pods && elastic.is_some();
+    let Lifecycle {
+        deadline,
+        start_timeout,
+        retries,
+        retries_reset_after,
+        final_exit_codes,
+        ttl_after_finished,
+        keep_workers,
+        checkpoint,
+        stall,
+    } = lifecycle;
+    list.add(Reach::InPlace, "lifecycle.startTimeout", format_duration(*start_timeout));
+    list.run_if(fixed_retries, "lifecycle.retries", retries);
+    list.add(Reach::InPlace, "lifecycle.retriesResetAfter", format_duration(*retries_reset_after));
+    let codes = final_exit_codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    list.optional_if(false, "lifecycle.finalExitCodes", Some(codes).filter(|codes| !codes.is_empty()));
     list.optional_if(fixed("lifecycle.deadline"), "lifecycle.deadline", deadline.map(format_duration));
     list.optional_if(
         fixed("lifecycle.ttlAfterFinished"),
@@ -183,7 +195,7 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     );
     // Whether the launcher may scale the workers.
     let could_scale = spec.target.own_workloads && shape == Shape::StatefulSet;
-    list.run_if(could_scale, "lifecycle.release", if *keep { "keep" } else { "scaleDown" });
+    list.run_if(could_scale, "lifecycle.keepWorkers", keep_workers);
     let Checkpoint { signal, grace_period } = checkpoint;
     list.run("lifecycle.checkpoint.signal", format!("SIG{signal}"));
     list.run("lifecycle.checkpoint.gracePeriod", format_duration((*grace_period).into()));
@@ -195,8 +207,8 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
         list.optional("lifecycle.stall.evidence", evidence.as_ref());
     }
     self::security(&mut list, security);
-    // Controllers of other targets end a run, and with `release: keep` the user does.
-    list.run_if(spec.target.own_workloads && !lifecycle.keep, "security.apiAccess", security.api_access);
+    // Controllers of other targets end a run, and with `keepWorkers` the user does.
+    list.run_if(spec.target.own_workloads && !lifecycle.keep_workers, "security.apiAccess", security.api_access);
     self::observability(&mut list, observability, launcher.kind);
     for (index, patch) in patches.iter().enumerate() {
         let starts = patches::starts_run(patch, spec);
@@ -219,14 +231,14 @@ fn env(list: &mut List, env: &[EnvVar]) {
                 }
             }
             EnvValue::Secret { name, key } => {
-                list.run(format!("{path}.secret"), name);
-                list.run(format!("{path}.key"), key);
+                list.run(format!("{path}.secretKeyRef.name"), name);
+                list.run(format!("{path}.secretKeyRef.key"), key);
             }
             EnvValue::ConfigMap { name, key } => {
-                list.run(format!("{path}.configMap"), name);
-                list.run(format!("{path}.key"), key);
+                list.run(format!("{path}.configMapKeyRef.name"), name);
+                list.run(format!("{path}.configMapKeyRef.key"), key);
             }
-            EnvValue::Field(field) => list.run(format!("{path}.field"), field),
+            EnvValue::Field(field) => list.run(format!("{path}.fieldRef.fieldPath"), field),
         }
     }
 }
@@ -234,12 +246,13 @@ fn env(list: &mut List, env: &[EnvVar]) {
 fn env_from(list: &mut List, all: &[EnvFrom]) {
     for (index, EnvFrom { prefix, source, optional }) in all.iter().enumerate() {
         let path = format!("envFrom[{index}]");
-        match source {
-            EnvFromSource::Secret(name) => list.run(format!("{path}.secret"), name),
-            EnvFromSource::ConfigMap(name) => list.run(format!("{path}.configMap"), name),
-        }
+        let (kind, name) = match source {
+            EnvFromSource::Secret(name) => ("secretRef", name),
+            EnvFromSource::ConfigMap(name) => ("configMapRef", name),
+        };
+        list.run(format!("{path}.{kind}.name"), name);
+        list.run(format!("{path}.{kind}.optional"), optional);
         list.optional(&format!("{path}.prefix"), prefix.as_ref());
-        list.run(format!("{path}.optional"), optional);
     }
 }
 
@@ -247,7 +260,7 @@ fn code(list: &mut List, code: Option<&Code>) {
     let Some(Code { mount_path, source }) = code else { return };
     list.run("code.mountPath", mount_path);
     match source {
-        CodeSource::ConfigMap(name) => list.run("code.configMap", name),
+        CodeSource::ConfigMap(name) => list.run("code.configMapName", name),
         CodeSource::Files(files) => {
             for (name, text) in files {
                 list.run(format!("code.files.{name}"), text);
@@ -267,7 +280,7 @@ fn group(list: &mut List, group: &Group) {
     }
     list.run(format!("{prefix}.gpus"), gpus);
     list.run_if(*gpus > 0, format!("{prefix}.gpuResource"), gpu_resource);
-    list.run(format!("{prefix}.slots"), slots);
+    list.run(format!("{prefix}.slotsPerWorker"), slots);
     resources(list, true, &prefix, amounts);
     if *rdma {
         list.run(format!("{prefix}.rdma"), rdma);
@@ -284,21 +297,18 @@ fn resources(list: &mut List, fixed: bool, prefix: &str, resources: &Resources) 
     }
 }
 
-fn launcher(list: &mut List, launcher: &Launcher, shape: Shape, fixed_retries: bool) {
+fn launcher(list: &mut List, launcher: &Launcher, shape: Shape) {
     let Launcher {
         kind,
         mpi,
         args,
+        runs_in,
         runs_ranks,
         interactive,
         idle_timeout,
         resources: amounts,
         image,
-        retries,
-        wait_timeout,
         lost_timeout,
-        retries_reset_after,
-        final_exit_codes,
     } = launcher;
     let mpi = match mpi {
         Mpi::OpenMpi => "openmpi",
@@ -316,28 +326,29 @@ fn launcher(list: &mut List, launcher: &Launcher, shape: Shape, fixed_retries: b
     list.run("launcher.kind", name);
     list.run("launcher.mpi", mpi);
     list.run_if(*kind != LauncherKind::Shell, "launcher.args", arguments(args));
+    let runs_in = if *runs_in == LauncherPod::Own { "ownPod" } else { "firstWorker" };
+    list.run_if(shape != Shape::Torchrun, "launcher.runsIn", runs_in);
     list.run("launcher.runsRanks", runs_ranks);
     list.add(Reach::InPlace, "launcher.interactive", interactive);
     list.add(Reach::InPlace, "launcher.idleTimeout", format_duration(*idle_timeout));
-    list.run_if(fixed_retries, "launcher.retries", retries);
-    list.add(Reach::InPlace, "launcher.waitTimeout", format_duration(*wait_timeout));
     list.add(Reach::InPlace, "launcher.lostTimeout", format_duration(*lost_timeout));
-    list.add(Reach::InPlace, "launcher.retriesResetAfter", format_duration(*retries_reset_after));
-    let codes = final_exit_codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-    list.optional_if(false, "launcher.finalExitCodes", Some(codes).filter(|codes| !codes.is_empty()));
     list.optional_if(own_pod, "launcher.image", image.as_ref());
     // A launcher that runs ranks has the resources of a worker.
     resources(list, own_pod && !runs_ranks, "launcher", amounts);
 }
 
 fn elastic(list: &mut List, elastic: &Elastic, kind: LauncherKind) {
-    let Elastic { min_workers, max_workers, cooldown, timeout, reset_limit } = elastic;
+    let Elastic { min_replicas, max_replicas, cooldown, timeout, reset_limit } = elastic;
     let horovodrun = kind == LauncherKind::Horovodrun;
-    list.run("elastic.minWorkers", min_workers);
-    list.run("elastic.maxWorkers", max_workers);
-    list.run_if(horovodrun || kind == LauncherKind::Torchrun, "elastic.timeout", format_duration(*timeout));
-    list.optional_if(horovodrun, "elastic.resetLimit", *reset_limit);
-    list.optional_if(horovodrun, "elastic.cooldown", cooldown.map(|(least, most)| format!("[{least}, {most}]")));
+    list.run("workers.elastic.minReplicas", min_replicas);
+    list.run("workers.elastic.maxReplicas", max_replicas);
+    list.run_if(horovodrun || kind == LauncherKind::Torchrun, "workers.elastic.timeout", format_duration(*timeout));
+    list.optional_if(horovodrun, "workers.elastic.resetLimit", *reset_limit);
+    list.optional_if(
+        horovodrun,
+        "workers.elastic.cooldown",
+        cooldown.map(|(min, max)| format!("{} to {}", format_duration(min), format_duration(max))),
+    );
 }
 
 fn storage(list: &mut List, storage: &[Volume]) {
@@ -351,14 +362,17 @@ fn storage(list: &mut List, storage: &[Volume]) {
             // Another run has another StatefulSet, which creates new claims from this template.
             VolumeSource::PerWorker(made) => claim(list, &format!("{path}.perWorker"), made, Reach::Run),
             VolumeSource::PersistentVolume { source, claim: made } => {
-                list.add(Reach::Claim, format!("{path}.persistentVolume"), source);
+                list.add(Reach::Claim, format!("{path}.persistentVolume.source"), source);
                 claim(list, &format!("{path}.claim"), made, Reach::Claim);
             }
             VolumeSource::ExistingClaim(name) => list.run(format!("{path}.existingClaim"), name),
             VolumeSource::Nfs { server, path: export } => list.run(format!("{path}.nfs"), format!("{server}:{export}")),
-            VolumeSource::HostPath(host) => list.run(format!("{path}.hostPath"), host),
+            VolumeSource::HostPath(host) => list.run(format!("{path}.hostPath.path"), host),
             VolumeSource::EmptyDir { size } => {
-                list.run(format!("{path}.emptyDir"), size.as_ref().map_or(String::new(), ToString::to_string));
+                list.run(
+                    format!("{path}.emptyDir.sizeLimit"),
+                    size.as_ref().map_or(String::new(), ToString::to_string),
+                );
             }
             VolumeSource::S3(one) => s3(list, &format!("{path}.s3"), one),
         }
@@ -371,7 +385,7 @@ fn s3(list: &mut List, path: &str, s3: &S3) {
     list.run(format!("{path}.bucket"), bucket);
     list.run(format!("{path}.prefix"), prefix);
     list.run(format!("{path}.region"), region);
-    list.optional(&format!("{path}.secret"), secret.as_ref());
+    list.optional(&format!("{path}.secretName"), secret.as_ref());
     let direction = match (download, upload) {
         (true, true) => "both",
         (true, false) => "in",
@@ -381,7 +395,7 @@ fn s3(list: &mut List, path: &str, s3: &S3) {
     if *upload {
         list.run(format!("{path}.uploadInterval"), format_duration(*upload_interval));
     }
-    list.optional(&format!("{path}.size"), size.as_ref());
+    list.optional(&format!("{path}.sizeLimit"), size.as_ref());
 }
 
 /// The fields of a claim. A claim that is not part of a workload does not affect the run.
@@ -392,7 +406,7 @@ fn claim(list: &mut List, path: &str, claim: &Claim, reach: Reach) {
         field.amount = Some(size.milli());
     }
     let class = storage_class.as_deref().unwrap_or("the cluster's default");
-    list.add(reach, format!("{path}.storageClass"), class);
+    list.add(reach, format!("{path}.storageClassName"), class);
     list.add(reach, format!("{path}.accessModes"), access_modes.join(" "));
 }
 
@@ -407,11 +421,11 @@ fn collective(list: &mut List, collective: &Collective) {
         hierarchical_allreduce,
         timeline,
     } = collective;
-    list.optional("collective.debug", *debug);
+    list.optional("collective.ncclDebug", *debug);
     list.optional("collective.interface", interface.as_ref());
     list.optional("collective.infiniband", *infiniband);
     list.optional("collective.fusionThreshold", fusion_threshold.as_ref());
-    list.optional("collective.cycleTime", *cycle_time);
+    list.optional("collective.cycleTime", cycle_time.map(|time| format!("{time}ms")));
     list.optional("collective.autotune", *autotune);
     list.optional("collective.hierarchicalAllreduce", *hierarchical_allreduce);
     list.optional("collective.timeline", timeline.as_ref());
@@ -425,8 +439,8 @@ fn placement(list: &mut List, placement: &Placement) {
         list.run(format!("placement.tolerations[{index}]"), toleration);
     }
     list.optional("placement.affinity", affinity.as_ref());
-    list.optional("placement.priorityClass", priority_class.as_ref());
-    list.optional("placement.runtimeClass", runtime_class.as_ref());
+    list.optional("placement.priorityClassName", priority_class.as_ref());
+    list.optional("placement.runtimeClassName", runtime_class.as_ref());
     list.optional("placement.spread", spread.as_ref());
     list.optional("placement.pack", pack.as_ref());
     list.run("placement.hostNetwork", host_network);
@@ -434,7 +448,7 @@ fn placement(list: &mut List, placement: &Placement) {
 
 fn security(list: &mut List, security: &Security) {
     let Security {
-        profile,
+        pod_security_level,
         run_as_user,
         fs_group,
         network_policy,
@@ -443,8 +457,8 @@ fn security(list: &mut List, security: &Security) {
         api_access: _,
         read_only_root_filesystem,
     } = security;
-    // If a user id is set, pods contain only the id, and the profile has no effect on them.
-    list.run_if(run_as_user.is_none(), "security.profile", format!("{profile:?}").to_lowercase());
+    // If a user id is set, pods contain only the id, and the level has no effect on them.
+    list.run_if(run_as_user.is_none(), "security.podSecurityLevel", format!("{pod_security_level:?}").to_lowercase());
     list.optional("security.runAsUser", *run_as_user);
     list.optional("security.fsGroup", *fs_group);
     list.add(Reach::InPlace, "security.networkPolicy", network_policy);
@@ -454,13 +468,13 @@ fn security(list: &mut List, security: &Security) {
         Egress::Private => "private",
     };
     list.add(Reach::InPlace, "security.egress", egress);
-    list.optional("security.serviceAccount", service_account.as_ref());
+    list.optional("security.serviceAccountName", service_account.as_ref());
     list.run("security.readOnlyRootFilesystem", read_only_root_filesystem);
 }
 
 fn observability(list: &mut List, observability: &Observability, kind: LauncherKind) {
-    let Observability { tensorboard, metrics, rank_prefix } = observability;
-    list.optional("observability.tensorboard.logdir", tensorboard.as_ref());
+    let Observability { tensorboard_logdir, metrics, rank_prefix } = observability;
+    list.optional("observability.tensorboardLogdir", tensorboard_logdir.as_ref());
     if let Some(Metrics { port, pod_monitor, from }) = metrics {
         list.run("observability.metrics.port", port);
         list.add(Reach::InPlace, "observability.metrics.podMonitor", pod_monitor);

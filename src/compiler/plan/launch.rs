@@ -89,9 +89,9 @@ fn elastic_options(plan: &Plan, elastic: &Elastic) -> Vec<String> {
     let slots = plan.spec.groups.first().map_or(1, |group| group.slots);
     let mut words = vec![
         "--min-np".to_owned(),
-        elastic.min_workers.saturating_mul(slots).to_string(),
+        elastic.min_replicas.saturating_mul(slots).to_string(),
         "--max-np".to_owned(),
-        elastic.max_workers.saturating_mul(slots).to_string(),
+        elastic.max_replicas.saturating_mul(slots).to_string(),
         "--host-discovery-script".to_owned(),
         format!("{GENERATED}/discoverHosts.sh"),
         "--elastic-timeout".to_owned(),

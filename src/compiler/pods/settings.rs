@@ -79,8 +79,8 @@ pub fn job(plan: &Plan) -> String {
         ("checkpoint_signal", spec.lifecycle.checkpoint.signal.to_owned()),
         ("checkpoint_grace", spec.lifecycle.checkpoint.grace_period.to_string()),
         // Empty unless the job is elastic.
-        ("min_workers", elastic(|elastic| elastic.min_workers)),
-        ("max_workers", elastic(|elastic| elastic.max_workers)),
+        ("min_workers", elastic(|elastic| elastic.min_replicas)),
+        ("max_workers", elastic(|elastic| elastic.max_replicas)),
         ("launch", quoted_array(&checked(plan))),
     ];
     // On targets where the first pod that succeeds ends the job, the other pods must not exit before the pod with index 0.

@@ -46,9 +46,9 @@ fn plans() -> Vec<Plan> {
         }),
         changed(|plan| {
             plan.spec.launcher.kind = LauncherKind::Horovodrun;
-            plan.spec.lifecycle.keep = true;
+            plan.spec.lifecycle.keep_workers = true;
             plan.spec.elastic =
-                Some(Elastic { min_workers: 1, max_workers: 4, cooldown: None, timeout: 600, reset_limit: None });
+                Some(Elastic { min_replicas: 1, max_replicas: 4, cooldown: None, timeout: 600, reset_limit: None });
         }),
         changed(|plan| {
             plan.spec.lifecycle.stall =
@@ -246,11 +246,11 @@ fn only_limits_may_change_in_place() {
     plan.spec.lifecycle.stall = Some(Stall { timeout: 60, file: None, metric: None, retries: true, evidence: None });
     let before: Vec<_> = files(&plan).into_iter().map(|file| file.text).collect();
     plan.spec.lifecycle.deadline = Some(60);
-    plan.spec.launcher.retries = 7;
-    plan.spec.launcher.wait_timeout = 5;
+    plan.spec.lifecycle.retries = 7;
+    plan.spec.lifecycle.start_timeout = 5;
     plan.spec.launcher.lost_timeout = 6;
-    plan.spec.launcher.retries_reset_after = 8;
-    plan.spec.launcher.final_exit_codes = vec![2, 64];
+    plan.spec.lifecycle.retries_reset_after = 8;
+    plan.spec.lifecycle.final_exit_codes = vec![2, 64];
     if let Some(stall) = &mut plan.spec.lifecycle.stall {
         stall.timeout = 61;
     }

@@ -33,7 +33,7 @@ impl Report {
             guarded: spec.security.network_policy && !spec.placement.host_network,
             nodes: placement(plan),
             apart: spec.placement.spread.as_deref() == Some("kubernetes.io/hostname"),
-            elastic: spec.elastic.as_ref().map(|elastic| (elastic.min_workers, elastic.max_workers)),
+            elastic: spec.elastic.as_ref().map(|elastic| (elastic.min_replicas, elastic.max_replicas)),
             storage: spec.storage.iter().map(|volume| storage(&spec.name, volume)).collect(),
             objects,
             pod_security: PodSecurity { level: plan.level.name, reasons: plan.level.reasons.clone() },
@@ -101,7 +101,7 @@ fn cost(plan: &Plan) -> Cost {
     let gpus_per_worker = plan.spec.groups.first().map_or(0, |group| group.gpus);
     let bounds = match &plan.spec.elastic {
         Some(elastic) => {
-            (elastic.min_workers.saturating_mul(gpus_per_worker), elastic.max_workers.saturating_mul(gpus_per_worker))
+            (elastic.min_replicas.saturating_mul(gpus_per_worker), elastic.max_replicas.saturating_mul(gpus_per_worker))
         }
         None => (plan.gpus, plan.gpus),
     };
@@ -240,13 +240,13 @@ fn release(plan: &Plan, description: &Description) -> String {
         return format!("{}{deadline}", batch.release);
     }
     match plan.shape {
-        Shape::StatefulSet if !plan.spec.target.own_workloads && !plan.spec.lifecycle.keep => {
+        Shape::StatefulSet if !plan.spec.target.own_workloads && !plan.spec.lifecycle.keep_workers => {
             let controller = description.controller;
             format!("{controller} stops the workers when the launcher ends{deadline}; this releases the {released}")
         }
-        Shape::StatefulSet if plan.spec.lifecycle.keep => {
+        Shape::StatefulSet if plan.spec.lifecycle.keep_workers => {
             format!(
-                "only when you delete the job, because lifecycle.release is keep: until then the {released} stay allocated"
+                "only when you delete the job, because lifecycle.keepWorkers is keep: until then the {released} stay allocated"
             )
         }
         Shape::StatefulSet => {
@@ -310,7 +310,7 @@ fn notes(plan: &Plan, description: &Description) -> Vec<String> {
     } else if spec.target.is_gang {
         notes.push(format!("gang: {} schedules all pods together or none", description.controller));
     }
-    if let Some(queue) = &spec.scheduling.kueue {
+    if let Some(queue) = &spec.scheduling.local_queue {
         notes.push(format!("Kueue: the job waits in the LocalQueue {queue}"));
     } else if spec.scheduling.suspend {
         let (kind, field) = description.suspended;

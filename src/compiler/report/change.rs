@@ -146,7 +146,7 @@ fn note_on_worker_claims(volume: &Volume) -> Option<String> {
 }
 
 /// The note for a new run: its text may be an earlier one, whose run has ended.
-pub(super) const NOTE_ON_EARLIER_RUN: &str = "if this spec has run before and the Job of that run still exists, kubectl apply starts nothing: then change spec.rerun";
+pub(super) const NOTE_ON_EARLIER_RUN: &str = "if this spec has run before and the Job of that run still exists, kubectl apply starts nothing: then change spec.runTag";
 
 const CLAIM_IS_IMMUTABLE: &str =
     "a PersistentVolumeClaim cannot be changed (use another volume name, or delete the claim)";

@@ -169,7 +169,7 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
         change.notes.push(match has_run_before {
             true => format!(
                 "run {new_run} exists since an earlier apply: kubectl apply ends the current run, and starts nothing if the Job of run \
-                 {new_run} has ended; change spec.rerun to start a new run"
+                 {new_run} has ended; change spec.runTag to start a new run"
             ),
             false => NOTE_ON_EARLIER_RUN.to_owned(),
         });

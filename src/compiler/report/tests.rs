@@ -17,9 +17,9 @@ spec:
   command: [python, train.py]
   env: {LR: "0.1"}
   workers: {replicas: 4, gpus: 8, cpu: "32", memory: 256Gi}
-  launcher: {cpu: "1500m", memory: 2Gi}
+  launcher: {kind: mpirun, cpu: "1500m", memory: 2Gi}
   storage:
-    - {name: data, mountPath: /data, claim: {size: 1Ti, storageClass: fast, accessModes: [ReadWriteMany]}}
+    - {name: data, mountPath: /data, claim: {size: 1Ti, storageClassName: fast, accessModes: [ReadWriteMany]}}
   lifecycle: {deadline: 24h}
 "#;
 
@@ -65,7 +65,7 @@ fn sums_include_every_pod() {
 
 #[test]
 fn a_launcher_that_runs_ranks_counts_as_a_worker() {
-    let text = JOB.replace(r#"{cpu: "1500m", memory: 2Gi}"#, "{runsRanks: true}");
+    let text = JOB.replace(r#"{kind: mpirun, cpu: "1500m", memory: 2Gi}"#, "{kind: mpirun, runsRanks: true}");
     let report = reported(&plan(&text, "bcdfgh"));
     assert_eq!((report.ranks, report.pods), (40, 5));
     assert!(report.requests.contains(&Amount { resource: "nvidia.com/gpu".to_owned(), quantity: "40".to_owned() }));
@@ -107,7 +107,7 @@ fn a_restart_without_a_reason_lists_every_difference() {
 #[test]
 fn a_claim_cannot_change_or_shrink() {
     for (from, to, path) in [
-        ("storageClass: fast", "storageClass: slow", "storage.data.claim.storageClass"),
+        ("storageClassName: fast", "storageClassName: slow", "storage.data.claim.storageClassName"),
         ("size: 1Ti", "size: 500Gi", "storage.data.claim.size"),
     ] {
         let change = changed(from, to, "bcdfgh");

@@ -25,7 +25,7 @@ static FACTS: Facts = Facts {
     group_suffix: "-0",
     launcher_suffix: "-0-0",
     // The Jobs are created from a template, which cannot change.
-    immutable_fields: &["launcher.retries", "lifecycle.deadline"],
+    immutable_fields: &["lifecycle.retries", "lifecycle.deadline"],
     workload_kinds: &[("JobSet", &["suspend", "ttlSecondsAfterFinished"])],
     longest_suffix,
     ..Facts::COMMON

@@ -4,7 +4,7 @@
 use super::Target;
 use super::refusal::{refuse_spares, refuse_too_many_workers, refuse_worker_claims, report};
 use crate::job::target::{Facts, JOB_POD, SshKeys};
-use crate::job::valid::{Controller, LauncherKind};
+use crate::job::valid::{LauncherKind, LauncherPod};
 use crate::job::{Case, field, key};
 use crate::problem::Problem;
 use crate::report::Description;
@@ -43,9 +43,9 @@ impl Target for MpiJob {
         let (body, spec) = (case.body, case.spec);
         let launcher = field!(case.launcher.kind);
         let workers = body.workers.as_ref();
-        let controller = workers.and_then(|at| at.controller.as_ref()).filter(|at| at.0 == Controller::Job);
+        let runs_in = field!(case.launcher.runs_in).filter(|at| at.0 == LauncherPod::FirstWorker);
         let torchrun = spec.launcher.kind == LauncherKind::Torchrun;
-        let secret = field!(case.ssh.secret);
+        let secret = field!(case.ssh.secret_name);
         report(
             vec![
                 (
@@ -59,14 +59,15 @@ impl Target for MpiJob {
                     "set `workers.replicas` and the fields of one group, leave `--target` out, or render to `jobset`, `trainjob` or `volcano`",
                 ),
                 (
-                    controller.filter(|_| !torchrun).map(|at| at.span),
-                    "an MPIJob always has a separate launcher pod, so `workers.controller` cannot be `Job`".to_owned(),
-                    "remove `controller`",
+                    runs_in.filter(|_| !torchrun).map(|at| at.span),
+                    "an MPIJob always has a separate launcher pod, so `launcher.runsIn` cannot be `firstWorker`"
+                        .to_owned(),
+                    "remove `runsIn`",
                 ),
                 (
                     key(secret),
-                    "the MPI Operator creates the ssh keys itself, so `ssh.secret` has no effect".to_owned(),
-                    "remove `secret`",
+                    "the MPI Operator creates the ssh keys itself, so `ssh.secretName` has no effect".to_owned(),
+                    "remove `secretName`",
                 ),
                 refuse_worker_claims(case, "an MPIJob"),
                 refuse_spares(case, "an MPIJob"),
@@ -123,7 +124,7 @@ fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
 fn run_policy(plan: &Plan) -> Json {
     let spec = &plan.spec;
     let mut policy = json!({
-        "cleanPodPolicy": if spec.lifecycle.keep { "None" } else { "Running" },
+        "cleanPodPolicy": if spec.lifecycle.keep_workers { "None" } else { "Running" },
         // The launcher retries inside its pod. The operator cannot distinguish exit codes that must not be retried.
         "backoffLimit": 0,
     });
@@ -139,7 +140,7 @@ fn run_policy(plan: &Plan) -> Json {
     // An operator without gang scheduling ignores this field; the PodGroup that is also rendered is for this case.
     if let Some(gang) = spec.scheduling.gang {
         policy["schedulingPolicy"] = json!({"minAvailable": pod_group::min_members(plan)});
-        let volcano = (gang == Gang::Volcano).then_some(&spec.scheduling.queue);
+        let volcano = (gang == Gang::Volcano).then_some(&spec.scheduling.volcano_queue);
         if let Some(queue) = volcano.and_then(Option::as_ref) {
             policy["schedulingPolicy"]["queue"] = json!(queue);
         }

@@ -2,7 +2,7 @@
 //!
 //! A field that is not refused is supported. `docs/targets.md` describes the effect of each field per target.
 
-use crate::job::valid::{Controller, LauncherKind};
+use crate::job::valid::{LauncherKind, LauncherPod};
 use crate::job::{Case, field, key, spares};
 use crate::problem::{Problem, Span, codes};
 
@@ -35,20 +35,20 @@ pub fn refuse_worker_claims(case: &Case<'_>, target: &str) -> Refusal {
     )
 }
 
-/// Refuses `lifecycle.release: keep`, for targets that always stop the workers with the launcher.
+/// Refuses `lifecycle.keepWorkers`, for targets that always stop the workers with the launcher.
 pub fn refuse_keep(case: &Case<'_>, target: &str) -> Refusal {
-    let release = field!(case.lifecycle.release);
+    let keeps = field!(case.lifecycle.keep_workers);
     (
-        release.filter(|at| at.0).map(|at| at.span),
-        format!("{target} stops its workers when the launcher ends, so `lifecycle.release` cannot be `keep`"),
-        "remove `release`, leave `--target` out, or render to `mpijob`",
+        keeps.filter(|at| at.value).map(|at| at.span),
+        format!("{target} stops its workers when the launcher ends, so `lifecycle.keepWorkers` cannot be true"),
+        "remove `keepWorkers`, leave `--target` out, or render to `mpijob`",
     )
 }
 
 /// Refuses `workers.spares`, for targets whose launcher cannot replace a worker.
 pub fn refuse_spares(case: &Case<'_>, target: &str) -> Refusal {
     (
-        spares(case).filter(|_| case.spec.controller == Controller::StatefulSet && case.spec.elastic.is_none()),
+        spares(case).filter(|_| case.spec.launcher.runs_in == LauncherPod::Own && case.spec.elastic.is_none()),
         format!("{target} has no workers beside those that run ranks, so `workers.spares` cannot be set"),
         "remove `spares`, or leave `--target` out",
     )
@@ -57,13 +57,13 @@ pub fn refuse_spares(case: &Case<'_>, target: &str) -> Refusal {
 /// Refuses an elastic job that may grow, for targets that cannot add workers. torchrun needs no such check: its maximum is the
 /// number of workers.
 pub fn refuse_growth(case: &Case<'_>, target: &str) -> Refusal {
-    let most = field!(case.elastic.max_workers);
+    let most = field!(case.workers.elastic.max_replicas);
     let workers: u32 = case.spec.groups.iter().map(|group| group.replicas).fold(0, u32::saturating_add);
     let is_horovod = case.spec.launcher.kind == LauncherKind::Horovodrun;
     (
         most.filter(|at| is_horovod && at.0 > workers).map(|at| at.span),
         format!(
-            "{target} cannot have more than the {workers} workers that it starts with, so `elastic.maxWorkers` cannot be greater"
+            "{target} cannot have more than the {workers} workers that it starts with, so `workers.elastic.maxReplicas` cannot be greater"
         ),
         "set it to `workers.replicas` (lost workers are still replaced), leave `--target` out, or render to `mpijob` or \
          `volcano`",

@@ -174,7 +174,7 @@ fn directives(script: &Script<'_>) -> Vec<(&'static str, Option<String>)> {
     for (option, value) in named {
         add(option, value.clone());
     }
-    all.push((if spec.launcher.retries > 0 { "requeue" } else { "no-requeue" }, None));
+    all.push((if spec.lifecycle.retries > 0 { "requeue" } else { "no-requeue" }, None));
     all.extend(spec.scheduling.suspend.then_some(("hold", None)));
     all
 }
@@ -243,7 +243,7 @@ fn assignments(script: &Script<'_>) -> Vec<(&'static str, String)> {
     let mut assignments = vec![
         ("khorovod_nodes", script.nodes.to_string()),
         ("khorovod_tasks", word(&tasks)),
-        ("khorovod_retries", spec.launcher.retries.to_string()),
+        ("khorovod_retries", spec.lifecycle.retries.to_string()),
         ("khorovod_deadline", deadline(spec).to_string()),
     ];
     if script.starter == Starter::Mpi {
@@ -307,10 +307,10 @@ fn environment(script: &Script<'_>, text: &mut String) {
         // Options that slurm.setup sets must not affect the rest of the script.
         *text += "set +eux\n";
     }
-    if let Some(folder) = &spec.workdir {
+    if let Some(folder) = &spec.working_dir {
         let _ = write!(
             text,
-            "\nkhorovod_workdir={}\ncd \"$khorovod_workdir\" || khorovod_fail 42 \"the directory $khorovod_workdir (workdir) does not exist on $HOSTNAME\"\n",
+            "\nkhorovod_workdir={}\ncd \"$khorovod_workdir\" || khorovod_fail 42 \"the directory $khorovod_workdir (workingDir) does not exist on $HOSTNAME\"\n",
             word(folder)
         );
     }

@@ -31,7 +31,7 @@ static FACTS: Facts = Facts {
     group_suffix: "-0",
     launcher_suffix: "-0-0",
     // The Jobs are created from a template, which cannot change.
-    immutable_fields: &["launcher.retries", "lifecycle.deadline"],
+    immutable_fields: &["lifecycle.retries", "lifecycle.deadline"],
     workload_kinds: &[("TrainingRuntime", &[]), ("TrainJob", &["suspend"])],
     longest_suffix: job_set::longest_suffix,
     ..Facts::COMMON

@@ -26,7 +26,7 @@ static FACTS: Facts = Facts {
     first_success_ends_job: true,
     pod_index: Some("metadata.annotations['volcano.sh/task-index']"),
     launcher_suffix: "-0",
-    immutable_fields: &["launcher.retries", "lifecycle.ttlAfterFinished", "scheduling.queue"],
+    immutable_fields: &["lifecycle.retries", "lifecycle.ttlAfterFinished", "scheduling.volcanoQueue"],
     workload_kinds: &[("Job", &[])],
     longest_suffix: |parts| (parts.worker + 1 + parts.digits).max(parts.launcher + "-0".len()),
     ..Facts::COMMON
@@ -52,9 +52,9 @@ impl Target for Volcano {
                     "remove `gang`: Volcano starts all pods of its Jobs together",
                 ),
                 (
-                    scheduling.and_then(|at| key(at.kueue.as_ref())),
+                    scheduling.and_then(|at| key(at.local_queue.as_ref())),
                     "Kueue does not support Volcano Jobs".to_owned(),
-                    "replace `kueue` by Volcano's `queue`, leave `--target` out, or render to `jobset`",
+                    "replace `localQueue` by `volcanoQueue`, leave `--target` out, or render to `jobset`",
                 ),
                 (
                     key(suspend),
@@ -89,12 +89,12 @@ impl Target for Volcano {
 fn build<'a>(plan: &'a Plan, files: &[File]) -> Object<'a> {
     let spec = &plan.spec;
     let mut body = json!({
-        "schedulerName": spec.scheduling.scheduler.as_deref().unwrap_or("volcano"),
+        "schedulerName": spec.scheduling.scheduler_name.as_deref().unwrap_or("volcano"),
         "minAvailable": pod_group::min_members(plan),
         // How often pods may be recreated. Volcano replaces 0 by 3.
-        "maxRetry": spec.launcher.retries + 1,
+        "maxRetry": spec.lifecycle.retries + 1,
     });
-    if let Some(queue) = &spec.scheduling.queue {
+    if let Some(queue) = &spec.scheduling.volcano_queue {
         body["queue"] = json!(queue);
     }
     if let Some(class) = &spec.placement.priority_class {
@@ -129,7 +129,7 @@ fn launcher_and_workers(plan: &Plan, files: &[File]) -> Vec<Json> {
         "name": "launcher",
         "replicas": 1,
         "minAvailable": 1,
-        "maxRetry": plan.spec.launcher.retries + 1,
+        "maxRetry": plan.spec.lifecycle.retries + 1,
         "policies": policies,
         "template": kubernetes::json(&pod::template(plan, PodKind::Launcher, files)),
     });
@@ -145,8 +145,8 @@ fn workers(plan: &Plan, team: &Team, kind: PodKind, files: &[File], has_launcher
     json!({
         "name": plan::role(plan, &plan.spec.groups[team.group]),
         "replicas": team.replicas,
-        "minAvailable": plan.spec.elastic.as_ref().map_or(team.replicas, |elastic| elastic.min_workers),
-        "maxRetry": plan.spec.launcher.retries + 1,
+        "minAvailable": plan.spec.elastic.as_ref().map_or(team.replicas, |elastic| elastic.min_replicas),
+        "maxRetry": plan.spec.lifecycle.retries + 1,
         "policies": if has_launcher { launcher_policies() } else { restart_failed() },
         "template": kubernetes::json(&pod::template(plan, kind, files)),
     })

@@ -160,16 +160,20 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
         return launch::by_hand(context, &why, world);
     }
     if context.spec.get(field::LAUNCHER_KIND) != Some(&json!("shell")) {
-        context.default(field::LAUNCHER_RETRIES, 6, "as often as the chart's Job started again");
+        context.default(field::LIFECYCLE_RETRIES, 6, "as often as the chart's Job started again");
     }
 }
 
 /// Sets what the charts do by default and khorovod does not.
 fn defaults(context: &mut Context<'_>) {
-    if context.spec.get(field::SECURITY_PROFILE).is_none() {
-        context.default(field::SECURITY_PROFILE, "restricted", "the chart's pods were root; here nothing is");
+    if context.spec.get(field::SECURITY_POD_SECURITY_LEVEL).is_none() {
+        context.default(
+            field::SECURITY_POD_SECURITY_LEVEL,
+            "restricted",
+            "the chart's pods were root; here nothing is",
+        );
     }
-    context.default(field::LIFECYCLE_RELEASE, "scaleDown", "the chart's workers kept their GPUs after the end");
+    context.default(field::LIFECYCLE_KEEP_WORKERS, false, "the chart's workers kept their GPUs after the end");
 }
 
 /// Imports the leader's environment variables, which the charts pass to the workers. The charts ignore the workers'
@@ -253,7 +257,7 @@ fn data_set(values: &Node, context: &mut Context<'_>) {
         None => {
             item["claim"] = json!({"size": get(&["size", "storage", "capacity"]).unwrap_or_else(|| "50Gi".to_owned())});
             if let Some(class) = get(&["storageClass", "storageClassName"]) {
-                item["claim"]["storageClass"] = class.into();
+                item["claim"]["storageClassName"] = class.into();
             }
             if let Some(mode) = get(&["accessMode"]) {
                 item["claim"]["accessModes"] = json!([mode]);

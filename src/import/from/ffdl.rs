@@ -43,9 +43,9 @@ pub fn read(manifest: &Node, context: &mut Context<'_>) {
     }
     metrics(get("evaluation_metrics"), context);
     lacking(get("framework").and_then(|node| node.get("command")), context);
-    context.default(field::LAUNCHER_RETRIES, 0, "FfDL gave up at the first failure");
+    context.default(field::LIFECYCLE_RETRIES, 0, "FfDL gave up at the first failure");
     if context.spec.get(field::SECURITY).is_none() {
-        context.default(field::SECURITY_PROFILE, "restricted", "FfDL's learners were root; here nothing is");
+        context.default(field::SECURITY_POD_SECURITY_LEVEL, "restricted", "FfDL's learners were root; here nothing is");
     }
 }
 
@@ -161,7 +161,7 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
     // FfDL started these with mpirun, one rank per GPU.
     let launched = matches!(name.as_str(), "horovod" | "pytorchmpi") || name == "tensorflow" && tag.contains("horovod");
     if !launched {
-        context.default(field::WORKERS_SLOTS, 1, "FfDL ran the command once in each learner");
+        context.default(field::WORKERS_SLOTS_PER_WORKER, 1, "FfDL ran the command once in each learner");
     }
     let command = context.typed.clone().map(|(line, _)| line).or_else(|| get("command").and_then(text));
     match command.filter(|line| !line.trim().is_empty()) {
@@ -285,8 +285,8 @@ fn bucket(store: &Node, context: &mut Context<'_>) {
         let mut item = json!({"name": name, "mountPath": path});
         if host {
             let root = read("path").unwrap_or_else(|| "/".to_owned());
-            item["hostPath"] = format!("{}/{container}", root.trim_end_matches('/')).into();
-            context.profile("privileged", "a directory of the node needs it");
+            item["hostPath"] = json!({"path": format!("{}/{container}", root.trim_end_matches('/'))});
+            context.pod_security_level("privileged", "a directory of the node needs it");
         } else {
             let mut s3 = Map::new();
             if let Some(url) = read("auth_url") {
@@ -300,7 +300,7 @@ fn bucket(store: &Node, context: &mut Context<'_>) {
                 s3.insert("prefix".to_owned(), format!("{}/", context.job()).into());
             }
             if let Some(secret) = &secret {
-                s3.insert("secret".to_owned(), secret.as_str().into());
+                s3.insert("secretName".to_owned(), secret.as_str().into());
             }
             s3.insert("direction".to_owned(), direction.into());
             item["s3"] = Json::Object(s3);
@@ -355,7 +355,7 @@ fn code(context: &mut Context<'_>) {
     if files.is_empty() {
         let why =
             "the code folder is not in the manifest: name it behind it on the command line, or build it into the image";
-        return context.default(field::WORKDIR, MODEL, why);
+        return context.default(field::WORKING_DIR, MODEL, why);
     }
     context.default(field::CODE, json!({"files": files, "mountPath": MODEL}), "the code folder");
 }
@@ -369,7 +369,7 @@ fn metrics(node: Option<&Node>, context: &mut Context<'_>) {
         context.spec.put(field::OBSERVABILITY_TENSORBOARD_LOGDIR, logdir, "evaluation_metrics.in");
         for key in ["type", "in"] {
             if let Some(node) = node.get(key) {
-                context.changed(node, field::OBSERVABILITY_TENSORBOARD, "among the results");
+                context.changed(node, field::OBSERVABILITY_TENSORBOARD_LOGDIR, "among the results");
             }
         }
     }

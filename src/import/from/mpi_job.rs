@@ -118,18 +118,18 @@ fn defaults(job: &Node, context: &mut Context<'_>) {
     let policy = spec.and_then(|spec| spec.get("runPolicy"));
     let given = |key: &str| [spec, policy].into_iter().flatten().any(|node| node.get(key).is_some());
     if !given("backoffLimit") && context.spec.get(field::LAUNCHER_KIND) != Some(&json!("shell")) {
-        context.default(field::LAUNCHER_RETRIES, 6, "as often as the launcher's Job started again");
+        context.default(field::LIFECYCLE_RETRIES, 6, "as often as the launcher's Job started again");
     }
     if !given("cleanPodPolicy") && !queued(context) {
         context.default(
-            field::LIFECYCLE_RELEASE,
-            "scaleDown",
+            field::LIFECYCLE_KEEP_WORKERS,
+            false,
             "without cleanPodPolicy workers kept their GPUs after the end",
         );
     }
-    if context.spec.get(field::SECURITY_PROFILE).is_none() {
+    if context.spec.get(field::SECURITY_POD_SECURITY_LEVEL).is_none() {
         context.default(
-            field::SECURITY_PROFILE,
+            field::SECURITY_POD_SECURITY_LEVEL,
             "restricted",
             "the image's user ran it, often root; here nothing is root",
         );
@@ -153,7 +153,7 @@ fn metadata(node: Option<&Node>, context: &mut Context<'_>) {
     for entry in get("labels").map_or(&[][..], Node::entries) {
         let Some(value) = context.text(&entry.value) else { continue };
         if entry.key == "kueue.x-k8s.io/queue-name" {
-            context.keep(&entry.value, field::SCHEDULING_KUEUE, value);
+            context.keep(&entry.value, field::SCHEDULING_LOCAL_QUEUE, value);
         } else {
             own_key(context, entry, "metadata.labels", value);
         }
@@ -190,7 +190,7 @@ fn own_key(context: &mut Context<'_>, entry: &Entry, to: &str, value: String) {
 
 /// Whether the job waits in a queue. Then it becomes one Indexed Job, whose first pod launches.
 fn queued(context: &Context<'_>) -> bool {
-    ["gang", "kueue", "suspend"].iter().any(|way| context.spec.get(&format!("spec.scheduling.{way}")).is_some())
+    ["gang", "localQueue", "suspend"].iter().any(|way| context.spec.get(&format!("spec.scheduling.{way}")).is_some())
 }
 
 /// The note for the launcher's fields of such a job.
@@ -221,7 +221,7 @@ fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
         context.needless(node, "there is one launcher");
     }
     if let Some(node) = get("restartPolicy") {
-        context.changed(node, field::LAUNCHER_RETRIES, "the launcher starts the training again");
+        context.changed(node, field::LIFECYCLE_RETRIES, "the launcher starts the training again");
     }
     if let Some(node) = get("template").and_then(|template| template.get("metadata")) {
         for key in ["labels", "annotations"] {

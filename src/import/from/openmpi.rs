@@ -54,7 +54,11 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
         }
     }
     if context.spec.get(field::SECURITY).is_none() {
-        context.default(field::SECURITY_PROFILE, "restricted", "the component's pods were root; here nothing is");
+        context.default(
+            field::SECURITY_POD_SECURITY_LEVEL,
+            "restricted",
+            "the component's pods were root; here nothing is",
+        );
     }
 }
 
@@ -127,8 +131,8 @@ fn command(exec: Option<&Node>, world: &World, context: &mut Context<'_>) {
             );
         }
     }
-    if context.spec.get(field::LAUNCHER_RETRIES).is_none() {
-        context.default(field::LAUNCHER_RETRIES, 0, "the component's pods never started again");
+    if context.spec.get(field::LIFECYCLE_RETRIES).is_none() {
+        context.default(field::LIFECYCLE_RETRIES, 0, "the component's pods never started again");
     }
 }
 
@@ -165,7 +169,7 @@ fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>
             s3.insert("prefix".to_owned(), prefix.into());
         }
         if let Some(secret) = secret.and_then(text) {
-            s3.insert("secret".to_owned(), secret.into());
+            s3.insert("secretName".to_owned(), secret.into());
         }
         let from = context.outcomes.path(node).to_owned();
         let item = json!({"name": format!("data-{direction}"), "mountPath": path.trim_end_matches('/'), "s3": s3});
@@ -188,8 +192,8 @@ fn storage<'n>(get: impl Fn(&str) -> Option<&'n Node>, context: &mut Context<'_>
             let item = json!({"name": "openmpi-data", "mountPath": DATA, "emptyDir": {}});
             context.spec.push(field::STORAGE, item, "the directory the component's pods worked in");
         }
-        if context.spec.get(field::WORKDIR).is_none() {
-            context.default(field::WORKDIR, DATA, "as in the component's pods");
+        if context.spec.get(field::WORKING_DIR).is_none() {
+            context.default(field::WORKING_DIR, DATA, "as in the component's pods");
         }
     }
 }
@@ -228,15 +232,15 @@ fn parameter(name: &str, node: &Node, gpus: u32, context: &mut Context<'_>) {
         "init" => context.lose(node, "khorovod starts the pods itself; what it did beyond that belongs in the image"),
         "initTimeout" => match value.parse::<u32>() {
             Ok(seconds) => {
-                context.spec.put(field::LAUNCHER_WAIT_TIMEOUT, format!("{seconds}s"), name);
-                context.kept(node, field::LAUNCHER_WAIT_TIMEOUT);
+                context.spec.put(field::LIFECYCLE_START_TIMEOUT, format!("{seconds}s"), name);
+                context.kept(node, field::LIFECYCLE_START_TIMEOUT);
             }
             Err(_) => context.refuse(node, "a number of seconds"),
         },
         "controllerImage" => context.needless(node, "no sidecar is needed"),
         "serviceAccountName" => context.lose(
             node,
-            "khorovod makes an account that may only scale the workers; name yours in spec.security.serviceAccount if it must be that one",
+            "khorovod makes an account that may only scale the workers; name yours in spec.security.serviceAccountName if it must be that one",
         ),
         "schedulerName" if value == "default-scheduler" => context.needless(node, "the same here by default"),
         "nodeSelector" if !value.is_empty() => selector(node, &value, context),

@@ -209,15 +209,15 @@ impl Launch {
             }
             Meaning::MinRanks => {
                 self.min_np = Some(number(first)?);
-                (Verdict::Kept, field::ELASTIC_MIN_WORKERS, "")
+                (Verdict::Kept, field::ELASTIC_MIN_REPLICAS, "")
             }
             Meaning::MaxRanks => {
                 self.max_np = Some(number(first)?);
-                (Verdict::Kept, field::ELASTIC_MAX_WORKERS, "")
+                (Verdict::Kept, field::ELASTIC_MAX_REPLICAS, "")
             }
             Meaning::PerHost => {
                 self.per_host = Some(number(first)?);
-                (Verdict::Kept, field::WORKERS_SLOTS, "")
+                (Verdict::Kept, field::WORKERS_SLOTS_PER_WORKER, "")
             }
             Meaning::Hosts => {
                 let (low, high) = first.split_once(':').unwrap_or((first, first));
@@ -289,9 +289,9 @@ impl Launch {
         self.per_host = Some(count.parse().map_err(|_| format!("`{value}` has no number of ranks"))?);
         if value.matches(':').count() > 2 {
             self.args.extend(owned(said));
-            return Ok((Verdict::Kept, "spec.workers.slots spec.launcher.args", ""));
+            return Ok((Verdict::Kept, "spec.workers.slotsPerWorker spec.launcher.args", ""));
         }
-        Ok((Verdict::Kept, field::WORKERS_SLOTS, ""))
+        Ok((Verdict::Kept, field::WORKERS_SLOTS_PER_WORKER, ""))
     }
 
     /// Reads `--mca NAME VALUE`.

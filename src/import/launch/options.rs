@@ -67,7 +67,7 @@ const MPIRUN: &[Known] = &[
     ("genvall envall", 0, Ours("every rank has the environment of its pod")),
     ("mca gmca", 2, Mca),
     ("launcher bootstrap launcher-exec bootstrap-exec rsh", 1, OWN_SSH),
-    ("wdir wd", 1, Field(field::WORKDIR, text)),
+    ("wdir wd", 1, Field(field::WORKING_DIR, text)),
     ("prefix", 1, Gone("the image's PATH finds the MPI; if it does not, set PATH in spec.env")),
     ("tag-output timestamp-output display-map display-allocation report-bindings", 0, Stays),
     ("prepend-rank l v verbose q oversubscribe nooversubscribe use-hwthread-cpus", 0, Stays),
@@ -89,7 +89,7 @@ const HOROVODRUN: &[Known] = &[
     ("--mpi-args", 1, MpiArgs),
     ("--elastic-timeout", 1, Field(field::ELASTIC_TIMEOUT, seconds)),
     ("--reset-limit", 1, Field(field::ELASTIC_RESET_LIMIT, number)),
-    ("--blacklist-cooldown-range", 2, Field(field::ELASTIC_COOLDOWN, numbers)),
+    ("--blacklist-cooldown-range", 2, Field(field::ELASTIC_COOLDOWN, range)),
     ("--verbose --gloo --mpi --jsrun --disable-cache --hierarchical-allreduce", 0, Stays),
     ("--autotune --no-stall-check --timeline-mark-cycles --log-with-timestamp", 0, Stays),
     ("--log-hide-timestamp --prefix-output-with-timestamp --tcp --no-hierarchical-allreduce", 0, Stays),
@@ -107,7 +107,7 @@ const HOROVODRUN: &[Known] = &[
 const TORCHRUN: &[Known] = &[
     ("--nnodes --nnode", 1, Hosts),
     ("--nproc-per-node", 1, PerHost),
-    ("--max-restarts", 1, Field(field::LAUNCHER_RETRIES, number)),
+    ("--max-restarts", 1, Field(field::LIFECYCLE_RETRIES, number)),
     ("--node-rank --master-addr --master-port --rdzv-backend --rdzv-endpoint --rdzv-id --rdzv-conf", 1, RENDEZVOUS),
     ("--standalone --use-env", 0, RENDEZVOUS),
     ("-m --module", 0, Module),
@@ -127,7 +127,7 @@ const ACCELERATE: &[Known] = &[
     ("--multi-gpu", 0, Ours("one rank per GPU, as in spec.workers")),
     ("--mixed-precision", 1, Env("ACCELERATE_MIXED_PRECISION")),
     ("--num-cpu-threads-per-process", 1, Env("OMP_NUM_THREADS")),
-    ("--max-restarts", 1, Field(field::LAUNCHER_RETRIES, number)),
+    ("--max-restarts", 1, Field(field::LIFECYCLE_RETRIES, number)),
     ("--role", 1, ROLE),
     ("--monitor-interval --tee --log-dir", 1, Stays),
     ("-m --module", 0, Module),
@@ -211,9 +211,9 @@ fn number(values: &[&str]) -> Option<Json> {
     Some(json!(values.first()?.parse::<u32>().ok()?))
 }
 
-fn numbers(values: &[&str]) -> Option<Json> {
-    let numbers: Result<Vec<u32>, _> = values.iter().map(|value| value.parse()).collect();
-    Some(json!(numbers.ok()?))
+fn range(values: &[&str]) -> Option<Json> {
+    let [min, max] = values else { return None };
+    Some(json!({"min": seconds(&[min])?, "max": seconds(&[max])?}))
 }
 
 fn seconds(values: &[&str]) -> Option<Json> {

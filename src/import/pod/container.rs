@@ -22,7 +22,7 @@ pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
             "imagePullPolicy" => policy(context, node),
             "command" | "args" if !leads => context.needless(node, "khorovod's workers start sshd themselves"),
             "workingDir" => match context.text(node) {
-                Some(path) if path.starts_with('/') => once(context, node, field::WORKDIR, path.into()),
+                Some(path) if path.starts_with('/') => once(context, node, field::WORKING_DIR, path.into()),
                 _ => context.lose(node, "it is not an absolute path"),
             },
             "env" => env(context, node, if leads { "Launcher" } else { "Worker" }),
@@ -114,11 +114,11 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
 pub fn source(from: &Node) -> Option<Json> {
     let get = |kind: &str, key: &str| from.get(kind).and_then(|node| node.get(key)).and_then(text);
     if let Some(field) = get("fieldRef", "fieldPath") {
-        return Some(json!({"field": field}));
+        return Some(json!({"fieldRef": {"fieldPath": field}}));
     }
-    for (theirs, ours) in [("secretKeyRef", "secret"), ("configMapKeyRef", "configMap")] {
-        if let (Some(name), Some(key)) = (get(theirs, "name"), get(theirs, "key")) {
-            return Some(json!({ours: name, "key": key}));
+    for kind in ["secretKeyRef", "configMapKeyRef"] {
+        if let (Some(name), Some(key)) = (get(kind, "name"), get(kind, "key")) {
+            return Some(json!({kind: {"name": name, "key": key}}));
         }
     }
     None
@@ -127,12 +127,13 @@ pub fn source(from: &Node) -> Option<Json> {
 pub fn env_from(context: &mut Context<'_>, list: &Node) {
     for item in list.items() {
         let mut entry = serde_json::Map::new();
-        for (theirs, ours) in [("secretRef", "secret"), ("configMapRef", "configMap")] {
-            let Some(reference) = item.get(theirs) else { continue };
-            entry.insert(ours.to_owned(), reference.get("name").and_then(text).unwrap_or_default().into());
+        for kind in ["secretRef", "configMapRef"] {
+            let Some(reference) = item.get(kind) else { continue };
+            let mut object = json!({"name": reference.get("name").and_then(text).unwrap_or_default()});
             if reference.get("optional").is_some_and(|node| context.yes(node)) {
-                entry.insert("optional".to_owned(), true.into());
+                object["optional"] = true.into();
             }
+            entry.insert(kind.to_owned(), object);
         }
         if let Some(prefix) = item.get("prefix").and_then(text) {
             entry.insert("prefix".to_owned(), prefix.into());
@@ -169,7 +170,7 @@ fn security(context: &mut Context<'_>, node: &Node) {
                 context.lose(value, "training needs no such right; RDMA devices are spec.workers.rdma");
             }
             "runAsNonRoot" | "allowPrivilegeEscalation" | "seccompProfile" | "privileged" | "fsGroupChangePolicy" => {
-                context.needless(value, "as strict as the profile allows here");
+                context.needless(value, "as strict as the Pod Security level allows here");
             }
             _ => context.lose(value, PATCH),
         }
@@ -181,7 +182,7 @@ pub fn user(context: &mut Context<'_>, node: &Node) {
     let Some(user) = context.count(node) else { return };
     once(context, node, field::SECURITY_RUN_AS_USER, user.into());
     if user == 0 {
-        context.profile("baseline", "root needs it");
+        context.pod_security_level("baseline", "root needs it");
     }
 }
 
@@ -283,9 +284,10 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
                 pod::pull_secrets(context, node);
             }
             "imagePullSecrets" => context.changed(node, field::IMAGE_PULL_SECRETS, "the workers' hold"),
-            "restartPolicy" => context.replaced(node, "spec.launcher.retries is the number of retries"),
+            "restartPolicy" => context.replaced(node, "spec.lifecycle.retries is the number of retries"),
             "serviceAccountName" | "serviceAccount" => {
-                context.lose(node, "pods get no token here; spec.security.serviceAccount names one for the launcher");
+                context
+                    .lose(node, "pods get no token here; spec.security.serviceAccountName names one for the launcher");
             }
             "hostname"
             | "subdomain"
@@ -308,9 +310,9 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
 fn placed(context: &Context<'_>, key: &str) -> bool {
     let to = match key {
         "nodeSelector" | "tolerations" | "affinity" => format!("spec.placement.{key}"),
-        "priorityClassName" => field::PLACEMENT_PRIORITY_CLASS.to_owned(),
-        "runtimeClassName" => field::PLACEMENT_RUNTIME_CLASS.to_owned(),
-        "schedulerName" => field::SCHEDULING_SCHEDULER.to_owned(),
+        "priorityClassName" => field::PLACEMENT_PRIORITY_CLASS_NAME.to_owned(),
+        "runtimeClassName" => field::PLACEMENT_RUNTIME_CLASS_NAME.to_owned(),
+        "schedulerName" => field::SCHEDULING_SCHEDULER_NAME.to_owned(),
         _ => return false,
     };
     context.spec.get(&to).is_some()

@@ -57,12 +57,12 @@ fn mounted(context: &mut Context<'_>, volume: &Node, mount: &Node, name: &str) {
     };
     match kind.key.as_str() {
         "hostPath" => {
-            context.profile("privileged", "a directory of the node needs it");
-            how = "needs the profile privileged";
+            context.pod_security_level("privileged", "a directory of the node needs it");
+            how = "needs the Pod Security level privileged";
         }
         "nfs" => {
-            context.profile("baseline", "NFS without a claim needs it; `persistentVolume` makes one");
-            how = "needs the profile baseline";
+            context.pod_security_level("baseline", "NFS without a claim needs it; `persistentVolume` makes one");
+            how = "needs the Pod Security level baseline";
         }
         _ => {}
     }
@@ -113,9 +113,9 @@ fn source(kind: &str, node: &Node) -> Option<(Map<String, Json>, &'static str)> 
     match kind {
         "persistentVolumeClaim" => one("existingClaim", get("claimName")?.into(), ""),
         "nfs" => one("nfs", json!({"server": get("server")?, "path": get("path")?}), ""),
-        "hostPath" => one("hostPath", get("path")?.into(), ""),
+        "hostPath" => one("hostPath", json!({"path": get("path")?}), ""),
         "emptyDir" => match node.get("sizeLimit").and_then(size) {
-            Some(size) => one("emptyDir", json!({"size": size}), ""),
+            Some(size) => one("emptyDir", json!({"sizeLimit": size}), ""),
             None => one("emptyDir", json!({}), ""),
         },
         _ => None,
@@ -162,7 +162,7 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
         return context.lose(mount, "its volume is lost");
     }
     let name = map.get("name").and_then(text).unwrap_or_default();
-    context.spec.put(field::CODE, json!({"configMap": name, "mountPath": path}), from);
+    context.spec.put(field::CODE, json!({"configMapName": name, "mountPath": path}), from);
     if let Some(list) = map.get("items") {
         context.changed(list, field::CODE, "all keys become files");
     }
@@ -175,8 +175,8 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
         }
     }
     context.kept(volume, field::CODE);
-    if let (Some(node), None) = (mount.get("mountPath"), context.spec.get(field::WORKDIR)) {
-        let how = "and ranks start there; spec.workdir names another folder";
+    if let (Some(node), None) = (mount.get("mountPath"), context.spec.get(field::WORKING_DIR)) {
+        let how = "and ranks start there; spec.workingDir names another folder";
         context.changed(node, field::CODE_MOUNT_PATH, how);
     }
     context.kept(mount, field::CODE_MOUNT_PATH);

@@ -20,12 +20,12 @@ def spec_of(name, workers, shape):
     """A job of a given shape; JSON is YAML."""
     spec = {"image": "ghcr.io/acme/train:1.4", "command": ["python", "train.py"], "workers": {"replicas": workers}}
     if shape == "job":
-        spec["workers"]["controller"] = "Job"
+        spec["launcher"] = {"kind": "mpirun", "runsIn": "firstWorker"}
     elif shape == "torchrun":
         spec["launcher"] = {"kind": "torchrun"}
     elif shape == "elastic":
         spec["launcher"] = {"kind": "horovodrun"}
-        spec["elastic"] = {"minWorkers": 1, "maxWorkers": workers}
+        spec["workers"]["elastic"] = {"minReplicas": 1, "maxReplicas": workers}
     elif shape == "groups":
         first = max(workers // 2, 1)
         spec["workers"] = {

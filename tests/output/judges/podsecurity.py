@@ -127,7 +127,7 @@ def level(documents):
 def asked(example):
     """The profile in the example's spec."""
     specs = [document for document in yaml.load_all(example.path.read_text(), yaml.CSafeLoader) if document]
-    profiles = {(spec["spec"].get("security") or {}).get("profile", "restricted") for spec in specs}
+    profiles = {(spec["spec"].get("security") or {}).get("podSecurityLevel", "restricted") for spec in specs}
     return "restricted" if profiles <= {"restricted", "openshift"} else min(profiles - {"openshift"}, key=LEVELS.index)
 
 

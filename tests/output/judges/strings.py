@@ -57,21 +57,20 @@ def text(chance):
 
 def spec_for(chance, number):
     """(spec, expected strings) for one case."""
-    shape = chance.choice(["StatefulSet", "Job", "torchrun"])
+    launcher = chance.choice(["mpirun", "torchrun", {"kind": "mpirun", "runsIn": "firstWorker"}])
     env = {f"E{index}": text(chance) for index in range(chance.randint(1, 6))}
     command = ["python", *(text(chance) for _ in range(chance.randint(0, 5)))]
     files = {f"{chance.choice(['a', 'no', '1e3', 'on', '0x1', '1_0'])}{index}.py": text(chance) for index in range(2)}
     annotations = {f"x.dev/{chance.choice(['y', 'no', 'null', '012'])}{index}": text(chance) for index in range(2)}
     labels = {chance.choice(["y", "on", "no", "null", "1", "0x1F", "1e3", "x.dev/y"]): chance.choice(LABELS)}
-    launcher = {"kind": "torchrun"} if shape == "torchrun" else {}
     spec = {
         "image": "ghcr.io/acme/train:1.4",
         "command": command,
         "env": env,
         "code": {"files": files, "mountPath": "/code"},
-        "workers": {"replicas": 2, **({} if shape == "torchrun" else {"controller": shape})},
-        **({"launcher": launcher} if launcher else {}),
-        "rerun": chance.choice(YAML_TRAPS),
+        "workers": {"replicas": 2},
+        "launcher": launcher,
+        "runTag": chance.choice(YAML_TRAPS),
         "placement": {"nodeSelector": {"x.dev/pool": chance.choice(LABELS)}},
         "patches": [
             {"target": {"kind": "Service"}, "patch": {"metadata": {"annotations": {"x.dev/patched": text(chance)}}}}
@@ -82,7 +81,7 @@ def spec_for(chance, number):
     if chance.random() < 0.3:
         spec["command"] = chance.choice(["python a.py && ", "true; "]) + text(chance)
     if chance.random() < 0.3:
-        spec["workdir"] = "/" + chance.choice(["y", "a b", "a'b", "$HOME", "a: b", "#", "é", "😀", "x\ty"])
+        spec["workingDir"] = "/" + chance.choice(["y", "a b", "a'b", "$HOME", "a: b", "#", "é", "😀", "x\ty"])
     name = f"case-{number}"
     metadata = {"name": name, "labels": labels, "annotations": annotations}
     return {"apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": metadata, "spec": spec}
@@ -140,9 +139,9 @@ def lost(spec, documents, folder):
     for document, template in pod_templates(documents):
         container = template["spec"]["containers"][0]
         env = {variable["name"]: variable.get("value", "") for variable in container.get("env") or []}
-        workdir = meant.get("workdir", meant["code"]["mountPath"])
-        if container.get("workingDir") != workdir:
-            found.append(f"{document['kind']}: workingDir {container.get('workingDir')!r} for {workdir!r}")
+        working_dir = meant.get("workingDir", meant["code"]["mountPath"])
+        if container.get("workingDir") != working_dir:
+            found.append(f"{document['kind']}: workingDir {container.get('workingDir')!r} for {working_dir!r}")
         if template["spec"].get("nodeSelector", {}) not in ({}, meant["placement"]["nodeSelector"]):
             found.append(f"{document['kind']}: nodeSelector {template['spec']['nodeSelector']!r}")
         for name, value in meant["env"].items():

@@ -14,7 +14,7 @@ discover() {
 # A Horovod that calls the discovery script, and does not apply its own time limit.
 case_elastic_too_few_for_good() {
   image prepare 'printf "#!/bin/bash\nwhile /horovod/generated/discoverHosts.sh; do sleep 1; done\n" >usr/local/bin/horovodrun; chmod +x usr/local/bin/horovodrun'
-  train true 'workers: {replicas: 2}' 'launcher: {kind: horovodrun, retries: 0}' 'elastic: {minWorkers: 2, maxWorkers: 2, timeout: 1s}'
+  train true 'workers: {replicas: 2, elastic: {minReplicas: 2, maxReplicas: 2, timeout: 1s}}' 'launcher: horovodrun' 'lifecycle: {retries: 0}'
   wait_for launcher "launching: 'horovodrun'" || return
   scale 1
   wait_for launcher "1 of at least 2 workers answer; training waits for more" 60
@@ -26,7 +26,7 @@ case_discovers() {
   local found
   # A replacement for Horovod.
   image prepare 'printf "#!/bin/bash\nsleep 100\n" >usr/local/bin/horovodrun; chmod +x usr/local/bin/horovodrun'
-  train 'true' 'workers: {replicas: 2, slots: 2}' 'launcher: {kind: horovodrun}' 'elastic: {minWorkers: 2, maxWorkers: 3}'
+  train 'true' 'workers: {replicas: 2, slotsPerWorker: 2, elastic: {minReplicas: 2, maxReplicas: 3}}' 'launcher: horovodrun'
   wait_for launcher "launching: 'horovodrun'"
   found=$(discover)
   [[ $found == "$job-$run-worker-0.$job:2"$'\n'"$job-$run-worker-1.$job:2"$'\n'"code 0, "* ]] || fail "with two up: $found"

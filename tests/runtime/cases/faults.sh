@@ -4,7 +4,7 @@
 
 case_names_the_missing() {
   image prepare '[[ $POD != worker-1 ]] || rm usr/sbin/sshd'
-  train true 'launcher: {waitTimeout: 4s}'
+  train true 'lifecycle: {startTimeout: 4s}'
   expect 42 "1 of 2 workers answer; waiting for $job-$run-worker-1.$job" \
     "only 1 of 2 workers answered on port 2222 within 4 s; missing: $job-$run-worker-1.$job"
   logged worker-1 "the image has no sshd: install openssh-server"
@@ -26,7 +26,7 @@ case_dns_remembers() {
 case_wrong_key() {
   image prepare '[[ $POD != worker-1 ]] || { mv usr/sbin/sshd usr/sbin/sshd.real; cat >usr/sbin/sshd; chmod +x usr/sbin/sshd; } <<END' \
     '#!/bin/bash' ': >/horovod/generated/keys/authorized_keys' 'exec /usr/sbin/sshd.real "\$@"' END
-  train true 'launcher: {retries: 0}'
+  train true 'lifecycle: {retries: 0}'
   expect 42 "cannot log in to $job-$run-worker-1.$job: " "Permission denied (publickey)"
   released
 }
@@ -36,7 +36,7 @@ case_impostor() {
   image prepare '[[ $POD != worker-1 ]] || { mv usr/sbin/sshd usr/sbin/sshd.real; cat >usr/sbin/sshd; chmod +x usr/sbin/sshd; } <<END' \
     '#!/bin/bash' 'rm -f /horovod/generated/keys/host_key' 'ssh-keygen -q -t ed25519 -N "" -f /horovod/generated/keys/host_key <<<y' \
     'exec /usr/sbin/sshd.real "\$@"' END
-  train 'echo trained with it' 'launcher: {retries: 0}'
+  train 'echo trained with it' 'lifecycle: {retries: 0}'
   expect 42 "cannot log in to $job-$run-worker-1.$job: " "Host key verification failed"
   ! grep -q ">:trained with it" "$work/launcher.log" || fail "the impostor was taken for a worker"
   released
@@ -45,7 +45,7 @@ case_impostor() {
 # A worker is killed with SIGKILL, as if out of memory: the attempt fails within 10 s, and the next attempt trains.
 case_loses_a_worker() {
   local since
-  train 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; echo up; touch /tmp/again; sleep 300' 'launcher: {retries: 1}'
+  train 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; echo up; touch /tmp/again; sleep 300' 'lifecycle: {retries: 1}'
   wait_for launcher "[1,3]<stdout>:up"
   since=$SECONDS
   kill_pod worker-1
@@ -59,7 +59,7 @@ prepare_fails_when_open_mpi_5_loses_a_worker() { make_images openmpi5; }
 case_fails_when_open_mpi_5_loses_a_worker() {
   local since
   use_image openmpi5
-  train "$endless" 'launcher: {retries: 0}'
+  train "$endless" 'lifecycle: {retries: 0}'
   wait_for launcher "up 3"
   since=$SECONDS
   kill_pod worker-1
@@ -71,7 +71,7 @@ case_fails_when_open_mpi_5_loses_a_worker() {
 # A worker's node stops answering, without closing connections.
 case_notices_a_silent_worker() {
   local since
-  train "$endless" 'launcher: {retries: 0}'
+  train "$endless" 'lifecycle: {retries: 0}'
   wait_for launcher "up 3"
   cut_network worker-1
   since=$SECONDS
@@ -83,19 +83,19 @@ case_notices_a_silent_worker() {
 # The launcher is killed with SIGKILL, as if out of memory: a new one starts and counts the attempt.
 case_counts_dead_launchers() {
   local life
-  train "$endless" 'launcher: {retries: 1}'
+  train "$endless" 'lifecycle: {retries: 1}'
   for life in 1 2; do
     until [[ $(grep -c "up 3" "$work/launcher.log") == "$life" ]]; do sleep 0.2; done
     kill_pod launcher
   done
-  expect 42 "2 attempts failed, the last with its launcher, and launcher.retries is 1"
+  expect 42 "2 attempts failed, the last with its launcher, and lifecycle.retries is 1"
   released
 }
 
 # The launcher's node is drained: the workers stay for the next launcher, which does not count the attempt.
 case_evicted_launcher() {
   local before after
-  train "$endless" 'launcher: {retries: 0}'
+  train "$endless" 'lifecycle: {retries: 0}'
   wait_for launcher ":up 3"
   before=$(readlink "$work/pods/worker-0" "$work/pods/worker-1")
   evict_pod launcher
@@ -112,7 +112,7 @@ case_evicted_launcher() {
 # The node of a worker fails and stays away, with no spare worker: one more worker starts, and the next attempt runs with it.
 case_replaces_a_lost_worker() {
   train 'if [[ $HOSTNAME == *-worker-2 ]]; then echo "in its place"; exit; fi; mark=/tmp/up$OMPI_COMM_WORLD_LOCAL_RANK; [[ ! -e $mark ]] || exit 0; touch $mark; echo up $OMPI_COMM_WORLD_RANK; sleep 300' \
-    'launcher: {retries: 1}'
+    'lifecycle: {retries: 1}'
   wait_for launcher "up 3" || return
   cut_network worker-1
   wait_for launcher "lost worker $job-$run-worker-1.$job" 60
@@ -124,7 +124,7 @@ case_replaces_a_lost_worker() {
 # A second launcher starts while the first one is still alive, as with `kubectl delete pod --force`: the workers refuse the first.
 case_two_launchers() {
   local first
-  train 'echo up $OMPI_COMM_WORLD_RANK $$; sleep 300' 'launcher: {retries: 3}'
+  train 'echo up $OMPI_COMM_WORLD_RANK $$; sleep 300' 'lifecycle: {retries: 3}'
   wait_for launcher "up 3" || return
   first=$(<"$work/pods/launcher/pid")
   kill -STOP "$first"
@@ -144,7 +144,7 @@ case_two_launchers() {
 # The launcher cannot start again: the workers release themselves after launcher.lostTimeout.
 takes_a_minute releases_without_a_launcher
 case_releases_without_a_launcher() {
-  train "$endless" 'launcher: {lostTimeout: 5s}'
+  train "$endless" 'launcher: {kind: mpirun, lostTimeout: 5s}'
   wait_for launcher "up 3" || return
   kube DELETE "$core/secrets/$(sed -n 's/^  name: \(.*-ssh\)$/\1/p' "$work/objects.yaml" | head -n 1)" >/dev/null
   kill_pod launcher
@@ -155,19 +155,19 @@ case_releases_without_a_launcher() {
 # A worker whose node is drained: every rank of the job may save a checkpoint, all at once.
 case_drained_worker() {
   train 'trap "echo saved \$OMPI_COMM_WORLD_RANK; touch /tmp/saved" USR1; echo up $OMPI_COMM_WORLD_RANK; until [[ -e /tmp/saved ]]; do sleep 0.2; done; sleep 2; [[ $OMPI_COMM_WORLD_RANK != 0 ]] || echo done' \
-    'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' 'launcher: {retries: 0}'
+    'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}, retries: 0}'
   wait_for launcher "up 3" || return
   evict_pod worker-1
   wait_for launcher "ends, because it was evicted or deleted: all ranks get SIGUSR1" 30
   for rank in 0 1 2 3; do wait_for launcher ">:saved $rank" 30; done
-  wait_for launcher "it does not count against launcher.retries" 60
+  wait_for launcher "it does not count against lifecycle.retries" 60
   delete_job
   expect 143
   released
 }
 
 case_wants_the_mpi_of_the_spec() {
-  train true 'launcher: {mpi: intelmpi}'
+  train true 'launcher: {kind: mpirun, mpi: intelmpi}'
   expect 42 "the image has openmpi" "and launcher.mpi is intelmpi"
   released
 }
@@ -181,7 +181,7 @@ case_mpi_versions_differ() {
 
 # All ranks on one host: training would continue there without an error.
 case_wrong_slots() {
-  train 'echo trained' 'launcher: {args: [--map-by, "ppr:4:node:OVERSUBSCRIBE"]}'
+  train 'echo trained' 'launcher: {kind: mpirun, args: [--map-by, "ppr:4:node:OVERSUBSCRIBE"]}'
   expect 42 "wrong world: $job-$run-worker-0 runs 4 of 4 ranks; the spec has 2 of 4" "the ranks do not match the spec"
   ! grep -q ">:trained" "$work/launcher.log" || fail "it trained"
   released
@@ -192,7 +192,7 @@ case_all_on_the_launcher() {
   image prepare '[[ $POD != launcher ]] || { rm usr/bin/mpirun; cat >usr/bin/mpirun; chmod +x usr/bin/mpirun; } <<END' \
     '#!/bin/bash' '[[ \$1 != --version ]] || exec -a mpirun mpirun.openmpi --version' \
     'unset OMPI_MCA_orte_default_hostfile; exec mpirun.openmpi -np 4 --oversubscribe "\${@:5}"' END
-  train 'echo trained' 'workers: {replicas: 1, slots: 4}'
+  train 'echo trained' 'workers: {replicas: 1, slotsPerWorker: 4}'
   expect 42 "wrong world: $job-$run-launcher runs 4 of 4 ranks; the spec has 0 of 4"
   ! grep -q ">:trained" "$work/launcher.log" || fail "it trained"
   released
@@ -229,14 +229,14 @@ case_ignores_sigterm() {
 
 case_full_shm() {
   # Either worker may run full first; the other is terminated.
-  train 'head -c 8M /dev/zero >/dev/shm/$OMPI_COMM_WORLD_RANK' 'workers: {replicas: 2, slots: 2, shm: 4Mi}' 'launcher: {retries: 0}'
+  train 'head -c 8M /dev/zero >/dev/shm/$OMPI_COMM_WORLD_RANK' 'workers: {replicas: 2, slotsPerWorker: 2, shm: 4Mi}' 'lifecycle: {retries: 0}'
   expect 42 "No space left on device" "; /dev/shm of $job-$run-worker-" "is full (4.0M): raise workers.shm"
   released
 }
 
 case_elastic_below_min() {
   image prepare '[[ $POD != worker-1 ]] || rm usr/sbin/sshd'
-  train true 'launcher: {kind: horovodrun, waitTimeout: 5s}' 'elastic: {minWorkers: 2, maxWorkers: 4}'
+  train true 'launcher: horovodrun' 'workers: {replicas: 2, slotsPerWorker: 2, elastic: {minReplicas: 2, maxReplicas: 4}}' 'lifecycle: {startTimeout: 5s}'
   expect 42 "1 of at least 2 workers answer; waiting for" "only 1 of at least 2 workers answered on port 2222 within 5 s"
   released
 }
@@ -250,7 +250,7 @@ case_loses_an_mpi_daemon_of_open_mpi_5() {
 }
 loses_a_daemon() {
   local since
-  train 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'launcher: {retries: 1}'
+  train 'if [[ -e /tmp/again ]]; then exit; fi; sleep 1; touch /tmp/again; echo up $OMPI_COMM_WORLD_RANK; sleep 300' 'lifecycle: {retries: 1}'
   wait_for launcher "up 3" || return
   since=$SECONDS
   # The pod may end before pkill does; the worker's log shows whether there was a daemon.
@@ -267,7 +267,7 @@ takes_a_minute elastic_shrinks_below_min
 case_elastic_shrinks_below_min() {
   use_horovod
   from_example elastic --set 'spec.command=[python3, /programs/elastic.py]' --set 'spec.env.STEPS="1000"' \
-    --set 'spec.launcher.retries=0' --set 'spec.elastic={minWorkers: 2, maxWorkers: 2, timeout: 30s}'
+    --set 'spec.lifecycle.retries=0' --set 'spec.workers.elastic={minReplicas: 2, maxReplicas: 2, timeout: 30s}'
   wait_for launcher "from step 0: rank 3 of 4" 120 || return
   scale 1
   wait_for launcher " of at least 2 workers answer; training waits for more" 60

@@ -32,7 +32,7 @@ master: {image: {repository: acme/sniper, tag: "1"}}
 EOV
   import_job stable-horovod "$work/values.yaml" --name sniper --command "mpirun -np 32 --hostfile /horovod/generated/hostfile --mca orte_keep_fqdn_hostnames t --allow-run-as-root -x NCCL_SOCKET_IFNAME=^lo sh -c 'your training python script'"
   # A small machine has too few cores to bind 32 shells.
-  start -n team-a "$work/job.yaml" --set spec.workers.gpus=0 --set spec.workers.slots=8
+  start -n team-a "$work/job.yaml" --set spec.workers.gpus=0 --set spec.workers.slotsPerWorker=8
   expect 0 "4 hosts for 32 ranks" "trained"
   [[ $(grep -c "rank .* of 32 on $job-$run-worker-[0-3], ^lo, training python script" "$work/launcher.log") == 32 ]] ||
     fail "not 32 ranks"
@@ -81,7 +81,7 @@ case_import_elastic_horovod() {
   use_horovod
   program horovod/examples/elastic/pytorch/pytorch_imagenet_resnet50_elastic.py 'exec(open("/programs/elastic.py").read())'
   import_job elastic-horovod tests/import/elastic-horovod/tutorial.yaml --name ddp --command "horovodrun -np 4 --min-np 2 --max-np 4 --host-discovery-script /horovod/generated/discoverHosts.sh --mpi-args \"--mca orte_keep_fqdn_hostnames t --allow-run-as-root --display-map --tag-output --timestamp-output\" bash -c 'python /horovod/examples/elastic/pytorch/pytorch_imagenet_resnet50_elastic.py --train-dir=/tmp/tiny-imagenet-200/train --val-dir=/tmp/tiny-imagenet-200/val --batch-size=128 --val-batch-size=128'"
-  start -n team-a "$work/job.yaml" --set spec.workers.gpus=0 --set 'spec.env.STEPS="100"' --set 'spec.elastic.cooldown=[2, 10]'
+  start -n team-a "$work/job.yaml" --set spec.workers.gpus=0 --set 'spec.env.STEPS="100"' --set 'spec.workers.elastic.cooldown={min: 2s, max: 10s}'
   wait_for launcher "from step 0: rank 3 of 4" 120 || return
   sleep 2
   scale 3

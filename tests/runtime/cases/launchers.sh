@@ -6,7 +6,7 @@
 
 # from_example NAME ARGUMENT...: starts an example, reduced to a size that this machine can run.
 from_example() {
-  start "examples/$1/job.yaml" -n team-a --set spec.workers.replicas=2 --set spec.workers.slots=2 --set spec.workers.gpus=0 \
+  start "examples/$1/job.yaml" -n team-a --set spec.workers.replicas=2 --set spec.workers.slotsPerWorker=2 --set spec.workers.gpus=0 \
     --set 'spec.env.WANTED="4"' "${@:2}"
 }
 
@@ -40,7 +40,7 @@ case_mpirun_intel_mpi() { mpi_job intel-mpi intelmpi "intelmpi 2021.19.0 on 2 ho
 # brief PART: ranks that exit as soon as they start. Without khorovod's settings, many such runs of Open MPI hang.
 brief() {
   use_image "$1"
-  from_example shell --set spec.launcher.retries=0 --set spec.workers.slots=40 --set \
+  from_example shell --set spec.lifecycle.retries=0 --set spec.workers.slotsPerWorker=40 --set \
     'spec.command="for try in {1..8}; do timeout 30 mpirun --map-by ppr:40:node true || exit 9; done"'
   expect 0 "trained"
   released
@@ -54,7 +54,7 @@ case_brief_ranks_open_mpi_5() { brief openmpi5; }
 deepspeed_job() {
   if [[ $1 == openmpi ]]; then use_image openmpi4; else use_image openmpi4 "$1"; fi
   from_example deepspeed --set "spec.launcher.mpi=$1" --set spec.env.DS_ACCELERATOR=cpu --set "spec.command=[$3]" \
-    --set spec.workdir=/tmp
+    --set spec.workingDir=/tmp
   expect 0 "trained"
   sums "$2"
   released
@@ -70,8 +70,8 @@ case_deepspeed_intel_mpi() { deepspeed_job intelmpi "$hydra" "/srv/intelmpi/bin/
 prepare_slots_as_written() { make_images intelmpi; }
 case_slots_as_written() {
   use_image intelmpi
-  spec 'exec python3 /programs/mpi_sum.py' 'workers: {groups: [{name: a, replicas: 1, slots: 1}, {name: b, replicas: 2, slots: 3}]}' \
-    'env: {WANTED: "7"}' 'launcher: {mpi: intelmpi}'
+  spec 'exec python3 /programs/mpi_sum.py' 'workers: {groups: [{name: a, replicas: 1, slotsPerWorker: 1}, {name: b, replicas: 2, slotsPerWorker: 3}]}' \
+    'env: {WANTED: "7"}' 'launcher: {kind: mpirun, mpi: intelmpi}'
   start -n team-a "$work/job.yaml"
   expect 0 "on 3 hosts for 7 ranks" "rank 6 of 7 on $job-$run-worker-b-1: sum 21"
 }
@@ -92,7 +92,7 @@ END
 
 case_impostor_under_mpirun() {
   impostor
-  train 'echo up' 'launcher: {retries: 0}'
+  train 'echo up' 'lifecycle: {retries: 0}'
   expect 42 "Host key verification failed"
   ! grep -q ">:up" "$work/launcher.log" || fail "something ran"
   released
@@ -101,7 +101,7 @@ case_impostor_under_mpirun() {
 # A worker whose image has no Open MPI daemon, or has it outside the PATH of login shells.
 case_without_orted() {
   image prepare '[[ $POD != worker-1 ]] || rm usr/bin/orted'
-  train 'echo up' 'launcher: {retries: 0}'
+  train 'echo up' 'lifecycle: {retries: 0}'
   expect 42 "orted: command not found"
   released
 }
@@ -134,7 +134,7 @@ prepare_impostor_under_horovodrun() { make_horovod; }
 case_impostor_under_horovodrun() {
   impostor
   use_horovod
-  from_example horovod-gpu --set 'spec.command=[python3, /programs/horovod_sum.py]' --set spec.launcher.retries=0
+  from_example horovod-gpu --set 'spec.command=[python3, /programs/horovod_sum.py]' --set spec.lifecycle.retries=0
   expect 42 "Host key verification failed"
   ! grep -q "rank 0 of" "$work/launcher.log" || fail "something ran"
   released
@@ -146,7 +146,7 @@ takes_a_minute horovodrun_elastic
 case_horovodrun_elastic() {
   use_horovod
   from_example elastic --set "spec.command=[python3, $(of_framework elastic)]" --set 'spec.env.STEPS="100"' \
-    --set 'spec.elastic={minWorkers: 1, maxWorkers: 2, cooldown: [2, 10]}'
+    --set 'spec.workers.elastic={minReplicas: 1, maxReplicas: 2, cooldown: {min: 2s, max: 10s}}'
   wait_for launcher "from step 0: rank 3 of 4" 120 || return
   sleep 3
   delete_pod worker-1 0
@@ -160,7 +160,7 @@ prepare_training_goes_on() { make_horovod; }
 case_training_goes_on() {
   local losses
   use_horovod
-  from_example checkpoint --set 'spec.launcher={kind: mpirun}'
+  from_example checkpoint --set 'spec.launcher=mpirun'
   wait_for launcher "epoch 4: loss" 120 || return
   inside_pod worker-1 pkill -KILL -f train.py
   expect 0 "attempt 1 of 4 failed" "epoch 19: loss" "trained"

@@ -10,7 +10,7 @@ case_trains() {
 }
 
 case_fails() {
-  train 'exit 3' 'launcher: {retries: 1}'
+  train 'exit 3' 'lifecycle: {retries: 1}'
   expect 42 "attempt 1 of 2 failed" "failed after 2 attempts; the last: training ended with code 3"
   [[ $(<"$work/pods/launcher/termination") == "failed after 2 attempts; the last: training ended with code 3" ]] || fail "not that termination message"
   released
@@ -25,7 +25,7 @@ case_keeps_its_deadline() {
 
 # A higher limit takes effect while the run is active.
 case_reads_the_retries_again() {
-  train '[[ -e /tmp/third ]] && exit; [[ ! -e /tmp/second ]] || touch /tmp/third; touch /tmp/second; sleep 1; exit 3' 'launcher: {retries: 0}'
+  train '[[ -e /tmp/third ]] && exit; [[ ! -e /tmp/second ]] || touch /tmp/third; touch /tmp/second; sleep 1; exit 3' 'lifecycle: {retries: 0}'
   wait_for launcher "launching:" || return
   set_current retries 5
   expect 0 "attempt 1 of 6 failed"
@@ -33,15 +33,15 @@ case_reads_the_retries_again() {
 }
 
 case_final_exit_codes() {
-  train 'exit 9' 'launcher: {retries: 3, finalExitCodes: [9]}'
-  expect 42 "attempt 1 of 4 failed: training ended with code 9" "which launcher.finalExitCodes lists"
+  train 'exit 9' 'lifecycle: {retries: 3, finalExitCodes: [9]}'
+  expect 42 "attempt 1 of 4 failed: training ended with code 9" "which lifecycle.finalExitCodes lists"
   released
 }
 
 # Signals that come while no training runs.
 case_early_signals() {
   image prepare '[[ $POD != worker-1 ]] || rm usr/sbin/sshd'
-  train true 'launcher: {waitTimeout: 8s}'
+  train true 'lifecycle: {startTimeout: 8s}'
   wait_for launcher "1 of 2 workers answer" || return
   kill_pod launcher USR1
   kill_pod launcher USR2
@@ -98,7 +98,7 @@ case_passes_signals_on() {
 
 # Programs that a script has started also receive SIGTERM, not only the shell.
 case_asks_a_script_to_end() {
-  train 'bash -c '"'"'trap "echo sa\"\"ved; exit 0" TERM; echo up; while :; do sleep 0.2; done'"'"'; echo after' 'launcher: {kind: shell}'
+  train 'bash -c '"'"'trap "echo sa\"\"ved; exit 0" TERM; echo up; while :; do sleep 0.2; done'"'"'; echo after' 'launcher: shell'
   wait_for launcher "up" || return
   delete_job
   expect 143 "saved" "received SIGTERM"
@@ -107,7 +107,7 @@ case_asks_a_script_to_end() {
 
 # A person works in the pod for longer than the idle time, then leaves. The platform has chosen the user ID.
 case_idle() {
-  train '' 'launcher: {kind: shell, interactive: true, idleTimeout: 6s}' 'security: {profile: openshift}'
+  train '' 'launcher: {kind: shell, interactive: true, idleTimeout: 6s}' 'security: {podSecurityLevel: openshift}'
   wait_for launcher "ready: 2 workers"
   inside_pod launcher sleep 15
   [[ ! -s $work/jobs/$job-$run-launcher ]] || fail "it exited while a person was logged in"
@@ -137,6 +137,6 @@ case_may_not_scale() {
 case_indexed() {
   type -P mpirun.mpich >/dev/null || { skip "no mpich"; return; }
   image prepare 'ln -sf mpirun.mpich usr/bin/mpirun'
-  train 'echo rank on $(hostname), $MODE' 'workers: {replicas: 2, slots: 2, controller: Job}' 'launcher: {mpi: mpich}' 'env: {MODE: of the pod}'
+  train 'echo rank on $(hostname), $MODE' 'workers: {replicas: 2, slotsPerWorker: 2}' 'launcher: {kind: mpirun, mpi: mpich, runsIn: firstWorker}' 'env: {MODE: of the pod}'
   expect 0 "mpich 4.0.2 on 2 hosts for 4 ranks" "rank on $job-$run-1, of the pod"
 }

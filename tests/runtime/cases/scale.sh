@@ -32,7 +32,7 @@ held() {
 case_waits_for_256() {
   local index from to began most now user system sampler
   cluster
-  spec true 'workers: {replicas: 256, slots: 8}' 'launcher: {retries: 0}' 'lifecycle: {release: keep}'
+  spec true 'workers: {replicas: 256, slotsPerWorker: 8}' 'lifecycle: {keepWorkers: true, retries: 0}'
   "$KHOROVOD" render -q --ssh-seed examples/ssh.seed -n team-a "$work/job.yaml" >"$work/all.yaml"
   # Includes everything except the workers.
   awk 'BEGIN { RS = "---\n"; ORS = "" } !/kind: StatefulSet/ { print "---\n" $0 }' "$work/all.yaml" >"$work/objects.yaml"

@@ -19,8 +19,8 @@ case_shows_no_secret() {
   cluster
   kube POST /apply '{"kind": "Secret", "metadata": {"name": "s3-keys"}, "stringData": {"AWS_ACCESS_KEY_ID": "AKIDTEST", "AWS_SECRET_ACCESS_KEY": "not/to+be+seen"}}' >/dev/null
   # A bucket that does not exist, because error messages could contain secrets. In a second job, because such a job cannot train.
-  spec true 'launcher: {waitTimeout: 60s, retries: 0}' \
-    'storage: [{name: set, mountPath: /set, s3: {endpoint: "http://10.88.255.254:9", bucket: data, secret: s3-keys}}]'
+  spec true 'lifecycle: {retries: 0, startTimeout: 60s}' \
+    'storage: [{name: set, mountPath: /set, s3: {endpoint: "http://10.88.255.254:9", bucket: data, secretName: s3-keys}}]'
   apply -n team-a "$work/job.yaml"
   wait_for worker-0 "Connection refused" 60
   for pid in $(pgrep -f s3.py); do

@@ -15,7 +15,7 @@ case_starts_as_fast_as_mpirun() {
   local round from to ours bare follower
   rm -f "$work"/{ours,bare}
   for round in 1 2 3 4 5; do
-    spec 'echo first of the ranks; until [[ -e /tmp/enough ]]; do sleep 0.5; done' "rerun: \"$round\""
+    spec 'echo first of the ranks; until [[ -e /tmp/enough ]]; do sleep 0.5; done' "runTag: \"$round\""
     cluster
     : >"$work/launcher.log"
     coproc follower { tail -n +1 -s 0.01 -F "$work/launcher.log"; }

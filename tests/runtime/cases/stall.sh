@@ -32,7 +32,7 @@ case_stall_names_the_rank() {
 # A rank is stopped by a signal, in the pod that also launches.
 takes_a_minute stall_of_a_stopped_rank
 case_stall_of_a_stopped_rank() {
-  stalling 'PRINT: "1", STEPS: "60"' 'lifecycle: {stall: {timeout: 15s}}' 'workers: {replicas: 2, slots: 2, controller: Job}'
+  stalling 'PRINT: "1", STEPS: "60"' 'lifecycle: {stall: {timeout: 15s}}' 'workers: {replicas: 2, slotsPerWorker: 2}' 'launcher: {kind: mpirun, runsIn: firstWorker}'
   wait_for 0 ">:step 3" || return
   inside_pod 0 pkill -STOP -o -x -f 'python3 /usr/local/lib/stall.py'
   expect 0 "  rank 0 stopped by a signal (state T) on $job-$run-0" "  3 ranks $(at add_up mpi.MPI_Allreduce)" "attempt 1 of 4 failed: no output for " \
@@ -62,7 +62,7 @@ case_stall_report() {
 # Only changes of the file count if the spec names one.
 takes_a_minute stall_by_file
 case_stall_by_file() {
-  stalling 'PRINT: "1", STEPS: "1000"' 'lifecycle: {stall: {timeout: 15s, file: /tmp/progress}}' 'launcher: {retries: 0}'
+  stalling 'PRINT: "1", STEPS: "1000"' 'lifecycle: {stall: {timeout: 15s, file: /tmp/progress}, retries: 0}'
   expect 42 "no change of /tmp/progress for " "4 ranks" ">:step 9"
   [[ $(<"$work/pods/launcher/termination") == "failed after 1 attempts; the last: no change of /tmp/progress for "*ranks* ]] || fail "another termination message"
   released
@@ -97,7 +97,7 @@ for step in range(1000):
     print("step", step, flush=True)
     time.sleep(1)
 END'
-  train 'exec python3 /usr/local/lib/metrics.py' 'lifecycle: {stall: {timeout: 15s, metric: steps_total}}' 'launcher: {retries: 0}' \
+  train 'exec python3 /usr/local/lib/metrics.py' 'lifecycle: {stall: {timeout: 15s, metric: steps_total}, retries: 0}' \
     'observability: {metrics: {port: 9400}}' 'workers: {replicas: 2}'
   expect 42 "step 26" "no change of steps_total for " "2 ranks in <module> (metrics.py:15)"
   [[ $(sed '/asking all hosts/,$d' "$work/launcher.log") == *"step 30"* ]] || fail "it asked too early"
@@ -118,7 +118,7 @@ case_stall_never() {
 # All output arrives, and before the end of the run is logged. A process that the training leaves behind does not delay it.
 case_stall_keeps_the_output() {
   local since=$SECONDS
-  train 'setsid sleep 100 & seq 100000; seq 100000 >&2; echo the last line' 'launcher: {kind: shell}' 'lifecycle: {stall: {timeout: 1h}}'
+  train 'setsid sleep 100 & seq 100000; seq 100000 >&2; echo the last line' 'launcher: shell' 'lifecycle: {stall: {timeout: 1h}}'
   expect 0 "the last line" "trained"
   [[ $(grep -c '^[0-9]*$' "$work/launcher.log") == 200000 ]] || fail "output is missing"
   [[ $(tail -n 2 "$work/launcher.log" | head -n 1) == *"khorovod: trained" ]] || fail "output after the end"
@@ -184,8 +184,8 @@ for step in range(5):
     print("step", step, flush=True)
     time.sleep(0.3)
 END'
-  train 'exec python3 /usr/local/lib/hang.py' 'launcher: {kind: torchrun, retries: 2}' "$shared" \
-    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' 'lifecycle: {stall: {timeout: 20s}}'
+  train 'exec python3 /usr/local/lib/hang.py' 'launcher: torchrun' "$shared" \
+    'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}' 'lifecycle: {stall: {timeout: 20s}, retries: 2}'
   expect 0 "  3 ranks in all_reduce (hang.py:16)" "  rank 2 in read_batch (hang.py:9) on $job-$run-1" "step 4" "trained"
 }
 
@@ -213,7 +213,7 @@ print("up", flush=True)
 read_batch()
 add_up()
 END'
-  from_example "$1" --set spec.launcher.retries=0 --set 'spec.lifecycle={stall: {timeout: 20s}}' "${@:2}"
+  from_example "$1" --set spec.lifecycle.retries=0 --set 'spec.lifecycle={stall: {timeout: 20s}}' "${@:2}"
   expect 42 "rank 1 in read_batch (hang.py:15) on $job-$run-worker-" "3 ranks in "
 }
 
@@ -240,7 +240,7 @@ prepare_stall_of_an_elastic_job() { make_horovod; }
 takes_a_minute stall_of_an_elastic_job
 case_stall_of_an_elastic_job() {
   use_horovod
-  hang elastic --set 'spec.command=[python3, /usr/local/lib/hang.py, horovod]' --set 'spec.elastic={minWorkers: 1, maxWorkers: 3, cooldown: [2, 10]}'
+  hang elastic --set 'spec.command=[python3, /usr/local/lib/hang.py, horovod]' --set 'spec.workers.elastic={minReplicas: 1, maxReplicas: 3, cooldown: {min: 2s, max: 10s}}'
   ! grep -q "does not answer" "$work/launcher.log" || fail "it asked hosts that do not exist"
   released
 }

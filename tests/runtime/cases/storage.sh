@@ -55,7 +55,7 @@ case_s3() {
   mkdir "$work/buckets/closed"
   bucket_keys
   image prepare "install -m 0755 $here/buckets.sh usr/local/bin/buckets"
-  set -- 'launcher: {retries: 0}' \
+  set -- 'lifecycle: {retries: 0}' \
     "storage: [{name: set, mountPath: /set, s3: {endpoint: \"$place\", bucket: data, prefix: p/, region: eu-west-1, secret: s3-keys, direction: both}}]"
   train 'cat /set/deep/er/text; echo result > /set/out-$OMPI_COMM_WORLD_RANK' "$@"
   expect 0 "of the bucket" "uploaded 2 of 3 files"
@@ -100,7 +100,7 @@ case_s3_survives_a_lost_worker() {
   uploads || return
   put out/p/.khorovod-s3 '{"run": "earlier", "since": 0, "pod": "", "files": {"step-1": null, "step-9": null}}'
   put out/p/step-9 "of an earlier run"
-  train "$counting" "$(out_volume 3s)" 'workers: {replicas: 2, slots: 1, spares: 1}' 'launcher: {retries: 1}'
+  train "$counting" "$(out_volume 3s)" 'workers: {replicas: 2, slotsPerWorker: 1, spares: 1}' 'lifecycle: {retries: 1}'
   wait_for launcher "from 0 on" || return
   wait_for launcher "step 6" 60 || return
   in_bucket step-2 60 || return
@@ -139,7 +139,7 @@ case_s3_away() {
   # Fewer tries.
   printf '#!/bin/bash\n%q "$@" | sed "s/TRIES = 10/TRIES = 2/"\n' "$(realpath "$KHOROVOD")" >"$work/few" && chmod +x "$work/few"
   KHOROVOD=$work/few train '((OMPI_COMM_WORLD_RANK == 0)) || exit 0; echo up; until [[ -e /out/end ]]; do sleep 0.2; done' \
-    "$(out_volume 2s)" 'launcher: {retries: 0}'
+    "$(out_volume 2s)" 'lifecycle: {retries: 0}'
   wait_for launcher ":up" || return
   in_bucket .khorovod-s3 || return
   kill -KILL "$bucket_server"
@@ -159,7 +159,7 @@ end_in_an_upload() {
   local since
   uploads || return
   train '((OMPI_COMM_WORLD_RANK == 0)) || exit 0; head -c 600M /dev/urandom >/out/large; echo up; sleep 300' \
-    "$(out_volume 1s)" 'launcher: {retries: 0}'
+    "$(out_volume 1s)" 'lifecycle: {retries: 0}'
   wait_for launcher ":up" || return
   until [[ -n $(find "$work/buckets/out/.sgwtmp/multipart" -type f -size +1M 2>/dev/null) ]]; do sleep 0.05; done
   kill -STOP "$bucket_server" # or the upload may be complete before the launcher notices the deletion
@@ -188,7 +188,7 @@ case_s3_silent() {
   local since
   uploads || return
   train '((OMPI_COMM_WORLD_RANK == 0)) || exit 0; echo x >/out/x; echo up; until [[ -e /tmp/end ]]; do sleep 0.1; done' \
-    "$(out_volume 1h)" 'launcher: {retries: 0}' 'lifecycle: {checkpoint: {gracePeriod: 10s}}'
+    "$(out_volume 1h)" 'lifecycle: {checkpoint: {gracePeriod: 10s}, retries: 0}'
   wait_for launcher ":up" || return
   in_bucket .khorovod-s3 || return
   kill -STOP "$bucket_server"
@@ -207,7 +207,7 @@ case_s3_silent() {
 case_s3_drained_worker() {
   uploads || return
   train 'trap "head -c 100M /dev/zero >/out/large; echo saved >/out/saved; exit 1" USR1; ((OMPI_COMM_WORLD_RANK == 0)) || exit 0; [[ ! -e /out/saved ]] || { echo "has $(cat /out/saved) $(stat -c %s /out/large)"; exit 0; }; echo up; while :; do sleep 0.2; done' \
-    "$(out_volume 1h)" 'workers: {replicas: 2, slots: 1, spares: 1}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' 'launcher: {retries: 0}'
+    "$(out_volume 1h)" 'workers: {replicas: 2, slotsPerWorker: 1, spares: 1}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}, retries: 0}'
   wait_for launcher ":up" || return
   in_bucket .khorovod-s3 || return
   evict_pod worker-0
@@ -226,9 +226,9 @@ evict_with_data() {
   wait_for "$1" "the workers stay for the next launcher" 40
   expect 0 "uploaded 1 of 1 files" "downloading what this run has uploaded to $job-$run-$1" "has saved on $job-$run-$1" "trained"
 }
-case_s3_evicted_launcher() { evict_with_data 0 'workers: {replicas: 2, slots: 1, controller: Job}' 'launcher: {retries: 0}'; }
+case_s3_evicted_launcher() { evict_with_data 0 'workers: {replicas: 2, slotsPerWorker: 1}' 'launcher: {kind: mpirun, runsIn: firstWorker}' 'lifecycle: {retries: 0}'; }
 case_s3_evicted_launcher_with_ranks() {
-  evict_with_data launcher 'workers: {replicas: 1, slots: 1}' 'launcher: {retries: 0, runsRanks: true}'
+  evict_with_data launcher 'workers: {replicas: 1, slotsPerWorker: 1}' 'launcher: {kind: mpirun, runsRanks: true}' 'lifecycle: {retries: 0}'
   released
 }
 
@@ -237,7 +237,7 @@ case_s3_torchrun() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
   uploads || return
   train 'trap "head -c 100M /dev/zero >/out/large; echo saved >/out/saved; exit 1" USR1; touch /out/up; while :; do sleep 0.2; done' \
-    "$(out_volume 1h)" 'workers: {replicas: 2, slots: 1}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' 'launcher: {kind: torchrun}' \
+    "$(out_volume 1h)" 'workers: {replicas: 2, slotsPerWorker: 1}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' 'launcher: torchrun' \
     'env: {PET_TEE: "1", PET_REDIRECTS: "7:1", PET_MAX_RESTARTS: "0"}'
   wait_for 0 "launching" || return
   until inside_pod 0 test -e /out/up; do

@@ -7,7 +7,7 @@
 torchrun_job() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return; }
   image prepare "install -m 0644 $here/sum.py usr/local/lib/sum.py"
-  train 'exec python3 /usr/local/lib/sum.py' 'launcher: {kind: torchrun}' \
+  train 'exec python3 /usr/local/lib/sum.py' 'launcher: torchrun' \
     'env: {PET_TEE: "1", PET_REDIRECTS: "7:1", WANTED: "4"}' "$@"
   expect 0 "trained" "rank 0 of 4 on $job-$run-0: sum 6"
   logged 1 "rank 2 of 4 on $job-$run-1: sum 6"
@@ -16,7 +16,7 @@ torchrun_job() {
 case_torchrun() { torchrun_job; }
 
 # The rendezvous decides which agent gets which ranks.
-case_torchrun_elastic() { torchrun_job 'elastic: {minWorkers: 1, maxWorkers: 2}'; }
+case_torchrun_elastic() { torchrun_job 'workers: {replicas: 2, slotsPerWorker: 2, elastic: {minReplicas: 1, maxReplicas: 2}}'; }
 
 # agents [COMMAND]: starts two agents whose ranks never communicate, so that torchrun notices nothing. They end with
 # the file /tmp/end. torchrun keeps what they write to standard output until its end.
@@ -24,7 +24,7 @@ case_torchrun_elastic() { torchrun_job 'elastic: {minWorkers: 1, maxWorkers: 2}'
 agents() {
   /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { skip "no python3-torch"; return 1; }
   train 'exec >&2; trap "echo saved $RANK; touch /tmp/end" USR1; echo up $RANK; '"${1:-}"'until [[ -e /tmp/end ]]; do sleep 0.2; done; echo down $RANK' \
-    'launcher: {kind: torchrun}' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' \
+    'launcher: torchrun' 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' \
     'env: {PET_TEE: "1", PET_REDIRECTS: "7:1"}'
   wait_for 0 "up 1" && wait_for 1 "up 3"
 }
@@ -73,10 +73,10 @@ case_torchrun_drained() {
   wait_for 1 "saved 3" 20
   wait_for 0 "worker $job-$run-1 ends, because it was evicted or deleted: all ranks get SIGUSR1" 20
   wait_for 0 "saved 1" 20
-  wait_for 0 "it does not count against launcher.retries" 30
+  wait_for 0 "it does not count against lifecycle.retries" 30
 }
 
-# A rank fails once: all agents start again, as often as launcher.retries allows.
+# A rank fails once: all agents start again, as often as lifecycle.retries allows.
 # shellcheck disable=SC2016 # for the ranks
 case_torchrun_retries() {
   agents '[[ $RANK != 3 || -e /tmp/tried ]] || { touch /tmp/tried; sleep 2; exit 3; }; ' || return 0

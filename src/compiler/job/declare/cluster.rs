@@ -18,14 +18,14 @@ shape! {
         /// A Kubernetes affinity.
         "affinity" affinity: Affinity;
         /// The PriorityClass of the pods.
-        "priorityClass" priority_class: ObjectName, example "high";
+        "priorityClassName" priority_class_name: ObjectName, example "high";
         /// The RuntimeClass of the pods.
-        "runtimeClass" runtime_class: ObjectName, example "nvidia";
+        "runtimeClassName" runtime_class_name: ObjectName, example "nvidia";
         /// Spread the workers over domains of this node label, if possible.
         "spread" spread: LabelKey, default "kubernetes.io/hostname";
         /// Instead of spreading, pack the workers into one domain of this node label, if possible.
         "pack" pack: LabelKey, example "topology.kubernetes.io/rack";
-        /// Whether the pods use the network of their node. Needs the profile `privileged`.
+        /// Whether the pods use the network of their node. Needs the Pod Security level `privileged`.
         "hostNetwork" host_network: bool, default false;
     }
 }
@@ -121,14 +121,14 @@ shape! {
     Scheduling {
         /// The scheduler that starts all pods or none of them. It must be installed in the cluster.
         "gang" gang: Gang, default "none";
-        /// The Volcano queue.
-        "queue" queue: ObjectName, example "vision";
+        /// The queue of Volcano.
+        "volcanoQueue" volcano_queue: ObjectName, example "vision";
         /// The LocalQueue of Kueue. The job starts suspended, and Kueue resumes it.
-        "kueue" kueue: ObjectName, example "team-a";
+        "localQueue" local_queue: ObjectName, example "team-a";
         /// Whether the job starts suspended.
         "suspend" suspend: bool, default false;
         /// The name of the scheduler. Default: the scheduler of the gang, else that of the cluster.
-        "scheduler" scheduler: ObjectName, example "my-scheduler";
+        "schedulerName" scheduler_name: ObjectName, example "my-scheduler";
     }
 }
 
@@ -142,14 +142,22 @@ choice! {
 }
 
 shape! {
-    /// How long the job may take, and what happens after it.
+    /// How long the job may take, how often it is retried, and what happens after it.
     Lifecycle {
         /// The maximum duration of a run, including the time that it waits. After it, the run fails and releases its GPUs.
         "deadline" deadline: Period, example "24h";
+        /// How long to wait at the start until all workers can be reached. After that the run fails and names the missing workers.
+        "startTimeout" start_timeout: Period, default "30m", example "2h";
+        /// How often the training is started again after it failed.
+        "retries" retries: Int<0, 1000>, default 3, example 0;
+        /// An attempt that ran this long resets the number of failed attempts.
+        "retriesResetAfter" retries_reset_after: Period, default "1h", example "6h";
+        /// Exit codes of the training after which no further attempt starts.
+        "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
         /// How long the finished Job is kept.
         "ttlAfterFinished" ttl_after_finished: Duration, example "1h";
-        /// Whether the workers are kept at the end.
-        "release" release: Release, default "scaleDown";
+        /// Whether the workers and their GPUs are kept after the end of the run, until you delete them. Otherwise the launcher scales the workers to zero.
+        "keepWorkers" keep_workers: bool, default false;
         /// The signal and the time that the ranks get to save a checkpoint.
         "checkpoint" checkpoint: Checkpoint, example json!({"signal": "SIGUSR1", "gracePeriod": "2m"});
         /// How long a training may make no progress. Default: without limit.
@@ -202,19 +210,11 @@ choice! {
     }
 }
 
-choice! {
-    /// Whether the workers are kept at the end; true keeps them.
-    Release -> bool {
-        "scaleDown" => false, "The launcher scales them to zero and so releases the GPUs.";
-        "keep" => true, "They stay until you delete them.";
-    }
-}
-
 shape! {
     /// The permissions of the pods.
     Security {
-        /// The Pod Security level the job may need, as an upper bound.
-        "profile" profile: Profile, default "restricted";
+        /// The Pod Security level that the namespace allows. The pods get only the permissions that the spec needs, and never run as root unless `runAsUser` is 0.
+        "podSecurityLevel" pod_security_level: PodSecurityLevel, default "restricted";
         /// The id of the user that the containers run as. Under `openshift` the platform assigns it.
         "runAsUser" run_as_user: Int<0, 2_147_483_647>, default 65_532;
         /// The id of the group that owns volumes. Default: `runAsUser`.
@@ -224,7 +224,7 @@ shape! {
         /// The addresses that the pods may connect to, besides other pods and DNS. The NetworkPolicy enforces it.
         "egress" egress: Egress, default "open", example "noMetadata";
         /// An existing ServiceAccount for the launcher. It must be allowed to scale the workers.
-        "serviceAccount" service_account: ObjectName, example "trainer";
+        "serviceAccountName" service_account_name: ObjectName, example "trainer";
         /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. Without it, a run does not survive the loss of some nodes.
         "apiAccess" api_access: bool, default true;
         /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes.
@@ -242,32 +242,24 @@ choice! {
 }
 
 choice! {
-    /// The Pod Security level the job may need.
-    Profile -> spec::Profile {
-        "restricted" => spec::Profile::Restricted, "Only what the strictest level of Pod Security allows.";
-        "openshift" => spec::Profile::OpenShift, "As restricted, and the platform assigns user and group ids.";
-        "baseline" => spec::Profile::Baseline, "May run as root.";
-        "privileged" => spec::Profile::Privileged, "May use the network and paths of the host, and RDMA devices.";
+    /// The Pod Security level that the namespace allows.
+    PodSecurityLevel -> spec::PodSecurityLevel {
+        "restricted" => spec::PodSecurityLevel::Restricted, "Only what the strictest level of Pod Security allows.";
+        "openshift" => spec::PodSecurityLevel::OpenShift, "As restricted, and the platform assigns user and group ids.";
+        "baseline" => spec::PodSecurityLevel::Baseline, "May run as root.";
+        "privileged" => spec::PodSecurityLevel::Privileged, "May use the network and paths of the host, and RDMA devices.";
     }
 }
 
 shape! {
     /// Metrics, TensorBoard and logs.
     Observability {
-        /// The logs of TensorBoard. Ranks get the directory in `TENSORBOARD_LOGDIR`.
-        "tensorboard" tensorboard: Tensorboard, example json!({"logdir": "/results/tb"});
+        /// The directory for the logs of TensorBoard, which ranks get in `TENSORBOARD_LOGDIR`. khorovod does not run TensorBoard.
+        "tensorboardLogdir" tensorboard_logdir: Path, example "/results/tb";
         /// A port on which the ranks serve metrics.
         "metrics" metrics: Metrics, example json!({"port": 9400, "podMonitor": true});
         /// The format of logs.
         "logs" logs: Logs, example json!({"rankPrefix": true});
-    }
-}
-
-shape! {
-    /// The logs of TensorBoard.
-    Tensorboard {
-        /// The directory.
-        "logdir" (required) logdir: Path, example "/results/tb";
     }
 }
 

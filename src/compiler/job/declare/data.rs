@@ -27,23 +27,16 @@ shape! {
         "perWorker" per_worker: Claim, example json!({"size": "100Gi"});
         /// A directory on an NFS server.
         "nfs" nfs: Nfs, example json!({"server": "10.0.0.1", "path": "/exports/data"});
-        /// A PersistentVolume that khorovod renders, with its claim: a Kubernetes volume source such as `{nfs: {...}}` or `{csi: {...}}`. Needs `size`.
-        "persistentVolume" persistent_volume: VolumeSource, example json!({"nfs": {"server": "10.0.0.1", "path": "/data"}});
+        /// A PersistentVolume that khorovod renders, with its claim.
+        "persistentVolume" persistent_volume: PersistentVolume, example json!({"size": "1Ti", "source": {"nfs": {"server": "10.0.0.1", "path": "/data"}}});
         /// Objects in an S3 bucket, which are copied in before the training, or out while it runs and after it.
-        "s3" s3: S3, example json!({"bucket": "imagenet", "secret": "s3-keys", "direction": "in"});
-        /// A directory of the node. Needs the profile `privileged`.
-        "hostPath" host_path: Path, example "/mnt/nvme";
+        "s3" s3: S3, example json!({"bucket": "imagenet", "secretName": "s3-keys", "direction": "in"});
+        /// A directory of the node. Needs the Pod Security level `privileged`.
+        "hostPath" host_path: HostPath, example json!({"path": "/mnt/nvme"});
         /// A directory that is deleted with the pod.
-        "emptyDir" empty_dir: EmptyDir, example json!({"size": "50Gi"});
-        /// The size of a `persistentVolume`.
-        "size" size: Quantity, example "1Ti";
-        /// How a `persistentVolume` may be mounted. Default: ReadWriteMany.
-        "accessModes" access_modes: Vec<At<AccessMode>>, example json!(["ReadWriteMany"]);
+        "emptyDir" empty_dir: EmptyDir, example json!({"sizeLimit": "50Gi"});
     }
     exactly one of ["claim", "existingClaim", "perWorker", "nfs", "persistentVolume", "s3", "hostPath", "emptyDir"];
-    "persistentVolume" needs "size";
-    "size" needs "persistentVolume";
-    "accessModes" needs "persistentVolume";
 }
 
 shape! {
@@ -52,7 +45,7 @@ shape! {
         /// The requested size.
         "size" (required) size: Quantity, example "1Ti";
         /// The StorageClass. Default: that of the cluster.
-        "storageClass" storage_class: ObjectName, example "fast";
+        "storageClassName" storage_class_name: ObjectName, example "fast";
         /// How it may be mounted. Default: ReadWriteMany for a shared claim of several workers, else ReadWriteOnce.
         "accessModes" access_modes: Vec<At<AccessMode>>, example json!(["ReadWriteMany"]);
     }
@@ -90,13 +83,13 @@ shape! {
         /// The region.
         "region" region: Region, default "us-east-1";
         /// A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. Default: a public bucket.
-        "secret" secret: ObjectName, example "s3-keys";
+        "secretName" secret_name: ObjectName, example "s3-keys";
         /// Whether objects are copied in, out, or both.
         "direction" direction: Direction, default "in";
         /// How often files are copied out while the training runs. A file that changes during a copy follows with the next one.
         "uploadInterval" upload_interval: Period, default "10m", example "30m";
-        /// The size of the volume for the copies. Default: no limit.
-        "size" size: Quantity, example "500Gi";
+        /// The maximum size of the volume for the copies. Default: no limit.
+        "sizeLimit" size_limit: Quantity, example "500Gi";
     }
 }
 
@@ -110,10 +103,30 @@ choice! {
 }
 
 shape! {
+    /// A PersistentVolume and its claim.
+    PersistentVolume {
+        /// A Kubernetes volume source, such as `{nfs: {...}}` or `{csi: {...}}`.
+        "source" (required) source: VolumeSource, example json!({"nfs": {"server": "10.0.0.1", "path": "/data"}});
+        /// The capacity of the volume.
+        "size" (required) size: Quantity, example "1Ti";
+        /// How it may be mounted. Default: ReadWriteMany.
+        "accessModes" access_modes: Vec<At<AccessMode>>, example json!(["ReadWriteMany"]);
+    }
+}
+
+shape! {
+    /// A directory of the node.
+    HostPath {
+        /// The directory.
+        "path" (required) path: Path, example "/mnt/nvme";
+    }
+}
+
+shape! {
     /// A directory that is deleted with the pod.
     EmptyDir {
         /// The maximum size.
-        "size" size: Quantity, example "50Gi";
+        "sizeLimit" size_limit: Quantity, example "50Gi";
     }
 }
 

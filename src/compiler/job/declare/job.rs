@@ -3,12 +3,12 @@
 use serde_json::{Value as Json, json};
 
 use super::{
-    Collective, Elastic, Launcher, Lifecycle, Observability, Patch, Placement, Scheduling, Security, Slurm, Ssh,
-    Storage, Workers,
+    Collective, Launcher, Lifecycle, Observability, Patch, Placement, Scheduling, Security, Slurm, Ssh, Storage,
+    Workers,
 };
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};
-use crate::job::read::{AMBIGUOUS, At, Defs, Field, Item, Place, Reader, Shape, WRONG_TYPE, WayOut};
+use crate::job::read::{AMBIGUOUS, At, Defs, Field, Item, Place, Reader, WRONG_TYPE, WayOut};
 use crate::yaml::{Kind, Node, Scalar};
 
 choice! {
@@ -58,28 +58,26 @@ shape! {
     Body {
         /// The image of every pod: a name, or a map with digest, pull policy and pull secrets.
         "image" (required) image: Image, example "ghcr.io/acme/mnist:1.4";
-        /// Any text. Change it to run an unchanged spec again.
-        "rerun" rerun: Text, example "1";
+        /// Any text that becomes part of the identity of the run. Change it to run an unchanged spec again.
+        "runTag" run_tag: Text, example "2";
         /// The command of every rank. A list is the program and its arguments; a text runs under `bash -c`.
         "command" command: CommandLine, example json!(["python", "train.py"]), example "python train.py --lr $LR";
         /// Arguments that are appended to the command.
         "args" args: Vec<At<Text>>, example json!(["--epochs", "10"]);
         /// The working directory of the ranks. Default: that of the image.
-        "workdir" workdir: Path, example "/workspace";
+        "workingDir" working_dir: Path, example "/workspace";
         /// Environment variables of every rank: a text, or a reference to the value. They override those that khorovod sets.
-        "env" env: Table<EnvName, EnvValue>, example json!({"LR": "0.1", "TOKEN": {"secret": "hf", "key": "token"}});
+        "env" env: Table<EnvName, EnvValue>, example json!({"LR": "0.1", "TOKEN": {"secretKeyRef": {"name": "hf", "key": "token"}}});
         /// Secrets and ConfigMaps of which each key becomes an environment variable.
-        "envFrom" env_from: Vec<At<EnvFrom>>, example json!([{"secret": "wandb"}]);
+        "envFrom" env_from: Vec<At<EnvFrom>>, example json!([{"secretRef": {"name": "wandb"}}]);
         /// Small scripts without an image build.
         "code" code: Code, example json!({"files": {"train.py": "print('hello')"}});
         /// The pods that run ranks.
         "workers" (required) workers: Workers, example json!({"replicas": 4, "gpus": 8});
-        /// The program that starts the ranks, and the pod it runs in.
-        "launcher" launcher: Launcher, example json!({"kind": "horovodrun"});
-        /// Training that continues while workers come and go. For `horovodrun` and `torchrun`.
-        "elastic" elastic: Elastic, example json!({"minWorkers": 2, "maxWorkers": 8});
+        /// The program that starts the ranks: its name, or a map with its options and the pod it runs in. Default: `mpirun`.
+        "launcher" launcher: Launcher, example "torchrun", example json!({"kind": "mpirun", "mpi": "mpich"});
         /// Settings of ssh between the pods.
-        "ssh" ssh: Ssh, example json!({"secret": "my-keys"});
+        "ssh" ssh: Ssh, example json!({"secretName": "my-keys"});
         /// Settings of NCCL, Horovod and MPI. Variables in `env` override them.
         "collective" collective: Collective, example json!({"interface": "eth0"});
         /// Volumes for data and results. Each is mounted in every worker.
@@ -87,11 +85,11 @@ shape! {
         /// The nodes that the pods run on.
         "placement" placement: Placement, example json!({"nodeSelector": {"pool": "a100"}});
         /// Queues, gangs and schedulers.
-        "scheduling" scheduling: Scheduling, example json!({"kueue": "team-a"});
-        /// How long the job may take, and what happens after it.
+        "scheduling" scheduling: Scheduling, example json!({"localQueue": "team-a"});
+        /// How long the job may take, how often it is retried, and what happens after it.
         "lifecycle" lifecycle: Lifecycle, example json!({"deadline": "24h"});
         /// The permissions of the pods.
-        "security" security: Security, example json!({"profile": "restricted"});
+        "security" security: Security, example json!({"podSecurityLevel": "restricted"});
         /// Metrics, TensorBoard and logs.
         "observability" observability: Observability, example json!({"metrics": {"port": 9400}});
         /// Settings for Slurm clusters. Only the target `slurm` uses them.
@@ -186,9 +184,9 @@ impl Field for Image {
     }
 }
 
-/// Whether a key names the source of a value, in this spec or in Kubernetes.
+/// Whether a key names the source of a value.
 fn is_source(key: &str) -> bool {
-    EnvSource::KEYS.contains(&key) || key == "valueFrom" || key.ends_with("Ref")
+    matches!(key, "valueFrom" | "secret" | "configMap" | "field") || key.ends_with("Ref")
 }
 
 fn lacks_quotes(node: &Node) -> bool {
@@ -205,20 +203,34 @@ pub enum EnvValue {
 }
 
 shape! {
-    /// A reference to the value of a variable.
+    /// The source of a variable's value, as in a `valueFrom` of Kubernetes.
     EnvSource {
-        /// The name of a Secret. `key` names its key.
-        "secret" secret: ObjectName, example "hf";
-        /// The name of a ConfigMap. `key` names its key.
-        "configMap" config_map: ObjectName, example "settings";
+        /// A key of a Secret.
+        "secretKeyRef" secret_key_ref: KeyRef, example json!({"name": "hf", "key": "token"});
+        /// A key of a ConfigMap.
+        "configMapKeyRef" config_map_key_ref: KeyRef, example json!({"name": "settings", "key": "rate"});
         /// A field of the pod.
-        "field" field: FieldPath, example "spec.nodeName";
-        /// The key in the Secret or ConfigMap.
-        "key" key: DataKey, example "token";
+        "fieldRef" field_ref: FieldRef, example json!({"fieldPath": "spec.nodeName"});
     }
-    exactly one of ["secret", "configMap", "field"];
-    "secret" needs "key";
-    "configMap" needs "key";
+    exactly one of ["secretKeyRef", "configMapKeyRef", "fieldRef"];
+}
+
+shape! {
+    /// A key of a Secret or ConfigMap.
+    KeyRef {
+        /// The name of the Secret or ConfigMap.
+        "name" (required) name: ObjectName, example "hf";
+        /// The key.
+        "key" (required) key: DataKey, example "token";
+    }
+}
+
+shape! {
+    /// A field of the pod.
+    FieldRef {
+        /// The path of the field.
+        "fieldPath" (required) field_path: FieldPath, example "spec.nodeName";
+    }
 }
 
 impl Field for EnvValue {
@@ -256,27 +268,35 @@ impl Field for EnvValue {
 shape! {
     /// A Secret or ConfigMap of which each key becomes a variable.
     EnvFrom {
-        /// The name of a Secret.
-        "secret" secret: ObjectName, example "wandb";
-        /// The name of a ConfigMap.
-        "configMap" config_map: ObjectName, example "settings";
+        /// The Secret.
+        "secretRef" secret_ref: ObjectRef, example json!({"name": "wandb"});
+        /// The ConfigMap.
+        "configMapRef" config_map_ref: ObjectRef, example json!({"name": "settings"});
         /// A prefix for the names of the variables.
         "prefix" prefix: EnvName, example "APP_";
+    }
+    exactly one of ["secretRef", "configMapRef"];
+}
+
+shape! {
+    /// A Secret or ConfigMap.
+    ObjectRef {
+        /// Its name.
+        "name" (required) name: ObjectName, example "wandb";
         /// Whether the pods start if it does not exist.
         "optional" optional: bool, default false;
     }
-    exactly one of ["secret", "configMap"];
 }
 
 shape! {
     /// Small scripts without an image build.
     Code {
         /// The name of an existing ConfigMap. Each key is a file.
-        "configMap" config_map: ObjectName, example "my-scripts";
+        "configMapName" config_map_name: ObjectName, example "my-scripts";
         /// Texts of files by name, each up to 200 KiB.
         "files" files: Table<FileName, Text>, example json!({"train.py": "print('hello')"});
-        /// The directory of the files. The ranks start there, unless `workdir` is set.
+        /// The directory of the files. The ranks start there, unless `workingDir` is set.
         "mountPath" mount_path: Path, default "/workspace";
     }
-    exactly one of ["configMap", "files"];
+    exactly one of ["configMapName", "files"];
 }

@@ -13,11 +13,13 @@ shape! {
     /// The program that starts the ranks, and the pod it runs in.
     Launcher {
         /// The program that starts the ranks.
-        "kind" kind: LauncherKind, default "mpirun", example "horovodrun";
+        "kind" (required) kind: LauncherKind, default "mpirun", example "horovodrun";
         /// The MPI in the image.
         "mpi" mpi: Mpi, default "openmpi", example "mpich";
         /// Arguments of the launcher program. khorovod adds the number of ranks, which follows from the workers.
         "args" args: Vec<At<Word>>, example json!(["--bind-to", "socket"]);
+        /// The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend` and torchrun.
+        "runsIn" runs_in: LauncherPod, example "firstWorker";
         /// Whether the launcher pod is one more host beside the workers, with the same resources.
         "runsRanks" runs_ranks: bool, default false;
         /// With kind `shell`: stay open for `kubectl exec` until `idleTimeout`.
@@ -30,17 +32,10 @@ shape! {
         "memory" memory: Quantity, default "2Gi", example "4Gi";
         /// The image of the launcher pod. Default: that of the job.
         "image" image: ImageName, example "ghcr.io/acme/launcher:1.0";
-        /// How often the launcher starts the training again when it fails.
-        "retries" retries: Int<0, 1000>, default 3, example 0;
-        /// How long the launcher waits until it can reach all workers. After that it fails and names the missing workers.
-        "waitTimeout" wait_timeout: Period, default "30m", example "2h";
         /// How long the workers keep their GPUs while no launcher runs. After that they release them.
         "lostTimeout" lost_timeout: Period, default "15m", example "1h";
-        /// An attempt that ran this long resets the number of failed attempts.
-        "retriesResetAfter" retries_reset_after: Period, default "1h", example "6h";
-        /// Exit codes of the training after which no further attempt starts.
-        "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
     }
+    or a text for "kind" as kind: LauncherKind;
 }
 
 choice! {
@@ -51,6 +46,14 @@ choice! {
         "torchrun" => spec::LauncherKind::Torchrun, "The launcher of PyTorch, which needs no ssh.";
         "deepspeed" => spec::LauncherKind::Deepspeed, "The launcher of DeepSpeed.";
         "shell" => spec::LauncherKind::Shell, "The command itself, in the launcher pod, with hostfile, ssh and MPI ready.";
+    }
+}
+
+choice! {
+    /// The pod that the launcher runs in.
+    LauncherPod -> spec::LauncherPod {
+        "ownPod" => spec::LauncherPod::Own, "A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher scales.";
+        "firstWorker" => spec::LauncherPod::FirstWorker, "The first worker. One Indexed Job runs all workers; it needs no permissions.";
     }
 }
 
@@ -67,15 +70,25 @@ shape! {
     /// Training that continues while workers come and go.
     Elastic {
         /// The minimum number of workers. Below it the launcher waits, at most `timeout`.
-        "minWorkers" (required) min_workers: Int<1, MAX_WORKERS>, example 2;
+        "minReplicas" (required) min_replicas: Int<1, MAX_WORKERS>, example 2;
         /// The maximum number of workers.
-        "maxWorkers" (required) max_workers: Int<1, MAX_WORKERS>, example 8;
-        /// The minimum and maximum time, in seconds, before the launcher uses a failed host again.
-        "cooldown" cooldown: Vec<At<Int<0, 86_400>>>, example json!([60, 600]);
-        /// How long to wait for `minWorkers`.
+        "maxReplicas" (required) max_replicas: Int<1, MAX_WORKERS>, example 8;
+        /// How long `horovodrun` does not use a failed host.
+        "cooldown" cooldown: Cooldown, example json!({"min": "1m", "max": "10m"});
+        /// How long to wait for `minReplicas`.
         "timeout" timeout: Period, default "10m";
         /// How often the set of workers may change before the job fails. Default: no limit.
         "resetLimit" reset_limit: Int<1, 1_000_000>, example 100;
+    }
+}
+
+shape! {
+    /// How long a failed host is not used. The time grows from `min` to `max` with each failure.
+    Cooldown {
+        /// The time after the first failure.
+        "min" (required) min: Duration, example "1m";
+        /// The maximum time.
+        "max" (required) max: Duration, example "10m";
     }
 }
 
@@ -85,7 +98,7 @@ shape! {
         /// The port sshd listens on in the pods. At least 1024, unless the pods run as root.
         "port" port: Int<1, 65_535>, default 2222;
         /// An existing Secret with the keys `id_ed25519`, `authorized_keys`, `host_key` and `known_hosts`; `khorovod keygen` generates one. Default: khorovod renders one per run, `<job>-<run>-ssh`.
-        "secret" secret: ObjectName, example "my-keys";
+        "secretName" secret_name: ObjectName, example "my-keys";
         /// The login name in the pods.
         "user" user: UserName, default "khorovod";
     }
@@ -95,15 +108,15 @@ shape! {
     /// Settings of NCCL, Horovod and MPI. NCCL and MPI choose the value of those that you leave out.
     Collective {
         /// The log level of NCCL.
-        "debug" debug: Debug, example "WARN";
+        "ncclDebug" nccl_debug: Debug, example "WARN";
         /// The network interface for NCCL, Gloo and the TCP transport of Open MPI.
         "interface" interface: Interface, example "eth0";
         /// Whether NCCL may use InfiniBand.
         "infiniband" infiniband: bool, example true;
         /// The amount of data that Horovod combines into one reduction.
         "fusionThreshold" fusion_threshold: Quantity, example "64Mi";
-        /// The cycle time of Horovod in milliseconds.
-        "cycleTime" cycle_time: Int<1, 10_000>, example 5;
+        /// The cycle time of Horovod, a multiple of `1ms`.
+        "cycleTime" cycle_time: Milliseconds, example "5ms";
         /// Whether Horovod tunes its own parameters.
         "autotune" autotune: bool, example true;
         /// Whether Horovod reduces within each host first.

@@ -236,6 +236,32 @@ impl Field for Period {
     }
 }
 
+/// A time in milliseconds: `5ms`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Milliseconds(pub u32);
+
+impl Field for Milliseconds {
+    const ITEM: Item = Item::Text;
+
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        const WANTED: &str = "a time in milliseconds, from `1ms` to `10000ms`";
+        if let Some(Scalar::Int(value @ 1..=10_000)) = node.scalar() {
+            return reader.invalid(node, WANTED, Some(WayOut::Write(format!("{value}ms"))));
+        }
+        let number = reader.text(node, Expected::Duration)?.strip_suffix("ms");
+        let digits =
+            number.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0'));
+        match digits.and_then(|digits| digits.parse().ok()) {
+            Some(value @ 1..=10_000) => Some(Self(value)),
+            _ => reader.invalid(node, WANTED, None),
+        }
+    }
+
+    fn schema(_: &mut Defs) -> Json {
+        json!({"type": "string", "pattern": "^([1-9][0-9]{0,3}|10000)ms$"})
+    }
+}
+
 impl<T: Field> Field for Vec<At<T>> {
     const ITEM: Item = Item::Text;
 

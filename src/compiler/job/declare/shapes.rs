@@ -12,12 +12,12 @@ use crate::job::read::{At, Defs};
 ///     /// What the shape is.
 ///     Elastic {
 ///         /// What the field is.
-///         "minWorkers" min_workers: Int<1, 100>, default 1, example 2;
+///         "minReplicas" min_replicas: Int<1, 100>, default 1, example 2;
 ///         /// A field that must be given.
 ///         "size" (required) size: Quantity, example "1Ti";
 ///     }
 ///     exactly one of ["claim", "nfs"];
-///     "persistentVolume" needs "size";
+///     or a text for "name" as name: Text;
 /// }
 /// ```
 macro_rules! shape {
@@ -31,7 +31,7 @@ macro_rules! shape {
             )+
         }
         $(exactly one of [$($one:literal),+];)?
-        $($need:literal needs $other:literal;)*
+        $(or a text for $short:literal as $short_field:ident: $short_type:ty;)?
     ) => {
         $(#[doc = $about])+
         #[derive(Debug, Clone, Default)]
@@ -70,6 +70,10 @@ macro_rules! shape {
                 reader: &mut $crate::job::read::Reader<'n, '_>,
             ) -> Option<Self> {
                 let mut read = Self::default();
+                $(if let $crate::yaml::Kind::Scalar { .. } = node.kind {
+                    read.$short_field = Some(reader.short(node)?);
+                    return Some(read);
+                })?
                 for entry in reader.map(node, $crate::job::read::Expected::Fields)? {
                     match entry.key.as_str() {
                         $($key => read.$field = reader.field::<Self, _>(entry),)+
@@ -78,7 +82,6 @@ macro_rules! shape {
                 }
                 $($crate::job::declare::shapes::shape!(@require reader node $key $($required)?);)+
                 $(reader.exactly_one::<Self>(node, &[$($one),+]);)?
-                $(reader.needs::<Self>(node, $need, $other);)*
                 Some(read)
             }
 
@@ -104,11 +107,13 @@ macro_rules! shape {
                         properties,
                         required: &required,
                         one_of: &[$($($one),+)?],
-                        needs: &[$(($need, $other)),*],
                     };
                     defs.insert(name.to_owned(), schema.written());
                 }
-                serde_json::json!({"$ref": format!("#/$defs/{name}")})
+                let map = serde_json::json!({"$ref": format!("#/$defs/{name}")});
+                $(return serde_json::json!({"anyOf": [<$short_type as Field>::schema(defs), map]});)?
+                #[allow(unreachable_code)]
+                map
             }
 
             fn fields(path: &str, depth: usize, each: &mut dyn FnMut(&$crate::job::read::Place<'_>)) {
@@ -238,8 +243,6 @@ pub struct Schema<'a> {
     pub required: &'a [&'a str],
     /// Keys of which one must be given.
     pub one_of: &'a [&'a str],
-    /// A key, and what it needs beside it.
-    pub needs: &'a [(&'a str, &'a str)],
 }
 
 impl Schema<'_> {
@@ -252,9 +255,6 @@ impl Schema<'_> {
         }
         if !self.one_of.is_empty() {
             schema["oneOf"] = self.one_of.iter().map(|key| json!({"required": [key]})).collect();
-        }
-        for (key, other) in self.needs {
-            schema["dependentRequired"][key] = json!([other]);
         }
         schema
     }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::job::declare::job::CommandLine;
+use crate::job::declare::launcher::Elastic;
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{OrDefault, choice, shape};
 use crate::job::read::At;
@@ -24,7 +25,7 @@ macro_rules! with_worker_fields {
             /// The resource that counts GPUs on the nodes: `amd.com/gpu`, `habana.ai/gaudi`, a MIG slice.
             "gpuResource" gpu_resource: ResourceName, default "nvidia.com/gpu", example "nvidia.com/mig-1g.10gb";
             /// Ranks per worker. Default: one per GPU, at least one.
-            "slots" slots: Int<1, 1024>, example 8;
+            "slotsPerWorker" slots_per_worker: Int<1, 1024>, example 8;
             /// CPUs per worker: both request and limit, so that the pods have the QoS class Guaranteed.
             "cpu" cpu: Quantity, example "32";
             /// Memory per worker: both request and limit.
@@ -33,7 +34,7 @@ macro_rules! with_worker_fields {
             "shm" shm: Quantity, example "64Gi";
             /// Local disk per worker: both request and limit.
             "ephemeralStorage" ephemeral_storage: Quantity, example "100Gi";
-            /// RDMA devices per worker. They need the capability `IPC_LOCK`, and therefore the profile `privileged`.
+            /// RDMA devices per worker. They need the capability `IPC_LOCK`, and therefore the Pod Security level `privileged`.
             "rdma" rdma: Rdma, example json!({"resource": "rdma/hca", "count": 8});
             /// Kubernetes requests and limits in full, instead of `cpu`, `memory` and `ephemeralStorage`.
             "resources" resources: Resources, example json!({"requests": {"cpu": "8"}, "limits": {"memory": "64Gi"}});
@@ -86,8 +87,8 @@ with_worker_fields! {
     Workers {
         /// The number of workers.
         "replicas" replicas: Int<1, MAX_WORKERS>, example 4;
-        /// The kind of object that runs the workers. Default: `StatefulSet`; `Job` for a gang, Kueue, `suspend` and torchrun.
-        "controller" controller: Controller, example "Job";
+        /// The number of workers may change during the run. For `horovodrun` and `torchrun`.
+        "elastic" elastic: Elastic, example json!({"minReplicas": 2, "maxReplicas": 8});
         /// Heterogeneous worker groups. The fields beside `groups` are the defaults of each group.
         "groups" groups: Vec<At<Group>>, example json!([{"name": "a100", "replicas": 2, "gpus": 8}]);
         /// The checks that a worker must pass before it runs ranks. Without this field, only workers with GPUs are checked, before each attempt that follows a failed one.
@@ -104,14 +105,6 @@ with_worker_fields! {
         "name" (required) name: Label, example "a100";
         /// The number of workers of the group.
         "replicas" (required) replicas: Int<1, MAX_WORKERS>, example 2;
-    }
-}
-
-choice! {
-    /// The kind of object that runs the workers.
-    Controller -> spec::Controller {
-        "StatefulSet" => spec::Controller::StatefulSet, "A StatefulSet of workers and a Job for the launcher, which scales the workers.";
-        "Job" => spec::Controller::Job, "One Indexed Job whose first pod is also the launcher; it needs no permissions.";
     }
 }
 

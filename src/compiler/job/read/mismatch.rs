@@ -423,21 +423,6 @@ impl<'n> Reader<'n, '_> {
             }
         }
     }
-
-    /// Reports `key` if the map at `node` has it without `other`.
-    pub fn needs<S: Shape>(&mut self, node: &Node, key: &str, other: &str) {
-        if let Some(entry) = node.entry(key)
-            && node.entry(other).is_none()
-        {
-            let message = format!("`{}.{key}` needs `{other}` beside it", self.path());
-            let such = S::example(other).map_or_else(String::new, |example| format!(": {}", flow(&example)));
-            let problem = Problem::new(&NEEDS_FIELD, entry.key_span, message);
-            let problem = problem.hint(format!("add `{other}{such}`, or remove `{key}`"));
-            // The map already has one of the fields of which `other` is one.
-            let fix = if S::NEEDED.contains(&other) { None } else { self.put::<S>(node, other) };
-            self.push(Problem { fix, ..problem });
-        }
-    }
 }
 
 /// The first key of a map, or the value itself: the place to mark for a field that is missing.

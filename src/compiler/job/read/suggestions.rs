@@ -6,14 +6,14 @@ use std::sync::OnceLock;
 
 use super::Place;
 use crate::job::types::quantity::Quantity;
-use crate::yaml::flow::quoted;
+use crate::yaml::flow::{flow, quoted};
 use crate::yaml::{Entry, Node};
 
 /// Names from other systems, and the field of this spec that has the same purpose.
 const FOREIGN: &[(&str, &str)] = &[
     ("activeDeadlineSeconds", "spec.lifecycle.deadline"),
-    ("backoffLimit", "spec.launcher.retries"),
-    ("cleanPodPolicy", "spec.lifecycle.release"),
+    ("backoffLimit", "spec.lifecycle.retries"),
+    ("cleanPodPolicy", "spec.lifecycle.keepWorkers"),
     ("containers", "spec.patches"),
     ("dnsPolicy", "spec.patches"),
     ("entrypoint", "spec.command"),
@@ -25,26 +25,33 @@ const FOREIGN: &[(&str, &str)] = &[
     ("imagePullSecret", "spec.image.pullSecrets"),
     ("imagePullSecrets", "spec.image.pullSecrets"),
     ("initContainers", "spec.patches"),
+    ("kueue", "spec.scheduling.localQueue"),
+    ("maxRestarts", "spec.lifecycle.retries"),
+    ("maxWorkers", "spec.workers.elastic.maxReplicas"),
+    ("minWorkers", "spec.workers.elastic.minReplicas"),
     ("mpiReplicaSpecs", "spec.workers"),
     ("nnodes", "spec.workers.replicas"),
     ("nodes", "spec.workers.replicas"),
     ("np", "spec.workers"),
-    ("nprocPerNode", "spec.workers.slots"),
-    ("nproc_per_node", "spec.workers.slots"),
+    ("nprocPerNode", "spec.workers.slotsPerWorker"),
+    ("nproc_per_node", "spec.workers.slotsPerWorker"),
     ("persistentVolumeClaim", "spec.storage.existingClaim"),
-    ("priority", "spec.placement.priorityClass"),
-    ("priorityClassName", "spec.placement.priorityClass"),
-    ("privileged", "spec.security.profile"),
+    ("priority", "spec.placement.priorityClassName"),
+    ("priorityClass", "spec.placement.priorityClassName"),
+    ("privileged", "spec.security.podSecurityLevel"),
     ("pvc", "spec.storage.existingClaim"),
+    ("queue", "spec.scheduling.volcanoQueue"),
+    ("queueName", "spec.scheduling.localQueue"),
     ("repository", "spec.image.name"),
-    ("restartPolicy", "spec.launcher.retries"),
-    ("runtimeClassName", "spec.placement.runtimeClass"),
-    ("schedulerName", "spec.scheduling.scheduler"),
+    ("restartPolicy", "spec.lifecycle.retries"),
+    ("runLauncherAsWorker", "spec.launcher.runsRanks"),
+    ("runtimeClass", "spec.placement.runtimeClassName"),
     ("securityContext", "spec.security"),
-    ("serviceAccountName", "spec.security.serviceAccount"),
+    ("serviceAccount", "spec.security.serviceAccountName"),
     ("shmSize", "spec.workers.shm"),
-    ("slotsPerWorker", "spec.workers.slots"),
+    ("slots", "spec.workers.slotsPerWorker"),
     ("stallTimeout", "spec.lifecycle.stall.timeout"),
+    ("storageClass", "spec.storage.claim.storageClassName"),
     ("tag", "spec.image.name"),
     ("template", "spec.patches"),
     ("terminationGracePeriodSeconds", "spec.lifecycle.checkpoint.gracePeriod"),
@@ -53,36 +60,45 @@ const FOREIGN: &[(&str, &str)] = &[
     ("volumeMounts", "spec.storage"),
     ("volumes", "spec.storage"),
     ("walltime", "spec.lifecycle.deadline"),
-    ("workingDir", "spec.workdir"),
+    ("workdir", "spec.workingDir"),
 ];
 
 /// Other names of fields that take the same value, and are in the same map.
 const RENAMED: &[(&str, &str)] = &[
     ("claimName", "existingClaim"),
+    ("configMap", "configMapName"),
     ("count", "replicas"),
+    ("debug", "ncclDebug"),
     ("entrypoint", "command"),
     ("existing", "existingClaim"),
-    ("max", "maxWorkers"),
-    ("maxReplicas", "maxWorkers"),
-    ("min", "minWorkers"),
-    ("minReplicas", "minWorkers"),
-    ("ro", "readOnly"),
     ("imagePullPolicy", "pullPolicy"),
+    ("kueue", "localQueue"),
+    ("max", "maxReplicas"),
+    ("maxWorkers", "maxReplicas"),
+    ("min", "minReplicas"),
+    ("minWorkers", "minReplicas"),
     ("nnodes", "replicas"),
     ("nodes", "replicas"),
-    ("nprocPerNode", "slots"),
-    ("nproc_per_node", "slots"),
+    ("nprocPerNode", "slotsPerWorker"),
+    ("nproc_per_node", "slotsPerWorker"),
     ("path", "mountPath"),
-    ("priorityClassName", "priorityClass"),
+    ("priorityClass", "priorityClassName"),
+    ("profile", "podSecurityLevel"),
     ("pvc", "existingClaim"),
+    ("queue", "volcanoQueue"),
+    ("queueName", "localQueue"),
     ("repository", "name"),
-    ("runtimeClassName", "runtimeClass"),
-    ("schedulerName", "scheduler"),
-    ("serviceAccountName", "serviceAccount"),
+    ("ro", "readOnly"),
+    ("runtimeClass", "runtimeClassName"),
+    ("scheduler", "schedulerName"),
+    ("secret", "secretName"),
+    ("serviceAccount", "serviceAccountName"),
     ("shmSize", "shm"),
-    ("slotsPerWorker", "slots"),
+    ("size", "sizeLimit"),
+    ("slots", "slotsPerWorker"),
+    ("storageClass", "storageClassName"),
     ("type", "kind"),
-    ("workingDir", "workdir"),
+    ("workdir", "workingDir"),
 ];
 
 /// Other words for a word of this spec.
@@ -143,24 +159,16 @@ pub fn word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     known.iter().find(|known| Some(**known) == meant).copied().or_else(|| nearest_word(word, known))
 }
 
-/// A field of Kubernetes in our words, where that is one of the fields `known`: which, and all of it.
+/// A field of Kubernetes as a field of this spec, if it is one of `known`: its name, and the whole field.
 pub fn rewritten<'k>(entry: &Entry, known: &[&'k str]) -> Option<(&'k str, String)> {
-    let (ours, inner, key) = match entry.key.as_str() {
-        "valueFrom" => {
-            return rewritten(entry.value.entries().first()?, known).map(|(key, text)| (key, format!("{{{text}}}")));
-        }
-        "secretKeyRef" => ("secret", "name", Some("key")),
-        "configMapKeyRef" => ("configMap", "name", Some("key")),
-        "fieldRef" => ("field", "fieldPath", None),
-        "secretRef" => ("secret", "name", None),
-        "configMapRef" => ("configMap", "name", None),
-        "persistentVolumeClaim" => ("existingClaim", "claimName", None),
-        _ => return None,
+    let entry = if entry.key == "valueFrom" { entry.value.entries().first()? } else { entry };
+    let inner = entry.value.get("claimName").and_then(Node::text).filter(|_| entry.key == "persistentVolumeClaim");
+    let (key, value) = match inner {
+        Some(name) => ("existingClaim", quoted(name)),
+        None => (entry.key.as_str(), flow(&entry.value.to_json())),
     };
-    let ours = known.iter().find(|known| **known == ours)?;
-    let text = |key: &str| entry.value.get(key).and_then(Node::text).map(quoted);
-    let field = format!("{ours}: {}", text(inner)?);
-    Some((ours, key.and_then(text).map_or(field.clone(), |key| format!("{field}, key: {key}"))))
+    let ours = known.iter().find(|known| **known == key)?;
+    Some((ours, format!("{ours}: {value}")))
 }
 
 /// `NCCL_DEBUG`
@@ -170,7 +178,6 @@ fn is_variable(name: &str) -> bool {
 
 /// The variables of a container or of `docker run -e`, as lines of a map; none if one of them has another form.
 pub fn variables(items: &[Node]) -> Option<Vec<String>> {
-    const SOURCES: &[&str] = &["secret", "configMap", "field", "key"];
     let line = |item: &Node| {
         if let Some(text) = item.text() {
             return assigned(text);
@@ -178,7 +185,7 @@ pub fn variables(items: &[Node]) -> Option<Vec<String>> {
         let name = item.get("name")?.text()?;
         let value = match (item.entry("value"), item.entry("valueFrom")) {
             (Some(value), None) => quoted(value.value.written()?),
-            (None, Some(from)) => rewritten(from, SOURCES)?.1,
+            (None, Some(from)) => flow(&from.value.to_json()),
             _ => return None,
         };
         Some(format!("{name}: {value}"))
@@ -243,14 +250,14 @@ impl FieldIndex {
     /// The hint for `name`, which the map at `path` does not have.
     pub fn hint(&self, name: &str, path: &str) -> Option<String> {
         if ["mpirun", "horovodrun", "torchrun", "deepspeed"].contains(&name) {
-            return Some(format!("write `launcher: {{kind: {name}}}`"));
+            return Some(format!("write `launcher: {name}`"));
         }
         let of = |list: &[(&str, &'static str)]| list.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
         let said = match name {
             "bucket" if path.contains("storage") => "it belongs in `s3`: `s3: {bucket: my-bucket}`",
             "tag" if path.ends_with("image") => "append it to the name of the image, as in `ghcr.io/acme/mnist:1.4`",
             "timeout" if path == "spec" => {
-                "use `spec.lifecycle.deadline` for the whole run, or `spec.launcher.waitTimeout` for the start of workers"
+                "use `spec.lifecycle.deadline` for the whole run, or `spec.lifecycle.startTimeout` for the start of the workers"
             }
             "generateName" => "each run gets its own name: write `name: mnist`",
             _ if is_variable(name) => "a variable belongs in `spec.env`",
@@ -294,7 +301,6 @@ pub fn in_full(path: &str, text: &str) -> Option<(String, Option<String>)> {
     let one = |key: &str, below: &str| format!("{key}: {{{below}: {value}}}");
     let field = match path.rsplit('.').next()? {
         "metadata" => one("metadata", "name"),
-        "launcher" => one("launcher", "kind"),
         "workers" if text.parse::<u32>().is_ok() => one("workers", "replicas"),
         "workers" => return Some((format!("write `{}`", one("workers", "replicas")), None)),
         "claim" if Quantity::parse(text).is_some() => one("claim", "size"),
@@ -305,8 +311,9 @@ pub fn in_full(path: &str, text: &str) -> Option<(String, Option<String>)> {
                 Some(field),
             ));
         }
-        "emptyDir" if Quantity::parse(text).is_some() => one("emptyDir", "size"),
+        "emptyDir" if Quantity::parse(text).is_some() => one("emptyDir", "sizeLimit"),
         "emptyDir" => "emptyDir: {}".to_owned(),
+        "hostPath" => one("hostPath", "path"),
         "env" => format!("env: {{{}}}", assigned(text)?),
         "s3" => {
             let (bucket, prefix) = text.strip_prefix("s3://")?.split_once('/').unwrap_or_default();
@@ -376,6 +383,6 @@ mod tests {
         assert_eq!(hint("Replicas"), "did you mean `replicas`? It belongs in `spec.workers`");
         assert_eq!(index.hint("qwertz", "spec"), None);
         assert_eq!(index.hint("name", "spec.storage[0].nfs"), None);
-        assert!(is_foreign("nodes", &["code"]) && !is_foreign("serviceAccountName", &["serviceAccount"]));
+        assert!(is_foreign("nodes", &["code"]) && !is_foreign("serviceAccount", &["serviceAccountName"]));
     }
 }

@@ -6,8 +6,8 @@ use crate::job::declare::{
 };
 use crate::job::read::At;
 use crate::job::types::spec::{
-    Checkpoint, Controller, Gang, Lifecycle, Metrics, MetricsClients, Observability, Pairs, Patch, Placement, Profile,
-    Scheduling, Security, Slurm, Srun, Stall,
+    Checkpoint, Gang, LauncherKind, LauncherPod, Lifecycle, Metrics, MetricsClients, Observability, Pairs, Patch,
+    Placement, PodSecurityLevel, Scheduling, Security, Slurm, Srun, Stall,
 };
 
 use super::{Defaults, items, pairs, port, section};
@@ -22,10 +22,10 @@ pub fn scheduling(body: &declare::Body) -> Scheduling {
     };
     Scheduling {
         gang,
-        queue: text!(given.queue),
-        kueue: text!(given.kueue),
+        volcano_queue: text!(given.volcano_queue),
+        local_queue: text!(given.local_queue),
         suspend: given.suspend().value,
-        scheduler: text!(given.scheduler).or(own.map(str::to_owned)),
+        scheduler_name: text!(given.scheduler_name).or(own.map(str::to_owned)),
     }
 }
 
@@ -45,8 +45,8 @@ pub fn placement(body: &declare::Body, defaults: &mut Defaults) -> Placement {
         node_selector: labels_of(given.node_selector.as_ref()),
         tolerations: items(given.tolerations.as_ref()).map(toleration).collect(),
         affinity: given.affinity.as_ref().map(|at| at.value.0.clone()),
-        priority_class: text!(given.priority_class),
-        runtime_class: text!(given.runtime_class),
+        priority_class: text!(given.priority_class_name),
+        runtime_class: text!(given.runtime_class_name),
         spread,
         pack,
         host_network: given.host_network().value,
@@ -65,19 +65,28 @@ fn toleration(given: &declare::Toleration) -> serde_json::Value {
     serde_json::Value::Object(texts.chain(seconds).collect())
 }
 
-pub fn lifecycle(body: &declare::Body, controller: Controller, defaults: &mut Defaults) -> Lifecycle {
+pub fn lifecycle(body: &declare::Body, kind: LauncherKind, runs_in: LauncherPod, defaults: &mut Defaults) -> Lifecycle {
     let given = section(body.lifecycle.as_ref());
-    let keep = match controller {
-        Controller::StatefulSet => defaults.take("lifecycle.release", given.release()).0,
-        Controller::Job => false,
+    let keep_workers = match runs_in {
+        LauncherPod::Own => defaults.take("lifecycle.keepWorkers", given.keep_workers()),
+        LauncherPod::FirstWorker => false,
     };
+    let final_exit_codes = given.final_exit_codes.iter().flat_map(|at| &at.value);
     let no_checkpoint = declare::Checkpoint::default();
     let checkpoint = given.checkpoint.as_ref().map_or(&no_checkpoint, |at| &at.value);
     let grace_period = defaults.take("lifecycle.checkpoint.gracePeriod", checkpoint.grace_period()).0;
     Lifecycle {
         deadline: plain!(given.deadline),
+        start_timeout: defaults.take("lifecycle.startTimeout", given.start_timeout()).0,
+        retries: defaults.take("lifecycle.retries", given.retries()).0,
+        // torchrun's agents start the training again themselves.
+        retries_reset_after: match kind {
+            LauncherKind::Torchrun => declare::Lifecycle::default().retries_reset_after().value.0,
+            _ => defaults.take("lifecycle.retriesResetAfter", given.retries_reset_after()).0,
+        },
+        final_exit_codes: final_exit_codes.filter_map(|at| u8::try_from(at.0).ok()).collect(),
         ttl_after_finished: plain!(given.ttl_after_finished),
-        keep,
+        keep_workers,
         checkpoint: Checkpoint {
             signal: checkpoint.signal().value.0,
             grace_period: u32::try_from(grace_period).unwrap_or(u32::MAX),
@@ -96,21 +105,21 @@ pub fn lifecycle(body: &declare::Body, controller: Controller, defaults: &mut De
 
 pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
     let given = section(body.security.as_ref());
-    let profile = defaults.take("security.profile", given.profile()).0;
-    let (user, group) = match profile {
-        Profile::OpenShift => (plain!(given.run_as_user), plain!(given.fs_group)),
+    let level = defaults.take("security.podSecurityLevel", given.pod_security_level()).0;
+    let (user, group) = match level {
+        PodSecurityLevel::OpenShift => (plain!(given.run_as_user), plain!(given.fs_group)),
         _ => {
             let user = defaults.take("security.runAsUser", given.run_as_user()).0;
             (Some(user), Some(defaults.computed("security.fsGroup", plain!(given.fs_group), user, &user)))
         }
     };
     Security {
-        profile,
+        pod_security_level: level,
         run_as_user: user,
         fs_group: group,
         network_policy: defaults.take("security.networkPolicy", given.network_policy()),
         egress: defaults.take("security.egress", given.egress()).0,
-        service_account: text!(given.service_account),
+        service_account: text!(given.service_account_name),
         api_access: defaults.take("security.apiAccess", given.api_access()),
         read_only_root_filesystem: defaults.take("security.readOnlyRootFilesystem", given.read_only_root_filesystem()),
     }
@@ -127,7 +136,7 @@ pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observabi
     });
     let logs = section(given.logs.as_ref());
     Observability {
-        tensorboard: given.tensorboard.as_ref().and_then(|at| text!(at.logdir)),
+        tensorboard_logdir: text!(given.tensorboard_logdir),
         metrics,
         rank_prefix: defaults.take("observability.logs.rankPrefix", logs.rank_prefix()),
     }

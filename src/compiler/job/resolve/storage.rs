@@ -1,6 +1,6 @@
 //! Resolves volumes and their sources.
 
-use super::items;
+use super::{elastic_workers, items};
 use crate::job::declare;
 use crate::job::read::At;
 use crate::job::types::quantity::Quantity;
@@ -12,10 +12,10 @@ pub fn storage(body: &declare::Body) -> Vec<Volume> {
             || plain!(workers.replicas).is_some_and(|replicas| replicas > 1)
             || plain!(workers.spares).is_some_and(|spares| spares > 0)
     };
-    let grows = |elastic: &declare::Elastic| plain!(elastic.max_workers).is_some_and(|most| most > 1);
+    let grows = |elastic: &declare::Elastic| plain!(elastic.max_replicas).is_some_and(|most| most > 1);
     let runs_ranks = |launcher: &declare::Launcher| launcher.runs_ranks().value;
     let shared = body.workers.as_ref().is_some_and(|at| several(at))
-        || body.elastic.as_ref().is_some_and(|at| grows(at))
+        || elastic_workers(body).is_some_and(|at| grows(at))
         || body.launcher.as_ref().is_some_and(|at| runs_ranks(at));
     let default_modes = if shared { "ReadWriteMany" } else { "ReadWriteOnce" };
     items(body.storage.as_ref()).filter_map(|given| volume(given, default_modes)).collect()
@@ -46,26 +46,26 @@ fn volume_source(given: &declare::Storage, default_mode: &'static str) -> Option
     }
     if let Some(at) = &given.persistent_volume {
         let claim = Claim {
-            size: given.size.as_ref()?.value.clone(),
+            size: at.size.as_ref()?.value.clone(),
             storage_class: None,
-            access_modes: modes(given.access_modes.as_ref(), "ReadWriteMany"),
+            access_modes: modes(at.access_modes.as_ref(), "ReadWriteMany"),
         };
-        return Some(VolumeSource::PersistentVolume { source: at.value.0.clone(), claim });
+        return Some(VolumeSource::PersistentVolume { source: at.source.as_ref()?.value.0.clone(), claim });
     }
     if let Some(at) = &given.s3 {
         return Some(VolumeSource::S3(s3(at)?));
     }
-    if let Some(path) = text!(given.host_path) {
+    if let Some(path) = given.host_path.as_ref().and_then(|at| text!(at.path)) {
         return Some(VolumeSource::HostPath(path));
     }
     let empty = given.empty_dir.as_ref()?;
-    Some(VolumeSource::EmptyDir { size: empty.size.as_ref().map(|at| at.value.clone()) })
+    Some(VolumeSource::EmptyDir { size: empty.size_limit.as_ref().map(|at| at.value.clone()) })
 }
 
 fn claim(given: &declare::Claim, default_mode: &'static str) -> Claim {
     Claim {
         size: given.size.as_ref().map_or(Quantity::units(0), |at| at.value.clone()),
-        storage_class: text!(given.storage_class),
+        storage_class: text!(given.storage_class_name),
         access_modes: modes(given.access_modes.as_ref(), default_mode),
     }
 }
@@ -88,10 +88,10 @@ fn s3(given: &declare::S3) -> Option<S3> {
         bucket: text!(given.bucket)?,
         prefix,
         region: given.region().value.0,
-        secret: text!(given.secret),
+        secret: text!(given.secret_name),
         download,
         upload,
         upload_interval: given.upload_interval().value.0,
-        size: given.size.as_ref().map(|at| at.value.clone()),
+        size: given.size_limit.as_ref().map(|at| at.value.clone()),
     })
 }

@@ -4,11 +4,11 @@ use crate::job::declare::{self, WorkerFields};
 use crate::job::read::At;
 use crate::job::types::quantity::Quantity;
 use crate::job::types::spec::{
-    Controller, Group, HealthCheck, HealthPolicy, Launcher, LauncherKind, Resources, Scheduling,
+    Group, HealthCheck, HealthPolicy, Launcher, LauncherKind, LauncherPod, Resources, Scheduling,
 };
 use crate::job::types::target::Facts;
 
-use super::{Defaults, items, pairs, section, words};
+use super::{Defaults, elastic_workers, items, pairs, section, words};
 
 pub fn groups(body: &declare::Body, defaults: &mut Defaults) -> Vec<Group> {
     let Some(workers) = body.workers.as_ref().map(|at| &at.value) else { return Vec::new() };
@@ -35,7 +35,7 @@ fn group(fields: &WorkerFields<'_>, defaults: &mut Defaults) -> Group {
         0 => fields.gpu_resource().value,
         _ => defaults.take("workers.gpuResource", fields.gpu_resource()),
     };
-    let slots = defaults.computed("workers.slots", plain!(fields.slots), gpus.max(1), &gpus.max(1));
+    let slots = defaults.computed("workers.slotsPerWorker", plain!(fields.slots_per_worker), gpus.max(1), &gpus.max(1));
     let memory = fields.memory.map(|at| &at.value).or_else(|| memory_limit(fields));
     let shm = fields.shm.map(|at| at.value.clone());
     let default_shm = memory.map_or_else(|| Quantity::parse("8Gi").unwrap_or(Quantity::units(0)), Quantity::quarter);
@@ -104,7 +104,7 @@ fn connected_workers(body: &declare::Body) -> u32 {
 /// mebibyte there, and MPI a little more.
 fn launcher_memory(body: &declare::Body) -> Option<Quantity> {
     let workers = connected_workers(body);
-    let most = body.elastic.as_ref().and_then(|at| plain!(at.value.max_workers)).unwrap_or(0).max(workers);
+    let most = elastic_workers(body).and_then(|at| plain!(at.value.max_replicas)).unwrap_or(0).max(workers);
     let gibibytes = 1 + (most.saturating_mul(3) / 2).div_ceil(1_024);
     (most > 1_000).then(|| Quantity::parse(&format!("{gibibytes}Gi")))?
 }
@@ -137,17 +137,11 @@ pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
         true => defaults.take("launcher.idleTimeout", given.idle_timeout()).0,
         false => none.idle_timeout().value.0,
     };
-    let retries = defaults.take("launcher.retries", given.retries()).0;
-    let wait_timeout = defaults.take("launcher.waitTimeout", given.wait_timeout()).0;
-    // torchrun's agents start the training again themselves, and there is no launcher.
-    let (lost_timeout, retries_reset_after) = match kind {
-        LauncherKind::Torchrun => (none.lost_timeout().value.0, none.retries_reset_after().value.0),
-        _ => (
-            defaults.take("launcher.lostTimeout", given.lost_timeout()).0,
-            defaults.take("launcher.retriesResetAfter", given.retries_reset_after()).0,
-        ),
+    // torchrun has no launcher.
+    let lost_timeout = match kind {
+        LauncherKind::Torchrun => none.lost_timeout().value.0,
+        _ => defaults.take("launcher.lostTimeout", given.lost_timeout()).0,
     };
-    let final_exit_codes = given.final_exit_codes.iter().flat_map(|at| &at.value);
     let larger = launcher_memory(body);
     let (cpu, memory) = match (kind, larger) {
         (LauncherKind::Torchrun, larger) => (none.cpu().value, larger.unwrap_or_else(|| none.memory().value)),
@@ -167,40 +161,39 @@ pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
         kind,
         mpi,
         args: items(given.args.as_ref()).map(|word| word.0.clone()).collect(),
+        // [`runs_in`] decides.
+        runs_in: LauncherPod::Own,
         runs_ranks: given.runs_ranks().value,
         interactive,
         idle_timeout,
         resources: Resources { requests: both.clone(), limits: both },
         image: text!(given.image),
-        retries,
-        wait_timeout,
         lost_timeout,
-        retries_reset_after,
-        final_exit_codes: final_exit_codes.filter_map(|at| u8::try_from(at.0).ok()).collect(),
     }
 }
 
-pub fn controller(
+/// The pod that the launcher runs in.
+pub fn runs_in(
     body: &declare::Body,
     target: &Facts,
     launcher: &Launcher,
     scheduling: &Scheduling,
     defaults: &mut Defaults,
-) -> Controller {
-    let queued = scheduling.gang.is_some() || scheduling.kueue.is_some() || scheduling.suspend;
+) -> LauncherPod {
+    let queued = scheduling.gang.is_some() || scheduling.local_queue.is_some() || scheduling.suspend;
     // Elsewhere a launcher and its workers are one workload, so a queue takes them whole.
     let queued = queued && target.own_workloads;
     let access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
-    let keeps = body.lifecycle.as_ref().and_then(|at| at.value.release.as_ref()).is_some_and(|at| at.value.0);
-    let given = body.workers.as_ref().and_then(|workers| plain!(workers.controller));
+    let keeps = body.lifecycle.as_ref().and_then(|at| at.value.keep_workers.as_ref()).is_some_and(|at| at.value);
+    let given = body.launcher.as_ref().and_then(|at| plain!(at.runs_in));
     match (launcher.kind, queued) {
         (LauncherKind::Torchrun, _) => {
-            defaults.computed("workers.controller", given, Controller::Job, &"Job (torchrun)")
+            defaults.computed("launcher.runsIn", given, LauncherPod::FirstWorker, &"firstWorker (torchrun)")
         }
-        (_, true) => defaults.computed("workers.controller", given, Controller::Job, &"Job (scheduling)"),
+        (_, true) => defaults.computed("launcher.runsIn", given, LauncherPod::FirstWorker, &"firstWorker (scheduling)"),
         _ if !access && !keeps && target.own_workloads => {
-            defaults.computed("workers.controller", given, Controller::Job, &"Job (security.apiAccess)")
+            defaults.computed("launcher.runsIn", given, LauncherPod::FirstWorker, &"firstWorker (security.apiAccess)")
         }
-        (_, false) => defaults.computed("workers.controller", given, Controller::StatefulSet, &"StatefulSet"),
+        (_, false) => defaults.computed("launcher.runsIn", given, LauncherPod::Own, &"ownPod"),
     }
 }

@@ -4,7 +4,7 @@ use super::Case;
 use crate::job::declare::Image;
 use crate::job::declare::scalars::ImageName;
 use crate::job::types::KubeVersion;
-use crate::job::types::spec::{Controller, LauncherKind, Scheduling};
+use crate::job::types::spec::{LauncherKind, LauncherPod, Scheduling};
 use crate::problem::{Problem, codes};
 
 codes! {
@@ -35,30 +35,34 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 }
 
 fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if !case.could_read(&["workers.controller", "launcher.kind", "scheduling"]) {
+    if !case.could_read(&["launcher.runsIn", "launcher.kind", "scheduling"]) {
         return;
     }
     if !case.spec.target.uses_jobs {
         return;
     }
-    let (needs, what) = match case.spec.controller {
-        Controller::Job => (KubeVersion::new(31), "the Job shape"),
-        Controller::StatefulSet => (KubeVersion::new(26), "the launcher's podFailurePolicy"),
+    let (needs, what) = match case.spec.launcher.runs_in {
+        LauncherPod::FirstWorker => (KubeVersion::new(31), "the Job shape"),
+        LauncherPod::Own => (KubeVersion::new(26), "the launcher's podFailurePolicy"),
     };
     if case.kube_version < needs {
-        let span =
-            case.body.workers.as_ref().map_or(case.top, |at| at.controller.as_ref().map_or(at.key, |at| at.span));
+        let span = field!(case.launcher.runs_in)
+            .map(|at| at.span)
+            .or_else(|| Some(case.body.workers.as_ref()?.key))
+            .unwrap_or(case.top);
         let message = format!("{what} needs Kubernetes {needs}, and the target is {}", case.kube_version);
-        let Scheduling { gang, kueue, suspend, .. } = &case.spec.scheduling;
-        let queued = gang.is_some() || kueue.is_some() || *suspend;
+        let Scheduling { gang, local_queue, suspend, .. } = &case.spec.scheduling;
+        let queued = gang.is_some() || local_queue.is_some() || *suspend;
         let alone = case.spec.launcher.kind == LauncherKind::Torchrun || queued && case.spec.target.own_workloads;
         let problem = Problem::new(&KUBE_VERSION, span, message);
-        problems.push(match case.spec.controller {
-            Controller::Job if alone => {
+        problems.push(match case.spec.launcher.runs_in {
+            LauncherPod::FirstWorker if alone => {
                 problem.hint("use a newer `--kube-version`: torchrun, a gang, Kueue and `suspend` need the Job shape")
             }
-            Controller::Job => problem.hint("write `controller: StatefulSet`, or use a newer `--kube-version`"),
-            Controller::StatefulSet => problem.hint("use a newer `--kube-version`"),
+            LauncherPod::FirstWorker => {
+                problem.hint("write `launcher: {runsIn: ownPod}`, or use a newer `--kube-version`")
+            }
+            LauncherPod::Own => problem.hint("use a newer `--kube-version`"),
         });
     }
 }

@@ -21,7 +21,7 @@ codes! {
     /// khorovod adds `mpirun -np …`, `horovodrun`, `torchrun` or `deepspeed`, with the ranks and hosts of the spec. A
     /// launcher in `command` would run in every rank, and each would start all ranks again. Write only the training
     /// program in `command` and choose the launcher with `launcher.kind`, or write the complete launch command with
-    /// `launcher: {kind: shell}`.
+    /// `launcher: shell`.
     Error LAUNCHER_TWICE = "launcher-twice";
 
     /// `launcher.args` sets the number of ranks
@@ -213,8 +213,8 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
                 let problem = Problem::new(&RANKS_IN_ARGS, word.span, message);
                 let workers = case.body.workers.as_ref().map_or(case.top, |at| at.key);
                 problem
-                    .and(workers, format!("{np} ranks: replicas × slots"))
-                    .hint("remove it; to change the number, change `workers.replicas` or `workers.slots`")
+                    .and(workers, format!("{np} ranks: replicas × slotsPerWorker"))
+                    .hint("remove it; to change the number, change `workers.replicas` or `workers.slotsPerWorker`")
             }
             false => Problem::new(&OWN_OPTION, word.span, format!("khorovod passes `{name}` itself"))
                 .hint("remove it; it follows from other fields of the spec"),

@@ -3,7 +3,7 @@
 //! A row names the field to report, the field that excludes it, and what to do. A new conflict is one more row.
 
 use super::{Case, key};
-use crate::job::types::spec::{Controller, Gang, HealthPolicy, LauncherKind, Profile};
+use crate::job::types::spec::{Gang, HealthPolicy, LauncherKind, LauncherPod, PodSecurityLevel};
 use crate::problem::{Code, Problem, Span, codes};
 
 codes! {
@@ -18,9 +18,9 @@ codes! {
     /// `spread` places the workers on different nodes, `pack` places them close together. Use one of them.
     Error SPREAD_AND_PACK = "spread-and-pack";
 
-    /// A user or group id under the profile `openshift`
+    /// A user or group id under the Pod Security level `openshift`
     ///
-    /// OpenShift assigns each namespace a range of ids and refuses all others. Remove the id, or use the profile
+    /// OpenShift assigns each namespace a range of ids and refuses all others. Remove the id, or use the level
     /// `restricted`.
     Error OPENSHIFT_IDS = "openshift-ids";
 
@@ -42,7 +42,7 @@ codes! {
     /// Elastic training with worker groups, spares, or ranks in the launcher pod
     ///
     /// Elastic workers come and go, so they must all be equal, and the launcher must not be one of them. An elastic job
-    /// continues with fewer workers, up to `maxWorkers`, so it needs no spares.
+    /// continues with fewer workers, up to `maxReplicas`, so it needs no spares.
     Error ELASTIC_WORKERS = "elastic-workers";
 
     /// A setting of `collective` that a variable in `env` overrides
@@ -55,12 +55,12 @@ codes! {
     /// The message names what the setting needs. Add that, or remove the setting.
     Warning NO_EFFECT = "no-effect";
 
-    /// The controller of the workers does not support what the spec asks for
+    /// The pod of the launcher does not support what the spec asks for
     ///
-    /// Worker groups, `spares`, `perWorker` storage, elastic Horovod and `release: keep` need StatefulSets. A gang, Kueue,
+    /// Worker groups, `spares`, `perWorker` storage, elastic Horovod and `keepWorkers: true` need StatefulSets. A gang, Kueue,
     /// `suspend` and torchrun need the Job shape: the launcher scales a StatefulSet, and would wait for pods that the
     /// queue never admits. Without `security.apiAccess` it cannot scale one.
-    Error WRONG_CONTROLLER = "wrong-controller";
+    Error WRONG_LAUNCHER_POD = "wrong-launcher-pod";
 }
 
 /// A table, and the parts of the spec without which it cannot be judged.
@@ -72,7 +72,7 @@ const TABLES: &[Table] = &[
     (&["launcher.kind", "launcher.interactive"], interactive),
     (&[], overridden),
     (&["launcher.kind", "launcher.interactive", "scheduling", "workers"], without_effect),
-    (&["workers.controller", "launcher.kind", "scheduling"], controller),
+    (&["launcher.runsIn", "launcher.kind", "scheduling"], launcher_pod),
 ];
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -105,12 +105,12 @@ const NO_OTHER: (Option<Span>, &str) = (None, "");
 fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
     let gang = key(field!(case.scheduling.gang)).filter(|_| spec.scheduling.gang.is_some());
-    let kueue = key(field!(case.scheduling.kueue));
+    let kueue = key(field!(case.scheduling.local_queue));
     let both = |code, at: Option<Span>, message, other: Option<Span>, label, hint| {
         conflict(code, at.filter(|_| other.is_some()), message, (other, label), hint)
     };
     let openshift = |at: Option<Span>, message, hint| {
-        let excludes = spec.security.profile == Profile::OpenShift && spec.target.has_pods;
+        let excludes = spec.security.pod_security_level == PodSecurityLevel::OpenShift && spec.target.has_pods;
         conflict(&OPENSHIFT_IDS, at.filter(|_| excludes), message, NO_OTHER, hint)
     };
     let torchrun = |at: Option<Span>, message, hint| {
@@ -130,7 +130,7 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
         both(
             &TWO_QUEUES,
             kueue,
-            "`kueue` and `gang` would wait for each other",
+            "`localQueue` and `gang` would wait for each other",
             gang,
             "the gang scheduler",
             "keep one of the two: Kueue also admits all pods or none",
@@ -138,7 +138,7 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
         both(
             &TWO_QUEUES,
             field!(case.scheduling.suspend).filter(|at| !at.value).map(|at| at.span),
-            "`kueue` needs the job to start suspended",
+            "`localQueue` needs the job to start suspended",
             kueue,
             "Kueue",
             "remove `suspend`",
@@ -146,12 +146,12 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
         openshift(
             key(field!(case.security.run_as_user)),
             "OpenShift assigns `runAsUser`",
-            "remove `runAsUser`, or write `profile: restricted`",
+            "remove `runAsUser`, or write `podSecurityLevel: restricted`",
         ),
         openshift(
             key(field!(case.security.fs_group)),
             "OpenShift assigns `fsGroup`",
-            "remove `fsGroup`, or write `profile: restricted`",
+            "remove `fsGroup`, or write `podSecurityLevel: restricted`",
         ),
         torchrun(key(field!(case.ssh)), "torchrun does not use `ssh`", "remove `ssh`"),
         torchrun(key(field!(case.launcher.mpi)), "torchrun does not use `launcher.mpi`", "remove `launcher.mpi`"),
@@ -160,7 +160,7 @@ fn excluding(case: &Case<'_>) -> Vec<Option<Problem>> {
 
 /// The fields that elastic training excludes.
 fn elastic(case: &Case<'_>) -> Vec<Option<Problem>> {
-    let Some(elastic) = key(field!(case.elastic)) else { return Vec::new() };
+    let Some(elastic) = key(field!(case.workers.elastic)) else { return Vec::new() };
     let supported = matches!(case.spec.launcher.kind, LauncherKind::Horovodrun | LauncherKind::Torchrun);
     let kind = field!(case.launcher.kind).map(|at| at.span);
     let together = |at, what: &str, hint: &str| {
@@ -174,7 +174,7 @@ fn elastic(case: &Case<'_>) -> Vec<Option<Problem>> {
             Some(elastic).filter(|_| !supported),
             "`elastic` needs `launcher.kind: horovodrun` or `torchrun`",
             (kind, "this launcher is not elastic"),
-            "write `launcher: {kind: horovodrun}`, or remove `elastic`",
+            "write `launcher: horovodrun`, or remove `elastic`",
         ),
         together(key(field!(case.workers.groups)), "`workers.groups`", "remove one of the two"),
         together(
@@ -182,7 +182,7 @@ fn elastic(case: &Case<'_>) -> Vec<Option<Problem>> {
             "`launcher.runsRanks`",
             "remove one of the two",
         ),
-        together(spares(case), "`workers.spares`", "remove `spares`, and raise `maxWorkers`"),
+        together(spares(case), "`workers.spares`", "remove `spares`, and raise `maxReplicas`"),
     ]
 }
 
@@ -210,7 +210,7 @@ fn interactive(case: &Case<'_>) -> Vec<Option<Problem>> {
 fn overridden(case: &Case<'_>) -> Vec<Option<Problem>> {
     let Some(collective) = &case.body.collective else { return Vec::new() };
     let pairs = [
-        ("debug", key(collective.debug.as_ref()), "NCCL_DEBUG"),
+        ("ncclDebug", key(collective.nccl_debug.as_ref()), "NCCL_DEBUG"),
         ("interface", key(collective.interface.as_ref()), "NCCL_SOCKET_IFNAME"),
         ("infiniband", key(collective.infiniband.as_ref()), "NCCL_IB_DISABLE"),
         ("fusionThreshold", key(collective.fusion_threshold.as_ref()), "HOROVOD_FUSION_THRESHOLD"),
@@ -232,7 +232,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
     let kind = spec.launcher.kind;
     let has_gpus = spec.groups.iter().any(|group| group.gpus > 0);
-    let is_separate = spec.controller == Controller::StatefulSet;
+    let is_separate = spec.launcher.runs_in == LauncherPod::Own;
     let own_pod = "a launcher pod of its own, which the Job shape does not have";
     let has_resources = is_separate && !spec.launcher.runs_ranks;
     let own_resources = match is_separate {
@@ -240,7 +240,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
         false => own_pod,
     };
     // `Plan::own_job`: the pods that run guard.sh.
-    let may_end = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep;
+    let may_end = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep_workers;
     let watches = may_end && kind != LauncherKind::Torchrun;
     let starts_again = kind != LauncherKind::Torchrun;
     let starts_itself = "a launcher other than `torchrun`, whose agents start the training again themselves";
@@ -270,18 +270,23 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             key(field!(case.launcher.lost_timeout)),
             "launcher.lostTimeout",
             watches || !spec.target.has_pods,
-            "workers that may release themselves: they need ssh, `security.apiAccess`, and no `release: keep`",
+            "workers that may release themselves: they need ssh, `security.apiAccess`, and no `lifecycle.keepWorkers`",
         ),
-        row(key(field!(case.launcher.retries_reset_after)), "launcher.retriesResetAfter", starts_again, starts_itself),
-        row(key(field!(case.launcher.final_exit_codes)), "launcher.finalExitCodes", starts_again, starts_itself),
+        row(
+            key(field!(case.lifecycle.retries_reset_after)),
+            "lifecycle.retriesResetAfter",
+            starts_again,
+            starts_itself,
+        ),
+        row(key(field!(case.lifecycle.final_exit_codes)), "lifecycle.finalExitCodes", starts_again, starts_itself),
         row(key(field!(case.launcher.image)), "launcher.image", is_separate, own_pod),
         row(key(field!(case.launcher.cpu)), "launcher.cpu", has_resources, own_resources),
         row(key(field!(case.launcher.memory)), "launcher.memory", has_resources, own_resources),
         row(
-            key(field!(case.scheduling.queue)),
-            "scheduling.queue",
+            key(field!(case.scheduling.volcano_queue)),
+            "scheduling.volcanoQueue",
             has_queue,
-            "`scheduling.gang: volcano`; for Kueue use `kueue`",
+            "`scheduling.gang: volcano`; for Kueue use `localQueue`",
         ),
         row(key(field!(case.workers.gpu_resource)), "workers.gpuResource", has_gpus, "`gpus`"),
         row(
@@ -297,8 +302,8 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             "a `command`",
         ),
         row(
-            key(field!(case.elastic.cooldown)),
-            "elastic.cooldown",
+            key(field!(case.workers.elastic.cooldown)),
+            "workers.elastic.cooldown",
             kind != LauncherKind::Torchrun,
             "horovodrun: torchrun excludes no hosts",
         ),
@@ -331,37 +336,37 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     ]
 }
 
-/// The fields that the controller of the workers excludes.
-fn controller(case: &Case<'_>) -> Vec<Option<Problem>> {
+/// The fields that the pod of the launcher excludes.
+fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
     let spec = case.spec;
     let Some(workers) = &case.body.workers else { return Vec::new() };
     let torchrun = spec.launcher.kind == LauncherKind::Torchrun;
-    let given = workers.controller.as_ref().map(|at| at.span);
+    let given = field!(case.launcher.runs_in).map(|at| at.span);
     let queued = [
         ("scheduling.gang", spec.scheduling.gang.and(key(field!(case.scheduling.gang)))),
-        ("scheduling.kueue", key(field!(case.scheduling.kueue))),
+        ("scheduling.localQueue", key(field!(case.scheduling.local_queue))),
         ("scheduling.suspend", key(field!(case.scheduling.suspend).filter(|_| spec.scheduling.suspend))),
     ];
-    if spec.controller == Controller::StatefulSet {
+    if spec.launcher.runs_in == LauncherPod::Own {
         let wrong = |at, message: &str, other| {
-            conflict(&WRONG_CONTROLLER, at, message, other, "write `controller: Job`, or leave it out")
+            conflict(&WRONG_LAUNCHER_POD, at, message, other, "write `runsIn: firstWorker`, or leave it out")
         };
         // If one object describes the whole workload, a queue admits all of it.
         let queued = queued.into_iter().filter(|_| spec.target.own_workloads).map(|(what, span)| {
             let message = format!(
-                "`{what}` needs `workers.controller: Job`: a launcher that scales StatefulSets would wait for the queue without end"
+                "`{what}` needs `launcher.runsIn: firstWorker`: a launcher that scales StatefulSets would wait for the queue without end"
             );
             wrong(span.map(|span| given.unwrap_or(span)), &message, (span, "requested here"))
         });
         let at = torchrun.then_some(given.unwrap_or(workers.key));
-        let torchrun = wrong(at, "torchrun needs `workers.controller: Job`", NO_OTHER);
+        let torchrun = wrong(at, "torchrun needs `launcher.runsIn: firstWorker`", NO_OTHER);
         let access = field!(case.security.api_access).filter(|at| !at.value);
         let access = conflict(
-            &WRONG_CONTROLLER,
-            key(access.filter(|_| spec.target.own_workloads && !spec.lifecycle.keep)),
+            &WRONG_LAUNCHER_POD,
+            key(access.filter(|_| spec.target.own_workloads && !spec.lifecycle.keep_workers)),
             "`security.apiAccess: false` needs the Job shape: the launcher may not scale a StatefulSet",
             (given, "the StatefulSet shape is requested here"),
-            "write `controller: Job`, or leave it out; or set `lifecycle.release: keep`, and delete the workers yourself",
+            "write `runsIn: firstWorker`, or leave it out; or set `lifecycle.keepWorkers: true`, and delete the workers yourself",
         );
         return queued.chain([torchrun, access]).collect();
     }
@@ -370,15 +375,15 @@ fn controller(case: &Case<'_>) -> Vec<Option<Problem>> {
     let per_worker = case.storage().find_map(|at| at.per_worker.as_ref());
     let rows = [
         ("`workers.groups` needs", key(workers.groups.as_ref())),
-        ("`workers.spares` needs", spares(case).filter(|_| workers.groups.is_none() && case.body.elastic.is_none())),
+        ("`workers.spares` needs", spares(case).filter(|_| workers.groups.is_none() && workers.elastic.is_none())),
         ("storage with `perWorker` needs", key(per_worker)),
-        ("`elastic` with Horovod needs", key(field!(case.elastic).filter(|_| !torchrun))),
-        ("`lifecycle.release: keep` needs", key(field!(case.lifecycle.release).filter(|at| at.0))),
+        ("`workers.elastic` with Horovod needs", key(field!(case.workers.elastic).filter(|_| !torchrun))),
+        ("`lifecycle.keepWorkers` needs", key(field!(case.lifecycle.keep_workers).filter(|at| at.value))),
         ("`launcher.runsRanks` is only for", key(field!(case.launcher.runs_ranks).filter(|at| at.value))),
     ];
     let row = |(what, at): (&str, Option<Span>)| {
         conflict(
-            &WRONG_CONTROLLER,
+            &WRONG_LAUNCHER_POD,
             at,
             format!("{what} the StatefulSet shape, and this job takes the Job shape"),
             (why, "the Job shape follows from this"),

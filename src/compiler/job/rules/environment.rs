@@ -6,7 +6,7 @@ use super::workers::IDLE_GPUS;
 use crate::job::declare::EnvValue;
 use crate::job::read::suggestions::nearest;
 use crate::job::secrets;
-use crate::job::types::spec::{Controller, LauncherKind};
+use crate::job::types::spec::{LauncherKind, LauncherPod};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -88,14 +88,14 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
     if RANKS_OWN.contains(&name) && ranks > 1 && !torchrun && kind != LauncherKind::Shell {
         let message = format!("`{name}` would be the same for all {ranks} ranks");
         let hint = match matches!(name, "RANK" | "LOCAL_RANK") {
-            true => "remove it; with `launcher: {kind: torchrun}` each rank gets its own",
+            true => "remove it; with `launcher: torchrun` each rank gets its own",
             false => "remove it: the launcher gives each rank its own",
         };
         problems.push(Problem::new(&RESERVED_VARIABLE, span, message).hint(hint));
         return;
     }
     // The pods derive from it which of them is the launcher.
-    let index = name == "JOB_COMPLETION_INDEX" && case.spec.controller == Controller::Job;
+    let index = name == "JOB_COMPLETION_INDEX" && case.spec.launcher.runs_in == LauncherPod::FirstWorker;
     let index = index && case.spec.target.has_pods;
     if index || owns_variable(name) || torchrun && TORCHRUN.contains(&name) {
         let problem = Problem::new(&RESERVED_VARIABLE, span, format!("khorovod or the launcher sets `{name}`"));
@@ -147,7 +147,7 @@ fn each_alone(case: &Case<'_>, name: &str, value: &str, span: Span) -> Option<Pr
     let home = name == "MASTER_ADDR" && ["localhost", "127.0.0.1", "::1"].contains(&value);
     let shown = matches!(case.spec.launcher.kind, LauncherKind::Torchrun | LauncherKind::Shell);
     let message = format!("`{name}: {value}` is a different host on each of the {workers} workers");
-    let hint = "remove it; with `launcher: {kind: torchrun}` each rank gets the address of the first worker";
+    let hint = "remove it; with `launcher: torchrun` each rank gets the address of the first worker";
     (home && workers > 1 && !shown).then(|| Problem::new(&RESERVED_VARIABLE, span, message).hint(hint))
 }
 

@@ -2,7 +2,7 @@
 
 use super::Case;
 use crate::job::types::format_duration;
-use crate::job::types::spec::{Controller, LauncherKind};
+use crate::job::types::spec::{LauncherKind, LauncherPod};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -14,7 +14,7 @@ codes! {
 
     /// The deadline ends before the wait for workers does
     ///
-    /// The job would reach its deadline while it waits, and fail without the names of the missing workers. Raise `lifecycle.deadline` or lower `launcher.waitTimeout`.
+    /// The job would reach its deadline while it waits, and fail without the names of the missing workers. Raise `lifecycle.deadline` or lower `lifecycle.startTimeout`.
     Warning DEADLINE_BEFORE_WAIT = "deadline-before-wait";
 
     /// More time for a checkpoint than a pod can get
@@ -53,7 +53,7 @@ const MAX_GRACE_PERIOD: u64 = 3_600;
 const MIN_STALL: u64 = 10;
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if !case.could_read(&["launcher.kind", "launcher.waitTimeout", "workers.controller", "scheduling"]) {
+    if !case.could_read(&["launcher.kind", "lifecycle.startTimeout", "launcher.runsIn", "scheduling"]) {
         return;
     }
     let spec = case.spec;
@@ -66,22 +66,19 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         problems.push(problem.and(span, format!("{controller} manages the job")).hint("remove `ttlAfterFinished`"));
     }
     if let (Some(deadline), Some(at)) = (spec.lifecycle.deadline, lifecycle.and_then(|at| at.deadline.as_ref()))
-        && deadline <= spec.launcher.wait_timeout
+        && deadline <= spec.lifecycle.start_timeout
         && spec.launcher.kind != LauncherKind::Torchrun
         && spec.target.has_pods
     {
-        let message =
-            format!("the deadline ({deadline} s) ends before the wait for workers ({} s)", spec.launcher.wait_timeout);
+        let message = format!(
+            "the deadline ({deadline} s) ends before the wait for workers ({} s)",
+            spec.lifecycle.start_timeout
+        );
         let problem = Problem::new(&DEADLINE_BEFORE_WAIT, at.span, message);
-        let shorter = format!("waitTimeout: {}s", (deadline / 2).max(1));
-        problems.push(match &case.body.launcher {
-            None => problem.hint(format!("add `launcher: {{{shorter}}}`, or raise the deadline")),
-            Some(launcher) => match &launcher.wait_timeout {
-                None => problem.hint(format!("add `{shorter}` under `launcher`, or raise the deadline")),
-                Some(wait) => {
-                    problem.and(wait.span, "the wait").hint(format!("write `{shorter}`, or raise the deadline"))
-                }
-            },
+        let shorter = format!("startTimeout: {}s", (deadline / 2).max(1));
+        problems.push(match field!(case.lifecycle.start_timeout) {
+            None => problem.hint(format!("add `{shorter}` under `lifecycle`, or raise the deadline")),
+            Some(wait) => problem.and(wait.span, "the wait").hint(format!("write `{shorter}`, or raise the deadline")),
         });
     }
     let grace_period = field!(case.lifecycle.checkpoint.grace_period);
@@ -102,8 +99,8 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let hint = "add `observability: {metrics: {port: 9400}}` with the port on which the ranks serve metrics";
         problems.push(Problem::new(&METRIC_WITHOUT_PORT, at.key, message).hint(hint));
     }
-    let account = field!(case.security.service_account);
-    let scales = spec.target.own_workloads && spec.controller == Controller::StatefulSet && !spec.lifecycle.keep;
+    let account = field!(case.security.service_account_name);
+    let scales = spec.target.own_workloads && spec.launcher.runs_in == LauncherPod::Own && !spec.lifecycle.keep_workers;
     if let Some(at) = account.filter(|_| scales) {
         let message = format!("the ServiceAccount `{}` must be allowed to scale the workers", at.0);
         problems.push(

@@ -1,7 +1,7 @@
 //! Rules about names: names of pods and other objects derive from them.
 
 use super::Case;
-use crate::job::types::spec::Controller;
+use crate::job::types::spec::LauncherPod;
 use crate::job::types::target::{NameParts, RUN};
 use crate::problem::{Problem, codes};
 
@@ -40,7 +40,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
 }
 
 fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if !case.could_read(&["workers", "elastic", "storage", "launcher.kind", "scheduling"]) {
+    if !case.could_read(&["workers", "storage", "launcher.kind", "scheduling"]) {
         return;
     }
     let Some(name) = case.job.metadata.as_ref().and_then(|metadata| metadata.name.as_ref()) else { return };
@@ -59,7 +59,7 @@ fn name_length(case: &Case<'_>, problems: &mut Vec<Problem>) {
         worker: RUN + "-worker".len() + group,
         launcher: RUN + "-launcher".len(),
         digits,
-        is_indexed_job: spec.controller == Controller::Job,
+        is_indexed_job: spec.launcher.runs_in == LauncherPod::FirstWorker,
     });
     let storage = spec.storage.iter().map(|volume| volume.name.len() + 1).max().unwrap_or(0);
     let room = LABEL.saturating_sub(tail.max(storage));
@@ -89,7 +89,7 @@ fn shortened(name: &str, room: usize) -> &str {
 }
 
 fn elastic_last(case: &Case<'_>) -> u32 {
-    case.spec.elastic.as_ref().map_or(0, |elastic| elastic.max_workers.saturating_sub(1))
+    case.spec.elastic.as_ref().map_or(0, |elastic| elastic.max_replicas.saturating_sub(1))
 }
 
 fn duplicates(case: &Case<'_>, problems: &mut Vec<Problem>) {

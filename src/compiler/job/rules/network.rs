@@ -1,18 +1,18 @@
-//! Rules about ports, the network of the host, and the security profile.
+//! Rules about ports, the network of the host, and the Pod Security level.
 
 use super::{Case, key, storage};
 use crate::job::declare::{self, EnvValue};
 use crate::job::types::limits::{AGENTS_PORT, RENDEZVOUS_PORT};
-use crate::job::types::spec::{LauncherKind, Profile};
+use crate::job::types::spec::{LauncherKind, PodSecurityLevel};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
-    /// The spec needs more than its security profile allows
+    /// The spec needs more than its Pod Security level allows
     ///
     /// `hostNetwork`, `hostPath` and RDMA (the capability `IPC_LOCK`) need the Pod Security level `privileged`. Inline NFS
     /// volumes and root need `baseline`. A namespace that enforces a stricter level refuses the pods. To allow them, set
-    /// `security: {profile: ...}`; the pods get only the permissions that the spec needs.
-    Error PROFILE = "profile";
+    /// `security: {podSecurityLevel: ...}`; the pods get only the permissions that the spec needs.
+    Error POD_SECURITY_LEVEL = "pod-security-level";
 
     /// A port below 1024 needs root
     ///
@@ -42,58 +42,59 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     interface(case, problems);
     // The other rules are about pods.
     if case.spec.target.has_pods {
-        profile(case, problems);
+        pod_security_level(case, problems);
         ports(case, problems);
     }
 }
 
-fn profile(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if !case.could_read(&["security.profile"]) {
+fn pod_security_level(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if !case.could_read(&["security.podSecurityLevel"]) {
         return;
     }
-    let have = case.spec.security.profile;
-    let given = field!(case.security.profile).map(|at| at.span);
-    let mut need = |profile: Profile, span: Span, what: &str| {
-        if have >= profile {
+    let have = case.spec.security.pod_security_level;
+    let given = field!(case.security.pod_security_level).map(|at| at.span);
+    let mut need = |level: PodSecurityLevel, span: Span, what: &str| {
+        if have >= level {
             return;
         }
-        let word = if profile == Profile::Privileged { "privileged" } else { "baseline" };
-        let mut problem = Problem::new(&PROFILE, span, format!("{what} needs the Pod Security level `{word}`"));
+        let word = if level == PodSecurityLevel::Privileged { "privileged" } else { "baseline" };
+        let mut problem =
+            Problem::new(&POD_SECURITY_LEVEL, span, format!("{what} needs the Pod Security level `{word}`"));
         problem = match given {
             Some(given) => {
-                problem.and(given, "the chosen profile").hint(format!("write `profile: {word}`, or remove it"))
+                problem.and(given, "the chosen level").hint(format!("write `podSecurityLevel: {word}`, or remove it"))
             }
             None if case.body.security.is_some() => {
-                problem.hint(format!("add `profile: {word}` under `security`, or remove it"))
+                problem.hint(format!("add `podSecurityLevel: {word}` under `security`, or remove it"))
             }
-            None => problem.hint(format!("add `security: {{profile: {word}}}`, or remove it")),
+            None => problem.hint(format!("add `security: {{podSecurityLevel: {word}}}`, or remove it")),
         };
         problems.push(problem);
     };
     let placement = field!(case.placement.host_network);
     if let Some(at) = placement.filter(|at| at.value) {
-        need(Profile::Privileged, at.key, "`placement.hostNetwork`");
+        need(PodSecurityLevel::Privileged, at.key, "`placement.hostNetwork`");
     }
     // An entry that could not be read may have two sources.
     let host_paths = if case.could_read(&["storage"]) { storage::host_paths(case) } else { Vec::new() };
     for (span, what) in host_paths {
-        let level = if what == "nfs" { Profile::Baseline } else { Profile::Privileged };
+        let level = if what == "nfs" { PodSecurityLevel::Baseline } else { PodSecurityLevel::Privileged };
         need(level, span, &format!("storage by `{what}`"));
     }
     if let Some(workers) = &case.body.workers {
         let groups = workers.groups.iter().flat_map(|at| &at.value).filter_map(|group| group.rdma.as_ref());
         for rdma in workers.rdma.iter().chain(groups) {
-            need(Profile::Privileged, rdma.key, "`rdma`");
+            need(PodSecurityLevel::Privileged, rdma.key, "`rdma`");
         }
     }
     let user = field!(case.security.run_as_user);
     if let Some(at) = user.filter(|at| at.0 == 0) {
-        need(Profile::Baseline, at.key, "`security.runAsUser: 0`");
+        need(PodSecurityLevel::Baseline, at.key, "`security.runAsUser: 0`");
     }
 }
 
 fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
-    if !case.could_read(&["security.profile", "security.runAsUser", "launcher.kind", "ssh.port"]) {
+    if !case.could_read(&["security.podSecurityLevel", "security.runAsUser", "launcher.kind", "ssh.port"]) {
         return;
     }
     let spec = case.spec;
@@ -112,9 +113,9 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
             .run_as_user
             .map_or_else(|| "as a user that the platform assigns".to_owned(), |id| format!("as user {id}"));
         let problem = Problem::new(&SSH_USER, at.span, format!("`root` is user 0, and the pods run {who}"));
-        let root = match spec.security.profile {
-            Profile::OpenShift => "",
-            _ => "; or run as root: `security: {profile: baseline, runAsUser: 0}`",
+        let root = match spec.security.pod_security_level {
+            PodSecurityLevel::OpenShift => "",
+            _ => "; or run as root: `security: {podSecurityLevel: baseline, runAsUser: 0}`",
         };
         problems.push(problem.hint(format!("remove `user`{root}")));
     }

@@ -2,7 +2,7 @@
 
 use super::Case;
 use crate::job::declare::Storage;
-use crate::job::types::spec::{Controller, Spec, VolumeSource};
+use crate::job::types::spec::{LauncherPod, Spec, VolumeSource};
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -60,7 +60,11 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         shared_claim(case, entry, problems);
         s3(entry, problems);
         let claims = [entry.claim.as_ref(), entry.per_worker.as_ref()];
-        let sizes = claims.into_iter().flatten().filter_map(|claim| claim.size.as_ref()).chain(entry.size.as_ref());
+        let sizes = claims
+            .into_iter()
+            .flatten()
+            .filter_map(|claim| claim.size.as_ref())
+            .chain(entry.persistent_volume.as_ref().and_then(|at| at.size.as_ref()));
         for size in sizes.filter(|size| size.milli() == 0) {
             problems.push(
                 Problem::new(&EMPTY_VOLUME, size.span, "a volume of size 0 holds nothing").hint("write `size: 100Gi`"),
@@ -138,11 +142,11 @@ fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     let timeline = field!(case.collective.timeline);
-    let tensorboard = field!(case.observability.tensorboard);
+    let tensorboard = field!(case.observability.tensorboard_logdir);
     let stall = field!(case.lifecycle.stall);
     let paths = [
         ("collective.timeline", timeline),
-        ("observability.tensorboard.logdir", tensorboard.and_then(|at| at.logdir.as_ref())),
+        ("observability.tensorboardLogdir", tensorboard),
         ("lifecycle.stall.file", stall.and_then(|at| at.file.as_ref())),
         ("lifecycle.stall.evidence", stall.and_then(|at| at.evidence.as_ref())),
     ];
@@ -163,11 +167,15 @@ fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
 }
 
 fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
-    if !case.could_read(&["storage", "workers", "launcher", "elastic", "scheduling"]) || case.spec.groups.is_empty() {
+    if !case.could_read(&["storage", "workers", "launcher", "scheduling"]) || case.spec.groups.is_empty() {
         return;
     }
     let spec = case.spec;
-    let given = entry.claim.as_ref().and_then(|at| at.access_modes.as_ref()).or(entry.access_modes.as_ref());
+    let given = entry
+        .claim
+        .as_ref()
+        .and_then(|at| at.access_modes.as_ref())
+        .or(entry.persistent_volume.as_ref().and_then(|at| at.access_modes.as_ref()));
     let Some(at) =
         given.filter(|modes| !modes.is_empty()).map(|modes| modes.span).or(entry.claim.as_ref().map(|at| at.key))
     else {
@@ -178,7 +186,7 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         return;
     }
     let hosts = hosts(spec);
-    let beside = spec.controller == Controller::StatefulSet && spec.target.has_pods;
+    let beside = spec.launcher.runs_in == LauncherPod::Own && spec.target.has_pods;
     let one_pod = !modes.is_empty() && modes.iter().all(|mode| *mode == "ReadWriteOncePod");
     if hosts > 1 && !modes.is_empty() {
         let message = format!("{hosts} workers share a claim that only one node can mount");
@@ -191,9 +199,9 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         // Jobs that cannot use the Job shape.
         let groups = case.body.workers.as_ref().is_some_and(|at| at.groups.is_some());
         let per_worker = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::PerWorker(_)));
-        let elastic = spec.elastic.is_some() || spec.lifecycle.keep;
+        let elastic = spec.elastic.is_some() || spec.lifecycle.keep_workers;
         let whole = groups || per_worker || elastic || !spec.target.has_job_shape;
-        let job = if whole { "" } else { "`controller: Job` under `workers`, or " };
+        let job = if whole { "" } else { "`runsIn: firstWorker` under `launcher`, or " };
         let hint = format!("write {job}`accessModes: [ReadWriteMany]`");
         problems.push(match one_pod {
             true => {
@@ -212,7 +220,7 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
 fn hosts(spec: &Spec) -> u32 {
     let workers =
         spec.groups.iter().map(|group| group.replicas.saturating_add(group.spares)).fold(0, u32::saturating_add);
-    let most = spec.elastic.as_ref().map_or(0, |elastic| elastic.max_workers);
+    let most = spec.elastic.as_ref().map_or(0, |elastic| elastic.max_replicas);
     workers.max(most).saturating_add(u32::from(spec.launcher.runs_ranks))
 }
 
@@ -231,7 +239,7 @@ fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
         );
     }
     let Some(direction) = s3.direction.as_ref().filter(|at| at.0.1) else { return };
-    if s3.secret.is_none() {
+    if s3.secret_name.is_none() {
         let problem = Problem::new(&S3_UPLOAD, direction.span, "an upload needs credentials");
         problems
             .push(problem.hint("add `secret: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"));

@@ -8,12 +8,12 @@ codes! {
     /// More ranks than GPUs on a worker
     ///
     /// Each rank of a GPU job uses its own GPU. With more slots than GPUs, two ranks share a GPU and run out of memory or are
-    /// slow. Lower `slots`, raise `gpus`, or set `gpus: 0` to train on CPUs.
+    /// slow. Lower `slotsPerWorker`, raise `gpus`, or set `gpus: 0` to train on CPUs.
     Error SLOTS_ABOVE_GPUS = "slots-above-gpus";
 
     /// Fewer ranks than GPUs on a worker
     ///
-    /// GPUs without a rank are idle. That is correct if each rank uses several GPUs. Otherwise remove `slots`. The number of
+    /// GPUs without a rank are idle. That is correct if each rank uses several GPUs. Otherwise remove `slotsPerWorker`. The number of
     /// ranks follows from `gpus`; GPUs that are only in `resources` get no rank.
     Warning IDLE_GPUS = "idle-gpus";
 
@@ -57,7 +57,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         Some(groups) => {
             for group in groups {
                 let fields = WorkerFields::new(workers, Some(group));
-                Worker { fields, shares_slots: group.slots.is_none() }.check(problems);
+                Worker { fields, shares_slots: group.slots_per_worker.is_none() }.check(problems);
             }
         }
     }
@@ -70,14 +70,15 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let ranks: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
     if ranks > 4_000_000 {
         let message = format!("the job has {ranks} ranks, more than 4000000");
-        problems.push(Problem::new(&TOO_MANY_WORKERS, workers.key, message).hint("lower `slots` or `replicas`"));
+        problems
+            .push(Problem::new(&TOO_MANY_WORKERS, workers.key, message).hint("lower `slotsPerWorker` or `replicas`"));
     }
 }
 
 /// The input of the rules for one worker.
 struct Worker<'a> {
     fields: WorkerFields<'a>,
-    /// Whether `slots` is beside `groups`, for all of them.
+    /// Whether `slotsPerWorker` is beside `groups`, for all of them.
     shares_slots: bool,
 }
 
@@ -92,7 +93,7 @@ impl Worker<'_> {
 
     /// The number of ranks follows from `gpus`, so GPUs that are only in `resources` get no rank.
     fn devices(&self, problems: &mut Vec<Problem>) {
-        let (None, Some(resources)) = (self.fields.slots, self.fields.resources) else { return };
+        let (None, Some(resources)) = (self.fields.slots_per_worker, self.fields.resources) else { return };
         if self.fields.gpus.is_some_and(|gpus| gpus.0 > 0) {
             return;
         }
@@ -103,7 +104,7 @@ impl Worker<'_> {
             let resource =
                 if name.0 == "nvidia.com/gpu" { String::new() } else { format!(", gpuResource: {}", name.0) };
             let hint = format!(
-                "write `gpus: {}{resource}` beside `replicas` instead; or `slots: 1`, if one rank uses all of them",
+                "write `gpus: {}{resource}` beside `replicas` instead; or `slotsPerWorker: 1`, if one rank uses all of them",
                 count.value
             );
             problems.push(Problem::new(&IDLE_GPUS, name.span, message).hint(hint));
@@ -131,7 +132,7 @@ impl Worker<'_> {
     }
 
     fn slots(&self, problems: &mut Vec<Problem>) {
-        let (Some(gpus), Some(slots)) = (self.fields.gpus, self.fields.slots) else { return };
+        let (Some(gpus), Some(slots)) = (self.fields.gpus, self.fields.slots_per_worker) else { return };
         if gpus.0 == 0 || slots.0 == gpus.0 {
             return;
         }
@@ -144,13 +145,13 @@ impl Worker<'_> {
             Problem::new(code, slots.span, message).here("ranks per worker").and(gpus.span, "GPUs per worker");
         problems.push(match self.shares_slots {
             // Another number would be wrong for the other groups.
-            true => problem.hint("remove `slots`: each group then runs one rank per GPU"),
+            true => problem.hint("remove `slotsPerWorker`: each group then runs one rank per GPU"),
             false => {
                 let more = match slots.0 < gpus.0 {
                     true => "; keep it if each rank uses several GPUs, as with `accelerate launch`",
                     false => "",
                 };
-                let hint = format!("write `slots: {}`, or remove it{more}", gpus.0);
+                let hint = format!("write `slotsPerWorker: {}`, or remove it{more}", gpus.0);
                 problem.hint(hint).fix(slots.span, gpus.0.to_string())
             }
         });

@@ -21,17 +21,16 @@ pub struct Spec {
     pub labels: Pairs,
     pub annotations: Pairs,
     pub image: Image,
-    pub rerun: Option<String>,
+    pub run_tag: Option<String>,
     /// The command of every rank. A text is already wrapped in `bash -c`. Empty only for an interactive shell and a shell
     /// launcher that only waits.
     pub command: Vec<String>,
-    pub workdir: Option<String>,
+    pub working_dir: Option<String>,
     pub env: Vec<EnvVar>,
     pub env_from: Vec<EnvFrom>,
     pub code: Option<Code>,
     /// At least one; a job without `groups` has one of name `None`.
     pub groups: Vec<Group>,
-    pub controller: Controller,
     pub health_check: HealthCheck,
     pub launcher: Launcher,
     pub elastic: Option<Elastic>,
@@ -139,10 +138,13 @@ pub struct Resources {
     pub limits: Vec<(String, Quantity)>,
 }
 
+/// The pod that the launcher runs in. It decides which objects run the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Controller {
-    StatefulSet,
-    Job,
+pub enum LauncherPod {
+    /// A pod of its own: a Job runs the launcher and a StatefulSet the workers.
+    Own,
+    /// The first worker: one Indexed Job runs all workers.
+    FirstWorker,
 }
 
 /// The checks of a worker before it runs ranks.
@@ -168,6 +170,7 @@ pub struct Launcher {
     pub kind: LauncherKind,
     pub mpi: Mpi,
     pub args: Vec<String>,
+    pub runs_in: LauncherPod,
     /// The launcher pod is one more host beside the workers. Always false in the Job shape,
     /// where index 0 is a worker that launches.
     pub runs_ranks: bool,
@@ -176,15 +179,8 @@ pub struct Launcher {
     pub idle_timeout: u64,
     pub resources: Resources,
     pub image: Option<String>,
-    pub retries: u32,
-    /// Seconds.
-    pub wait_timeout: u64,
     /// Seconds.
     pub lost_timeout: u64,
-    /// Seconds.
-    pub retries_reset_after: u64,
-    /// Exit codes of the training after which no further attempt starts.
-    pub final_exit_codes: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,8 +201,8 @@ pub enum Mpi {
 
 #[derive(Debug, Clone)]
 pub struct Elastic {
-    pub min_workers: u32,
-    pub max_workers: u32,
+    pub min_replicas: u32,
+    pub max_replicas: u32,
     /// Seconds, shortest and longest.
     pub cooldown: Option<(u64, u64)>,
     /// Seconds.
@@ -315,12 +311,12 @@ pub struct Placement {
 pub struct Scheduling {
     pub gang: Option<Gang>,
     /// Volcano's queue.
-    pub queue: Option<String>,
+    pub volcano_queue: Option<String>,
     /// Kueue's local queue.
-    pub kueue: Option<String>,
+    pub local_queue: Option<String>,
     pub suspend: bool,
     /// `schedulerName`; for a gang already the gang's own scheduler.
-    pub scheduler: Option<String>,
+    pub scheduler_name: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -334,9 +330,16 @@ pub struct Lifecycle {
     /// Seconds.
     pub deadline: Option<u64>,
     /// Seconds.
+    pub start_timeout: u64,
+    pub retries: u32,
+    /// Seconds.
+    pub retries_reset_after: u64,
+    /// Exit codes of the training after which no further attempt starts.
+    pub final_exit_codes: Vec<u8>,
+    /// Seconds.
     pub ttl_after_finished: Option<u64>,
-    /// `release: keep`: the StatefulSet has `replicas`, and the user deletes the workers.
-    pub keep: bool,
+    /// The StatefulSet has `replicas`, and the user deletes the workers.
+    pub keep_workers: bool,
     pub checkpoint: Checkpoint,
     pub stall: Option<Stall>,
 }
@@ -373,7 +376,7 @@ pub struct Stall {
 
 #[derive(Debug, Clone)]
 pub struct Security {
-    pub profile: Profile,
+    pub pod_security_level: PodSecurityLevel,
     /// `None` under `openshift`, where the platform chooses.
     pub run_as_user: Option<u32>,
     pub fs_group: Option<u32>,
@@ -397,7 +400,7 @@ pub enum Egress {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Profile {
+pub enum PodSecurityLevel {
     Restricted,
     OpenShift,
     Baseline,
@@ -407,7 +410,7 @@ pub enum Profile {
 #[derive(Debug, Clone, Default)]
 pub struct Observability {
     /// Directory TensorBoard reads.
-    pub tensorboard: Option<String>,
+    pub tensorboard_logdir: Option<String>,
     pub metrics: Option<Metrics>,
     /// Each line of a rank's output starts with its rank.
     pub rank_prefix: bool,

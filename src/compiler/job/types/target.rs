@@ -17,7 +17,7 @@ pub struct Facts {
     pub uses_jobs: bool,
     /// Whether a launcher can be index 0 of an Indexed Job.
     pub has_job_shape: bool,
-    /// Whether the target itself starts all pods or none, and takes `scheduling.queue`.
+    /// Whether the target itself starts all pods or none, and takes `scheduling.volcano_queue`.
     pub is_gang: bool,
     /// Whether the controller creates a headless Service of the run's name. If not, pods use the job's own.
     pub brings_service: bool,

@@ -139,7 +139,7 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, mounts: Vec<Mount<'a>>) -> C
         image: spec.launcher.image.as_ref().filter(|_| is_launcher).unwrap_or(&spec.image.reference),
         image_pull_policy: spec.image.pull_policy,
         command: ["/bin/bash", kind.script(plan)],
-        working_dir: spec.workdir.as_deref(),
+        working_dir: spec.working_dir.as_deref(),
         env: env(plan, kind),
         env_from: spec.env_from.iter().map(env_from).collect(),
         ports: [runs_sshd.then_some(("ssh", spec.ssh.port)), metrics.map(|metrics| ("metrics", metrics.port))]

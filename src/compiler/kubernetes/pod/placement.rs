@@ -59,7 +59,7 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>) -> Placement<'a> {
         host_network: placement.host_network.then_some(true),
         // Without this policy, pods in the host network cannot resolve the names of Services.
         dns_policy: placement.host_network.then_some("ClusterFirstWithHostNet"),
-        scheduler_name: plan.spec.scheduling.scheduler.as_deref(),
+        scheduler_name: plan.spec.scheduling.scheduler_name.as_deref(),
         priority_class_name: placement.priority_class.as_deref(),
         runtime_class_name: placement.runtime_class.as_deref(),
         node_selector: placement.node_selector.iter().map(|(key, value)| (key, value)).collect(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::job::valid::{Profile, Security};
+use crate::job::valid::{PodSecurityLevel, Security};
 use crate::kubernetes::meta::Entry;
 
 #[derive(Debug, Serialize)]
@@ -42,7 +42,8 @@ struct Capabilities {
 
 /// Whether the containers may run as root. OpenShift chooses a user id, which is never 0.
 pub fn may_be_root(security: &Security) -> bool {
-    security.run_as_user == Some(0) || security.run_as_user.is_none() && security.profile >= Profile::Baseline
+    security.run_as_user == Some(0)
+        || security.run_as_user.is_none() && security.pod_security_level >= PodSecurityLevel::Baseline
 }
 
 /// The security context of a pod.

@@ -8,7 +8,7 @@ check_min_workers() {
     return
   fi
   few_since=${few_since:-$SECONDS}
-  log "${#up[@]} of at least $min_workers workers answer; training waits for more until elastic.timeout"
+  log "${#up[@]} of at least $min_workers workers answer; training waits for more until workers.elastic.timeout"
   ((SECONDS - few_since < elastic_timeout + 20)) || {
     failure="fewer than $min_workers workers for $((SECONDS - few_since)) s, and Horovod has not exited"
     return 1

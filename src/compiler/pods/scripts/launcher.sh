@@ -145,7 +145,7 @@ if [[ -n $own_job ]]; then
   read_job
   check_limits
   retries=$(limit retries 3)
-  ((failures <= retries)) || finish 42 "$failures attempts failed, the last with its launcher, and launcher.retries is $retries"
+  ((failures <= retries)) || finish 42 "$failures attempts failed, the last with its launcher, and lifecycle.retries is $retries"
   [[ -z $scales ]] || scale_up
   note_attempt || finish 42 "cannot change the Job $own_job (HTTP $status)$(explain_denied "get and patch on jobs")"
 fi
@@ -186,14 +186,14 @@ while :; do
   ((SECONDS - since < $(limit retries-reset-after 3600))) || failures=0
   # The loss of a worker costs no retry, unless the attempt was so short that it is likely to repeat.
   if [[ -s $generated/leaves ]] || ((${#gone[@]} && SECONDS - since >= 60)); then
-    log "attempt ended: $failure; it does not count against launcher.retries"
+    log "attempt ended: $failure; it does not count against lifecycle.retries"
     continue
   fi
   ((++failures))
   log "attempt $failures of $((retries + 1)) failed: $failure"
   if [[ -n $code && " $(limit final-exit-codes '') " == *" $code "* ]]; then
     upload || log "the S3 volumes could not be uploaded"
-    finish 42 "$failure, which launcher.finalExitCodes lists"
+    finish 42 "$failure, which lifecycle.finalExitCodes lists"
   fi
   if ((failures > retries)); then
     ((${#gone[@]} + ${#remarks[@]})) || ! is_checked || explain_failure

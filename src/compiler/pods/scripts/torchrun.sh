@@ -149,7 +149,7 @@ do
   retries=$(limit retries 3)
   ((SECONDS - since < $(limit retries-reset-after 3600))) || failures=0
   if [[ -s $generated/leaves ]] || ((${#gone[@]} && SECONDS - since >= 60)); then
-    log "attempt ended: $failure; it does not count against launcher.retries"
+    log "attempt ended: $failure; it does not count against lifecycle.retries"
   else
     ((++failures <= retries)) || give_up "failed after $failures attempts; the last: $failure"
     log "attempt $failures of $((retries + 1)) failed: $failure"

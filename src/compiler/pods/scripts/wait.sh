@@ -1,4 +1,4 @@
-# wait_workers SINCE: waits until enough workers of each group answer: all, or of an elastic job as many as elastic.minWorkers.
+# wait_workers SINCE: waits until enough workers of each group answer: all, or of an elastic job as many as workers.elastic.minReplicas.
 wait_workers() {
   local allowed since=$1 told=-10 absent=${#candidates[@]} needed=${min_workers:-${#hosts[@]}} up=0
   local round=0 probe_timeout asked=$SECONDS waited tenths turn by_address=yes all_lost=''

@@ -1,7 +1,7 @@
 //! Fields of the spec that Slurm cannot support (errors) and fields that have no effect under Slurm (notes). See [`check`].
 
 use crate::job::declare::{EnvValue, Image};
-use crate::job::types::spec::{Controller, LauncherKind, VolumeSource};
+use crate::job::types::spec::{LauncherKind, LauncherPod, VolumeSource};
 use crate::job::{Case, field, key, spares};
 use crate::problem::{Problem, Span, codes};
 use crate::targets::refusal::TARGET_CANNOT;
@@ -66,12 +66,12 @@ fn workers(case: &Case<'_>, problems: &mut Vec<Problem>) {
             problems,
         );
     }
-    if let Some(spares) = spares(case).filter(|_| case.spec.controller == Controller::StatefulSet) {
+    if let Some(spares) = spares(case).filter(|_| case.spec.launcher.runs_in == LauncherPod::Own) {
         let message = "all nodes of a Slurm job run ranks, so `workers.spares` is not supported";
         refuse(spares, message, "remove `spares`; if a node fails, Slurm restarts the job", problems);
     }
-    if let Some(elastic) = &case.body.elastic {
-        let message = "a Slurm job cannot change its number of nodes, so `elastic` is not supported";
+    if let Some(elastic) = field!(case.workers.elastic) {
+        let message = "a Slurm job cannot change its number of nodes, so `workers.elastic` is not supported";
         refuse(elastic.key, message, "remove `elastic`; if a node fails, Slurm restarts the job", problems);
     }
 }
@@ -102,7 +102,7 @@ fn launcher(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let is_started_by_srun = matches!(kind, LauncherKind::Mpirun | LauncherKind::Torchrun);
     if let (Some(srun), false) = (srun, is_started_by_srun) {
         let message = "`slurm.srun` is only for `launcher.kind` mpirun and torchrun";
-        refuse(srun.key, message, "remove `srun`, or write `launcher: {kind: mpirun}`", problems);
+        refuse(srun.key, message, "remove `srun`, or write `launcher: mpirun`", problems);
     }
     if let (Some(wrap), LauncherKind::Shell) = (slurm.and_then(|at| at.wrap.as_ref()), kind) {
         let message = "`slurm.wrap` is a prefix of the command of each rank, but with `launcher.kind: shell` your command starts the ranks";
@@ -118,7 +118,7 @@ fn environment(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let mut required: Vec<(&str, Span)> = Vec::new();
     for (name, value) in case.env() {
         let EnvValue::From(from) = &value.value else { continue };
-        if from.field.is_some() {
+        if from.field_ref.is_some() {
             let message = format!("`env.{}` is a field of a pod, but a Slurm job has no pods", name.0);
             refuse(
                 value.span,
@@ -151,7 +151,7 @@ fn data(case: &Case<'_>, problems: &mut Vec<Problem>) {
         refuse(
             code.key,
             message,
-            "put the files into a directory that all nodes share, and set `workdir` to it",
+            "put the files into a directory that all nodes share, and set `workingDir` to it",
             problems,
         );
     }
@@ -164,7 +164,7 @@ fn data(case: &Case<'_>, problems: &mut Vec<Problem>) {
                     volume.name
                 );
                 let hint = format!(
-                    "if the nodes have the data at {0}, write `hostPath: {0}` for Slurm; otherwise pass the path on the nodes to the program",
+                    "if the nodes have the data at {0}, write `hostPath: {{path: {0}}}` for Slurm; otherwise pass the path on the nodes to the program",
                     volume.mount_path
                 );
                 refuse(at.span, &message, &hint, problems);
@@ -194,7 +194,7 @@ fn pod_paths(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let texts = [
         (body.command.as_ref().map(|at| at.span), spec.command.join(" ")),
         (field!(case.launcher.args).map(|at| at.span), spec.launcher.args.join(" ")),
-        (body.workdir.as_ref().map(|at| at.span), spec.workdir.clone().unwrap_or_default()),
+        (body.working_dir.as_ref().map(|at| at.span), spec.working_dir.clone().unwrap_or_default()),
     ];
     let env = case.env().filter_map(|(_, value)| match &value.value {
         EnvValue::Literal(text) => Some((Some(value.span), text.clone())),
@@ -211,8 +211,8 @@ fn pod_paths(case: &Case<'_>, problems: &mut Vec<Problem>) {
 /// The options of sbatch that khorovod sets, and the field that each is set from.
 const SBATCH_OPTIONS: &[(&str, &str)] = &[
     ("nodes", "workers.replicas"),
-    ("ntasks", "workers.slots"),
-    ("ntasks-per-node", "workers.slots"),
+    ("ntasks", "workers.slotsPerWorker"),
+    ("ntasks-per-node", "workers.slotsPerWorker"),
     ("cpus-per-task", "workers.cpu"),
     ("mem", "workers.memory"),
     ("mem-per-cpu", "workers.memory"),
@@ -231,9 +231,9 @@ const SBATCH_OPTIONS: &[(&str, &str)] = &[
     ("exclude", "slurm.exclude"),
     ("reservation", "slurm.reservation"),
     ("job-name", "metadata.name"),
-    ("chdir", "workdir"),
-    ("requeue", "launcher.retries"),
-    ("no-requeue", "launcher.retries"),
+    ("chdir", "workingDir"),
+    ("requeue", "lifecycle.retries"),
+    ("no-requeue", "lifecycle.retries"),
     ("hold", "scheduling.suspend"),
     ("export", "env"),
     ("wrap", "command"),
@@ -242,17 +242,17 @@ const SBATCH_OPTIONS: &[(&str, &str)] = &[
 const SRUN_OPTIONS: &[(&str, &str)] = &[
     ("nodes", "workers.replicas"),
     ("N", "workers.replicas"),
-    ("ntasks", "workers.slots"),
-    ("n", "workers.slots"),
-    ("ntasks-per-node", "workers.slots"),
+    ("ntasks", "workers.slotsPerWorker"),
+    ("n", "workers.slotsPerWorker"),
+    ("ntasks-per-node", "workers.slotsPerWorker"),
     ("cpus-per-task", "workers.cpu"),
     ("c", "workers.cpu"),
     ("mpi", "slurm.srun.mpi"),
     ("label", "observability.logs.rankPrefix"),
     ("l", "observability.logs.rankPrefix"),
     ("export", "env"),
-    ("chdir", "workdir"),
-    ("D", "workdir"),
+    ("chdir", "workingDir"),
+    ("D", "workingDir"),
 ];
 
 /// Refuses options that khorovod sets itself.
@@ -302,33 +302,33 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "metadata.annotations" metadata.annotations,
         "image.pullPolicy" image.pull_policy,
         "image.pullSecrets" image.pull_secrets,
-        "workers.controller" workers.controller,
+        "launcher.runsIn" launcher.runs_in,
         "workers.shm" workers.shm,
         "workers.rdma" workers.rdma,
         "workers.healthCheck" workers.health_check,
         "launcher.cpu" launcher.cpu,
         "launcher.memory" launcher.memory,
         "launcher.image" launcher.image,
-        "launcher.waitTimeout" launcher.wait_timeout,
+        "lifecycle.startTimeout" lifecycle.start_timeout,
         "launcher.lostTimeout" launcher.lost_timeout,
-        "launcher.retriesResetAfter" launcher.retries_reset_after,
-        "launcher.finalExitCodes" launcher.final_exit_codes,
+        "lifecycle.retriesResetAfter" lifecycle.retries_reset_after,
+        "lifecycle.finalExitCodes" lifecycle.final_exit_codes,
         "placement.tolerations" placement.tolerations,
-        "placement.priorityClass" placement.priority_class,
-        "placement.runtimeClass" placement.runtime_class,
+        "placement.priorityClassName" placement.priority_class_name,
+        "placement.runtimeClassName" placement.runtime_class_name,
         "placement.spread" placement.spread,
         "placement.pack" placement.pack,
         "placement.hostNetwork" placement.host_network,
-        "scheduling.queue" scheduling.queue,
-        "scheduling.kueue" scheduling.kueue,
-        "scheduling.scheduler" scheduling.scheduler,
+        "scheduling.volcanoQueue" scheduling.volcano_queue,
+        "scheduling.localQueue" scheduling.local_queue,
+        "scheduling.schedulerName" scheduling.scheduler_name,
         "lifecycle.ttlAfterFinished" lifecycle.ttl_after_finished,
-        "lifecycle.release" lifecycle.release,
+        "lifecycle.keepWorkers" lifecycle.keep_workers,
         "lifecycle.checkpoint" lifecycle.checkpoint,
         "lifecycle.stall" lifecycle.stall,
     ];
     let sections = [
-        ("rerun", key(field!(case.rerun))),
+        ("runTag", key(field!(case.run_tag))),
         ("ssh", key(field!(case.ssh))),
         ("security", key(field!(case.security))),
         ("patches", key(field!(case.patches))),

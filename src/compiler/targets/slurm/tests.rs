@@ -15,7 +15,7 @@ use crate::yaml;
 fn plan(more: &Json) -> Plan {
     let mut job = json!({
         "apiVersion": "khorovod.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "mnist"},
-        "spec": {"image": "image:1", "command": ["train"], "workers": {"replicas": 2, "slots": 2}},
+        "spec": {"image": "image:1", "command": ["train"], "workers": {"replicas": 2, "slotsPerWorker": 2}},
     });
     for (key, value) in more.as_object().unwrap() {
         job["spec"][key] = value.clone();
@@ -170,7 +170,7 @@ fn scripts() -> Vec<String> {
     vec![
         job(json!({})),
         job(
-            json!({"slurm": slurm, "env": {"LR": "0.1", "TOKEN": {"secret": "hf", "key": "token"}}, "workdir": "/work/my folder"}),
+            json!({"slurm": slurm, "env": {"LR": "0.1", "TOKEN": {"secretKeyRef": {"name": "hf", "key": "token"}}}, "workingDir": "/work/my folder"}),
         ),
         job(
             json!({"slurm": {"srun": {"mpi": "pmix", "args": ["--cpu-bind=cores"]}}, "workers": {"replicas": 1, "gpus": 4, "cpu": "16"}}),
@@ -205,8 +205,8 @@ fn resources_are_converted_to_slurm_units() {
         script.lines().filter_map(|line| line.strip_prefix("#SBATCH --")).map(str::to_owned).collect()
     };
     let found = directives(json!({
-        "workers": {"replicas": 3, "gpus": 4, "slots": 4, "cpu": "10", "memory": "1000M", "ephemeralStorage": "1Gi"},
-        "slurm": {"gres": "gpu:a100", "time": "26h"}, "launcher": {"retries": 0},
+        "workers": {"replicas": 3, "gpus": 4, "slotsPerWorker": 4, "cpu": "10", "memory": "1000M", "ephemeralStorage": "1Gi"},
+        "slurm": {"gres": "gpu:a100", "time": "26h"}, "lifecycle": {"retries": 0},
     }));
     let wanted = [
         "job-name=mnist",
@@ -226,7 +226,7 @@ fn resources_are_converted_to_slurm_units() {
     assert_eq!(found[2..], ["ntasks-per-node=1", "cpus-per-task=64", "gres=gpu:8", "time=0-01:00:00", "requeue"]);
     // The ranks of the launcher run on one more node, as on Kubernetes they run in one more pod.
     let found = directives(
-        json!({"launcher": {"runsRanks": true}, "scheduling": {"suspend": true}, "workers": {"replicas": 2, "slots": 2, "controller": "StatefulSet"}}),
+        json!({"launcher": {"kind": "mpirun", "runsRanks": true, "runsIn": "ownPod"}, "scheduling": {"suspend": true}, "workers": {"replicas": 2, "slotsPerWorker": 2}}),
     );
     assert_eq!(found[1], "nodes=3");
     assert!(found.contains(&"hold".to_owned()));

@@ -42,10 +42,10 @@ pub fn launch(
         context.spec.put(field::WORKERS_REPLICAS, workers, "");
         context.spec.put(field::LAUNCHER_RUNS_RANKS, true, "runLauncherAsWorker");
     }
-    if context.spec.get(field::WORKERS_SLOTS).is_none() && slots != gpus.max(1) {
+    if context.spec.get(field::WORKERS_SLOTS_PER_WORKER).is_none() && slots != gpus.max(1) {
         let given = job.get("spec").and_then(|spec| spec.get("slotsPerWorker")).is_some();
         let from = if given { "slotsPerWorker" } else { "the operator's default" };
-        context.spec.put(field::WORKERS_SLOTS, slots, from);
+        context.spec.put(field::WORKERS_SLOTS_PER_WORKER, slots, from);
     }
 }
 

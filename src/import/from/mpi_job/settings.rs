@@ -14,14 +14,14 @@ pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
         match entry.key.as_str() {
             "slotsPerWorker" => {
                 slots = context.count(node).unwrap_or(1).max(1);
-                context.kept(node, field::WORKERS_SLOTS);
+                context.kept(node, field::WORKERS_SLOTS_PER_WORKER);
             }
             "mpiImplementation" | "mpiDistribution" => implementation(context, node),
             "ttlSecondsAfterFinished" => seconds(context, node, field::LIFECYCLE_TTL_AFTER_FINISHED),
             "activeDeadlineSeconds" => seconds(context, node, field::LIFECYCLE_DEADLINE),
             "backoffLimit" => {
                 if let Some(count) = context.count(node) {
-                    context.keep(node, field::LAUNCHER_RETRIES, count.min(1000));
+                    context.keep(node, field::LIFECYCLE_RETRIES, count.min(1000));
                 }
             }
             "suspend" => match context.yes(node) {
@@ -32,14 +32,16 @@ pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
             "launcherCreationPolicy" => context.needless(node, "the launcher waits for its workers by itself"),
             "sshAuthMountPath" => context.needless(node, "keys are mounted where our scripts look for them"),
             "mainContainer" => context.needless(node, "there is one container a pod"),
-            "managedBy" => context.lose(node, "MultiKueue takes what is rendered, by its label: spec.scheduling.kueue"),
+            "managedBy" => {
+                context.lose(node, "MultiKueue takes what is rendered, by its label: spec.scheduling.localQueue");
+            }
             _ => {}
         }
     }
     for node in [spec, policy].into_iter().flatten().filter_map(|node| node.get("cleanPodPolicy")) {
         match text(node).as_deref() {
             Some("None") if queued(context) => context.lose(node, "pods of a job that waits in a queue end together"),
-            Some("None") => context.keep(node, field::LIFECYCLE_RELEASE, "keep"),
+            Some("None") => context.keep(node, field::LIFECYCLE_KEEP_WORKERS, true),
             _ => context.needless(node, "workers end with the launcher here too"),
         }
     }
@@ -65,11 +67,11 @@ fn seconds(context: &mut Context<'_>, node: &Node, to: &str) {
 }
 
 fn scheduling(context: &mut Context<'_>, node: &Node) {
-    if context.spec.get(field::SCHEDULING_KUEUE).is_some() {
+    if context.spec.get(field::SCHEDULING_LOCAL_QUEUE).is_some() {
         if let Some((node, class)) = given(node.get("priorityClass"))
             && !class.is_empty()
         {
-            context.keep(node, field::PLACEMENT_PRIORITY_CLASS, class);
+            context.keep(node, field::PLACEMENT_PRIORITY_CLASS_NAME, class);
         }
         return context.replaced(node, "the job waits in Kueue's queue, which admits all pods or none");
     }
@@ -78,11 +80,13 @@ fn scheduling(context: &mut Context<'_>, node: &Node) {
     for entry in node.entries() {
         match entry.key.as_str() {
             "queue" => match context.text(&entry.value) {
-                Some(queue) if !queue.is_empty() => context.keep(&entry.value, field::SCHEDULING_QUEUE, queue),
+                Some(queue) if !queue.is_empty() => context.keep(&entry.value, field::SCHEDULING_VOLCANO_QUEUE, queue),
                 _ => context.needless(&entry.value, "there is none"),
             },
             "priorityClass" => match context.text(&entry.value) {
-                Some(class) if !class.is_empty() => context.keep(&entry.value, field::PLACEMENT_PRIORITY_CLASS, class),
+                Some(class) if !class.is_empty() => {
+                    context.keep(&entry.value, field::PLACEMENT_PRIORITY_CLASS_NAME, class);
+                }
                 _ => context.needless(&entry.value, "there is none"),
             },
             "minAvailable" => context.changed(&entry.value, field::SCHEDULING_GANG, "all pods start or none"),

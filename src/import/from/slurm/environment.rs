@@ -64,7 +64,7 @@ impl Script<'_, '_, '_> {
                 true => (Verdict::Changed, "one rank per GPU: here ranks do not share GPUs".to_owned()),
                 false => self.resources.how_many(),
             };
-            self.settle(row, verdict, field::WORKERS_SLOTS, &how);
+            self.settle(row, verdict, field::WORKERS_SLOTS_PER_WORKER, &how);
         }
         for (name, value, row) in std::mem::take(&mut self.env) {
             if torchrun && MEETING.contains(&name.as_str()) {
@@ -104,7 +104,7 @@ impl Script<'_, '_, '_> {
         }
         match self.resources.requeue {
             Some(true) => {}
-            _ => self.context.default(field::LAUNCHER_RETRIES, 0, "sbatch ran it once"),
+            _ => self.context.default(field::LIFECYCLE_RETRIES, 0, "sbatch ran it once"),
         }
     }
 }

@@ -71,9 +71,13 @@ const STEP: &str = "a step of its own has no place in the spec: the ranks take a
 
 const OPTIONS: &[Known] = &[
     ("nodes N", Needed, Nodes),
-    ("ntasks n", Needed, Count(|all| &mut all.tasks, field::WORKERS_SLOTS, "")),
-    ("ntasks-per-node tasks-per-node", Needed, Count(|all| &mut all.tasks_per_node, field::WORKERS_SLOTS, "")),
-    ("ntasks-per-gpu", Needed, Count(|all| &mut all.tasks_per_gpu, field::WORKERS_SLOTS, "")),
+    ("ntasks n", Needed, Count(|all| &mut all.tasks, field::WORKERS_SLOTS_PER_WORKER, "")),
+    (
+        "ntasks-per-node tasks-per-node",
+        Needed,
+        Count(|all| &mut all.tasks_per_node, field::WORKERS_SLOTS_PER_WORKER, ""),
+    ),
+    ("ntasks-per-gpu", Needed, Count(|all| &mut all.tasks_per_gpu, field::WORKERS_SLOTS_PER_WORKER, "")),
     ("cpus-per-task c", Needed, Count(|all| &mut all.cpus_per_task, field::WORKERS_CPU, "of all ranks of a worker")),
     ("cpus-per-gpu", Needed, Count(|all| &mut all.cpus_per_gpu, field::WORKERS_CPU, "of all GPUs of a worker")),
     ("mem", Needed, Memory(|all| &mut all.mem, field::WORKERS_MEMORY, "")),
@@ -130,7 +134,7 @@ const OPTIONS: &[Known] = &[
         Stays("on Kubernetes data comes by spec.storage"),
     ),
     ("container-mount-home no-container-mount-home container-writable container-remap-root", Alone, Stays("")),
-    ("container-workdir", Needed, Stays("on Kubernetes say `workdir`")),
+    ("container-workdir", Needed, Stays("on Kubernetes say `workingDir`")),
     ("label l", Alone, Needless("every line of a rank begins with its number")),
     ("kill-on-bad-exit K", Inline, Needless("a rank that fails ends the attempt")),
     ("unbuffered u", Alone, Needless("lines come as they are written")),

@@ -51,7 +51,7 @@ impl Script<'_, '_, '_> {
                 self.resources.requeue = Some(again);
                 self.kept(
                     row,
-                    field::LAUNCHER_RETRIES,
+                    field::LIFECYCLE_RETRIES,
                     if again { "and training that fails is tried again, three times" } else { "" },
                 );
             }
@@ -92,7 +92,7 @@ impl Script<'_, '_, '_> {
                 self.changed(row, field::COMMAND, "the job is not interactive: the lines below are its command");
             }
             _ => match self.resources.take(option) {
-                Ok((_, field::WORKERS_SLOTS, _)) => self.tasks.push(row),
+                Ok((_, field::WORKERS_SLOTS_PER_WORKER, _)) => self.tasks.push(row),
                 Ok((verdict, to, how)) => self.settle(row, verdict, to, how),
                 Err(why) => {
                     self.context.refuse_at(
@@ -155,12 +155,12 @@ impl Script<'_, '_, '_> {
 
     pub fn folder(&mut self, value: &str, row: usize) {
         if classify::is_folder(value) {
-            self.context.spec.put(field::WORKDIR, value, "the folder it ran in");
-            self.kept(row, field::WORKDIR, "");
+            self.context.spec.put(field::WORKING_DIR, value, "the folder it ran in");
+            self.kept(row, field::WORKING_DIR, "");
         } else {
             let text = format!("cd {}", word(value));
             self.setup.push(Setup::new(text, row));
-            self.changed(row, field::SLURM_SETUP, "it is not a folder of an image; on Kubernetes, set `workdir`");
+            self.changed(row, field::SLURM_SETUP, "it is not a folder of an image; on Kubernetes, set `workingDir`");
         }
     }
 

@@ -255,7 +255,7 @@ impl Resources {
 
     pub fn put_slots(&self, context: &mut Context<'_>) {
         if self.tasks() != self.gpus_of_node().max(1) && !self.shares() {
-            context.spec.put(field::WORKERS_SLOTS, self.tasks(), "tasks of a node");
+            context.spec.put(field::WORKERS_SLOTS_PER_WORKER, self.tasks(), "tasks of a node");
         }
     }
 

@@ -92,7 +92,7 @@ impl Script<'_, '_, '_> {
         let spec = &self.context.spec;
         let Some(command) = spec.get(field::COMMAND).and_then(Json::as_str) else { return };
         let number = |field: &str| spec.get(&format!("spec.workers.{field}")).and_then(Json::as_u64);
-        let ranks = number("replicas").unwrap_or(1) * number("slots").or(number("gpus")).unwrap_or(1);
+        let ranks = number("replicas").unwrap_or(1) * number("slotsPerWorker").or(number("gpus")).unwrap_or(1);
         // A script runs in one shell, and so does a single rank.
         if ranks < 2 || spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell") {
             return;
@@ -136,7 +136,8 @@ impl Script<'_, '_, '_> {
 
     /// Replaces Slurm's variables by those of MPI in pods.
     fn number_by_mpi(&mut self, command: &str, names: &mut Vec<String>) {
-        let alone = self.context.spec.get(field::WORKERS_SLOTS) == Some(&json!(1)) || self.resources.one_a_node();
+        let alone =
+            self.context.spec.get(field::WORKERS_SLOTS_PER_WORKER) == Some(&json!(1)) || self.resources.one_a_node();
         let by_mpi = |name: &str| match name {
             "SLURM_NODEID" if alone => Some("OMPI_COMM_WORLD_RANK"),
             _ => BY_MPI.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours),

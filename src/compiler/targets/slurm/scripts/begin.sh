@@ -14,6 +14,6 @@ fi
 # Slurm restarts a job after it loses a node.
 khorovod_tried=${SLURM_RESTART_COUNT:-0}
 ((khorovod_tried <= khorovod_retries)) ||
-  khorovod_fail 42 "Slurm restarted this job $khorovod_tried times, and launcher.retries is $khorovod_retries"
+  khorovod_fail 42 "Slurm restarted this job $khorovod_tried times, and lifecycle.retries is $khorovod_retries"
 # Ranks get all variables of this script, also with `sbatch --export=NONE`.
 export PATH SLURM_EXPORT_ENV=ALL
