@@ -32,6 +32,7 @@ fn render(job: &Json, target: &'static dyn Target) -> Result<Rendered, Problems>
 /// Places where several fields must match each other, so that a change of one text is always rejected. Other places have the
 /// same formats.
 const HOMELESS: &[&str] = &[
+    "spec.observability.metrics.from[].",
     "spec.placement.affinity.",
     "spec.placement.tolerations[].value",
     "spec.storage[].emptyDir.",

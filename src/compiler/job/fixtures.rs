@@ -171,7 +171,7 @@ pub fn everything(spec: &mut Spec) {
     spec.observability.metrics = Some(Metrics {
         port: 9400,
         pod_monitor: true,
-        from: Some(MetricsClients { namespaces: Some(vec![("team".into(), "sre".into())]), pods: None }),
+        from: Some(vec![json!({"namespaceSelector": {"matchLabels": {"team": "sre"}}})]),
     });
 }
 

@@ -2,10 +2,11 @@
 //! By default, outgoing connections are not restricted.
 
 use serde::Serialize;
+use serde_json::Value as Json;
 
 use super::meta::{Map, Metadata, Selector, job_pods};
 use super::{Body, Object};
-use crate::job::valid::{Egress, MetricsClients, Pairs};
+use crate::job::valid::Egress;
 use crate::plan::Plan;
 
 #[derive(Debug, Serialize)]
@@ -21,11 +22,19 @@ pub struct Spec<'a> {
 #[derive(Debug, Serialize)]
 struct Rule<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<[Peer<'a>; 1]>,
+    from: Option<From<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     to: Vec<Peer<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ports: Vec<Port>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum From<'a> {
+    OwnPods([Peer<'a>; 1]),
+    /// As the spec has them.
+    Given(&'a [Json]),
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -66,9 +75,9 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
         return None;
     }
     let own_pods = Peer { pod_selector: Some(Labels { match_labels: job_pods(plan).match_labels }), ..Peer::default() };
-    let mut ingress = vec![Rule { from: Some([own_pods]), to: Vec::new(), ports: Vec::new() }];
+    let mut ingress = vec![Rule { from: Some(From::OwnPods([own_pods])), to: Vec::new(), ports: Vec::new() }];
     if let Some(metrics) = &plan.spec.observability.metrics {
-        let from = metrics.from.as_ref().map(|from| [clients(from)]);
+        let from = metrics.from.as_deref().map(From::Given);
         ingress.push(Rule { from, to: Vec::new(), ports: vec![Port { port: metrics.port, protocol: "TCP" }] });
     }
     let egress = egress(plan.spec.security.egress);
@@ -80,19 +89,6 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
     };
     let metadata = Metadata::of_job(plan, &plan.spec.name);
     Some(Object::new("spec.security.networkPolicy", metadata, Body::NetworkPolicy { spec }))
-}
-
-/// The clients of the metrics port. Without selectors, these are all pods of the cluster.
-fn clients(from: &MetricsClients) -> Peer<'_> {
-    fn selector(labels: &Pairs) -> Labels<'_> {
-        Labels { match_labels: labels.iter().map(|(key, value)| (key, value)).collect() }
-    }
-    let (namespaces, pods) = (from.namespaces.as_ref().map(selector), from.pods.as_ref().map(selector));
-    Peer {
-        namespace_selector: namespaces.or_else(|| pods.is_none().then(Labels::default)),
-        pod_selector: pods,
-        ip_block: None,
-    }
 }
 
 /// The addresses of the metadata services of AWS, Azure, Google Cloud and others. They give out the credentials of the node.

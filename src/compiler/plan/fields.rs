@@ -11,8 +11,8 @@ use crate::job::may_be_secret;
 use crate::job::types::format_duration;
 use crate::job::valid::{
     Checkpoint, Claim, Code, CodeSource, Collective, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue, EnvVar, Gang,
-    Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, LauncherPod, Lifecycle, Metrics, MetricsClients,
-    Mpi, Observability, Pairs, Patch, Placement, Resources, S3, Scheduling, Security, Spec, Ssh, Stall, Volume,
+    Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, LauncherPod, Lifecycle, Metrics, Mpi,
+    Observability, Pairs, Patch, Placement, Resources, S3, Scheduling, Security, Spec, Ssh, Stall, Volume,
     VolumeSource,
 };
 use crate::yaml::flow::flow;
@@ -478,16 +478,8 @@ fn observability(list: &mut List, observability: &Observability, kind: LauncherK
     if let Some(Metrics { port, pod_monitor, from }) = metrics {
         list.run("observability.metrics.port", port);
         list.add(Reach::InPlace, "observability.metrics.podMonitor", pod_monitor);
-        if let Some(MetricsClients { namespaces, pods }) = from {
-            let path = "observability.metrics.from";
-            let all = namespaces.is_none() && pods.is_none();
-            list.add(Reach::InPlace, path, if all { "every pod" } else { "selected pods" });
-            let labels = |labels: &Pairs| -> String {
-                labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
-            };
-            list.optional_if(false, &format!("{path}.namespaceSelector"), namespaces.as_ref().map(labels));
-            list.optional_if(false, &format!("{path}.podSelector"), pods.as_ref().map(labels));
-        }
+        let peers = from.as_ref().map(|peers| flow(&Json::from(peers.clone())));
+        list.optional_if(false, "observability.metrics.from", peers);
     }
     let prefixes = matches!(kind, LauncherKind::Mpirun | LauncherKind::Deepspeed | LauncherKind::Torchrun);
     list.run_if(prefixes, "observability.logs.rankPrefix", rank_prefix);

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::job::declare::scalars::*;
 use crate::job::declare::shapes::{choice, shape};
-use crate::job::read::{At, Defs, Expected, Field, Item, Reader};
+use crate::job::read::{At, Defs, Expected, Field, Item, Reader, WayOut};
 use crate::job::types::spec;
 use crate::yaml::Node;
 
@@ -270,18 +270,45 @@ shape! {
         "port" (required) port: Int<1, 65_535>, example 9400;
         /// Whether to render a PodMonitor for the Prometheus operator.
         "podMonitor" pod_monitor: bool, default false;
-        /// The pods that may connect to the port. Default: every address.
-        "from" from: MetricsClients, example json!({"namespaceSelector": {"kubernetes.io/metadata.name": "monitoring"}});
+        /// The pods and addresses that may connect to the port, as in the `from` of a NetworkPolicy. Default: every address.
+        "from" from: Vec<At<NetworkPeer>>, example json!([{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]);
     }
 }
 
-shape! {
-    /// The pods that may connect to the metrics port. Without selectors, every pod of the cluster.
-    MetricsClients {
-        /// Labels of the namespace. Without it, only pods in the namespace of the job if `podSelector` is set.
-        "namespaceSelector" namespace_selector: Table<LabelKey, LabelValue>, example json!({"kubernetes.io/metadata.name": "monitoring"});
-        /// Labels of the pods. Without it, all pods of the namespaces.
-        "podSelector" pod_selector: Table<LabelKey, LabelValue>, example json!({"app.kubernetes.io/name": "prometheus"});
+/// A peer of a Kubernetes NetworkPolicy: pods, pods of namespaces, or an address range. It is passed on unchanged.
+#[derive(Debug, Clone)]
+pub struct NetworkPeer(pub Json);
+
+const PEERS: &[&str] = &["ipBlock", "namespaceSelector", "podSelector"];
+
+impl Field for NetworkPeer {
+    const ITEM: Item = Item::Map;
+
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        let mut sound = true;
+        let entries = reader.map(node, Expected::Names)?;
+        for part in entries {
+            if !PEERS.contains(&part.key.as_str()) {
+                reader.unknown(part, PEERS);
+                sound = false;
+                continue;
+            }
+            sound &= reader.entry::<Fragment>(part).is_some();
+        }
+        if entries.is_empty() {
+            let example = "write `namespaceSelector: {}` for every pod of the cluster";
+            return reader.invalid(node, "a peer of a NetworkPolicy", Some(WayOut::Say(example.to_owned())));
+        }
+        sound.then(|| Self(node.to_json()))
+    }
+
+    fn schema(defs: &mut Defs) -> Json {
+        json!({
+            "type": "object",
+            "minProperties": 1,
+            "propertyNames": {"enum": PEERS},
+            "additionalProperties": Fragment::schema(defs),
+        })
     }
 }
 

@@ -22,7 +22,7 @@ shape! {
         "runsIn" runs_in: LauncherPod, example "firstWorker";
         /// Whether the launcher pod is one more host beside the workers, with the same resources.
         "runsRanks" runs_ranks: bool, default false;
-        /// With kind `shell`: stay open for `kubectl exec` until `idleTimeout`.
+        /// Whether the launcher pod stays open for `kubectl exec`, until `idleTimeout`. With kind `shell`.
         "interactive" interactive: bool, default false;
         /// How long an interactive launcher stays open without a session.
         "idleTimeout" idle_timeout: Period, default "2h";

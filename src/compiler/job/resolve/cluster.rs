@@ -6,8 +6,8 @@ use crate::job::declare::{
 };
 use crate::job::read::At;
 use crate::job::types::spec::{
-    Checkpoint, Gang, LauncherKind, LauncherPod, Lifecycle, Metrics, MetricsClients, Observability, Pairs, Patch,
-    Placement, PodSecurityLevel, Scheduling, Security, Slurm, Srun, Stall,
+    Checkpoint, Gang, LauncherKind, LauncherPod, Lifecycle, Metrics, Observability, Pairs, Patch, Placement,
+    PodSecurityLevel, Scheduling, Security, Slurm, Srun, Stall,
 };
 
 use super::{Defaults, items, pairs, port, section};
@@ -128,10 +128,7 @@ pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
 pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observability {
     let given = section(body.observability.as_ref());
     let metrics = given.metrics.as_ref().and_then(|at| {
-        let from = at.from.as_ref().map(|from| MetricsClients {
-            namespaces: from.namespace_selector.as_ref().map(|labels| labels_of(Some(labels))),
-            pods: from.pod_selector.as_ref().map(|labels| labels_of(Some(labels))),
-        });
+        let from = at.from.as_ref().map(|peers| peers.iter().map(|peer| peer.0.clone()).collect());
         Some(Metrics { port: port(at.port.as_ref()?.value), pod_monitor: at.pod_monitor().value, from })
     });
     let logs = section(given.logs.as_ref());

@@ -20,9 +20,15 @@ codes! {
     ///
     /// khorovod adds `mpirun -np …`, `horovodrun`, `torchrun` or `deepspeed`, with the ranks and hosts of the spec. A
     /// launcher in `command` would run in every rank, and each would start all ranks again. Write only the training
-    /// program in `command` and choose the launcher with `launcher.kind`, or write the complete launch command with
+    /// program in `command` and choose the launcher with `launcher`, or write the complete launch command with
     /// `launcher: shell`.
     Error LAUNCHER_TWICE = "launcher-twice";
+
+    /// An image of PyTorch without a launcher
+    ///
+    /// Without `launcher`, mpirun starts the ranks, so the image needs MPI, and a program for `torch.distributed` gets
+    /// its variables from khorovod instead of torchrun. Write `launcher: torchrun`, or `launcher: mpirun` if you want it.
+    Warning LAUNCHER_UNSET = "launcher-unset";
 
     /// `launcher.args` sets the number of ranks
     ///
@@ -40,6 +46,20 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     command(case, problems);
     launcher_twice(case, problems);
     launcher_args(case, problems);
+    launcher_unset(case, problems);
+}
+
+fn launcher_unset(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    if case.body.launcher.is_some() || !case.could_read(&["launcher", "image"]) {
+        return;
+    }
+    let Some(at) = &case.body.image else { return };
+    let name = case.spec.image.reference.to_lowercase();
+    if name.contains("torch") && !name.contains("horovod") && !name.contains("mpi") {
+        let message = "mpirun starts the ranks because `launcher` is not set, and this is an image of PyTorch";
+        let hint = "write `launcher: torchrun`, or `launcher: mpirun` if the program uses MPI or Horovod";
+        problems.push(Problem::new(&LAUNCHER_UNSET, at.span, message).hint(hint));
+    }
 }
 
 fn command(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -82,7 +102,7 @@ fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(kind) = launcher_of(name) else { return };
     let message = format!("`{word}` in `command` would run in every rank: khorovod already starts the ranks");
     let hint = format!(
-        "write only the program, such as `[python, train.py]`, with `launcher: {{kind: {kind}}}`; or use `launcher: {{kind: shell}}` to run the launcher yourself"
+        "write only the program, such as `[python, train.py]`, with `launcher: {kind}`; or use `launcher: shell` to run the launcher yourself"
     );
     problems.push(Problem::new(&LAUNCHER_TWICE, span, message).hint(hint));
 }

@@ -420,15 +420,8 @@ pub struct Observability {
 pub struct Metrics {
     pub port: u16,
     pub pod_monitor: bool,
-    /// The pods that may connect; none: every address.
-    pub from: Option<MetricsClients>,
-}
-
-/// The pods that may connect to the metrics port, by their labels and those of their namespace.
-#[derive(Debug, Clone)]
-pub struct MetricsClients {
-    pub namespaces: Option<Pairs>,
-    pub pods: Option<Pairs>,
+    /// The peers of a NetworkPolicy that may connect; none: every address.
+    pub from: Option<Vec<Json>>,
 }
 
 /// Settings for Slurm.
