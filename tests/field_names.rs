@@ -84,7 +84,7 @@ fn names_follow_the_rule() {
                 field["type"] != "boolean" || about.starts_with("Whether "),
                 "a boolean is a statement: `Whether ...`",
             );
-            // A number does not tell its unit. `tolerationSeconds` is Kubernetes' own.
+            // A number has no unit. `tolerationSeconds` is Kubernetes' own.
             let units =
                 ["Seconds", "Minutes", "Millis", "Ms", "Bytes", "Mb", "Gb", "Timeout", "Interval", "Period", "Time"];
             let is_amount = units.iter().any(|unit| name.ends_with(unit)) && name != "tolerationSeconds";

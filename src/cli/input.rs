@@ -42,6 +42,9 @@ pub struct Settings {
     /// The target: plain objects, or the input of an operator or another scheduler
     #[arg(long, value_name = "TARGET", default_value = "plain", value_parser = target())]
     pub target: &'static dyn Target,
+    /// Require what FILE expects of every job, for example at most 64 GPUs (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub expect: Vec<PathBuf>,
     /// Treat warnings as errors
     #[arg(long)]
     pub strict: bool,
@@ -133,6 +136,7 @@ impl Settings {
             namespace: self.namespace.clone(),
             kube_version: self.kube_version,
             target: self.target,
+            expectations: self.expect.iter().map(|path| read(path, screen)).collect::<Result<_, _>>()?,
             strict: self.strict,
             ..Inputs::default()
         })

@@ -90,6 +90,8 @@ pub struct Inputs {
     pub sets: Vec<String>,
     /// The namespace, which overrides `metadata.namespace`.
     pub namespace: Option<String>,
+    /// Documents of kind `Expectations`, which each TrainingJob must meet.
+    pub expectations: Vec<Text>,
     /// The Kubernetes version of the cluster.
     pub kube_version: KubeVersion,
     /// The target that jobs are rendered for.
@@ -108,6 +110,7 @@ impl Default for Inputs {
             overlays: Vec::new(),
             sets: Vec::new(),
             namespace: None,
+            expectations: Vec::new(),
             kube_version: KubeVersion::default(),
             target: targets::PLAIN,
             strict: false,

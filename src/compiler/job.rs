@@ -2,6 +2,7 @@
 //! in which every default is filled in, and [rules] check both. Every problem is reported at once.
 
 pub(crate) mod declare;
+pub mod expectations;
 #[cfg(test)]
 pub mod fixtures;
 mod read;
@@ -70,7 +71,7 @@ pub fn read(document: &Node, texts: &dyn Texts, purpose: &Purpose<'_>, problems:
 
 /// Every code of the reader and the rules.
 pub fn codes() -> impl Iterator<Item = &'static Code> {
-    read::CODES.iter().chain(secrets::CODES).copied().chain(rules::codes())
+    read::CODES.iter().chain(secrets::CODES).chain(expectations::CODES).copied().chain(rules::codes())
 }
 
 /// Names the fields of a document in order, not too deep: the path of what holds each, and its key.

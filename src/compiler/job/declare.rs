@@ -8,7 +8,7 @@ mod formats;
 mod job;
 mod launcher;
 pub mod scalars;
-mod shapes;
+pub(crate) mod shapes;
 mod workers;
 
 pub use cluster::*;

@@ -3,9 +3,11 @@
 mod duration;
 mod kube_version;
 pub mod limits;
+mod pattern;
 pub mod quantity;
 pub mod spec;
 pub mod target;
 
 pub use duration::{DURATION_PATTERN, format_duration, parse_duration};
 pub use kube_version::{KubeVersion, NotAKubeVersion};
+pub use pattern::matches_pattern;

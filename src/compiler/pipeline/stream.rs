@@ -13,7 +13,7 @@ use super::{document, no_job, patches};
 use crate::api::{Inputs, Keys, Text};
 use crate::job::target::SshKeys;
 use crate::job::valid::{LauncherKind, Volume, VolumeSource};
-use crate::job::{self, Spec, Texts};
+use crate::job::{self, Spec, Texts, expectations};
 use crate::job::{Case, Purpose};
 use crate::plan::Document;
 use crate::problem::{Code, Problem, Problems, Severity, SourceId, Span, codes};
@@ -191,6 +191,9 @@ impl<'a> Stream<'a> {
         let spec = job::read(&document, &self.parts, &purpose, &mut self.problems);
         self.add_shell_quotes(problems_before, overlays);
         let spec = spec?;
+        for expected in &overlays.expectations {
+            expectations::check(expected, &document, &spec, &mut self.problems);
+        }
         let source_comment = recognise::helm_source(body).map(|path| format!("# Source: {path}\n")).unwrap_or_default();
         let (name, patches) = (name(&document), patches::patch_nodes(&document));
         let kept = document::kept(&document, &spec);

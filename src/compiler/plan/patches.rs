@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::{Shape, hosts};
+use crate::job::types::matches_pattern;
 use crate::job::valid::{Patch, Spec};
 
 /// Whether a patch changes a field of a workload or its pods that cannot change in place.
@@ -35,17 +36,4 @@ impl Patch {
     pub fn has_name(&self, name: &str) -> bool {
         self.name.as_deref().is_none_or(|pattern| matches_pattern(pattern, name))
     }
-}
-
-/// Whether a name matches a pattern, in which `*` matches any sequence of characters.
-fn matches_pattern(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
-    let Some(mut name) = name.strip_prefix(head).and_then(|name| name.strip_suffix(tail)) else { return false };
-    // Match each part at its first position, which leaves the longest rest for the next parts.
-    for part in middle.split('*') {
-        let Some((_, after)) = name.split_once(part) else { return false };
-        name = after;
-    }
-    true
 }

@@ -6,19 +6,6 @@ use super::reader::MAX_DEPTH;
 use super::scalar::Scalar;
 use crate::problem::{Span, count};
 
-/// Fields that take a text or a map, and the field of the map that has the meaning of the text.
-const SHORT_FORMS: &[(&str, &str)] = &[("image", "name"), ("launcher", "kind")];
-
-/// Turns the text of a short form into its map, so that a change of another field of the map keeps the text.
-fn expand(key: &str, value: &mut Node) {
-    let Some((_, main)) = SHORT_FORMS.iter().find(|(field, _)| *field == key) else { return };
-    if matches!(value.scalar(), Some(Scalar::Text(_))) {
-        let text = value.clone();
-        let entry = Entry { key: (*main).to_owned(), key_span: text.span, value: text };
-        value.kind = Kind::Map(vec![entry]);
-    }
-}
-
 /// Merges `over` into `base`. Maps are merged key by key, and a `null` in `over` removes the key. Any other value of `over`
 /// replaces the value in `base`; in particular, lists are replaced as a whole.
 pub fn merge(base: &mut Node, over: Node) {
@@ -41,9 +28,6 @@ fn merge_entry(entries: &mut Vec<Entry>, over: Entry) {
         }
         Some(at) => {
             entries[at].key_span = over.key_span;
-            if matches!(over.value.kind, Kind::Map(_)) {
-                expand(&over.key, &mut entries[at].value);
-            }
             merge(&mut entries[at].value, over.value);
         }
         None if is_null => {}
@@ -83,9 +67,6 @@ fn set_at(here: &mut Node, steps: &[Step], span: Span, value: Node) -> Result<()
                 entries.push(Entry { key: key.clone(), key_span: span, value: empty_map(span) });
                 entries.len() - 1
             });
-            if matches!(rest.first(), Some(Step::Key(_))) {
-                expand(key, &mut entries[at].value);
-            }
             set_at(&mut entries[at].value, rest, span, value)
         }
         (Step::Key(key), _) => Err(format!("`{key}` is a key, but its parent is {kind}, not a map")),

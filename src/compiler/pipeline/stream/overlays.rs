@@ -1,8 +1,9 @@
-//! Overlays each TrainingJob before it is read: merges overlays (`-f`), then applies `--set` and `--namespace`. The main type is
-//! [`Overlays`].
+//! Overlays each TrainingJob before it is read: merges overlays (`-f`), then applies `--set` and `--namespace`. Reads the
+//! expectations that each job must meet. The main type is [`Overlays`].
 
 use super::Stream;
 use crate::job;
+use crate::job::expectations::{self, Expected};
 use crate::job::{alternatives, nearest};
 use crate::pipeline::no_job::first_line;
 use crate::problem::{Problem, Span, codes};
@@ -19,10 +20,17 @@ codes! {
     /// An overlay contains the fields of a TrainingJob that differ. Maps are merged, lists and other values are replaced, and
     /// `null` removes a field.
     Error BAD_OVERLAY = "bad-overlay";
+
+    /// A file of expectations without a document
+    ///
+    /// The file that `--expect` names contains one document of kind `Expectations`.
+    Error NO_EXPECTATIONS = "no-expectations";
 }
 
-/// The overlays and settings of a call.
+/// The overlays and settings of a call, and its expectations.
 pub struct Overlays {
+    /// The contents of the files that `--expect` names.
+    pub expectations: Vec<Expected>,
     documents: Vec<Node>,
     /// The path, its span, and the value of each setting.
     settings: Vec<(String, Span, Node)>,
@@ -32,8 +40,10 @@ impl Overlays {
     /// Applies the overlays and settings to a document.
     pub fn apply(&self, document: &mut Node, problems: &mut Vec<Problem>) {
         for overlay in &self.documents {
-            if overlay.get("spec").and_then(|spec| spec.get("image")).is_some_and(|image| image.scalar().is_none()) {
-                expand_image(document);
+            for (field, main) in SHORT_FORMS {
+                if overlay.get("spec").and_then(|spec| spec.get(field)).is_some_and(|value| value.scalar().is_none()) {
+                    expand(document, field, main);
+                }
             }
             refuse_unknown_removals(overlay, "", problems);
             yaml::merge(document, overlay.clone());
@@ -45,8 +55,14 @@ impl Overlays {
             {
                 problems.push(Problem::new(&BAD_SET, *span, format!("`--set {path}=null`: {}", wrong.0)).hint(wrong.1));
             }
-            if path.starts_with("spec.image.") {
-                expand_image(document);
+            for (field, main) in SHORT_FORMS {
+                if path
+                    .strip_prefix("spec.")
+                    .and_then(|path| path.strip_prefix(field))
+                    .is_some_and(|rest| rest.starts_with('.'))
+                {
+                    expand(document, field, main);
+                }
             }
             if let Err(wrong) = yaml::set(document, path, *span, value.clone()) {
                 let problem = Problem::new(&BAD_SET, *span, format!("`--set {path}`: {wrong}"));
@@ -59,7 +75,11 @@ impl Overlays {
 impl Stream<'_> {
     /// Reads the overlays and settings of the inputs.
     pub fn read_overlays(&mut self) -> Overlays {
-        Overlays { documents: self.parse_overlays(), settings: self.parse_settings() }
+        Overlays {
+            documents: self.parse_overlays(),
+            settings: self.parse_settings(),
+            expectations: self.parse_expectations(),
+        }
     }
 
     /// Adds shell quotes to hints for `--set`. A shell removes the quotes in `--set env.LR="0.1"`, so if the fix of a problem is to
@@ -75,6 +95,24 @@ impl Stream<'_> {
                 ));
             }
         }
+    }
+
+    /// Parses the expectations. A job is not compared with a file that has a problem.
+    fn parse_expectations(&mut self) -> Vec<Expected> {
+        let mut all = Vec::new();
+        for file in &self.inputs.expectations {
+            let source = self.add_text(&file.name, &file.text);
+            let span = Span { source, start: 0, end: file.text.len() };
+            match yaml::parse(&file.text, span, &mut self.problems) {
+                Ok(Some(node)) => all.extend(expectations::read(&node, &self.parts, &mut self.problems)),
+                Ok(None) => {
+                    let problem = Problem::new(&NO_EXPECTATIONS, span, format!("{} is empty", file.name));
+                    self.problems.push(problem.hint("write `kind: Expectations` with `expect`"));
+                }
+                Err(yaml::Unreadable) => {}
+            }
+        }
+        all
     }
 
     /// Parses the overlays.
@@ -223,12 +261,15 @@ fn next_setting(value: &str) -> Option<usize> {
     value.match_indices(',').map(|(at, _)| at).find(|at| is_unquoted && is_setting(&value[at + 1..]))
 }
 
-/// Replaces `image: NAME` by `image: {name: NAME}`, so that fields of `image` can be merged into it.
-fn expand_image(document: &mut Node) {
-    let Some(image) = document.get_mut("spec").and_then(|spec| spec.get_mut("image")) else { return };
-    if image.text().is_some() {
-        let entry = Entry { key: "name".to_owned(), key_span: image.span, value: image.clone() };
-        image.kind = Kind::Map(vec![entry]);
+/// The fields of the spec that take a text or a map, and the field of the map that has the meaning of the text.
+const SHORT_FORMS: [(&str, &str); 2] = [("image", "name"), ("launcher", "kind")];
+
+/// Replaces the text of a field by its map, `image: NAME` by `image: {name: NAME}`, so that other fields can be merged into it.
+fn expand(document: &mut Node, field: &str, main: &str) {
+    let Some(value) = document.get_mut("spec").and_then(|spec| spec.get_mut(field)) else { return };
+    if value.text().is_some() {
+        let entry = Entry { key: main.to_owned(), key_span: value.span, value: value.clone() };
+        value.kind = Kind::Map(vec![entry]);
     }
 }
 
