@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Outcome, output, seed};
+use super::{Outcome, environment, output, seed};
 
 /// Print an ssh Secret with new keys, for spec.ssh.secret
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,8 @@ pub fn run(args: &Args) -> Outcome {
         Some(seed) => seed,
         None => seed::fresh()?,
     };
-    let text = khorovod::secret(&args.name, args.namespace.as_deref(), &seed);
+    let namespace = args.namespace.clone().or_else(environment::helm_namespace);
+    let text = khorovod::secret(&args.name, namespace.as_deref(), &seed);
     match args.output.as_deref().filter(|path| path.as_os_str() != "-") {
         Some(path) => output::file(path, &text, true),
         None => output::stdout(&text),

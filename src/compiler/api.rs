@@ -90,6 +90,8 @@ pub struct Inputs {
     pub sets: Vec<String>,
     /// The namespace, which overrides `metadata.namespace`.
     pub namespace: Option<String>,
+    /// The namespace of jobs that have no `metadata.namespace`.
+    pub default_namespace: Option<String>,
     /// The Kubernetes version of the cluster.
     pub kube_version: KubeVersion,
     /// The target that jobs are rendered for.
@@ -108,6 +110,7 @@ impl Default for Inputs {
             overlays: Vec::new(),
             sets: Vec::new(),
             namespace: None,
+            default_namespace: None,
             kube_version: KubeVersion::default(),
             target: targets::PLAIN,
             strict: false,
