@@ -332,6 +332,74 @@ def objects(text):
     return by_name
 
 
+def merged(spec, change):
+    """A copy of a map with the fields of another, and maps in it merged."""
+    both = {key: merged(spec[key], change[key]) if isinstance(spec.get(key), dict) and isinstance(change[key], dict) else change[key] for key in change}
+    return {**spec, **both}
+
+
+def spec_transformers(place, build, work):
+    """Each transformer of Kustomize changes the spec before khorovod reads it."""
+    source = ROOT / "plugin/kustomize/transformer"
+    plain = yaml.safe_load((source / "job.yaml").read_text())
+    as_map = merged(plain, {"spec": {"image": {"name": plain["spec"]["image"], "pullPolicy": "Always"}}})
+    launcher = merged(plain, {"spec": {"launcher": {"image": "ghcr.io/acme/launcher:1.0"}}})
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"gpus": "4", "rate": "0.1"}}
+    image = lambda **new: {"images": [{"name": "ghcr.io/acme/mnist", **new}]}
+    text, map_ = {"configurations": ["image.yaml"]}, {"configurations": ["image-map.yaml"]}
+    moved = {"newName": "mirror.invalid/mnist", "newTag": "2.0"}
+    source_of = lambda key: {"kind": "ConfigMap", "name": "settings", "fieldPath": f"data.{key}"}
+    target = lambda path: [{"select": {"kind": "TrainingJob"}, "fieldPaths": [path], "options": {"create": True}}]
+    for what, job, kustomization, change in [
+        ("a tag", plain, text | image(newTag="2.0"), {"spec": {"image": "ghcr.io/acme/mnist:2.0"}}),
+        ("a digest", plain, text | image(digest="sha256:" + "0" * 64), {"spec": {"image": "ghcr.io/acme/mnist@sha256:" + "0" * 64}}),
+        ("another name", plain, text | image(**moved), {"spec": {"image": "mirror.invalid/mnist:2.0"}}),
+        ("the image in a map", as_map, map_ | image(**moved), {"spec": {"image": {"name": "mirror.invalid/mnist:2.0"}}}),
+        ("the launcher's image", launcher, text | {"images": [{"name": "ghcr.io/acme/launcher", "newTag": "2.0"}]},
+         {"spec": {"launcher": {"image": "ghcr.io/acme/launcher:2.0"}}}),
+        ("replicas", plain, text | {"replicas": [{"name": "mnist", "count": 6}]}, {"spec": {"workers": {"replicas": 6}}}),
+        ("namePrefix and nameSuffix", plain, {"namePrefix": "dev-", "nameSuffix": "-2"}, {"metadata": {"name": "dev-mnist-2"}}),
+        ("namespace", plain, {"namespace": "team"}, {"metadata": {"namespace": "team"}}),
+        ("labels", plain, {"labels": [{"pairs": {"team": "vision"}}]}, {"metadata": {"labels": {"team": "vision"}}}),
+        ("labels in selectors", plain, {"commonLabels": {"team": "vision"}}, {"metadata": {"labels": {"team": "vision"}}}),
+        ("annotations", plain, {"commonAnnotations": {"a/b": "c"}}, {"metadata": {"annotations": {"a/b": "c"}}}),
+        ("a patch", plain, {"patches": [{"patch": "kind: TrainingJob\napiVersion: khorovod.dev/v1alpha1\nmetadata: {name: mnist}\nspec: {workers: {gpus: 4}}"}]},
+         {"spec": {"workers": {"gpus": 4}}}),
+        ("replacements", plain, {"replacements": [
+            {"source": source_of("gpus"), "targets": target("spec.workers.gpus")},
+            {"source": source_of("rate"), "targets": target("spec.env.RATE")}]}, {"spec": {"workers": {"gpus": 4}, "env": {"RATE": "0.1"}}}),
+    ]:
+        folder = work / what.replace(" ", "-")
+        folder.mkdir(parents=True)
+        for name in ("khorovod.yaml", "image.yaml", "image-map.yaml"):
+            shutil.copy(source / name, folder)
+        (folder / "job.yaml").write_text(yaml.safe_dump(job))
+        (folder / "settings.yaml").write_text(yaml.safe_dump(settings))
+        whole = {"resources": ["job.yaml", "settings.yaml"], "transformers": ["khorovod.yaml"], **kustomization}
+        (folder / "kustomization.yaml").write_text(yaml.safe_dump(whole))
+        ran = build(folder)
+        found = objects(ran.stdout) if ran.returncode == 0 else {}
+        for name in [name for name in found if name[1].removeprefix("dev-").startswith("settings")]:
+            del found[name]
+        expected = objects(place.run("khorovod", "render", "-q", stdin=yaml.safe_dump(merged(job, change))).stdout)
+        check(found == expected != {}, f"Kustomize: {what}", f"{ran.stderr}{differing(found, expected)}")
+    # The wrong configuration is an error of Kustomize.
+    (work / "a-tag/job.yaml").write_text(yaml.safe_dump(as_map))
+    ran = build(work / "a-tag")
+    check(ran.returncode != 0 and "spec/image" in ran.stderr, "Kustomize: image.yaml refuses a map", ran.stderr)
+    (work / "the-image-in-a-map/job.yaml").write_text(yaml.safe_dump(plain))
+    ran = build(work / "the-image-in-a-map")
+    check(ran.returncode != 0 and "spec/image/name" in ran.stderr, "Kustomize: image-map.yaml refuses a text", ran.stderr)
+
+
+def differing(found, expected):
+    """The first object that differs between two maps of objects."""
+    for name in sorted({*found, *expected}):
+        if found.get(name) != expected.get(name):
+            return f"{name}:\n{json.dumps(found.get(name))}\n{json.dumps(expected.get(name))}"
+    return ""
+
+
 def kustomized(place, kustomize, work):
     """The KRM function in Kustomize."""
     build = lambda folder: place.run(kustomize, "build", "--enable-alpha-plugins", "--enable-exec", folder)
@@ -346,11 +414,13 @@ def kustomized(place, kustomize, work):
     check(made.returncode == 0 and objects(made.stdout) == expected, "a generator", made.stderr)
     done = build(folder / "transformer")
     job = folder / "transformer/job.yaml"
-    expected = objects(place.run("khorovod", "render", "-q", "-n", "ml", "--set", "workers.replicas=2", job).stdout)
+    settings = [f"--set={setting}" for setting in ("workers.replicas=2", "workers.gpus=4", "image=ghcr.io/acme/mnist:1.5")]
+    expected = objects(place.run("khorovod", "render", "-q", "-n", "ml", *settings, job).stdout)
     found = objects(done.stdout)
     theirs = found.pop(("ConfigMap", "theirs"), {})
     check(theirs.get("data") == {"answer": "yes", "mode": "0777"}, "theirs pass a transformer", done.stdout)
-    check(found == expected, "a transformer, after a patch", done.stderr)
+    check(found == expected, "a transformer, after Kustomize's own", done.stderr)
+    spec_transformers(place, build, work / "transformers")
     for example in EXAMPLES:
         place_of = work / "kustomize" / example.name
         place_of.mkdir(parents=True)
@@ -373,25 +443,74 @@ def kustomized(place, kustomize, work):
 
 
 def argocd(place, work, helm4):
-    """The Argo CD plugin in the docs, run like Argo CD's server runs it."""
-    page = (ROOT / "docs/gitops.md").read_text()
-    blocks = [yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```$", page, re.M | re.S)]
-    plugins = {block["metadata"]["name"]: block["spec"] for block in blocks if block.get("kind") == "ConfigManagementPlugin"}
-    check(sorted(plugins) == ["khorovod", "khorovod-helm"], "the docs have both plugins", plugins)
-    app = work / "app"
-    app.mkdir()
+    """The plugins for Argo CD, run like Argo CD's server runs them."""
+    (place.home / "bin/helm").symlink_to(helm4)
+
+    def generate(name, folder, **parameters):
+        spec = yaml.safe_load((ROOT / f"plugin/argocd/{name}.yaml").read_text())["spec"]
+        env = {"ARGOCD_APP_NAMESPACE": "ml", "ARGOCD_APP_NAME": "mnist", "KUBE_VERSION": "1.34.3", "KUBE_API_VERSIONS": "v1,apps/v1"}
+        announced = [parameter["name"] for parameter in spec["parameters"]["static"]]
+        for parameter, value in parameters.items():
+            assert parameter.replace("_", "-") in announced
+            values = {f"_{at}": item for at, item in enumerate(value)} if isinstance(value, list) else {"": value}
+            env |= {f"PARAM_{parameter.upper()}{end}": item for end, item in values.items()}
+        for step in ("init", "generate"):
+            if step in spec:
+                ran = place.run(*spec[step]["command"], *spec[step].get("args", []), cwd=folder, **env)
+        return ran
+
+    folder(place, work / "app", lambda **parameters: generate("folder", work / "app", **parameters))
+    chart(work / "argocd", lambda **parameters: generate("chart", work / "argocd/chart", **parameters))
+
+
+def folder(place, app, generate):
+    """A folder of specs and other manifests in Argo CD."""
+    (app / "overlays").mkdir(parents=True)
     (app / "job.yaml").write_text(JOB)
     (app / "theirs.yaml").write_text("a: 1\n")
-    env = {"ARGOCD_APP_NAMESPACE": "ml", "ARGOCD_APP_NAME": "mnist"}
-    ran = place.run(*plugins["khorovod"]["generate"]["command"], cwd=app, **env)
-    check(objects(place.run("khorovod", "render", "-q", "-n", "ml", stdin=JOB).stdout).items() <= objects_of(ran.stdout), "Argo CD: a folder", ran.stderr)
+    (app / "overlays/small.yaml").write_text("spec: {workers: {replicas: 3, gpus: 1}}\n")
+    native = lambda *args: objects(place.run("khorovod", "render", "-q", "-n", "ml", *args, stdin=JOB).stdout).items()
+    ran = generate()
+    check(native() <= objects_of(ran.stdout), "Argo CD: a folder", ran.stderr)
     check("a: 1\n" in ran.stdout, "Argo CD: other documents of a folder pass", ran.stderr)
-    (place.home / "bin/helm").symlink_to(helm4)
-    ran = place.run(*plugins["khorovod-helm"]["generate"]["command"], cwd=ROOT / "tests/helm/chart", **env)
-    check("kind: StatefulSet" in ran.stdout and "namespace: ml" in ran.stdout, "Argo CD: a chart", ran.stderr)
+    ran = generate(overlays=["overlays/small.yaml"], set=["workers.replicas=2", "env.NAME='a b $HOME'"])
+    expected = native("-f", app / "overlays/small.yaml", "--set", "workers.replicas=2", "--set", "env.NAME='a b $HOME'")
+    check(expected <= objects_of(ran.stdout), "Argo CD: overlays and settings of a folder", ran.stderr)
     (app / "job.yaml").write_text(JOB.replace("gpus", "gpu"))
-    ran = place.run(*plugins["khorovod"]["generate"]["command"], cwd=app, **env)
+    ran = generate()
     check(ran.returncode != 0 and "unknown-field" in ran.stderr and not ran.stdout, "Argo CD: a mistake", ran.stdout)
+
+
+def chart(place, generate):
+    """A chart with a dependency in Argo CD."""
+    shutil.copytree(ROOT / "tests/helm/chart", place / "chart")
+    dependency = place / "other"
+    (dependency / "templates").mkdir(parents=True)
+    (dependency / "Chart.yaml").write_text("{apiVersion: v2, name: other, version: 0.1.0}\n")
+    (dependency / "values.yaml").write_text("word: own\n")
+    (dependency / "templates/a.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: other}, data: {word: {{ .Values.word }}}}\n")
+    with (place / "chart/Chart.yaml").open("a") as file:
+        file.write("dependencies: [{name: other, version: 0.1.0, repository: 'file://../other'}]\n")
+    (place / "chart/production.yaml").write_text("gpus: 3\nother: {word: file}\n")
+
+    def shown(**parameters):
+        ran = generate(**parameters)
+        gpus = re.findall(r"nvidia.com/gpu: (\d+)", ran.stdout)
+        return {"namespaces": set(re.findall(r"^  namespace: (.*)", ran.stdout, re.M)), "gpus": set(gpus),
+                "word": re.findall(r"word: (\w+)", ran.stdout)}, ran.stderr
+
+    for what, parameters, gpus, word in [
+        ("a chart", {}, "8", "own"),
+        ("a file of values", {"values_files": ["production.yaml"]}, "3", "file"),
+        ("values", {"values_files": ["production.yaml"], "values": "gpus: 4"}, "4", "file"),
+        ("parameters", {"values": "gpus: 4", "set": ["gpus=5", "other.word=set"]}, "5", "set"),
+    ]:
+        found, said = shown(**parameters)
+        check(found == {"namespaces": {"ml"}, "gpus": {gpus}, "word": [word]}, f"Argo CD: {what}", f"{found} {said}")
+    ran = generate(set=["gpus=-1"])
+    check(ran.returncode != 0 and "out-of-range" in ran.stderr and not ran.stdout, "Argo CD: a mistake in a chart", ran.stderr)
+    ran = generate(values_files=["missing.yaml"])
+    check(ran.returncode != 0 and "missing.yaml" in ran.stderr and not ran.stdout, "Argo CD: a missing file of values", ran.stderr)
 
 
 def objects_of(text):
