@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use crate::job::{Spec, looks_secret};
+use crate::pipeline::recognise::FILE_NAME;
 use crate::plan::Document;
 use crate::yaml::{Kind, Node};
 
@@ -11,7 +12,7 @@ use crate::yaml::{Kind, Node};
 const LARGEST: usize = 64 << 10;
 
 /// Returns the document of a job, after overlays and settings, as it is kept with the objects. `spec` is the result of
-/// reading the document. Annotations that `spec` does not have were added by tools, and are left out.
+/// reading the document. Annotations that `spec` does not have were added by tools, and are left out, like the one that Helm 4 adds and removes.
 pub fn kept(document: &Node, spec: &Spec) -> Document {
     if has_secret("", document) {
         return Document::Omitted("a value of the spec looks like a secret");
@@ -25,7 +26,7 @@ pub fn kept(document: &Node, spec: &Spec) -> Document {
     if let Some(Json::Object(metadata)) = in_order.get_mut("metadata")
         && let Some(Json::Object(annotations)) = metadata.get_mut("annotations")
     {
-        annotations.retain(|key, _| spec.annotations.iter().any(|(known, _)| known == key));
+        annotations.retain(|key, _| key != FILE_NAME && spec.annotations.iter().any(|(known, _)| known == key));
         if annotations.is_empty() {
             metadata.shift_remove("annotations");
         }
