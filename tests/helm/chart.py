@@ -19,7 +19,8 @@ CHART = ROOT / "charts/training-job"
 # The Kubernetes version. A Helm that is built from source assumes a very old one by default.
 CLUSTER = ["--kube-version", "1.34.3"]
 METADATA = yaml.safe_load((CHART / "Chart.yaml").read_text())
-LABELS = {"helm.sh/chart": f"training-job-{METADATA['version']}", "app.kubernetes.io/version": METADATA["appVersion"]}
+# In the order of Helm, which sorts maps.
+LABELS = {"app.kubernetes.io/version": METADATA["appVersion"], "helm.sh/chart": f"training-job-{METADATA['version']}"}
 
 
 def objects(text):
