@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use super::{Outcome, environment, output, seed};
 
-/// Print an ssh Secret with new keys, for spec.ssh.secret
+/// Print an ssh Secret with new keys, for spec.ssh.secretName
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  \
     khorovod keygen team-keys -n team-a | kubectl apply -f -\n\n\
     and in a spec:\n  \
-    ssh: {secret: team-keys}\n\n\
+    ssh: {secretName: team-keys}\n\n\
     Each call creates new keys, unless you give a seed.")]
 pub struct Args {
     /// The Secret's name

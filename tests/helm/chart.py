@@ -47,7 +47,7 @@ def rendered(binary, job, overlay):
 
 
 def examples(helm, binary, post):
-    """The chart adds a namespace, two labels, and the name of the Secret that its hook creates. Everything else is the same."""
+    """The chart adds a namespace, three labels, and the name of the Secret that its hook creates. Everything else is the same."""
     count = 0
     for path in sorted(glob.glob(f"{ROOT}/examples/*/job.yaml")):
         name, job = Path(path).parent.name, yaml.safe_load(Path(path).read_text())
@@ -63,6 +63,11 @@ def examples(helm, binary, post):
         check(same, f"{helm.name}: {name} renders as its example", done.stderr)
         kinds = {each["kind"] for each in hooks(done.stdout)}
         check(("Job" in kinds) == own, f"{helm.name}: {name} makes keys where it needs them", str(kinds))
+        secrets = {volume["secret"]["secretName"] for each in hooks(done.stdout) if each["kind"] == "Pod"
+                   for volume in each["spec"]["volumes"] if "secret" in volume}
+        given = job["spec"].get("ssh", {}).get("secretName")
+        expected = {f"{release}-ssh"} if own else {given} - {None}
+        check(secrets == expected, f"{helm.name}: {name}: the Secret of `helm test`", str(secrets))
         if helm.name.startswith("helm-v3"):
             lint = helm.run("lint", "--strict", CHART, "-f", values, *CLUSTER)
             check(lint.returncode == 0, f"{helm.name}: lint of {name}", lint.stdout + lint.stderr)

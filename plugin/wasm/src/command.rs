@@ -79,7 +79,7 @@ fn render(args: &Arguments) -> Result<(), Failure> {
 fn with_seed_hint(mut problems: Problems) -> Problems {
     for problem in problems.list.iter_mut().filter(|problem| problem.code.name == "no-ssh-keys") {
         problem.hint = Some(
-            "set `KHOROVOD_SSH_SEED`, or set `spec.ssh.secret` to the name of a Secret; `khorovod explain no-ssh-keys` \
+            "set `KHOROVOD_SSH_SEED`, or set `spec.ssh.secretName` to the name of a Secret; `khorovod explain no-ssh-keys` \
              shows how"
                 .to_owned(),
         );
