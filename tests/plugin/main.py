@@ -124,7 +124,7 @@ def command(place, helm4, module):
         check(said == of_helm(expected.stderr) and bool(found.returncode) == bool(expected.returncode), f"{args}: stderr", said)
     large = "---\n".join(JOB.replace("name: mnist", f"name: m{index}") for index in range(3000))[: 2 << 20]
     for args, stdin, env, why in [
-        (["render"], JOB, {"KHOROVOD_SSH_SEED": ""}, "set `KHOROVOD_SSH_SEED`, or set `spec.ssh.secret` to the name of a Secret; `helm "),
+        (["render"], JOB, {"KHOROVOD_SSH_SEED": ""}, "set `KHOROVOD_SSH_SEED`, or set `spec.ssh.secretName` to the name of a Secret; `helm "),
         (["render"], JOB, {"KHOROVOD_SSH_SEED": "secret"}, "KHOROVOD_SSH_SEED has 6 characters that are not a seed"),
         (["render", "job.yaml"], JOB, {}, "'job.yaml' names a file, but this plugin cannot open files"),
         (["render", "--ssh-seed", "x"], JOB, {}, "names a file"),
@@ -355,7 +355,7 @@ def spec_transformers(place, build, work):
         ("a digest", plain, text | image(digest="sha256:" + "0" * 64), {"spec": {"image": "ghcr.io/acme/mnist@sha256:" + "0" * 64}}),
         ("another name", plain, text | image(**moved), {"spec": {"image": "mirror.invalid/mnist:2.0"}}),
         ("the image in a map", as_map, map_ | image(**moved), {"spec": {"image": {"name": "mirror.invalid/mnist:2.0"}}}),
-        ("the launcher's image", launcher, text | {"images": [{"name": "ghcr.io/acme/launcher", "newTag": "2.0"}]},
+        ("the launcher's image", launcher, {"configurations": ["launcher.yaml"], "images": [{"name": "ghcr.io/acme/launcher", "newTag": "2.0"}]},
          {"spec": {"launcher": {"image": "ghcr.io/acme/launcher:2.0"}}}),
         ("replicas", plain, text | {"replicas": [{"name": "mnist", "count": 6}]}, {"spec": {"workers": {"replicas": 6}}}),
         ("namePrefix and nameSuffix", plain, {"namePrefix": "dev-", "nameSuffix": "-2"}, {"metadata": {"name": "dev-mnist-2"}}),
@@ -374,6 +374,7 @@ def spec_transformers(place, build, work):
         for name in ("khorovod.yaml", "image.yaml", "image-map.yaml"):
             shutil.copy(source / name, folder)
         (folder / "job.yaml").write_text(yaml.safe_dump(job))
+        (folder / "launcher.yaml").write_text("images: [{path: spec/launcher/image, kind: TrainingJob}]\n")
         (folder / "settings.yaml").write_text(yaml.safe_dump(settings))
         whole = {"resources": ["job.yaml", "settings.yaml"], "transformers": ["khorovod.yaml"], **kustomization}
         (folder / "kustomization.yaml").write_text(yaml.safe_dump(whole))
