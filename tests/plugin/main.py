@@ -343,7 +343,7 @@ def spec_transformers(place, build, work):
     source = ROOT / "plugin/kustomize/transformer"
     plain = yaml.safe_load((source / "job.yaml").read_text())
     as_map = merged(plain, {"spec": {"image": {"name": plain["spec"]["image"], "pullPolicy": "Always"}}})
-    launcher = merged(plain, {"spec": {"launcher": {"image": "ghcr.io/acme/launcher:1.0"}}})
+    launcher = merged(plain, {"spec": {"launcher": {"kind": "mpirun", "image": "ghcr.io/acme/launcher:1.0"}}})
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"gpus": "4", "rate": "0.1"}}
     image = lambda **new: {"images": [{"name": "ghcr.io/acme/mnist", **new}]}
     text, map_ = {"configurations": ["image.yaml"]}, {"configurations": ["image-map.yaml"]}
