@@ -496,7 +496,7 @@ def chart(place, generate):
 
     def shown(**parameters):
         ran = generate(**parameters)
-        gpus = re.findall(r"nvidia.com/gpu: (\d+)", ran.stdout)
+        gpus = re.findall(r'nvidia.com/gpu: "(\d+)"', ran.stdout)
         return {"namespaces": set(re.findall(r"^  namespace: (.*)", ran.stdout, re.M)), "gpus": set(gpus),
                 "word": re.findall(r"word: (\w+)", ran.stdout)}, ran.stderr
 
