@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from links import LINK, links
+from links import LINK, links, relative
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "target/book/src"
@@ -76,7 +76,7 @@ def stage():
     (SOURCE / "SUMMARY.md").write_text(summary)
     live = (PREVIEW / "index.html").exists()
     for page in chapters:
-        text = page.read_text()
+        text = relative(page.read_text(), page)
         put(page, text.replace("<!-- live -->\n", LIVE if live else ""))
         for target in set(targets(page)) - {page, *chapters}:
             if target.suffix == ".md":

@@ -5,7 +5,8 @@
 #
 # HELM       the Helm 4 program; the default is the `helm` in PATH. Packages go to OUT/packages
 # KHOROVOD   a binary to include in the plugin for Helm 3; without it, the plugin runs the khorovod in PATH
-# KEY        the name of a PGP key that signs the packages; KEYRING is its file, PASSPHRASE a file with its passphrase
+# KEY        the name of a PGP key that signs the packages; PASSPHRASE is a file with its passphrase
+# KEYRING    the file with that key, in the format of `gpg --export-secret-keys`, which Helm requires
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${1:?where to}
@@ -14,12 +15,11 @@ out=${1:?where to}
     echo "Rust's standard library for wasm32-wasip1 is missing; with rustup: rustup target add wasm32-wasip1" >&2
     exit 1
 }
-cargo build --quiet --locked --profile wasm --target wasm32-wasip1 -p khorovod-helm
+echo "compiling the WebAssembly module: about a minute if its dependencies are not compiled yet" >&2
+cargo build --locked --profile wasm --target wasm32-wasip1 -p khorovod-helm
 
 rm -rf "$out" && mkdir -p "$out"
-for name in helm4-command helm4-post-renderer helm4-post-renderer-wasm; do
-    cp -r "plugin/$name" "$out/$name"
-done
+cp -r plugin/helm4-command plugin/helm4-post-renderer "$out"
 # Helm 3 names the installed folder after the folder or archive.
 three=$out/khorovod-helm3
 cp -r plugin/helm3 "$three"
@@ -32,7 +32,6 @@ else
     echo "wasm-opt is not in PATH (binaryen): the module is a sixth larger" >&2
     cp "$module" "$smaller"
 fi
-cp "$smaller" "$out/helm4-post-renderer-wasm/"
 if [[ -n ${KHOROVOD:-} ]]; then
     mkdir "$three/bin" && cp "$KHOROVOD" "$three/bin/khorovod"
 fi
@@ -51,6 +50,6 @@ if [[ -n ${KEY:-} ]]; then
     signed=(--key "$KEY" --keyring "${KEYRING:?the file with the key}")
     [[ -z ${PASSPHRASE:-} ]] || signed+=(--passphrase-file "$PASSPHRASE")
 fi
-for name in helm4-command helm4-post-renderer helm4-post-renderer-wasm; do
+for name in helm4-command helm4-post-renderer; do
     "$helm" plugin package "${signed[@]}" --destination "$out/packages" "$out/$name"
 done

@@ -151,9 +151,8 @@ mod tests {
 
     use super::*;
 
-    static SLOTS: Code =
-        Code { name: "slots-above-gpus", severity: Severity::Error, explanation: "More slots\nthan GPUs." };
-    static LATEST: Code = Code { name: "image-latest", severity: Severity::Warning, explanation: "A tag that moves" };
+    static SLOTS: Code = Code::new("slots-above-gpus", Severity::Error, "More slots\nthan GPUs.");
+    static LATEST: Code = Code::new("image-latest", Severity::Warning, "A tag that moves");
 
     fn shown(text: &str, problem: impl Fn(&dyn Fn(&str) -> Span) -> Problem) -> String {
         let mut sources = Sources::default();
@@ -208,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_not_printed() {
-        static SECRET: Code = Code { name: "secret-in-env", severity: Severity::Error, explanation: "A secret" };
+        static SECRET: Code = Code::new("secret-in-env", Severity::Error, "A secret");
         let shown = shown("env: {TOKEN: hünter2, X: 1}\n", |find| Problem::new(&SECRET, find("hünter2"), "a secret"));
         assert!(shown.contains("{TOKEN: •••••••, X: 1}") && !shown.contains("nter2"), "{shown}");
         assert!(SECRETS.iter().all(|name| crate::codes().any(|code| code.name == *name)));

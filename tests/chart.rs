@@ -258,7 +258,8 @@ fn the_readme_has_every_value() {
     let readme = read("README.md");
     let (before, rest) = readme.split_once("<!-- values -->\n").expect("a mark before the table");
     let (_, after) = rest.split_once("<!-- end of values -->").expect("a mark behind the table");
-    hold("README.md", &format!("{before}<!-- values -->\n\n{table}\n<!-- end of values -->{after}"));
+    let text = format!("{before}<!-- values -->\n\n{table}\n<!-- end of values -->{after}");
+    hold("README.md", &with_links(&text));
     assert!(values().len() > 20, "values.yaml was not read");
 }
 
@@ -299,4 +300,41 @@ fn the_chart_has_the_version_of_the_compiler() {
     for key in ["version", "appVersion"] {
         assert_eq!(about[key], env!("CARGO_PKG_VERSION"), "{key} in Chart.yaml");
     }
+}
+
+/// The addresses of the project in `Cargo.toml`: its page and its repository.
+fn addresses() -> (&'static str, &'static str) {
+    match (env!("CARGO_PKG_HOMEPAGE"), env!("CARGO_PKG_REPOSITORY")) {
+        ("", "") => ("https://khorovod.invalid", "https://khorovod.invalid/khorovod"),
+        addresses => addresses,
+    }
+}
+
+/// A text of the chart with the links to the repository at its address in `Cargo.toml`.
+fn with_links(text: &str) -> String {
+    let old =
+        text.split("](").find_map(|part| part.split_once("/blob/main/").filter(|(start, _)| !start.contains(')')));
+    text.replace(
+        &format!("{}/blob/main/", old.expect("a link to the repository").0),
+        &format!("{}/blob/main/", addresses().1),
+    )
+}
+
+#[test]
+fn addresses_are_those_of_cargo_toml() {
+    let (home, repository) = addresses();
+    let text = read("Chart.yaml");
+    let metadata: Json = serde_yaml::from_str(&text).unwrap();
+    let old = |value: &Json| value.as_str().unwrap().to_owned();
+    let (old_home, old_repository) = (old(&metadata["home"]), old(&metadata["sources"][0]));
+    hold("Chart.yaml", &text.replace(&old_repository, repository).replace(&old_home, home));
+    assert!(!read("README.md").contains("](../"), "a relative link leads out of the package");
+}
+
+#[test]
+fn the_license_has_both_texts() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let [mit, apache] = ["LICENSE-MIT", "LICENSE-APACHE"].map(|name| fs::read_to_string(root.join(name)).unwrap());
+    let choice = "Licensed under the Apache License 2.0 or the MIT License, at your option.";
+    hold("LICENSE", &format!("{choice}\n\n{}\n\n{apache}", mit.trim_end()));
 }

@@ -116,6 +116,9 @@ fn annotations_of_tools_stay_where_they_are_true() {
         assert_eq!((count("path"), count("index"), count("team")), (1, 1, 1), "{all:?}");
         assert_eq!((count("function"), count("/id")), (0, 0), "{all:?}");
     }
+    let specs: Vec<&str> =
+        objects.iter().filter_map(|object| object["metadata"]["annotations"]["khorovod.dev/spec"].as_str()).collect();
+    assert!(specs.len() == 1 && specs[0].contains("team") && !specs[0].contains("config.k"), "{specs:?}");
 }
 
 #[test]

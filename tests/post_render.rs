@@ -241,6 +241,7 @@ fn what_helm_goes_by_is_carried_over() {
         text.lines().filter(|line| line.starts_with("  name: ")).map(str::to_owned).collect()
     };
     assert_eq!(names(&out), names(&objects(&job("a"))), "the run is the same");
+    assert!(!out.contains("postrender-filename\""), "the spec that is kept has no annotation of Helm");
     for document in out.split("\n---\n") {
         let metadata = document.split("\nmetadata:\n").nth(1).unwrap();
         let metadata: String = metadata.lines().take_while(|line| line.starts_with(' ')).collect();

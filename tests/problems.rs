@@ -9,6 +9,7 @@
 //! The first comments of a fixture may define how the test runs it:
 //! - `# args: --strict`: arguments of `khorovod validate`. `render ...` and `import ...` replace `validate`, and so do
 //!   `post-render ...` and `krm ...`, which read the fixture from standard input;
+//! - `# env: NAME=VALUE ...`: environment variables of the command;
 //! - `# also: CODE ...`: other codes that this mistake causes;
 //! - `# fill: N`: the test replaces the word `FILL` by N letters;
 //! - the test replaces the word `BYTE` by a byte that is not UTF-8.
@@ -88,6 +89,7 @@ impl Fixture {
         command
             .env_clear()
             .envs([("HOME", place.path().as_os_str()), ("CI", "1".as_ref())])
+            .envs(self.words("env").iter().filter_map(|word| word.split_once('=')))
             .current_dir(place.path())
             .args(&args)
             .args(more)
@@ -105,7 +107,7 @@ impl Fixture {
     /// Its lines without the first comments that define how the test runs it.
     fn lines(&self) -> Vec<String> {
         let text = self.text.replace("FILL", "xxxxxxxx…").replace("BYTE", "\\xff");
-        let keys = ["# args: ", "# also: ", "# fill: "];
+        let keys = ["# args: ", "# env: ", "# also: ", "# fill: "];
         text.lines().skip_while(|line| keys.iter().any(|key| line.starts_with(key))).map(str::to_owned).collect()
     }
 
@@ -128,8 +130,16 @@ impl Fixture {
         let args = self.words("args").join(" ");
         let has_verb = ["validate", "render", "post-render", "krm", "import"].iter().any(|verb| args.starts_with(verb));
         let from_stdin = if self.file_name() == "stream.yaml" { "< " } else { "" };
-        let verb = if has_verb { "" } else { "validate " };
-        (!args.is_empty()).then(|| format!("# khorovod {verb}{args} {from_stdin}{}", self.file_name()))
+        let words = [
+            self.words("env").join(" "),
+            "khorovod".to_owned(),
+            if has_verb { String::new() } else { "validate".to_owned() },
+            args,
+            format!("{from_stdin}{}", self.file_name()),
+        ];
+        let is_plain = words[0].is_empty() && words[3].is_empty();
+        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        (!is_plain).then(|| format!("# {}", words.join(" ")))
     }
 }
 

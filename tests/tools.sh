@@ -102,6 +102,9 @@ actionlint() { go_program actionlint v1.7.7 github.com/rhysd/actionlint/cmd/acti
 # Checks prose. Later versions require a newer Go; the parsers in it are C.
 vale() { need g++ g++ && CGO=1 go_program vale v3.21.0 github.com/vale-cli/vale/v3/cmd/vale; }
 
+# Scores manifests by rules of its own.
+kube_score() { go_program kube-score v1.20.0 github.com/zegl/kube-score/cmd/kube-score; }
+
 # kubectl's plugin manager. `go install` cannot build the published module, so it is built in its own folder.
 krew() (
     folder=$tools_cache/krew-v0.5.0

@@ -1,18 +1,30 @@
 //! The environment variables that khorovod reads, in one place: the help, the manual pages and the docs list all of them.
 
+use std::env;
+
 /// The 32 bytes that ssh keys derive from, for places where a file is inconvenient.
 pub const SSH_SEED: &str = "KHOROVOD_SSH_SEED";
 pub const CI: &str = "CI";
 pub const STATE: &str = "XDG_STATE_HOME";
 pub const HOME: &str = "HOME";
-/// Set by Helm 4 for its plugins.
+/// Set by Helm for its plugins.
 pub const HELM_PLUGIN: &str = "HELM_PLUGIN_NAME";
+const HELM_NAMESPACE: &str = "HELM_NAMESPACE";
+
+/// The namespace that Helm passes to the plugin of `helm khorovod`: that of its option `-n`, or else of the current context. Helm
+/// also passes `default` if there is neither. It passes no namespace to post-renderers, which are other plugins.
+pub fn helm_namespace() -> Option<String> {
+    let is_command = env::var(HELM_PLUGIN).is_ok_and(|name| name == "khorovod");
+    let namespace = env::var(HELM_NAMESPACE).ok().filter(|_| is_command)?;
+    (!matches!(namespace.as_str(), "" | "default")).then_some(namespace)
+}
 
 /// A section of a help page. The crate anstream reads the variables for colour.
 pub const HELP: &str = "Environment:
   KHOROVOD_SSH_SEED     seed of the ssh keys, if --ssh-seed is not given
   CI                    if set, khorovod creates no seed
   XDG_STATE_HOME, HOME  your seed is in khorovod/, or .local/state/khorovod/
-  HELM_PLUGIN_NAME      set by Helm 4: post-render prints where it saves errors
+  HELM_PLUGIN_NAME      set by Helm: post-render prints where it saves errors
+  HELM_NAMESPACE        in `helm khorovod`: the namespace of jobs without one
   NO_COLOR, CLICOLOR    if set, or if 0: no colour
   CLICOLOR_FORCE        if 1: colour even if the output is not a terminal";

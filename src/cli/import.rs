@@ -10,7 +10,7 @@ use khorovod::problem::count;
 use khorovod::{Text, show};
 
 use super::show::Screen;
-use super::{Failure, Outcome, input, output};
+use super::{Failure, Outcome, environment, input, output};
 
 /// Convert a job of another system to a TrainingJob
 #[derive(Debug, clap::Args)]
@@ -84,6 +84,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         code,
         name: args.name,
         namespace: args.namespace,
+        default_namespace: environment::helm_namespace(),
         image: args.image,
         command: args.command,
         sets: args.sets,

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use khorovod::{Inputs, KubeVersion, Target, Text, targets};
 
-use super::Failure;
 use super::output::reason;
 use super::show::Screen;
+use super::{Failure, environment};
 
 /// The specs to read, and the options that apply to them.
 #[derive(Debug, clap::Args)]
@@ -134,6 +134,7 @@ impl Settings {
             overlays: self.overlays.iter().map(|path| read(path, screen)).collect::<Result<_, _>>()?,
             sets: self.sets.clone(),
             namespace: self.namespace.clone(),
+            default_namespace: environment::helm_namespace(),
             kube_version: self.kube_version,
             target: self.target,
             expectations: self.expect.iter().map(|path| read(path, screen)).collect::<Result<_, _>>()?,

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::{Outcome, output, seed};
+use super::{Outcome, environment, output, seed};
 
-/// Print an ssh Secret with new keys, for spec.ssh.secret
+/// Print an ssh Secret with new keys, for spec.ssh.secretName
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  \
     khorovod keygen team-keys -n team-a | kubectl apply -f -\n\n\
     and in a spec:\n  \
-    ssh: {secret: team-keys}\n\n\
+    ssh: {secretName: team-keys}\n\n\
     Each call creates new keys, unless you give a seed.")]
 pub struct Args {
     /// The Secret's name
@@ -31,7 +31,8 @@ pub fn run(args: &Args) -> Outcome {
         Some(seed) => seed,
         None => seed::fresh()?,
     };
-    let text = khorovod::secret(&args.name, args.namespace.as_deref(), &seed);
+    let namespace = args.namespace.clone().or_else(environment::helm_namespace);
+    let text = khorovod::secret(&args.name, namespace.as_deref(), &seed);
     match args.output.as_deref().filter(|path| path.as_os_str() != "-") {
         Some(path) => output::file(path, &text, true),
         None => output::stdout(&text),

@@ -92,6 +92,8 @@ pub struct Inputs {
     pub namespace: Option<String>,
     /// Documents of kind `Expectations`, which each TrainingJob must meet.
     pub expectations: Vec<Text>,
+    /// The namespace of jobs that have no `metadata.namespace`.
+    pub default_namespace: Option<String>,
     /// The Kubernetes version of the cluster.
     pub kube_version: KubeVersion,
     /// The target that jobs are rendered for.
@@ -111,6 +113,7 @@ impl Default for Inputs {
             sets: Vec::new(),
             namespace: None,
             expectations: Vec::new(),
+            default_namespace: None,
             kube_version: KubeVersion::default(),
             target: targets::PLAIN,
             strict: false,

@@ -39,6 +39,7 @@ pub fn count(number: impl Into<u64>, what: &str) -> String {
 
 /// A kind of problem. Each is declared once, next to the rule that finds it.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Code {
     /// The name in kebab case, which is stable.
     pub name: &'static str,
@@ -49,6 +50,11 @@ pub struct Code {
 }
 
 impl Code {
+    /// Makes a code. The macro `codes!` calls it.
+    pub const fn new(name: &'static str, severity: Severity, explanation: &'static str) -> Self {
+        Self { name, severity, explanation }
+    }
+
     /// The title: the first line of the explanation.
     pub fn title(&self) -> &'static str {
         self.explanation.lines().next().unwrap_or_default().trim()
@@ -66,11 +72,11 @@ macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $severity:ident $ident:ident = $name:literal;)+) => {
         $(
             $(#[doc = $doc])+
-            pub static $ident: $crate::problem::Code = $crate::problem::Code {
-                name: $name,
-                severity: $crate::problem::Severity::$severity,
-                explanation: concat!($($doc, "\n"),+),
-            };
+            pub static $ident: $crate::problem::Code = $crate::problem::Code::new(
+                $name,
+                $crate::problem::Severity::$severity,
+                concat!($($doc, "\n"),+),
+            );
         )+
         /// The problem codes that this file declares.
         pub static CODES: &[&$crate::problem::Code] = &[$(&$ident),+];

@@ -105,6 +105,7 @@ impl FromStr for &'static dyn Target {
 
 /// The error for a name that is not the name of a target. Its message lists the targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownTarget;
 
 impl fmt::Display for UnknownTarget {
@@ -122,6 +123,7 @@ pub fn codes() -> impl Iterator<Item = &'static Code> {
 }
 
 /// The output for one job.
+#[non_exhaustive]
 pub enum TargetOutput<'a> {
     /// Kubernetes objects, in install order.
     Objects(Vec<Object<'a>>),

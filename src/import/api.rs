@@ -4,6 +4,7 @@ use khorovod_compiler::problem::Problems;
 
 /// A system whose files can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum System {
     /// The chart stable/horovod, and `docker/helm` in Horovod's repository after it.
     StableHorovod,
@@ -49,13 +50,16 @@ impl System {
     }
 }
 
-/// Values that the old file lacks, or that replace values of it.
+/// Values that the old file lacks, or that replace values of it. Construct it with `..Options::default()`, because it may gain
+/// fields.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The job's name. Default: the name in the file, or that of the system.
     pub name: Option<String>,
     /// Its namespace.
     pub namespace: Option<String>,
+    /// Its namespace if the old file does not contain one.
+    pub default_namespace: Option<String>,
     /// The image, if the old system does not name one or you want another.
     pub image: Option<String>,
     /// The launch line, if it was typed by hand in the launcher's pod.
@@ -68,6 +72,7 @@ pub struct Options {
 
 /// A field of the old file and its outcome.
 #[derive(Debug, Clone, serde::Serialize)]
+#[non_exhaustive]
 pub struct Field {
     /// `worker.image.tag`.
     pub path: String,
@@ -85,6 +90,7 @@ pub struct Field {
 
 /// The result of an import.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Imported {
     /// The TrainingJob, with comments.
     pub job: String,

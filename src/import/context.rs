@@ -207,6 +207,11 @@ impl<'o> Context<'o> {
     /// Returns the text of the job, that of the Secrets, and the outcomes of all fields.
     pub fn close(mut self, system: System, texts: &[Text]) -> (String, String, Vec<Row>) {
         self.spec.shorten_maps();
+        if self.spec.get("metadata.namespace").is_none()
+            && let Some(namespace) = &self.options.default_namespace
+        {
+            self.spec.put("metadata.namespace", namespace.as_str(), "");
+        }
         let files: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
         let clean: String = files.join(", ").chars().filter(|c| !yaml::ends_line(*c)).collect();
         let head = [format!("From {} ({clean}), by khorovod import.", system.name())];

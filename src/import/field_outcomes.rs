@@ -8,6 +8,7 @@ use khorovod_compiler::yaml::{Kind, Node, Scalar};
 
 /// The outcome of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Verdict {
     /// The new spec has the same meaning, or khorovod does it by default.
     Kept,

@@ -97,6 +97,10 @@ pub fn import(texts: &[Text], options: &Options) -> Option<Result<Imported, Prob
             document["metadata"][path] = value.clone().into();
         }
     }
+    if let Some(namespace) = options.default_namespace.as_ref().filter(|_| document["metadata"]["namespace"].is_null())
+    {
+        document["metadata"]["namespace"] = namespace.clone().into();
+    }
     if let Some(image) = &options.image {
         document["spec"]["image"] = image.clone().into();
     }

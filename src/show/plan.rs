@@ -154,14 +154,7 @@ fn quoted(word: &str) -> String {
 }
 
 fn change(change: &Change) -> String {
-    let verdict = match change.effect {
-        Effect::New => "new: a run starts",
-        Effect::Gone => "removed: its objects stay until you delete them; docs/runtime.md shows how",
-        Effect::Restarts => "restarts the run",
-        Effect::InPlace if change.in_place.is_empty() => "refused: the run continues unchanged",
-        Effect::InPlace => "in place: the run continues",
-        Effect::Nothing => "no changes; if the run has ended, change spec.runTag to start it again",
-    };
+    let verdict = change.summary();
     let namespace = change.namespace.as_ref().map_or(String::new(), |name| format!(" in {name}"));
     let mut text = format!("{}: {verdict}\n", clean_line(&format!("{}{namespace}", change.job)));
     if !change.because.is_empty() {

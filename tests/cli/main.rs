@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod helm;
 mod help;
 mod keys;
 mod messages;

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from main import ROOT, SEED, Helm, check
 CHART = ROOT / "charts/training-job"
 # The Kubernetes version. A Helm that is built from source assumes a very old one by default.
 CLUSTER = ["--kube-version", "1.34.3"]
-VERSION = re.search(r"^version: (.*)", (CHART / "Chart.yaml").read_text(), re.M)[1]
+METADATA = yaml.safe_load((CHART / "Chart.yaml").read_text())
+# In the order of Helm, which sorts maps.
+LABELS = {"app.kubernetes.io/version": METADATA["appVersion"], "helm.sh/chart": f"training-job-{METADATA['version']}"}
 
 
 def objects(text):
@@ -44,14 +47,14 @@ def rendered(binary, job, overlay):
 
 
 def examples(helm, binary, post):
-    """The chart adds a namespace, two labels, and the name of the Secret that its hook creates. Everything else is the same."""
+    """The chart adds a namespace, three labels, and the name of the Secret that its hook creates. Everything else is the same."""
     count = 0
     for path in sorted(glob.glob(f"{ROOT}/examples/*/job.yaml")):
         name, job = Path(path).parent.name, yaml.safe_load(Path(path).read_text())
         release, space = job["metadata"]["name"], job["metadata"].get("namespace", "ml")
         values = CHART / "examples" / f"{name}.yaml"
         done = helm.run("template", release, CHART, "-n", space, "-f", values, *CLUSTER, *post)
-        labels = {"app.kubernetes.io/instance": release, "helm.sh/chart": f"training-job-{VERSION}"}
+        labels = {"app.kubernetes.io/instance": release, **LABELS}
         overlay = {"metadata": {"namespace": space, "labels": labels}}
         own = "secretName" not in job["spec"].get("ssh", {}) and job["spec"].get("launcher") != "torchrun"
         if own:
@@ -60,6 +63,11 @@ def examples(helm, binary, post):
         check(same, f"{helm.name}: {name} renders as its example", done.stderr)
         kinds = {each["kind"] for each in hooks(done.stdout)}
         check(("Job" in kinds) == own, f"{helm.name}: {name} makes keys where it needs them", str(kinds))
+        secrets = {volume["secret"]["secretName"] for each in hooks(done.stdout) if each["kind"] == "Pod"
+                   for volume in each["spec"]["volumes"] if "secret" in volume}
+        given = job["spec"].get("ssh", {}).get("secretName")
+        expected = {f"{release}-ssh"} if own else {given} - {None}
+        check(secrets == expected, f"{helm.name}: {name}: the Secret of `helm test`", str(secrets))
         if helm.name.startswith("helm-v3"):
             lint = helm.run("lint", "--strict", CHART, "-f", values, *CLUSTER)
             check(lint.returncode == 0, f"{helm.name}: lint of {name}", lint.stdout + lint.stderr)
@@ -107,7 +115,7 @@ def conveniences(helm):
         "env": {"A": "1", "B": {"secretKeyRef": {"name": "s", "key": "k"}}}})
     holds("the metadata", given["metadata"], {
         "name": "mnist-two", "namespace": "ml", "annotations": {"a/b": "c"}, "labels": {
-            "app.kubernetes.io/instance": "mnist", "helm.sh/chart": f"training-job-{VERSION}", "team": "vision"}})
+            "app.kubernetes.io/instance": "mnist", **LABELS, "team": "vision"}})
     mirror = {"imageRegistry": "mirror.example.com:5000"}
     given, said = job(image={**IMAGE, "registry": "ghcr.io"}, **{"global": mirror})
     holds("a registry for all", given["spec"].get("image"), {"name": "mirror.example.com:5000/acme/mnist:1.4"})
@@ -154,6 +162,36 @@ def migration(helm, post):
         check("kind: StatefulSet" in done.stdout, f"{helm.name}: the values of docs/from-stable-horovod.md", done.stderr)
 
 
+def ci_values(helm, post):
+    """The values in ci/, with which chart-testing lints and installs the chart."""
+    files = sorted(CHART.glob("ci/*-values.yaml"))
+    check(len(files) == 2, "values in ci/", str(files))
+    for file in files:
+        lint = helm.run("lint", "--strict", CHART, "-f", file, *CLUSTER)
+        check(lint.returncode == 0, f"{helm.name}: lint of {file.name}", lint.stdout + lint.stderr)
+        done = helm.run("template", "mnist", CHART, "-n", "ml", "-f", file, *CLUSTER, *post)
+        check(done.returncode == 0 and "TrainingJob" not in kinds_of(done.stdout), f"{helm.name}: {file.name}", done.stderr)
+        versions = {each["metadata"].get("labels", {}).get("app.kubernetes.io/version") for each in objects(done.stdout).values()}
+        check(versions == {METADATA["appVersion"]}, f"{helm.name}: {file.name} has the version in labels", str(versions))
+
+
+def kinds_of(text):
+    return {each["kind"] for each in yaml.load_all(text, yaml.CSafeLoader) if each}
+
+
+def packaged(helm):
+    """The package has the licence and no links that lead nowhere outside the repository."""
+    done = helm.run("package", CHART, "-d", helm.home)
+    check(done.returncode == 0, f"{helm.name}: the package", done.stderr)
+    with tarfile.open(helm.home / f"training-job-{METADATA['version']}.tgz") as archive:
+        names = {name.removeprefix("training-job/") for name in archive.getnames()}
+        readme = archive.extractfile("training-job/README.md").read().decode()
+    check({"LICENSE", "README.md", "values.schema.json"} <= names, f"{helm.name}: files in the package", str(sorted(names)))
+    check(not [name for name in names if name.startswith("ci/")], f"{helm.name}: no ci/ in the package")
+    lead = [link for link in re.findall(r"\]\(([^)#]+)", readme) if "://" not in link]
+    check(lead and set(lead) <= names, f"{helm.name}: links in the package", str(lead))
+
+
 def main(binary, *helms):
     for path in helms:
         with tempfile.TemporaryDirectory(prefix="khorovod-helm-") as home:
@@ -165,6 +203,8 @@ def main(binary, *helms):
                 post = ["--post-renderer", "khorovod-post-render"]
             bare = helm.run("lint", "--strict", CHART, *CLUSTER)
             check(bare.returncode == 0, f"{helm.name}: lint without values", bare.stdout + bare.stderr)
+            packaged(helm)
+            ci_values(helm, post)
             examples(helm, binary, post)
             conveniences(helm)
             migration(helm, post)

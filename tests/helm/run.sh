@@ -14,6 +14,7 @@ export PYTHONDONTWRITEBYTECODE=1
 binary=$(realpath "$1")
 python3 "$here/main.py" "$binary" "$helm3" "$helm4"
 /usr/bin/python3 "$here/chart.py" "$binary" "$helm3" "$helm4" "$oldest"
+HELM=$helm3 tests/output/run.sh "$binary" chart
 if [[ $(id -u) != 0 ]]; then
     exec tests/note.sh partly "the chart was not installed: a cluster needs root"
 fi

@@ -41,4 +41,6 @@ if [[ ! -x $goyaml ]]; then
     mv "$goyaml.new" "$goyaml"
 fi
 
+KUBE_SCORE=$(kube_score) || fail "kube-score does not build"
+export KUBE_SCORE
 PYTHONDONTWRITEBYTECODE=1 exec "$venv/bin/python" "$here/main.py" "$binary" "$goyaml" "$@"

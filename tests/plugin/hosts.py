@@ -1,10 +1,8 @@
-"""Hosts of the module other than Helm: wasmtime with the parts of Extism that the module uses, and Extism."""
+"""A host of the module other than Helm: wasmtime with the parts of Extism that the module uses."""
 
-import json
 import tempfile
 from pathlib import Path
 
-import extism
 import wasmtime
 
 
@@ -77,16 +75,3 @@ class Memory:
             "error_set": lambda start: said.update(error=self.text(start, self.lengths.get(start, 0))),
             "config_get": lambda _: 0,
         }[name]
-
-
-class Extism:
-    """The module in Extism's host, which has no standard streams: the message contains the manifests."""
-
-    def __init__(self, module, pages, **config):
-        manifest = {"wasm": [{"path": str(module)}], "memory": {"max_pages": pages}}
-        self.plugin = extism.Plugin(manifest, wasi=True, config=config)
-
-    def post_render(self, manifests, *args):
-        """Returns the answer; raises an error of the module."""
-        message = json.dumps({"manifests": manifests, "extraArgs": list(args)})
-        return json.loads(self.plugin.call("helm_post_render", message))["manifests"]

@@ -13,7 +13,8 @@
 {{- define "training-job.labels" -}}
 {{- $ours := dict
   "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-")
-  "app.kubernetes.io/instance" .Release.Name }}
+  "app.kubernetes.io/instance" .Release.Name
+  "app.kubernetes.io/version" .Chart.AppVersion }}
 {{- merge $ours (.Values.commonLabels | default dict) | toYaml }}
 {{- end -}}
 

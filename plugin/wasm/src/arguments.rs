@@ -70,10 +70,17 @@ impl Arguments {
                 _ => read.format = Some(value()?),
             }
         }
+        read.inputs.default_namespace = helm_namespace();
         // A given seed must be valid, even if no key is derived from it.
         read.inputs.keys = keys::find(read.no_keys)?;
         Ok(read)
     }
+}
+
+/// The namespace that Helm passes to its plugins: that of its option `-n`, or else of the current context. Helm also passes
+/// `default` if there is neither.
+fn helm_namespace() -> Option<String> {
+    std::env::var("HELM_NAMESPACE").ok().filter(|name| !matches!(name.as_str(), "" | "default"))
 }
 
 /// The error for an argument that names a file.

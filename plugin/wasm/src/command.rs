@@ -29,6 +29,7 @@ Usage: helm khorovod COMMAND [OPTIONS] < job.yaml
 
 Options of the first three:
   --set PATH=VALUE        set one field, as in workers.gpus=4 (repeatable)
+  -n, --namespace NAME    the namespace of jobs that have no metadata.namespace
   --kube-version VERSION  the Kubernetes version the objects are for [default: 1.34]
   --target TARGET         plain, mpijob, trainjob, jobset or volcano [default: plain]
   --strict                treat warnings as errors
@@ -37,7 +38,7 @@ Options of the first three:
   -q, --quiet             print only errors
 
 This plugin cannot open files: it reads the spec from standard input and the ssh seed from KHOROVOD_SSH_SEED. Helm
-consumes `--namespace`: use `--set metadata.namespace=NAME` instead.
+consumes `--namespace` and passes its own namespace, which is that of the current context if you do not give one.
 ";
 
 pub fn run(args: &[String]) -> Result<(), Failure> {
@@ -70,8 +71,20 @@ fn render(args: &Arguments) -> Result<(), Failure> {
             say(args.style, &warnings);
             outcome
         }
-        Err(problems) => Err(refuse(args.style, &with_import_hint(problems, &text))),
+        Err(problems) => Err(refuse(args.style, &with_seed_hint(with_import_hint(problems, &text)))),
     }
+}
+
+/// Replaces the hint for missing ssh keys, because this plugin has no `--ssh-seed`.
+fn with_seed_hint(mut problems: Problems) -> Problems {
+    for problem in problems.list.iter_mut().filter(|problem| problem.code.name == "no-ssh-keys") {
+        problem.hint = Some(
+            "set `KHOROVOD_SSH_SEED`, or set `spec.ssh.secretName` to the name of a Secret; `khorovod explain no-ssh-keys` \
+             shows how"
+                .to_owned(),
+        );
+    }
+    problems
 }
 
 fn validate(mut args: Arguments) -> Result<(), Failure> {
@@ -156,10 +169,10 @@ fn refuse(style: Style, problems: &Problems) -> Failure {
     Failure::problems(WRONG)
 }
 
-/// Prints problems to stderr.
+/// Prints problems to stderr. The commands in hints are those of this plugin.
 fn say(style: Style, problems: &Problems) {
     for text in style.problems([problems]) {
-        line(&text);
+        line(&text.replace("`khorovod explain ", "`helm khorovod explain "));
     }
 }
 

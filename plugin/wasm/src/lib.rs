@@ -1,15 +1,15 @@
-//! khorovod as a Helm 4 plugin in WebAssembly: one module with two entry points. Helm passes a message, and the library
-//! processes it. This crate has no rules about training or Kubernetes. It uses only the host's standard streams and
-//! environment.
+//! khorovod as a Helm 4 plugin in WebAssembly. Helm passes a message with the arguments, and the library processes the spec.
+//! This crate has no rules about training or Kubernetes. It uses only the host's standard streams and environment.
+//!
+//! There is no post-renderer in WebAssembly, because no released Helm can run one: the message's `manifests` is a buffer of
+//! bytes, which Go's JSON encodes as `{}` (helm/helm#31832).
 
 mod arguments;
 mod command;
 mod keys;
-mod post_render;
 
 use extism_pdk::{Error, FnResult, Json, WithReturnCode, plugin_fn};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Deserialize;
 
 /// The error of a call, with the exit code of the native `khorovod`: 1 the input has problems, 2 wrong usage, 3 a stream
 /// failed. Helm prints the message and exits with 1 in each case.
@@ -51,27 +51,4 @@ struct CommandMessage {
 pub fn helm_plugin_main(Json(message): Json<CommandMessage>) -> FnResult<String> {
     command::run(&message.extra_args.unwrap_or_default())?;
     Ok("{}".to_owned())
-}
-
-/// The message of Helm 4 to a plugin of type `postrenderer/v1`. Released versions do not send it: see [`post_render`].
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct StreamMessage {
-    #[serde(default)]
-    manifests: Value,
-    #[serde(default)]
-    extra_args: Option<Vec<String>>,
-}
-
-/// The answer to [`StreamMessage`].
-#[derive(Serialize)]
-struct Stream {
-    manifests: String,
-}
-
-/// `helm install --post-renderer …`: the messages contain the manifests.
-#[plugin_fn]
-pub fn helm_post_render(Json(message): Json<StreamMessage>) -> FnResult<Json<Stream>> {
-    let manifests = post_render::run(&message.manifests, &message.extra_args.unwrap_or_default())?;
-    Ok(Json(Stream { manifests }))
 }

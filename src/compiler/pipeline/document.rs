@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use crate::job::{Spec, looks_secret};
+use crate::pipeline::recognise::FILE_NAME;
 use crate::plan::Document;
 use crate::yaml::{Kind, Node};
 
@@ -11,7 +12,7 @@ use crate::yaml::{Kind, Node};
 const LARGEST: usize = 64 << 10;
 
 /// Returns the document of a job, after overlays and settings, as it is kept with the objects. `spec` is the result of
-/// reading the document. Annotations that `spec` does not have were added by tools, and are left out.
+/// reading the document. Annotations with which tools track a resource are left out.
 pub fn kept(document: &Node, spec: &Spec) -> Document {
     if has_secret("", document) {
         return Document::Omitted("a value of the spec looks like a secret");
@@ -25,13 +26,22 @@ pub fn kept(document: &Node, spec: &Spec) -> Document {
     if let Some(Json::Object(metadata)) = in_order.get_mut("metadata")
         && let Some(Json::Object(annotations)) = metadata.get_mut("annotations")
     {
-        annotations.retain(|key, _| spec.annotations.iter().any(|(known, _)| known == key));
+        annotations.retain(|key, _| !is_tracking(key) && spec.annotations.iter().any(|(known, _)| known == key));
         if annotations.is_empty() {
             metadata.shift_remove("annotations");
         }
     }
     let json = Json::Object(in_order).to_string();
     if json.len() > LARGEST { Document::Omitted("the spec is larger than 64 KiB") } else { Document::Kept(json) }
+}
+
+/// Prefixes of annotations with which Kustomize and kpt track a resource.
+const TOOLS: &[&str] =
+    &["config.kubernetes.io/", "internal.config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/"];
+
+/// Whether a tool adds this annotation to track a resource, and removes it from its output: Helm 4, Kustomize or kpt.
+pub fn is_tracking(annotation: &str) -> bool {
+    annotation == FILE_NAME || TOOLS.iter().any(|tool| annotation.starts_with(tool))
 }
 
 /// Whether a value looks like a secret: by itself, by a word in it, or because it is the value of a variable with such a name.

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use serde_json::{Value as Json, json};
 
+use super::document::is_tracking;
 use super::expand::title;
 use super::recognise::{self, Expected, Found};
 use super::stream::{Part, Stream};
@@ -26,10 +27,6 @@ codes! {
     Error NOT_LIST = "not-a-resource-list";
 }
 
-/// Prefixes of annotations with which Kustomize and kpt track a resource. They are removed from the objects of a TrainingJob,
-/// except for those that contain the file.
-const TOOLS: &[&str] =
-    &["config.kubernetes.io/", "internal.config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/"];
 const PATH: &str = "config.kubernetes.io/path";
 const INDEX: &str = "config.kubernetes.io/index";
 /// Marks a resource that is only for tools and not for the cluster, such as a copy of `functionConfig` among the items.
@@ -273,12 +270,12 @@ fn annotations(document: &mut Node) -> Option<&mut Vec<Entry>> {
     Some(entries)
 }
 
-/// Removes the annotations of tools that do not apply to the objects.
+/// Removes the annotations of tools that do not apply to the objects: all except those that contain the file.
 fn drop_annotations(document: &mut Node) {
     if let Some(annotations) = annotations(document) {
         annotations.retain(|Entry { key, .. }| {
             let place = key.strip_prefix("internal.").unwrap_or(key);
-            matches!(place, PATH | INDEX) || !TOOLS.iter().any(|tool| key.starts_with(tool))
+            matches!(place, PATH | INDEX) || !is_tracking(key)
         });
     }
 }

@@ -27,7 +27,7 @@ const GROUP: &str = "khorovod.dev/";
 /// The annotation that makes an object a hook.
 const HOOK: &str = "helm.sh/hook";
 /// The annotation in which Helm 4 stores the template of a document.
-const FILE_NAME: &str = "postrenderer.helm.sh/postrender-filename";
+pub const FILE_NAME: &str = "postrenderer.helm.sh/postrender-filename";
 
 /// The documents that a stream is expected to contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -44,7 +44,7 @@ codes! {
     /// render would then change the Secret. Choose one:
     /// - Set a seed of 32 bytes with `--ssh-seed FILE` or `KHOROVOD_SSH_SEED`. To create a seed file, run
     ///   `head -c 32 /dev/urandom > seed && chmod 600 seed`.
-    /// - Create a Secret once with `khorovod keygen NAME | kubectl apply -f -`, and set `spec.ssh.secret` to its name.
+    /// - Create a Secret once with `khorovod keygen NAME | kubectl apply -f -`, and set `spec.ssh.secretName` to its name.
     Error NO_KEYS = "no-ssh-keys";
 }
 
@@ -272,7 +272,7 @@ impl<'a> Stream<'a> {
         if needs_keys && matches!(self.inputs.keys, Keys::Missing) {
             let problem = Problem::new(&NO_KEYS, job.name, "there is no seed for the ssh keys of this job");
             self.problems.push(problem.hint(
-                "set `--ssh-seed FILE` or `KHOROVOD_SSH_SEED`, or set `spec.ssh.secret` to the name of a Secret; `khorovod explain no-ssh-keys` shows how",
+                "set `--ssh-seed FILE` or `KHOROVOD_SSH_SEED`, or set `spec.ssh.secretName` to the name of a Secret; `khorovod explain no-ssh-keys` shows how",
             ));
         }
     }

@@ -25,6 +25,7 @@ impl Span {
 
 /// A line and a column. The column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Position {
     /// The line, from 1.
     pub line: usize,

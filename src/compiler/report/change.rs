@@ -34,6 +34,7 @@ pub struct Change {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Effect {
     /// The job is new.
     New,
@@ -77,6 +78,18 @@ fn without_differences(plan: &Plan, effect: Effect) -> Change {
 }
 
 impl Change {
+    /// The effect in words.
+    pub fn summary(&self) -> &'static str {
+        match self.effect {
+            Effect::New => "new: a run starts",
+            Effect::Gone => "removed: its objects stay until you delete them; docs/runtime.md shows how",
+            Effect::Restarts => "restarts the run",
+            Effect::InPlace if self.in_place.is_empty() => "refused: the run continues unchanged",
+            Effect::InPlace => "in place: the run continues",
+            Effect::Nothing => "no changes; if the run has ended, change spec.runTag to start it again",
+        }
+    }
+
     /// A change that has an effect but no differences yet.
     pub(super) fn without_differences(job: &str, namespace: Option<&str>, effect: Effect) -> Self {
         Self {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 /// A minor version of Kubernetes 1, as in `1.34`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct KubeVersion {
     /// The number behind `1.`.
     pub minor: u32,
@@ -31,6 +32,7 @@ impl fmt::Display for KubeVersion {
 
 /// The error for a text that is not a version of Kubernetes 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NotAKubeVersion;
 
 impl fmt::Display for NotAKubeVersion {

@@ -1,5 +1,5 @@
-//! Overlays each TrainingJob before it is read: merges overlays (`-f`), then applies `--set` and `--namespace`. Reads the
-//! expectations that each job must meet. The main type is [`Overlays`].
+//! Overlays each TrainingJob before it is read: merges overlays (`-f`), then applies `--set`, `--namespace` and the default
+//! namespace. Reads the expectations that each job must meet. The main type is [`Overlays`].
 
 use super::Stream;
 use crate::job;
@@ -25,6 +25,13 @@ codes! {
     ///
     /// The file that `--expect` names contains one document of kind `Expectations`.
     Error NO_EXPECTATIONS = "no-expectations";
+
+    /// The spec has another namespace than Helm
+    ///
+    /// `helm khorovod` uses Helm's namespace for jobs that have no `metadata.namespace`. That is the value of `-n`, or else the
+    /// namespace of the current context. A job that has a namespace stays there, as a template with a namespace does.
+    /// To move it, use `--set metadata.namespace=NAME`.
+    Note OTHER_NAMESPACE = "other-namespace";
 }
 
 /// The overlays and settings of a call, and its expectations.
@@ -34,6 +41,7 @@ pub struct Overlays {
     documents: Vec<Node>,
     /// The path, its span, and the value of each setting.
     settings: Vec<(String, Span, Node)>,
+    default_namespace: Option<Node>,
 }
 
 impl Overlays {
@@ -69,15 +77,40 @@ impl Overlays {
                 problems.push(problem.hint("use a path such as `workers.gpus` or `storage[0].mountPath`"));
             }
         }
+        if let Some(namespace) = &self.default_namespace {
+            self.apply_default_namespace(namespace, document, problems);
+        }
+    }
+
+    /// Sets the namespace of a document without one. Reports another namespace, unless a setting chose it.
+    fn apply_default_namespace(&self, default: &Node, document: &mut Node, problems: &mut Vec<Problem>) {
+        let given = document.get("metadata").and_then(|metadata| metadata.get("namespace"));
+        let (Some(given), Some(name)) = (given, default.text()) else {
+            // Fails only if `metadata` is not a map, which `job::read` reports.
+            let _ = yaml::set(document, NAMESPACE, default.span, default.clone());
+            return;
+        };
+        let is_chosen = self.settings.iter().any(|(path, ..)| path == NAMESPACE);
+        if let Some(own) = given.text().filter(|own| *own != name && !is_chosen) {
+            let message = format!("the job stays in the namespace `{own}` of its spec; Helm's namespace is `{name}`");
+            let hint = format!("to move the job, use `--set {NAMESPACE}={name}`");
+            problems.push(Problem::new(&OTHER_NAMESPACE, given.span, message).hint(hint));
+        }
     }
 }
 
-impl Stream<'_> {
+/// The path of a job's namespace.
+const NAMESPACE: &str = "metadata.namespace";
+
+impl<'a> Stream<'a> {
     /// Reads the overlays and settings of the inputs.
     pub fn read_overlays(&mut self) -> Overlays {
+        let default_namespace =
+            self.inputs.default_namespace.as_deref().map(|name| self.add_name("the default namespace", name));
         Overlays {
             documents: self.parse_overlays(),
             settings: self.parse_settings(),
+            default_namespace,
             expectations: self.parse_expectations(),
         }
     }
@@ -191,12 +224,16 @@ impl Stream<'_> {
             }
         }
         if let Some(namespace) = &self.inputs.namespace {
-            let source = self.add_text("--namespace", namespace);
-            let span = Span { source, start: 0, end: namespace.len() };
-            let kind = Kind::Scalar { text: namespace.clone(), plain: false };
-            settings.push(("metadata.namespace".to_owned(), span, Node { span, kind }));
+            let node = self.add_name("--namespace", namespace);
+            settings.push((NAMESPACE.to_owned(), node.span, node));
         }
         settings
+    }
+
+    /// Adds a name that the caller passed as a text of its own, and returns its node.
+    fn add_name(&mut self, source: &str, name: &'a str) -> Node {
+        let span = Span { source: self.add_text(source, name), start: 0, end: name.len() };
+        Node { span, kind: Kind::Scalar { text: name.to_owned(), plain: false } }
     }
 }
 
