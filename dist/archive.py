@@ -38,8 +38,8 @@ def zipped(files):
     return out.getvalue()
 
 
-def tree(folder, prefix=""):
+def tree(folder):
     """Returns the files of a folder for an archive; those that can be executed keep this permission."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     mode = lambda path: 0o755 if path.stat().st_mode & 0o100 else 0o644  # noqa: E731
-    return {prefix + path.relative_to(folder).as_posix(): (path.read_bytes(), mode(path)) for path in files}
+    return {path.relative_to(folder).as_posix(): (path.read_bytes(), mode(path)) for path in files}

@@ -23,10 +23,11 @@ PLUGINS = ["helm4-command", "helm4-post-renderer"]
 
 
 def write(out, metadata, files):
-    """Writes the package of a plugin or a chart, named after its metadata, and its signature if there is a key."""
+    """Writes the package of a plugin or a chart, and its signature if there is a key. The folder in it has the name of the plugin or
+    chart, as Helm requires."""
     name, version = (re.search(rf"^{field}: (\S+)$", metadata, re.M)[1] for field in ("name", "version"))
     package = out / f"{name}-{version}.tgz"
-    package.write_bytes(tar_gz(files))
+    package.write_bytes(tar_gz({f"{name}/{path}": file for path, file in files.items()}))
     if key := os.environ.get("KEY"):
         Path(f"{package}.prov").write_bytes(provenance(package, metadata, key))
     return package
@@ -45,14 +46,14 @@ def provenance(package, metadata, key):
 def chart(out):
     """Writes the package of the chart."""
     names = subprocess.check_output(["git", "-C", CHART, "ls-files"], text=True).split()
-    files = {f"{CHART.name}/{name}": ((CHART / name).read_bytes(), 0o644) for name in names}
+    files = {name: ((CHART / name).read_bytes(), 0o644) for name in names}
     return write(out, (CHART / "Chart.yaml").read_text(), files)
 
 
 def plugins(folder, out):
-    """Writes the packages of the plugins for Helm 4, which contain a folder."""
+    """Writes the packages of the plugins for Helm 4."""
     for name in PLUGINS:
-        write(out, (folder / name / "plugin.yaml").read_text(), tree(folder / name, f"{name}/"))
+        write(out, (folder / name / "plugin.yaml").read_text(), tree(folder / name))
 
 
 def keyring(out):

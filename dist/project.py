@@ -19,7 +19,7 @@ from pathlib import Path
 import notes
 
 ROOT = Path(__file__).resolve().parents[1]
-MANIFEST = tomllib.loads((ROOT / "Cargo.toml").read_text())
+MANIFEST = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
 PACKAGE = MANIFEST["workspace"]["package"]
 VERSION = PACKAGE["version"]
 HOMEPAGE = PACKAGE["homepage"]
@@ -30,7 +30,7 @@ SUMMARY = MANIFEST["package"]["description"]
 LICENSE = PACKAGE["license"]
 DOWNLOADS = f"{REPOSITORY}/releases/download/v{VERSION}"
 
-# A domain that no server has (RFC 2606). It stands in for the address until a maintainer owns one.
+# A domain that no server has (RFC 2606), in the place of the address until a maintainer owns one.
 PLACEHOLDER = "khorovod.invalid"
 
 # Each target and GitHub's runner that builds it.

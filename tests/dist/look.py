@@ -105,8 +105,8 @@ def packages(folder, targets):
     assert {"package/package.json", "package/bin/khorovod.js"} <= held, held
     for target in targets:
         assert f"package/bin/{target.program}" in tgz(folder / f"{npm.name(target)}-npm-{VERSION}.tgz"), target
-    assert "helm4-command/plugin.wasm" in tgz(folder / f"khorovod-{VERSION}.tgz")
-    assert "helm4-post-renderer/plugin.yaml" in tgz(folder / f"khorovod-post-render-{VERSION}.tgz")
+    assert "khorovod/plugin.wasm" in tgz(folder / f"khorovod-{VERSION}.tgz")
+    assert "khorovod-post-render/plugin.yaml" in tgz(folder / f"khorovod-post-render-{VERSION}.tgz")
     assert "training-job/Chart.yaml" in tgz(folder / f"training-job-{VERSION}.tgz")
     for target in targets:
         # Helm 3 requires plugin.yaml at the root of the archive.

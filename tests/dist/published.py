@@ -112,7 +112,7 @@ def mise(place, address):
     for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "Plugin"]):
         place.run(*git, *command, folder=plugin)
     place.run(os.environ["MISE"], "plugin", "install", "khorovod", f"file://{plugin}", **env)
-    said = place.run(os.environ["MISE"], "exec", f"asdf:khorovod@{VERSION}", "--", "khorovod", "--version", **env)
+    said = place.run(os.environ["MISE"], "exec", f"khorovod@{VERSION}", "--", "khorovod", "--version", **env)
     check(said == SAYS, "the plugin for asdf installs the archive", said)
 
 

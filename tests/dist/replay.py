@@ -70,6 +70,7 @@ class Replay:
         git = ["git", "-C", self.origin, "-c", "user.name=test", "-c", "user.email=test@khorovod.invalid"]
         for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "Release"], ["tag", TAG]):
             subprocess.run([*git, *command], check=True)
+        self.server.receive_repository(self.origin)
         self.fill_home()
 
     def fill_home(self):
@@ -86,8 +87,10 @@ class Replay:
             shutil.copytree(folder, cached / folder.name)
         if (kept := ROOT / "target").exists():
             (self.home / "target").mkdir()
-            for part in kept.glob("*-*"):
-                subprocess.run(["cp", "-a", "--reflink=auto", part, self.home / "target"], check=True)
+            # The targets, and what was built for this machine to build them: macros and build scripts.
+            for part in [*kept.glob("*-*"), kept / "release", kept / "wasm"]:
+                if part.exists():
+                    subprocess.run(["cp", "-a", "--reflink=auto", part, self.home / "target"], check=True)
         npmrc = f"registry={self.server.address}/npm/\n//127.0.0.1:{self.server.port}/npm/:_authToken=test\n"
         (self.home / ".npmrc").write_text(npmrc)
         (self.home / "stubs").mkdir()
@@ -156,7 +159,7 @@ class Replay:
         self.outputs[name] = {key: fill(value, values) for key, value in job.get("outputs", {}).items()}
 
     def targets(self, name, job, entries, values):
-        """Runs the job for the target of this machine; writes stand-ins for the others."""
+        """Runs the job for the target of this machine; writes substitutes for the others."""
         host = re.search(r"^host: (.*)$", subprocess.check_output(["rustc", "-vV"], text=True), re.M)[1]
         (own_entry,) = [entry for entry in entries if entry["target"] == host]
         folder = self.steps(name, job, {**values, "matrix": own_entry})
@@ -166,10 +169,10 @@ class Replay:
         tags |= {"aarch64-apple-darwin": "macosx_11_0_arm64", "x86_64-pc-windows-msvc": "win_amd64"}
         for entry in entries:
             if (other := entry["target"]) != host:
-                self.run(name, f'dist/pack.py "{binary}" {other} stand-in', {}, folder)
-                copy(folder / "stand-in", self.artifacts / f"target-{other}")
+                self.run(name, f'dist/pack.py "{binary}" {other} substitute', {}, folder)
+                copy(folder / "substitute", self.artifacts / f"target-{other}")
                 shutil.copy(wheel, self.artifacts / f"target-{other}" / f"{wheel.name.rsplit('-', 1)[0]}-{tags[other]}.whl")
-                shutil.rmtree(folder / "stand-in")
+                shutil.rmtree(folder / "substitute")
                 self.left.append(f"{name}: the build for {other}")
         self.outputs[name] = {}
 

@@ -5,6 +5,7 @@ import email
 import email.policy
 import json
 import re
+import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,7 +13,8 @@ from urllib.parse import unquote
 
 
 class Server:
-    """Serves what was published: the files of releases as GitHub does, with the part of its API that mise uses, wheels as PyPI
+    """Serves what was published: the files of releases as GitHub does, with the part of its API that mise uses and the
+    names of tags, wheels as PyPI
     does, and packages as npm's registry does. `root` is the folder of the files."""
 
     def __init__(self, root):
@@ -59,6 +61,8 @@ class Server:
         """Returns the content of a path and its type, or `None`."""
         if found := re.fullmatch(r"/project/khorovod/releases/download/v[^/]+/([^/]+)", path):
             return self.file("releases", found[1])
+        if found := re.fullmatch(r"/project/khorovod/(info/refs|HEAD)", path):
+            return self.file("git", found[1])
         if re.fullmatch(r"/api/repos/project/khorovod/releases(/tags/v0.1.0|/latest)?", path):
             return self.described_release(single=path.count("/") > 5), "application/json"
         if path == "/simple/khorovod/":
@@ -75,7 +79,7 @@ class Server:
         return (file.read_bytes(), "application/octet-stream") if file.exists() else None
 
     def described_release(self, single):
-        """Returns what GitHub's API says about the release."""
+        """Returns the answer of GitHub's API about the release."""
         base = f"{self.address}/project/khorovod/releases/download/v0.1.0"
         assets = [
             {"name": file.name, "browser_download_url": f"{base}/{file.name}", "url": f"{base}/{file.name}", "size": file.stat().st_size}
@@ -84,6 +88,11 @@ class Server:
         release = {"tag_name": "v0.1.0", "name": "v0.1.0", "draft": False, "prerelease": False, "assets": assets}
         release["created_at"] = release["published_at"] = "2026-01-01T00:00:00Z"
         return json.dumps(release if single else [release]).encode()
+
+    def receive_repository(self, source):
+        """Stores the names of the tags of a repository, for `git ls-remote`."""
+        subprocess.run(["git", "clone", "--quiet", "--bare", source, self.root / "git"], check=True)
+        subprocess.run(["git", "-C", self.root / "git", "update-server-info"], check=True)
 
     def receive_wheel(self, kind, body):
         """Stores a wheel that was uploaded as to PyPI."""
