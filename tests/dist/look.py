@@ -92,7 +92,7 @@ def wheel(file, target, binary):
     packed = zipfile.ZipFile(file)
     assert packed.read(f"khorovod-{VERSION}.data/scripts/khorovod") == binary, f"{file.name} does not have the binary of {target.archive}"
     metadata = packed.read(f"khorovod-{VERSION}.dist-info/METADATA").decode()
-    assert f"Project-URL: Homepage, {HOMEPAGE}" in metadata and "License-Expression: Apache-2.0 OR MIT" in metadata, metadata
+    assert f"Project-URL: Homepage, {HOMEPAGE}" in metadata and "License: Apache-2.0 OR MIT" in metadata, metadata
 
 
 def tgz(file):

@@ -91,7 +91,7 @@ def pypi(place, address):
     place.run(pip, "install", "--index-url", f"{address}/simple/", "khorovod")
     check(place.run(place.home / "venv/bin/khorovod", "--version") == SAYS, "pip installs the wheel")
     shown = place.run(pip, "show", "--verbose", "khorovod")
-    check(f"Repository, {address}/project/khorovod" in shown, "which names the repository", shown)
+    check(f"Source Code, {address}/project/khorovod" in shown, "which names the repository", shown)
 
 
 def mise(place, address):
