@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Publishes a release like .github/workflows/release.yaml, to local servers, and installs what it has published: replay.py [JOB...]
+"""Publishes a release like .github/workflows/release.yaml, to local servers, and installs what it has published.
 
-As root, with these programs in PATH or in the cache of tests/tools.sh: HELM, ORAS, REGISTRY, KREW, MISE are their paths.
+replay.sh starts it, as root. HELM, ORAS, REGISTRY, KREW and MISE are the paths of these programs, SIGNING_KEY is a PGP key.
 
 Each `run:` of the workflow runs as a user without rights, in a clone of this working tree in which the address is that of the local
 servers. This user's HOME has the path of root's, so that compiled dependencies can be used again; it is another folder, in a mount
@@ -71,6 +71,7 @@ class Replay:
         for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "Release"], ["tag", TAG]):
             subprocess.run([*git, *command], check=True)
         self.server.receive_repository(self.origin)
+        own(self.server.root)
         self.fill_home()
 
     def fill_home(self):
@@ -125,6 +126,8 @@ class Replay:
         done = subprocess.run(["unshare", "--mount", "bash", "-c", ENTER], cwd=folder, env=environment, stdin=subprocess.DEVNULL)
         if done.returncode:
             sys.exit(f"the job {name} of release.yaml ends with {done.returncode} in this step:\n{step}")
+        if as_root:
+            own(self.home)
         self.ran += 1
         return dict(line.split("=", 1) for line in output.read_text().splitlines())
 
@@ -241,7 +244,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         work = Path(folder)
         work.chmod(0o755)
-        with Registry(os.environ["REGISTRY"], work) as registry:
+        with Registry(os.environ["REGISTRY"], work) as address:
+            # ORAS uses HTTP with a server of this name only.
+            registry = address.replace("127.0.0.1", "localhost")
             replay = Replay(work)
             replay.prepare(registry)
             for name in WORKFLOW["jobs"]:
