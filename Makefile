@@ -11,11 +11,11 @@ help: ## Show this list
 binary: ## Build the static release binary and print its path
 	@. tests/tools.sh && shipped && echo
 
-dist: ## Build every package into target/dist: archive, .deb, image, plugins of kubectl and Helm, SHA256SUMS
-	@. tests/tools.sh && binary=$$(shipped) && dist/build.sh target/dist "$$binary"
+dist: ## Build every package for this machine into target/dist; KEY signs those for Helm
+	@dist/target.sh target/dist && dist/assemble.py target/dist
 
-plugins: ## Build the Helm plugins into target/plugins; with Helm 4, package them; KEY signs, KHOROVOD is for Helm 3's
-	@plugin/build.sh target/plugins
+plugins: ## Build the Helm plugins and the chart into target/plugins and their packages into target/plugins/packages; KEY signs them
+	@plugin/build.sh target/plugins && dist/helm.py target/plugins target/plugins/packages
 
 web: ## Build the preview page into web/dist, a folder for any web server
 	@web/build.sh
@@ -33,7 +33,7 @@ test: ## Run everything that CI runs; installs what it needs
 	@SECOND_TRIES=list WITHIN=40 tests/run.sh $(stages) cluster
 
 test-all: ## Run `test` with many more cases per property, and all other stages (see CONTRIBUTING.md); takes two hours more
-	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) fuzz advisories reproducible workflows dist editor book start cluster targets gitops helm plugin identity web worker horovod slurm faults versions ipv6 scale
+	@PROPTEST_CASES=$${PROPTEST_CASES:-4096} tests/run.sh $(stages) fuzz advisories newest reproducible workflows systems dist editor book start cluster targets gitops helm plugin identity web worker horovod slurm faults versions ipv6 scale
 
 cluster: ## Open a shell in a Kubernetes of four nodes, which ends with the shell; requires root
 	@. tests/tools.sh && IMAGES="$${IMAGES:-$$(worker_image)}" tests/cluster/up.sh

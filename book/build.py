@@ -17,6 +17,8 @@ from links import LINK, links, relative
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "target/book/src"
 SUMMARY = ROOT / "docs/SUMMARY.md"
+# Editors download it from the address in its `$id`, which is in the site of the book.
+SCHEMA = ROOT / "schema/training-job.v1alpha1.schema.json"
 PREVIEW = ROOT / "web/dist"
 LIVE = """
 <p><a href="../web/dist/index.html">Open it in a separate window.</a></p>
@@ -74,6 +76,7 @@ def stage():
     wrong = [f"{page.relative_to(ROOT)} is not in docs/SUMMARY.md" for page in unlisted]
     summary = LINK.sub(lambda link: f"]({(SUMMARY.parent / link[1]).resolve().relative_to(ROOT)})", SUMMARY.read_text())
     (SOURCE / "SUMMARY.md").write_text(summary)
+    put(SCHEMA, None)
     live = (PREVIEW / "index.html").exists()
     for page in chapters:
         text = relative(page.read_text(), page)

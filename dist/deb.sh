@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Prints a Debian package: deb.sh PARTS VERSION ARCHITECTURE WORK. Requires ar and tar, but not Debian. build.sh calls it.
+# Prints a Debian package: deb.sh PARTS VERSION ARCHITECTURE WORK. PARTS is the unpacked archive. Requires ar and tar, but not
+# Debian. assemble.py calls it, with SOURCE_DATE_EPOCH, MAINTAINER and HOMEPAGE.
 set -euo pipefail
 parts=$1 version=$2 architecture=$3 work=$4
 data=$work/data control=$work/control
@@ -26,7 +27,8 @@ Version: $version-1
 Architecture: $architecture
 Section: utils
 Priority: optional
-Maintainer: The khorovod authors <khorovod@example.com>
+Maintainer: $MAINTAINER
+Homepage: $HOMEPAGE
 Installed-Size: $(du -sk "$data" | cut -f1)
 Description: compile a short training spec into plain Kubernetes objects
  One validated TrainingJob in YAML becomes the objects that run distributed

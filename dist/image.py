@@ -1,74 +1,87 @@
 #!/usr/bin/env python3
-"""Writes a container image as an OCI archive, without a builder: image.py BINARY VERSION ARCHITECTURE OUT.
+"""Writes a container image for several processors as an OCI archive, without a builder.
+
+    image.py OUT ARCHITECTURE=BINARY...
 
 The image has one layer with only the binary. It runs as an unprivileged user and reads standard input.
 """
 
 import gzip
 import hashlib
-import io
 import json
-import os
 import sys
-import tarfile
 import time
 from pathlib import Path
 
-EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
+from archive import tar
+from project import HOMEPAGE, LICENSE, REPOSITORY, SUMMARY, VERSION, epoch
+
+LABELS = {
+    "org.opencontainers.image.title": "khorovod",
+    "org.opencontainers.image.description": SUMMARY,
+    "org.opencontainers.image.version": VERSION,
+    "org.opencontainers.image.licenses": LICENSE,
+    "org.opencontainers.image.url": HOMEPAGE,
+    "org.opencontainers.image.source": REPOSITORY,
+}
 
 
-def tar(files):
-    """A reproducible tar archive of (name, bytes)."""
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive:
-        for name, (content, mode) in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mode, entry.mtime = len(content), mode, EPOCH
-            archive.addfile(entry, io.BytesIO(content))
-    return out.getvalue()
+def document(content):
+    return json.dumps(content, sort_keys=True).encode()
 
 
-def main(binary, version, architecture, out):
-    blobs = {}
+class Layout:
+    """An OCI image layout in memory."""
 
-    def blob(content, kind, **more):
+    def __init__(self):
+        self.blobs = {}
+
+    def blob(self, content, kind, **more):
+        """Adds a blob and returns its descriptor."""
         digest = hashlib.sha256(content).hexdigest()
-        blobs[f"blobs/sha256/{digest}"] = (content, 0o644)
+        self.blobs[f"blobs/sha256/{digest}"] = (content, 0o644)
         return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": f"sha256:{digest}", "size": len(content), **more}
 
-    def document(content):
-        return json.dumps(content, sort_keys=True).encode()
+    def image(self, architecture, binary):
+        """Adds the image for one processor and returns the descriptor of its manifest."""
+        layer = tar({"khorovod": (Path(binary).read_bytes(), 0o755)})
+        created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch()))
+        platform = {"architecture": architecture, "os": "linux"}
+        config = {
+            **platform,
+            "created": created,
+            "config": {"Entrypoint": ["/khorovod"], "User": "65532:65532", "WorkingDir": "/", "Labels": LABELS},
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
+            "history": [{"created": created, "created_by": "dist/image.py"}],
+        }
+        manifest = {
+            "schemaVersion": 2,
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": self.blob(document(config), "config.v1+json"),
+            "layers": [self.blob(gzip.compress(layer, 9, mtime=0), "layer.v1.tar+gzip")],
+            "annotations": LABELS,
+        }
+        return self.blob(document(manifest), "manifest.v1+json", platform=platform)
 
-    layer = tar({"khorovod": (Path(binary).read_bytes(), 0o755)})
-    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
-    labels = {
-        "org.opencontainers.image.title": "khorovod",
-        "org.opencontainers.image.version": version,
-        "org.opencontainers.image.licenses": "Apache-2.0 OR MIT",
-    }
-    config = {
-        "architecture": architecture,
-        "os": "linux",
-        "created": created,
-        "config": {"Entrypoint": ["/khorovod"], "User": "65532:65532", "WorkingDir": "/", "Labels": labels},
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
-        "history": [{"created": created, "created_by": "dist/image.py"}],
-    }
-    manifest = {
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.manifest.v1+json",
-        "config": blob(document(config), "config.v1+json"),
-        "layers": [blob(gzip.compress(layer, 9, mtime=0), "layer.v1.tar+gzip")],
-    }
-    platform = {"architecture": architecture, "os": "linux"}
-    name = {"org.opencontainers.image.ref.name": version, "io.containerd.image.name": f"docker.io/library/khorovod:{version}"}
-    index = {
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.index.v1+json",
-        "manifests": [blob(document(manifest), "manifest.v1+json", platform=platform, annotations=name)],
-    }
-    files = {"oci-layout": (document({"imageLayoutVersion": "1.0.0"}), 0o644), "index.json": (document(index), 0o644)}
-    Path(out).write_bytes(tar(files | dict(sorted(blobs.items()))))
+    def archive(self, image):
+        """Returns the archive whose only image is that of the descriptor."""
+        names = {"org.opencontainers.image.ref.name": VERSION, "io.containerd.image.name": f"docker.io/library/khorovod:{VERSION}"}
+        files = {
+            "oci-layout": (document({"imageLayoutVersion": "1.0.0"}), 0o644),
+            "index.json": (document(index([{**image, "annotations": names}])), 0o644),
+        }
+        return tar(files | dict(sorted(self.blobs.items())))
+
+
+def index(manifests):
+    return {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": manifests}
+
+
+def main(out, *binaries):
+    layout = Layout()
+    images = [layout.image(*binary.split("=", 1)) for binary in binaries]
+    both = {**index(images), "annotations": LABELS}
+    Path(out).write_bytes(layout.archive(layout.blob(document(both), "index.v1+json")))
 
 
 if __name__ == "__main__":

@@ -1,35 +1,30 @@
 #!/usr/bin/env python3
-"""Prints the binary's bill of materials in SPDX 2.3: every linked crate, with its version, licence and hash.
+"""Prints a binary's bill of materials in SPDX 2.3: sbom.py TRIPLE. It has every linked crate with its version, licence and hash.
 
 It does not list dependencies of tests and of the build. The same Cargo.lock gives the same bytes.
 """
 
 import hashlib
 import json
-import os
 import re
-import subprocess
 import sys
 import time
-from pathlib import Path
 
 from crates import reached
+from project import HOMEPAGE, ROOT, VERSION, epoch
 
-ROOT = Path(__file__).resolve().parents[1]
 
-
-def linked():
+def linked(triple):
     """Returns the id of the binary's package, the ids of all linked packages, their dependencies, and all packages."""
-    host = re.search(r"^host: (.*)$", subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout, re.M)[1]
     # Procedural macros run in the compiler and are not linked.
     macro = lambda package: any("proc-macro" in target["kind"] for target in package["targets"])  # noqa: E731
-    root, edges, packages = reached(["--filter-platform", host], lambda package, kinds: None in kinds and not macro(package))
+    root, edges, packages = reached(["--filter-platform", triple], lambda package, kinds: None in kinds and not macro(package))
     found = sorted({root, *(there for _, there in edges)}, key=lambda id: (packages[id]["name"], packages[id]["version"]))
     return root, found, edges, packages
 
 
-def main(version):
-    root, found, edges, packages = linked()
+def main(triple):
+    root, found, edges, packages = linked(triple)
     lock = (ROOT / "Cargo.lock").read_text()
     stanzas = re.findall(r'name = "(.*)"\nversion = "(.*)"\nsource = .*\nchecksum = "(.*)"', lock)
     sums = {(name, number): digest for name, number, digest in stanzas}
@@ -57,14 +52,14 @@ def main(version):
 
     entries = [entry(id) for id in found]
     digest = hashlib.sha256(json.dumps(entries, sort_keys=True).encode()).hexdigest()
-    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"])))
+    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch()))
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", ref(root))] + [(ref(a), "DEPENDS_ON", ref(b)) for a, b in sorted(edges)]
     print(json.dumps({
         "spdxVersion": "SPDX-2.3",
         "SPDXID": "SPDXRef-DOCUMENT",
         "dataLicense": "CC0-1.0",
-        "name": f"khorovod-{version}",
-        "documentNamespace": f"https://khorovod.dev/spdx/{version}/{digest}",
+        "name": f"khorovod-{VERSION}-{triple}",
+        "documentNamespace": f"{HOMEPAGE}/spdx/{VERSION}/{triple}/{digest}",
         "creationInfo": {"created": created, "creators": ["Tool: khorovod-dist-sbom"]},
         "packages": entries,
         "relationships": [dict(zip(("spdxElementId", "relationshipType", "relatedSpdxElement"), relation)) for relation in relations],

@@ -8,6 +8,7 @@ this order; `<run>` stands for the name of the run.
 Each shell block is run by a test, or has a reason why not: tests/blocks/blocks.py.
 `PATH::NAME` in a page names a test, or a function of a test: the file must contain it.
 docs/supply-chain.md has a reason for each direct dependency, and only for those.
+The address of the project is in Cargo.toml only.
 """
 
 import json
@@ -17,9 +18,10 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests/blocks"), str(ROOT / "book")]
+sys.path[:0] = [str(ROOT / "tests/blocks"), str(ROOT / "book"), str(ROOT / "dist")]
 from blocks import pages as shell_pages, unmarked  # noqa: E402
 from links import links, prose  # noqa: E402
+from project import copies  # noqa: E402
 
 BLOCK = re.compile(r"^<!-- (example|excerpt|file): (\S+) -->\n```\w+\n(.*?)^```$", re.M | re.S)
 SHOWN_BY = re.compile(r"`((?:src|tests|fuzz|web|bench)/[\w./-]+)::(\w[^`]*)`")
@@ -101,6 +103,7 @@ def main():
     wrong = [f"{page.relative_to(ROOT)}: {why}" for page in pages for look in looks for why in look(page)]
     wrong += [f"{page.relative_to(ROOT)}: {why}" for page in shell_pages() for why in unmarked(page)]
     wrong += unexplained()
+    wrong += [f"{file} repeats the address of Cargo.toml" for file in copies()]
     marked = sum(len(BLOCK.findall(page.read_text())) for page in pages)
     if (ROOT / "README.md").read_text().count("<!-- ex") < 2 or not marked:
         wrong.append("README.md: its example and excerpt are not marked")

@@ -34,14 +34,15 @@ rust() {
 }
 
 # The scripts of the repository. The stage `output` checks those of pods in their rendered form.
-shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run tests/blocks/bin tests/blocks/laptop image/check-image plugin/helm3/khorovod plugin/helm3/post-render ':!src' | xargs shellcheck -x; }
+shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run tests/blocks/bin tests/blocks/laptop tests/dist/stubs dist/asdf/bin image/check-image plugin/helm3/khorovod plugin/helm3/post-render ':!src' | xargs shellcheck -x; }
 
 docs() { tests/docs.py && python3 -B bench/chaos/report.py --check; }
 
-# The GitHub workflows, including those in docs/repository.
+# The GitHub workflows, including those in docs/repository. This project's use actions by digest.
 workflows() {
     local linter
-    need shellcheck shellcheck && linter=$(actionlint) && git ls-files '*.github/workflows/*.yaml' | xargs "$linter" -no-color
+    need shellcheck shellcheck && linter=$(actionlint) && git ls-files '*.github/workflows/*.yaml' | xargs "$linter" -no-color &&
+        ! grep -nE 'uses:' .github/workflows/*.yaml | grep -vE '@[0-9a-f]{40} # v[0-9.]+$'
 }
 
 # The shell blocks of the docs that need no cluster.
@@ -186,8 +187,21 @@ output() {
 # The manifests in the Go modules that the stages before have downloaded, through the post-renderer.
 identity() { need go golang version && binary=$(shipped) && python3 tests/identity.py "$binary" "$(go env GOMODCACHE)"; }
 
-# Every package: built, installed and run in its own root.
-dist() { binary=$(shipped) && tests/dist/run.sh "$binary"; }
+# Every package: built, published and installed, by the steps of the release workflow.
+dist() {
+    if [ "$(id -u)" = 0 ]; then
+        tests/dist/replay.sh
+    else
+        partly "nothing was published: to run the workflow as another user requires root"
+        make --no-print-directory dist && tests/dist/run.sh target/dist
+    fi
+}
+
+# The command compiles for macOS and Windows. To link and run it requires such a machine.
+systems() {
+    local target
+    for target in aarch64-apple-darwin x86_64-pc-windows-gnu; do cross_cargo "$target" check --locked --quiet --bins || return; done
+}
 
 # Rendered objects, applied by Flux's controller on a test cluster.
 gitops() {
@@ -226,6 +240,13 @@ web() { tests/web/run.sh; }
 guard() { bench/run.sh guard; }
 
 deny() { cargo_tool cargo-deny 0.20.2 && cargo deny --locked check licenses bans sources; }
+
+# The newest dependencies that Cargo.toml allows, which `cargo install` without `--locked` chooses.
+newest() (
+    cargo_tool cargo-deny 0.20.2 && work=$(mktemp -d) || exit
+    trap 'rm -rf "$work"' EXIT
+    git ls-files -z '*.toml' '*.rs' | xargs -0 cp --parents -t "$work" && cd "$work" && cargo update --quiet && cargo deny check licenses bans sources
+)
 
 # Known vulnerabilities in the dependencies.
 advisories() {

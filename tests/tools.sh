@@ -51,29 +51,46 @@ keep_crates() {
         mv "$kept.new" "$kept"
 }
 
-# wasm_cargo ARGUMENTS: runs cargo for wasm32-unknown-unknown. Uses rustup's target, or Debian's compiler if rustup cannot install
+# cross_cargo TARGET ARGUMENTS: runs cargo for another target. Uses rustup's target, or Debian's compiler if rustup cannot install
 # it: Debian has the sources of the standard library, which takes some minutes longer.
-wasm_cargo() {
-    local target=wasm32-unknown-unknown linker
+cross_cargo() {
+    local target=$1 linker
+    shift
     if [[ ${WASM_STD:-rustup} = rustup ]] &&
-        { [[ -d $(rustc --print sysroot)/lib/rustlib/$target ]] || rustup target add $target >&2; }; then
-        cargo "$@" --target $target
+        { [[ -d $(rustc --print sysroot)/lib/rustlib/$target ]] || rustup target add "$target" >&2; }; then
+        cargo "$@" --target "$target"
         return
     fi
     need /usr/bin/rustc rustc-web && need test rust-web-src -d /usr/lib/rustlib/src || return
     linker=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin
-    PATH=$PATH:$linker RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 cargo "$@" -Zbuild-std=std,panic_abort --target $target
+    PATH=$PATH:$linker RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 cargo "$@" -Zbuild-std=std,panic_abort --target "$target"
 }
+
+# wasm_cargo ARGUMENTS: runs cargo for WebAssembly in a browser.
+wasm_cargo() { cross_cargo wasm32-unknown-unknown "$@"; }
 
 # remapped: prints the option that keeps this machine's paths of crates out of binaries.
 remapped() { echo "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"; }
 
-# shipped: builds the release binary and prints its path. It is static: it runs on any Linux, and the dynamic loader took a quarter
-# of the start-up. It has a fixed address, like kubectl and helm: relocation took a tenth.
+# shipped_flags: prints the options of rustc for the release binary. On Linux it is static: it runs on any Linux, and the dynamic
+# loader took a quarter of the start-up. There it also has a fixed address, like kubectl and helm: relocation took a tenth. On
+# Windows it needs no C library of Visual Studio.
+shipped_flags() {
+    case $(uname -s) in
+    Linux) printf -- '-C target-feature=+crt-static -C relocation-model=static ' ;;
+    MINGW* | MSYS*) printf -- '-C target-feature=+crt-static ' ;;
+    esac
+    remapped
+}
+
+# host_target: prints the target of this machine.
+host_target() { rustc -vV | sed -n 's/^host: //p'; }
+
+# shipped: builds the release binary and prints its path.
 shipped() {
     local host
-    host=$(rustc -vV | sed -n 's/^host: //p')
-    RUSTFLAGS="-C target-feature=+crt-static -C relocation-model=static $(remapped)" cargo build --locked --release --target "$host" >&2 &&
+    host=$(host_target)
+    RUSTFLAGS=$(shipped_flags) cargo build --locked --release --target "$host" >&2 &&
         printf '%s' "${CARGO_TARGET_DIR:-$PWD/target}/$host/release/khorovod"
 }
 
@@ -118,8 +135,22 @@ krew() (
     echo "$folder/krew"
 )
 
+# Pushes to registries of OCI artifacts.
+oras() { go_program oras v1.3.4 oras.land/oras/cmd/oras; }
+
 # A registry of OCI artifacts.
 registry() { go_program registry v3.1.2 github.com/distribution/distribution/v3/cmd/registry; }
+
+# A manager of programs in several versions, from npm.
+mise() (
+    folder=$tools_cache/mise-2026.9.15
+    if [[ ! -x $folder/bin/mise ]]; then
+        need npm npm || exit
+        npm install --silent --no-save --prefix "$folder.new" @jdxcode/mise-linux-x64@2026.9.15 >&2 &&
+            mv "$folder.new/node_modules/@jdxcode/mise-linux-x64" "$folder" && rm -rf "$folder.new" || exit
+    fi
+    echo "$folder/bin/mise"
+)
 
 # An S3 server.
 versitygw() { go_program versitygw v1.8.0 github.com/versity/versitygw/cmd/versitygw; }

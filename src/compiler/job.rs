@@ -85,7 +85,7 @@ pub fn schema() -> Json {
     let top = TrainingJob::schema(&mut defs);
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://khorovod.dev/schema/training-job.v1alpha1.schema.json",
+        "$id": concat!(env!("CARGO_PKG_HOMEPAGE"), "/schema/training-job.v1alpha1.schema.json"),
         "title": "TrainingJob",
         "description": "One training job for khorovod.",
     });

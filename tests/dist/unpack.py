@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Unpacks an OCI archive like a container runtime: unpack.py ARCHIVE FOLDER. Checks that each blob has the hash in its name.
+"""Unpacks an OCI archive like a container runtime on this machine: unpack.py ARCHIVE FOLDER. Checks that each blob has the hash in its name.
 
 FOLDER/root is the root file system, FOLDER/entrypoint the entrypoint of the image.
 """
@@ -7,6 +7,7 @@ FOLDER/root is the root file system, FOLDER/entrypoint the entrypoint of the ima
 import hashlib
 import io
 import json
+import platform
 import sys
 import tarfile
 from pathlib import Path
@@ -25,7 +26,9 @@ def main(archive, folder):
         return content
 
     (entry,) = json.loads(files["index.json"])["manifests"]
-    manifest = json.loads(blob(entry))
+    architecture = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+    (image,) = [one for one in json.loads(blob(entry))["manifests"] if one["platform"]["architecture"] == architecture]
+    manifest = json.loads(blob(image))
     config = json.loads(blob(manifest["config"]))
     root = folder / "root"
     root.mkdir(parents=True)

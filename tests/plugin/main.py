@@ -7,7 +7,6 @@ import contextlib
 import hashlib
 import http.server
 import json
-import os
 import re
 import shutil
 import statistics
@@ -22,8 +21,9 @@ import yaml
 from hosts import Wasmtime
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/dist")]
 from checks import check, on_terminal  # noqa: E402
+from registry import Registry  # noqa: E402
 
 SEED = (ROOT / "examples/ssh.seed").read_text().strip()
 EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/job.yaml"))
@@ -185,7 +185,9 @@ def installs(place, work, helm4, registry):
     """Installs the plugins from a folder, a signed archive and a registry."""
     plugins, archive = work / "plugins", work / "plugins/packages/khorovod-0.1.0.tgz"
     name = {"helm4-command": "khorovod", "helm4-post-renderer": "khorovod-post-render"}
-    check(sorted(path.name for path in archive.parent.glob("*.prov")) == sorted(f"{n}-0.1.0.tgz.prov" for n in name.values()), "all are signed")
+    signed = sorted(path.name for path in archive.parent.glob("*.prov"))
+    expected = ["khorovod-0.1.0.tgz.prov", "khorovod-post-render-0.1.0.tgz.prov", "training-job-0.1.0.tgz.prov"]
+    check(signed == expected, "all packages for Helm 4 are signed", signed)
     works = lambda: place.run(helm4, "khorovod", "explain", "--codes").stdout == place.run("khorovod", "explain", "--codes").stdout
     gone = lambda: place.run(helm4, "plugin", "uninstall", "khorovod").returncode == 0
     done = place.run(helm4, "plugin", "install", archive, "--keyring", work / "public.gpg")
@@ -210,41 +212,6 @@ def installs(place, work, helm4, registry):
         check(done.returncode == 0, f"the folder {folder} installs", done.stderr)
     listed = place.run(helm4, "plugin", "list").stdout
     check(all(re.search(rf"^{n}\s", listed, re.M) for n in name.values()), "all are listed", listed)
-
-
-class Registry:
-    """A registry for the duration of a test."""
-
-    def __init__(self, program, work):
-        self.program, self.config = program, work / "registry.yaml"
-        self.config.write_text(
-            f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {work}/registry}}}}\n"
-            "http: {addr: '127.0.0.1:0'}\n"
-        )
-        self.log = work / "registry.log"
-
-    def __enter__(self):
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen([self.program, "serve", self.config], stdout=log, stderr=log)
-        for _ in range(200):
-            for port in ports(self.process.pid):
-                return f"127.0.0.1:{port}"
-            time.sleep(0.1)
-        raise RuntimeError(f"the registry does not listen: {self.log.read_text()}")
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-
-
-def ports(pid):
-    """The ports on which a process listens."""
-    links = [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()]
-    sockets = {match.group(1) for link in links if (match := re.match(r"socket:\[(\d+)\]", link))}
-    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
-        fields = line.split()
-        if fields[3] == "0A" and fields[9] in sockets:
-            yield int(fields[1].split(":")[1], 16)
 
 
 def push(address, archive):

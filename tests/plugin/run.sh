@@ -21,13 +21,13 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# A signing key in the old keyring format, which Helm requires.
+# A key that signs, and the keyring that Helm verifies with.
 export GNUPGHOME=$work/gpg
 mkdir -m 700 "$GNUPGHOME"
 gpg --batch --quiet --passphrase '' --quick-generate-key 'khorovod test <test@khorovod.invalid>' rsa2048 sign never 2>/dev/null
-gpg --batch --quiet --export-secret-keys >"$work/secret.gpg"
-gpg --batch --quiet --export >"$work/public.gpg"
+KHOROVOD=$1 "$here/../../plugin/build.sh" "$work/plugins" >/dev/null
+KEY='khorovod test' "$here/../../dist/helm.py" "$work/plugins" "$work/plugins/packages"
+mv "$work/plugins/packages/khorovod-keyring.gpg" "$work/public.gpg"
 gpgconf --kill all
-HELM=$helm4 KHOROVOD=$1 KEY='khorovod test' KEYRING=$work/secret.gpg "$here/../../plugin/build.sh" "$work/plugins" >/dev/null
 
 PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "$here/main.py" "$1" "$work" "$helm3" "$helm4" "$oldest" "$kustomize" "$registry"
