@@ -20,7 +20,7 @@ use super::{Failure, Outcome, input, output};
     The objects of a TrainingJob in the functionConfig are added to the items; those\n\
     of a TrainingJob among the items replace it. All other items stay unchanged,\n\
     byte for byte. Problems are also in the results.\n\n\
-    This command creates no ssh seed: give one, or name a Secret in spec.ssh.secretName.")]
+    This command creates no ssh seed: give one, or name a Secret in ssh.secretName.")]
 pub struct Args {
     #[command(flatten)]
     settings: input::Settings,

@@ -30,7 +30,7 @@ use super::{Failure, Outcome, environment, exit_code, input};
     nothing is printed to standard output. Helm 4 prints only `exited with error`:\n\
     read the file of --errors, or run it without Helm:\n  \
     helm template mnist ./chart | khorovod post-render\n\n\
-    This command creates no ssh seed: give one, or name a Secret in spec.ssh.secretName.")]
+    This command creates no ssh seed: give one, or name a Secret in ssh.secretName.")]
 pub struct Args {
     #[command(flatten)]
     settings: input::Settings,
