@@ -27,7 +27,7 @@ fn ranks(job: &[u8], target: &str, version: &str, key: &str) -> Result<u32, Box<
     render(&text, &inputs)?;
     khorovod::render_to(&text, &inputs, &mut |_| {})?;
     khorovod::expand("job.yaml", text.text.as_bytes(), &inputs, &mut |_| {})?;
-    import::import(import::System::MpiJob, &[text.clone()], &import::Options::default())
+    import::import(import::System::MpiJob, std::slice::from_ref(&text), &import::Options::default())
         .map_or_else(|problems| if problems.any_error() { Ok(()) } else { Err(problems) }, |_| Ok(()))?;
     Ok(reports(&text, &inputs)?.jobs[0].ranks)
 }
