@@ -402,6 +402,12 @@ fn overlays_merge_maps_replace_the_rest_and_remove_by_null() {
     let spec = job("  env: {A: a, B: b}\n  args: [x, w]\n");
     overlay(&spec, &["spec: {env: {B: c, C: d}}"], &job("  env: {A: a, B: c, C: d}\n  args: [x, w]\n"));
     overlay(&spec, &["spec: {args: [z]}"], &job("  env: {A: a, B: b}\n  args: [z]\n"));
+    // A launcher may be a text, and mpirun is the default.
+    let more = ["spec: {launcher: {args: [--verbose]}}"];
+    overlay(&job("  launcher: horovodrun\n"), &more, &job("  launcher: {kind: horovodrun, args: [--verbose]}\n"));
+    overlay(&job(""), &["spec: {launcher: {memory: 4Gi}}"], &job("  launcher: {kind: mpirun, memory: 4Gi}\n"));
+    set(&job("  launcher: horovodrun\n"), &["launcher.cpu=2"], &job("  launcher: {kind: horovodrun, cpu: 2}\n"));
+    set(&job(""), &["launcher.cpu=2"], &job("  launcher: {kind: mpirun, cpu: 2}\n"));
     overlay(&spec, &["spec: {env: {A: null}, args: ~}"], &job("  env: {B: b}\n"));
     overlay(&spec, &["spec: {ssh: null, env: {Z: null}}"], &spec);
     overlay(&spec, &["spec: {args: [z]}", "spec: {args: [v]}"], &job("  env: {A: a, B: b}\n  args: [v]\n"));

@@ -364,7 +364,7 @@ if [[ ${HOROVOD:-} == debian ]]; then
         local rank how
         alice=(PATH=/srv/openmpi4/bin:/usr/bin:/bin)
         for how in Gloo MPI; do
-            train 'exec python3 /srv/programs/horovod_sum.py' "launcher: {kind: horovodrun, retries: 0, args: [--${how,,}]}" \
+            train 'exec python3 /srv/programs/horovod_sum.py' "launcher: {kind: horovodrun, args: [--${how,,}]}" "lifecycle: {retries: 0}" \
                 'env: {WANTED: "4"}' 'collective: {interface: eth0}'
             for rank in 0 1 2 3; do expect 0 "rank $rank of 4 on node$((rank / 2 + 1)): sum 6 by $how"; done
         done

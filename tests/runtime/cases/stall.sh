@@ -150,7 +150,7 @@ END'
     1) python3 -c "import ctypes, time; ctypes.CDLL(None).vfork(); time.sleep(300)" ;;
     2) echo "import time; time.sleep(300)" >"/tmp/a[\$(touch pwned)].py"; exec python3 "/tmp/a[\$(touch pwned)].py" ;;
     *) exec sleep 300 ;;
-    esac' 'lifecycle: {stall: {timeout: 15s, evidence: /out/stalls}}' 'launcher: {retries: 0}' "$shared" \
+    esac' 'lifecycle: {stall: {timeout: 15s, evidence: /out/stalls}, retries: 0}' "$shared" \
     'env: {TORCH_NCCL_DEBUG_INFO_TEMP_FILE: /tmp/trace_, TORCH_NCCL_DEBUG_INFO_PIPE_FILE: /tmp/pipe_}'
   for _ in {1..100}; do ! inside_pod worker-0 mkfifo /tmp/pipe_0.pipe || break; sleep 0.1; done
   expect 42 "GPU 1 has 3 uncorrected ECC errors" "GPU 1 is slowed down (throttle reasons 0x0000000000000048)" "  rank 3 waiting in " \

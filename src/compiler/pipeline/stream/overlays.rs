@@ -48,9 +48,9 @@ impl Overlays {
     /// Applies the overlays and settings to a document.
     pub fn apply(&self, document: &mut Node, problems: &mut Vec<Problem>) {
         for overlay in &self.documents {
-            for (field, main) in SHORT_FORMS {
+            for (field, main, default) in SHORT_FORMS {
                 if overlay.get("spec").and_then(|spec| spec.get(field)).is_some_and(|value| value.scalar().is_none()) {
-                    expand(document, field, main);
+                    expand(document, field, main, default);
                 }
             }
             refuse_unknown_removals(overlay, "", problems);
@@ -63,13 +63,13 @@ impl Overlays {
             {
                 problems.push(Problem::new(&BAD_SET, *span, format!("`--set {path}=null`: {}", wrong.0)).hint(wrong.1));
             }
-            for (field, main) in SHORT_FORMS {
+            for (field, main, default) in SHORT_FORMS {
                 if path
                     .strip_prefix("spec.")
                     .and_then(|path| path.strip_prefix(field))
                     .is_some_and(|rest| rest.starts_with('.'))
                 {
-                    expand(document, field, main);
+                    expand(document, field, main, default);
                 }
             }
             if let Err(wrong) = yaml::set(document, path, *span, value.clone()) {
@@ -298,12 +298,21 @@ fn next_setting(value: &str) -> Option<usize> {
     value.match_indices(',').map(|(at, _)| at).find(|at| is_unquoted && is_setting(&value[at + 1..]))
 }
 
-/// The fields of the spec that take a text or a map, and the field of the map that has the meaning of the text.
-const SHORT_FORMS: [(&str, &str); 2] = [("image", "name"), ("launcher", "kind")];
+/// The fields of the spec that take a text or a map, the field of the map that has the meaning of the text, and its default.
+const SHORT_FORMS: [(&str, &str, Option<&str>); 2] = [("image", "name", None), ("launcher", "kind", Some("mpirun"))];
 
 /// Replaces the text of a field by its map, `image: NAME` by `image: {name: NAME}`, so that other fields can be merged into it.
-fn expand(document: &mut Node, field: &str, main: &str) {
-    let Some(value) = document.get_mut("spec").and_then(|spec| spec.get_mut(field)) else { return };
+/// Adds the map of a field that is not set, with its default.
+fn expand(document: &mut Node, field: &str, main: &str, default: Option<&str>) {
+    let Some(spec) = document.get_mut("spec") else { return };
+    let span = spec.span;
+    if let (Kind::Map(entries), Some(default)) = (&mut spec.kind, default)
+        && entries.iter().all(|entry| entry.key != field)
+    {
+        let value = Node { span, kind: Kind::Scalar { text: default.to_owned(), plain: false } };
+        entries.push(Entry { key: field.to_owned(), key_span: span, value });
+    }
+    let Some(value) = spec.get_mut(field) else { return };
     if value.text().is_some() {
         let entry = Entry { key: main.to_owned(), key_span: value.span, value: value.clone() };
         value.kind = Kind::Map(vec![entry]);
