@@ -172,7 +172,7 @@ fn elastic(case: &Case<'_>) -> Vec<Option<Problem>> {
         conflict(
             &ELASTIC_LAUNCHER,
             Some(elastic).filter(|_| !supported),
-            "`elastic` needs `launcher.kind: horovodrun` or `torchrun`",
+            "`elastic` needs `launcher: horovodrun` or `torchrun`",
             (kind, "this launcher is not elastic"),
             "write `launcher: horovodrun`, or remove `elastic`",
         ),
@@ -200,7 +200,7 @@ fn interactive(case: &Case<'_>) -> Vec<Option<Problem>> {
     vec![conflict(
         &INTERACTIVE_KIND,
         Some(given).filter(|_| launcher.interactive && launcher.kind != LauncherKind::Shell),
-        "`launcher.interactive` needs `launcher.kind: shell`",
+        "`launcher.interactive` needs the launcher `shell`",
         NO_OTHER,
         "write `kind: shell`, or remove `interactive`",
     )]

@@ -105,7 +105,7 @@ fn launcher(case: &Case<'_>, problems: &mut Vec<Problem>) {
         refuse(srun.key, message, "remove `srun`, or write `launcher: mpirun`", problems);
     }
     if let (Some(wrap), LauncherKind::Shell) = (slurm.and_then(|at| at.wrap.as_ref()), kind) {
-        let message = "`slurm.wrap` is a prefix of the command of each rank, but with `launcher.kind: shell` your command starts the ranks";
+        let message = "`slurm.wrap` is a prefix of the command of each rank, but with `launcher: shell` your command starts the ranks";
         refuse(wrap.key, message, "add the prefix in `command`", problems);
     }
 }
