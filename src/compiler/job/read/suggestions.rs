@@ -4,86 +4,10 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::Place;
+use super::{Place, other_names};
 use crate::job::types::quantity::Quantity;
 use crate::yaml::flow::quoted;
 use crate::yaml::{Entry, Node};
-
-/// Names from other systems, and the field of this spec that has the same purpose.
-const FOREIGN: &[(&str, &str)] = &[
-    ("activeDeadlineSeconds", "spec.lifecycle.deadline"),
-    ("backoffLimit", "spec.launcher.retries"),
-    ("cleanPodPolicy", "spec.lifecycle.release"),
-    ("containers", "spec.patches"),
-    ("dnsPolicy", "spec.patches"),
-    ("entrypoint", "spec.command"),
-    ("gpu", "spec.workers.gpus"),
-    ("gpuType", "spec.placement.nodeSelector"),
-    ("hostAliases", "spec.patches"),
-    ("hostIPC", "spec.patches"),
-    ("imagePullPolicy", "spec.image.pullPolicy"),
-    ("imagePullSecret", "spec.image.pullSecrets"),
-    ("imagePullSecrets", "spec.image.pullSecrets"),
-    ("initContainers", "spec.patches"),
-    ("mpiReplicaSpecs", "spec.workers"),
-    ("nnodes", "spec.workers.replicas"),
-    ("nodes", "spec.workers.replicas"),
-    ("np", "spec.workers"),
-    ("nprocPerNode", "spec.workers.slots"),
-    ("nproc_per_node", "spec.workers.slots"),
-    ("persistentVolumeClaim", "spec.storage.existingClaim"),
-    ("priority", "spec.placement.priorityClass"),
-    ("priorityClassName", "spec.placement.priorityClass"),
-    ("privileged", "spec.security.profile"),
-    ("pvc", "spec.storage.existingClaim"),
-    ("repository", "spec.image.name"),
-    ("restartPolicy", "spec.launcher.retries"),
-    ("runtimeClassName", "spec.placement.runtimeClass"),
-    ("schedulerName", "spec.scheduling.scheduler"),
-    ("securityContext", "spec.security"),
-    ("serviceAccountName", "spec.security.serviceAccount"),
-    ("shmSize", "spec.workers.shm"),
-    ("slotsPerWorker", "spec.workers.slots"),
-    ("stallTimeout", "spec.lifecycle.stall.timeout"),
-    ("tag", "spec.image.name"),
-    ("template", "spec.patches"),
-    ("terminationGracePeriodSeconds", "spec.lifecycle.checkpoint.gracePeriod"),
-    ("topologySpreadConstraints", "spec.placement.spread"),
-    ("ttlSecondsAfterFinished", "spec.lifecycle.ttlAfterFinished"),
-    ("volumeMounts", "spec.storage"),
-    ("volumes", "spec.storage"),
-    ("walltime", "spec.lifecycle.deadline"),
-    ("workingDir", "spec.workdir"),
-];
-
-/// Other names of fields that take the same value, and are in the same map.
-const RENAMED: &[(&str, &str)] = &[
-    ("claimName", "existingClaim"),
-    ("count", "replicas"),
-    ("entrypoint", "command"),
-    ("existing", "existingClaim"),
-    ("max", "maxWorkers"),
-    ("maxReplicas", "maxWorkers"),
-    ("min", "minWorkers"),
-    ("minReplicas", "minWorkers"),
-    ("ro", "readOnly"),
-    ("imagePullPolicy", "pullPolicy"),
-    ("nnodes", "replicas"),
-    ("nodes", "replicas"),
-    ("nprocPerNode", "slots"),
-    ("nproc_per_node", "slots"),
-    ("path", "mountPath"),
-    ("priorityClassName", "priorityClass"),
-    ("pvc", "existingClaim"),
-    ("repository", "name"),
-    ("runtimeClassName", "runtimeClass"),
-    ("schedulerName", "scheduler"),
-    ("serviceAccountName", "serviceAccount"),
-    ("shmSize", "shm"),
-    ("slotsPerWorker", "slots"),
-    ("type", "kind"),
-    ("workingDir", "workdir"),
-];
 
 /// Other words for a word of this spec.
 const WORDS: &[(&str, &str)] = &[
@@ -129,12 +53,6 @@ pub fn alternatives(known: &[&str]) -> String {
         [one] => one.clone(),
         [others @ .., final_one] => format!("{} or {final_one}", others.join(", ")),
     }
-}
-
-/// Which of the fields `known` is called `name` elsewhere.
-pub fn renamed<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    let (_, ours) = RENAMED.iter().find(|(other, _)| *other == name)?;
-    known.iter().find(|known| *known == ours).copied()
 }
 
 /// The word of a few that was meant.
@@ -227,6 +145,17 @@ impl FieldIndex {
         })
     }
 
+    /// The fields of the map at `path`, in the order of their declarations.
+    pub fn keys(&self, path: &str) -> Vec<&'static str> {
+        let mut keys = Vec::new();
+        (self.fields)(&mut |field| {
+            if field.parent == path {
+                keys.push(field.key);
+            }
+        });
+        keys
+    }
+
     /// Whether the spec has a field of this name anywhere.
     pub fn contains(&self, name: &str) -> bool {
         self.homes().contains_key(name)
@@ -245,7 +174,6 @@ impl FieldIndex {
         if ["mpirun", "horovodrun", "torchrun", "deepspeed"].contains(&name) {
             return Some(format!("write `launcher: {{kind: {name}}}`"));
         }
-        let of = |list: &[(&str, &'static str)]| list.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
         let said = match name {
             "bucket" if path.contains("storage") => "it belongs in `s3`: `s3: {bucket: my-bucket}`",
             "tag" if path.ends_with("image") => "append it to the name of the image, as in `ghcr.io/acme/mnist:1.4`",
@@ -259,7 +187,7 @@ impl FieldIndex {
         if !said.is_empty() {
             return Some(said.to_owned());
         }
-        if let Some(ours) = of(FOREIGN) {
+        if let Some(ours) = other_names::field(name).filter(|_| !self.contains(name)) {
             return Some(format!("use `{ours}`; `khorovod explain {ours}` describes it"));
         }
         let belongs = |name: &str| {
@@ -273,12 +201,6 @@ impl FieldIndex {
             Some(format!("did you mean `{near}`? It belongs in {}", belongs(near)?))
         })
     }
-}
-
-/// Whether another system uses the name for a field that is not one of `known`.
-pub fn is_foreign(name: &str, known: &[&str]) -> bool {
-    let ours = FOREIGN.iter().find(|(other, _)| *other == name).and_then(|(_, ours)| ours.rsplit('.').next());
-    ours.is_some_and(|ours| !known.contains(&ours))
 }
 
 /// By how many letters two names differ, case aside: one at most, and short names are not guessed at.
@@ -333,16 +255,6 @@ mod tests {
     }
 
     #[test]
-    fn what_it_sends_people_to_is_there() {
-        let (index, mut paths) = (index(), Vec::new());
-        TrainingJob::fields("", 0, &mut |field| paths.push(format!("{}.{}", field.parent, field.key)));
-        for (name, ours) in FOREIGN {
-            assert!(paths.iter().any(|path| path == ours), "{name}: there is no {ours}");
-            assert!(!index.contains(name), "{name} is a field of the spec");
-        }
-    }
-
-    #[test]
     fn every_field_of_the_schema_has_a_home() {
         let (index, schema) = (index(), crate::job::schema());
         let mut next = vec![(0, &schema)];
@@ -376,6 +288,5 @@ mod tests {
         assert_eq!(hint("Replicas"), "did you mean `replicas`? It belongs in `spec.workers`");
         assert_eq!(index.hint("qwertz", "spec"), None);
         assert_eq!(index.hint("name", "spec.storage[0].nfs"), None);
-        assert!(is_foreign("nodes", &["code"]) && !is_foreign("serviceAccountName", &["serviceAccount"]));
     }
 }
