@@ -3,11 +3,13 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod edits;
 mod help;
 mod keys;
 mod messages;
 mod plan;
 mod reading;
+mod reference;
 mod templates;
 mod writing;
 
