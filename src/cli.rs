@@ -1,8 +1,13 @@
 //! The command line: the options that all commands share, and the dispatch to one file per command in `cli/`.
 
 mod completions;
+mod destination;
+mod doctor;
+mod edit;
 mod environment;
 mod explain;
+mod fix;
+mod fmt;
 mod folder;
 mod import;
 mod init;
@@ -15,17 +20,19 @@ mod output;
 mod pipe;
 mod plan;
 mod post_render;
+mod program;
 mod render;
 mod schema;
 mod seed;
 mod show;
 mod stdin_buffer;
 mod template;
+mod tips;
 mod validate;
+mod version;
 
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 
 use self::show::Screen;
@@ -63,20 +70,42 @@ struct Cli {
     quiet: bool,
 }
 
+/// The options of a command are declared only if the command line names it, because declaring all of them takes time.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Command {
+    /// Write a commented spec to start from
     Init(init::Args),
+    /// Report every problem in specs
     Validate(validate::Args),
+    /// Show what specs would run, and what a change would do
     Plan(plan::Args),
+    /// Turn specs into Kubernetes objects
     Render(render::Args),
+    /// Apply the automatic fixes of problems in specs
+    Fix(fix::Args),
+    /// Put the fields of specs into the canonical order
+    Fmt(fmt::Args),
+    /// Convert a job of another system to a TrainingJob
     Import(import::Args),
+    /// Explain a problem code, a field or an exit code of a launcher
     Explain(explain::Args),
+    /// Print an ssh Secret with new keys, for spec.ssh.secretName
     Keygen(keygen::Args),
+    /// Replace the TrainingJobs in Helm's manifests by their objects
     PostRender(post_render::Args),
+    /// Replace the TrainingJobs in a ResourceList by their objects, as a KRM function
     Krm(krm::Args),
+    /// Print the JSON Schema of a spec
     Schema(schema::Args),
+    /// Print completions for a shell
     Completions(completions::Args),
+    /// Print the manual page, or write all of them
     Man(man::Args),
+    /// Check this machine: keys, kubectl, the cluster, Helm and plugins
+    Doctor(doctor::Args),
+    /// Print the version
+    Version(version::Args),
 }
 
 /// Why a command failed.
@@ -96,7 +125,7 @@ type Outcome = Result<(), Failure>;
 pub fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| {
         post_render::save_usage_error(&error);
-        with_tip(error).exit()
+        tips::with_tip(error).exit()
     });
     let screen = Screen::new(cli.color, cli.quiet);
     let outcome = match cli.command {
@@ -112,64 +141,12 @@ pub fn main() -> ExitCode {
         Command::Keygen(args) => keygen::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
+        Command::Fix(args) => fix::run(&args, &screen),
+        Command::Fmt(args) => fmt::run(&args, &screen),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Version(args) => version::run(args),
     };
     exit_code(outcome, &screen)
-}
-
-/// Adds a tip to an error: the command of khorovod or kubectl that does what an unknown command of another program does, or
-/// how to set a field.
-fn with_tip(mut error: clap::Error) -> clap::Error {
-    let tip = match (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::InvalidArg)) {
-        (Some(ContextValue::String(word)), _) => subcommand_tip(word),
-        (_, Some(ContextValue::String(arg)))
-            if arg == "<SYSTEM>" && error.get(ContextKind::SuggestedValue).is_none() =>
-        {
-            Some("for other YAML, start with `khorovod init`; docs/faq.md lists which fields you can copy".to_owned())
-        }
-        // Clap would suggest `--` before it, which makes it a file name.
-        (_, Some(ContextValue::String(option)))
-            if error.kind() == ErrorKind::UnknownArgument
-                && option.starts_with("--")
-                && error.get(ContextKind::SuggestedArg).is_none() =>
-        {
-            match std::env::args().nth(1).as_deref() {
-                Some("render" | "plan" | "validate" | "post-render" | "krm") => {
-                    Some("to set a field of the spec, use for example `--set workers.gpus=4`".to_owned())
-                }
-                _ => None,
-            }
-        }
-        _ => None,
-    };
-    if let Some(tip) = tip {
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
-    }
-    error
-}
-
-fn subcommand_tip(word: &str) -> Option<String> {
-    let kubectl = |line: &str| Some(format!("khorovod does not connect to a cluster; use kubectl: {line}"));
-    let ours = |line: &str| Some(format!("use `khorovod {line}`"));
-    match word {
-        "run" | "apply" | "submit" | "start" | "create" | "train" | "deploy" | "install" | "upgrade" => {
-            kubectl("khorovod render | kubectl apply -f -")
-        }
-        "stop" | "cancel" | "kill" => kubectl("kubectl delete job -l khorovod.dev/job=NAME"),
-        "delete" | "uninstall" => kubectl(
-            "kubectl delete -l khorovod.dev/job=NAME statefulset,job,service,configmap,secret,networkpolicy,\
-             serviceaccount,role,rolebinding",
-        ),
-        "logs" | "log" => kubectl("kubectl logs -l khorovod.dev/job=NAME --tail=-1 --prefix -f --max-log-requests=100"),
-        "status" | "get" | "list" | "ls" | "ps" => kubectl("kubectl get job,pod -l khorovod.dev/job"),
-        "diff" | "compare" => ours("plan --against OLD job.yaml"),
-        "lint" | "check" | "test" | "verify" => ours("validate job.yaml"),
-        "template" | "build" | "generate" | "compile" => ours("render job.yaml"),
-        "convert" | "migrate" => ours("import SYSTEM FILE"),
-        "new" => ours("init NAME"),
-        "version" => ours("--version"),
-        _ if std::path::Path::new(word).is_file() => ours(&format!("plan {word}`, or `khorovod render {word}")),
-        _ => None,
-    }
 }
 
 /// Prints the message of a failure, if it has one, and returns the exit code of the process.
@@ -196,7 +173,8 @@ mod tests {
     /// The texts after the options have manual line breaks; clap would break longer lines anywhere.
     #[test]
     fn help_fits_80_columns() {
-        let all = command();
+        let mut all = command();
+        all.build();
         let texts = std::iter::once(&all).chain(all.get_subcommands()).filter_map(|one| {
             let text = one.get_after_help()?.to_string();
             Some((one.get_name().to_owned(), text))

@@ -6,6 +6,8 @@
 //! | render specs into objects | [`render`], or [`render_to`] if the output is large |
 //! | render the specs in a stream that also contains other manifests | [`expand`]; [`krm`] for a KRM function |
 //! | find every mistake | [`check`]: each problem with its [code](problem::Code), spans and hint |
+//! | apply the automatic fixes of mistakes | [`fix`] |
+//! | put the fields of specs into the canonical order | [`format()`] |
 //! | describe what would run | [`reports`] |
 //! | draw what would run | [`picture::svg`] |
 //! | find out what a change does to running jobs | [`changes`] |
@@ -28,9 +30,9 @@ pub mod picture;
 pub mod show;
 
 pub use khorovod_compiler::{
-    Document, Inputs, Keys, KubeVersion, NotAKubeVersion, NotUtf8, Origin, Preview, Rendered, Reports, Target, Text,
-    UnknownTarget, changes, check, expand, files, is_rendered, krm, preview, problem, render, render_to, report,
-    reports, schema, secret, seed, targets,
+    Document, Fixed, Inputs, Keys, KubeVersion, NotAKubeVersion, NotUtf8, Origin, Preview, Rendered, Reports, Target,
+    Text, UnknownTarget, changes, check, expand, files, fix, format, is_rendered, krm, preview, problem, render,
+    render_to, report, reports, schema, secret, seed, targets,
 };
 pub use khorovod_import as import;
 

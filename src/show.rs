@@ -5,6 +5,7 @@
 
 mod clean;
 mod dedup;
+mod diff;
 mod excerpt;
 mod explain;
 mod github;
@@ -22,14 +23,15 @@ use crate::problem::{Problem, Problems, Severity, Sources, Span, count};
 
 pub use clean::{clean, clean_line};
 pub use dedup::distinct;
+pub use diff::text as diff;
 pub use explain::{codes, explain};
 pub use github::text as github;
 pub use import::{document as import_json, text as import};
 pub use json::text as json;
-pub use plan::page as plan;
+pub use plan::{changes_page as changes, page as plan, quoted as shell_word};
 pub use sarif::text as sarif;
 
-/// The largest number of problems that are printed; `validate --format json` prints all.
+/// The largest number of problems that are printed; `validate -o json` prints all.
 const SHOWN: usize = 50;
 
 /// The codes of problems whose main place is a secret.
@@ -58,6 +60,11 @@ impl Style {
     pub fn notice(self, message: &str) -> Option<String> {
         let title = Level::NOTE.primary_title(clean(message));
         (!self.quiet).then(|| self.renderer().render(&[Group::with_title(title)]))
+    }
+
+    /// Formats `ok: message`, for a check that found nothing; None if the style is quiet.
+    pub fn success(self, message: &str) -> Option<String> {
+        (!self.quiet).then(|| format!("ok: {}", clean(message)))
     }
 
     /// Formats every problem of every file and a last line that counts them. Returns nothing if there are no problems.
@@ -127,7 +134,7 @@ fn summary<'a>(all: &[(&Sources, &'a Problem)], hidden: usize) -> annotate_snipp
         .map(|(number, what)| count(number as u64, what))
         .collect();
     let more = if hidden > 0 {
-        format!(" ({hidden} not shown; `khorovod validate --format json` prints all)")
+        format!(" ({hidden} not shown; `khorovod validate -o json` prints all)")
     } else {
         String::new()
     };

@@ -36,7 +36,7 @@ fn the_page_has_every_command() {
     let mut page = String::from(
         "# Commands\n\n<!-- Generated from the code by `make bless`. -->\n\n\
          This page contains the help text of each command, as `--help` prints it. [The overview](index.md#the-commands) lists\n\
-         all commands and exit codes in tables.\n",
+         all commands in a table, and [the reference](reference.md) exit codes, JSON and environment variables.\n",
     );
     let _ = write!(page, "\n## khorovod\n\n```text\n{top}\n```\n");
     for name in commands(&top) {
@@ -91,7 +91,7 @@ fn exit_codes_are_those_of_the_docs() {
     let slurm: BTreeSet<u8> = ends("src/compiler/targets/slurm/scripts", "fail ").into_iter().chain([0, 143]).collect();
     assert_eq!(table("docs/targets.md", "| Code of the job | Meaning |"), slurm);
     // The exit codes in `cli.rs`; tests/cli/ has a test for each.
-    assert_eq!(table("docs/index.md", "| Exit code | Meaning |"), BTreeSet::from([0, 1, 2, 3]));
+    assert_eq!(table("docs/reference.md", "## Exit codes"), BTreeSet::from([0, 1, 2, 3]));
     assert!(help(&[]).contains("Exit codes: 0 success, 1 problems in the input, 2 wrong usage, 3 file error."));
 }
 
@@ -154,6 +154,14 @@ fn no_variable_is_read_that_help_does_not_name() {
         names += 1;
     }
     assert!(names > 3);
+    // The reference page has the variables of the help, and no other.
+    let section = said.split("Environment:").nth(1).unwrap().split("\n\n").next().unwrap();
+    let is_name = |word: &&str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let helped: BTreeSet<&str> = section.split([' ', ',', '\n']).filter(is_name).collect();
+    let page = read("docs/reference.md");
+    let rows = page.split("## Environment variables").nth(1).unwrap().lines();
+    let listed: BTreeSet<&str> = rows.filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect();
+    assert_eq!(listed, helped);
     for entry in fs::read_dir(root().join("src/cli")).unwrap() {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();

@@ -166,8 +166,8 @@ fn every_example_is_described_by_its_plan() {
     let mut stale = Vec::new();
     for folder in examples() {
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_khorovod"))
-            .arg("plan")
-            .arg(folder.join("job.yaml"))
+            .args(["plan", "job.yaml"])
+            .current_dir(&folder)
             .output()
             .unwrap();
         assert!(output.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&output.stderr));

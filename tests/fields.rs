@@ -141,15 +141,15 @@ fn takes(field: &Json) -> String {
         return words.join(" or ");
     }
     if field["enum"].is_array() {
-        return "one word".to_owned();
+        return "string".to_owned();
     }
     if field["$ref"].is_string() {
         return "map".to_owned();
     }
     match field["type"].as_str() {
-        Some("string") => "text".to_owned(),
-        Some("boolean") => "`true` or `false`".to_owned(),
-        Some("integer") => format!("{} to {}", field["minimum"], field["maximum"]),
+        Some("string") => "string".to_owned(),
+        Some("boolean") => "boolean".to_owned(),
+        Some("integer") => format!("integer, {} to {}", field["minimum"], field["maximum"]),
         Some("number") => "number".to_owned(),
         Some("array") => format!("list: {}", takes(&field["items"])),
         Some("object") => match &field["additionalProperties"] {

@@ -161,7 +161,7 @@ fn what_is_wrong_stands_in_the_results_with_its_field_and_file() {
     for (list, args, why) in [
         (list.clone(), &["--ssh-seed", "none"][..], "cannot read the ssh seed none"),
         (format!("{list}{}", item(JOB, "")), &[], "duplicate-job"),
-        (list.clone(), &["-f", "-"], "cannot be `-`"),
+        (list.clone(), &["--overlay", "-"], "cannot be `-`"),
         (format!("{HEAD}items: {{}}\n"), &[], "not-a-resource-list"),
         (String::new(), &[], "not-a-resource-list"),
     ] {

@@ -98,7 +98,9 @@ fn what_was_said_is_kept_where_it_is_wanted() {
         err.contains("unexpected argument") && fs::read_to_string(place.path().join(KEPT)).unwrap().ends_with(&err)
     );
     // The same for an option that is rejected later. Without a home folder, there is no file.
-    for (args, code, why) in [(&["-f", "-"][..], 2, "cannot be `-`"), (&["-f", "none"], 3, "cannot read none")] {
+    for (args, code, why) in
+        [(&["--overlay", "-"][..], 2, "cannot be `-`"), (&["--overlay", "none"], 3, "cannot read none")]
+    {
         let found = piped(post_render(place.path(), args), JOB.as_bytes());
         assert!(found.0 == code && found.2.contains(why), "{}", found.2);
         assert!(fs::read_to_string(place.path().join(KEPT)).unwrap().contains(why));

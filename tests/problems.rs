@@ -118,7 +118,7 @@ impl Fixture {
     /// The overlay or the expectations that its arguments name: its name as a comment, then its lines.
     fn overlay(&self) -> Vec<String> {
         let args = self.words("args");
-        let named = args.iter().skip_while(|arg| !["-f", "--expect"].contains(*arg)).nth(1);
+        let named = args.iter().skip_while(|arg| !["--overlay", "--expect"].contains(*arg)).nth(1);
         named.map_or_else(Vec::new, |name| {
             let text = fs::read_to_string(folder().join(&self.code).join(name)).unwrap();
             [format!("# {name}:")].into_iter().chain(text.lines().map(str::to_owned)).collect()

@@ -1,5 +1,5 @@
 //! Difficult YAML: texts that parsers read differently, texts that hide a mistake, texts that could exhaust a machine, and
-//! overlays and settings with `-f` and `--set`.
+//! overlays and settings with `--overlay` and `--set`.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};

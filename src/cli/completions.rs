@@ -4,7 +4,6 @@ use clap_complete::Shell;
 
 use super::{Outcome, command, output};
 
-/// Print completions for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     khorovod completions bash >~/.local/share/bash-completion/completions/khorovod\n  \

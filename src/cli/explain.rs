@@ -4,7 +4,6 @@ use khorovod::show;
 
 use super::{Failure, Outcome, output};
 
-/// Explain a problem code, a field or an exit code of a launcher
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     khorovod explain slots-above-gpus\n  \

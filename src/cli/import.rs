@@ -9,10 +9,10 @@ use khorovod::import::{self, Imported, Options, System};
 use khorovod::problem::count;
 use khorovod::{Text, show};
 
+use super::destination::{Destination, Yaml};
 use super::show::Screen;
 use super::{Failure, Outcome, environment, input, output};
 
-/// Convert a job of another system to a TrainingJob
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     helm get values mnist | khorovod import stable-horovod --name mnist > job.yaml\n  \
@@ -21,7 +21,7 @@ use super::{Failure, Outcome, environment, input, output};
     khorovod import ffdl manifest.yml code/ > job.yaml\n  \
     khorovod import slurm --image ghcr.io/acme/mnist:1.4 job.sh > job.yaml\n  \
     kubectl get mpijob mnist -o yaml | khorovod import mpijob > job.yaml\n  \
-    khorovod import ffdl --format json manifest.yml 2> report.json > job.yaml\n\n\
+    khorovod import ffdl --report json manifest.yml 2> report.json > job.yaml\n\n\
     The job goes to standard output. A report of what became of each field (kept,\n\
     changed, lost) goes to standard error. Secrets that the old file contains become\n\
     separate documents after the job, or go into the file of --secrets.")]
@@ -47,12 +47,12 @@ pub struct Args {
     /// Set a value of the old file, as `helm --set` does (repeatable)
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// The format of the report
-    #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
-    /// Write the job to FILE; `-` is standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    /// The format of the report on standard error
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    report: Report,
+    /// Print the job as yaml (the default), or write it to FILE
+    #[arg(short, long, value_name = "yaml|FILE", value_parser = Destination::<Yaml>::parser())]
+    output: Option<Destination<Yaml>>,
     /// Write Secrets to FILE, which only you can read
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
@@ -62,9 +62,9 @@ pub struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+enum Report {
     /// One line per field
-    Human,
+    Text,
     /// One JSON document
     Json,
 }
@@ -78,7 +78,8 @@ fn systems() -> impl TypedValueParser<Value = System> {
 }
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
-    input::refuse_overwrite(&args.files, args.output.as_deref())?;
+    let output = args.output.clone().and_then(|output| output.path);
+    input::refuse_overwrite(&args.files, output.as_deref())?;
     let (texts, code) = texts(&args, screen)?;
     let options = Options {
         code,
@@ -93,20 +94,20 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         screen.problems([&problems]);
         Failure::Problems
     })?;
-    match args.format {
-        Format::Human => {
+    match args.report {
+        Report::Text => {
             screen.problems([&imported.warnings]);
             screen.report(&show::import(&imported));
         }
-        Format::Json => screen.plain(&show::import_json(&imported)),
+        Report::Json => screen.plain(&show::import_json(&imported)),
     }
     let lost = imported.fields.iter().filter(|field| field.verdict == "lost").count();
     if args.strict && lost > 0 {
         screen.error(&format!("{} lost, and --strict allows none", count(lost as u64, "field")));
         return Err(Failure::Problems);
     }
-    write(&imported, args.output.as_deref(), args.secrets.as_deref())?;
-    if let Some(path) = args.output.filter(|path| path.as_os_str() != "-") {
+    write(&imported, output.as_deref(), args.secrets.as_deref())?;
+    if let Some(path) = output {
         screen.notice(&format!("wrote {0}; next: `khorovod plan {0}`", path.display()));
     }
     Ok(())
@@ -174,7 +175,7 @@ fn write(imported: &Imported, to: Option<&Path>, secrets: Option<&Path>) -> Outc
     }
     let private = apart.is_none() && !imported.secrets.is_empty();
     match to {
-        Some(path) if path.as_os_str() != "-" => output::file(path, &job, private),
-        _ => output::stdout(&job),
+        Some(path) => output::file(path, &job, private),
+        None => output::stdout(&job),
     }
 }

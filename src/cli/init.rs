@@ -1,13 +1,14 @@
 //! `khorovod init`: writes a commented spec to start from, which is one of the examples in `examples/`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, FromArgMatches};
 use handlebars::Handlebars;
 
+use super::destination::{Destination, Yaml};
 use super::show::Screen;
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, input, output};
 
 /// A flag, its help text, and the example that it selects.
 type Lesson = (&'static str, &'static str, &'static str);
@@ -35,20 +36,19 @@ const LESSONS: &[Lesson] = &[
     lesson!("kueue", "kueue", "Wait for quota with Kueue"),
 ];
 
-/// Write a commented spec to start from
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     khorovod init mnist --gpu\n  \
-    khorovod init hello --cpu -o - | khorovod render - | kubectl apply -f -")]
+    khorovod init hello --cpu -o yaml | khorovod render | kubectl apply -f -")]
 pub struct Args {
     /// The job's name
     #[arg(value_parser = job_name)]
     name: Option<String>,
     #[command(flatten)]
     choice: Choice,
-    /// Write to FILE; `-` is standard output
-    #[arg(short, long, value_name = "FILE", default_value = "job.yaml")]
-    output: PathBuf,
+    /// Print yaml, or write to FILE [default: job.yaml]
+    #[arg(short, long, value_name = "yaml|FILE", value_parser = Destination::<Yaml>::parser())]
+    output: Option<Destination<Yaml>>,
     /// Replace FILE if it exists
     #[arg(long)]
     force: bool,
@@ -85,17 +85,19 @@ impl clap::Args for Choice {
 
 pub fn run(args: &Args, screen: &Screen) -> Outcome {
     let text = spec(args.choice.0, args.name.as_deref());
-    if args.output.as_os_str() == "-" {
-        return output::stdout(&text);
-    }
-    let path = args.output.display();
-    if args.output.exists() && !args.force {
+    let file = match &args.output {
+        Some(output) => output.path.as_deref(),
+        None => Some(Path::new(input::DEFAULT)),
+    };
+    let Some(file) = file else { return output::stdout(&text) };
+    let path = file.display();
+    if file.exists() && !args.force {
         return Err(Failure::File(format!(
-            "{path} exists; use --force to replace it, -o FILE for another file, or -o - to print the spec"
+            "{path} exists; use --force to replace it, -o FILE for another file, or -o yaml to print the spec"
         )));
     }
-    output::file(&args.output, &text, false)?;
-    let file = if args.output == Path::new("job.yaml") { String::new() } else { format!(" {path}") };
+    output::file(file, &text, false)?;
+    let file = if file == Path::new(input::DEFAULT) { String::new() } else { format!(" {path}") };
     screen.notice(&format!(
         "wrote {path}; next: replace {} by yours, then run `khorovod plan{file}`",
         placeholders(&text)

@@ -5,30 +5,60 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use khorovod::{Inputs, KubeVersion, Target, Text, targets};
+use khorovod::{Inputs, KubeVersion, Target, Text, show, targets};
 
 use super::output::reason;
 use super::show::Screen;
 use super::{Failure, environment};
 
-/// The specs to read, and the options that apply to them.
+// The comments of flattened structs are not doc comments, because clap would print them as the description of the command.
+
+// The specs to read, and the options that apply to them.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Args {
-    /// Specs to read; `-` is standard input. Default: standard input if it is a pipe or a file, else
-    /// job.yaml
-    #[arg(value_name = "FILE")]
-    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: Files,
     #[command(flatten)]
     pub settings: Settings,
 }
 
-/// The options that change every spec, and what to render it for.
+// The specs to read.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct Files {
+    /// Specs to read; `-` is standard input. Default: standard input if it is a pipe or a file, else
+    /// job.yaml
+    #[arg(value_name = "FILE")]
+    words: Vec<PathBuf>,
+    /// Read FILE, as if it were named without -f (repeatable)
+    #[arg(short, long = "file", value_name = "FILE", conflicts_with = "words")]
+    files: Vec<PathBuf>,
+}
+
+impl Files {
+    /// The paths that the command line names.
+    fn named(&self) -> &[PathBuf] {
+        if self.words.is_empty() { &self.files } else { &self.words }
+    }
+
+    /// The paths that the command line names, else that of the default.
+    pub fn or_default(&self) -> Result<Vec<PathBuf>, Failure> {
+        match self.named() {
+            [] if piped() => Ok(vec![PathBuf::from("-")]),
+            [] if Path::new(DEFAULT).exists() => Ok(vec![PathBuf::from(DEFAULT)]),
+            [] => Err(Failure::Usage(format!("no FILE given and there is no {DEFAULT} here; name one"))),
+            named => Ok(named.to_vec()),
+        }
+    }
+}
+
+// The options that change every spec, and what to render it for.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Settings {
     /// Merge FILE over every spec (repeatable)
-    #[arg(short = 'f', long = "overlay", value_name = "FILE")]
+    #[arg(long = "overlay", value_name = "FILE")]
     pub overlays: Vec<PathBuf>,
     /// Set one field, for example workers.gpus=4 (repeatable; overrides overlays)
     #[arg(long = "set", value_name = "PATH=VALUE")]
@@ -57,20 +87,25 @@ pub struct Settings {
 }
 
 /// A parser for the name of a target. It lists all names for the help and for completions.
-fn target() -> impl TypedValueParser<Value = &'static dyn Target> {
+pub fn target() -> impl TypedValueParser<Value = &'static dyn Target> {
     PossibleValuesParser::new(targets::ALL.iter().map(|target| target.name())).try_map(|name| name.parse())
 }
 
 impl Args {
+    /// The paths of the specs that the command line names.
+    pub fn files(&self) -> &[PathBuf] {
+        self.files.named()
+    }
+
     /// Reads the specs.
     pub fn texts(&self, screen: &Screen) -> Result<Vec<Text>, Failure> {
         let overlays = &self.settings.overlays;
-        let named = self.files.iter().chain(overlays);
+        let named = self.files().iter().chain(overlays);
         if named.filter(|path| path.as_os_str() == "-").count() > 1 {
             return Err(Failure::Usage("standard input (`-`) can be read only once".to_owned()));
         }
-        if !self.files.is_empty() {
-            return self.files.iter().map(|path| read(path, screen)).collect();
+        if !self.files().is_empty() {
+            return self.files().iter().map(|path| read(path, screen)).collect();
         }
         if piped() && !overlays.iter().any(|path| path.as_os_str() == "-") {
             return Ok(vec![read(Path::new("-"), screen)?]);
@@ -78,7 +113,7 @@ impl Args {
         let default = Path::new(DEFAULT);
         if !default.exists() {
             let way_out = match overlays.first() {
-                Some(path) => format!(" as the spec; `-f {}` is only an overlay", path.display()),
+                Some(path) => format!("; {} is only an overlay", path.display()),
                 None => ", or write one with `khorovod init`".to_owned(),
             };
             return Err(Failure::Usage(format!("no FILE given and there is no {DEFAULT} here; name one{way_out}")));
@@ -89,10 +124,43 @@ impl Args {
         Ok(vec![read(default, screen)?])
     }
 
+    /// The command that renders these specs with these options.
+    pub fn render_command(&self) -> String {
+        let Settings { overlays, sets, namespace, kube_version, target, strict, ssh_seed, no_keys, expect } =
+            &self.settings;
+        let mut words = vec!["khorovod".to_owned(), "render".to_owned()];
+        let mut option = |name: &str, value: &str| words.extend([name.to_owned(), show::shell_word(value)]);
+        for path in overlays {
+            option("--overlay", &path.to_string_lossy());
+        }
+        for path in expect {
+            option("--expect", &path.to_string_lossy());
+        }
+        for set in sets {
+            option("--set", set);
+        }
+        if let Some(name) = namespace {
+            option("--namespace", name);
+        }
+        if *kube_version != KubeVersion::default() {
+            option("--kube-version", &kube_version.to_string());
+        }
+        if target.name() != targets::PLAIN.name() {
+            option("--target", target.name());
+        }
+        if let Some(path) = ssh_seed {
+            option("--ssh-seed", &path.to_string_lossy());
+        }
+        let flags = [("--strict", *strict), ("--no-keys", *no_keys)];
+        words.extend(flags.iter().filter(|(_, set)| *set).map(|(name, _)| (*name).to_owned()));
+        words.extend(self.files().iter().map(|path| show::shell_word(&path.to_string_lossy())));
+        words.join(" ")
+    }
+
     /// Refuses an output file that is one of the inputs.
     pub fn refuse_overwrite(&self, output: Option<&Path>) -> Result<(), Failure> {
-        let default = (self.files.is_empty() && !piped()).then(|| PathBuf::from(DEFAULT));
-        refuse_overwrite(self.files.iter().chain(&self.settings.overlays).chain(&default), output)
+        let default = (self.files().is_empty() && !piped()).then(|| PathBuf::from(DEFAULT));
+        refuse_overwrite(self.files().iter().chain(&self.settings.overlays).chain(&default), output)
     }
 }
 
@@ -111,7 +179,7 @@ fn piped() -> bool {
 }
 
 /// The spec that is read if none is named.
-const DEFAULT: &str = "job.yaml";
+pub const DEFAULT: &str = "job.yaml";
 
 /// Refuses an output file that is one of the inputs.
 pub fn refuse_overwrite<'a>(

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::destination::{Destination, Yaml};
 use super::{Outcome, environment, output, seed};
 
 /// Print an ssh Secret with new keys, for spec.ssh.secretName
@@ -21,9 +22,9 @@ pub struct Args {
     /// Derive the keys from the 32 bytes in FILE (raw, hex or base64)
     #[arg(long, value_name = "FILE")]
     ssh_seed: Option<PathBuf>,
-    /// Write to FILE, which only its owner can read
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    /// Print yaml (the default), or write to FILE, which only its owner can read
+    #[arg(short, long, value_name = "yaml|FILE", value_parser = Destination::<Yaml>::parser())]
+    output: Option<Destination<Yaml>>,
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -33,7 +34,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let namespace = args.namespace.clone().or_else(environment::helm_namespace);
     let text = khorovod::secret(&args.name, namespace.as_deref(), &seed);
-    match args.output.as_deref().filter(|path| path.as_os_str() != "-") {
+    match args.output.as_ref().and_then(|output| output.path.as_deref()) {
         Some(path) => output::file(path, &text, true),
         None => output::stdout(&text),
     }

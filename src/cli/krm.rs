@@ -10,7 +10,6 @@ use super::seed::Seed;
 use super::show::Screen;
 use super::{Failure, Outcome, input, output};
 
-/// Replace the TrainingJobs in a ResourceList by their objects, as a KRM function
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Kustomize runs it for a TrainingJob, or another configuration, with this\n\
     annotation:\n  \

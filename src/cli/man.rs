@@ -7,7 +7,6 @@ use clap_mangen::Man;
 
 use super::{Failure, Outcome, command, output};
 
-/// Print the manual page, or write all of them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     khorovod man | man -l -\n  \

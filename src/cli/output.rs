@@ -88,6 +88,11 @@ impl Stdout {
     }
 }
 
+/// Writes a text to a file, or to standard output if there is none.
+pub fn text(text: &str, path: Option<&Path>) -> Outcome {
+    path.map_or_else(|| stdout(text), |path| file(path, text, false))
+}
+
 /// Writes a file completely or not at all: to a temporary file in the same folder, which is then renamed. If `private`, only
 /// the owner can read the file.
 pub fn file(path: &Path, text: &str, private: bool) -> Outcome {

@@ -6,67 +6,76 @@ use khorovod::import::with_import_hint;
 use khorovod::problem::Problems;
 use khorovod::{Keys, Text, picture, show};
 
+use super::destination::{Destination, Format};
 use super::show::Screen;
 use super::{Failure, Outcome, input, output, seed, template};
 
-/// Show what specs would run, and what a change would do
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     khorovod plan job.yaml\n  \
     git show main:job.yaml | khorovod plan --against - job.yaml\n  \
     khorovod plan --against deployed.yaml job.yaml   # OLD may be objects,\n  \
     khorovod plan --against rendered/ job.yaml       # or a folder of them\n  \
-    khorovod plan --format json job.yaml | jq '.jobs[].ranks'\n  \
-    khorovod plan --format svg -o job.svg job.yaml   # a picture of the job\n  \
+    khorovod plan -o json job.yaml | jq '.jobs[].ranks'\n  \
+    khorovod plan -o job.svg job.yaml                # a picture of the job\n  \
     khorovod plan --template review.md.hbs --against old.yaml job.yaml\n  \
     khorovod plan --template-text '{{#each jobs}}{{job}}: {{ranks}} {{/each}}'\n\n\
     A template is in the language Handlebars; docs/ci.md lists fields and helpers.\n\n\
-    -f and --set change only the new spec. If OLD used them as well, first render\n\
-    OLD, and compare with the rendered objects:\n  \
-    khorovod render --no-keys -f old/prod.yaml old/job.yaml >/tmp/old.yaml\n  \
-    khorovod plan --against /tmp/old.yaml -f prod.yaml job.yaml")]
+    --overlay and --set change only the new spec. If OLD used them as well, first\n\
+    render OLD, and compare with the rendered objects:\n  \
+    khorovod render --no-keys --overlay old/prod.yaml old/job.yaml >/tmp/old.yaml\n  \
+    khorovod plan --against /tmp/old.yaml --overlay prod.yaml job.yaml")]
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
     /// Compare with OLD, an earlier spec or rendered objects: which jobs restart, and why
     #[arg(long, value_name = "OLD")]
     against: Option<PathBuf>,
-    /// The format of the plan; svg is a picture
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
     /// Print the plan with the Handlebars template in FILE
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "template_text"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "template_text")]
     template: Option<PathBuf>,
     /// Print the plan with the Handlebars template TEXT
-    #[arg(long, value_name = "TEXT", conflicts_with = "format")]
+    #[arg(long, value_name = "TEXT")]
     template_text: Option<String>,
-    /// Write to FILE
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    /// Also print the objects, the host names and the defaults
+    #[arg(long)]
+    all: bool,
+    /// Print text (the default), json or svg (a picture), or write to a file that ends in .txt, .json or
+    /// .svg
+    #[arg(short, long, value_name = "FORMAT|FILE", value_parser = Destination::<Form>::parser())]
+    output: Option<Destination<Form>>,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Format {
+/// The format of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
     Text,
     Json,
     Svg,
+}
+
+impl Format for Form {
+    const ALL: &'static [(&'static str, Self)] = &[("text", Self::Text), ("json", Self::Json), ("svg", Self::Svg)];
 }
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
     let dash = |path: &PathBuf| path.as_os_str() == "-";
     let old_is_stdin = args.against.as_ref().is_some_and(dash);
     if old_is_stdin
-        && (args.input.files.is_empty() || args.input.files.iter().chain(&args.input.settings.overlays).any(dash))
+        && (args.input.files().is_empty() || args.input.files().iter().chain(&args.input.settings.overlays).any(dash))
     {
         return Err(Failure::Usage("--against - reads standard input, so name the file of the new spec".to_owned()));
     }
-    if args.against.is_some() && matches!(args.format, Format::Svg) {
-        return Err(Failure::Usage(
-            "--format svg shows one state of a job, not a change; leave out --against".to_owned(),
-        ));
+    let Destination { format, path } = args.output.unwrap_or_else(Destination::stdout);
+    if args.against.is_some() && format == Form::Svg {
+        return Err(Failure::Usage("svg shows one state of a job, not a change; leave out --against".to_owned()));
     }
-    args.input.refuse_overwrite(args.output.as_deref())?;
-    input::refuse_overwrite(args.against.iter().chain(&args.template), args.output.as_deref())?;
+    let has_template = args.template.is_some() || args.template_text.is_some();
+    if has_template && path.is_none() && format != Form::Text {
+        return Err(Failure::Usage("a template prints its own text; leave out the format, or name a file".to_owned()));
+    }
+    args.input.refuse_overwrite(path.as_deref())?;
+    input::refuse_overwrite(args.against.iter().chain(&args.template), path.as_deref())?;
     let template = read_template(args.template, args.template_text, screen)?;
     let texts = args.input.texts(screen)?;
     let mut inputs = args.input.settings.inputs(screen)?;
@@ -92,7 +101,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         let old = input::read_all(&old, screen)?;
         let is_changed = !(inputs.overlays.is_empty() && inputs.sets.is_empty());
         if is_changed && !khorovod::is_rendered(&old) {
-            screen.notice("-f and --set change only the new spec, not OLD");
+            screen.notice("--overlay and --set change only the new spec, not OLD");
         }
         match khorovod::changes(&old, new, &inputs) {
             Ok(found) => changes = Some(found),
@@ -110,19 +119,19 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         }
         value
     };
-    let text = match (template, args.format) {
+    let text = match (template, format) {
         (Some(Text { name, text }), _) => template::render(&name, &text, value()).map_err(|message| {
             screen.error(&message);
             Failure::Problems
         })?,
-        (None, Format::Text) => show::plan(&jobs, changes.as_deref()),
-        (None, Format::Json) => format!("{:#}\n", value()),
-        (None, Format::Svg) => picture::svg(&jobs),
+        (None, Form::Text) => match &changes {
+            Some(changes) => show::changes(changes),
+            None => show::plan(&jobs, &args.input.render_command(), args.all),
+        },
+        (None, Form::Json) => format!("{:#}\n", value()),
+        (None, Form::Svg) => picture::svg(&jobs),
     };
-    match args.output.filter(|path| !dash(path)) {
-        Some(path) => output::file(&path, &text, false),
-        None => output::stdout(&text),
-    }
+    output::text(&text, path.as_deref())
 }
 
 /// The template, if the command line has one.

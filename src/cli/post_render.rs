@@ -17,7 +17,6 @@ use super::show::Screen;
 use super::stdin_buffer::StdinBuffer;
 use super::{Failure, Outcome, environment, exit_code, input};
 
-/// Replace the TrainingJobs in Helm's manifests by their objects
 #[derive(Debug, clap::Args)]
 #[command(after_help = "With Helm 3:\n  \
     helm install mnist ./chart \\\n    \

@@ -1,21 +1,20 @@
 //! `khorovod render`: turns specs into objects.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use khorovod::import::with_import_hint;
 use khorovod::problem::Problems;
 use khorovod::{Document, Inputs, Rendered, Text};
 
+use super::destination::{Destination, Yaml};
 use super::seed::Seed;
 use super::show::Screen;
 use super::{Failure, Outcome, folder, input, output};
 
-/// Turn specs into Kubernetes objects
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     khorovod render job.yaml | kubectl apply -f -\n  \
-    khorovod render -f prod.yaml --set workers.replicas=8 job.yaml\n  \
+    khorovod render --overlay prod.yaml --set workers.replicas=8 job.yaml\n  \
     khorovod render -o out/ job.yaml        # one file per object\n    \
     kubectl apply -R -f out/              #   applies everything\n    \
     kubectl delete -f out/                #   keeps storage (out/claims/)\n  \
@@ -25,19 +24,19 @@ use super::{Failure, Outcome, folder, input, output};
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
-    /// Write to FILE. If the path ends in `/` or is a folder, write one file per object. The whole
-    /// folder is replaced, so render all its jobs at once
-    #[arg(short, long, value_name = "FILE|DIR/")]
-    output: Option<PathBuf>,
+    /// Print yaml (the default), or write to a file. If the path ends in `/` or is a folder, write one
+    /// file per object. The whole folder is replaced, so render all its jobs at once
+    #[arg(short, long, value_name = "yaml|FILE|DIR/", value_parser = Destination::<Yaml>::parser())]
+    output: Option<Destination<Yaml>>,
 }
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
-    args.input.refuse_overwrite(args.output.as_deref())?;
+    let output = args.output.and_then(|output| output.path);
+    args.input.refuse_overwrite(output.as_deref())?;
     let texts = args.input.texts(screen)?;
     let settings = &args.input.settings;
     let seed = Seed::of(settings, screen)?;
-    let to_stdout = args.output.as_ref().is_none_or(|path| path.as_os_str() == "-");
-    if let ([text], true, false) = (texts.as_slice(), to_stdout, seed.is_new()) {
+    if let ([text], None, false) = (texts.as_slice(), &output, seed.is_new()) {
         let inputs = Inputs { keys: seed.keys(), ..settings.inputs(screen)? };
         // Written while it is rendered, so that 10,000 jobs need no more memory than one. The library passes no text before
         // all documents are checked.
@@ -47,8 +46,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     }
     let rendered = with_seed(&texts, settings.inputs(screen)?, &seed, screen)?;
     screen.problems(rendered.iter().map(|rendered| &rendered.warnings));
-    match args.output {
-        Some(path) if path.as_os_str() == "-" => output::stdout(&joined(rendered)),
+    match output {
         Some(path) if folder::is_folder(&path) => {
             for job in folder::write(&path, &rendered)? {
                 screen.notice(&format!("removed the objects of {job} from {}", path.display()));

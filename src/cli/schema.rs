@@ -2,7 +2,6 @@
 
 use super::{Outcome, output};
 
-/// Print the JSON Schema of a spec
 #[derive(Debug, clap::Args)]
 #[command(after_help = "For completion and hover in an editor:\n  \
     khorovod schema > training-job.schema.json\n\n\

@@ -35,6 +35,11 @@ impl Seed {
         Ok(seed)
     }
 
+    /// Finds the seed for a command without options.
+    pub fn of_machine() -> Result<Self, Failure> {
+        Self::find(None, false)
+    }
+
     /// Finds the seed in a file, the environment or the user's state folder.
     fn find(file: Option<&Path>, no_keys: bool) -> Result<Self, Failure> {
         if no_keys {

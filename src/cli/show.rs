@@ -47,6 +47,13 @@ impl Screen {
         }
     }
 
+    /// Prints that a check succeeded, unless the command line has `--quiet`.
+    pub fn success(&self, message: &str) {
+        if let Some(text) = self.style.success(message) {
+            self.write(&text);
+        }
+    }
+
     /// Prints every problem of every file, and a last line that counts them.
     pub fn problems<'a>(&self, all: impl IntoIterator<Item = &'a Problems>) {
         for text in self.style.problems(all) {

@@ -42,6 +42,8 @@ const FIELDS: &[&str] = &[
     "jobs[].head.host",
     "jobs[].head.ownPod",
     "jobs[].head.ranks",
+    "jobs[].head.requests[].resource",
+    "jobs[].head.requests[].quantity",
     "jobs[].links[].from",
     "jobs[].links[].to",
     "jobs[].links[].over",
@@ -59,6 +61,8 @@ const FIELDS: &[&str] = &[
     "jobs[].podSecurity.reasons[]",
     "jobs[].release",
     "jobs[].notes[]",
+    "jobs[].commands.follow",
+    "jobs[].commands.delete",
     "jobs[].defaults[].path",
     "jobs[].defaults[].value",
     "changes[].job",
@@ -89,7 +93,7 @@ const HELPERS: &[(&str, Call)] = &[
 const BUILT_IN: &[&str] =
     &["if", "unless", "each", "with", "lookup", "raw", "eq", "ne", "gt", "gte", "lt", "lte", "and", "or", "not", "len"];
 
-/// Renders the template `text`. `name` is the name of its file in error messages. `plan` is what `plan --format json` prints.
+/// Renders the template `text`. `name` is the name of its file in error messages. `plan` is what `plan -o json` prints.
 /// An error begins with the file, the line and the column.
 pub fn render(name: &str, text: &str, mut plan: Value) -> Result<String, String> {
     // So that `{{#each changes}}` works without `--against`, too.
@@ -218,7 +222,7 @@ fn unknown_field(name: &str) -> String {
     let near =
         nearest(name, FIELDS.iter().map(|path| (names(path).next_back().unwrap_or_default(), path.replace('?', ""))));
     if near.is_empty() {
-        format!("a plan has no field `{name}`; `khorovod plan --format json` prints all fields")
+        format!("a plan has no field `{name}`; `khorovod plan -o json` prints all fields")
     } else {
         format!("a plan has no field `{name}`; did you mean {near}?")
     }

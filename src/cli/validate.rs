@@ -1,67 +1,66 @@
 //! `khorovod validate`: prints every problem, and no objects.
 
-use std::path::PathBuf;
-
 use khorovod::import::with_import_hint;
 use khorovod::problem::Problems;
-use khorovod::{Keys, show};
+use khorovod::{Keys, Text, show};
 
+use super::destination::{Destination, Format};
 use super::show::Screen;
 use super::{Failure, Outcome, input, output, render, seed};
 
-/// Report every problem in specs
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     khorovod validate jobs/*.yaml\n  \
-    khorovod validate --strict --format github job.yaml   # marks lines on GitHub\n  \
-    khorovod validate --format sarif -o khorovod.sarif job.yaml")]
+    khorovod validate --strict -o github job.yaml    # marks lines on GitHub\n  \
+    khorovod validate -o khorovod.sarif job.yaml")]
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
-    /// The format of the problems
-    #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
-    /// Write to FILE (formats other than human)
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    /// Print problems as text (the default; on standard error), json, github (workflow commands) or
+    /// sarif (2.1.0), or write them to a file that ends in .json or .sarif
+    #[arg(short, long, value_name = "FORMAT|FILE", value_parser = Destination::<Report>::parser())]
+    output: Option<Destination<Report>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// Source lines with the wrong parts marked, on standard error
-    Human,
-    /// One JSON document
+/// The format of the problems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Report {
+    Text,
     Json,
-    /// GitHub workflow commands
     Github,
-    /// SARIF 2.1.0
     Sarif,
 }
 
+impl Format for Report {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("text", Self::Text), ("json", Self::Json), ("github", Self::Github), ("sarif", Self::Sarif)];
+}
+
 pub fn run(args: Args, screen: &Screen) -> Outcome {
-    if args.output.is_some() && args.format == Format::Human {
+    let Destination { format, path } = args.output.unwrap_or_else(Destination::stdout);
+    if path.is_some() && format == Report::Text {
         return Err(Failure::Usage(
-            "--output needs --format json, github or sarif; human is for standard error".to_owned(),
+            "the text of problems goes to standard error; for a file, use an ending such as .json or .sarif".to_owned(),
         ));
     }
-    args.input.refuse_overwrite(args.output.as_deref())?;
+    args.input.refuse_overwrite(path.as_deref())?;
     let texts = args.input.texts(screen)?;
     let mut inputs = args.input.settings.inputs(screen)?;
     // A seed that is given must be valid, but a spec is also valid without one.
     seed::given(args.input.settings.ssh_seed.as_deref())?;
     inputs.keys = if args.input.settings.no_keys { Keys::LeftOut } else { Keys::Masked };
     let all: Vec<Problems> = texts.iter().map(|text| with_import_hint(khorovod::check(text, &inputs), text)).collect();
-    let text = match args.format {
-        Format::Human => None,
-        Format::Json => Some(show::json(&all)),
-        Format::Github => Some(show::github(&all)),
-        Format::Sarif => Some(show::sarif(&all)),
+    let text = match format {
+        Report::Text => None,
+        Report::Json => Some(show::json(&all)),
+        Report::Github => Some(show::github(&all)),
+        Report::Sarif => Some(show::sarif(&all)),
     };
-    match (text, args.output) {
+    match (text, path) {
         (None, _) => {
             screen.problems(&all);
             if all.iter().all(|problems| problems.list.is_empty()) {
-                screen.notice("no problems");
+                screen.success(&valid(&texts));
             }
             // This is only a notice: each file may be for its own namespace.
             let rendered: Vec<_> = texts.iter().map_while(|text| khorovod::render(text, &inputs).ok()).collect();
@@ -69,8 +68,16 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
                 screen.notice(&format!("{both}: in one namespace, one would overwrite the other"));
             }
         }
-        (Some(text), Some(path)) if path.as_os_str() != "-" => output::file(&path, &text, false)?,
-        (Some(text), _) => output::stdout(&text)?,
+        (Some(text), Some(path)) => output::file(&path, &text, false)?,
+        (Some(text), None) => output::stdout(&text)?,
     }
     if all.iter().any(Problems::any_error) { Err(Failure::Problems) } else { Ok(()) }
+}
+
+/// `job.yaml is valid`, or how many files are.
+fn valid(texts: &[Text]) -> String {
+    match texts {
+        [one] => format!("{} is valid", one.name),
+        all => format!("{} files are valid", all.len()),
+    }
 }

@@ -39,6 +39,8 @@ pub mod yaml;
 
 pub use api::{Document, Inputs, Keys, NotUtf8, Origin, Preview, Rendered, Reports, Text, files};
 pub use job::{KubeVersion, NotAKubeVersion, schema};
-pub use pipeline::{changes, check, expand, is_rendered, krm, preview, render, render_to, reports, secret};
+pub use pipeline::{
+    Fixed, changes, check, expand, fix, format, is_rendered, krm, preview, render, render_to, reports, secret,
+};
 pub use pods::seed;
 pub use targets::{Target, UnknownTarget};

@@ -6,6 +6,8 @@
 
 mod document;
 mod expand;
+mod fix;
+mod format;
 mod krm;
 mod no_job;
 mod output;
@@ -25,11 +27,13 @@ use crate::job::Spec;
 use crate::plan::{Document, Plan, run_name};
 use crate::problem::{Code, Problems};
 use crate::yaml::writer::to_yaml;
-use crate::{job, pods, targets, yaml};
+use crate::{job, pods, report, targets, yaml};
 use output::{Built, Output};
 use stream::{Job, Stream};
 
 pub use expand::expand;
+pub use fix::{Fixed, fix};
+pub use format::format;
 pub use krm::krm;
 pub use no_job::{NO_JOB, RENDERED, kinds};
 pub use preview::preview;
@@ -202,7 +206,7 @@ pub fn check(text: &Text, inputs: &Inputs) -> Problems {
 }
 
 /// A plan, and the kinds and names of its objects.
-pub type Planned = (Plan, Vec<(&'static str, String)>);
+pub type Planned = (Plan, Vec<report::Object>);
 
 /// The plans of the jobs of a stream with the kinds and names of their objects, and the warnings.
 pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), Problems> {
@@ -212,18 +216,18 @@ pub fn plans(text: &Text, inputs: &Inputs) -> Result<(Vec<Planned>, Problems), P
     for job in jobs {
         stream.check_patches(&job);
         let (plan, files) = plan(job.spec, job.kept);
-        let names = {
+        let objects = {
             let keys = keys(&plan, &inputs.keys);
             inputs.target.build(&plan, &files, &keys).names()
         };
-        plans.push((plan, names));
+        plans.push((plan, objects));
     }
     let has_errors = stream.fails();
     let found = stream.finish();
     if has_errors { Err(found) } else { Ok((plans, found)) }
 }
 
-/// Returns an ssh Secret for `ssh.secret` as YAML. Its keys derive from the seed. It is immutable, so that no one replaces the keys
+/// Returns an ssh Secret for `ssh.secretName` as YAML. Its keys derive from the seed. It is immutable, so that no one replaces the keys
 /// of a run that uses them.
 ///
 /// ```

@@ -17,6 +17,7 @@ use crate::job::target::SshKeys;
 use crate::job::valid::{HealthPolicy, LauncherKind, S3, VolumeSource};
 use crate::plan::{Plan, Shape};
 
+pub use settings::launch;
 pub use words::word;
 
 /// One key of the run's ConfigMap.

@@ -5,15 +5,19 @@
 
 mod build;
 mod change;
+mod commands;
 mod compare;
 mod rendered;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 pub(crate) use change::between;
 pub use change::{Change, Difference, Effect};
+pub use commands::KINDS;
 pub(crate) use rendered::{against_rendered, job_objects};
 
 /// The parts of a report that depend on the target. Each target returns them from its `describe`.
@@ -97,6 +101,8 @@ pub struct Report {
     pub release: String,
     /// Other facts that matter for a review, one sentence each.
     pub notes: Vec<String>,
+    /// Commands for the running job.
+    pub commands: Commands,
     /// The defaults of fields that the spec does not set.
     pub defaults: Vec<Default>,
 }
@@ -160,6 +166,19 @@ pub struct Head {
     pub own_pod: bool,
     /// The number of ranks that the launcher pod runs, in addition to those of the workers.
     pub ranks: u32,
+    /// The resource requests of the launcher pod. Empty if the first worker starts the ranks.
+    pub requests: Vec<Amount>,
+}
+
+/// Commands for a running job, to paste into a shell.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Commands {
+    /// Follows the output of the ranks.
+    pub follow: String,
+    /// Deletes the objects of all runs of the job, except PersistentVolumeClaims and PersistentVolumes.
+    pub delete: String,
 }
 
 /// A kind of network connection.
@@ -227,6 +246,9 @@ pub struct Object {
     pub kind: String,
     /// The value of `metadata.name`.
     pub name: String,
+    /// The API group; empty for the core group and for a script.
+    #[serde(skip)]
+    pub api_group: &'static str,
 }
 
 /// The Pod Security Standard of the pods, and why they do not meet a stricter one.
@@ -246,7 +268,7 @@ pub struct PodSecurity {
 #[non_exhaustive]
 pub struct Default {
     /// The path of the field below `spec`.
-    pub path: &'static str,
+    pub path: Cow<'static, str>,
     /// The default value.
     pub value: String,
 }

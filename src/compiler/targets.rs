@@ -26,7 +26,7 @@ use crate::kubernetes::{self, Object};
 use crate::plan::Plan;
 use crate::pods::File;
 use crate::problem::{Code, Problem};
-use crate::report::Description;
+use crate::report::{self, Description};
 
 pub use slurm::SCRIPT_MARK;
 
@@ -141,12 +141,17 @@ impl TargetOutput<'_> {
     }
 
     /// The kind and the name of each part.
-    pub fn names(&self) -> Vec<(&'static str, String)> {
+    pub fn names(&self) -> Vec<report::Object> {
+        let name = |object: &Object<'_>| report::Object {
+            kind: object.kind.to_owned(),
+            name: object.metadata.name.to_string(),
+            api_group: object.api_version.split_once('/').map_or("", |(group, _)| group),
+        };
         match self {
-            Self::Objects(objects) => {
-                objects.iter().map(|object| (object.kind, object.metadata.name.to_string())).collect()
+            Self::Objects(objects) => objects.iter().map(name).collect(),
+            Self::Script { name, .. } => {
+                vec![report::Object { kind: SCRIPT.to_owned(), name: name.clone(), api_group: "" }]
             }
-            Self::Script { name, .. } => vec![(SCRIPT, name.clone())],
         }
     }
 }

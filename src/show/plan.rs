@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use khorovod_compiler::targets::SCRIPT;
 
 use crate::problem::count;
-use crate::report::{Amount, Change, Difference, Effect, Report, Workers};
+use crate::report::{Amount, Change, Default, Difference, Effect, KINDS, Report, Workers};
 
 use super::clean::clean_line;
 use super::table::{WIDTH, folded};
@@ -17,12 +17,17 @@ const LABEL: usize = 14;
 /// The width of the right column.
 const REST: usize = WIDTH - 2 - LABEL;
 
-/// Formats all jobs or, if there are any, the changes of jobs.
-pub fn page(jobs: &[Report], changes: Option<&[Change]>) -> String {
-    if let Some(changes) = changes {
-        return changes.iter().map(change).collect::<Vec<_>>().join("\n");
+/// Formats all jobs. `render` is the command that renders them; `all` adds the objects, the hosts and the defaults.
+pub fn page(jobs: &[Report], render: &str, all: bool) -> String {
+    jobs.iter().map(|report| job(report, render, all)).collect::<Vec<_>>().join("\n")
+}
+
+/// Formats the changes of jobs.
+pub fn changes_page(changes: &[Change]) -> String {
+    if changes.iter().all(|change| change.effect == Effect::Nothing && change.notes.is_empty()) {
+        return "No changes. If a run has ended, change spec.runTag to start it again.\n".to_owned();
     }
-    jobs.iter().map(job).collect::<Vec<_>>().join("\n")
+    changes.iter().map(change).collect::<Vec<_>>().join("\n")
 }
 
 /// A table with a label and a value in each row.
@@ -49,24 +54,19 @@ impl Table {
     }
 }
 
-fn job(report: &Report) -> String {
+fn job(report: &Report, render: &str, all: bool) -> String {
     let namespace = report.namespace.as_ref().map_or(String::new(), |name| format!(" in {name}"));
     let mut table = Table(format!("{}{namespace}, run {}\n", report.job, report.run));
     table.row("image", &report.image);
-    table.words("workers", report.workers.iter().map(workers));
-    table.words("hosts", report.workers.iter().map(hosts));
+    let script = report.objects.iter().find(|object| object.kind == SCRIPT);
+    table.rows("resources", resources(report, if script.is_some() { "nodes" } else { "pods" }));
+    if all {
+        table.words("hosts", report.workers.iter().map(hosts));
+    }
     table.words("spares", report.workers.iter().filter(|group| group.spares > 0).map(spares));
     if let Some((least, most)) = report.elastic {
         table.row("elastic", format!("{least} to {most} workers"));
     }
-    table.row("ranks", report.ranks.to_string());
-    let batch = report.objects.iter().any(|object| object.kind == SCRIPT);
-    let place = if batch { "node" } else { "pod" };
-    let all = count(report.pods, place);
-    table.words(
-        "total",
-        [if report.requests.is_empty() { all } else { format!("{all}: {}", amounts(&report.requests)) }],
-    );
     table.row("shape", report.shape);
     table.row("launched by", &report.launcher);
     if !report.launch.is_empty() {
@@ -81,22 +81,74 @@ fn job(report: &Report) -> String {
         }),
     );
     table.words("released", [report.release.clone()]);
-    if !batch {
+    if script.is_none() {
         table.row("Pod Security", report.pod_security.level);
         table.words("", report.pod_security.reasons.iter().map(|reason| format!("- {reason}")));
     }
     table.words("notes", report.notes.iter().cloned());
-    let kind = report.objects.iter().map(|object| object.kind.len()).max().unwrap_or_default();
-    table.rows("objects", report.objects.iter().map(|object| format!("{:<kind$}  {}", object.kind, object.name)));
-    let path = report.defaults.iter().map(|default| default.path.len()).max().unwrap_or_default();
-    table.rows("defaults", report.defaults.iter().map(|default| format!("{:<path$}  {}", default.path, default.value)));
+    if all {
+        let kind = report.objects.iter().map(|object| object.kind.len()).max().unwrap_or_default();
+        table.rows("objects", report.objects.iter().map(|object| format!("{:<kind$}  {}", object.kind, object.name)));
+        let path = report.defaults.iter().map(|default| default.path.len()).max().unwrap_or_default();
+        let default = |default: &Default| format!("{:<path$}  {}", default.path, default.value);
+        table.rows("defaults", report.defaults.iter().map(default));
+    } else {
+        let (objects, defaults) = (report.objects.len() as u64, report.defaults.len() as u64);
+        table.row("with --all", format!("{}, {}", count(objects, "object"), count(defaults, "default")));
+    }
+    let apply = match script {
+        Some(script) => format!("{render} > {0}.sh && sbatch {0}.sh", script.name),
+        None => format!("{render} | kubectl apply -f -"),
+    };
+    for (label, command) in
+        [("apply", &apply), ("follow", &report.commands.follow), ("delete", &report.commands.delete)]
+    {
+        table.row(label, command);
+    }
     table.0
 }
 
-fn workers(group: &Workers) -> String {
-    let name = group.group.as_ref().map_or(String::new(), |name| format!("{name}: "));
-    let requests = if group.requests.is_empty() { "no requests".to_owned() } else { amounts(&group.requests) };
-    format!("{name}{} × {} ({requests}; /dev/shm {})", group.replicas, count(group.slots, "rank"), group.shm)
+/// A table of the resources of each pod, and their sum: a column per group of workers, one for the launcher, one for the total.
+fn resources(report: &Report, pods: &str) -> Vec<String> {
+    let launcher = &report.head;
+    let column =
+        |group: &Workers| group.group.as_ref().map_or_else(|| "each worker".to_owned(), |name| format!("each {name}"));
+    let quantity = |amounts: &[Amount], resource: &str| {
+        amounts
+            .iter()
+            .find(|amount| amount.resource == resource)
+            .map_or_else(|| "-".to_owned(), |one| one.quantity.clone())
+    };
+    let row = |label: &str, worker: &dyn Fn(&Workers) -> String, own: String, total: String| {
+        let own = launcher.own_pod.then_some(own);
+        [label.to_owned()].into_iter().chain(report.workers.iter().map(worker)).chain(own).chain([total]).collect()
+    };
+    let ranks = if launcher.ranks == 0 { "-".to_owned() } else { launcher.ranks.to_string() };
+    let mut rows: Vec<Vec<String>> = vec![
+        row("", &column, "launcher".to_owned(), "total".to_owned()),
+        row(pods, &|group| (group.replicas + group.spares).to_string(), "1".to_owned(), report.pods.to_string()),
+        row("ranks", &|group| group.slots.to_string(), ranks, report.ranks.to_string()),
+    ];
+    rows.extend(report.requests.iter().map(|Amount { resource, quantity: total, .. }| {
+        let worker = |group: &Workers| quantity(&group.requests, resource);
+        row(resource, &worker, quantity(&launcher.requests, resource), total.clone())
+    }));
+    rows.push(row("/dev/shm", &|group| group.shm.clone(), "-".to_owned(), String::new()));
+    aligned(&rows)
+}
+
+/// The rows of a table: the first column to the left, the others to the right.
+fn aligned(rows: &[Vec<String>]) -> Vec<String> {
+    let width = |index: usize| rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.chars().count()).max();
+    let line = |row: &Vec<String>| {
+        let mut line = String::new();
+        for (index, cell) in row.iter().enumerate() {
+            let width = width(index).unwrap_or_default();
+            let _ = if index == 0 { write!(line, "{cell:<width$}") } else { write!(line, "  {cell:>width$}") };
+        }
+        line.trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
 }
 
 /// The spares of a group and their price: what they hold without using it.
@@ -114,10 +166,6 @@ fn spares(group: &Workers) -> String {
 fn hosts(group: &Workers) -> String {
     let (first, last) = &group.hosts;
     if first == last { first.clone() } else { format!("{first} … {last}") }
-}
-
-fn amounts(amounts: &[Amount]) -> String {
-    amounts.iter().map(|amount| format!("{} {}", amount.resource, amount.quantity)).collect::<Vec<_>>().join(", ")
 }
 
 /// A command in shell syntax, wrapped if it is long.
@@ -144,7 +192,7 @@ fn wrapped(words: &[String]) -> Vec<String> {
 }
 
 /// A word in shell syntax.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-+=./:,@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -164,6 +212,14 @@ fn change(change: &Change) -> String {
     if !change.in_place.is_empty() {
         text.push_str(if change.effect == Effect::Restarts { "  and in place\n" } else { "" });
         change.in_place.iter().for_each(|found| line(&mut text, found));
+    }
+    if change.effect == Effect::Gone {
+        let namespace = change.namespace.as_ref().map_or(String::new(), |name| format!(" -n {name}"));
+        let _ = writeln!(
+            text,
+            "  to delete them\n    kubectl delete{namespace} -l khorovod.dev/job={} {KINDS}",
+            change.job
+        );
     }
     for (heading, lines) in [("Kubernetes refuses", &change.refused), ("note", &change.notes)] {
         if !lines.is_empty() {
@@ -253,7 +309,11 @@ spec:
         let reports = crate::reports(&text, &Inputs { keys: Keys::LeftOut, ..Inputs::default() }).unwrap();
         // The name of the run changes with the content of the pods.
         let report = &reports.jobs[0];
-        insta::assert_snapshot!(job(report).replace(&report.run, "bcdfgh"));
+        let short = page(&reports.jobs, "khorovod render", false).replace(&report.run, "bcdfgh");
+        insta::assert_snapshot!(short);
+        let all = page(&reports.jobs, "khorovod render", true);
+        assert!(!short.contains("lifecycle.retries") && all.contains("lifecycle.retries"), "{all}");
+        assert!(all.contains("StatefulSet     mnist-") && short.contains("with --all"), "{all}");
     }
 
     #[test]

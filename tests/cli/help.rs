@@ -64,7 +64,8 @@ fn unknown_commands_get_a_tip() {
     let place = place();
     for (word, tip) in [
         ("run", "khorovod render | kubectl apply -f -"),
-        ("logs", "kubectl logs -l khorovod.dev/job=NAME --tail=-1 --prefix -f --max-log-requests=100"),
+        ("watch", "kubectl get pods -l khorovod.dev/job=NAME --watch"),
+        ("list", "kubectl get pods -l khorovod.dev/job -L khorovod.dev/job,khorovod.dev/run"),
     ] {
         let (code, _, err) = run(khorovod(place.path()).args([word, "job.yaml"]));
         assert!(
@@ -73,7 +74,20 @@ fn unknown_commands_get_a_tip() {
         );
     }
     for (words, tip) in [
-        (&["diff"][..], "tip: use `khorovod plan --against OLD job.yaml`"),
+        (
+            &["diff"][..],
+            "`khorovod plan --against OLD job.yaml`; with the cluster: khorovod render | kubectl diff -f -",
+        ),
+        (&["upgrade"], "change the spec"),
+        (&["scale"], "change the spec"),
+        (&["logs"], "`khorovod plan job.yaml` prints the command"),
+        (&["describe"], "`khorovod explain FIELD`"),
+        (&["preflight"], "docs/preflight.md"),
+        (&["render", "--dry-run"], "kubectl apply --dry-run=server -f -"),
+        (&["render", "--verbose"], "`khorovod plan --all`"),
+        (&["plan", "-v"], "`khorovod plan --all`"),
+        (&["plan", "--format", "json"], "use `-o`"),
+        (&["init", "--horovod"], "`khorovod init --help` lists the examples"),
         (&["import", "yaml", "pods.yaml"], "tip: for other YAML, start with `khorovod init`"),
         (&["render", "--gpus", "4"], "tip: to set a field of the spec, use for example `--set workers.gpus=4`"),
     ] {

@@ -3,12 +3,14 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod edits;
 mod helm;
 mod help;
 mod keys;
 mod messages;
 mod plan;
 mod reading;
+mod reference;
 mod templates;
 mod writing;
 

@@ -10,7 +10,7 @@ fn escapes_in_the_input_do_not_reach_the_terminal() {
     let place = place();
     for evil in ["a\u{1b}]0;x\u{7}b", "a\u{9b}31mb", "a\u{202e}b", "\\e[31m"] {
         let text = JOB.replace("name: mnist", &format!("name: \"{evil}\"")).replace("gpus", "gp\u{7f}us");
-        for args in [&["render"][..], &["plan"], &["validate"], &["validate", "--format", "github"]] {
+        for args in [&["render"][..], &["plan"], &["validate"], &["validate", "-o", "github"]] {
             let (code, out, err) = piped(khorovod(place.path()).args(args).env("KHOROVOD_SSH_SEED", SEED), &text);
             assert_eq!(code, 1);
             let shown = format!("{out}{err}");
@@ -29,8 +29,8 @@ fn escapes_in_the_input_do_not_reach_the_terminal() {
 fn a_secret_in_a_spec_is_not_repeated() {
     let place = place();
     let text = format!("{JOB}  env: {{DB_PASSWORD: hunter2-hunter2}}\n");
-    for format in ["human", "json", "github", "sarif"] {
-        let (_, out, err) = piped(khorovod(place.path()).args(["validate", "--format", format]), &text);
+    for format in ["text", "json", "github", "sarif"] {
+        let (_, out, err) = piped(khorovod(place.path()).args(["validate", "-o", format]), &text);
         assert!(format!("{out}{err}").contains("DB_PASSWORD"), "{out}{err}");
         assert!(!format!("{out}{err}").contains("hunter2"), "{out}{err}");
     }
@@ -42,10 +42,9 @@ fn a_mistake_of_an_overlay_is_said_once() {
     fs::write(place.path().join("one.yaml"), JOB).unwrap();
     fs::write(place.path().join("two.yaml"), JOB.replace("mnist", "other")).unwrap();
     fs::write(place.path().join("place.yaml"), "spec: {workers: {gpuz: 8}}\n").unwrap();
-    for (format, mark) in
-        [("human", "--> place.yaml"), ("github", "::error"), ("json", "\"code\""), ("sarif", "ruleId")]
+    for (format, mark) in [("text", "--> place.yaml"), ("github", "::error"), ("json", "\"code\""), ("sarif", "ruleId")]
     {
-        let args = ["validate", "--format", format, "-f", "place.yaml", "one.yaml", "two.yaml"];
+        let args = ["validate", "-o", format, "--overlay", "place.yaml", "one.yaml", "two.yaml"];
         let (code, out, err) = run(khorovod(place.path()).args(args));
         assert_eq!((code, format!("{out}{err}").matches(mark).count()), (1, 1), "{out}{err}");
     }
@@ -89,16 +88,16 @@ fn validate_speaks_to_machines() {
     let place = place();
     fs::write(place.path().join("bad.yaml"), JOB.replace("gpus", "gpsu")).unwrap();
     let validate = |args: &[&str]| run(khorovod(place.path()).arg("validate").args(args).arg("bad.yaml"));
-    let (code, out, err) = validate(&["--format", "github"]);
+    let (code, out, err) = validate(&["-o", "github"]);
     assert_eq!((code, err.as_str()), (1, ""));
     assert!(
         out.starts_with("::error file=bad.yaml,line=8,endLine=8,col=26,endColumn=29,title=unknown-field::"),
         "{out}"
     );
-    for (format, pointer) in [("json", "/problems/0/code"), ("sarif", "/runs/0/results/0/ruleId")] {
-        let (code, out, _) = validate(&["--format", format, "-o", "found.json"]);
+    for (file, pointer) in [("found.json", "/problems/0/code"), ("found.sarif", "/runs/0/results/0/ruleId")] {
+        let (code, out, _) = validate(&["-o", file]);
         assert_eq!((code, out.as_str()), (1, ""));
-        let text = fs::read_to_string(place.path().join("found.json")).unwrap();
+        let text = fs::read_to_string(place.path().join(file)).unwrap();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value.pointer(pointer), Some(&"unknown-field".into()));
     }

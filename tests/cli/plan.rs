@@ -19,7 +19,7 @@ fn plan_compares_with_specs_and_with_what_was_rendered() {
         for (new, verdict, reason) in
             [("image.yaml", "restarts", "mnist:1.5"), ("label.yaml", "inPlace", "team"), ("old.yaml", "nothing", "")]
         {
-            let args = ["plan", "--format", "json", "--against", old, new];
+            let args = ["plan", "-o", "json", "--against", old, new];
             let (code, out, err) = run(khorovod(place.path()).args(args));
             assert_eq!(code, 0, "{err}");
             let value: serde_json::Value = serde_json::from_str(&out).unwrap();
@@ -38,10 +38,11 @@ fn what_was_applied_is_compared_as_it_was() {
     let at = |name: &str| place.path().join(name);
     fs::write(at("job.yaml"), JOB).unwrap();
     fs::write(at("less.yaml"), "spec: {workers: {replicas: 2}}\n").unwrap();
-    let (_, before, _) = run(khorovod(place.path()).args(["render", "--no-keys", "-f", "less.yaml", "job.yaml"]));
+    let (_, before, _) =
+        run(khorovod(place.path()).args(["render", "--no-keys", "--overlay", "less.yaml", "job.yaml"]));
     fs::write(at("before.yaml"), before).unwrap();
     let effects = |args: &[&str]| {
-        let (code, out, err) = run(khorovod(place.path()).args(["plan", "--format", "json", "--no-keys"]).args(args));
+        let (code, out, err) = run(khorovod(place.path()).args(["plan", "-o", "json", "--no-keys"]).args(args));
         assert_eq!(code, 0, "{err}");
         let value: serde_json::Value = serde_json::from_str(&out).unwrap();
         let all =
@@ -50,11 +51,14 @@ fn what_was_applied_is_compared_as_it_was() {
     };
     let (effect, err) = effects(&["--against", "job.yaml", "job.yaml", "--set", "workers.replicas=2"]);
     assert!(effect == "restarts" && err.contains("change only the new spec, not OLD"), "{effect}: {err}");
-    assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "-f", "less.yaml"]).0, "restarts");
-    assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "-f", "less.yaml"]).0, "nothing");
+    assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "--overlay", "less.yaml"]).0, "restarts");
+    assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "--overlay", "less.yaml"]).0, "nothing");
     // If the old spec has no namespace, it is that of the new one; rendered objects have their own.
     assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "-n", "team"]), ("nothing".to_owned(), String::new()));
-    assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "-n", "team", "-f", "less.yaml"]).0, "new gone");
+    assert_eq!(
+        effects(&["--against", "before.yaml", "job.yaml", "-n", "team", "--overlay", "less.yaml"]).0,
+        "new gone"
+    );
 }
 
 /// With kubectl, the objects of an earlier run stay in the cluster, and its finished Job does not start again.
@@ -74,7 +78,7 @@ fn going_back_to_an_earlier_text_is_described() {
     .unwrap();
     let plan = |old: &str, new: &str| run(khorovod(place.path()).args(["plan", "--no-keys", "--against", old, new])).1;
     // The current run is that of the ConfigMap, so nothing differs.
-    assert!(plan("cluster.yaml", "now.yaml").contains("no changes"), "{}", plan("cluster.yaml", "now.yaml"));
+    assert!(plan("cluster.yaml", "now.yaml").starts_with("No changes."), "{}", plan("cluster.yaml", "now.yaml"));
     let back = plan("cluster.yaml", "earlier.yaml");
     assert!(back.contains("exists since an earlier apply") && back.contains("change spec.runTag"), "{back}");
     // Two specs do not contain which runs there were.
@@ -88,14 +92,38 @@ fn going_back_to_an_earlier_text_is_described() {
 fn plan_prints_a_picture_of_a_job_but_not_of_a_change() {
     let place = place();
     fs::write(place.path().join("job.yaml"), JOB).unwrap();
-    let plan = |args: &[&str]| run(khorovod(place.path()).args(["plan", "--format", "svg", "job.yaml"]).args(args));
-    let (code, svg, err) = plan(&[]);
+    let plan = |args: &[&str]| run(khorovod(place.path()).args(["plan", "job.yaml"]).args(args));
+    let (code, svg, err) = plan(&["-o", "svg"]);
     assert!(code == 0 && svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}{err}");
     assert!(svg.contains("ranks 24–31") && svg.contains("32 ranks in total"), "{svg}");
     let (code, out, _) = plan(&["-o", "job.svg"]);
     assert_eq!((code, out.as_str()), (0, ""));
     assert_eq!(fs::read_to_string(place.path().join("job.svg")).unwrap(), svg);
-    let (code, out, err) = plan(&["--against", "job.yaml"]);
+    let (code, out, err) = plan(&["-o", "svg", "--against", "job.yaml"]);
     assert_eq!((code, out.as_str()), (2, ""));
-    assert!(err.contains("--format svg shows one state of a job"), "{err}");
+    assert!(err.contains("svg shows one state of a job"), "{err}");
+}
+
+#[test]
+fn a_plan_ends_with_the_commands_to_type_next() {
+    let place = place();
+    fs::write(place.path().join("job.yaml"), JOB).unwrap();
+    fs::write(place.path().join("less one.yaml"), "spec: {workers: {replicas: 2}}\n").unwrap();
+    let plan = |args: &[&str]| run(khorovod(place.path()).arg("plan").args(args)).1;
+    let short = plan(&["job.yaml", "--overlay", "less one.yaml", "-n", "ml", "--set", "args=[a b]"]);
+    let apply =
+        "khorovod render --overlay 'less one.yaml' --set 'args=[a b]' --namespace ml job.yaml | kubectl apply -f -\n";
+    assert!(short.contains(apply), "{short}");
+    let run = short.lines().next().unwrap().rsplit(' ').next().unwrap();
+    let follow = format!(
+        "kubectl logs -n ml -f --tail=-1 -l khorovod.dev/job=mnist,khorovod.dev/run={run},app.kubernetes.io/component=launcher\n"
+    );
+    assert!(short.contains(&follow), "{short}");
+    assert!(short.contains("kubectl delete -n ml -l khorovod.dev/job=mnist statefulset,job,"), "{short}");
+    assert!(
+        !short.contains("lifecycle.retries") && plan(&["--all", "job.yaml"]).contains("lifecycle.retries"),
+        "{short}"
+    );
+    let script = plan(&["--target", "slurm", "job.yaml"]);
+    assert!(script.contains(" && sbatch ") && script.contains("scancel ") && !script.contains("kubectl"), "{script}");
 }

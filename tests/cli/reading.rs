@@ -25,7 +25,7 @@ fn what_cannot_be_read_is_3_and_named() {
             let (code, out, err) = run(khorovod(place.path()).args([command, name]));
             assert_eq!((code, out.as_str()), (3, ""), "{err}");
             assert!(err.contains(name) && err.contains(words), "{err}");
-            let (code, ..) = piped(khorovod(place.path()).args([command, "-f", name, "-"]), JOB);
+            let (code, ..) = piped(khorovod(place.path()).args([command, "--overlay", name, "-"]), JOB);
             assert_eq!(code, 3);
         }
     }
@@ -102,9 +102,8 @@ fn empty_input_is_a_problem() {
         let (code, out, err) = piped(khorovod(place.path()).arg(command), "");
         assert_eq!((code, out.as_str()), (1, ""));
         assert!(err.contains("no-training-job"), "{err}");
-        // Like kubectl's `-f`.
-        let (code, _, err) = piped(khorovod(place.path()).args([command, "-f", "job.yaml"]), "");
-        assert!(code == 1 && err.contains("`-f` takes overlays"), "{err}");
+        let (code, _, err) = piped(khorovod(place.path()).args([command, "--overlay", "job.yaml"]), "");
+        assert!(code == 1 && err.contains("an overlay needs a spec"), "{err}");
     }
 }
 
@@ -153,7 +152,7 @@ fn what_is_no_job_is_told_what_it_is() {
 fn an_overlay_reaches_into_a_short_image() {
     let place = place();
     fs::write(place.path().join("registry.yaml"), "spec: {image: {pullSecrets: [registry]}}\n").unwrap();
-    for args in [["-f", "registry.yaml"], ["--set", "image.pullSecrets=[registry]"]] {
+    for args in [["--overlay", "registry.yaml"], ["--set", "image.pullSecrets=[registry]"]] {
         let (code, out, err) = piped(khorovod(place.path()).args(["render", "--no-keys", "-"]).args(args), JOB);
         assert_eq!(code, 0, "{err}");
         assert_eq!(out.matches("image: ghcr.io/acme/mnist:1.4").count(), 2, "{out}");
@@ -170,8 +169,8 @@ fn who_types_is_told_what_is_awaited() {
     for (args, said) in [
         (&["validate", "-"][..], "note: reading from the terminal; press Ctrl-D"),
         (&["validate", "-q", "-"], ""),
-        (&["validate"], "note: no problems"),
-        (&["validate", "-f", "less.yaml"], "note: no FILE given: less.yaml is merged over job.yaml"),
+        (&["validate"], "ok: job.yaml is valid"),
+        (&["validate", "--overlay", "less.yaml"], "note: no FILE given: less.yaml is merged over job.yaml"),
     ] {
         let mut keyboard = fs::File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());
         grantpt(&keyboard).unwrap();
@@ -189,4 +188,24 @@ fn who_types_is_told_what_is_awaited() {
             "{args:?}: {stderr}"
         );
     }
+}
+
+#[test]
+fn a_spec_can_be_named_as_for_kubectl() {
+    let place = place();
+    fs::write(place.path().join("mine.yaml"), JOB).unwrap();
+    for command in ["render", "plan", "validate"] {
+        let by_name = run(khorovod(place.path()).args([command, "--no-keys", "mine.yaml"]));
+        let by_option = run(khorovod(place.path()).args([command, "--no-keys", "-f", "mine.yaml"]));
+        assert_eq!((by_name.0, by_name.1), (by_option.0, by_option.1));
+    }
+    // As an overlay in earlier versions, and as values in Helm.
+    let (code, out, err) = run(khorovod(place.path()).args(["render", "mine.yaml", "-f", "prod.yaml"]));
+    assert!(code == 2 && out.is_empty() && err.contains("use `--overlay FILE`"), "{err}");
+    let (code, _, err) = piped(khorovod(place.path()).args(["post-render", "-f", "prod.yaml"]), JOB);
+    assert!(code == 2 && err.contains("use `--overlay FILE`"), "{err}");
+    // A part of a spec is not a TrainingJob.
+    fs::write(place.path().join("part.yaml"), "spec: {workers: {replicas: 2}}\n").unwrap();
+    let (code, _, err) = run(khorovod(place.path()).args(["plan", "-f", "part.yaml"]));
+    assert!(code == 1 && err.contains("`--overlay`"), "{err}");
 }

@@ -66,7 +66,7 @@ fn a_template_can_be_a_text() {
     for (args, message) in [
         (&["--template", "{{jobs}}"][..], "use --template-text"),
         (&["--template", "-"], "--template reads a file"),
-        (&["--template-text", "x", "--format", "json"], "cannot be used with"),
+        (&["--template-text", "x", "-o", "json"], "a template prints its own text"),
         (&["--template-text", "x", "--template", "y"], "cannot be used with"),
     ] {
         let (code, out, err) = plan(args);
@@ -114,7 +114,7 @@ fn templates_can_use_every_field_of_a_plan() {
     let place = place();
     fs::write(place.path().join("job.yaml"), JOB).unwrap();
     let mut plan = |args: &[&str]| {
-        let (code, out, err) = run(khorovod(place.path()).args(["plan", "--no-keys", "--format", "json"]).args(args));
+        let (code, out, err) = run(khorovod(place.path()).args(["plan", "--no-keys", "-o", "json"]).args(args));
         assert_eq!(code, 0, "{err}");
         collect(&serde_json::from_str(&out).unwrap(), "", &mut found);
     };

@@ -113,15 +113,19 @@ fn what_is_read_is_not_written_over() {
     fs::write(&job, JOB).unwrap();
     for args in [
         &["render", "--no-keys", "job.yaml"][..],
-        &["render", "--no-keys", "-", "-f", "job.yaml"],
-        &["validate", "--format", "json", "job.yaml"],
-        &["plan", "job.yaml"],
-        &["plan", "-", "--against", "job.yaml"],
+        &["render", "--no-keys", "-", "--overlay", "job.yaml"],
         &["import", "slurm", "job.yaml"],
     ] {
         let (code, _, err) = run(khorovod(place.path()).args(args).args(["-o", "./job.yaml"]));
         assert!(code == 2 && err.contains("is not overwritten"), "{args:?}: {err}");
         assert_eq!(fs::read_to_string(&job).unwrap(), JOB);
+    }
+    let json = place.path().join("job.json");
+    fs::write(&json, JOB).unwrap();
+    for args in [&["validate", "job.json"][..], &["plan", "job.json"], &["plan", "-", "--against", "job.json"]] {
+        let (code, _, err) = run(khorovod(place.path()).args(args).args(["-o", "job.json"]));
+        assert!(code == 2 && err.contains("is not overwritten"), "{args:?}: {err}");
+        assert_eq!(fs::read_to_string(&json).unwrap(), JOB);
     }
 }
 
@@ -141,5 +145,25 @@ fn a_folder_is_not_emptied_of_other_jobs_unsaid() {
     assert!(code == 0 && err.contains("removed the objects of one from out/"), "{err}");
     let (code, out, _) =
         piped(khorovod(place.path()).args(["plan", "--no-keys", "--against", "out", "-"]), &named("two"));
-    assert!(code == 0 && out.contains("two: no changes;"), "{out}");
+    assert!(code == 0 && out.starts_with("No changes."), "{out}");
+}
+
+#[test]
+fn a_format_is_never_a_file() {
+    let place = place();
+    fs::write(place.path().join("job.yaml"), JOB).unwrap();
+    let render =
+        |out: &str| run(khorovod(place.path()).args(["render", "job.yaml", "-o", out]).env("KHOROVOD_SSH_SEED", SEED));
+    let (code, out, err) = render("yaml");
+    assert!(code == 0 && out.contains("kind: Secret"), "{err}");
+    for word in ["json", "wide", "out"] {
+        let (code, out, err) = render(word);
+        assert!(code == 2 && out.is_empty() && err.contains("the only format is yaml"), "{word}: {err}");
+    }
+    let (code, _, err) = render("all.json");
+    assert!(code == 2 && err.contains("this command does not print json"), "{err}");
+    assert!(run(khorovod(place.path()).args(["init", "x", "-o", "yaml"])).1.contains("kind: TrainingJob"));
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "no file was written");
+    assert_eq!(render("./yaml").0, 0);
+    assert_eq!(mode(&place.path().join("yaml")), 0o600);
 }

@@ -214,7 +214,7 @@ class Case:
         if overlay:
             with open(self.overlay, "w") as file:
                 json.dump(overlay, file)
-            command += ["-f", self.overlay]
+            command += ["--overlay", self.overlay]
         for item in sets:
             command += ["--set", item]
         environment = dict(os.environ, KHOROVOD_SSH_SEED=seed)

@@ -41,7 +41,7 @@ def rendered(binary, job, overlay):
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(overlay, file)
         file.flush()
-        done = subprocess.run([binary, "render", "-q", "-", "-f", file.name], input=json.dumps(job, sort_keys=True),
+        done = subprocess.run([binary, "render", "-q", "-", "--overlay", file.name], input=json.dumps(job, sort_keys=True),
                               capture_output=True, text=True, env={"KHOROVOD_SSH_SEED": SEED}, check=False)
     return objects(done.stdout)
 

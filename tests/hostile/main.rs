@@ -86,7 +86,7 @@ fn try_place(root: &Json, bases: &[Json], place: &Place, first: usize, step: usi
         tried.taken += 1;
         check_reports(&rendered.warnings, &of);
         let text = Text { name: "job.yaml".to_owned(), text: job.to_string() };
-        only_shows(&show::plan(&khorovod::reports(&text, &inputs(target)).unwrap().jobs, None), &of);
+        only_shows(&show::plan(&khorovod::reports(&text, &inputs(target)).unwrap().jobs, "khorovod render", true), &of);
         if !of_kubernetes {
             assert_eq!(directives(&rendered.text), directives(&usual.text), "{of}");
             continue;

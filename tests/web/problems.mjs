@@ -18,7 +18,7 @@ function expected(spec) {
   writeFileSync(file, spec);
   let output;
   try {
-    output = execFileSync(native, ["validate", "--format", "json", file], {
+    output = execFileSync(native, ["validate", "-o", "json", file], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
     });

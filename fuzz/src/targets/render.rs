@@ -48,13 +48,13 @@ pub fn agree(stream: &str, inputs: &Inputs) -> Option<khorovod::Rendered> {
         }
         2 => {
             let reports = khorovod::reports(&stream, inputs).expect("render took it");
-            shows(&show::plan(&reports.jobs, None));
+            shows(&show::plan(&reports.jobs, "khorovod render", true));
         }
         _ => {
             // The old spec has no overlays and settings, which may be required to make it valid.
             let alone = inputs.overlays.is_empty() && inputs.sets.is_empty();
             match khorovod::changes(&stream, &stream, inputs) {
-                Ok(changes) => shows(&show::plan(&[], Some(&changes))),
+                Ok(changes) => shows(&show::changes(&changes)),
                 Err(found) => assert!(!alone, "render accepted it: {:?}", found.list),
             }
         }

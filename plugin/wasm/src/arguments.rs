@@ -13,6 +13,8 @@ pub struct Arguments {
     pub no_keys: bool,
     pub format: Option<String>,
     pub codes: bool,
+    /// Whether `plan` also prints objects and defaults.
+    pub all: bool,
     /// Arguments that are not options.
     pub words: Vec<String>,
 }
@@ -30,11 +32,11 @@ impl Arguments {
             let name = match name {
                 "-n" => "--namespace",
                 "-q" => "--quiet",
-                "-f" => "--overlay",
+                "-f" => "--file",
                 "-o" => "--output",
                 name => name,
             };
-            if matches!(name, "--overlay" | "--output" | "--ssh-seed" | "--against" | "--errors") {
+            if matches!(name, "--file" | "--overlay" | "--ssh-seed" | "--against" | "--errors") {
                 return Err(no_file(arg));
             }
             if name == "-" || !name.starts_with('-') {
@@ -44,7 +46,7 @@ impl Arguments {
             if !allowed.contains(&name) {
                 return Err(Failure::usage(format!("unexpected argument '{arg}'; `helm khorovod --help` lists them")));
             }
-            if matches!((name, given), ("--strict" | "--no-keys" | "--quiet" | "--codes", Some(_))) {
+            if matches!((name, given), ("--strict" | "--no-keys" | "--quiet" | "--codes" | "--all", Some(_))) {
                 return Err(Failure::usage(format!("{name} takes no value")));
             }
             let mut value = || {
@@ -66,8 +68,15 @@ impl Arguments {
                 "--no-keys" => read.no_keys = true,
                 "--quiet" => read.style.quiet = true,
                 "--codes" => read.codes = true,
+                "--all" => read.all = true,
                 "--color" => read.style.colour = value()? == "always",
-                _ => read.format = Some(value()?),
+                _ => {
+                    let format = value()?;
+                    if format.contains(['.', '/']) {
+                        return Err(no_file(&format));
+                    }
+                    read.format = Some(format);
+                }
             }
         }
         read.inputs.default_namespace = helm_namespace();

@@ -14,8 +14,18 @@ use crate::arguments::{Arguments, no_file};
 const LARGEST: usize = 2 << 20;
 
 /// The options of the commands that read a spec.
-const SPEC: &[&str] =
-    &["--set", "--namespace", "--kube-version", "--target", "--strict", "--no-keys", "--quiet", "--color", "--format"];
+const SPEC: &[&str] = &[
+    "--set",
+    "--namespace",
+    "--kube-version",
+    "--target",
+    "--strict",
+    "--no-keys",
+    "--quiet",
+    "--color",
+    "--output",
+    "--all",
+];
 
 const HELP: &str = "\
 Compile a short training spec into plain Kubernetes objects
@@ -23,8 +33,8 @@ Compile a short training spec into plain Kubernetes objects
 Usage: helm khorovod COMMAND [OPTIONS] < job.yaml
 
   render            turn a spec into Kubernetes objects
-  validate          report all problems of a spec; --format human, json, github or sarif
-  plan              show what a spec would run; --format text or json
+  validate          report all problems of a spec; -o text, json, github or sarif
+  plan              show what a spec would run; -o text or json; --all adds objects and defaults
   explain TOPIC     explain a problem code or a field; --codes lists the codes
 
 Options of the first three:
@@ -47,7 +57,7 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
         return print(HELP.as_bytes());
     }
     match command.as_str() {
-        "render" => render(&Arguments::read(args, &SPEC[..SPEC.len() - 1])?),
+        "render" => render(&Arguments::read(args, &SPEC[..SPEC.len() - 2])?),
         "validate" => validate(Arguments::read(args, SPEC)?),
         "plan" => plan(Arguments::read(args, SPEC)?),
         "explain" => explain(&Arguments::read(args, &["--codes", "--quiet", "--color"])?),
@@ -90,17 +100,17 @@ fn with_seed_hint(mut problems: Problems) -> Problems {
 fn validate(mut args: Arguments) -> Result<(), Failure> {
     args.inputs.keys = no_keys(&args);
     let report = match args.format.as_deref() {
-        None | Some("human") => None,
+        None | Some("text") => None,
         Some("json") => Some(show::json as fn(&[Problems]) -> String),
         Some("github") => Some(show::github as _),
         Some("sarif") => Some(show::sarif as _),
-        Some(other) => return Err(Failure::usage(format!("there is no format '{other}'; human, json, github, sarif"))),
+        Some(other) => return Err(Failure::usage(format!("there is no format '{other}'; text, json, github, sarif"))),
     };
     let spec = spec(&args)?;
     let all = [with_import_hint(khorovod::check(&spec, &args.inputs), &spec)];
     match report {
         Some(report) => print(report(&all).as_bytes())?,
-        None if all[0].list.is_empty() => args.style.notice("no problems").iter().for_each(|text| line(text)),
+        None if all[0].list.is_empty() => args.style.success("<stdin> is valid").iter().for_each(|text| line(text)),
         None => say(args.style, &all[0]),
     }
     if all[0].any_error() { Err(Failure::problems(WRONG)) } else { Ok(()) }
@@ -119,7 +129,7 @@ fn plan(mut args: Arguments) -> Result<(), Failure> {
             say(args.style, &reports.warnings);
             let text = match json {
                 true => format!("{:#}\n", serde_json::json!({ "jobs": reports.jobs })),
-                false => show::plan(&reports.jobs, None),
+                false => show::plan(&reports.jobs, "helm khorovod render < job.yaml", args.all),
             };
             print(text.as_bytes())
         }

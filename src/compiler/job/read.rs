@@ -4,7 +4,9 @@
 
 pub mod edits;
 mod mismatch;
+mod other_names;
 pub mod suggestions;
+mod unknown;
 
 use std::ops::Deref;
 

@@ -34,25 +34,34 @@ use super::types::target::Facts;
 
 /// The defaults that were taken, with the paths of their fields.
 #[derive(Default)]
-struct Defaults(Vec<(&'static str, String)>);
+struct Defaults(Vec<(Cow<'static, str>, String)>);
 
 impl Defaults {
     /// The value of a field; if it is the declared default, that is noted.
     fn take<V>(&mut self, path: &'static str, field: OrDefault<V>) -> V {
-        self.0.extend(field.default.map(|default| (path, default)));
+        self.0.extend(field.default.map(|default| (path.into(), default)));
         field.value
     }
 
     /// The value given, or a default that depends on other fields, noted as `shown`.
     fn computed<V>(&mut self, path: &'static str, given: Option<V>, default: V, shown: &dyn ToString) -> V {
         given.unwrap_or_else(|| {
-            self.0.push((path, shown.to_string()));
+            self.0.push((path.into(), shown.to_string()));
             default
         })
     }
 
+    /// Names the group `index` in the paths of the defaults of workers that were noted after the first `before`.
+    fn name_group(&mut self, before: usize, index: usize) {
+        for (path, _) in &mut self.0[before..] {
+            if let Some(field) = path.strip_prefix("workers.") {
+                *path = format!("workers.groups[{index}].{field}").into();
+            }
+        }
+    }
+
     /// The defaults that have an effect with this target.
-    fn of(self, target: &'static Facts) -> Vec<(&'static str, String)> {
+    fn of(self, target: &'static Facts) -> Vec<(Cow<'static, str>, String)> {
         const PODS: &[&str] = &[
             "security.",
             "ssh.",
@@ -61,6 +70,7 @@ impl Defaults {
             "lifecycle.checkpoint",
             "lifecycle.stall",
             "workers.shm",
+            "workers.groups",
             "launcher.runsIn",
             "workers.healthCheck",
             "workers.gpuResource",
@@ -84,13 +94,13 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     let runs_in = runs_in(body, target, &launcher, &scheduling, &mut defaults);
     if runs_in == LauncherPod::FirstWorker || launcher.runs_ranks {
         // The launcher's pod is a worker.
-        defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(path));
+        defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(&&**path));
     }
     let keeps = body.lifecycle.as_ref().is_some_and(|at| at.keep_workers().value);
     let has_access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
     if !has_access || !target.own_workloads || keeps {
         // No pod watches the launcher.
-        defaults.0.retain(|(path, _)| *path != "launcher.lostTimeout");
+        defaults.0.retain(|(path, _)| path != "launcher.lostTimeout");
     }
     let kind = launcher.kind;
     let groups = groups(body, &mut defaults);

@@ -42,7 +42,7 @@ pub fn problem(text: &str, whole: Span, empty_stdin: Option<bool>) -> Problem {
     let first = first_line(text, whole);
     if let Some(has_overlays) = empty_stdin {
         let hint = if has_overlays {
-            "`-f` takes overlays; give the spec as an argument without `-f`: `khorovod plan job.yaml -f prod.yaml`"
+            "an overlay needs a spec to be merged over: `khorovod plan job.yaml --overlay prod.yaml`"
         } else {
             "give a file, as in `khorovod plan job.yaml`, or pipe a spec to the standard input"
         };
@@ -71,7 +71,7 @@ pub fn problem(text: &str, whole: Span, empty_stdin: Option<bool>) -> Problem {
         [] if keys.is_some_and(|keys| keys.contains(&"spec")) => no_job(
             message,
             first,
-            "start it with `apiVersion: khorovod.dev/v1alpha1` and `kind: TrainingJob`; to use it as values of a Helm chart, run `helm template CHART -f values.yaml | khorovod post-render`",
+            "start it with `apiVersion: khorovod.dev/v1alpha1` and `kind: TrainingJob`; to merge it over a spec, use `--overlay`; to use it as values of a Helm chart, run `helm template CHART -f values.yaml | khorovod post-render`",
         ),
         [] => no_job(message, first, start),
         // A TrainingJob with another API group, such as that of the Kubeflow Training Operator.

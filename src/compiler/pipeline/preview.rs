@@ -8,7 +8,7 @@ use crate::api::{Inputs, Origin, Preview, Rendered, Text};
 use crate::kubernetes::{self, Object};
 use crate::plan::Plan;
 use crate::problem::Problems;
-use crate::report::{self, Report};
+use crate::report::Report;
 use crate::yaml::path;
 
 /// The maximum depth of the fields whose ranges are listed: `spec.storage[0].claim` has four steps.
@@ -55,8 +55,7 @@ pub fn preview(text: &Text, inputs: &Inputs, max_jobs: usize) -> Result<Preview,
         out.replace(piece.clone(), Built::new(&output, &source_comment));
         preview.origins.extend(output.objects().iter().map(|object| Some(origin(index, &plan, object))));
         preview.origins.resize_with(out.documents.len(), || None);
-        let names = output.names().into_iter().map(|(kind, name)| report::Object { kind: kind.to_owned(), name });
-        preview.jobs.push(Report::new(&plan, &inputs.target.describe(&plan), names.collect()));
+        preview.jobs.push(Report::new(&plan, &inputs.target.describe(&plan), output.names()));
         let mut places = Vec::new();
         if let Some(document) = document {
             // Fields from overlays are left out, because they are not in the text.

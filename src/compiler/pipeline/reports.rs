@@ -22,10 +22,7 @@ use crate::report::{self, Report};
 /// ```
 pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
     let (plans, warnings) = plans(text, inputs)?;
-    let object = |(kind, name): (&str, String)| report::Object { kind: kind.to_owned(), name };
-    let jobs = plans.into_iter().map(|(plan, names)| {
-        Report::new(&plan, &inputs.target.describe(&plan), names.into_iter().map(object).collect())
-    });
+    let jobs = plans.into_iter().map(|(plan, objects)| Report::new(&plan, &inputs.target.describe(&plan), objects));
     Ok(Reports { jobs: jobs.collect(), warnings })
 }
 

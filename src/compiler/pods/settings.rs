@@ -12,7 +12,7 @@ fn array(words: impl Iterator<Item = String>) -> String {
 }
 
 /// The launch, with `rank.sh` before the command if the number of ranks is fixed and each rank may run any program.
-fn checked(plan: &Plan) -> Vec<String> {
+pub fn launch(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let is_checkable = match spec.launcher.kind {
         LauncherKind::Mpirun | LauncherKind::Deepspeed => true,
@@ -81,7 +81,7 @@ pub fn job(plan: &Plan) -> String {
         // Empty unless the job is elastic.
         ("min_workers", elastic(|elastic| elastic.min_replicas)),
         ("max_workers", elastic(|elastic| elastic.max_replicas)),
-        ("launch", quoted_array(&checked(plan))),
+        ("launch", quoted_array(&launch(plan))),
     ];
     // On targets where the first pod that succeeds ends the job, the other pods must not exit before the pod with index 0.
     let stays = spec.target.first_success_ends_job && plan.shape == Shape::Torchrun;

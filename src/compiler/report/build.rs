@@ -1,16 +1,19 @@
 //! Builds a [`Report`] from a [`Plan`] and the [`Description`] of its target.
 
+use super::commands::commands;
 use super::{Amount, Cost, Default, Description, Head, Link, Object, Peer, PodSecurity, Report, Storage, Workers};
 use crate::job::quantity::Quantity;
 use crate::job::types::format_duration;
 use crate::job::valid::{Claim, Egress, Gang, Group, LauncherKind, Mpi, Resources, Volume, VolumeSource};
 use crate::plan::{Plan, RENDEZVOUS_PORT, Shape, Team};
+use crate::pods;
 
 impl Report {
     /// The report of a plan. `objects` are the objects that the job becomes.
     pub(crate) fn new(plan: &Plan, description: &Description, objects: Vec<Object>) -> Self {
         let spec = &plan.spec;
         let launcher_pod = plan.shape == Shape::StatefulSet && (spec.target.has_pods || spec.launcher.runs_ranks);
+        let pod_count = plan.workers + plan.spares + u32::from(launcher_pod);
         Self {
             job: spec.name.clone(),
             namespace: spec.namespace.clone(),
@@ -18,16 +21,17 @@ impl Report {
             image: spec.image.reference.clone(),
             shape: description.shape,
             launcher: launcher(plan),
-            launch: plan.launch.clone(),
+            launch: if spec.target.has_pods { pods::launch(plan) } else { plan.launch.clone() },
             workers: worker_groups(plan, description),
             ranks: plan.np,
-            pods: plan.workers + plan.spares + u32::from(launcher_pod),
+            pods: pod_count,
             requests: total_requests(plan, launcher_pod),
             cost: cost(plan),
             head: Head {
                 host: plan.launcher_host(),
                 own_pod: launcher_pod,
                 ranks: if spec.launcher.runs_ranks { plan.teams.first().map_or(0, |team| team.slots) } else { 0 },
+                requests: if launcher_pod { amounts(&requests_of(launcher_resources(plan))) } else { Vec::new() },
             },
             links: links(plan),
             guarded: spec.security.network_policy && !spec.placement.host_network,
@@ -35,11 +39,16 @@ impl Report {
             apart: spec.placement.spread.as_deref() == Some("kubernetes.io/hostname"),
             elastic: spec.elastic.as_ref().map(|elastic| (elastic.min_replicas, elastic.max_replicas)),
             storage: spec.storage.iter().map(|volume| storage(&spec.name, volume)).collect(),
-            objects,
             pod_security: PodSecurity { level: plan.level.name, reasons: plan.level.reasons.clone() },
             release: release(plan, description),
             notes: notes(plan, description),
-            defaults: spec.defaults.iter().map(|(path, value)| Default { path, value: value.clone() }).collect(),
+            commands: commands(plan, description, &objects, pod_count),
+            objects,
+            defaults: spec
+                .defaults
+                .iter()
+                .map(|(path, value)| Default { path: path.clone(), value: value.clone() })
+                .collect(),
         }
     }
 }
@@ -157,16 +166,20 @@ fn requests_of(resources: &Resources) -> Vec<(String, i128)> {
     requested.chain(limited).map(|(name, quantity)| (name.clone(), quantity.milli())).collect()
 }
 
+/// The resources of the launcher pod.
+fn launcher_resources(plan: &Plan) -> &Resources {
+    match plan.spec.groups.first().filter(|_| plan.spec.launcher.runs_ranks) {
+        Some(group) => &group.resources,
+        None => &plan.spec.launcher.resources,
+    }
+}
+
 /// The sum of the requests of all pods. The resources are in the order in which they first occur.
 fn total_requests(plan: &Plan, launcher_pod: bool) -> Vec<Amount> {
     let mut sums: Vec<(String, i128)> = Vec::new();
     let groups = plan.teams.iter().map(|team| (&plan.spec.groups[team.group], i128::from(team.pods())));
     let pods = groups.map(|(group, count): (&Group, _)| (&group.resources, count));
-    let own = match plan.spec.groups.first().filter(|_| plan.spec.launcher.runs_ranks) {
-        Some(group) => &group.resources,
-        None => &plan.spec.launcher.resources,
-    };
-    let launcher = launcher_pod.then_some((own, 1));
+    let launcher = launcher_pod.then_some((launcher_resources(plan), 1));
     for (resources, count) in pods.chain(launcher) {
         for (name, milli) in requests_of(resources) {
             match sums.iter_mut().find(|(other, _)| *other == name) {

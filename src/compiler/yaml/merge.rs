@@ -1,4 +1,4 @@
-//! Overlays (`-f`) and `--set`: changes a document's [`Node`] tree before the document is validated. [`merge`] merges one
+//! Overlays (`--overlay`) and `--set`: changes a document's [`Node`] tree before the document is validated. [`merge`] merges one
 //! tree into another, and [`set`] sets the value at one path.
 
 use super::node::{Entry, Kind, Node};

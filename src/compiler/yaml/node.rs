@@ -102,7 +102,7 @@ impl Node {
                 Some(Scalar::Null) => "nothing",
                 Some(Scalar::Bool(_)) => "a boolean",
                 Some(Scalar::Int(_) | Scalar::Float(_)) => "a number",
-                _ => "a text",
+                _ => "a string",
             },
         }
     }

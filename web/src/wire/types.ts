@@ -119,11 +119,14 @@ export interface Head {
   ownPod: boolean;
   /** The number of ranks that the launcher pod runs, in addition to those of the workers. */
   ranks: number;
+  /** The resource requests of the launcher pod. Empty if the first worker starts the ranks. */
+  requests: Amount[];
 }
 export const checkHead: c.Check<Head> = c.object({
   host: c.string,
   ownPod: c.boolean,
   ranks: c.number,
+  requests: c.array(checkAmount),
 });
 
 /** One end of a network connection. */
@@ -187,6 +190,18 @@ export const checkPodSecurity: c.Check<PodSecurity> = c.object({
   reasons: c.array(c.string),
 });
 
+/** Commands for a running job, to paste into a shell. */
+export interface Commands {
+  /** Follows the output of the ranks. */
+  follow: string;
+  /** Deletes the objects of all runs of the job, except PersistentVolumeClaims and PersistentVolumes. */
+  delete: string;
+}
+export const checkCommands: c.Check<Commands> = c.object({
+  follow: c.string,
+  delete: c.string,
+});
+
 /** The default of a field that the spec does not set. */
 export interface DefaultTaken {
   /** The path of the field below `spec`. */
@@ -247,6 +262,8 @@ export interface Report {
   release: string;
   /** Other facts that matter for a review, one sentence each. */
   notes: string[];
+  /** Commands for the running job. */
+  commands: Commands;
   /** The defaults of fields that the spec does not set. */
   defaults: DefaultTaken[];
 }
@@ -274,6 +291,7 @@ export const checkReport: c.Check<Report> = c.object({
   podSecurity: checkPodSecurity,
   release: c.string,
   notes: c.array(c.string),
+  commands: checkCommands,
   defaults: c.array(checkDefaultTaken),
 });
 

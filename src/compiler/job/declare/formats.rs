@@ -127,9 +127,9 @@ fn left_open(text: &str) -> Option<String> {
 
 texts! {
     /// Any text that a process can be given.
-    Text, "a text without NUL characters", 1_000_000, r"^[^\u0000]*$", |text| !text.contains('\0');
+    Text, "a string without NUL characters", 1_000_000, r"^[^\u0000]*$", |text| !text.contains('\0');
     /// A text that is not empty.
-    Word, "a text that is not empty and has no NUL character", 1_000_000, r"^[^\u0000]+$", |text| !text.is_empty() && !text.contains('\0');
+    Word, "a string that is not empty and has no NUL character", 1_000_000, r"^[^\u0000]+$", |text| !text.is_empty() && !text.contains('\0');
     /// A DNS-1035 label.
     Label, "a name of lower-case letters, digits and `-` that starts with a letter and ends with a letter or digit", 63,
         r"^[a-z]([-a-z0-9]*[a-z0-9])?$", |text| label(text) && text.starts_with(|c: char| c.is_ascii_lowercase());
@@ -194,7 +194,7 @@ texts! {
     FieldPath, "a pod field such as `spec.nodeName`, `metadata.name` or `status.podIP`", 320,
         r"^(metadata\.(name|namespace|uid)|metadata\.(labels|annotations)\['[-A-Za-z0-9_./]+'\]|spec\.(nodeName|serviceAccountName)|status\.(hostIP|hostIPs|podIP|podIPs))$", pod_field;
     /// A value of a directive of sbatch.
-    Directive, "a text of one line that is not empty", 1024, r"^[^\u0000-\u001f\u007f]+$", one_line;
+    Directive, "a string of one line that is not empty", 1024, r"^[^\u0000-\u001f\u007f]+$", one_line;
     /// A long option of sbatch, with its value.
     SbatchOption, "an option of sbatch in one word, such as `--mail-type=END` or `--exclusive`", 1024,
         r"^--[a-z][-a-z0-9]*(=[^\u0000-\u001f\u007f]*)?$", sbatch_option;

@@ -240,18 +240,18 @@ impl Field for EnvValue {
         match &node.kind {
             // A map of another kind, which the program reads as a text.
             Kind::Map(entries) if entries.iter().all(|entry| !is_source(&entry.key)) && !entries.is_empty() => {
-                let message = format!("`{}` takes a text, not a map", reader.path());
-                let hint = format!("write it as a text: `'{}'`", node.to_json());
+                let message = format!("`{}` takes a string, not a map", reader.path());
+                let hint = format!("write it as a string: `'{}'`", node.to_json());
                 reader.refuse(&WRONG_TYPE, node, message, Some(hint))
             }
             Kind::Map(_) => EnvSource::read(node, reader).map(|from| Self::From(Box::new(from))),
             Kind::List(_) => {
-                let message = format!("`{}` takes a text, not a list", reader.path());
-                let hint = format!("write it as a text, such as `'{}'`", node.to_json());
+                let message = format!("`{}` takes a string, not a list", reader.path());
+                let hint = format!("write it as a string, such as `'{}'`", node.to_json());
                 reader.refuse(&WRONG_TYPE, node, message, Some(hint))
             }
             _ if lacks_quotes(node) && reader.report_secret(node) => {
-                let message = format!("`{}` takes a text, and the value lacks quotes", reader.path());
+                let message = format!("`{}` takes a string, and the value lacks quotes", reader.path());
                 let hint = "take it from a Secret, or put it in quotes".to_owned();
                 let trap = matches!(node.scalar(), Some(Scalar::Trap(_)));
                 reader.refuse(if trap { &AMBIGUOUS } else { &WRONG_TYPE }, node, message, Some(hint))

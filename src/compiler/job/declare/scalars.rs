@@ -353,7 +353,7 @@ fn no_traps<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<()> {
             Some(Scalar::Trap(_)) => reader.wrong_type(node, Expected::Scalar),
             Some(Scalar::Float(value)) if !(-TWO_63..TWO_63).contains(&value) => {
                 let message = format!("a number in `{}` is larger than the maximum of Kubernetes", reader.path());
-                reader.refuse(&OUT_OF_RANGE, node, message, Some("put it in quotes to make it a text".to_owned()))
+                reader.refuse(&OUT_OF_RANGE, node, message, Some("put it in quotes to make it a string".to_owned()))
             }
             _ => Some(()),
         },

@@ -60,6 +60,41 @@ pub fn field(texts: &dyn Texts, node: &Node, order: &[&str], key: &str, value: &
     }
 }
 
+/// Moves `entry` of the map `parent` into the map `section` of it, with another key and value. The section is added if there is
+/// none. Returns nothing if the entry shares a line with other text.
+pub fn moved(
+    texts: &dyn Texts,
+    parent: &Node,
+    entry: &Entry,
+    (section, key): (&str, &str),
+    order: &[&str],
+    value: &Json,
+) -> Option<Fix> {
+    let (text, own) = (texts.around(entry.key_span), entry.value.span);
+    if own.source != entry.key_span.source || own.end <= entry.key_span.start {
+        return None;
+    }
+    let Some(there) = parent.entry(section) else {
+        let span = Span { end: own.end, ..entry.key_span };
+        let is_json = text[span.start..].starts_with('"');
+        return (!is_json).then(|| Fix { span, text: format!("{section}: {{{key}: {}}}", flow(value)) });
+    };
+    let insertion = field(texts, &there.value, order, key, value).filter(|_| there.value.get(key).is_none())?;
+    let line = text[..entry.key_span.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = own.end + text[own.end..].find('\n')? + 1;
+    let is_alone = text[line..entry.key_span.start].trim().is_empty() && text[own.end..end].trim().is_empty();
+    if !is_alone || insertion.span.source != own.source {
+        return None;
+    }
+    let at = insertion.span.start;
+    let (span, text) = match at <= line {
+        true => (at..end, [&insertion.text, &text[at..line]].concat()),
+        // An insertion at the end of the line before it, or further below.
+        false => (line..at, [&text[end..at.max(end)], &insertion.text].concat()),
+    };
+    Some(Fix { span: Span { start: span.start, end: span.end, ..own }, text })
+}
+
 /// The indentation before a place in its line, in which the hyphens of lists count as spaces. None if other text precedes.
 pub fn indent(text: &str, at: usize) -> Option<String> {
     let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
@@ -143,7 +178,7 @@ mod tests {
             ("# first\nenv:\n  A: b", "# first\nworkers: {replicas: 4, gpus: 8}\nenv:\n  A: b"),
             ("image: a", "image: a\nworkers: {replicas: 4, gpus: 8}"),
             ("image: a\r\nenv: {}\r\n", "image: a\r\nworkers: {replicas: 4, gpus: 8}\r\nenv: {}\r\n"),
-            ("command: |\n  a\n  b\n\nenv: {}\n", "command: |\n  a\n  b\nworkers: {replicas: 4, gpus: 8}\n\nenv: {}\n"),
+            ("command: |\n  a\n  b\nenv: {}\n", "command: |\n  a\n  b\nworkers: {replicas: 4, gpus: 8}\nenv: {}\n"),
             ("command:\n- a\n- b # c\n", "command:\n- a\n- b # c\nworkers: {replicas: 4, gpus: 8}\n"),
             ("image:\nenv: {}\n", "image:\nworkers: {replicas: 4, gpus: 8}\nenv: {}\n"),
             ("{image: a}", "{image: a, workers: {replicas: 4, gpus: 8}}"),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::suggestions::{alternatives, nearest};
+use super::suggestions::alternatives;
 use super::*;
 use super::{edits, suggestions};
 use crate::job::secrets;
@@ -45,17 +45,17 @@ impl Expected {
     }
 }
 
-/// The type, as in "takes a text, not a map".
+/// The type, as in "takes a string, not a map".
 impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Boolean => f.write_str("true or false"),
-            Self::Integer { .. } => f.write_str("a whole number"),
-            Self::Quantity => f.write_str("a quantity such as `\"32\"` or `64Gi` (a text or a number)"),
+            Self::Boolean => f.write_str("a boolean"),
+            Self::Integer { .. } => f.write_str("an integer"),
+            Self::Quantity => f.write_str("a quantity such as `\"32\"` or `64Gi` (a string or a number)"),
             Self::Duration => f.write_str("a duration such as `30m`, `1h30m` or `90s`"),
-            Self::Text { .. } => f.write_str("a text"),
-            Self::Word(words) => write!(f, "a text such as `{}`", words.first().unwrap_or(&"")),
-            Self::Scalar => f.write_str("a text or a number"),
+            Self::Text { .. } => f.write_str("a string"),
+            Self::Word(words) => write!(f, "a string such as `{}`", words.first().unwrap_or(&"")),
+            Self::Scalar => f.write_str("a string or a number"),
             Self::List(_) => f.write_str("a list"),
             Self::Fields => f.write_str("a map of fields"),
             Self::Names => f.write_str("a map"),
@@ -77,7 +77,7 @@ fn rewrite_scalar(text: &str, scalar: Scalar<'_>, expected: Expected) -> Option<
             let (below, above) = (value.floor(), value.ceil());
             Some(match below < f64::from(min) || below == 0.0 {
                 // Few fields take a zero.
-                true => ("write `1`, or another whole number".to_owned(), None),
+                true => ("write `1`, or another integer".to_owned(), None),
                 false => (format!("write `{below:.0}` or `{above:.0}`"), None),
             })
         }
@@ -194,7 +194,7 @@ impl<'n> Reader<'n, '_> {
         };
         match &node.kind {
             Kind::Scalar { text, plain: false } if is_quoted(text, expected) => {
-                problem.hint("remove the quotes: they turn the value into a text").fix(node.span, text)
+                problem.hint("remove the quotes: they turn the value into a string").fix(node.span, text)
             }
             // `{python, train.py}`, as other tools write a list.
             Kind::Map(entries)
@@ -218,7 +218,7 @@ impl<'n> Reader<'n, '_> {
                 }
                 _ if !matches!(expected, Expected::List(Item::Map)) && self.example().is_some() => {
                     let example = self.example().unwrap_or_default();
-                    problem.hint(format!("write a list of texts, such as `{}`", flow(&example)))
+                    problem.hint(format!("write a list of strings, such as `{}`", flow(&example)))
                 }
                 _ => {
                     let problem =
@@ -274,7 +274,7 @@ impl<'n> Reader<'n, '_> {
                 match (own, name.and_then(|entry| entry.value.text())) {
                     (Some((entry, _)), Some(name)) => problem.hint(format!("write `{}: {}`", entry.key, quoted(name))),
                     (Some((entry, Some(example))), None) => {
-                        problem.hint(format!("write a text, such as `{}: {}`", entry.key, flow(&example)))
+                        problem.hint(format!("write a string, such as `{}: {}`", entry.key, flow(&example)))
                     }
                     _ => problem,
                 }
@@ -325,49 +325,6 @@ impl<'n> Reader<'n, '_> {
         problem.hint = hint;
         self.push(problem);
         None
-    }
-
-    /// Pushes that a key is not among those known.
-    pub fn unknown(&mut self, entry: &Entry, known: &[&str]) {
-        let path = self.path();
-        let message = match path.as_str() {
-            "the document" => format!("a TrainingJob has no field `{}`", entry.key),
-            _ => format!("`{path}` has no field `{}`", entry.key),
-        };
-        let problem = Problem::new(&UNKNOWN_FIELD, entry.key_span, message);
-        if entry.value.scalar() == Some(Scalar::Null)
-            && let Some(fixed) = self.index.missing_space(&entry.key)
-        {
-            self.guessed.extend(fixed.split_once(':').map(|(key, _)| format!("{path}.{key}")));
-            let problem = problem.hint(format!("write a colon and a space between key and value: `{fixed}`"));
-            return self.push(problem.fix(entry.key_span, fixed));
-        }
-        if let Some((key, written)) = suggestions::rewritten(entry, known) {
-            self.guessed.push(format!("{path}.{key}"));
-            let problem = problem.hint(format!("write `{written}`"));
-            // Two fields would ask for two lines, or for a comma.
-            let one = !written.contains(", ") && entry.key_span.start < entry.value.span.end;
-            let span = Span { end: entry.value.span.end, ..entry.key_span };
-            return self.push(if one { problem.fix(span, written) } else { problem });
-        }
-        if path.rsplit('.').next() == Some("claim") && ["name", "claimName"].contains(&entry.key.as_str()) {
-            self.guessed.push(format!("{path}.size"));
-            let name = entry.value.text().unwrap_or("NAME");
-            return self.push(problem.hint(format!(
-                "for an existing claim write `existingClaim: {name}` instead of `claim`; khorovod names new claims after the job and the entry"
-            )));
-        }
-        let near = nearest(&entry.key, known.iter().copied())
-            .filter(|_| !suggestions::is_foreign(&entry.key, known))
-            .or_else(|| suggestions::renamed(&entry.key, known));
-        self.guessed.extend(near.map(|near| format!("{path}.{near}")));
-        self.push(match near {
-            Some(near) => problem.hint(format!("did you mean `{near}`?")).fix(entry.key_span, near),
-            None => {
-                let hint = self.index.hint(&entry.key, &path);
-                problem.hint(hint.unwrap_or_else(|| format!("it takes {}", alternatives(known))))
-            }
-        });
     }
 
     /// Reports `key` if it is missing in the map at `node`.
@@ -432,10 +389,10 @@ fn first_line(node: &Node) -> Span {
 
 fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, expected: Expected) -> Problem {
     let what = match trap {
-        Trap::Word(_) => "a boolean for some readers of YAML and a text for others",
+        Trap::Word(_) => "a boolean for some readers of YAML and a string for others",
         Trap::Special => "not a number for every reader of YAML",
         _ if expected.takes_text(text) => {
-            "one number for some readers of YAML, and another number or a text for others"
+            "one number for some readers of YAML, and another number or a string for others"
         }
         _ => "not a number for every reader of YAML",
     };

@@ -4,102 +4,10 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::Place;
+use super::{Place, other_names};
 use crate::job::types::quantity::Quantity;
 use crate::yaml::flow::{flow, quoted};
 use crate::yaml::{Entry, Node};
-
-/// Names from other systems, and the field of this spec that has the same purpose.
-const FOREIGN: &[(&str, &str)] = &[
-    ("activeDeadlineSeconds", "spec.lifecycle.deadline"),
-    ("backoffLimit", "spec.lifecycle.retries"),
-    ("cleanPodPolicy", "spec.lifecycle.keepWorkers"),
-    ("containers", "spec.patches"),
-    ("dnsPolicy", "spec.patches"),
-    ("entrypoint", "spec.command"),
-    ("gpu", "spec.workers.gpus"),
-    ("gpuType", "spec.placement.nodeSelector"),
-    ("hostAliases", "spec.patches"),
-    ("hostIPC", "spec.patches"),
-    ("imagePullPolicy", "spec.image.pullPolicy"),
-    ("imagePullSecret", "spec.image.pullSecrets"),
-    ("imagePullSecrets", "spec.image.pullSecrets"),
-    ("initContainers", "spec.patches"),
-    ("kueue", "spec.scheduling.localQueue"),
-    ("maxRestarts", "spec.lifecycle.retries"),
-    ("maxWorkers", "spec.workers.elastic.maxReplicas"),
-    ("minWorkers", "spec.workers.elastic.minReplicas"),
-    ("mpiReplicaSpecs", "spec.workers"),
-    ("nnodes", "spec.workers.replicas"),
-    ("nodes", "spec.workers.replicas"),
-    ("np", "spec.workers"),
-    ("nprocPerNode", "spec.workers.slotsPerWorker"),
-    ("nproc_per_node", "spec.workers.slotsPerWorker"),
-    ("persistentVolumeClaim", "spec.storage.existingClaim"),
-    ("priority", "spec.placement.priorityClassName"),
-    ("priorityClass", "spec.placement.priorityClassName"),
-    ("privileged", "spec.security.podSecurityLevel"),
-    ("pvc", "spec.storage.existingClaim"),
-    ("queue", "spec.scheduling.volcanoQueue"),
-    ("queueName", "spec.scheduling.localQueue"),
-    ("repository", "spec.image.name"),
-    ("restartPolicy", "spec.lifecycle.retries"),
-    ("runLauncherAsWorker", "spec.launcher.runsRanks"),
-    ("runtimeClass", "spec.placement.runtimeClassName"),
-    ("securityContext", "spec.security"),
-    ("serviceAccount", "spec.security.serviceAccountName"),
-    ("shmSize", "spec.workers.shm"),
-    ("slots", "spec.workers.slotsPerWorker"),
-    ("stallTimeout", "spec.lifecycle.stall.timeout"),
-    ("storageClass", "spec.storage.claim.storageClassName"),
-    ("tag", "spec.image.name"),
-    ("template", "spec.patches"),
-    ("terminationGracePeriodSeconds", "spec.lifecycle.checkpoint.gracePeriod"),
-    ("topologySpreadConstraints", "spec.placement.spread"),
-    ("ttlSecondsAfterFinished", "spec.lifecycle.ttlAfterFinished"),
-    ("volumeMounts", "spec.storage"),
-    ("volumes", "spec.storage"),
-    ("walltime", "spec.lifecycle.deadline"),
-    ("workdir", "spec.workingDir"),
-];
-
-/// Other names of fields that take the same value, and are in the same map.
-const RENAMED: &[(&str, &str)] = &[
-    ("claimName", "existingClaim"),
-    ("configMap", "configMapName"),
-    ("count", "replicas"),
-    ("debug", "ncclDebug"),
-    ("entrypoint", "command"),
-    ("existing", "existingClaim"),
-    ("imagePullPolicy", "pullPolicy"),
-    ("kueue", "localQueue"),
-    ("max", "maxReplicas"),
-    ("maxWorkers", "maxReplicas"),
-    ("min", "minReplicas"),
-    ("minWorkers", "minReplicas"),
-    ("nnodes", "replicas"),
-    ("nodes", "replicas"),
-    ("nprocPerNode", "slotsPerWorker"),
-    ("nproc_per_node", "slotsPerWorker"),
-    ("path", "mountPath"),
-    ("priorityClass", "priorityClassName"),
-    ("profile", "podSecurityLevel"),
-    ("pvc", "existingClaim"),
-    ("queue", "volcanoQueue"),
-    ("queueName", "localQueue"),
-    ("repository", "name"),
-    ("ro", "readOnly"),
-    ("runtimeClass", "runtimeClassName"),
-    ("scheduler", "schedulerName"),
-    ("secret", "secretName"),
-    ("serviceAccount", "serviceAccountName"),
-    ("shmSize", "shm"),
-    ("size", "sizeLimit"),
-    ("slots", "slotsPerWorker"),
-    ("storageClass", "storageClassName"),
-    ("type", "kind"),
-    ("workdir", "workingDir"),
-];
 
 /// Other words for a word of this spec.
 const WORDS: &[(&str, &str)] = &[
@@ -145,12 +53,6 @@ pub fn alternatives(known: &[&str]) -> String {
         [one] => one.clone(),
         [others @ .., final_one] => format!("{} or {final_one}", others.join(", ")),
     }
-}
-
-/// Which of the fields `known` is called `name` elsewhere.
-pub fn renamed<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    let (_, ours) = RENAMED.iter().find(|(other, _)| *other == name)?;
-    known.iter().find(|known| *known == ours).copied()
 }
 
 /// The word of a few that was meant.
@@ -234,6 +136,17 @@ impl FieldIndex {
         })
     }
 
+    /// The fields of the map at `path`, in the order of their declarations.
+    pub fn keys(&self, path: &str) -> Vec<&'static str> {
+        let mut keys = Vec::new();
+        (self.fields)(&mut |field| {
+            if field.parent == path {
+                keys.push(field.key);
+            }
+        });
+        keys
+    }
+
     /// Whether the spec has a field of this name anywhere.
     pub fn contains(&self, name: &str) -> bool {
         self.homes().contains_key(name)
@@ -252,7 +165,6 @@ impl FieldIndex {
         if ["mpirun", "horovodrun", "torchrun", "deepspeed"].contains(&name) {
             return Some(format!("write `launcher: {name}`"));
         }
-        let of = |list: &[(&str, &'static str)]| list.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
         let said = match name {
             "bucket" if path.contains("storage") => "it belongs in `s3`: `s3: {bucket: my-bucket}`",
             "tag" if path.ends_with("image") => "append it to the name of the image, as in `ghcr.io/acme/mnist:1.4`",
@@ -266,7 +178,7 @@ impl FieldIndex {
         if !said.is_empty() {
             return Some(said.to_owned());
         }
-        if let Some(ours) = of(FOREIGN) {
+        if let Some(ours) = other_names::field(name).filter(|_| !self.contains(name)) {
             return Some(format!("use `{ours}`; `khorovod explain {ours}` describes it"));
         }
         let belongs = |name: &str| {
@@ -280,12 +192,6 @@ impl FieldIndex {
             Some(format!("did you mean `{near}`? It belongs in {}", belongs(near)?))
         })
     }
-}
-
-/// Whether another system uses the name for a field that is not one of `known`.
-pub fn is_foreign(name: &str, known: &[&str]) -> bool {
-    let ours = FOREIGN.iter().find(|(other, _)| *other == name).and_then(|(_, ours)| ours.rsplit('.').next());
-    ours.is_some_and(|ours| !known.contains(&ours))
 }
 
 /// By how many letters two names differ, case aside: one at most, and short names are not guessed at.
@@ -340,16 +246,6 @@ mod tests {
     }
 
     #[test]
-    fn what_it_sends_people_to_is_there() {
-        let (index, mut paths) = (index(), Vec::new());
-        TrainingJob::fields("", 0, &mut |field| paths.push(format!("{}.{}", field.parent, field.key)));
-        for (name, ours) in FOREIGN {
-            assert!(paths.iter().any(|path| path == ours), "{name}: there is no {ours}");
-            assert!(!index.contains(name), "{name} is a field of the spec");
-        }
-    }
-
-    #[test]
     fn every_field_of_the_schema_has_a_home() {
         let (index, schema) = (index(), crate::job::schema());
         let mut next = vec![(0, &schema)];
@@ -383,6 +279,5 @@ mod tests {
         assert_eq!(hint("Replicas"), "did you mean `replicas`? It belongs in `spec.workers`");
         assert_eq!(index.hint("qwertz", "spec"), None);
         assert_eq!(index.hint("name", "spec.storage[0].nfs"), None);
-        assert!(is_foreign("nodes", &["code"]) && !is_foreign("serviceAccount", &["serviceAccountName"]));
     }
 }

@@ -15,10 +15,12 @@ pub fn groups(body: &declare::Body, defaults: &mut Defaults) -> Vec<Group> {
     match &workers.groups {
         Some(groups) => groups
             .iter()
-            .map(|at| Group {
-                name: text!(at.name),
-                replicas: plain!(at.replicas).unwrap_or(1),
-                ..group(&WorkerFields::new(workers, Some(at)), defaults)
+            .enumerate()
+            .map(|(index, at)| {
+                let before = defaults.0.len();
+                let shared = group(&WorkerFields::new(workers, Some(at)), defaults);
+                defaults.name_group(before, index);
+                Group { name: text!(at.name), replicas: plain!(at.replicas).unwrap_or(1), ..shared }
             })
             .collect(),
         None => {

@@ -11,7 +11,7 @@ codes! {
     /// A word reaches the program unchanged
     ///
     /// The words of a list are passed to the program unchanged: `$DATA` is not expanded, and `&&`, `|` and `>` are ordinary
-    /// words. To use a shell, write the command as a text, which runs under `bash -c`:
+    /// words. To use a shell, write the command as a string, which runs under `bash -c`:
     /// `command: python train.py --data $DATA`. In a list, write an option and its value as two words. Replace the dashes
     /// and quotes of a word processor. The same is true for `args` and `launcher.args`. In values of `env`, only `$(NAME)`
     /// is expanded. A file in `code.files` contains the given text; a path is not read.
@@ -36,7 +36,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     let shell = spec.get("command").is_some_and(|command| matches!(command.kind, Kind::Scalar { .. }));
     if let Some(args) = spec.get("args").filter(|_| !shell) {
-        arguments(args, "write it in `command` as a text, which runs under bash", problems);
+        arguments(args, "write it in `command` as a string, which runs under bash", problems);
     }
     if let Some(args) = spec.get("launcher").and_then(|launcher| launcher.get("args")) {
         arguments(args, "write its value", problems);
@@ -108,7 +108,7 @@ fn typeset(span: Span, text: &str, whole: Option<&str>) -> Option<Problem> {
 fn list_in_quotes(span: Span, text: &str) -> Option<Problem> {
     let list = text.trim().strip_prefix('[')?.strip_suffix(']')?;
     // `[ -f x ]` is a test.
-    let message = "the quotes turn this list into a text, which bash would run";
+    let message = "the quotes turn this list into a string, which bash would run";
     let is_list = !list.starts_with(' ') && list.contains(',');
     is_list.then(|| Problem::new(&LITERAL_WORD, span, message).hint("remove the quotes").fix(span, text.trim()))
 }
@@ -152,7 +152,7 @@ fn alone(words: &[(&Node, &str)]) -> Option<Problem> {
     let [(_, flag), (script, first), (_, more), ..] = words.get(at + 1..)? else { return None };
     let cut = ["-c", "-lc", "-ec"].contains(flag) && !first.contains(char::is_whitespace) && !first.contains('$');
     let message = format!("the shell runs only `{first}`: `{more}` is not part of its script");
-    let hint = "write the command as a text, without the shell: it runs under `bash -c`";
+    let hint = "write the command as a string, without the shell: it runs under `bash -c`";
     cut.then(|| Problem::new(&LITERAL_WORD, script.span, message).hint(hint))
 }
 
@@ -183,8 +183,8 @@ fn for_a_shell(span: Span, word: &str, text: Option<String>) -> Option<Problem> 
         (false, None) => return None,
     };
     let hint = match text {
-        Some(text) => format!("write the command as a text, which runs under bash: `command: {}`", quoted(&text)),
-        None => "write the command as a text, which runs under bash".to_owned(),
+        Some(text) => format!("write the command as a string, which runs under bash: `command: {}`", quoted(&text)),
+        None => "write the command as a string, which runs under bash".to_owned(),
     };
     Some(Problem::new(&LITERAL_WORD, span, message).hint(hint))
 }
@@ -234,9 +234,9 @@ fn value_of(name: &str, text: &str, span: Span) -> Option<Problem> {
     let message = format!("`{open}` is not expanded here: `{name}` has it unchanged");
     let hint = match name {
         "PATH" | "LD_LIBRARY_PATH" | "PYTHONPATH" => {
-            format!("set it in the image, or in a `command` that is a text: `export {name}=…`")
+            format!("set it in the image, or in a `command` that is a string: `export {name}=…`")
         }
-        _ => "write its value, or use the variable in a `command` that is a text".to_owned(),
+        _ => "write its value, or use the variable in a `command` that is a string".to_owned(),
     };
     known.then(|| Problem::new(&LITERAL_WORD, span, message).hint(hint))
 }

@@ -48,7 +48,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
         let message = format!("the spec has {rest} bytes as JSON, more than {MAX_SPEC}");
         problems.push(
             Problem::new(&SPEC_TOO_LARGE, case.top, message)
-                .hint("move long texts into `code.files`, a ConfigMap or the image"),
+                .hint("move long strings into `code.files`, a ConfigMap or the image"),
         );
     }
     for (name, text) in case.body.code.iter().filter_map(|at| at.files.as_ref()).flat_map(|at| &at.0) {

@@ -2,6 +2,8 @@
 //!
 //! The later phases rely on this, so they cannot fail because of the input.
 
+use std::borrow::Cow;
+
 use serde_json::Value as Json;
 
 use super::quantity::Quantity;
@@ -45,7 +47,7 @@ pub struct Spec {
     pub slurm: Slurm,
     pub patches: Vec<Patch>,
     /// The path and value of every default that was taken. `plan` shows them.
-    pub defaults: Vec<(&'static str, String)>,
+    pub defaults: Vec<(Cow<'static, str>, String)>,
 }
 
 impl Spec {

@@ -1,4 +1,4 @@
-//! Overlays each TrainingJob before it is read: merges overlays (`-f`), then applies `--set`, `--namespace` and the default
+//! Overlays each TrainingJob before it is read: merges overlays (`--overlay`), then applies `--set`, `--namespace` and the default
 //! namespace. Reads the expectations that each job must meet. The main type is [`Overlays`].
 
 use super::Stream;
@@ -160,9 +160,10 @@ impl<'a> Stream<'a> {
             let Some(piece) = first.filter(|_| !more) else {
                 let whole = Span { source, start: 0, end: overlay.text.len() };
                 let (content, hint) = match more {
-                    true => {
-                        ("more than one document", "put each document into a separate file: `-f one.yaml -f two.yaml`")
-                    }
+                    true => (
+                        "more than one document",
+                        "put each document into a separate file: `--overlay one.yaml --overlay two.yaml`",
+                    ),
                     false => ("no document", EXAMPLE),
                 };
                 let message = format!("the overlay {} has {content}", overlay.name);

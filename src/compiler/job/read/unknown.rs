@@ -1,0 +1,87 @@
+//! Reports of keys that a map does not have: misspelt ones, those of another map, and those of another system.
+
+use super::suggestions::{alternatives, nearest};
+use super::*;
+use super::{edits, other_names, suggestions};
+use crate::problem::Fix;
+use crate::yaml::flow::flow;
+
+impl Reader<'_, '_> {
+    /// Pushes that a key is not among those known.
+    pub fn unknown(&mut self, entry: &Entry, known: &[&str]) {
+        let path = self.path();
+        let message = match path.as_str() {
+            "the document" => format!("a TrainingJob has no field `{}`", entry.key),
+            _ => format!("`{path}` has no field `{}`", entry.key),
+        };
+        let problem = Problem::new(&UNKNOWN_FIELD, entry.key_span, message);
+        if entry.value.scalar() == Some(Scalar::Null)
+            && let Some(fixed) = self.index.missing_space(&entry.key)
+        {
+            self.guessed.extend(fixed.split_once(':').map(|(key, _)| format!("{path}.{key}")));
+            let problem = problem.hint(format!("write a colon and a space between key and value: `{fixed}`"));
+            return self.push(problem.fix(entry.key_span, fixed));
+        }
+        if let Some((key, written)) = suggestions::rewritten(entry, known) {
+            self.guessed.push(format!("{path}.{key}"));
+            let problem = problem.hint(format!("write `{written}`"));
+            // Two fields would ask for two lines, or for a comma.
+            let one = !written.contains(", ") && entry.key_span.start < entry.value.span.end;
+            let span = Span { end: entry.value.span.end, ..entry.key_span };
+            return self.push(if one { problem.fix(span, written) } else { problem });
+        }
+        if path.rsplit('.').next() == Some("claim") && ["name", "claimName"].contains(&entry.key.as_str()) {
+            self.guessed.push(format!("{path}.size"));
+            let name = entry.value.text().unwrap_or("NAME");
+            return self.push(problem.hint(format!(
+                "for an existing claim write `existingClaim: {name}` instead of `claim`; khorovod names new claims after the job and the entry"
+            )));
+        }
+        let written = entry.value.to_exact_json();
+        let near = match other_names::field(&entry.key) {
+            Some(_) => match other_names::sibling(&entry.key, &written, known) {
+                Some((key, value)) if value != written => return self.rewritten(problem, entry, key, &value),
+                same => same.map(|(key, _)| key),
+            },
+            None => nearest(&entry.key, known.iter().copied()),
+        };
+        self.guessed.extend(near.map(|near| format!("{path}.{near}")));
+        if let Some(near) = near {
+            return self.push(problem.hint(format!("did you mean `{near}`?")).fix(entry.key_span, near));
+        }
+        let hint = self.index.hint(&entry.key, &path).unwrap_or_else(|| format!("it takes {}", alternatives(known)));
+        let fix = self.below(entry, &path);
+        self.push(Problem { fix, ..problem.hint(hint) });
+    }
+
+    /// Reports a field with a name and a value of another system.
+    fn rewritten(&mut self, problem: Problem, entry: &Entry, key: &str, value: &Json) {
+        self.guessed.push(format!("{}.{key}", self.path()));
+        let text = format!("{key}: {}", flow(value));
+        let span = Span { end: entry.value.span.end, ..entry.key_span };
+        let is_together = entry.value.span.source == span.source && span.start < span.end;
+        let problem = problem.hint(format!("write `{text}`"));
+        self.push(if is_together { problem.fix(span, text) } else { problem });
+    }
+
+    /// The edit that moves a field with a name of another system into a map beside it: `numNodes: 4` becomes
+    /// `workers: {replicas: 4}`, or `replicas: 4` in the `workers` that is there.
+    fn below(&mut self, entry: &Entry, path: &str) -> Option<Fix> {
+        let Some(Step::Key(parent, _)) = self.path.last() else { return None };
+        let target = other_names::field(&entry.key)?;
+        let (section, key) = target.strip_prefix(path)?.strip_prefix('.')?.split_once('.')?;
+        // The items of `storage` are more than one field.
+        let is_field = section != "storage" && !key.contains('.');
+        let value = other_names::converted(&entry.key, &entry.value.to_exact_json()).filter(|_| is_field)?;
+        let home = format!("{path}.{section}");
+        // Another fix may already add the section.
+        if parent.value.entry(section).is_none() && self.guessed.contains(&home) {
+            return None;
+        }
+        let order = self.index.keys(&home);
+        let fix = edits::moved(self.texts, &parent.value, entry, (section, key), &order, &value)?;
+        // The section is there now.
+        self.guessed.extend([home, target.to_owned()]);
+        Some(fix)
+    }
+}

@@ -1,0 +1,47 @@
+//! Commands for a running job, to paste into a shell: to follow its output and to delete it.
+
+use super::{Commands, Description, Object};
+use crate::plan::{Plan, Shape};
+
+/// The kinds of which every job has some or had some in an earlier run, without those that keep data.
+pub const KINDS: &str = "statefulset,job,service,configmap,secret,networkpolicy,serviceaccount,role,rolebinding";
+
+/// The label of an Indexed Job's pod with its index.
+const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+
+/// The commands for a job with these objects.
+pub fn commands(plan: &Plan, description: &Description, objects: &[Object], pods: u32) -> Commands {
+    if description.batch.is_some() {
+        return Commands {
+            follow: "tail -F slurm-JOBID.out".to_owned(),
+            delete: format!("scancel --me --name={}", plan.spec.name),
+        };
+    }
+    let namespace = plan.spec.namespace.as_ref().map_or(String::new(), |name| format!(" -n {name}"));
+    let job = format!("khorovod.dev/job={}", plan.spec.name);
+    let run = format!("{job},khorovod.dev/run={}", plan.run);
+    let logs = match plan.shape {
+        Shape::StatefulSet => format!("--tail=-1 -l {run},app.kubernetes.io/component=launcher"),
+        Shape::Torchrun => format!("--tail=-1 --prefix --max-log-requests={pods} -l {run}"),
+        Shape::IndexedJob if plan.spec.target.pod_index.is_none() => format!("--tail=-1 -l {run},{INDEX}=0"),
+        // Its pods have fixed names, and no label with their index.
+        Shape::IndexedJob => plan.launcher_host().split('.').next().unwrap_or_default().to_owned(),
+    };
+    Commands {
+        follow: format!("kubectl logs{namespace} -f {logs}"),
+        delete: format!("kubectl delete{namespace} -l {job} {}", kinds(objects)),
+    }
+}
+
+/// All kinds of the job, as kubectl takes them. Claims and volumes are left out, because they hold data.
+fn kinds(objects: &[Object]) -> String {
+    let mut kinds: Vec<String> = KINDS.split(',').map(str::to_owned).collect();
+    for Object { kind, api_group, .. } in objects {
+        let kind = kind.to_lowercase();
+        let resource = if api_group.contains('.') && kind == "job" { format!("{kind}.{api_group}") } else { kind };
+        if !kinds.contains(&resource) && !resource.starts_with("persistentvolume") {
+            kinds.push(resource);
+        }
+    }
+    kinds.join(",")
+}

@@ -1,0 +1,135 @@
+//! `docs/reference.md`: the JSON fields that it lists are those that the commands print. Also `doctor` and `version`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::common::{JOB, SEED, khorovod, place};
+use super::run;
+
+/// The fields that the page lists for a command. `?` marks a field that may be absent.
+fn listed(command: &str) -> BTreeSet<String> {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md")).unwrap();
+    let block = page.split(&format!("<!-- fields: {command} -->\n```text\n")).nth(1).unwrap();
+    block.split("```").next().unwrap().lines().map(str::to_owned).collect()
+}
+
+/// Adds the path of every value that is not null.
+fn collect(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            let dot = if path.is_empty() { "" } else { "." };
+            fields.iter().for_each(|(name, field)| collect(field, &format!("{path}{dot}{name}"), found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, &format!("{path}[]"), found)),
+        Value::Null => {}
+        _ => drop(found.insert(path.to_owned())),
+    }
+}
+
+fn fields(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    collect(&serde_json::from_str(text).unwrap(), "", &mut found);
+    found
+}
+
+#[test]
+fn the_fields_of_validate_and_version() {
+    let place = place();
+    fs::write(place.path().join("job.yaml"), JOB.replace("gpus", "gpsu")).unwrap();
+    let (code, out, _) = run(khorovod(place.path()).args(["validate", "-o", "json", "job.yaml"]));
+    assert_eq!((code, fields(&out)), (1, listed("validate")));
+    let (code, out, _) = run(khorovod(place.path()).args(["version", "-o", "json"]));
+    assert_eq!((code, fields(&out)), (0, listed("version")));
+    let (_, text, _) = run(khorovod(place.path()).arg("version"));
+    assert!(text.starts_with(concat!("khorovod ", env!("CARGO_PKG_VERSION"), ",")), "{text}");
+}
+
+/// A test of templates compares the same list with all plans of the examples.
+#[test]
+fn the_fields_of_a_plan() {
+    let source = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/template.rs")).unwrap();
+    let list = source.split("const FIELDS: &[&str] = &[").nth(1).unwrap().split("];").next().unwrap();
+    let known: BTreeSet<String> = list.lines().filter_map(|line| Some(line.split('"').nth(1)?.to_owned())).collect();
+    assert_eq!(listed("plan"), known);
+}
+
+#[test]
+fn the_fields_of_the_report_of_an_import() {
+    let place = place();
+    let mut found = BTreeSet::new();
+    for (system, name) in [("stable-horovod", "everything"), ("mpijob", "sleeping-launcher")] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/import/{system}/{name}.yaml"));
+        let args = ["import", system, "--report", "json", path.to_str().unwrap()];
+        let (code, _, report) = run(khorovod(place.path()).args(args));
+        assert_eq!(code, 0, "{report}");
+        found.extend(fields(&report));
+    }
+    assert_eq!(found, listed("import"));
+}
+
+/// A program in a folder that is all of PATH.
+fn program(folder: &Path, name: &str, script: &str) {
+    let path = folder.join(name);
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn doctor(folder: &Path, bin: &Path, args: &[&str]) -> (i32, String, String) {
+    run(khorovod(folder).arg("doctor").args(args).env("PATH", bin))
+}
+
+fn bin(place: &tempfile::TempDir) -> PathBuf {
+    let bin = place.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    bin
+}
+
+#[test]
+fn doctor_works_on_an_empty_machine() {
+    let place = place();
+    let bin = bin(&place);
+    let (code, out, err) = doctor(place.path(), &bin, &[]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("warning  kubectl     not in PATH\n                     install it"), "{out}");
+    assert!(out.contains("skipped  helm        not in PATH"), "{out}");
+    assert!(out.contains("ok       ssh seed    none yet; the first render creates "), "{out}");
+    let (_, out, _) = run(khorovod(place.path()).arg("doctor").env("PATH", &bin).env("CI", "1"));
+    assert!(out.contains("warning  ssh seed    none, and none is created here"), "{out}");
+    assert!(!place.path().join(".local").exists(), "doctor creates nothing");
+    let (_, json, _) = doctor(place.path(), &bin, &["-o", "json"]);
+    assert_eq!(fields(&json), listed("doctor"));
+}
+
+#[test]
+fn doctor_reports_programs_and_fails_if_one_is_broken() {
+    let place = place();
+    let bin = bin(&place);
+    let version = r#"{"clientVersion":{"gitVersion":"v1.33.2"},"serverVersion":{"gitVersion":"v1.32.1"}}"#;
+    program(&bin, "kubectl", &format!("echo '{version}'"));
+    program(&bin, "helm", "[ \"$1\" = plugin ] && echo 'khorovod-post-render 0.1.0' || echo v4.0.1");
+    let (code, out, _) = doctor(place.path(), &bin, &[]);
+    assert_eq!(code, 0, "{out}");
+    for line in [
+        "ok       kubectl     v1.33.2\n",
+        "ok       cluster     v1.32.1\n                     render for it with `--kube-version 1.32`",
+        "ok       helm        v4.0.1\n",
+        "ok       plugin      khorovod-post-render\n",
+    ] {
+        assert!(out.contains(line), "{line}{out}");
+    }
+    program(&bin, "kubectl", "[ \"$2\" = --client ] || { echo 'refused' >&2; exit 1; }; echo '{}'");
+    let (code, out, _) = doctor(place.path(), &bin, &[]);
+    assert!(code == 0 && out.contains("skipped  cluster     refused\n"), "{out}");
+    program(&bin, "helm", "echo 'Error: broken' >&2; exit 1");
+    let (code, out, _) = doctor(place.path(), &bin, &[]);
+    assert!(code == 1 && out.contains("failed   helm        Error: broken\n"), "{out}");
+    fs::remove_file(bin.join("helm")).unwrap();
+    let (code, out, _) = run(khorovod(place.path()).arg("doctor").env("PATH", &bin).env("KHOROVOD_SSH_SEED", "short"));
+    assert!(code == 1 && out.contains("failed   ssh seed    ") && !out.contains(": short"), "{out}");
+    let (_, out, _) = run(khorovod(place.path()).arg("doctor").env("PATH", &bin).env("KHOROVOD_SSH_SEED", SEED));
+    assert!(out.contains("ok       ssh seed    in KHOROVOD_SSH_SEED\n"), "{out}");
+}
