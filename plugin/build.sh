@@ -14,7 +14,7 @@ out=${1:?where to}
     exit 1
 }
 echo "compiling the plugin's WebAssembly module: some minutes the first time" >&2
-RUSTFLAGS=$(remapped) cargo build --quiet --locked --profile wasm --target wasm32-wasip1 -p khorovod-helm
+RUSTFLAGS=$(remapped) cargo build --locked --profile wasm --target wasm32-wasip1 -p khorovod-helm
 
 rm -rf "$out" && mkdir -p "$out"
 cp -r plugin/helm4-command plugin/helm4-post-renderer "$out"

@@ -19,16 +19,27 @@ CHART = ROOT / "charts/training-job"
 # The Kubernetes version. A Helm that is built from source assumes a very old one by default.
 CLUSTER = ["--kube-version", "1.34.3"]
 METADATA = yaml.safe_load((CHART / "Chart.yaml").read_text())
+STORED = "khorovod.dev/spec"
 # In the order of Helm, which sorts maps.
 LABELS = {"app.kubernetes.io/version": METADATA["appVersion"], "helm.sh/chart": f"training-job-{METADATA['version']}"}
 
 
 def objects(text):
     """Objects by kind and name, without hooks and the objects of `helm test`."""
-    found = [each for each in yaml.load_all(text, yaml.CSafeLoader) if each]
+    found = [with_spec(each) for each in yaml.load_all(text, yaml.CSafeLoader) if each]
     return {(each["kind"], each["metadata"]["name"]): each for each in found
             if "helm.sh/hook" not in each["metadata"].get("annotations", {})
             and each["metadata"].get("labels", {}).get("app.kubernetes.io/component") != "test"}
+
+
+def with_spec(item):
+    """The object with its stored spec as a map, because Helm sorts maps, and with `image` as a map, as the chart writes it."""
+    annotations = item["metadata"].get("annotations", {})
+    if STORED in annotations:
+        job = annotations[STORED] = json.loads(annotations[STORED])
+        image = job["spec"]["image"]
+        job["spec"]["image"] = {"name": image} if isinstance(image, str) else image
+    return item
 
 
 def hooks(text):
