@@ -83,7 +83,7 @@ class Replay:
         (self.home / ".rustup").mkdir()
         cached = self.home / ".cache/khorovod"
         cached.mkdir(parents=True)
-        for program in ("ORAS",):
+        for program in ("ORAS", "HELM"):
             folder = Path(os.environ[program]).parent
             shutil.copytree(folder, cached / folder.name)
         if (kept := ROOT / "target").exists():

@@ -65,6 +65,8 @@ else
     cp "$tools_cache/kubernetes-$kubernetes/kubectl" "$work/bin/"
 fi
 cp "$(krew)" "$work/bin/kubectl-krew"
-KHOROVOD_DIST=$dist PROGRAMS=$work/bin python3 tests/dist/page.py "$version" "$(uname -m)"
+# The blocks unpack an archive there.
+cp -r "$dist" "$work/dist"
+KHOROVOD_DIST=$work/dist PROGRAMS=$work/bin python3 tests/dist/page.py "$version" "$(uname -m)"
 ok "the commands of docs/install.md"
 echo "packages: $checks checks"
