@@ -5,11 +5,13 @@ use khorovod::import::{Imported, System};
 
 use super::{Case, cases};
 
-/// Whether the job has a field such as `spec.slurm.setup`, or leaves it out because it has its default.
+/// Whether the job has a field such as `spec.slurm.setup`, or leaves it out because it has its default. A map with one field
+/// may be a text: `launcher: torchrun`.
 fn has_field(job: &serde_yaml::Value, path: &str) -> bool {
-    let may_be_default =
-        ["spec.workers.slotsPerWorker", "spec.lifecycle.retries"];
-    path.split('.').try_fold(job, |value, step| value.get(step)).is_some() || may_be_default.contains(&path)
+    let may_be_default = ["spec.workers.slotsPerWorker", "spec.lifecycle.retries", "spec.launcher"];
+    let mut steps = path.split('.');
+    let found = steps.try_fold(job, |value, step| if value.is_string() { Some(value) } else { value.get(step) });
+    found.is_some() || may_be_default.contains(&path)
 }
 
 /// The job without comments, and its Secrets.

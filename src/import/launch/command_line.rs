@@ -280,7 +280,7 @@ impl Launch {
             let (host, slots) = entry.split_once(':').unwrap_or((entry, "1"));
             ["localhost", "127.0.0.1"].contains(&host).then(|| slots.parse::<u32>().ok())?
         };
-        self.local = list.split(',').map(slots).sum();
+        self.local = list.split(',').try_fold(0_u32, |sum, entry| sum.checked_add(slots(entry)?));
         match self.local {
             Some(_) => (Verdict::Kept, field::WORKERS_REPLICAS, "all ranks are on one worker"),
             None => (Verdict::Dropped, "", options::BY_WORKERS),
