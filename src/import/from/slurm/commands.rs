@@ -164,7 +164,7 @@ impl Script<'_, '_, '_> {
             for (name, value) in pairs {
                 let value = value.unwrap_or_default();
                 self.variables.push((name.clone(), value.clone()));
-                let exported = text.trim_start().starts_with("export");
+                let exported = text.trim_start().starts_with("export") || self.is_exported_above(&name);
                 if !exported && !looks_secret(&name, &value) {
                     let text = format!("export {name}={}", word(&value));
                     let (name, value) = (Some(name.clone()), Some(value.clone()));
@@ -178,15 +178,15 @@ impl Script<'_, '_, '_> {
                     self.env.push((name, value, row));
                 }
             }
-            if !text.trim_start().starts_with("export") {
-                self.changed(row, field::COMMAND, PUT_IN);
-            }
+            // Later outcomes replace this one.
+            self.changed(row, field::COMMAND, PUT_IN);
             return;
         }
         self.variables.retain(|(known, _)| !pairs.iter().any(|(name, _)| name == known));
         let text = text.trim();
         // Any program may read an exported variable, so the line stays.
-        let made = pairs.first().map(|(name, _)| name.clone()).filter(|_| !text.starts_with("export"));
+        let made = pairs.first().map(|(name, _)| name.clone());
+        let made = made.filter(|name| !text.starts_with("export") && !self.is_exported_above(name));
         // An array cannot be exported.
         let as_it_is = text.starts_with("export") || text.starts_with(':') || pairs.is_empty() || text.contains("=(");
         // Programs may read the variable. Search paths are different in an image.
@@ -198,6 +198,21 @@ impl Script<'_, '_, '_> {
             false => (Verdict::Kept, "its value is computed when the job starts"),
         };
         self.settle(row, verdict, field::SLURM_SETUP, how);
+    }
+
+    /// Whether the script exports a variable above the current line, by its name or by `set -a`.
+    fn is_exported_above(&self, name: &str) -> bool {
+        let here = self.rows.last().map_or(0, |(start, _)| *start);
+        let (mut all, mut named) = (false, false);
+        for part in self.parts.iter().take_while(|part| part.place.start < here) {
+            match &self.text[part.place.clone()] {
+                "set -a" | "set -o allexport" => all = true,
+                "set +a" | "set +o allexport" => all = false,
+                _ if part.effects.unsets.contains(name) => named = false,
+                _ => named |= part.effects.exports.contains(name),
+            }
+        }
+        all || named
     }
 
     /// Imports `export A` for variables that were assigned before.
