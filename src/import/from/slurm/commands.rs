@@ -165,6 +165,9 @@ impl Script<'_, '_, '_> {
                 let value = value.unwrap_or_default();
                 self.variables.push((name.clone(), value.clone()));
                 let exported = text.trim_start().starts_with("export") || self.is_exported_above(&name);
+                if !exported {
+                    self.changed(row, field::COMMAND, PUT_IN);
+                }
                 if !exported && !looks_secret(&name, &value) {
                     let text = format!("export {name}={}", word(&value));
                     let (name, value) = (Some(name.clone()), Some(value.clone()));
@@ -178,8 +181,6 @@ impl Script<'_, '_, '_> {
                     self.env.push((name, value, row));
                 }
             }
-            // Later outcomes replace this one.
-            self.changed(row, field::COMMAND, PUT_IN);
             return;
         }
         self.variables.retain(|(known, _)| !pairs.iter().any(|(name, _)| name == known));
