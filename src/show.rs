@@ -26,7 +26,7 @@ pub use dedup::distinct;
 pub use diff::text as diff;
 pub use explain::{codes, explain};
 pub use github::text as github;
-pub use import::{document as import_json, text as import};
+pub use import::{count as import_count, document as import_json, text as import};
 pub use json::text as json;
 pub use plan::{changes_page as changes, page as plan, quoted as shell_word};
 pub use sarif::text as sarif;

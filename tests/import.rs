@@ -15,6 +15,8 @@ use khorovod::problem::Problems;
 use khorovod::{Inputs, Keys, Text, render, targets};
 use proptest::prelude::*;
 
+#[path = "import/effects.rs"]
+mod effects;
 #[path = "import/executed.rs"]
 mod executed;
 #[path = "import/said.rs"]

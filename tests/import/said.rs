@@ -19,6 +19,7 @@ fn verdicts_are_true() {
     let mounted = "containers: [{image: 'a:1', volumeMounts: [{name: d, mountPath: /d}]}], volumes: [{name: d, hostPath: {path: /d, type: Directory}}]";
     let twice = "containers: [{image: 'a:1', env: [{name: D, value: '1'}, {name: D, value: '2'}], ports: [{containerPort: 8080}]}], \
                  terminationGracePeriodSeconds: 5";
+    let filled = "containers: [{image: 'a:1', env: [{name: A, value: '1'}, {name: B, value: '$(A)/x'}, {name: C, value: 'a$$b'}]}]";
     let ffdl = "name: a\ngpus: 1\nframework: {name: horovod, version: '0.13', image_tag: t9, command: python x.py}\n"
         .to_owned();
     let learns = ffdl.replace("python x.py", "'pip install foo && python x.py --id $TRAINING_ID --n $NUM_LEARNERS'");
@@ -35,14 +36,16 @@ fn verdicts_are_true() {
         (System::MpiJob, job(run, twice, ""), "env[0].value", "lost", "a later entry"),
         (System::MpiJob, job(run, twice, ""), "env[1].value", "kept", ""),
         (System::MpiJob, job(run, twice, ""), "ports[0].containerPort", "lost", "opens a port"),
-        (System::MpiJob, job(run, twice, ""), "terminationGracePeriodSeconds", "changed", "its own"),
+        (System::MpiJob, job(run, twice, ""), "terminationGracePeriodSeconds", "dropped", "its own"),
         (
             System::MpiJob,
             job(run, twice, "kueue.x-k8s.io/queue-name: b"),
             "schedulingPolicy.queue",
-            "changed",
+            "dropped",
             "Kueue's",
         ),
+        (System::MpiJob, job(run, filled, ""), "env[1].value", "lost", "is literal"),
+        (System::MpiJob, job(run, filled, ""), "env[2].value", "kept", ""),
         (System::Ffdl, ffdl.clone(), "framework.version", "lost", "`image_tag`"),
         (System::Ffdl, learns.clone(), "framework.command: $TRAINING_ID", "changed", "it is empty"),
         (System::Ffdl, learns, "framework.command: pip install foo", "changed", "in the image"),

@@ -68,6 +68,11 @@ pub fn may_be_secret(name: &str, value: &str) -> bool {
     VAGUE_NAMES.iter().any(|word| name.contains(word)) || looks_secret(&name, value)
 }
 
+/// Whether a value switches something on or off, as in `MOE_DROP_TOKEN=true`.
+fn is_switch(value: &str) -> bool {
+    ["true", "false", "yes", "no", "on", "off", "none", "null", "0", "1"].contains(&value.to_ascii_lowercase().as_str())
+}
+
 fn evidence(name: &str, value: &str) -> Option<Evidence> {
     if value.contains("PRIVATE KEY-----") {
         return Some(Evidence::Key);
@@ -80,7 +85,7 @@ fn evidence(name: &str, value: &str) -> Option<Evidence> {
     }
     let upper = name.to_uppercase();
     let has = |words: &[&str]| words.iter().any(|word| upper.contains(word));
-    (!value.is_empty() && has(NAMES) && !has(ABOUT)).then_some(Evidence::Name)
+    (!value.is_empty() && !is_switch(value) && has(NAMES) && !has(ABOUT)).then_some(Evidence::Name)
 }
 
 /// The problem of a variable whose value belongs in a Secret.

@@ -365,6 +365,41 @@ fn variables_of_the_user_override_generated_ones() {
     }
 }
 
+/// The value that a kubelet gives to a variable: `$$` is `$`, and `$(NAME)` another variable.
+fn expanded(value: &str) -> String {
+    let (mut made, mut rest) = (String::new(), value);
+    while let Some(at) = rest.find('$') {
+        made += &rest[..at];
+        let behind = &rest[at + 1..];
+        rest = match behind.strip_prefix('$') {
+            Some(more) => more,
+            None if behind.starts_with('(') => return "expanded".to_owned(),
+            None => behind,
+        };
+        made.push('$');
+    }
+    made + rest
+}
+
+#[test]
+fn values_of_variables_are_literal() {
+    let values = ["x$(A)y", "p$$5", "a$$b", "$5", "$HOME", "$", "$$", "$$$(A)", "cost: $5, $(date) $$ $HOME"];
+    let objects = objects(spec(|spec| {
+        spec.env = values
+            .iter()
+            .zip('A'..)
+            .map(|(value, name)| EnvVar { name: name.into(), value: EnvValue::Text((*value).into()) })
+            .collect();
+    }));
+    for kind in ["StatefulSet", "Job"] {
+        let env = find(&objects, kind)["spec"]["template"]["spec"]["containers"][0]["env"].clone();
+        for (value, name) in values.iter().zip('A'..) {
+            let written = env.as_array().into_iter().flatten().find(|var| var["name"] == name.to_string());
+            assert_eq!(written.map(|var| expanded(var["value"].as_str().unwrap())).as_deref(), Some(*value), "{kind}");
+        }
+    }
+}
+
 #[test]
 fn patches_merge_by_kind_and_name() {
     let patch = |kind: Option<&str>, name: Option<&str>| Patch {

@@ -299,13 +299,8 @@ fn environment(script: &Script<'_>, text: &mut String) {
     }
     if let Some(setup) = &spec.slurm.setup {
         let end = heredoc_delimiter(setup);
-        let _ = write!(
-            text,
-            "\n# slurm.setup\n. /dev/stdin <<'{end}' || khorovod_fail 42 \"slurm.setup failed; see the lines above\"\n{}\n{end}\n",
-            setup.trim_end_matches('\n')
-        );
-        // Options that slurm.setup sets must not affect the rest of the script.
-        *text += "set +eux\n";
+        let _ = write!(text, "\n# slurm.setup\n. /dev/stdin <<'{end}'\n{}\n{end}\n", setup.trim_end_matches('\n'));
+        *text += part!("setup.sh");
     }
     if let Some(folder) = &spec.working_dir {
         let _ = write!(

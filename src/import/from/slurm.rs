@@ -69,6 +69,16 @@ impl Setup {
 /// An outcome: the row of a line or an option, the verdict, the fields of the spec, and a note.
 type Said = (usize, Verdict, String, String);
 
+/// The state of an import before the options of a step are read.
+struct BeforeStep {
+    resources: Resources,
+    nodes: Vec<usize>,
+    tasks: Vec<usize>,
+    /// The number of recorded outcomes, and of rows.
+    said: usize,
+    rows: usize,
+}
+
 /// The state of an import.
 struct Script<'t, 'd, 'o> {
     text: &'t str,
@@ -81,28 +91,38 @@ struct Script<'t, 'd, 'o> {
     env: Vec<(String, String, usize)>,
     /// The values of variables, by the assignments that were read.
     variables: Vec<(String, String)>,
-    /// The variables that hold several words of a launch.
+    /// The variables that hold several words of a launch, with other variables inserted, and as they are written.
     texts: launch_pieces::Known,
+    written: launch_pieces::Known,
     args: Vec<String>,
     image: Option<String>,
     /// The line that starts the ranks, its place and its row.
     launch: Option<(Srun, Span, usize)>,
+    /// The text of that line in the script, without the words that cannot be imported.
+    launch_text: String,
     /// Whether a line starts ranks with a launcher.
     starts: bool,
     /// Whether the whole script is the command.
     stands: bool,
+    /// Whether torchrun starts ranks that srun started.
+    by_agents: bool,
     /// Why the whole script has to be the command.
     whole: Option<String>,
     /// The first index of a job array.
     array: Option<String>,
     /// Options of the srun that starts the ranks, and their rows.
     steps: Vec<(String, usize)>,
+    /// The state before the options of that srun were read.
+    before_step: Option<BeforeStep>,
     mpi: Option<String>,
     /// The command of `--wrap`, and its row.
     wrap: Option<(String, usize)>,
-    /// Rows of options that set the number of tasks, and of options that set variables.
+    /// Rows of options that set the number of nodes, the number of tasks, and variables.
+    nodes: Vec<usize>,
     tasks: Vec<usize>,
     exported: Vec<usize>,
+    /// Options that have one value: the name, the value and the row.
+    single: Vec<(String, Option<String>, usize)>,
     /// Variables whose values are unknown, because conditions, loops or functions set them.
     changing: BTreeSet<String>,
     parts: &'t [Part],
@@ -133,21 +153,27 @@ pub fn read(text: &str, span: Span, context: &mut Context<'_>) {
         env: Vec::new(),
         variables: Vec::new(),
         texts: launch_pieces::Known::new(),
+        written: launch_pieces::Known::new(),
         args: Vec::new(),
         image: None,
         launch: None,
+        launch_text: String::new(),
         starts: parts.iter().any(|part| {
             let kind = if plain(part) { classify::kind(&text[part.place.clone()]) } else { Kind::Other };
             matches!(kind, Kind::Launch(launch) if !launch.alone)
         }),
         stands: false,
+        by_agents: false,
         whole: None,
         array: None,
         steps: Vec::new(),
+        before_step: None,
         mpi: None,
         wrap: None,
+        nodes: Vec::new(),
         tasks: Vec::new(),
         exported: Vec::new(),
+        single: Vec::new(),
         changing: changing(text, &parts),
         parts: &parts,
         rows: Vec::new(),
@@ -211,6 +237,11 @@ impl Script<'_, '_, '_> {
     /// Records that the new spec expresses a row in another way.
     fn changed(&mut self, row: usize, to: &str, how: &str) {
         self.settle(row, Verdict::Changed, to, how);
+    }
+
+    /// Records that the new spec does not need a row.
+    fn dropped(&mut self, row: usize, why: &str) {
+        self.settle(row, Verdict::Dropped, "", why);
     }
 
     /// Records that a row is not in the new spec.

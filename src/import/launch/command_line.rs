@@ -32,6 +32,8 @@ pub struct Launch {
     pub per_host: Option<u32>,
     /// The minimum and maximum of hosts, if the line sets them.
     pub hosts: Option<(u32, u32)>,
+    /// The number of slots on the host of the launcher, if the line names no other host.
+    pub local: Option<u32>,
     /// Fields of the spec that options set.
     pub fields: Vec<(&'static str, Json)>,
     /// Environment variables of the ranks.
@@ -99,6 +101,10 @@ pub fn read(line: &str) -> Line {
     if kind == "accelerate" {
         launch.kind = "torchrun";
     }
+    if let Some(slots) = launch.local {
+        launch.hosts = Some((1, 1));
+        launch.per_host = launch.per_host.or(launch.np).or(Some(slots));
+    }
     match taken {
         Ok(()) => Line::Launch(Box::new(launch)),
         Err(why) => Line::Script(why),
@@ -124,6 +130,7 @@ impl Launch {
             ["H", "host", "hosts", "hostfile"].contains(&name)
         };
         match self.kind {
+            _ if self.local.is_some() => false,
             "mpirun" => true,
             "torchrun" => false,
             _ => self.discovers || self.notes.iter().any(told),
@@ -186,7 +193,7 @@ impl Launch {
             return Err(format!("`{}` lacks its value", word.text));
         }
         let (values, rest) = rest.split_at(count);
-        let ours = matches!(meaning, Meaning::Ours(_) | Meaning::Gone(_));
+        let ours = meaning.is_own();
         let inline_expands = inline.is_some().then_some(word);
         if let Some(value) = values.iter().chain(inline_expands).find(|value| value.expands && !ours) {
             return Err(format!("`{}` needs a shell", value.text));
@@ -224,6 +231,7 @@ impl Launch {
                 self.hosts = Some((number(low)?, number(high)?));
                 (Verdict::Kept, field::WORKERS_REPLICAS, "")
             }
+            Meaning::HostNames => self.host_names(first),
             Meaning::Field(field, read) => {
                 let value = read(values).ok_or_else(|| format!("`{option}` is not understood"))?;
                 self.fields.push((field, value));
@@ -264,6 +272,19 @@ impl Launch {
         };
         self.note(&option, verdict, to, why);
         Ok(())
+    }
+
+    /// Reads `-H localhost:2`. Other hosts follow from the workers.
+    fn host_names(&mut self, list: &str) -> (Verdict, &'static str, &'static str) {
+        let slots = |entry: &str| {
+            let (host, slots) = entry.split_once(':').unwrap_or((entry, "1"));
+            ["localhost", "127.0.0.1"].contains(&host).then(|| slots.parse::<u32>().ok())?
+        };
+        self.local = list.split(',').try_fold(0_u32, |sum, entry| sum.checked_add(slots(entry)?));
+        match self.local {
+            Some(_) => (Verdict::Kept, field::WORKERS_REPLICAS, "all ranks are on one worker"),
+            None => (Verdict::Dropped, "", options::BY_WORKERS),
+        }
     }
 
     /// Reads `-x NAME=value`, or `-x NAME` for a variable of the environment.
@@ -345,6 +366,18 @@ mod tests {
             Line::Launch(launch) => *launch,
             Line::Script(why) => panic!("{line}: {why}"),
         }
+    }
+
+    #[test]
+    fn ranks_on_the_host_of_the_launcher() {
+        let size = |line: &str| {
+            let launch = launch(line);
+            (launch.hosts, launch.per_host, launch.finds_hosts())
+        };
+        assert_eq!(size("horovodrun -np 2 -H localhost:4 python a.py"), (Some((1, 1)), Some(2), false));
+        assert_eq!(size("mpirun -host localhost:3 ./a"), (Some((1, 1)), Some(3), false));
+        assert_eq!(size("horovodrun -np 4 -H localhost:2,b:2 python a.py"), (None, None, true));
+        assert_eq!(size("horovodrun -np 4 -H $HOSTS python a.py"), (None, None, true));
     }
 
     #[test]

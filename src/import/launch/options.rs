@@ -17,6 +17,8 @@ pub enum Meaning {
     PerHost,
     /// The number of hosts, or the minimum and maximum: `2`, `1:4`.
     Hosts,
+    /// The names of hosts: `a:2,b:2`.
+    HostNames,
     /// An environment variable with this name.
     Env(&'static str),
     /// A field of the spec.
@@ -44,14 +46,22 @@ pub enum Meaning {
 }
 
 use Meaning::{
-    Discovery, Env, Export, Field, Gone, Hosts, MapBy, MaxRanks, Mca, MinRanks, Module, MpiArgs, Ours, Pair, PerHost,
-    Ranks, Stays, Whole,
+    Discovery, Env, Export, Field, Gone, HostNames, Hosts, MapBy, MaxRanks, Mca, MinRanks, Module, MpiArgs, Ours, Pair,
+    PerHost, Ranks, Stays, Whole,
 };
+
+impl Meaning {
+    /// Whether khorovod sets the option itself, so that its value does not matter.
+    pub fn is_own(self) -> bool {
+        matches!(self, Ours(_) | Gone(_) | HostNames)
+    }
+}
 
 /// The names, the number of words that follow unless it is written `--option=value`, and the meaning.
 type Known = Row<usize, Meaning>;
 
-const HOSTFILE: Meaning = Ours("the hostfile follows from the workers");
+pub const BY_WORKERS: &str = "the hostfile follows from the workers";
+const HOSTFILE: Meaning = Ours(BY_WORKERS);
 const NO_ROOT: Meaning = Ours("nothing runs as root");
 const OWN_SSH: Meaning = Gone("khorovod's own ssh verifies host keys; its port is spec.ssh.port");
 
@@ -59,7 +69,8 @@ const OWN_SSH: Meaning = Gone("khorovod's own ssh verifies host keys; its port i
 const MPIRUN: &[Known] = &[
     ("np n c", 1, Ranks),
     ("N npernode ppn perhost ranks-per-proc", 1, PerHost),
-    ("hostfile machinefile default-hostfile f H host hosts", 1, HOSTFILE),
+    ("hostfile machinefile default-hostfile f", 1, HOSTFILE),
+    ("H host hosts", 1, HostNames),
     ("allow-run-as-root", 0, NO_ROOT),
     ("x", 1, Export),
     ("genvlist envlist", 1, Ours("every rank has the environment of its pod")),
@@ -83,7 +94,8 @@ const HOROVODRUN: &[Known] = &[
     ("--min-np --min-num-proc", 1, MinRanks),
     ("--max-np --max-num-proc", 1, MaxRanks),
     ("--slots-per-host --slots", 1, PerHost),
-    ("-H --hosts -hostfile --hostfile", 1, HOSTFILE),
+    ("-hostfile --hostfile", 1, HOSTFILE),
+    ("-H --hosts", 1, HostNames),
     ("--host-discovery-script", 1, Discovery),
     ("-p --ssh-port -i --ssh-identity-file", 1, OWN_SSH),
     ("--mpi-args", 1, MpiArgs),

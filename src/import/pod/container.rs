@@ -4,7 +4,7 @@ use crate::field;
 use serde_json::{Value as Json, json};
 
 use crate::context::{Context, text};
-use crate::pod::{self, volumes};
+use crate::pod::{self, kubelet_vars, volumes};
 use khorovod_compiler::yaml::Node;
 
 /// The note for a field that needs a second container.
@@ -79,6 +79,9 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
             continue;
         };
         let again = |other: &Node| other.get("name").and_then(text).as_ref() == Some(&name);
+        let is_before = |name: &str| {
+            list.items()[..index].iter().any(|other| other.get("name").and_then(text).as_deref() == Some(name))
+        };
         if list.items()[index + 1..].iter().any(again) {
             context.lose(item, "a later entry of the same name holds, in Kubernetes too");
             continue;
@@ -92,7 +95,13 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
                     continue;
                 }
             },
-            (value, None) => json!(value.unwrap_or_default()),
+            (value, None) => match kubelet_vars::literal(&value.unwrap_or_default(), is_before) {
+                Some(value) => json!(value),
+                None => {
+                    context.lose(item, kubelet_vars::REFERS);
+                    continue;
+                }
+            },
         };
         let to = format!("spec.env.{name}");
         match taken {

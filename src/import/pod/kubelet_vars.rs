@@ -67,6 +67,26 @@ impl Filled {
     }
 }
 
+/// The note for a value that contains another variable.
+pub const REFERS: &str = "Kubernetes inserts another variable, and a value of spec.env is literal: compute it in the command, as in `export A=$B/c`";
+
+/// Returns the text that the kubelet makes of the value of a variable: `$$` is `$`, and `$(NAME)` is unchanged if there is
+/// no such variable. None if there is one.
+pub fn literal(value: &str, exists: impl Fn(&str) -> bool) -> Option<String> {
+    let (mut made, mut rest) = (String::new(), value);
+    while let Some(at) = rest.find('$') {
+        made += &rest[..=at];
+        let behind = &rest[at + 1..];
+        rest = behind.strip_prefix('$').unwrap_or(behind);
+        let refers = rest.len() == behind.len()
+            && behind.strip_prefix('(').and_then(|inner| inner.split_once(')')).is_some_and(|(name, _)| exists(name));
+        if refers {
+            return None;
+        }
+    }
+    Some(made + rest)
+}
+
 impl Part {
     fn text(&self) -> String {
         match self {
@@ -98,6 +118,21 @@ mod tests {
     use super::*;
     use khorovod_compiler::problem::Span;
     use khorovod_compiler::yaml;
+
+    #[test]
+    fn values_of_variables_as_the_kubelet_reads_them() {
+        for (value, wanted) in [
+            ("a$$b", Some("a$b")),
+            ("$$(A) $5 $", Some("$(A) $5 $")),
+            ("$$$$(A)", Some("$$(A)")),
+            ("$(A", Some("$(A")),
+            ("$(B)", Some("$(B)")),
+            ("x$(A)y", None),
+            ("$$$(A)", None),
+        ] {
+            assert_eq!(literal(value, |name| name == "A").as_deref(), wanted, "{value}");
+        }
+    }
 
     #[test]
     fn words_as_the_kubelet_fills_them_in() {

@@ -202,7 +202,7 @@ texts! {
     Module, "a module such as `OpenMPI/4.1.4`: no spaces, no leading `-`", 255, r"^[A-Za-z0-9_./+@:~=,%][-A-Za-z0-9_./+@:~=,%]*$",
         |text| !text.is_empty() && !text.starts_with('-') && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./+@:~=,%".contains(&b));
     /// A generic resource of Slurm, and its type.
-    Gres, "a resource such as `gpu` or `gpu:a100`, without the number", 255, r"^[A-Za-z][-A-Za-z0-9_.]*(:[-A-Za-z0-9_.]*[A-Za-z][-A-Za-z0-9_.]*)?$", gres;
+    Gres, "a resource such as `gpu` or `gpu:a100`, without the number", 255, r"^[A-Za-z][-A-Za-z0-9_.]*(:([-A-Za-z0-9_.]*[A-Za-z][-A-Za-z0-9_.]*|[0-9]{4,}))?$", gres;
     /// An object's name with `*` for any run of characters.
     Glob, "an object's name, in which `*` stands for any characters", 253, r"^[-a-z0-9.*]+$",
         |text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.' | b'*'));
@@ -223,11 +223,12 @@ fn sbatch_option(text: &str) -> bool {
 
 fn gres(text: &str) -> bool {
     let (name, kind) = text.split_once(':').unwrap_or((text, "any"));
-    // `gpu:2` would be two of them.
+    // `gpu:2` would be two of them, and `gpu:6000` is a model.
+    let is_count = kind.len() < 4 || kind.contains(['-', '_', '.']);
     name.starts_with(|c: char| c.is_ascii_alphabetic())
         && data_key(name)
         && data_key(kind)
-        && kind.contains(|c: char| c.is_ascii_alphabetic())
+        && (kind.contains(|c: char| c.is_ascii_alphabetic()) || !is_count)
 }
 
 fn ends_alphanumeric(text: &str) -> bool {

@@ -100,11 +100,19 @@ fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some((span, word)) = program(command) else { return };
     let name = word.rsplit('/').next().unwrap_or(word);
     let Some(kind) = launcher_of(name) else { return };
+    // A single rank may start processes on its own worker.
+    if kind == "torchrun" && ranks(case) == 1 {
+        return;
+    }
     let message = format!("`{word}` in `command` would run in every rank: khorovod already starts the ranks");
     let hint = format!(
         "write only the program, such as `[python, train.py]`, with `launcher: {kind}`; or use `launcher: shell` to run the launcher yourself"
     );
     problems.push(Problem::new(&LAUNCHER_TWICE, span, message).hint(hint));
+}
+
+fn ranks(case: &Case<'_>) -> u64 {
+    case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum()
 }
 
 /// The program that a command runs, and the place of its name: the first word, or the module of `python -m`.
@@ -215,7 +223,7 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     let Some(args) = field!(case.launcher.args) else { return };
     let launcher = &case.spec.launcher;
-    let np: u64 = case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum();
+    let np = ranks(case);
     let (counts, others) = own_options(launcher.kind, launcher.mpi);
     for (index, word) in args.iter().enumerate() {
         let (name, value) = word.0.split_once('=').map_or((word.0.as_str(), None), |(name, value)| (name, Some(value)));

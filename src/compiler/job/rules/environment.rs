@@ -1,7 +1,7 @@
 //! Rules about environment variables: those that khorovod sets, misspelt ones, and secrets.
 
 use super::Case;
-use super::variables::{HOROVOD, NCCL};
+use super::variables::{HOROVOD, NCCL, NCCL_FORMER, NCCL_OF_PYTORCH};
 use super::workers::IDLE_GPUS;
 use crate::job::declare::EnvValue;
 use crate::job::read::suggestions::nearest;
@@ -111,7 +111,13 @@ fn unknown(name: &str, span: Span, problems: &mut Vec<Problem>) {
     } else {
         misspelt_prefix(name)
     };
-    if known.is_empty() || known.contains(&name) {
+    if known.is_empty() || known.contains(&name) || NCCL_OF_PYTORCH.contains(&name) {
+        return;
+    }
+    if let Some((_, instead)) = NCCL_FORMER.iter().find(|(former, _)| *former == name) {
+        let message = format!("current versions of NCCL do not read `{name}`");
+        let hint = format!("remove it, or set `{instead}`, which replaced it");
+        problems.push(Problem::new(&UNKNOWN_VARIABLE, span, message).hint(hint));
         return;
     }
     let whose = if known == NCCL { "NCCL" } else { "Horovod" };

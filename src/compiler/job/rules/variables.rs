@@ -162,6 +162,13 @@ pub const NCCL: &[&str] = &[
     "NCCL_WORK_FIFO_DEPTH",
 ];
 
+/// Variables of PyTorch with the names of NCCL's. Since version 2.2, PyTorch prefers them with `TORCH_` before the name.
+pub const NCCL_OF_PYTORCH: &[&str] =
+    &["NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT", "NCCL_DESYNC_DEBUG", "NCCL_ENABLE_TIMING"];
+
+/// Variables that only early versions of NCCL read, and those that replaced them.
+pub const NCCL_FORMER: &[(&str, &str)] = &[("NCCL_TREE_THRESHOLD", "NCCL_ALGO")];
+
 /// Horovod's, as of 0.28.1: at run time, and at build time for programs that build it.
 pub const HOROVOD: &[&str] = &[
     "HOROVOD_ADASUM_MPI_CHUNK_SIZE",

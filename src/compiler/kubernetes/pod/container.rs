@@ -42,7 +42,7 @@ pub struct Container<'a> {
 struct Env<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<&'a str>,
+    value: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     value_from: Option<ValueFrom<'a>>,
 }
@@ -212,7 +212,7 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
         .copied()
         .chain(planned)
         .filter(|(name, _)| user_env.iter().all(|var| var.name != *name))
-        .map(|(name, value)| Env { name, value: Some(value), value_from: None });
+        .map(|(name, value)| Env { name, value: Some(literal(value)), value_from: None });
     let mut env = Vec::with_capacity(plan.env.len() + user_env.len() + 5);
     env.extend(generated.chain(own_fields).chain(index).chain(user_env.iter().map(user_variable)));
     env
@@ -222,12 +222,20 @@ fn env<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Env<'a>> {
 fn user_variable(var: &EnvVar) -> Env<'_> {
     let (value, value_from) = match &var.value {
         // The API server drops an empty value, so with one every apply would show a change.
-        EnvValue::Text(text) => (Some(text.as_str()).filter(|text| !text.is_empty()), None),
+        EnvValue::Text(text) => (Some(literal(text)).filter(|text| !text.is_empty()), None),
         EnvValue::Secret { name, key } => (None, Some(ValueFrom::Secret { name, key })),
         EnvValue::ConfigMap { name, key } => (None, Some(ValueFrom::ConfigMap { name, key })),
         EnvValue::Field(path) => (None, Some(ValueFrom::Field { field_path: path })),
     };
     Env { name: &var.name, value, value_from }
+}
+
+/// Escapes a value: Kubernetes replaces `$(NAME)` by the variable and `$$` by `$`, and no other target does.
+fn literal(value: &str) -> Text<'_> {
+    match value.contains("$(") || value.contains("$$") {
+        true => Text::Owned(value.replace('$', "$$")),
+        false => Text::Borrowed(value),
+    }
 }
 
 fn env_from(from: &crate::job::valid::EnvFrom) -> EnvFrom<'_> {

@@ -36,8 +36,15 @@ struct Recorded {
     messages: String,
 }
 
-/// Runs a script as Slurm does, with fake programs that only record their arguments and environment.
+/// Runs a script that trains. See [`execute`].
 fn run(script: &str) -> Recorded {
+    let (code, recorded) = execute(script);
+    assert_eq!(code, Some(0), "{}", recorded.messages);
+    recorded
+}
+
+/// Runs a script as Slurm does, with fake programs that only record their arguments and environment. Returns its exit code.
+fn execute(script: &str) -> (Option<i32>, Recorded) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let program = format!(
@@ -45,7 +52,7 @@ fn run(script: &str) -> Recorded {
          printf '%s\\0' \"$@\" >{0}/words\nenv -0 >{0}/env\n",
         folder.path().display()
     );
-    for name in ["mpirun", "srun", "train"] {
+    for name in ["mpirun", "horovodrun", "srun", "train"] {
         fs::write(path(name), &program).unwrap();
         fs::set_permissions(path(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -65,8 +72,7 @@ fn run(script: &str) -> Recorded {
         list
     };
     let messages = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert_eq!(out.status.code(), Some(0), "{messages}");
-    Recorded { arguments: list("words"), env: list("env"), messages }
+    (out.status.code(), Recorded { arguments: list("words"), env: list("env"), messages })
 }
 
 /// Random texts of characters that bash or sbatch interpret outside of quotes.
@@ -159,6 +165,25 @@ proptest! {
         // sbatch stops reading directives at the first line that is a command.
         let head = script.split("\n\n").next().unwrap();
         prop_assert!(head.contains("--comment="), "{head}");
+    }
+}
+
+#[test]
+fn flags_of_the_setup_are_for_its_own_lines() {
+    let script = |setup: &str| super::script(&plan(&json!({"slurm": {"setup": setup}})));
+    let (code, recorded) = execute(&script("set -e\nfalse\ntrue"));
+    assert_eq!((code, recorded.arguments.len()), (Some(1), 0), "{}", recorded.messages);
+    let (code, recorded) = execute(&script("false"));
+    assert_eq!((code, recorded.arguments.len()), (Some(42), 0), "{}", recorded.messages);
+    assert!(run(&script("set -euo pipefail\ntrue")).arguments.contains(&"train".to_owned()));
+}
+
+#[test]
+fn a_trap_of_the_setup_runs_at_the_end() {
+    for kind in ["mpirun", "horovodrun"] {
+        let setup = "trap 'echo \"it is over\" >&2' EXIT";
+        let recorded = run(&super::script(&plan(&json!({"launcher": {"kind": kind}, "slurm": {"setup": setup}}))));
+        assert!(recorded.messages.ends_with("it is over\n"), "{kind}: {}", recorded.messages);
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::classify::{self, Kind, Srun};
 use super::launch_pieces;
-use super::{IMAGE, Script};
+use super::{BeforeStep, IMAGE, Script};
 use super::{preparation, srun_program};
 use crate::codes::BAD_VALUE;
 use crate::field_outcomes::Verdict;
@@ -50,6 +50,7 @@ impl Script<'_, '_, '_> {
                     "nothing in the script starts ranks; give the launch with `--command LINE`",
                     &world,
                 );
+                self.resources.put_slots(self.context);
             }
         }
         if !self.stands {
@@ -78,6 +79,7 @@ impl Script<'_, '_, '_> {
     /// Imports the launch line from the command line.
     fn typed(&mut self, line: &str, span: Span) {
         let world = self.resources.world();
+        line.clone_into(&mut self.launch_text);
         let launch = match classify::kind(line) {
             Kind::Launch(launch) => *launch,
             _ => Srun { line: line.to_owned(), ..Srun::default() },
@@ -106,11 +108,19 @@ impl Script<'_, '_, '_> {
     }
 
     fn start(&mut self, launch: Srun, span: Span, row: usize) {
+        self.before_step = Some(BeforeStep {
+            resources: self.resources.clone(),
+            nodes: self.nodes.clone(),
+            tasks: self.tasks.clone(),
+            said: self.said.len(),
+            rows: self.context.outcomes.next_row(),
+        });
         self.given(&launch.options.clone(), "srun ", span);
         for (name, value) in &launch.env {
             self.env.push((name.clone(), value.clone(), row));
         }
         for option in &launch.unknown {
+            self.launch_text = self.launch_text.replacen(option.as_str(), "", 1);
             let row = self.context.outcomes.add(format!("srun {option}"), span);
             let how = "only the script can compute it: write it, with its value, in spec.slurm.srun.args";
             let data = if option.contains("mounts") { "; in pods, spec.storage mounts the data" } else { "" };
@@ -171,7 +181,8 @@ impl Script<'_, '_, '_> {
                     self.resources.put_slots(self.context);
                 }
                 self.srun(launch.srun && agents);
-                let how = match !launch.srun && self.resources.nodes() > 1 && !finds_hosts {
+                let spreads = self.context.spec.get(field::WORKERS_REPLICAS).and_then(Json::as_u64) > Some(1);
+                let how = match !launch.srun && self.resources.nodes() > 1 && !finds_hosts && spreads {
                     true => {
                         "it ran on the first node only, because it has no list of hosts; here it runs on every worker"
                     }
@@ -210,6 +221,7 @@ impl Script<'_, '_, '_> {
             None => {
                 let how = "only the script can compute its words: write them, with their values, in spec.slurm.wrap";
                 self.lost(row, how);
+                self.launch_text = srun_program::without_container(&self.launch_text);
             }
         }
         if let Some(image) = wrap.image {

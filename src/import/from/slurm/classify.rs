@@ -24,8 +24,12 @@ pub enum Kind {
     Start,
     /// A command that builds or installs something.
     Installs,
-    /// A command that only prints something, or ends the script.
+    /// A command that only prints something.
     Shows,
+    /// `exit` or `wait`.
+    Ends,
+    /// `set` with flags for errors and tracing.
+    Flags,
     /// An interactive Python.
     Python,
     /// Options of an srun or salloc that opens a shell.
@@ -109,7 +113,7 @@ fn of_statement(text: &str, statement: &Statement) -> Kind {
         Kind::Launch(launch) => Srun { line: text.to_owned(), srun: false, ..*launch }.kind(),
         Kind::Program if keeps_output => Srun { lost: Some(tail.to_owned()), ..Srun::alone(head) }.kind(),
         Kind::Program => Srun::alone(text).kind(),
-        Kind::Shows if only_shows(text, statement, 0) => Kind::Shows,
+        Kind::Shows | Kind::Ends if only_shows(text, statement, 0) => Kind::Shows,
         _ => Kind::Other,
     }
 }
@@ -142,7 +146,7 @@ fn only_shows(text: &str, statement: &Statement, from: usize) -> bool {
             let operator = &text[redirection.operator.clone()];
             operator.ends_with('&') || target == "/dev/null" || operator.ends_with('<')
         });
-        writes_none && matches!(simple(&text[command.span.start..ends]), Kind::Shows)
+        writes_none && matches!(simple(&text[command.span.start..ends]), Kind::Shows | Kind::Ends)
     })
 }
 
@@ -198,7 +202,8 @@ fn simple(text: &str) -> Kind {
         }
         ("conda" | "mamba" | "micromamba", "create" | "install" | "update" | "env") => Kind::Installs,
         (name, _) if INSTALLS.contains(&name) => Kind::Installs,
-        ("set", _) if !rest[1..].iter().all(|word| is_harmless_flag(&word.text)) => Kind::Other,
+        ("set", _) if rest.len() > 1 && rest[1..].iter().all(|word| is_harmless_flag(&word.text)) => Kind::Flags,
+        ("exit" | "wait", _) => Kind::Ends,
         ("printf", "-v") => Kind::Other,
         (name, _) if SHOWS.contains(&name) => Kind::Shows,
         (name, _) if name.starts_with("python") || ["bash", "sh", "julia", "Rscript"].contains(&name) => Kind::Program,

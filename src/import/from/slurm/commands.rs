@@ -4,6 +4,7 @@ use crate::field;
 use serde_json::json;
 
 use super::classify::{self, Kind, Srun};
+use super::preparation::{self, COPIES};
 use super::rendezvous::MEETING;
 use super::script::Part;
 use super::{Script, Setup, launch_pieces};
@@ -16,10 +17,6 @@ use khorovod_compiler::problem::Span;
 
 /// The note for a variable that is computed and that programs may read.
 const MADE: &str = "its value is computed when the job starts; in pods, set it in spec.env";
-
-/// Commands that copy data or create folders, which an image does not contain.
-const COPIES: &[&str] =
-    &["rsync", "cp", "scp", "mv", "ln", "tar", "unzip", "sbcast", "rclone", "aws", "gsutil", "mkdir"];
 
 /// The note for a variable whose value is inserted where it is used.
 pub const PUT_IN: &str = "its value is inserted where it is used";
@@ -48,21 +45,31 @@ impl Script<'_, '_, '_> {
             }
             Kind::Assign(pairs) if self.launch.is_none() => {
                 launch_pieces::learn(&filled, &mut self.texts);
+                launch_pieces::learn(text, &mut self.written);
                 // A condition may append to the variable.
                 self.texts.retain(|(name, _)| !self.changing.contains(name));
                 self.assign(text, pairs, row);
             }
             Kind::Export(names) if self.launch.is_none() => self.export(text, &names, row),
             Kind::Assign(_) if self.launch.is_some() && !names_launcher(text) => {
-                self.lost(row, "nothing runs after the ranks that could use it");
+                self.dropped(row, "nothing runs after the ranks that could use it");
             }
             Kind::Folder(folder) if self.launch.is_none() => self.folder(&folder, row),
-            Kind::Start => self.kept(row, "", "a job starts where sbatch is called"),
+            Kind::Start => self.dropped(row, "a job starts where sbatch is called"),
             Kind::Installs => {
                 self.lost(row, "it would install at every start: run it once by hand, and for Kubernetes in the image");
             }
-            Kind::Shows => {
-                self.lost(row, "it only prints something, or ends the script; khorovod's script does that itself");
+            Kind::Shows => self.dropped(row, "it only prints something"),
+            Kind::Ends => self.dropped(row, "khorovod's script waits for the ranks and ends as they do"),
+            Kind::Flags if self.launch.is_some() => self.dropped(row, "no line follows the ranks"),
+            Kind::Flags => {
+                self.setup.push(Setup::new(text.to_owned(), row));
+                self.kept(row, field::SLURM_SETUP, "for the lines of the setup");
+            }
+            Kind::Other if preparation::traps_signals(text) => {
+                let how =
+                    "khorovod ends the ranks itself at SIGTERM; spec.lifecycle.checkpoint lets them save a checkpoint";
+                self.lost(row, how);
             }
             Kind::Python => {
                 self.kept(row, field::COMMAND, "what is typed into it below");
@@ -75,11 +82,13 @@ impl Script<'_, '_, '_> {
             Kind::Launch(launch) => match self.launch {
                 None => {
                     self.pieces(&filled);
+                    text.clone_into(&mut self.launch_text);
                     self.launch = Some((*launch, span, row));
                 }
                 Some(_) => self.whole("it starts ranks more than once"),
             },
             Kind::Program if self.launch.is_none() && classify::starts_ranks(text) => {
+                text.clone_into(&mut self.launch_text);
                 self.launch = Some((Srun::alone(&filled), span, row));
             }
             _ => {
@@ -94,7 +103,7 @@ impl Script<'_, '_, '_> {
 
     /// Whether a line so far does more than set a variable to plain text.
     fn prepares(&self) -> bool {
-        self.setup.iter().any(|line| line.value.is_none())
+        self.setup.iter().any(|line| line.value.is_none() && !preparation::is_flags(&line.text))
     }
 
     /// Classifies a line after variables that hold several words of it are replaced, if it is a launch then.
@@ -129,7 +138,10 @@ impl Script<'_, '_, '_> {
         self.setup.push(Setup::new(text.to_owned(), row));
         let first = text.split_whitespace().next().unwrap_or_default();
         let (verdict, how) = match COPIES.contains(&first) {
-            true => (Verdict::Changed, "under Slurm only: in pods, spec.storage provides data and folders"),
+            true => {
+                let how = "under Slurm only: in pods, the image contains the code, and spec.storage provides data and folders";
+                (Verdict::Changed, how)
+            }
             false => (Verdict::Kept, "on Kubernetes, the image contains what this prepares"),
         };
         self.settle(row, verdict, field::SLURM_SETUP, how);
@@ -152,7 +164,10 @@ impl Script<'_, '_, '_> {
             for (name, value) in pairs {
                 let value = value.unwrap_or_default();
                 self.variables.push((name.clone(), value.clone()));
-                let exported = text.trim_start().starts_with("export");
+                let exported = text.trim_start().starts_with("export") || self.is_exported_above(&name);
+                if !exported {
+                    self.changed(row, field::COMMAND, PUT_IN);
+                }
                 if !exported && !looks_secret(&name, &value) {
                     let text = format!("export {name}={}", word(&value));
                     let (name, value) = (Some(name.clone()), Some(value.clone()));
@@ -166,15 +181,13 @@ impl Script<'_, '_, '_> {
                     self.env.push((name, value, row));
                 }
             }
-            return match text.trim_start().starts_with("export") {
-                true => {}
-                false => self.changed(row, field::COMMAND, PUT_IN),
-            };
+            return;
         }
         self.variables.retain(|(known, _)| !pairs.iter().any(|(name, _)| name == known));
         let text = text.trim();
         // Any program may read an exported variable, so the line stays.
-        let made = pairs.first().map(|(name, _)| name.clone()).filter(|_| !text.starts_with("export"));
+        let made = pairs.first().map(|(name, _)| name.clone());
+        let made = made.filter(|name| !text.starts_with("export") && !self.is_exported_above(name));
         // An array cannot be exported.
         let as_it_is = text.starts_with("export") || text.starts_with(':') || pairs.is_empty() || text.contains("=(");
         // Programs may read the variable. Search paths are different in an image.
@@ -186,6 +199,21 @@ impl Script<'_, '_, '_> {
             false => (Verdict::Kept, "its value is computed when the job starts"),
         };
         self.settle(row, verdict, field::SLURM_SETUP, how);
+    }
+
+    /// Whether the script exports a variable above the current line, by its name or by `set -a`.
+    fn is_exported_above(&self, name: &str) -> bool {
+        let here = self.rows.last().map_or(0, |(start, _)| *start);
+        let (mut all, mut named) = (false, false);
+        for part in self.parts.iter().take_while(|part| part.place.start < here) {
+            match &self.text[part.place.clone()] {
+                "set -a" | "set -o allexport" => all = true,
+                "set +a" | "set +o allexport" => all = false,
+                _ if part.effects.unsets.contains(name) => named = false,
+                _ => named |= part.effects.exports.contains(name),
+            }
+        }
+        all || named
     }
 
     /// Imports `export A` for variables that were assigned before.

@@ -5,6 +5,7 @@ use crate::field;
 use std::collections::{BTreeSet, HashSet};
 
 use super::commands::PUT_IN;
+use super::launch_pieces;
 use super::rendezvous::{MEETING, NUMBERS};
 use super::{Script, Setup};
 use crate::shell;
@@ -22,6 +23,9 @@ impl Script<'_, '_, '_> {
             && self.parts.iter().any(|part| part.effects.positional)
         {
             return Some("the launch needs positional parameters that the script sets".to_owned());
+        }
+        if self.parts.iter().any(|part| part.effects.may_set("IFS")) {
+            return Some("the script sets IFS, and so how words are split".to_owned());
         }
         let known: HashSet<&str> = self.env.iter().map(|(name, ..)| name.as_str()).collect();
         let prepared = |name: &str| known.contains(name) || self.setup.iter().any(|line| line.sets(name));
@@ -72,17 +76,54 @@ impl Script<'_, '_, '_> {
     /// launch.
     pub fn drop_unused(&mut self, uses: &str) {
         let mut needed = shell_text::named(uses);
+        let (inserted, named) = self.names_of_launch();
+        // A file that the setup sources may use any variable.
+        let mut sources = false;
         for at in (0..self.setup.len()).rev() {
             let line = &self.setup[at];
-            let Some(name) = line.name.clone().filter(|name| !needed.contains(name)) else {
+            sources |= line.effects.anything;
+            let Some(name) = line.name.clone().filter(|name| !needed.contains(name) && !sources) else {
                 needed.extend(shell_text::named(&line.text));
                 continue;
             };
             let line = self.setup.remove(at);
-            match line.value.is_some() || self.texts.iter().any(|(known, _)| *known == name) {
-                true => self.changed(line.row, field::COMMAND, PUT_IN),
-                false => self.kept(line.row, "", "only the launch needed it, and khorovod writes the launch itself"),
+            let is_text = line.value.is_some() || self.texts.iter().any(|(known, _)| *known == name);
+            match (is_text && inserted.contains(&name), named.contains(&name)) {
+                _ if line.value.as_deref() == Some("") => self.dropped(line.row, "it is empty, as without the line"),
+                (true, _) => self.changed(line.row, field::COMMAND, PUT_IN),
+                (false, true) => {
+                    self.dropped(line.row, "only the launch needed it, and khorovod writes the launch itself");
+                }
+                (false, false) => self.dropped(line.row, "nothing that the job runs uses it"),
             }
         }
+    }
+
+    /// Returns the variables from which the job has values, and all that the launch needs in the script. The first are
+    /// without those of options that khorovod sets itself.
+    fn names_of_launch(&self) -> (BTreeSet<String>, BTreeSet<String>) {
+        let all = self.names_behind(shell_text::named(&self.launch_text), &BTreeSet::new());
+        let holds = |name: &&String| all.contains(*name) && self.written.iter().any(|(known, _)| known == *name);
+        let pieces: BTreeSet<String> = self.written.iter().map(|(name, _)| name).filter(holds).cloned().collect();
+        let spliced = launch_pieces::spliced(&self.launch_text, &self.written);
+        let kept = shell_text::named(&launch_pieces::without_own_options(&spliced));
+        (self.names_behind(kept.union(&pieces).cloned().collect(), &pieces), all)
+    }
+
+    /// Adds the variables from which the script computes those of a list. Exported variables, and those of `cd`, are in
+    /// the list, too. `pieces`: variables whose values are known, so that what is in them does not count.
+    fn names_behind(&self, mut names: BTreeSet<String>, pieces: &BTreeSet<String>) -> BTreeSet<String> {
+        for part in self.parts.iter().rev() {
+            let text = &self.text[part.place.clone()];
+            let sets = &part.effects.sets;
+            let exports = part.effects.exports.iter().filter(|name| !MEETING.contains(&name.as_str()));
+            let exports: Vec<String> = exports.filter(|name| !pieces.contains(*name)).cloned().collect();
+            let is_needed = sets.iter().any(|name| names.contains(name) && !pieces.contains(name));
+            if is_needed || !exports.is_empty() || text.starts_with("cd ") {
+                names.extend(shell_text::named(text));
+                names.extend(exports);
+            }
+        }
+        names
     }
 }

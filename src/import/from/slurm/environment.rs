@@ -4,8 +4,9 @@ use crate::field;
 use serde_json::{Value as Json, json};
 
 use super::rendezvous::MEETING;
-use super::{Script, Setup};
+use super::{Script, Setup, preparation};
 use crate::field_outcomes::Verdict;
+use khorovod_compiler::problem::count;
 
 impl Script<'_, '_, '_> {
     /// Sets the MPI implementation from the names of the modules.
@@ -43,11 +44,13 @@ impl Script<'_, '_, '_> {
         };
         self.drop_unused(&command);
         self.hand_on(&command);
+        self.flags_of_setup();
         for at in 0..self.setup.len() {
             if self.setup[at].value.is_some() {
                 self.kept(self.setup[at].row, field::SLURM_SETUP, "lines below use it");
             }
         }
+        self.nodes_of_launch();
         let kind = self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str);
         let torchrun = kind == Some("torchrun");
         let counts = torchrun || kind == Some("deepspeed");
@@ -57,18 +60,23 @@ impl Script<'_, '_, '_> {
             self.changed(row, field::WORKERS_GPUS, how);
         }
         for row in std::mem::take(&mut self.tasks) {
+            if counts && self.resources.one_a_node() {
+                self.dropped(row, "the launcher starts the ranks of a node itself");
+                continue;
+            }
+            let slots = self.slots();
             let (verdict, how) = match self.resources.shares() {
-                _ if counts && self.resources.one_a_node() => {
-                    (Verdict::Kept, "the launcher starts a rank for each GPU".to_owned())
-                }
                 true => (Verdict::Changed, "one rank per GPU: here ranks do not share GPUs".to_owned()),
+                false if slots != u64::from(self.resources.tasks()) => {
+                    (Verdict::Changed, format!("{} per worker, as the launch line has", count(slots, "rank")))
+                }
                 false => self.resources.how_many(),
             };
             self.settle(row, verdict, field::WORKERS_SLOTS_PER_WORKER, &how);
         }
         for (name, value, row) in std::mem::take(&mut self.env) {
             if torchrun && MEETING.contains(&name.as_str()) {
-                self.kept(row, "", "khorovod sets up the rendezvous");
+                self.meeting(&name, value.parse::<u16>().is_ok(), row);
                 continue;
             }
             let later = |line: &Setup| line.row != row && line.value.is_none() && line.sets(&name);
@@ -95,16 +103,44 @@ impl Script<'_, '_, '_> {
         if !self.modules.is_empty() {
             self.context.spec.put(field::SLURM_MODULES, json!(self.modules), "");
         }
-        if !self.setup.is_empty() {
-            let lines: Vec<&str> = self.setup.iter().map(|line| line.text.as_str()).collect();
+        if let Some(last) = self.setup.last() {
+            let unknown = !preparation::fails_only_if_unready(&last.text);
+            let lines = self.setup.iter().map(|line| line.text.as_str());
+            let lines: Vec<&str> = lines.chain(unknown.then_some("true")).collect();
             self.context.spec.put(field::SLURM_SETUP, lines.join("\n"), "what prepares the environment under Slurm");
         }
         if !self.args.is_empty() {
             self.context.spec.put(field::SLURM_ARGS, json!(self.args), "");
         }
-        match self.resources.requeue {
-            Some(true) => {}
-            _ => self.context.default(field::LIFECYCLE_RETRIES, 0, "sbatch ran it once"),
+        if self.resources.requeue != Some(true) && self.context.spec.get(field::LIFECYCLE_RETRIES).is_none() {
+            self.context.default(field::LIFECYCLE_RETRIES, 0, "sbatch ran it once");
+        }
+    }
+
+    /// Records that the launch line has another number of nodes than the options.
+    fn nodes_of_launch(&mut self) {
+        let replicas = self.context.spec.get(field::WORKERS_REPLICAS).and_then(Json::as_u64).unwrap_or(1);
+        if replicas == u64::from(self.resources.nodes()) {
+            return;
+        }
+        for row in std::mem::take(&mut self.nodes) {
+            let how = format!("{}, as the launch line has", count(replicas, "worker"));
+            self.changed(row, field::WORKERS_REPLICAS, &how);
+        }
+    }
+
+    /// Returns the number of ranks per worker.
+    fn slots(&self) -> u64 {
+        let number = |path| self.context.spec.get(path).and_then(Json::as_u64);
+        number(field::WORKERS_SLOTS_PER_WORKER).or(number(field::WORKERS_GPUS)).unwrap_or(1)
+    }
+
+    /// Drops flags of the shell if the setup has no other line.
+    fn flags_of_setup(&mut self) {
+        if self.setup.iter().all(|line| preparation::is_flags(&line.text)) {
+            for line in std::mem::take(&mut self.setup) {
+                self.dropped(line.row, "no line of the script is left that it applies to");
+            }
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Variables that hold several words of a launch, as text or as an array. If a launch names one, its words are
 //! inserted.
 
+use crate::launch::options;
 use crate::shell::{
     self, Change, Context, PartKind, TokenKind, is_name, reference, within_quotes, without_quotes, words,
 };
-use crate::shell_text::{UNKNOWN, marked};
+use crate::shell_text::{Hidden, UNKNOWN, marked};
 
 /// The value of a variable, as shell text.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +96,27 @@ pub fn spliced(line: &str, known: &Known) -> String {
     })
 }
 
+/// Returns the words of a launch line without the options that khorovod sets itself, and their values.
+pub fn without_own_options(line: &str) -> String {
+    let hidden = Hidden::of(line);
+    let Some(words) = words(&hidden.text) else { return line.to_owned() };
+    let launcher =
+        (0..words.len()).find_map(|at| options::launcher(&words[at..]).map(|(kind, count)| (kind, at + count)));
+    let Some((kind, mut at)) = launcher else { return line.to_owned() };
+    let mut kept: Vec<&str> = words[..at].iter().map(|word| &hidden.text[word.place.clone()]).collect();
+    while let Some(word) = words.get(at).filter(|word| word.text.starts_with('-')) {
+        let (name, inline) = word.text.split_once('=').map_or((&*word.text, false), |(name, _)| (name, true));
+        let Some((count, meaning)) = options::find(kind, name) else { break };
+        let end = (at + 1 + if inline { 0 } else { count }).min(words.len());
+        if !meaning.is_own() {
+            kept.extend(words[at..end].iter().map(|word| &hidden.text[word.place.clone()]));
+        }
+        at = end;
+    }
+    kept.extend(words[at..].iter().map(|word| &hidden.text[word.place.clone()]));
+    hidden.shown(&kept.join(" "))
+}
+
 fn find<'k>(name: &str, known: &'k Known) -> Option<&'k Held> {
     known.iter().find(|(other, _)| other == name).map(|(_, held)| held)
 }
@@ -139,6 +161,13 @@ mod tests {
         let list = "declare -a A=(\n  --lr 1 # low\n  \"b c\"\n)";
         assert_eq!(after(&[list, "A+=( $D )"], "x \"${A[@]}\" ${A[*]}"), "x --lr 1 \"b c\" $D --lr 1 \"b c\" $D");
         assert_eq!(after(&["A=\"a *\"", "A+=' it'\"'\"'s'"], "x $A \"$A\""), "x a \\* it\\'s \"a * it's\"");
+    }
+
+    #[test]
+    fn own_options_are_removed_with_their_values() {
+        let line = "srun -N 2 torchrun --nnodes=$N --rdzv_endpoint=$HEAD:$P --rdzv_id $(date +%s) --nproc_per_node $G a.py --rdzv_id $X";
+        assert_eq!(without_own_options(line), "srun -N 2 torchrun --nnodes=$N --nproc_per_node $G a.py --rdzv_id $X");
+        assert_eq!(without_own_options("python a.py $A"), "python a.py $A");
     }
 
     #[test]

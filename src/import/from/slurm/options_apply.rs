@@ -40,7 +40,9 @@ impl Script<'_, '_, '_> {
     fn option(&mut self, option: &Given, row: usize, from: &str, span: Span) {
         let value = option.value.clone().unwrap_or_default();
         let step = from.starts_with("srun");
+        self.replace_earlier(option, from, row);
         match option.meaning {
+            Meaning::Name | Meaning::Field(_) if value.is_empty() => self.dropped(row, "it has no value"),
             Meaning::Name => {
                 let (verdict, how) = self.context.rename(&value, &option.said);
                 self.settle(row, verdict, "metadata.name", how);
@@ -86,14 +88,17 @@ impl Script<'_, '_, '_> {
                 let to = self.stays(option, step, row);
                 self.kept(row, to, how);
             }
-            Meaning::Needless(why) => self.kept(row, "", why),
+            Meaning::Needless(why) => self.dropped(row, why),
             Meaning::Lost(why) => self.lost(row, why),
             Meaning::Interactive => {
                 self.changed(row, field::COMMAND, "the job is not interactive: the lines below are its command");
             }
             _ => match self.resources.take(option) {
                 Ok((_, field::WORKERS_SLOTS_PER_WORKER, _)) => self.tasks.push(row),
-                Ok((verdict, to, how)) => self.settle(row, verdict, to, how),
+                Ok((verdict, to, how)) => {
+                    self.nodes.extend((to == field::WORKERS_REPLICAS).then_some(row));
+                    self.settle(row, verdict, to, how);
+                }
                 Err(why) => {
                     self.context.refuse_at(
                         span,
@@ -103,6 +108,24 @@ impl Script<'_, '_, '_> {
                 }
             },
         }
+    }
+
+    /// Records that an option replaces an earlier one with another value.
+    fn replace_earlier(&mut self, option: &Given, from: &str, row: usize) {
+        let name = match option.meaning {
+            Meaning::Gres | Meaning::GpusPerNode => "gpus-per-node",
+            Meaning::Stays(_) | Meaning::Needless(_) | Meaning::Lost(_) | Meaning::Export | Meaning::Wrap => return,
+            _ => &option.name,
+        };
+        let earlier = self.single.iter().rfind(|(other, ..)| other == name).cloned();
+        if let Some((_, value, earlier)) = earlier
+            && value != option.value
+        {
+            self.nodes.retain(|row| *row != earlier);
+            self.tasks.retain(|row| *row != earlier);
+            self.dropped(earlier, &format!("`{from}{}` replaces it", option.said));
+        }
+        self.single.push((name.to_owned(), option.value.clone(), row));
     }
 
     /// Imports `--signal`: `USR1@120` or `B:USR1@120`.

@@ -1,9 +1,11 @@
 //! Recognises lines that prepare the environment: modules, sourced files, installations, and lines that only print
 //! something.
 
+use super::classify;
+use crate::shell;
 use crate::shell_text::is_assignment;
 
-/// Commands that only print something, or end the script.
+/// Commands that only print something.
 pub const SHOWS: &[&str] = &[
     "echo",
     "printf",
@@ -23,9 +25,6 @@ pub const SHOWS: &[&str] = &[
     "uname",
     "lscpu",
     "free",
-    "wait",
-    "exit",
-    "set",
     "true",
     "ls",
     "id",
@@ -33,15 +32,50 @@ pub const SHOWS: &[&str] = &[
     "clear",
 ];
 /// Commands that build or install something.
-pub const INSTALLS: &[&str] =
-    &["pip", "pip3", "virtualenv", "git", "wget", "curl", "make", "cmake", "apt", "apt-get", "yum", "dnf"];
+pub const INSTALLS: &[&str] = &["pip", "pip3", "virtualenv", "make", "cmake", "apt", "apt-get", "yum", "dnf"];
+
+/// Commands that copy data or create folders, which an image does not contain.
+pub const COPIES: &[&str] = &[
+    "rsync", "cp", "scp", "mv", "ln", "tar", "unzip", "sbcast", "rclone", "aws", "gsutil", "mkdir", "git", "wget",
+    "curl",
+];
 
 /// Whether a line may set variables that are not named in it.
-pub fn may_set(line: &str) -> bool {
+pub fn may_set(text: &str) -> bool {
+    let script = shell::parse(text);
+    shell::simple_commands(&script.statements).iter().any(|command| sources(&text[command.span.clone()]))
+}
+
+fn sources(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let (first, file) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let known = ["activate", "/conda.sh", "/mamba.sh", "/modules.sh"].iter().any(|end| file.ends_with(end));
     matches!(first, "source" | ".") && !known || first == "eval" && !line.contains("conda")
+}
+
+/// Whether a line only sets flags of the shell, as `set -e` does.
+pub fn is_flags(line: &str) -> bool {
+    matches!(classify::kind(line), classify::Kind::Flags)
+}
+
+/// Whether a line fails only if the environment is not ready. A line such as `[ -n "$DEBUG" ] && export LOG=1` fails in a
+/// script that works.
+pub fn fails_only_if_unready(line: &str) -> bool {
+    const WORDS: &[&str] =
+        &["source", ".", "conda", "mamba", "micromamba", "spack", "module", "ml", "cd", "export", "set", "trap"];
+    let is_one = shell::parse(line).statements.iter().all(|statement| statement.only().is_some());
+    is_one && (WORDS.contains(&line.split_whitespace().next().unwrap_or_default()) || is_assignment(line))
+}
+
+/// Whether a `trap` is for signals alone. In the script that khorovod writes no signal reaches it: SIGTERM ends the ranks,
+/// and `--signal` is `lifecycle.checkpoint`.
+pub fn traps_signals(line: &str) -> bool {
+    let Some(words) = shell::words(line).filter(|words| words.first().is_some_and(|word| word.text == "trap")) else {
+        return false;
+    };
+    let mut signals = words[1..].iter().filter(|word| word.text != "--").skip(1).peekable();
+    signals.peek().is_some()
+        && !signals.any(|word| ["EXIT", "0", "ERR", "DEBUG", "RETURN"].contains(&word.text.as_str()))
 }
 
 /// Whether a line only loads software that an image contains.
@@ -87,6 +121,23 @@ mod tests {
     #[test]
     fn what_prepares_is_told_from_programs() {
         assert!(prepares("source a.sh") && prepares("A=1") && !prepares("/opt/app/run --all"));
-        assert!(may_set("source env.sh") && may_set("eval \"$(x)\"") && !may_set("source venv/bin/activate"));
+        assert!(
+            fails_only_if_unready("source a.sh")
+                && fails_only_if_unready("A=$(b)")
+                && !fails_only_if_unready("[ -n \"$D\" ] && export A=1")
+        );
+        assert!(!fails_only_if_unready("cp a b") && !fails_only_if_unready("export A=1 || true"));
+        assert!(
+            traps_signals("trap 'save; x' USR1 TERM")
+                && !traps_signals("trap cleanup EXIT INT")
+                && !traps_signals("trap")
+        );
+        assert!(
+            may_set("source env.sh")
+                && may_set("if [ -f a ]; then . a; fi")
+                && may_set("[ -f .env ] && source .env")
+                && may_set("eval \"$(x)\"")
+                && !may_set("source venv/bin/activate")
+        );
     }
 }

@@ -41,6 +41,7 @@ impl Script<'_, '_, '_> {
         let program = if program.is_string() { text } else { format!("exec {text}") };
         let numbers: Vec<String> = NUMBERS.iter().map(|(theirs, ours)| format!("{theirs}=${ours}")).collect();
         let world = self.own_world_size();
+        self.by_agents = true;
         self.drop_meeting(&program);
         self.context.spec.put(
             field::LAUNCHER_KIND,
@@ -93,9 +94,24 @@ impl Script<'_, '_, '_> {
         });
         self.setup = kept;
         for line in dropped {
-            self.kept(line.row, "", "khorovod sets up the rendezvous");
+            for name in shell_text::assigned(&line.text) {
+                self.meeting(&name, false, line.row);
+            }
         }
         self.drop_unused(uses);
+    }
+
+    /// Records the outcome of a variable of the rendezvous. `is_plain`: its value is plain text.
+    pub fn meeting(&mut self, name: &str, is_plain: bool, row: usize) {
+        match name {
+            "MASTER_ADDR" if self.by_agents => {
+                self.changed(row, field::LAUNCHER_KIND, "torchrun sets it for its ranks");
+            }
+            "MASTER_PORT" if self.by_agents && is_plain => {
+                self.changed(row, field::COMMAND, "for the ranks; torchrun's agents use another port");
+            }
+            _ => self.dropped(row, "khorovod sets up the rendezvous"),
+        }
     }
 
     /// Drops options that bind tasks. One task per node starts all ranks of the node, and they would all be bound to

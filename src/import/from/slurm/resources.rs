@@ -9,7 +9,7 @@ use crate::launch::World;
 use khorovod_compiler::job::types::format_duration;
 
 /// The values of options. A later option overrides an earlier one.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Resources {
     nodes: Option<u32>,
     pub tasks: Option<u32>,
@@ -111,8 +111,7 @@ impl Resources {
         let (kind, number) = value.rsplit_once([':', '=']).unwrap_or(("", value));
         let (kind, number) = if number.parse::<u32>().is_err() { (value, "1") } else { (kind, number) };
         if !kind.is_empty() {
-            let fits = kind.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
-                && kind.contains(|c: char| c.is_ascii_alphabetic());
+            let fits = kind.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
             if !fits {
                 return Err(format!("`{kind}` is not a kind of GPU"));
             }

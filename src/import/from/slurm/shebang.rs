@@ -1,6 +1,6 @@
 //! Reads the first line of a script, which names its shell and the shell's flags.
 
-use super::Script;
+use super::{Script, Setup};
 use crate::context::Context;
 use crate::field;
 use khorovod_compiler::problem::Span;
@@ -31,7 +31,8 @@ pub fn check(text: &str, whole: Span, context: &mut Context<'_>) -> bool {
 }
 
 impl Script<'_, '_, '_> {
-    /// Records the outcome of the flags. Returns a line with `set` for them. `whole`: the whole script is the command.
+    /// Records the outcome of the flags. Returns a line with `set` for them if the whole script is the command. Otherwise,
+    /// the line goes to the beginning of the setup.
     pub fn flags(&mut self, whole: bool) -> Option<String> {
         let (line, _, flags) = read(self.text)?;
         if flags.is_empty() {
@@ -54,15 +55,14 @@ impl Script<'_, '_, '_> {
             return None;
         }
         let row = self.row(line, span);
-        match whole {
-            true => self.changed(row, field::COMMAND, "set by `set` in its first line"),
-            false => {
-                let how = "flags of a shell that is not used any more: if a line of spec.slurm.setup must not \
-                           fail, end it with `|| return 1`";
-                self.lost(row, how);
-            }
+        let set = format!("set {set}");
+        if whole {
+            self.changed(row, field::COMMAND, "set by `set` in its first line");
+            return Some(set);
         }
-        Some(format!("set {set}"))
+        self.changed(row, field::SLURM_SETUP, "set by `set` in its first line, for the lines of the setup");
+        self.setup.insert(0, Setup::new(set, row));
+        None
     }
 }
 

@@ -112,7 +112,7 @@ impl Script<'_, '_, '_> {
     /// Reports uses of the arguments that are given to the script.
     fn tell_of_arguments(&mut self, command: &str) {
         let setup = self.context.spec.get(field::SLURM_SETUP).and_then(Json::as_str).unwrap_or_default();
-        let texts = [command, setup].map(shell_text::of_script);
+        let texts = [command, setup].map(|text| shell_text::of_script(text).replace("\\$", ""));
         let places = ["$1", "${1", "$2", "${2", "$3", "${3", "$4", "${4", "$5", "$6", "$@", "${@", "$*"];
         for place in places.into_iter().filter(|place| texts.iter().any(|text| text.contains(place))) {
             let row = self

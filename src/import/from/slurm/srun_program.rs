@@ -87,6 +87,16 @@ pub fn unwrapped(line: &str) -> (Option<Wrap>, String) {
     (Some(Wrap { words: wrap, image: image.map(str::to_owned) }), hidden.shown(&hidden.text[program.place.start..]))
 }
 
+/// Removes the words of a container runtime from a line of srun.
+pub fn without_container(line: &str) -> String {
+    let starts = |at: &usize| container(&line[*at..]).is_some();
+    let places = line.match_indices(char::is_whitespace).map(|(at, blank)| at + blank.len());
+    match std::iter::once(0).chain(places).find(starts) {
+        Some(at) => format!("{}{}", &line[..at], unwrapped(&line[at..]).1),
+        None => line.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +111,6 @@ mod tests {
         assert_eq!(wrap, Some(Wrap { words: None, image: Some("a/b:1".to_owned()) }));
         assert_eq!(program, "bash -c 'python a.py'");
         assert_eq!(unwrapped("singularity_wrapper exec python a.py").1, "python a.py");
+        assert_eq!(without_container("srun -n 2 singularity run $BOX python $A"), "srun -n 2 python $A");
     }
 }

@@ -12,6 +12,7 @@ impl Script<'_, '_, '_> {
     /// Makes the whole script the command, which runs once on the first node. `why` is the reason, for the report.
     pub fn as_it_stands(&mut self, why: &str) {
         let parts = self.parts;
+        self.forget_step();
         // The launcher's pod has no GPU, so a script that needs no other node runs in a worker.
         let wrap = self.wrap.take();
         let reaches = match &wrap {
@@ -61,9 +62,6 @@ impl Script<'_, '_, '_> {
             }
             self.changed(row, to, &how);
         }
-        for (_, row) in std::mem::take(&mut self.steps) {
-            self.changed(row, field::COMMAND, "it is in the script");
-        }
         let body = body.join("\n");
         self.setup.retain(|line| kept.contains(&line.row));
         if !ranks {
@@ -77,6 +75,21 @@ impl Script<'_, '_, '_> {
             body,
             if ranks { "the script, of which there is one rank" } else { "the script" },
         );
+    }
+}
+
+impl Script<'_, '_, '_> {
+    /// Takes back what the options of the srun that starts the ranks set: they stay in the script.
+    fn forget_step(&mut self) {
+        let Some(before) = self.before_step.take() else { return };
+        (self.resources, self.nodes, self.tasks) = (before.resources, before.nodes, before.tasks);
+        self.steps.clear();
+        self.mpi = None;
+        self.context.spec.take(field::SLURM_WRAP);
+        self.said.truncate(before.said);
+        for row in before.rows..self.context.outcomes.next_row() {
+            self.changed(row, field::COMMAND, "it is in the script");
+        }
     }
 }
 

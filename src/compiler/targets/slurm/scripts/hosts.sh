@@ -1,6 +1,10 @@
 
 # Writes a hostfile, and an `ssh` that calls srun: many clusters do not allow ssh to their nodes.
-khorovod_generated=$(mktemp -d) && trap 'rm -rf "$khorovod_generated"' EXIT
+khorovod_generated=$(mktemp -d)
+# slurm.setup may have a trap for EXIT, too: `trap -p` prints it as a command whose third word is the trap.
+eval "khorovod_trap=($(trap -p EXIT))"
+# shellcheck disable=SC2064,SC2154
+trap 'rm -rf "$khorovod_generated"'"; ${khorovod_trap[2]:-:}" EXIT
 khorovod_hostfile=$khorovod_generated/hostfile
 scontrol show hostnames "$SLURM_JOB_NODELIST" | sed "s/$/ slots=$khorovod_slots/" >"$khorovod_hostfile"
 cat >"$khorovod_generated/ssh" <<'SSH'
