@@ -6,6 +6,7 @@
 
 mod document;
 mod expand;
+mod fixed_fields;
 mod krm;
 mod no_job;
 mod output;
