@@ -24,7 +24,7 @@ pub use clean::{clean, clean_line};
 pub use dedup::distinct;
 pub use explain::{codes, explain};
 pub use github::text as github;
-pub use import::{document as import_json, text as import};
+pub use import::{count as import_count, document as import_json, text as import};
 pub use json::text as json;
 pub use plan::page as plan;
 pub use sarif::text as sarif;

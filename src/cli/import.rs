@@ -22,8 +22,9 @@ use super::{Failure, Outcome, input, output};
     khorovod import slurm --image ghcr.io/acme/mnist:1.4 job.sh > job.yaml\n  \
     kubectl get mpijob mnist -o yaml | khorovod import mpijob > job.yaml\n  \
     khorovod import ffdl --format json manifest.yml 2> report.json > job.yaml\n\n\
-    The job goes to standard output. A report of what became of each field (kept,\n\
-    changed, lost) goes to standard error. Secrets that the old file contains become\n\
+    The job goes to standard output. A report of what became of each field goes to\n\
+    standard error: kept, changed (the spec expresses it in another way), dropped (not\n\
+    needed), or lost (do what the note says). Secrets that the old file contains become\n\
     separate documents after the job, or go into the file of --secrets.")]
 pub struct Args {
     /// The system that the files are for
@@ -99,7 +100,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         }
         Format::Json => screen.plain(&show::import_json(&imported)),
     }
-    let lost = imported.fields.iter().filter(|field| field.verdict == "lost").count();
+    let lost = show::import_count(&imported, "lost");
     if args.strict && lost > 0 {
         screen.error(&format!("{} lost, and --strict allows none", count(lost as u64, "field")));
         return Err(Failure::Problems);

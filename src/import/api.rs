@@ -75,11 +75,11 @@ pub struct Field {
     pub file: String,
     /// Its line in that file, from 1.
     pub line: usize,
-    /// Its outcome: `kept`, `changed` or `lost`.
+    /// Its outcome: `kept`, `changed`, `dropped` or `lost`.
     pub verdict: &'static str,
     /// The fields of the new spec that hold its value.
     pub to: Vec<String>,
-    /// How it changed; or why it is lost, and what to do.
+    /// How it changed; why it is not needed; or why it is lost, and what to do.
     pub note: String,
 }
 

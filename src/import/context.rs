@@ -66,12 +66,12 @@ impl<'o> Context<'o> {
 
     /// Records that a value is not needed: khorovod has it by default.
     pub fn needless(&mut self, node: &Node, why: &str) {
-        self.outcomes.settle(node, Verdict::Kept, "", why);
+        self.outcomes.settle(node, Verdict::Dropped, "", why);
     }
 
     /// Records that khorovod does in another way what a value is for.
     pub fn replaced(&mut self, node: &Node, how: &str) {
-        self.outcomes.settle(node, Verdict::Changed, "", how);
+        self.outcomes.settle(node, Verdict::Dropped, "", how);
     }
 
     /// Records that a value cannot be expressed in the new spec: why, and what to do.
@@ -108,9 +108,12 @@ impl<'o> Context<'o> {
         self.refuse_at(self.whole, format!("there is no `{what}` in the file"), why);
     }
 
-    /// Reads a whole number.
+    /// Reads a whole number, which may also be written as `2.0`.
     pub fn count(&mut self, node: &Node) -> Option<u32> {
-        let number = text(node).and_then(|text| text.trim().parse().ok());
+        let number = text(node).and_then(|text| {
+            let (whole, rest) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
+            whole.parse().ok().filter(|_| !rest.is_empty() && rest.chars().all(|digit| digit == '0'))
+        });
         if number.is_none() {
             self.refuse(node, "a whole number");
         }

@@ -47,7 +47,6 @@ fields! {
     OBSERVABILITY_TENSORBOARD = "spec.observability.tensorboard";
     OBSERVABILITY_TENSORBOARD_LOGDIR = "spec.observability.tensorboard.logdir";
     PATCHES = "spec.patches";
-    PLACEMENT = "spec.placement";
     PLACEMENT_AFFINITY = "spec.placement.affinity";
     PLACEMENT_HOST_NETWORK = "spec.placement.hostNetwork";
     PLACEMENT_NODE_SELECTOR = "spec.placement.nodeSelector";

@@ -9,11 +9,13 @@ use khorovod_compiler::yaml::{Kind, Node, Scalar};
 /// The outcome of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// The new spec has the same meaning, or khorovod does it by default.
+    /// Fields of the new spec have the same meaning.
     Kept,
     /// The new spec expresses it in another way.
     Changed,
-    /// It is not in the new spec.
+    /// No field of the new spec holds it, because khorovod does not need it.
+    Dropped,
+    /// No field of the new spec can hold it.
     Lost,
 }
 
@@ -23,6 +25,7 @@ impl Verdict {
         match self {
             Self::Kept => "kept",
             Self::Changed => "changed",
+            Self::Dropped => "dropped",
             Self::Lost => "lost",
         }
     }
@@ -104,10 +107,10 @@ impl FieldOutcomes {
         }
     }
 
-    /// Records the outcome of a row.
+    /// Records the outcome of a row. Without a field of the new spec in `to`, a value that is not lost is dropped.
     pub fn settle_row(&mut self, row: usize, verdict: Verdict, to: &str, how: &str) {
         let Some(row) = self.rows.get_mut(row).filter(|row| row.verdict.is_none()) else { return };
-        row.verdict = Some(verdict);
+        row.verdict = Some(if to.is_empty() && verdict != Verdict::Lost { Verdict::Dropped } else { verdict });
         row.to = to.split_whitespace().map(str::to_owned).collect();
         how.clone_into(&mut row.note);
     }
@@ -120,7 +123,7 @@ impl FieldOutcomes {
     /// Returns all rows in the order of the file. `rest` is the note of fields without an outcome.
     pub fn close(mut self, rest: &str) -> Vec<Row> {
         for row in std::mem::take(&mut self.nulls) {
-            self.settle_row(row, Verdict::Kept, "", "nothing is given");
+            self.settle_row(row, Verdict::Dropped, "", "nothing is given");
         }
         for row in 0..self.rows.len() {
             self.settle_row(row, Verdict::Lost, "", rest);

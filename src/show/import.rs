@@ -14,8 +14,8 @@ const WIDEST: usize = 44;
 /// At least this many fields with the same outcome below one field share a line.
 const FEW: usize = 3;
 
-/// Formats one line per field, and a last line that counts them. Many fields below one field, such as the items of a list,
-/// share a line if their outcome is the same.
+/// Formats one line per field, and a last line that counts these lines. Many fields below one field, and the items of a list
+/// of words, share a line if their outcome is the same.
 pub fn text(imported: &Imported) -> String {
     let rows: Vec<(&Field, String)> = rows(&imported.fields);
     let lengths = rows.iter().map(|(_, place)| place.chars().count());
@@ -29,9 +29,14 @@ pub fn text(imported: &Imported) -> String {
         // Writing to a string never fails.
         let _ = writeln!(page, "{}", clean_line(line.trim_end()));
     }
-    let count = |verdict| imported.fields.iter().filter(|field| field.verdict == verdict).count();
-    let _ = writeln!(page, "{} kept, {} changed, {} lost", count("kept"), count("changed"), count("lost"));
+    let count = |verdict| format!("{} {verdict}", rows.iter().filter(|(field, _)| field.verdict == verdict).count());
+    let _ = writeln!(page, "{}", ["kept", "changed", "dropped", "lost"].map(count).join(", "));
     page
+}
+
+/// Returns how many lines of the report have an outcome.
+pub fn count(imported: &Imported, verdict: &str) -> usize {
+    rows(&imported.fields).iter().filter(|(field, _)| field.verdict == verdict).count()
 }
 
 /// The fields that have their own line, each with its place.
@@ -49,7 +54,11 @@ fn rows<'f>(fields: &'f [Field]) -> Vec<(&'f Field, String)> {
     let row = |field: &'f Field| {
         let shared = parents(&field.path).find_map(|parent| {
             let (count, alike, first) = below.get(&(field.file.as_str(), parent))?;
-            (*count >= FEW && *alike).then_some((parent, *count, *first))
+            let of_list = field
+                .path
+                .strip_prefix(parent)
+                .is_some_and(|rest| rest.starts_with('[') && rest.ends_with(']') && !rest.contains('.'));
+            (*count >= if of_list { 2 } else { FEW } && *alike).then_some((parent, *count, *first))
         });
         match shared {
             None => Some((field, place(field))),

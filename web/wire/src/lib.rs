@@ -208,12 +208,12 @@ pub struct FieldOutcome<'a> {
     pub path: &'a str,
     /// Its line in the file.
     pub line: usize,
-    /// Whether it is in the spec as it was, in another way, or not at all.
-    #[cfg_attr(feature = "schemars", schemars(extend("enum" = ["kept", "changed", "lost"])))]
+    /// Whether it is in the spec as it was, in another way, or not at all: because it is not needed, or because it is lost.
+    #[cfg_attr(feature = "schemars", schemars(extend("enum" = ["kept", "changed", "dropped", "lost"])))]
     pub verdict: &'a str,
     /// Paths of the spec's fields that it became.
     pub to: &'a [String],
-    /// How it changed, or why it is lost and what to do.
+    /// How it changed, why it is not needed, or why it is lost and what to do.
     pub note: &'a str,
 }
 
