@@ -23,8 +23,8 @@ use super::{Failure, Outcome, input, output};
     kubectl get mpijob mnist -o yaml | khorovod import mpijob > job.yaml\n  \
     khorovod import ffdl --format json manifest.yml 2> report.json > job.yaml\n\n\
     The job goes to standard output. A report of what became of each field goes to\n\
-    standard error: kept, changed (the spec expresses it in another way), dropped (not\n\
-    needed), or lost (do what the note says). Secrets that the old file contains become\n\
+    standard error: kept, changed (the spec expresses it in another way), dropped\n\
+    (not needed), or lost (see the note). Secrets that the old file contains become\n\
     separate documents after the job, or go into the file of --secrets.")]
 pub struct Args {
     /// The system that the files are for

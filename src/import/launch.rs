@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(size(5, Some(4), 8, 64), (5, None));
         assert_eq!(size(2, None, 2, 8), (2, None));
         assert_eq!(size(2, None, 1, 4), (2, None));
-        assert_eq!(size(4, None, 2, 4), (2, None));
+        assert_eq!(size(3, None, 2, 4), (2, None));
         assert_eq!(size(6, Some(5), 0, 4), (4, None));
         // openmpi: the launcher runs no rank.
         assert_eq!(size(4, None, 8, 32), (4, None));

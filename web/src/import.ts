@@ -124,7 +124,9 @@ export class ImportDialog {
 
   private report({ fields, secrets }: Imported): HTMLElement[] {
     const number = (verdict: FieldOutcome["verdict"]) => fields.filter((field) => field.verdict === verdict).length;
-    const verdicts = (["kept", "changed", "dropped", "lost"] as const).map((verdict) => `${number(verdict)} ${verdict}`).join(", ");
+    const verdicts = (["kept", "changed", "dropped", "lost"] as const)
+      .map((verdict) => `${number(verdict)} ${verdict}`)
+      .join(", ");
     const heads = ["verdict", "field of the file", "in the spec"].map((head) => h("th", { scope: "col" }, head));
     const onclick = () => this.download("secrets.yaml", secrets.replace(/^---\n/, ""));
     return [

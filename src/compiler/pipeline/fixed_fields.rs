@@ -3,9 +3,8 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::patches::BROKEN_PATCH;
 use crate::kubernetes::meta::COMPONENT;
-use crate::problem::Problem;
+use crate::problem::Span;
 use crate::yaml::Node;
 
 /// The start of the labels by which the objects of a job select each other.
@@ -22,15 +21,16 @@ struct Change {
     hint: &'static str,
 }
 
-/// Returns the problem of the first fixed field that a patch changed. `before` and `after` are the object, or the pod
-/// template if `kind` is `Pod`, without and with the patch. `patch` is the patch as it is written.
-pub fn find_change(patch: &Node, before: &Json, after: &Json, kind: &str) -> Option<Problem> {
+/// Returns the first fixed field that a patch changed: its place in the patch, a message, and a hint. `before` and `after` are
+/// the object, or the pod template if `kind` is `Pod`, without and with the patch. `patch` is the patch as it is written.
+pub fn find_change(patch: &Node, before: &Json, after: &Json, kind: &str) -> Option<(Span, String, &'static str)> {
     let change = Search { kind }.within(before, after, &mut Vec::new())?;
     let mut place = patch;
     for key in &change.path {
-        place = place.get(key).unwrap_or(place);
+        let Some(below) = place.get(key) else { break };
+        place = below;
     }
-    Some(Problem::new(&BROKEN_PATCH, place.span, change.message).hint(change.hint))
+    Some((place.span, change.message, change.hint))
 }
 
 struct Search<'k> {

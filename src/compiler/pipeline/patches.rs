@@ -58,8 +58,10 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
                 is_used = true;
                 kubernetes::merge(part, &patch.patch);
                 let Some(body) = node.get("patch").filter(|_| !is_reported) else { continue };
-                let problem = find_conflict(body, &before, kind, &mut Vec::new())
-                    .or_else(|| fixed_fields::find_change(body, &before, part, kind));
+                let problem = find_conflict(body, &before, kind, &mut Vec::new()).or_else(|| {
+                    let (span, message, hint) = fixed_fields::find_change(body, &before, part, kind)?;
+                    Some(Problem::new(&BROKEN_PATCH, span, message).hint(hint))
+                });
                 is_reported = problem.is_some();
                 problems.extend(problem);
             }

@@ -131,7 +131,7 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
         let to = format!("spec.env.{name}");
         match taken {
             Some(other) if other == value => context.kept(item, &to),
-            Some(_) => context.lose(item, "the workers have another value, and all pods have one here"),
+            Some(_) => context.lose(item, "another entry of this name has another value, and all pods have one here"),
             None => match &value {
                 Json::String(value) => pod::variable(context, item, &name, value, from),
                 _ => {
