@@ -6,6 +6,7 @@
 this order; `<run>` stands for the name of the run.
 `<!-- file: PATH -->` before a block: the block is that file without its first comments.
 Each shell block is run by a test, or has a reason why not: tests/blocks/blocks.py.
+Each command of tests/migration/NAME.txt has a row in the table "What you typed" of docs/from-NAME.md.
 `PATH::NAME` in a page names a test, or a function of a test: the file must contain it.
 docs/supply-chain.md has a reason for each direct dependency, and only for those.
 The address of the project is in Cargo.toml only.
@@ -20,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests/blocks"), str(ROOT / "book"), str(ROOT / "dist")]
 from blocks import pages as shell_pages, unmarked  # noqa: E402
+from typed import missing as missing_commands  # noqa: E402
 from links import links, prose  # noqa: E402
 from project import copies  # noqa: E402
 
@@ -102,7 +104,7 @@ def main():
     looks = (broken_links, stale_blocks, missing_tests)
     wrong = [f"{page.relative_to(ROOT)}: {why}" for page in pages for look in looks for why in look(page)]
     wrong += [f"{page.relative_to(ROOT)}: {why}" for page in shell_pages() for why in unmarked(page)]
-    wrong += unexplained()
+    wrong += [*unexplained(), *missing_commands()]
     wrong += [f"{file} repeats the address of Cargo.toml" for file in copies()]
     marked = sum(len(BLOCK.findall(page.read_text())) for page in pages)
     if (ROOT / "README.md").read_text().count("<!-- ex") < 2 or not marked:

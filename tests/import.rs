@@ -187,6 +187,24 @@ fn every_line_of_a_script_is_in_the_report() {
     assert!(tried > 50, "{tried} lines");
 }
 
+/// Commands of public guides, as their readers typed them: each has its row. `tests/migration` lists them.
+#[test]
+fn every_command_of_a_guide_is_in_the_report() {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/migration");
+    for system in [System::KubeflowOpenmpi, System::Slurm] {
+        let case = Case::new(system, home.join(system.name()).with_extension("txt"));
+        let imported = case.import().unwrap_or_else(|problems| panic!("{:#?}", problems.list));
+        let found: BTreeSet<usize> = imported.fields.iter().map(|field| field.line).collect();
+        let variable = |line: &str| {
+            line.trim_start_matches("export ").split_once('=').is_some_and(|(name, _)| !name.contains(' '))
+        };
+        for (index, line) in case.text.lines().enumerate() {
+            let has_row = found.contains(&(index + 1)) || system == System::KubeflowOpenmpi && variable(line);
+            assert!(has_row, "{}: {line}", case.path.display());
+        }
+    }
+}
+
 /// Other people's files, where there are some.
 fn corpus() -> Vec<Case> {
     let Some(folder) = std::env::var_os("KHOROVOD_CORPUS").map(PathBuf::from) else {

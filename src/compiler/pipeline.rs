@@ -7,6 +7,7 @@
 mod document;
 mod expand;
 mod fix;
+mod fixed_fields;
 mod format;
 mod krm;
 mod no_job;

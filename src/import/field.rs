@@ -47,7 +47,6 @@ fields! {
     LIFECYCLE_TTL_AFTER_FINISHED = "spec.lifecycle.ttlAfterFinished";
     OBSERVABILITY_TENSORBOARD_LOGDIR = "spec.observability.tensorboardLogdir";
     PATCHES = "spec.patches";
-    PLACEMENT = "spec.placement";
     PLACEMENT_AFFINITY = "spec.placement.affinity";
     PLACEMENT_HOST_NETWORK = "spec.placement.hostNetwork";
     PLACEMENT_NODE_SELECTOR = "spec.placement.nodeSelector";

@@ -16,6 +16,7 @@ use crate::launch::prefix::Step;
 use crate::secrets;
 use crate::shell_text;
 use khorovod_compiler::problem::Span;
+use khorovod_compiler::yaml::Node;
 
 /// The path of the hostfile in pods of the MPI Operator, and in those of khorovod. That of the openmpi component is
 /// unchanged.
@@ -101,6 +102,26 @@ fn taken(context: &mut Context<'_>, step: &Step<'_>, place: &Place) {
 /// Returns the program of the ranks as shell text.
 fn program_of(launch: &Launch) -> String {
     program::as_text(&launch.program).unwrap_or_default()
+}
+
+/// Sets how often the old system started a failed launcher again: six times, as a Job does by default. A launcher that
+/// waits for a user starts no training.
+pub fn default_retries(context: &mut Context<'_>, why: &str) {
+    if context.spec.get(field::LAUNCHER_INTERACTIVE).is_none() {
+        context.default(field::LIFECYCLE_RETRIES, 6, why);
+    }
+}
+
+/// Records the outcome of the number of workers, which the launch line may have changed. `pods` is the old number.
+pub fn replicas_outcome(context: &mut Context<'_>, node: &Node, pods: u32) {
+    let replicas = context.spec.get(field::WORKERS_REPLICAS).and_then(Json::as_u64).unwrap_or_default();
+    match replicas == u64::from(pods) {
+        true => context.kept(node, field::WORKERS_REPLICAS),
+        false => {
+            let how = format!("{replicas}, the workers on which the launch line starts ranks");
+            context.changed(node, field::WORKERS_REPLICAS, &how);
+        }
+    }
 }
 
 /// Imports workers in which the ranks are started by hand.
@@ -216,7 +237,9 @@ pub fn launched(context: &mut Context<'_>, text: &str, launch: Launch, place: &P
         || launch.min_np.is_some()
         || launch.max_np.is_some()
         || launch.hosts.is_some_and(|(low, high)| low != high);
-    let size = if elastic && launch.hosts.is_none() { elastic_size(&launch, world) } else { size(&launch, world) };
+    let gpus = context.spec.get(field::WORKERS_GPUS).and_then(Json::as_u64).and_then(|gpus| u32::try_from(gpus).ok());
+    let size =
+        if elastic && launch.hosts.is_none() { elastic_size(&launch, world) } else { size(&launch, world, gpus) };
     if let (Some(low), Some(high)) = (launch.min_np, launch.max_np)
         && low > high
     {
@@ -314,8 +337,9 @@ fn elastic_size(launch: &Launch, world: &World) -> Size {
     Size { replicas, slots: (slots != gpus).then_some(slots), how }
 }
 
-/// Returns the workers, and the ranks per worker, for the number of ranks of a line.
-fn size(launch: &Launch, world: &World) -> Size {
+/// Returns the workers, and the ranks per worker, for the number of ranks of a line. There are at most as many workers as
+/// pods, and at most one rank for each of the `real_gpus` of a pod.
+fn size(launch: &Launch, world: &World, real_gpus: Option<u32>) -> Size {
     let gpus = world.gpus.max(1);
     let slots = launch.per_host.filter(|slots| *slots > 0);
     let own = |slots: u32| (slots != gpus).then_some(slots);
@@ -329,7 +353,8 @@ fn size(launch: &Launch, world: &World) -> Size {
     };
     let exactly = |pods: u32, slots: u32| pods.checked_mul(slots) == Some(np);
     if let Some(slots) = slots {
-        return Size { replicas: np.div_ceil(slots), slots: own(slots), how: differs(np.div_ceil(slots), np, world) };
+        let replicas = np.div_ceil(slots).min(world.pods.max(1));
+        return Size { replicas, slots: own(slots), how: differs(replicas, np, replicas.saturating_mul(slots), world) };
     }
     if exactly(world.pods, gpus) {
         return Size { replicas: world.pods, slots: None, how: String::new() };
@@ -340,8 +365,12 @@ fn size(launch: &Launch, world: &World) -> Size {
     if exactly(world.pods, 1) {
         return Size { replicas: np, slots: own(1), how: "one rank per pod, as before".to_owned() };
     }
-    if np % gpus == 0 && (gpus > 1 || np < world.pods) {
-        return Size { replicas: np / gpus, slots: None, how: differs(np / gpus, np, world) };
+    if np % gpus == 0 && np / gpus < world.pods {
+        return Size { replicas: np / gpus, slots: None, how: differs(np / gpus, np, np, world) };
+    }
+    if real_gpus.is_some_and(|most| np > world.pods.saturating_mul(most.max(gpus))) {
+        let ranks = world.pods.saturating_mul(gpus);
+        return Size { replicas: world.pods, slots: None, how: differs(world.pods, np, ranks, world) };
     }
     for pods in [Some(world.pods), world.without_launcher].into_iter().flatten().filter(|pods| *pods > 0) {
         if np % pods == 0 {
@@ -352,11 +381,14 @@ fn size(launch: &Launch, world: &World) -> Size {
     Size { replicas: world.pods, slots: None, how }
 }
 
-fn differs(replicas: u32, np: u32, world: &World) -> String {
-    match replicas.cmp(&world.pods) {
-        std::cmp::Ordering::Equal => String::new(),
-        std::cmp::Ordering::Less => format!("{np} ranks; the other pods ran no rank"),
-        std::cmp::Ordering::Greater => format!("{np} ranks were more than the pods had room for"),
+/// Returns how the workers differ from the pods. `np` is the number of ranks of the line, `ranks` that of the new job.
+fn differs(replicas: u32, np: u32, ranks: u32, world: &World) -> String {
+    if ranks < np {
+        format!("{np} ranks were more than the pods had room for; {ranks} start")
+    } else if replicas < world.pods {
+        format!("{np} ranks; the other pods ran no rank")
+    } else {
+        String::new()
     }
 }
 
@@ -368,7 +400,7 @@ mod tests {
     fn ranks_become_workers_and_slots() {
         let size = |pods, without_launcher, gpus, np| {
             let world = World { pods, from: String::new(), without_launcher, gpus };
-            let size = size(&Launch { np: Some(np), ..Launch::default() }, &world);
+            let size = size(&Launch { np: Some(np), ..Launch::default() }, &world, (gpus > 0).then_some(gpus));
             (size.replicas, size.slots)
         };
         let elastic = |np, min_np, max_np| {
@@ -386,7 +418,11 @@ mod tests {
         assert_eq!(size(4, Some(3), 8, 24), (3, None));
         assert_eq!(size(4, Some(3), 8, 4), (4, Some(1)));
         assert_eq!(size(5, Some(4), 0, 32), (4, Some(8)));
-        assert_eq!(size(5, Some(4), 8, 64), (8, None));
+        // More GPUs than the pods had are never asked for.
+        assert_eq!(size(5, Some(4), 8, 64), (5, None));
+        assert_eq!(size(2, None, 2, 8), (2, None));
+        assert_eq!(size(2, None, 1, 4), (2, None));
+        assert_eq!(size(3, None, 2, 4), (2, None));
         assert_eq!(size(6, Some(5), 0, 4), (4, None));
         // openmpi: the launcher runs no rank.
         assert_eq!(size(4, None, 8, 32), (4, None));

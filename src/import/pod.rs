@@ -11,7 +11,7 @@ use crate::context::{Context, text};
 use crate::field_outcomes::Verdict;
 use khorovod_compiler::job;
 use khorovod_compiler::job::quantity::Quantity;
-use khorovod_compiler::yaml::Node;
+use khorovod_compiler::yaml::{Node, Scalar};
 
 /// Imports `requests` and `limits` of a container into `spec.workers`. Returns the number of GPUs.
 pub fn resources(context: &mut Context<'_>, node: &Node) -> u32 {
@@ -112,6 +112,10 @@ fn is_rdma(name: &str) -> bool {
 /// Imports variables from a map: `{NAME: value}`.
 pub fn env_map(context: &mut Context<'_>, node: &Node) {
     for entry in node.entries() {
+        if matches!(entry.value.scalar(), Some(Scalar::Null)) {
+            context.needless(&entry.value, "nothing is given");
+            continue;
+        }
         let from = context.outcomes.path(&entry.value).to_owned();
         let Some(value) = context.text(&entry.value) else { continue };
         variable(context, &entry.value, &entry.key, &value, &from);
@@ -129,26 +133,40 @@ pub fn variable(context: &mut Context<'_>, node: &Node, name: &str, value: &str,
     context.outcomes.settle(node, verdict, &format!("spec.env.{name}"), how);
 }
 
-/// Imports a field that selects the nodes of a pod. Returns whether `key` is such a field.
-pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
-    let empty = matches!(&node.to_json(), Json::Null) || node.entries().is_empty() && node.items().is_empty();
-    let to = match key {
+/// Returns the field of the spec for a field of a pod that selects its nodes.
+pub fn placement_field(key: &str) -> Option<&'static str> {
+    Some(match key {
         "nodeSelector" => field::PLACEMENT_NODE_SELECTOR,
         "tolerations" => field::PLACEMENT_TOLERATIONS,
         "affinity" => field::PLACEMENT_AFFINITY,
         "priorityClassName" => field::PLACEMENT_PRIORITY_CLASS_NAME,
         "runtimeClassName" => field::PLACEMENT_RUNTIME_CLASS_NAME,
         "schedulerName" => field::SCHEDULING_SCHEDULER_NAME,
-        _ => return false,
-    };
+        _ => return None,
+    })
+}
+
+/// Whether a value is null, or an empty text, map or list.
+pub fn is_empty(node: &Node) -> bool {
+    text(node).is_none_or(|text| text.is_empty()) && node.entries().is_empty() && node.items().is_empty()
+}
+
+/// The note for such an affinity.
+pub const OPERATOR_LABELS: &str =
+    "it selects labels that the operator writes; pods of this job have `khorovod.dev/job`";
+
+/// Whether an affinity selects labels that the MPI Operator writes.
+pub fn selects_operator_labels(key: &str, node: &Node) -> bool {
+    key == "affinity" && node.to_json().to_string().contains("\"training.kubeflow.org/")
+}
+
+/// Imports a field that selects the nodes of a pod. Returns whether `key` is such a field.
+pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
+    let Some(to) = placement_field(key) else { return false };
     match text(node) {
-        Some(text) if text.is_empty() => context.needless(node, "nothing is asked for, as here by default"),
+        _ if is_empty(node) => context.needless(node, "nothing is asked for, as here by default"),
         Some(text) => context.keep(node, to, text),
-        None if empty => context.needless(node, "nothing is asked for, as here by default"),
-        None if key == "affinity" && node.to_json().to_string().contains("\"training.kubeflow.org/") => {
-            let how = "it goes by labels that the operator wrote; pods of this job have `khorovod.dev/job`";
-            context.lose(node, how);
-        }
+        None if selects_operator_labels(key, node) => context.lose(node, OPERATOR_LABELS),
         None => {
             let from = context.head(node);
             context.spec.put(to, node.to_json(), &from);

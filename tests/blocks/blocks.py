@@ -11,6 +11,9 @@ A line before a ```sh block defines how it is run:
 A ```text block after `<!-- prints -->` is the output of the block before: `…` matches any text, or any lines if it is
 alone on a line; `<run>` matches the name of a run.
 
+In the tables "What you typed", each command of khorovod is run, in a folder with the files that tests/migration/NAME.sh
+creates.
+
 kubectl, helm and sbatch are replacements (tests/blocks/bin), which check their input.
 """
 
@@ -22,6 +25,8 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from typed import documents, rows
 
 ROOT = Path(__file__).resolve().parents[2]
 SHELL = re.compile(r"^(?:<!-- ((?:run|not run|file)[^\n]*?) -->\n)?```(?:sh|console|bash)\n(.*?)^```$(?:\n\n<!-- prints -->\n```text\n(.*?)^```$)?", re.M | re.S)
@@ -117,8 +122,24 @@ def desk(folder, binary):
     return {"HOME": str(home), "PATH": f"{programs}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
 
 
+def run_tables(binary, counts):
+    """Runs khorovod's commands in the tables "What you typed". Returns the errors."""
+    wrong = []
+    for commands, page in documents():
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder)
+            environment = desk(folder, binary)
+            script = commands.with_suffix(".sh")
+            subprocess.run(["bash", "-eu", script], cwd=folder, env={**environment, "MIGRATION": str(script.parent)}, check=True)
+            blocks = [Block(page, row.line, command, None, MARK.fullmatch("run")) for row in rows(page) for command in row.runs]
+            counts["cells"] += len(blocks)
+            wrong += filter(None, [run(block, folder, environment) for block in blocks])
+            wrong += [] if blocks else [f"{page.name}: no command of khorovod in its table"]
+    return wrong
+
+
 def main(binary):
-    wrong, counts = [], {"run": 0, "by": {}, "not": 0, "file": 0}
+    wrong, counts = [], {"run": 0, "cells": 0, "by": {}, "not": 0, "file": 0}
     for page in pages():
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder)
@@ -137,8 +158,9 @@ def main(binary):
                         subprocess.run(["bash", "-eu", ROOT / f"tests/blocks/holds/{mark['holds']}.sh"], cwd=folder, env=environment, check=True)
                     counts["run"] += 1
                     wrong += filter(None, [run(block, folder, environment)])
+    wrong += run_tables(binary, counts)
     others = "".join(f", {count} by the stage {stage}" for stage, count in counts["by"].items())
-    print("\n".join([*wrong, f"shell blocks: {counts['run']} run here{others}, {counts['file']} files, {counts['not']} not run, with a reason; {len(wrong)} went wrong"]))
+    print("\n".join([*wrong, f"shell blocks: {counts['run']} run here{others}, {counts['cells']} commands in tables, {counts['file']} files, {counts['not']} not run, with a reason; {len(wrong)} went wrong"]))
     return bool(wrong) or counts["run"] < 10
 
 

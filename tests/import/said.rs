@@ -1,6 +1,9 @@
 //! What is said of fields and files: that verdicts are true, and that several jobs are not taken for one.
 
-use khorovod::import::{Options, System, import};
+use khorovod::import::{Field, Options, System, import};
+use khorovod::{Inputs, Keys, render, targets};
+use serde::Deserialize;
+use serde_yaml::Value as Yaml;
 
 use super::text;
 
@@ -137,4 +140,162 @@ fn the_way_out_of_a_template_is_its_own() {
     };
     assert!(!hint(System::Slurm, "#SBATCH -N {{ nodes }}\nsrun ./a\n").contains("helm"));
     assert!(hint(System::StableHorovod, "worker: {number: {{ n }}}\n").contains("helm"));
+}
+
+/// Imports an MPIJob whose launcher and workers have these fields in their pods. Returns the job and the outcomes.
+fn mpi_job(spec: &str, launcher: &str, worker: &str) -> (String, Vec<Field>) {
+    let file = format!(
+        "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {{name: a}}\nspec:\n  {spec}\n  mpiReplicaSpecs:\n    \
+         Launcher: {{template: {{spec: {{{launcher}}}}}}}\n    Worker: {{replicas: 2, template: {{spec: {{{worker}}}}}}}\n"
+    );
+    let imported = import(System::MpiJob, &[text(&file)], &Options::default());
+    let imported = imported.unwrap_or_else(|found| panic!("{file}: {found:#?}"));
+    (imported.job, imported.fields)
+}
+
+/// Asserts the verdicts of the only fields whose paths end with these texts.
+fn assert_verdicts(fields: &[Field], wanted: &[(&str, &str)]) {
+    for (path, verdict) in wanted {
+        let found: Vec<_> = fields.iter().filter(|field| field.path.ends_with(path)).collect();
+        assert!(found.len() == 1 && found[0].verdict == *verdict, "{path}: {found:#?}");
+    }
+}
+
+fn yaml(text: &str) -> Yaml {
+    serde_yaml::from_str(text).unwrap()
+}
+
+fn documents(text: &str) -> Vec<Yaml> {
+    serde_yaml::Deserializer::from_str(text).map(|document| Yaml::deserialize(document).unwrap()).collect()
+}
+
+/// The placement of the launcher reaches the launcher's pod only.
+#[test]
+fn placement_of_the_launcher_stays_its_own() {
+    let (job, fields) = mpi_job(
+        "slotsPerWorker: 2",
+        "nodeSelector: {pool: cpu}, priorityClassName: high, tolerations: [{key: cpu, operator: Exists}], \
+         containers: [{image: 'a:1', command: [mpirun, ./a]}]",
+        "nodeSelector: {zone: b}, containers: [{image: 'a:1', resources: {limits: {nvidia.com/gpu: 2}}}]",
+    );
+    assert_verdicts(&fields, &[("Launcher.template.spec.nodeSelector.pool", "kept"), ("priorityClassName", "kept")]);
+    assert_eq!(yaml(&job)["spec"]["placement"], yaml("nodeSelector: {zone: b}"));
+    let objects = render(&text(&job), &Inputs { keys: Keys::Masked, ..Inputs::default() }).unwrap().text;
+    let pod = |kind: &str| {
+        let objects = documents(&objects);
+        let object = objects.iter().find(|object| object["kind"] == kind).unwrap();
+        object["spec"]["template"]["spec"].clone()
+    };
+    let (launcher, worker) = (pod("Job"), pod("StatefulSet"));
+    assert_eq!(launcher["nodeSelector"], yaml("pool: cpu"));
+    assert_eq!(launcher["priorityClassName"], "high");
+    assert_eq!(launcher["tolerations"].as_sequence().unwrap().len(), 3, "{:#?}", launcher["tolerations"]);
+    assert_eq!(worker["nodeSelector"], yaml("zone: b"));
+    assert!(worker["priorityClassName"].is_null() && worker["tolerations"].is_null());
+}
+
+/// The launch line may start more ranks than there are slots, or use fewer workers.
+#[test]
+fn changed_numbers_of_ranks_are_reported() {
+    let launcher = |np| format!("containers: [{{image: 'a:1', command: [mpirun, -np, '{np}', ./a]}}]");
+    let worker = "containers: [{image: 'a:1', resources: {limits: {nvidia.com/gpu: 2}}}]";
+    let (job, fields) = mpi_job("slotsPerWorker: 2", &launcher(8), worker);
+    assert_verdicts(&fields, &[("-np 8", "changed"), ("Worker.replicas", "kept"), ("slotsPerWorker", "kept")]);
+    assert!(job.contains("replicas: 2"), "{job}");
+    let of_four = worker.replace("gpu: 2", "gpu: 4");
+    let (job, fields) = mpi_job("slotsPerWorker: 4", &launcher(4), &of_four);
+    assert_verdicts(&fields, &[("-np 4", "kept"), ("Worker.replicas", "changed")]);
+    assert!(job.contains("replicas: 1"), "{job}");
+    let (job, fields) = mpi_job("slotsPerWorker: 1", &launcher(4), "containers: [{image: 'a:1'}]");
+    assert_verdicts(&fields, &[("-np 4", "kept"), ("Worker.replicas", "kept"), ("slotsPerWorker", "changed")]);
+    assert!(job.contains("slotsPerWorker: 2"), "{job}");
+}
+
+/// Scripts are started again as often as launches are.
+#[test]
+fn scripts_are_started_again_as_before() {
+    let worker = "containers: [{image: 'a:1'}]";
+    let (job, _) = mpi_job("slotsPerWorker: 1", "containers: [{image: 'a:1', command: [./drive]}]", worker);
+    assert!(job.contains("launcher: shell") && job.contains("retries: 6"), "{job}");
+    let (job, _) = mpi_job("slotsPerWorker: 1", "containers: [{image: 'a:1', command: [sleep, infinity]}]", worker);
+    assert!(job.contains("interactive: true") && !job.contains("retries"), "{job}");
+    let values =
+        "worker: {number: 1, image: {repository: a, tag: b}}\nmaster: {args: ['./prepare && mpirun -np 2 ./a']}\n";
+    let job = import(System::StableHorovod, &[text(values)], &Options::default()).unwrap().job;
+    assert!(job.contains("launcher: shell") && job.contains("retries: 6"), "{job}");
+}
+
+/// A value without a field in the new job is never kept.
+#[test]
+fn only_values_with_an_effect_are_kept() {
+    for case in super::cases() {
+        for field in case.import().unwrap().fields {
+            let has_effect = matches!(field.verdict, "kept" | "changed");
+            assert_eq!(has_effect, !field.to.is_empty(), "{}: {field:?}", case.path.display());
+            assert!(field.verdict != "dropped" || !field.note.is_empty(), "{}: {field:?}", case.path.display());
+        }
+    }
+}
+
+/// Images of frameworks that FfDL started without mpirun need it here.
+#[test]
+fn images_that_may_lack_mpi_are_reported() {
+    let note = |name: &str| {
+        let file = format!("name: a\ngpus: 1\nframework: {{name: {name}, version: '1', command: python x.py}}\n");
+        let fields = import(System::Ffdl, &[text(&file)], &Options::default()).unwrap().fields;
+        fields.into_iter().find(|field| field.path == "framework.name").unwrap().note
+    };
+    for name in ["tensorflow", "caffe", "pytorch"] {
+        assert!(note(name).contains("Open MPI and OpenSSH"), "{name}: {}", note(name));
+    }
+    assert!(!note("horovod").contains("OpenSSH"));
+}
+
+/// The words of a job that was rendered for the operator come back as they were, in every form in which kubectl and other
+/// programs print objects.
+#[test]
+fn words_come_back_from_the_operator() {
+    let job = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: a}\nspec:\n  image: a:1\n  \
+               command: [python, t.py, \"it's\", \"a\\nb\", 'a \"b\" \\ c', é]\n  workers: {replicas: 2}\n";
+    let inputs = Inputs { keys: Keys::LeftOut, target: targets::MPI_JOB, ..Inputs::default() };
+    let objects = render(&text(job), &inputs).unwrap().text;
+    let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": documents(&objects)});
+    for form in [serde_yaml::to_string(&list).unwrap(), list.to_string(), objects] {
+        let back = import(System::MpiJob, &[text(&form)], &Options::default()).unwrap();
+        assert_eq!(yaml(&back.job)["spec"]["command"], yaml(job)["spec"]["command"]);
+        assert!(back.fields.iter().all(|field| field.verdict == "kept"), "{:#?}", back.fields);
+    }
+}
+
+/// A worker that does more than start sshd, the container that an operator calls the main one, and GPUs of a launcher that
+/// runs ranks.
+#[test]
+fn pods_that_do_more_are_reported() {
+    let launcher =
+        "containers: [{image: 'a:1', command: [mpirun, -np, '6', ./a], resources: {limits: {nvidia.com/gpu: 2}}}]";
+    let worker = |command: &str| {
+        format!("containers: [{{image: 'a:1', command: {command}, resources: {{limits: {{nvidia.com/gpu: 2}}}}}}]")
+    };
+    for (command, verdict) in [
+        ("[/usr/sbin/sshd, -De]", "dropped"),
+        ("[sh, -c, 'mkdir -p /run/sshd; /usr/sbin/sshd; sleep infinity']", "dropped"),
+        ("[bash, -c, 'service ssh start && sleep 365d']", "dropped"),
+        ("[bash, -c, 'pip install horovod && /usr/sbin/sshd -De']", "lost"),
+        ("[/entrypoint.sh]", "lost"),
+    ] {
+        let (_, fields) = mpi_job("slotsPerWorker: 2\n  runLauncherAsWorker: true", launcher, &worker(command));
+        assert_verdicts(&fields, &[("Worker.template.spec.containers[0].command[0]", verdict)]);
+        assert_verdicts(
+            &fields,
+            &[("Launcher.template.spec.containers[0].resources.limits.nvidia.com/gpu", "changed")],
+        );
+    }
+    let beside = "containers: [{name: logs, image: 'log:1'}, {name: main, image: 'a:1'}]";
+    let first = "containers: [{name: main, image: 'a:1', command: [mpirun, ./a]}]";
+    let (job, fields) = mpi_job("mainContainer: main", first, beside);
+    assert!(job.contains("image: a:1") && !job.contains("log:1"), "{job}");
+    assert_verdicts(
+        &fields,
+        &[("Worker.template.spec.containers[0].image", "lost"), ("Worker.template.spec.containers[1].image", "kept")],
+    );
 }

@@ -8,6 +8,7 @@ mod placement;
 mod security;
 mod volumes;
 
+pub use placement::dead_node_tolerations;
 use serde::Serialize;
 
 use super::meta::launcher_name;

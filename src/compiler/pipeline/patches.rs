@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use super::{keys, plan};
+use super::{fixed_fields, keys, plan};
 use crate::api::Inputs;
 use crate::job::Facts;
 use crate::job::valid::{Patch, Spec};
@@ -23,8 +23,10 @@ codes! {
     ///
     /// A merge patch merges maps, removes a field that is `null`, and replaces any other value. These rules apply:
     /// - A map must remain a map, and a list must remain a list.
-    /// - A list is replaced as a whole, so each container in it needs its name and image again.
-    /// - `apiVersion`, `kind`, name and namespace must remain, because other objects refer to them.
+    /// - A list is replaced as a whole, so each container in it needs all its fields again, and khorovod's containers and
+    ///   volumes must remain.
+    /// - `apiVersion`, `kind`, name and namespace must remain, because other objects refer to them. The same applies to
+    ///   selectors, khorovod's labels, and the number of pods.
     ///
     /// `khorovod render` shows the objects.
     Error BROKEN_PATCH = "broken-patch";
@@ -52,14 +54,16 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
         for (object, whole) in &mut objects {
             let kind = if patch.kind.as_deref() == Some("Pod") { "Pod" } else { object.kind };
             for part in kubernetes::patched_parts(patch, object, whole) {
-                if let (false, Some(body)) = (is_reported, node.get("patch"))
-                    && let Some(problem) = find_conflict(body, part, kind, &mut Vec::new())
-                {
-                    is_reported = true;
-                    problems.push(problem);
-                }
+                let before = part.clone();
                 is_used = true;
                 kubernetes::merge(part, &patch.patch);
+                let Some(body) = node.get("patch").filter(|_| !is_reported) else { continue };
+                let problem = find_conflict(body, &before, kind, &mut Vec::new()).or_else(|| {
+                    let (span, message, hint) = fixed_fields::find_change(body, &before, part, kind)?;
+                    Some(Problem::new(&BROKEN_PATCH, span, message).hint(hint))
+                });
+                is_reported = problem.is_some();
+                problems.extend(problem);
             }
         }
         if !is_used {

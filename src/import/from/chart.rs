@@ -12,7 +12,7 @@ use crate::context::{Context, text};
 use crate::field_outcomes::Verdict;
 use crate::launch::{self, Place, World};
 use crate::pod::{self, container, volumes};
-use khorovod_compiler::yaml::Node;
+use khorovod_compiler::yaml::{Node, Scalar};
 
 /// Imports the values.
 pub fn read(system: System, values: &Node, context: &mut Context<'_>) {
@@ -116,6 +116,7 @@ fn pull_policy(node: &Node, of_workers: bool, context: &mut Context<'_>) {
         Some(policy @ ("Always" | "IfNotPresent" | "Never")) if of_workers => {
             context.keep(node, field::IMAGE_PULL_POLICY, policy);
         }
+        None | Some("") => context.needless(node, "nothing is given"),
         Some(_) if !of_workers => context.changed(node, field::IMAGE_PULL_POLICY, "the workers' holds"),
         _ => context.refuse(node, "Always, IfNotPresent or Never"),
     }
@@ -159,9 +160,7 @@ fn command(values: &Node, leader: &str, world: &World, context: &mut Context<'_>
         let why = format!("the {leader} waited for a launch by hand; give it with `--command LINE`");
         return launch::by_hand(context, &why, world);
     }
-    if context.spec.get(field::LAUNCHER_KIND) != Some(&json!("shell")) {
-        context.default(field::LIFECYCLE_RETRIES, 6, "as often as the chart's Job started again");
-    }
+    launch::default_retries(context, "as often as the chart's Job started again");
 }
 
 /// Sets what the charts do by default and khorovod does not.
@@ -193,6 +192,10 @@ fn environment(values: &Node, leader: &str, context: &mut Context<'_>) {
         let taken = context.spec.get(field::ENV).is_some_and(|env| env.get(&entry.key).is_some());
         if taken {
             context.lose(&entry.value, &format!("{leader}.env has it, and the chart gave workers that"));
+            continue;
+        }
+        if matches!(entry.value.scalar(), Some(Scalar::Null)) {
+            context.needless(&entry.value, "nothing is given");
             continue;
         }
         let from = context.outcomes.path(&entry.value).to_owned();
@@ -272,6 +275,14 @@ fn data_set(values: &Node, context: &mut Context<'_>) {
     }
     let comment = if mount.is_some() { "datasetPvc" } else { "datasetPvc; the chart's path is not in its values" };
     context.spec.push(field::STORAGE, item, comment);
+    if let (Some(enabled), None) = (node.get("enabled"), get(&["existingClaim", "claimName", "name"])) {
+        context.outcomes.settle(
+            enabled,
+            Verdict::Kept,
+            field::STORAGE,
+            "the claim is empty: docs/storage.md, Fill a claim",
+        );
+    }
     for entry in node.entries().iter().filter(|entry| DATA_SET.contains(&entry.key.as_str())) {
         context.kept(&entry.value, field::STORAGE);
     }

@@ -19,6 +19,10 @@ const RESULTS: &str = "/results";
 /// The folder of the program that is submitted with the manifest.
 const MODEL: &str = "/workspace";
 
+/// The note for an image that FfDL started without mpirun.
+const NEEDS_MPI: &str = "an image's name; khorovod starts the command with mpirun over ssh, so the image must contain Open \
+                         MPI and OpenSSH: image/check-image reports what it lacks";
+
 /// Imports the manifest.
 pub fn read(manifest: &Node, context: &mut Context<'_>) {
     let get = |name: &str| manifest.get(name);
@@ -57,7 +61,7 @@ fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
         Some((_, None)) => {}
         None => context.default(field::WORKERS_REPLICAS, 1, "one learner by default"),
     }
-    let gpus = match get("gpus").map(|node| (node, whole(node, context))) {
+    let gpus = match get("gpus").map(|node| (node, context.count(node))) {
         Some((node, Some(0))) => {
             context.needless(node, "the same here by default");
             0
@@ -88,12 +92,6 @@ fn learners(manifest: &Node, context: &mut Context<'_>) -> u32 {
         context.lose(node, "name the label of your nodes in spec.placement.nodeSelector");
     }
     gpus
-}
-
-/// Reads a whole number, which FfDL also accepts as `2.0`.
-fn whole(node: &Node, context: &mut Context<'_>) -> Option<u32> {
-    let written = text(node).and_then(|text| text.trim().trim_end_matches('0').strip_suffix('.')?.parse().ok());
-    written.or_else(|| context.count(node))
 }
 
 /// Converts a size such as `1Gb`, `16000MiB` or `2 GB`. Units are decimal without the i and binary with it.
@@ -147,6 +145,8 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
         }
     }
     location(get("image_location"), context);
+    // FfDL started these with mpirun, one rank per GPU.
+    let launched = matches!(name.as_str(), "horovod" | "pytorchmpi") || name == "tensorflow" && tag.contains("horovod");
     let tagged = !read("image_tag").is_empty();
     for key in ["name", "version", "image_tag"] {
         match get(key) {
@@ -154,12 +154,11 @@ fn framework(node: Option<&Node>, context: &mut Context<'_>) {
             Some(node) if key == "version" && tagged => {
                 context.lose(node, "`image_tag` is the image's tag, as it was in FfDL");
             }
+            Some(node) if key == "name" && !launched => context.changed(node, field::IMAGE, NEEDS_MPI),
             Some(node) => context.changed(node, field::IMAGE, "an image's name and tag"),
             None => {}
         }
     }
-    // FfDL started these with mpirun, one rank per GPU.
-    let launched = matches!(name.as_str(), "horovod" | "pytorchmpi") || name == "tensorflow" && tag.contains("horovod");
     if !launched {
         context.default(field::WORKERS_SLOTS_PER_WORKER, 1, "FfDL ran the command once in each learner");
     }
@@ -217,7 +216,7 @@ fn lacking(node: Option<&Node>, context: &mut Context<'_>) {
     let script = shell::parse(&command);
     let commands = shell::simple_commands(&script.statements).into_iter();
     for line in commands.filter_map(|simple| Some(&command[simple.words_span()?])).filter(|line| installs(line)) {
-        let how = "each rank would install at every start, and is not root: do it once, in the image";
+        let how = "each rank would do it at every start, without root and with a read-only file system: do it once, in the image";
         context.report(
             format!("framework.command: {}", secrets::masked(line)),
             span,
@@ -228,11 +227,11 @@ fn lacking(node: Option<&Node>, context: &mut Context<'_>) {
     }
 }
 
-/// Whether a command installs something.
+/// Whether a command installs or downloads something.
 fn installs(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().filter(|word| *word != "sudo").collect();
     match words.as_slice() {
-        ["python" | "python3", "-m", "pip", ..] => true,
+        ["python" | "python3", "-m", "pip", ..] | ["git", "clone", ..] | ["wget", ..] => true,
         ["pip" | "pip3" | "conda" | "apt" | "apt-get" | "yum" | "dnf", rest @ ..] => {
             rest.iter().any(|word| ["install", "update"].contains(word))
         }

@@ -5,6 +5,7 @@
 
 mod launch;
 mod names;
+mod placement;
 mod settings;
 mod stream;
 
@@ -34,7 +35,10 @@ impl<'n> Replica<'n> {
         let specs = job.get("spec").and_then(|spec| spec.get("mpiReplicaSpecs"));
         let spec = specs.and_then(|specs| specs.get(name));
         let pod = spec.and_then(|spec| spec.get("template")).and_then(|template| template.get("spec"));
-        let container = pod.and_then(|pod| pod.get("containers")).and_then(|list| list.items().first());
+        let main = job.get("spec").and_then(|spec| spec.get("mainContainer")).and_then(text);
+        let containers = pod.and_then(|pod| pod.get("containers")).map_or(&[][..], Node::items);
+        let is_main = |container: &&Node| main.is_some() && container.get("name").and_then(text) == main;
+        let container = containers.iter().find(is_main).or(containers.first());
         Self { spec, pod, container }
     }
 
@@ -74,13 +78,14 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
     }
     metadata(job.get("metadata"), context);
     let slots = settings::read(job.get("spec"), context);
-    images(&launcher, &worker, context);
     let gpus = worker.field("resources").map_or(0, |node| pod::resources(context, node));
     launch::launch(job, &launcher, &worker, gpus, slots, context);
+    images(&launcher, &worker, context);
+    settings::clean_pod_policy(job.get("spec"), context);
     if let Some(node) = launcher.field("resources") {
-        match queued(context) {
-            true => context.lose(node, FIRST),
-            false => container::launcher_resources(context, node),
+        match no_launcher_pod(context) {
+            Some(why) => context.lose(node, why),
+            None => container::launcher_resources(context, node),
         }
     }
     let gone = names::settle(job, [&worker, &launcher], context);
@@ -91,7 +96,10 @@ pub fn read(job: &Node, context: &mut Context<'_>) {
         container::volumes(context, replica.pod, replica.container, leads);
         if let Some(pod) = replica.pod {
             beyond(context, pod, leads);
-            container::pod(context, pod, leads);
+            if leads {
+                placement::launcher(context, pod);
+            }
+            container::pod(context, pod, replica.container, leads);
         }
         around(replica.spec, context, leads);
     }
@@ -117,10 +125,10 @@ fn defaults(job: &Node, context: &mut Context<'_>) {
     let spec = job.get("spec");
     let policy = spec.and_then(|spec| spec.get("runPolicy"));
     let given = |key: &str| [spec, policy].into_iter().flatten().any(|node| node.get(key).is_some());
-    if !given("backoffLimit") && context.spec.get(field::LAUNCHER_KIND) != Some(&json!("shell")) {
-        context.default(field::LIFECYCLE_RETRIES, 6, "as often as the launcher's Job started again");
+    if !given("backoffLimit") {
+        crate::launch::default_retries(context, "as often as the launcher's Job started again");
     }
-    if !given("cleanPodPolicy") && !queued(context) {
+    if !given("cleanPodPolicy") && no_launcher_pod(context).is_none() {
         context.default(
             field::LIFECYCLE_KEEP_WORKERS,
             false,
@@ -138,7 +146,7 @@ fn defaults(job: &Node, context: &mut Context<'_>) {
 
 fn metadata(node: Option<&Node>, context: &mut Context<'_>) {
     let get = |key: &str| node.and_then(|node| node.get(key));
-    let name = get("name").or(get("generateName"));
+    let name = given(get("name")).or(given(get("generateName"))).map(|(node, _)| node);
     let wanted = name.and_then(text).unwrap_or_else(|| "mpijob".to_owned());
     let (verdict, how) = context.rename(wanted.trim_end_matches('-'), "metadata.name");
     if let Some(name) = name {
@@ -196,6 +204,13 @@ fn queued(context: &Context<'_>) -> bool {
 /// The note for the launcher's fields of such a job.
 const FIRST: &str = "a job that waits in a queue is one Indexed Job here, whose first worker launches";
 
+/// Why the new job has no launcher pod; `None` if it has one.
+fn no_launcher_pod(context: &Context<'_>) -> Option<&'static str> {
+    let torchrun = context.spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "torchrun");
+    let agents = "with torchrun there is no launcher pod: torchrun runs in each worker";
+    if queued(context) { Some(FIRST) } else { torchrun.then_some(agents) }
+}
+
 fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_>) {
     let of = |replica: &Replica<'_>| replica.field("image").and_then(text);
     let image = of(worker).or(of(launcher)).unwrap_or_default();
@@ -206,8 +221,8 @@ fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_
             context.changed(node, field::IMAGE, "another image was asked for");
         } else if of(replica).as_deref() == Some(image.as_str()) {
             context.kept(node, field::IMAGE);
-        } else if queued(context) {
-            context.lose(node, FIRST);
+        } else if let Some(why) = no_launcher_pod(context) {
+            context.lose(node, why);
         } else {
             context.keep(node, to, of(replica).unwrap_or_default());
         }
@@ -217,6 +232,7 @@ fn images(launcher: &Replica<'_>, worker: &Replica<'_>, context: &mut Context<'_
 /// Imports the fields of a replica spec that are outside its template.
 fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
     let get = |key: &str| spec.and_then(|spec| spec.get(key));
+    let lacks_pod = no_launcher_pod(context).filter(|_| leads);
     if let Some(node) = get("replicas") {
         context.needless(node, "there is one launcher");
     }
@@ -228,9 +244,11 @@ fn around(spec: Option<&Node>, context: &mut Context<'_>, leads: bool) {
             for entry in node.get(key).map_or(&[][..], Node::entries) {
                 match entry.key.as_str() {
                     "sidecar.istio.io/inject" => context.needless(&entry.value, "khorovod keeps sidecars away"),
-                    _ if leads && queued(context) => context.lose(&entry.value, FIRST),
                     name if owned(name) => context.lose(&entry.value, OWN),
-                    _ => on_pods(context, key, entry, leads),
+                    _ => match lacks_pod {
+                        Some(why) => context.lose(&entry.value, why),
+                        None => on_pods(context, key, entry, leads),
+                    },
                 }
             }
         }
@@ -243,9 +261,9 @@ const BEYOND: &[&str] = &["dnsConfig", "hostAliases", "preemptionPolicy"];
 
 fn beyond(context: &mut Context<'_>, pod: &Node, leads: bool) {
     for entry in pod.entries().iter().filter(|entry| BEYOND.contains(&entry.key.as_str())) {
-        match leads && queued(context) {
-            true => context.lose(&entry.value, FIRST),
-            false => over_pods(context, "/spec", entry, entry.value.to_json(), leads),
+        match no_launcher_pod(context).filter(|_| leads) {
+            Some(why) => context.lose(&entry.value, why),
+            None => over_pods(context, "/spec", entry, entry.value.to_json(), leads),
         }
     }
 }

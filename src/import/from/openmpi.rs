@@ -41,10 +41,13 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
         without_launcher: None,
         gpus,
     };
-    if let Some(node) = get("workers") {
-        context.kept(node, field::WORKERS_REPLICAS);
+    if let Some(node) = get("gpu").filter(|_| gpus > 0) {
+        context.keep(node, field::WORKERS_GPUS, gpus);
     }
     command(get("exec"), &world, context);
+    if let Some(node) = get("workers") {
+        launch::replicas_outcome(context, node, world.pods);
+    }
     storage(get, context);
     let (held, mounted) = (list(params.get("volumes"), context), list(params.get("volumeMounts"), context));
     volumes::read(context, held.as_deref(), mounted.as_deref());
@@ -64,8 +67,16 @@ pub fn read(params: &Node, context: &mut Context<'_>) {
 
 /// A command between the lines of `ks` that does not concern the component.
 fn beside(command: &str, node: &Node, context: &mut Context<'_>) {
-    match command.split_whitespace().next() {
-        Some("ks") => context.needless(node, "it set up or applied ksonnet's own objects; khorovod needs no such step"),
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let is_of_keys = command.contains("ssh-keygen") || words.starts_with(&["kubectl"]) && words.contains(&"secret");
+    match words.as_slice() {
+        ["ks", ..] => context.needless(node, "it set up or applied ksonnet's own objects; khorovod needs no such step"),
+        ["brew", ..] if command.contains("ksonnet") => context.needless(node, "khorovod needs no ksonnet"),
+        _ if is_of_keys => context.needless(node, "khorovod makes keys of its own, host keys too"),
+        ["kubectl", "get" | "logs" | "describe", ..] => {
+            context.needless(node, "it only shows the job, whose pods have the label khorovod.dev/job here");
+        }
+        ["cd" | "mkdir", ..] => context.needless(node, "it prepared folders for the other commands"),
         _ => context.lose(node, "no part of the job: where it is needed, run it by hand as before"),
     }
 }

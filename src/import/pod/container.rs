@@ -4,7 +4,9 @@ use crate::field;
 use serde_json::{Value as Json, json};
 
 use crate::context::{Context, text};
+use crate::launch::program::{is_shell, takes_script};
 use crate::pod::{self, kubelet_vars, volumes};
+use crate::shell;
 use khorovod_compiler::yaml::Node;
 
 /// The note for a field that needs a second container.
@@ -20,7 +22,13 @@ pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
         match entry.key.as_str() {
             "name" => context.needless(node, "khorovod names its containers"),
             "imagePullPolicy" => policy(context, node),
-            "command" | "args" if !leads => context.needless(node, "khorovod's workers start sshd themselves"),
+            "command" | "args" if !leads && only_waits(container) => {
+                context.needless(node, "khorovod's workers start sshd themselves");
+            }
+            "command" | "args" if !leads => {
+                context
+                    .lose(node, "khorovod's workers start sshd themselves; what else this does belongs in the image");
+            }
             "workingDir" => match context.text(node) {
                 Some(path) if path.starts_with('/') => once(context, node, field::WORKING_DIR, path.into()),
                 _ => context.lose(node, "it is not an absolute path"),
@@ -38,6 +46,32 @@ pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {
             _ => context.lose(node, CONTAINER),
         }
     }
+}
+
+/// Whether the command of a worker only starts sshd, or waits for the launcher.
+fn only_waits(container: &Node) -> bool {
+    let words = ["command", "args"].iter().filter_map(|key| container.get(key)).flat_map(Node::items).filter_map(text);
+    let words: Vec<String> = words.collect();
+    let script = match words.as_slice() {
+        [program, option, script] if is_shell(program) && takes_script(option) => script.clone(),
+        words => words.join(" "),
+    };
+    let parsed = shell::parse(&script);
+    let starts_sshd = |command: &&shell::Command| {
+        let line = command.words_span().map_or("", |place| &script[place]);
+        let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+        match (words.next(), words.next()) {
+            (Some("mkdir"), _) => line.contains("sshd"),
+            // `/etc/init.d/ssh start`, and no command at all
+            (None | Some("sshd" | "sleep" | "wait" | "echo" | "set"), _)
+            | (Some("service"), Some("ssh" | "sshd"))
+            | (Some("tail"), Some("-f"))
+            | (Some("exec"), Some("sshd"))
+            | (Some("ssh"), Some("start")) => true,
+            _ => false,
+        }
+    };
+    parsed.failure.is_none() && shell::simple_commands(&parsed.statements).iter().all(starts_sshd)
 }
 
 /// Records the outcomes of a container's ports. khorovod opens its own ssh port only.
@@ -106,7 +140,7 @@ pub fn env(context: &mut Context<'_>, list: &Node, from: &str) {
         let to = format!("spec.env.{name}");
         match taken {
             Some(other) if other == value => context.kept(item, &to),
-            Some(_) => context.lose(item, "the workers have another value, and all pods have one here"),
+            Some(_) => context.lose(item, "another entry of this name has another value, and all pods have one here"),
             None => match &value {
                 Json::String(value) => pod::variable(context, item, &name, value, from),
                 _ => {
@@ -190,7 +224,7 @@ fn security(context: &mut Context<'_>, node: &Node) {
 pub fn user(context: &mut Context<'_>, node: &Node) {
     let Some(user) = context.count(node) else { return };
     once(context, node, field::SECURITY_RUN_AS_USER, user.into());
-    if user == 0 {
+    if user == 0 && context.spec.get(field::SECURITY_RUN_AS_USER) == Some(&json!(0)) {
         context.pod_security_level("baseline", "root needs it");
     }
 }
@@ -213,6 +247,11 @@ pub fn launcher_resources(context: &mut Context<'_>, node: &Node) {
             let to = match entry.key.as_str() {
                 "cpu" => field::LAUNCHER_CPU,
                 "memory" => field::LAUNCHER_MEMORY,
+                _ if context.spec.get(field::LAUNCHER_RUNS_RANKS).is_some() => {
+                    let how = "the launcher has the workers' resources";
+                    context.changed(&entry.value, field::LAUNCHER_RUNS_RANKS, how);
+                    continue;
+                }
                 _ => {
                     context.lose(
                         &entry.value,
@@ -271,14 +310,17 @@ fn mounted(context: &Context<'_>, path: &str) -> bool {
         || path == "/dev/shm"
 }
 
-/// Imports the fields of a pod, except its containers and volumes.
-pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
+/// Imports the fields of a pod, except its main container and volumes.
+pub fn pod(context: &mut Context<'_>, pod: &Node, main: Option<&Node>, leads: bool) {
     for entry in pod.entries() {
         let node = &entry.value;
         match entry.key.as_str() {
-            "containers" => node.items().iter().skip(1).for_each(|other| {
-                context.lose(other, "there is one container a pod; spec.patches adds others");
-            }),
+            "containers" => {
+                let is_main = |other: &&Node| main.is_some_and(|main| std::ptr::eq(main, *other));
+                for other in node.items().iter().filter(|other| !is_main(other)) {
+                    context.lose(other, "there is one container per pod; spec.patches adds others");
+                }
+            }
             "initContainers" => context.lose(node, "S3 is spec.storage; spec.patches adds containers that come before"),
             "volumes" => {}
             "resources" => {
@@ -303,9 +345,7 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
             | "automountServiceAccountToken"
             | "enableServiceLinks"
             | "terminationGracePeriodSeconds" => context.replaced(node, "khorovod sets its own"),
-            key if leads && placed(context, key) => {
-                context.changed(node, field::PLACEMENT, "all pods go where the workers go");
-            }
+            key if leads && pod::placement_field(key).is_some() => {}
             key => {
                 if !pod::placement(context, key, node) {
                     context.lose(node, PATCH);
@@ -313,16 +353,4 @@ pub fn pod(context: &mut Context<'_>, pod: &Node, leads: bool) {
             }
         }
     }
-}
-
-/// Whether the workers have this field.
-fn placed(context: &Context<'_>, key: &str) -> bool {
-    let to = match key {
-        "nodeSelector" | "tolerations" | "affinity" => format!("spec.placement.{key}"),
-        "priorityClassName" => field::PLACEMENT_PRIORITY_CLASS_NAME.to_owned(),
-        "runtimeClassName" => field::PLACEMENT_RUNTIME_CLASS_NAME.to_owned(),
-        "schedulerName" => field::SCHEDULING_SCHEDULER_NAME.to_owned(),
-        _ => return false,
-    };
-    context.spec.get(&to).is_some()
 }

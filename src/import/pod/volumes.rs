@@ -5,12 +5,14 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::context::{self, Context, text};
 use crate::field_outcomes::Verdict;
+use crate::pod;
 use khorovod_compiler::job;
 use khorovod_compiler::job::quantity::Quantity;
 use khorovod_compiler::yaml::{Entry, Node};
 
 /// Imports volumes, and the paths at which they are mounted.
 pub fn read(context: &mut Context<'_>, volumes: Option<&Node>, mounts: Option<&Node>) {
+    let lists = [volumes, mounts];
     let volumes = volumes.map_or(&[][..], Node::items);
     for mount in mounts.map_or(&[][..], Node::items) {
         let name = mount.get("name").and_then(text).unwrap_or_default();
@@ -21,6 +23,9 @@ pub fn read(context: &mut Context<'_>, volumes: Option<&Node>, mounts: Option<&N
     }
     for volume in volumes {
         context.lose(volume, "it was mounted nowhere");
+    }
+    for list in lists.into_iter().flatten().filter(|list| pod::is_empty(list)) {
+        context.needless(list, "there are none");
     }
 }
 

@@ -512,17 +512,17 @@ export interface FieldOutcome {
   path: string;
   /** Its line in the file. */
   line: number;
-  /** Whether it is in the spec as it was, in another way, or not at all. */
-  verdict: "kept" | "changed" | "lost";
+  /** Whether it is in the spec as it was, in another way, or not at all: because it is not needed, or because it is lost. */
+  verdict: "kept" | "changed" | "dropped" | "lost";
   /** Paths of the spec's fields that it became. */
   to: string[];
-  /** How it changed, or why it is lost and what to do. */
+  /** How it changed, why it is not needed, or why it is lost and what to do. */
   note: string;
 }
 export const checkFieldOutcome: c.Check<FieldOutcome> = c.object({
   path: c.string,
   line: c.number,
-  verdict: c.oneOf("kept", "changed", "lost"),
+  verdict: c.oneOf("kept", "changed", "dropped", "lost"),
   to: c.array(c.string),
   note: c.string,
 });

@@ -40,6 +40,12 @@ codes! {
     ///
     /// The hostfile, ssh settings, discovery script and elastic bounds follow from the spec. Remove the option.
     Error OWN_OPTION = "own-option";
+
+    /// `launcher.args` contains a program
+    ///
+    /// khorovod writes the program of `command` after these arguments. A launcher takes its first argument that is not an
+    /// option for the program, ends its options at `--`, and mpirun starts another program after `:`. Write options only.
+    Error PROGRAM_IN_ARGS = "program-in-args";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -225,6 +231,16 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let launcher = &case.spec.launcher;
     let np = ranks(case);
     let (counts, others) = own_options(launcher.kind, launcher.mpi);
+    let is_program =
+        |(index, word): &(usize, &str)| matches!(*word, "--" | ":") || *index == 0 && !word.starts_with('-');
+    let words = args.iter().map(|word| word.0.as_str()).enumerate();
+    if launcher.kind != LauncherKind::Shell
+        && let Some((index, word)) = words.clone().find(is_program)
+    {
+        let message = format!("`{word}` in `launcher.args` makes the launcher start another program than `command`");
+        let hint = "write only options of the launcher here, and the program in `command`";
+        problems.push(Problem::new(&PROGRAM_IN_ARGS, args[index].span, message).hint(hint));
+    }
     for (index, word) in args.iter().enumerate() {
         let (name, value) = word.0.split_once('=').map_or((word.0.as_str(), None), |(name, value)| (name, Some(value)));
         let ranks = counts.contains(&name);

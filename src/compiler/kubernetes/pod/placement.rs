@@ -85,12 +85,18 @@ fn tolerations<'a>(plan: &'a Plan, kind: PodKind) -> Vec<Cow<'a, Json>> {
             (own["key"].is_null() || own["key"] == key) && (own["effect"].is_null() || own["effect"] == "NoExecute")
         })
     };
-    let dead = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].into_iter();
-    let dead = dead.filter(|key| kind.launches() && plan.spec.target.own_workloads && !is_tolerated(key)).map(|key| {
-        let seconds = DEAD_NODE_SECONDS;
-        Cow::Owned(json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}))
+    let dead = dead_node_tolerations().filter(|toleration| {
+        let key = toleration["key"].as_str().unwrap_or_default();
+        kind.launches() && plan.spec.target.own_workloads && !is_tolerated(key)
     });
-    own.iter().map(Cow::Borrowed).chain(dead).collect()
+    own.iter().map(Cow::Borrowed).chain(dead.map(Cow::Owned)).collect()
+}
+
+/// The tolerations with which a pod that launches leaves a dead node [soon](DEAD_NODE_SECONDS).
+pub fn dead_node_tolerations() -> impl Iterator<Item = Json> {
+    ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].into_iter().map(
+        |key| json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": DEAD_NODE_SECONDS}),
+    )
 }
 
 /// The affinity of the spec, with an added preference for nodes near the other workers of the run.

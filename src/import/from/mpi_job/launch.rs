@@ -21,10 +21,8 @@ pub fn launch(
     context: &mut Context<'_>,
 ) {
     let number = worker.spec.and_then(|spec| spec.get("replicas"));
-    let workers = number.map_or(Some(1), |node| context.count(node)).unwrap_or(1).max(1);
-    if let Some(node) = number {
-        context.kept(node, field::WORKERS_REPLICAS);
-    }
+    let given = number.map_or(Some(1), |node| context.count(node)).unwrap_or(1);
+    let workers = given.max(1);
     let also = job.get("spec").and_then(|spec| spec.get("runLauncherAsWorker"));
     let leads = also.is_some_and(|node| context.yes(node));
     if let Some(node) = also {
@@ -42,10 +40,27 @@ pub fn launch(
         context.spec.put(field::WORKERS_REPLICAS, workers, "");
         context.spec.put(field::LAUNCHER_RUNS_RANKS, true, "runLauncherAsWorker");
     }
+    if let Some(node) = number {
+        launch::replicas_outcome(context, node, given);
+    }
     if context.spec.get(field::WORKERS_SLOTS_PER_WORKER).is_none() && slots != gpus.max(1) {
         let given = job.get("spec").and_then(|spec| spec.get("slotsPerWorker")).is_some();
         let from = if given { "slotsPerWorker" } else { "the operator's default" };
         context.spec.put(field::WORKERS_SLOTS_PER_WORKER, slots, from);
+    }
+    slots_outcome(job, slots, gpus, context);
+}
+
+/// Records the outcome of `slotsPerWorker`: the launch line may start another number of ranks per worker.
+fn slots_outcome(job: &Node, slots: u32, gpus: u32, context: &mut Context<'_>) {
+    let Some(node) = job.get("spec").and_then(|spec| spec.get("slotsPerWorker")) else { return };
+    let ranks =
+        context.spec.get(field::WORKERS_SLOTS_PER_WORKER).and_then(Json::as_u64).unwrap_or(u64::from(gpus.max(1)));
+    match ranks == u64::from(slots) {
+        true => context.kept(node, field::WORKERS_SLOTS_PER_WORKER),
+        false => {
+            context.changed(node, field::WORKERS_SLOTS_PER_WORKER, &format!("{ranks}, as the launch line asks for"));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Imports the settings of the whole MPIJob: slots, deadlines, retries and its queue.
 
-use super::queued;
+use super::no_launcher_pod;
 use crate::context::{Context, given, text};
 use crate::field;
 use khorovod_compiler::yaml::Node;
@@ -12,10 +12,7 @@ pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
     for entry in [spec, policy].into_iter().flatten().flat_map(Node::entries) {
         let node = &entry.value;
         match entry.key.as_str() {
-            "slotsPerWorker" => {
-                slots = context.count(node).unwrap_or(1).max(1);
-                context.kept(node, field::WORKERS_SLOTS_PER_WORKER);
-            }
+            "slotsPerWorker" => slots = context.count(node).unwrap_or(1).max(1),
             "mpiImplementation" | "mpiDistribution" => implementation(context, node),
             "ttlSecondsAfterFinished" => seconds(context, node, field::LIFECYCLE_TTL_AFTER_FINISHED),
             "activeDeadlineSeconds" => seconds(context, node, field::LIFECYCLE_DEADLINE),
@@ -31,21 +28,28 @@ pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
             "schedulingPolicy" => scheduling(context, node),
             "launcherCreationPolicy" => context.needless(node, "the launcher waits for its workers by itself"),
             "sshAuthMountPath" => context.needless(node, "keys are mounted where our scripts look for them"),
-            "mainContainer" => context.needless(node, "there is one container a pod"),
+            "mainContainer" => context.needless(node, "there is one container per pod, made of this one"),
             "managedBy" => {
                 context.lose(node, "MultiKueue takes what is rendered, by its label: spec.scheduling.localQueue");
             }
             _ => {}
         }
     }
+    slots
+}
+
+/// Imports `cleanPodPolicy`, once it is clear whether the new job has a launcher pod.
+pub fn clean_pod_policy(spec: Option<&Node>, context: &mut Context<'_>) {
+    let policy = spec.and_then(|spec| spec.get("runPolicy"));
     for node in [spec, policy].into_iter().flatten().filter_map(|node| node.get("cleanPodPolicy")) {
         match text(node).as_deref() {
-            Some("None") if queued(context) => context.lose(node, "pods of a job that waits in a queue end together"),
+            Some("None") if no_launcher_pod(context).is_some() => {
+                context.lose(node, "the pods of one Indexed Job end together");
+            }
             Some("None") => context.keep(node, field::LIFECYCLE_KEEP_WORKERS, true),
             _ => context.needless(node, "workers end with the launcher here too"),
         }
     }
-    slots
 }
 
 fn implementation(context: &mut Context<'_>, node: &Node) {
