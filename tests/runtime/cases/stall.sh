@@ -213,7 +213,7 @@ print("up", flush=True)
 read_batch()
 add_up()
 END'
-  from_example "$1" --set spec.lifecycle.retries=0 --set 'spec.lifecycle={stall: {timeout: 20s}}' "${@:2}"
+  from_example "$1" --set spec.lifecycle.retries=0 --set 'spec.lifecycle.stall={timeout: 20s}' "${@:2}"
   expect 42 "rank 1 in read_batch (hang.py:15) on $job-$run-worker-" "3 ranks in "
 }
 
@@ -231,7 +231,7 @@ prepare_stall_under_horovodrun() { make_horovod; }
 takes_a_minute stall_under_horovodrun
 case_stall_under_horovodrun() {
   use_horovod
-  hang horovod-gpu --set 'spec.lifecycle={stall: {timeout: 60s}}' --set 'spec.command=[python3, /usr/local/lib/hang.py, horovod]' --set 'spec.env.HOROVOD_STALL_CHECK_TIME_SECONDS="5"'
+  hang horovod-gpu --set 'spec.lifecycle.stall={timeout: 60s}' --set 'spec.command=[python3, /usr/local/lib/hang.py, horovod]' --set 'spec.env.HOROVOD_STALL_CHECK_TIME_SECONDS="5"'
   logged launcher "  3 ranks in synchronize (hang.py:7)"
   released
 }

@@ -76,7 +76,7 @@ uploads() {
 # A program that counts: rank 0 writes a file /out/step-N every two seconds, and starts after the last one that is there.
 counting='exec 2>&1; [[ $OMPI_COMM_WORLD_RANK == 0 ]] || exec sleep 300; shopt -s nullglob; steps=(/out/step-*); from=${#steps[@]}; echo "from $from on $HOSTNAME"; for ((at = from + 1; ; at++)); do sleep 2; echo $at >/out/new; mv /out/new /out/step-$at; echo "step $at"; done'
 out_volume() {
-  echo "storage: [{name: out, mountPath: /out, s3: {endpoint: \"$place\", bucket: out, prefix: p/, region: eu-west-1, secret: s3-keys, direction: ${2:-out}, uploadInterval: $1}}]"
+  echo "storage: [{name: out, mountPath: /out, s3: {endpoint: \"$place\", bucket: out, prefix: p/, region: eu-west-1, secretName: s3-keys, direction: ${2:-out}, uploadInterval: $1}}]"
 }
 
 # in_bucket NAME [SECONDS]: waits for an object.
