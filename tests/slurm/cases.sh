@@ -233,7 +233,7 @@ case_modules() {
 
 # Variables that are Secrets in Kubernetes come from the environment of sbatch.
 case_secrets() {
-    spec '[[ $TOKEN == "it'"'"'s secret" ]] && echo "known"' 'env: {TOKEN: {secret: hf, key: token}}'
+    spec '[[ $TOKEN == "it'"'"'s secret" ]] && echo "known"' 'env: {TOKEN: {secretKeyRef: {name: hf, key: token}}}'
     submit
     expect 42 "TOKEN is not set: export it before you call sbatch"
     alice+=("TOKEN=it's secret")

@@ -6,13 +6,13 @@ codes! {
     /// A secret written into the spec
     ///
     /// The value looks like a private key or an access token. The pod template, `kubectl describe` and every copy of the
-    /// spec would show it. Create a Secret and refer to it: `TOKEN: {secret: hf, key: token}`. If the value was ever
+    /// spec would show it. Create a Secret and refer to it: `TOKEN: {secretKeyRef: {name: hf, key: token}}`. If the value was ever
     /// committed to a repository, replace it.
     Error SECRET_IN_ENV = "secret-in-env";
 
     /// A variable with the name of a secret has its value in the spec
     ///
-    /// If the value is a secret, create a Secret and refer to it: `PASSWORD: {secret: db, key: password}`.
+    /// If the value is a secret, create a Secret and refer to it: `PASSWORD: {secretKeyRef: {name: db, key: password}}`.
     Warning PASSWORD_IN_ENV = "password-in-env";
 }
 
@@ -98,6 +98,6 @@ pub fn find_secret(name: &str, value: &str, span: Span) -> Option<Problem> {
         }
     };
     let key = name.to_lowercase().replace('_', "-");
-    let hint = format!("create a Secret and write `{name}: {{secret: my-secret, key: {key}}}`");
+    let hint = format!("create a Secret and write `{name}: {{secretKeyRef: {{name: my-secret, key: {key}}}}}`");
     Some(Problem::new(code, span, message).hint(hint))
 }

@@ -56,7 +56,7 @@ case_s3() {
   bucket_keys
   image prepare "install -m 0755 $here/buckets.sh usr/local/bin/buckets"
   set -- 'lifecycle: {retries: 0}' \
-    "storage: [{name: set, mountPath: /set, s3: {endpoint: \"$place\", bucket: data, prefix: p/, region: eu-west-1, secret: s3-keys, direction: both}}]"
+    "storage: [{name: set, mountPath: /set, s3: {endpoint: \"$place\", bucket: data, prefix: p/, region: eu-west-1, secretName: s3-keys, direction: both}}]"
   train 'cat /set/deep/er/text; echo result > /set/out-$OMPI_COMM_WORLD_RANK' "$@"
   expect 0 "of the bucket" "uploaded 2 of 3 files"
   spec '((OMPI_COMM_WORLD_RANK)) || buckets' "$@"

@@ -242,7 +242,7 @@ fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
     if s3.secret_name.is_none() {
         let problem = Problem::new(&S3_UPLOAD, direction.span, "an upload needs credentials");
         problems
-            .push(problem.hint("add `secret: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"));
+            .push(problem.hint("add `secretName: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"));
     }
     if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value) {
         let problem = Problem::new(
