@@ -443,7 +443,7 @@ def folder(place, app, generate):
     check(native() <= objects_of(ran.stdout), "Argo CD: a folder", ran.stderr)
     check("a: 1\n" in ran.stdout, "Argo CD: other documents of a folder pass", ran.stderr)
     ran = generate(overlays=["overlays/small.yaml"], set=["workers.replicas=2", "env.NAME='a b $HOME'"])
-    expected = native("-f", app / "overlays/small.yaml", "--set", "workers.replicas=2", "--set", "env.NAME='a b $HOME'")
+    expected = native("--overlay", app / "overlays/small.yaml", "--set", "workers.replicas=2", "--set", "env.NAME='a b $HOME'")
     check(expected <= objects_of(ran.stdout), "Argo CD: overlays and settings of a folder", ran.stderr)
     (app / "job.yaml").write_text(JOB.replace("gpus", "gpu"))
     ran = generate()

@@ -100,7 +100,7 @@ def judge(corpus):
 
     def objects(spec):
         overlay.write_text(yaml.safe_dump(spec))
-        done = corpus.binary.run("render", "-q", "--no-keys", "-f", overlay, JOB)
+        done = corpus.binary.run("render", "-q", "--no-keys", "--overlay", overlay, JOB)
         if done.returncode:
             raise RuntimeError(done.stderr.decode()[:1000])
         return load(done.stdout)

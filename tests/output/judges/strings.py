@@ -127,6 +127,12 @@ def _holds(array, words):
     return any(array[at : at + len(words)] == words for at in range(len(array) - len(words) + 1))
 
 
+def expanded(value):
+    """The value of a variable as the kubelet passes it on: `$$` stands for `$`, and `$(NAME)` for another variable."""
+    parts = value.split("$$")
+    return None if any(re.search(r"\$\([^)]*\)", part) for part in parts) else "$".join(parts)
+
+
 def lost(spec, documents, folder):
     """The strings of the spec that are not in their place."""
     meant, found = spec["spec"], []
@@ -145,7 +151,7 @@ def lost(spec, documents, folder):
         if template["spec"].get("nodeSelector", {}) not in ({}, meant["placement"]["nodeSelector"]):
             found.append(f"{document['kind']}: nodeSelector {template['spec']['nodeSelector']!r}")
         for name, value in meant["env"].items():
-            if env.get(name) != value:
+            if expanded(env.get(name, "")) != value:
                 found.append(f"{document['kind']}: env {name}: {env.get(name)!r} for {value!r}")
     data = {}
     for document in documents:

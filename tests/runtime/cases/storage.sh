@@ -220,15 +220,15 @@ case_s3_drained_worker() {
 evict_with_data() {
   uploads || return
   train 'trap "echo saved >/out/saved; exit 1" USR1; ((OMPI_COMM_WORLD_RANK == 0)) || exit 0; [[ ! -e /out/saved ]] || { echo "has $(cat /out/saved) on $(hostname)"; exit 0; }; echo up; while :; do sleep 0.2; done' \
-    "$(out_volume 1h)" 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}}' "${@:2}"
+    "$(out_volume 1h)" 'lifecycle: {checkpoint: {signal: SIGUSR1, gracePeriod: 20s}, retries: 0}' "${@:2}"
   wait_for "$1" ":up" || return
   evict_pod "$1"
   wait_for "$1" "the workers stay for the next launcher" 40
   expect 0 "uploaded 1 of 1 files" "downloading what this run has uploaded to $job-$run-$1" "has saved on $job-$run-$1" "trained"
 }
-case_s3_evicted_launcher() { evict_with_data 0 'workers: {replicas: 2, slotsPerWorker: 1}' 'launcher: {kind: mpirun, runsIn: firstWorker}' 'lifecycle: {retries: 0}'; }
+case_s3_evicted_launcher() { evict_with_data 0 'workers: {replicas: 2, slotsPerWorker: 1}' 'launcher: {kind: mpirun, runsIn: firstWorker}'; }
 case_s3_evicted_launcher_with_ranks() {
-  evict_with_data launcher 'workers: {replicas: 1, slotsPerWorker: 1}' 'launcher: {kind: mpirun, runsRanks: true}' 'lifecycle: {retries: 0}'
+  evict_with_data launcher 'workers: {replicas: 1, slotsPerWorker: 1}' 'launcher: {kind: mpirun, runsRanks: true}'
   released
 }
 
