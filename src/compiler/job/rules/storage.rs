@@ -241,8 +241,9 @@ fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
     let Some(direction) = s3.direction.as_ref().filter(|at| at.0.1) else { return };
     if s3.secret_name.is_none() {
         let problem = Problem::new(&S3_UPLOAD, direction.span, "an upload needs credentials");
-        problems
-            .push(problem.hint("add `secretName: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"));
+        problems.push(
+            problem.hint("add `secretName: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"),
+        );
     }
     if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value) {
         let problem = Problem::new(
