@@ -277,7 +277,7 @@ spec:
         for spec in [
             "spec:\n  image: a:1\n  env:\n    B: b\n    A: a\n",
             "spec: {workers: {gpus: 8, replicas: 4}, image: a:1}\n",
-            "spec:\n  image: a:1\n  command:\n  - |\n    workers: b\n    image: a\n  args: [x]\n",
+            "spec:\n  image: a:1\n  command:\n  - |\n    workers: b\n    image: a\n\n  args: [x]\n",
             // The anchor must come first.
             "spec:\n  args: &a [x]\n  image: a:1\n  command: *a\n",
         ] {

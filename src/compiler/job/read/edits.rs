@@ -178,7 +178,7 @@ mod tests {
             ("# first\nenv:\n  A: b", "# first\nworkers: {replicas: 4, gpus: 8}\nenv:\n  A: b"),
             ("image: a", "image: a\nworkers: {replicas: 4, gpus: 8}"),
             ("image: a\r\nenv: {}\r\n", "image: a\r\nworkers: {replicas: 4, gpus: 8}\r\nenv: {}\r\n"),
-            ("command: |\n  a\n  b\nenv: {}\n", "command: |\n  a\n  b\nworkers: {replicas: 4, gpus: 8}\nenv: {}\n"),
+            ("command: |\n  a\n  b\n\nenv: {}\n", "command: |\n  a\n  b\nworkers: {replicas: 4, gpus: 8}\n\nenv: {}\n"),
             ("command:\n- a\n- b # c\n", "command:\n- a\n- b # c\nworkers: {replicas: 4, gpus: 8}\n"),
             ("image:\nenv: {}\n", "image:\nworkers: {replicas: 4, gpus: 8}\nenv: {}\n"),
             ("{image: a}", "{image: a, workers: {replicas: 4, gpus: 8}}"),
