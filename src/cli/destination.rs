@@ -21,6 +21,17 @@ impl Format for Yaml {
     const ALL: &'static [(&'static str, Self)] = &[("yaml", Self)];
 }
 
+/// The format of a command that prints text for people, or JSON.
+#[derive(Debug, Clone, Copy)]
+pub enum TextOrJson {
+    Text,
+    Json,
+}
+
+impl Format for TextOrJson {
+    const ALL: &'static [(&'static str, Self)] = &[("text", Self::Text), ("json", Self::Json)];
+}
+
 /// A format, and the file to write; standard output if there is none.
 #[derive(Debug, Clone)]
 pub struct Destination<F> {

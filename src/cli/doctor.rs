@@ -3,7 +3,7 @@
 use khorovod::{KubeVersion, show};
 use serde_json::{Value as Json, json};
 
-use super::destination::{Destination, Format};
+use super::destination::{Destination, TextOrJson};
 use super::program::{Answer, ask};
 use super::version::VERSION;
 use super::{Failure, Outcome, output, seed};
@@ -14,19 +14,8 @@ use super::{Failure, Outcome, output, seed};
     failed; warnings do not matter to it.")]
 pub struct Args {
     /// Print text (the default) or json, or write to a file that ends in .txt or .json
-    #[arg(short, long, value_name = "FORMAT|FILE", value_parser = Destination::<Form>::parser())]
-    output: Option<Destination<Form>>,
-}
-
-/// The format of the checks.
-#[derive(Debug, Clone, Copy)]
-pub enum Form {
-    Text,
-    Json,
-}
-
-impl Format for Form {
-    const ALL: &'static [(&'static str, Self)] = &[("text", Self::Text), ("json", Self::Json)];
+    #[arg(short, long, value_name = "FORMAT|FILE", value_parser = Destination::<TextOrJson>::parser())]
+    output: Option<Destination<TextOrJson>>,
 }
 
 /// The result of a check.
@@ -78,8 +67,8 @@ pub fn run(args: Args) -> Outcome {
     checks.extend(helm(&ask("helm", &["version", "--short"])));
     let failed = checks.iter().any(|check| check.status == Status::Failed);
     let text = match format {
-        Form::Text => checks.iter().map(line).collect(),
-        Form::Json => document(&checks),
+        TextOrJson::Text => checks.iter().map(line).collect(),
+        TextOrJson::Json => document(&checks),
     };
     output::text(&text, path.as_deref())?;
     if failed { Err(Failure::Problems) } else { Ok(()) }

@@ -110,10 +110,12 @@ macro_rules! shape {
                     };
                     defs.insert(name.to_owned(), schema.written());
                 }
+                let short: Option<serde_json::Value> = [$(<$short_type as Field>::schema(defs))?].into_iter().next();
                 let map = serde_json::json!({"$ref": format!("#/$defs/{name}")});
-                $(return serde_json::json!({"anyOf": [<$short_type as Field>::schema(defs), map]});)?
-                #[allow(unreachable_code)]
-                map
+                match short {
+                    Some(short) => serde_json::json!({"anyOf": [short, map]}),
+                    None => map,
+                }
             }
 
             fn fields(path: &str, depth: usize, each: &mut dyn FnMut(&$crate::job::read::Place<'_>)) {

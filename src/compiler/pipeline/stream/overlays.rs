@@ -64,11 +64,7 @@ impl Overlays {
                 problems.push(Problem::new(&BAD_SET, *span, format!("`--set {path}=null`: {}", wrong.0)).hint(wrong.1));
             }
             for (field, main, default) in SHORT_FORMS {
-                if path
-                    .strip_prefix("spec.")
-                    .and_then(|path| path.strip_prefix(field))
-                    .is_some_and(|rest| rest.starts_with('.'))
-                {
+                if path.starts_with(&format!("spec.{field}.")) {
                     expand(document, field, main, default);
                 }
             }
