@@ -31,8 +31,8 @@ pub mod show;
 
 pub use khorovod_compiler::{
     Document, Fixed, Inputs, Keys, KubeVersion, NotAKubeVersion, NotUtf8, Origin, Preview, Rendered, Reports, Target,
-    Text, UnknownTarget, changes, check, expand, files, fix, format, is_rendered, krm, preview, problem, render,
-    render_to, report, reports, schema, secret, seed, targets,
+    Text, UnknownTarget, changes, check, expand, expectations_schema, files, fix, format, is_rendered, krm, preview,
+    problem, render, render_to, report, reports, schema, secret, seed, targets,
 };
 pub use khorovod_import as import;
 

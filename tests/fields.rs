@@ -1,4 +1,4 @@
-//! `docs/fields.md`: every field of the spec, from the same declarations as the schema and `explain`.
+//! `docs/fields.md`: every field of the spec and of expectations, from the same declarations as the schema and `explain`.
 //!
 //! `make bless` writes the page.
 
@@ -48,7 +48,7 @@ impl Page<'_> {
             let _ = write!(self.text, "\nExactly one of {} must be given.\n", keys.join(", "));
         }
         self.text += "\n| Field | Takes | Default | Meaning |\n|---|---|---|---|\n";
-        let prefix = if path == "The document" { String::new() } else { format!("{path}.") };
+        let prefix = if path.contains(' ') { String::new() } else { format!("{path}.") };
         let mut below = Vec::new();
         for (key, field) in shape["properties"].as_object().unwrap() {
             let named = if field.get("additionalProperties").is_some() { ".NAME" } else { "" };
@@ -168,29 +168,31 @@ fn keys(schema: &Json) -> impl Iterator<Item = (&String, &Map<String, Json>)> {
     shapes.filter_map(|(name, shape)| Some((name, shape["properties"].as_object()?)))
 }
 
-#[test]
-fn the_page_has_every_field() {
-    let root = khorovod::schema();
-    let mut page = Page {
-        root: &root,
-        text: "# Fields\n\n<!-- Generated from the code by `make bless`. -->\n\n\
-               Every field of a TrainingJob. `khorovod explain workers.shm` prints the same text, and `khorovod schema`\n\
-               prints a JSON Schema for editors. [spec.md](spec.md) describes the fields by task. If the default of a field\n\
-               is empty, the field is not set unless you set it.\n"
-            .to_owned(),
-        seen: Vec::new(),
-    };
-    page.shape("TrainingJob", "The document");
-    for (name, properties) in keys(&root) {
+/// Appends the tables of a kind of document to a page.
+fn tables(text: String, root: &Json, kind: &str, heading: &str) -> String {
+    let mut page = Page { root, text, seen: Vec::new() };
+    page.shape(kind, heading);
+    for (name, properties) in keys(root) {
         assert!(page.seen.iter().any(|(seen, _)| seen == name), "{name} has no heading");
         for key in properties.keys() {
             assert!(page.text.contains(&format!("\n| `{key}` |")), "{name}.{key} is missing");
         }
     }
+    page.text
+}
+
+#[test]
+fn the_page_has_every_field() {
+    let start = "# Fields\n\n<!-- Generated from the code by `make bless`. -->\n\n\
+                 Every field of a TrainingJob, and of a file of [expectations](#the-file-of-expectations). `khorovod explain\n\
+                 workers.shm` prints the same text, and `khorovod schema` prints a JSON Schema for editors. [spec.md](spec.md)\n\
+                 describes the fields by task. If the default of a field is empty, the field is not set unless you set it.\n";
+    let text = tables(start.to_owned(), &khorovod::schema(), "TrainingJob", "The document");
+    let text = tables(text, &khorovod::expectations_schema(), "Expectations", "The file of expectations");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/fields.md");
     if std::env::var_os("KHOROVOD_BLESS").is_some() {
-        std::fs::write(&path, &page.text).unwrap();
+        std::fs::write(&path, &text).unwrap();
     }
     let is = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(is == page.text, "docs/fields.md is not what the code says: `make bless`");
+    assert!(is == text, "docs/fields.md is not what the code says: `make bless`");
 }

@@ -72,6 +72,9 @@ fn the_file_is_the_schema_and_the_schema_is_one() {
     jsonschema::draft202012::meta::validate(&schema).unwrap();
     fs::create_dir_all(root().join("schema")).unwrap();
     hold("schema/training-job.v1alpha1.schema.json", &format!("{schema:#}\n"));
+    let expectations = khorovod::expectations_schema();
+    jsonschema::draft202012::meta::validate(&expectations).unwrap();
+    hold("schema/expectations.v1alpha1.schema.json", &format!("{expectations:#}\n"));
     let known: BTreeSet<&str> = khorovod::codes().map(|code| code.name).collect();
     assert!(SHAPE.iter().all(|code| known.contains(code)));
 }
@@ -103,21 +106,57 @@ fn every_example_and_fixture_is_judged_alike() {
 
 #[test]
 fn every_default_and_example_in_the_schema_fits_its_field() {
-    let schema = khorovod::schema();
     let mut tried = 0;
-    for (name, shape) in schema["$defs"].as_object().unwrap() {
-        for (key, field) in shape["properties"].as_object().into_iter().flatten() {
-            let mut alone = field.clone();
-            alone["$defs"] = schema["$defs"].clone();
-            let judge = jsonschema::draft202012::new(&alone).unwrap();
-            for value in field["examples"].as_array().into_iter().flatten().chain(field.get("default")) {
-                assert!(judge.is_valid(value), "{name}.{key}: {value}");
-                tried += 1;
+    for schema in [khorovod::schema(), khorovod::expectations_schema()] {
+        for (name, shape) in schema["$defs"].as_object().unwrap() {
+            for (key, field) in shape["properties"].as_object().into_iter().flatten() {
+                let mut alone = field.clone();
+                alone["$defs"] = schema["$defs"].clone();
+                let judge = jsonschema::draft202012::new(&alone).unwrap();
+                for value in field["examples"].as_array().into_iter().flatten().chain(field.get("default")) {
+                    assert!(judge.is_valid(value), "{name}.{key}: {value}");
+                    tried += 1;
+                }
+                assert!(field["title"].is_string() && field["description"].is_string(), "{name}.{key} says nothing");
             }
-            assert!(field["title"].is_string() && field["description"].is_string(), "{name}.{key} says nothing");
         }
     }
     assert!(tried > 100, "{tried}");
+}
+
+#[test]
+fn the_schema_of_expectations_accepts_what_the_reader_accepts() {
+    let judge = jsonschema::draft202012::new(&khorovod::expectations_schema()).unwrap();
+    let job = Text {
+        name: "job.yaml".to_owned(),
+        text: fs::read_to_string(root().join("examples/smallest/job.yaml")).unwrap(),
+    };
+    let texts = [
+        "expect: {gpus: 8}",
+        "expect: {gpus: {max: 8, min: 1}, ranks: {exactly: 4}}",
+        "expect: {gpus: eight}",
+        "expect: {gpu: 8}",
+        "expect: {maxDeadline: 48h, maxGpuHours: 2000}",
+        "expect: {maxDeadline: two days}",
+        "expect: {podSecurityLevel: strict}",
+        "expect: {images: [\"a/*\"], namespaces: [\"ml-*\"], requiredFields: [lifecycle.deadline]}",
+        "expect: {images: a}",
+        "expects: {gpus: 8}",
+        "expect: {workers: {max: -1}}",
+    ];
+    let mut accepted = 0;
+    for text in texts {
+        let text = format!("apiVersion: khorovod.dev/v1alpha1\nkind: Expectations\n{text}\n");
+        let value: Json = serde_yaml::from_str(&text).unwrap();
+        let inputs = Inputs {
+            expectations: vec![Text { name: "policy.yaml".to_owned(), text: text.clone() }],
+            ..Inputs::default()
+        };
+        let codes: BTreeSet<_> = khorovod::check(&job, &inputs).list.iter().map(|problem| problem.code.name).collect();
+        assert_eq!(judge.is_valid(&value), !is_misshapen(&codes), "{text}: {codes:?}");
+        accepted += usize::from(judge.is_valid(&value));
+    }
+    assert!(accepted > 2 && accepted < texts.len(), "{accepted}");
 }
 
 /// A reproducible random generator (splitmix64).

@@ -12,7 +12,9 @@ need() {
     "$command" "${@:---version}" >/dev/null 2>&1 && return
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         echo "installing $package" >&2
-        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >/dev/null &&
+        # Another stage or program may be installing packages.
+        apt-get update -qq -o DPkg::Lock::Timeout=600 && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+            -o DPkg::Lock::Timeout=600 --no-install-recommends "$package" >/dev/null &&
             "$command" "${@:---version}" >/dev/null && return
     fi
     echo "'$command' is missing or incomplete and could not be installed; on Debian: apt-get install $package" >&2

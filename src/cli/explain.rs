@@ -11,7 +11,7 @@ use super::{Failure, Outcome, output};
     khorovod explain spec\n  \
     khorovod explain 42")]
 pub struct Args {
-    /// A problem code, the path of a field, or an exit code
+    /// A problem code, the path of a field of a spec or of expectations (`expect.gpus`), or an exit code
     #[arg(value_name = "CODE|FIELD", required_unless_present = "codes")]
     topic: Option<String>,
     /// List every problem code

@@ -32,6 +32,9 @@ pub struct Args {
     system: System,
     /// Files of that system; a later file overrides earlier ones; `-` is standard input
     #[arg(value_name = "FILE")]
+    words: Vec<PathBuf>,
+    /// Read FILE, as if it were named without -f (repeatable)
+    #[arg(short, long = "file", value_name = "FILE", conflicts_with = "words")]
     files: Vec<PathBuf>,
     /// The job's name. Default: the name in the file, or the system's default name
     #[arg(long, value_name = "NAME")]
@@ -80,7 +83,7 @@ fn systems() -> impl TypedValueParser<Value = System> {
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
     let output = args.output.clone().and_then(|output| output.path);
-    input::refuse_overwrite(&args.files, output.as_deref())?;
+    input::refuse_overwrite(args.words.iter().chain(&args.files), output.as_deref())?;
     let (texts, code) = texts(&args, screen)?;
     let options = Options {
         code,
@@ -119,10 +122,11 @@ type Code = Vec<(String, String)>;
 
 /// Reads the files, and those of a folder of code.
 fn texts(args: &Args, screen: &Screen) -> Result<(Vec<Text>, Code), Failure> {
-    if args.files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+    let files = if args.words.is_empty() { &args.files } else { &args.words };
+    if files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::Usage("standard input (`-`) can be read only once".to_owned()));
     }
-    let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| path.is_dir());
+    let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|path| path.is_dir());
     let code = match folders.as_slice() {
         [] => Vec::new(),
         [folder] if args.system == System::Ffdl => code(folder, &files, screen)?,

@@ -72,7 +72,7 @@ pub struct Settings {
     /// The target: plain objects, or the input of an operator or another scheduler
     #[arg(long, value_name = "TARGET", default_value = "plain", value_parser = target())]
     pub target: &'static dyn Target,
-    /// Require what FILE expects of every job, for example at most 64 GPUs (repeatable)
+    /// Require what FILE expects of each job by itself, for example at most 64 GPUs (repeatable)
     #[arg(long, value_name = "FILE")]
     pub expect: Vec<PathBuf>,
     /// Treat warnings as errors

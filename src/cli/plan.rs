@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use khorovod::import::with_import_hint;
 use khorovod::problem::Problems;
+use khorovod::report::{Change, Effect};
 use khorovod::{Keys, Text, picture, show};
 
 use super::destination::{Destination, Format};
@@ -16,6 +17,7 @@ use super::{Failure, Outcome, input, output, seed, template};
     git show main:job.yaml | khorovod plan --against - job.yaml\n  \
     khorovod plan --against deployed.yaml job.yaml   # OLD may be objects,\n  \
     khorovod plan --against rendered/ job.yaml       # or a folder of them\n  \
+    khorovod plan --against old.yaml --fail-on restarts,refused job.yaml\n  \
     khorovod plan -o json job.yaml | jq '.jobs[].ranks'\n  \
     khorovod plan -o job.svg job.yaml                # a picture of the job\n  \
     khorovod plan --template review.md.hbs --against old.yaml job.yaml\n  \
@@ -24,13 +26,17 @@ use super::{Failure, Outcome, input, output, seed, template};
     --overlay and --set change only the new spec. If OLD used them as well, first\n\
     render OLD, and compare with the rendered objects:\n  \
     khorovod render --no-keys --overlay old/prod.yaml old/job.yaml >/tmp/old.yaml\n  \
-    khorovod plan --against /tmp/old.yaml --overlay prod.yaml job.yaml")]
+    khorovod plan --against /tmp/old.yaml --overlay prod.yaml job.yaml\n\n\
+    An empty OLD has no jobs, so all jobs are new.")]
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
     /// Compare with OLD, an earlier spec or rendered objects: which jobs restart, and why
     #[arg(long, value_name = "OLD")]
     against: Option<PathBuf>,
+    /// With --against: exit with 1 if a job has one of these effects, for example restarts,refused
+    #[arg(long, value_name = "EFFECTS", value_enum, value_delimiter = ',', requires = "against")]
+    fail_on: Vec<FailOn>,
     /// Print the plan with the Handlebars template in FILE
     #[arg(long, value_name = "FILE", conflicts_with = "template_text")]
     template: Option<PathBuf>,
@@ -44,6 +50,33 @@ pub struct Args {
     /// .svg
     #[arg(short, long, value_name = "FORMAT|FILE", value_parser = Destination::<Form>::parser())]
     output: Option<Destination<Form>>,
+}
+
+/// An effect of a change, for `--fail-on`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FailOn {
+    /// A new run replaces the current one
+    Restarts,
+    /// Kubernetes rejects a part of the change
+    Refused,
+    /// The job is no longer rendered
+    Gone,
+    /// The job is new
+    New,
+    /// Objects change and the run continues
+    InPlace,
+}
+
+impl FailOn {
+    fn applies_to(self, change: &Change) -> bool {
+        match self {
+            Self::Restarts => change.effect == Effect::Restarts,
+            Self::Refused => !change.refused.is_empty(),
+            Self::Gone => change.effect == Effect::Gone,
+            Self::New => change.effect == Effect::New,
+            Self::InPlace => change.effect == Effect::InPlace,
+        }
+    }
 }
 
 /// The format of the plan.
@@ -131,7 +164,12 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         (None, Form::Json) => format!("{:#}\n", value()),
         (None, Form::Svg) => picture::svg(&jobs),
     };
-    output::text(&text, path.as_deref())
+    output::text(&text, path.as_deref())?;
+    let fails = |change: &Change| args.fail_on.iter().any(|effect| effect.applies_to(change));
+    if changes.iter().flatten().any(fails) {
+        return Err(Failure::Problems);
+    }
+    Ok(())
 }
 
 /// The template, if the command line has one.

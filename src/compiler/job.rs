@@ -79,15 +79,32 @@ pub fn fields(each: &mut dyn FnMut(&str, &'static str)) {
     TrainingJob::fields("", 0, &mut |field| each(field.parent, field.key));
 }
 
-/// The JSON Schema of a document.
+/// The JSON Schema of a TrainingJob.
 pub fn schema() -> Json {
+    schema_of::<TrainingJob>(
+        concat!(env!("CARGO_PKG_HOMEPAGE"), "/schema/training-job.v1alpha1.schema.json"),
+        KIND,
+        "One training job for khorovod.",
+    )
+}
+
+/// The JSON Schema of [expectations].
+pub fn expectations_schema() -> Json {
+    schema_of::<expectations::Expectations>(
+        concat!(env!("CARGO_PKG_HOMEPAGE"), "/schema/expectations.v1alpha1.schema.json"),
+        "Expectations",
+        "Limits that jobs must meet, for the option --expect of khorovod.",
+    )
+}
+
+fn schema_of<T: Field>(id: &str, title: &str, description: &str) -> Json {
     let mut defs = read::Defs::new();
-    let top = TrainingJob::schema(&mut defs);
+    let top = T::schema(&mut defs);
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": concat!(env!("CARGO_PKG_HOMEPAGE"), "/schema/training-job.v1alpha1.schema.json"),
-        "title": "TrainingJob",
-        "description": "One training job for khorovod.",
+        "$id": id,
+        "title": title,
+        "description": description,
     });
     schema["$ref"] = top["$ref"].clone();
     schema["$defs"] = Json::Object(defs);

@@ -38,7 +38,7 @@ pub mod targets;
 pub mod yaml;
 
 pub use api::{Document, Inputs, Keys, NotUtf8, Origin, Preview, Rendered, Reports, Text, files};
-pub use job::{KubeVersion, NotAKubeVersion, schema};
+pub use job::{KubeVersion, NotAKubeVersion, expectations_schema, schema};
 pub use pipeline::{
     Fixed, changes, check, expand, fix, format, is_rendered, krm, preview, render, render_to, reports, secret,
 };

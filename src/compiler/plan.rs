@@ -137,8 +137,9 @@ impl Plan {
         let ranks = |group: &Group| group.replicas.saturating_mul(group.slots);
         let np = spec.groups.iter().map(ranks).sum::<u32>() + leader.map_or(0, |group| group.slots);
         let spares = spec.groups.iter().map(|group| group.spares).sum();
-        let allocated = |group: &Group| group.replicas.saturating_add(group.spares).saturating_mul(group.gpus);
-        let gpus = spec.groups.iter().map(allocated).sum::<u32>() + leader.map_or(0, |group| group.gpus);
+        let allocated =
+            |group: &Group| group.replicas.saturating_add(group.spares).saturating_mul(group.requested_gpus());
+        let gpus = spec.groups.iter().map(allocated).sum::<u32>() + leader.map_or(0, Group::requested_gpus);
         let code = match spec.code.as_ref().map(|code| &code.source) {
             Some(CodeSource::Files(files)) => split_files(files),
             _ => Vec::new(),

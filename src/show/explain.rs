@@ -59,9 +59,10 @@ pub fn explain(topic: &str) -> Result<String, String> {
         let about = paragraphs(meaning);
         return Ok(format!("exit code {code} of a program; the launcher itself does not use it\n\n{about}\n"));
     }
-    let schema = crate::schema();
     let path = topic.replace("[]", "").replace(['[', ']'], ".");
     let words: Vec<&str> = path.split('.').filter(|word| !word.is_empty() && word.parse::<usize>().is_err()).collect();
+    // The other kind of document has one field of its own at the top.
+    let schema = if words.first() == Some(&"expect") { crate::expectations_schema() } else { crate::schema() };
     // `workers.gpus` means `spec.workers.gpus`.
     let found = find(&schema, &schema, &words).map(|field| (field, words.join("."))).or_else(|| {
         Some((find(&schema, &schema, &[&["spec"], &words[..]].concat())?, format!("spec.{}", words.join("."))))

@@ -61,6 +61,27 @@ fn what_was_applied_is_compared_as_it_was() {
     );
 }
 
+#[test]
+fn a_pipeline_can_refuse_a_change() {
+    let place = place();
+    fs::write(place.path().join("job.yaml"), JOB).unwrap();
+    fs::write(place.path().join("empty.yaml"), "").unwrap();
+    let plan = |old: &str, effects: &str, set: &str| {
+        let args = ["plan", "--no-keys", "--against", old, "--fail-on", effects, "--set", set, "job.yaml"];
+        let (code, out, _) = run(khorovod(place.path()).args(args));
+        (code, out.split(": ").nth(1).unwrap_or_default().split(':').next().unwrap().to_owned())
+    };
+    assert_eq!(plan("job.yaml", "restarts", "image=other:2"), (1, "restarts the run\n  because\n    image".to_owned()));
+    assert_eq!(plan("job.yaml", "refused,gone", "image=other:2").0, 0);
+    assert_eq!(plan("job.yaml", "restarts,refused", "lifecycle.deadline=7h").0, 0);
+    assert_eq!(plan("job.yaml", "in-place", "lifecycle.deadline=7h").0, 1);
+    // A file that the earlier version lacks.
+    assert_eq!(plan("empty.yaml", "restarts", "image=other:2"), (0, "new".to_owned()));
+    assert_eq!(plan("empty.yaml", "new", "image=other:2").0, 1);
+    let (code, _, err) = run(khorovod(place.path()).args(["plan", "--fail-on", "restarts", "job.yaml"]));
+    assert!(code == 2 && err.contains("--against"), "{err}");
+}
+
 /// With kubectl, the objects of an earlier run stay in the cluster, and its finished Job does not start again.
 #[test]
 fn going_back_to_an_earlier_text_is_described() {

@@ -1,6 +1,7 @@
 //! `docs/reference.md`: the JSON fields that it lists are those that the commands print. Also `doctor` and `version`.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,9 +11,13 @@ use serde_json::Value;
 use super::common::{JOB, SEED, khorovod, place};
 use super::run;
 
+fn page() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md")
+}
+
 /// The fields that the page lists for a command. `?` marks a field that may be absent.
 fn listed(command: &str) -> BTreeSet<String> {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md")).unwrap();
+    let page = fs::read_to_string(page()).unwrap();
     let block = page.split(&format!("<!-- fields: {command} -->\n```text\n")).nth(1).unwrap();
     block.split("```").next().unwrap().lines().map(str::to_owned).collect()
 }
@@ -48,13 +53,73 @@ fn the_fields_of_validate_and_version() {
     assert!(text.starts_with(concat!("khorovod ", env!("CARGO_PKG_VERSION"), ",")), "{text}");
 }
 
-/// A test of templates compares the same list with all plans of the examples.
+/// The rows of a table with path, type and meaning of each field below a schema.
+fn rows(root: &Value, schema: &Value, path: &str, table: &mut String) {
+    let schema = resolve(root, schema);
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let optional = if required.contains(&name.as_str()) { "" } else { "?" };
+        let dot = if path.is_empty() { "" } else { "." };
+        let meaning = field["description"].as_str().unwrap_or_default().replace('\n', " ");
+        let mut below = resolve(root, field);
+        let mut path = format!("{path}{dot}{name}{optional}");
+        // A pair has `prefixItems`.
+        while let Some(items) = [&below["items"], &below["prefixItems"][0]].into_iter().find(|items| items.is_object())
+        {
+            path += "[]";
+            below = resolve(root, items);
+        }
+        let kind = match &below["type"] {
+            Value::String(kind) if kind == "object" => "",
+            Value::String(kind) => kind,
+            Value::Array(kinds) => kinds[0].as_str().unwrap(),
+            _ => "string",
+        };
+        let words = below["oneOf"].as_array().into_iter().flatten().filter_map(|word| {
+            Some(format!(" `{}`: {}", word["const"].as_str()?, word["description"].as_str()?.replace('\n', " ")))
+        });
+        let _ = writeln!(table, "| `{path}` | {kind} | {meaning}{} |", words.collect::<String>());
+        rows(root, below, &path, table);
+    }
+}
+
+fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let alternatives = schema["anyOf"].as_array().and_then(|parts| parts.first());
+    let path = alternatives.unwrap_or(schema)["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
+    path.and_then(|path| root.pointer(path)).unwrap_or(schema)
+}
+
+/// The table of `plan -o json` comes from the declarations. A test of templates compares the same fields with all plans of the
+/// examples.
 #[test]
 fn the_fields_of_a_plan() {
+    let mut table = String::from("| Field | Type | Meaning |\n|---|---|---|\n");
+    for (name, schema) in [
+        ("jobs[]", schemars::schema_for!(khorovod::report::Report)),
+        ("changes?[]", schemars::schema_for!(khorovod::report::Change)),
+    ] {
+        rows(schema.as_value(), schema.as_value(), name, &mut table);
+    }
+    let (start, end) = ("<!-- fields: plan -->\n", "\n<!-- end -->");
+    let text = fs::read_to_string(page()).unwrap();
+    let (before, rest) = text.split_once(start).unwrap();
+    let (_, after) = rest.split_once(end).unwrap();
+    let new = format!("{before}{start}{table}{}{after}", end.trim_start());
+    if std::env::var_os("KHOROVOD_BLESS").is_some() {
+        fs::write(page(), &new).unwrap();
+    }
+    assert!(fs::read_to_string(page()).unwrap() == new, "docs/reference.md is not what the code says: `make bless`");
     let source = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/template.rs")).unwrap();
     let list = source.split("const FIELDS: &[&str] = &[").nth(1).unwrap().split("];").next().unwrap();
-    let known: BTreeSet<String> = list.lines().filter_map(|line| Some(line.split('"').nth(1)?.to_owned())).collect();
-    assert_eq!(listed("plan"), known);
+    let known: BTreeSet<String> =
+        list.lines().filter_map(|line| Some(line.split('"').nth(1)?.replace('?', ""))).collect();
+    let is_leaf = |row: &&str| !row.contains("` |  |");
+    let listed: BTreeSet<String> = table
+        .lines()
+        .filter(is_leaf)
+        .filter_map(|row| Some(row.strip_prefix("| `")?.split('`').next()?.replace('?', "")))
+        .collect();
+    assert_eq!(listed, known);
 }
 
 #[test]

@@ -51,7 +51,8 @@ shape! {
         "workers" workers: Bounds, example serde_json::json!({"max": 16});
         /// The number of ranks.
         "ranks" ranks: Bounds, example 32;
-        /// The number of GPUs of all pods, with the spares.
+        /// The number of GPUs of all pods of the job, with the spares, and of an elastic job the largest. Counts `workers.gpus`
+        /// and GPUs in `workers.resources`, but not those that `patches` add: forbid these with `forbiddenFields`.
         "gpus" gpus: Bounds, example serde_json::json!({"max": 64});
         /// The most that a run may cost: its GPUs, multiplied by `lifecycle.deadline` in hours.
         "maxGpuHours" max_gpu_hours: Int<1, 100_000_000>, example 2000;
@@ -106,8 +107,8 @@ fn check_path(at: &At<Word>, problems: &mut Vec<Problem>) {
             parent => format!("{parent}.{}", field.key),
         }));
     });
-    if !paths.contains(&at.0) {
-        let hint = match nearest(&at.0, paths.iter().map(String::as_str)) {
+    if !paths.iter().any(|path| path == below_spec(&at.0)) {
+        let hint = match nearest(below_spec(&at.0), paths.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "write a path such as `storage.hostPath`; `khorovod explain spec` lists the fields".to_owned(),
         };
@@ -170,7 +171,7 @@ impl Check<'_> {
     }
 
     fn gpus(&self) -> Range {
-        self.sum(|group| group.gpus.into(), true)
+        self.sum(|group| group.requested_gpus().into(), true)
     }
 
     /// The place of the first of these fields that the job sets, else that of its name.
@@ -197,9 +198,14 @@ impl Check<'_> {
         };
         let side = if bounds.exactly.is_some() { "exactly" } else { side };
         let what = if name == "gpus" { "GPUs" } else { name };
-        let message = format!("the job has {number} {what}, and {side} {} are expected", limit.0);
+        let up_to = match (&self.spec.elastic, side) {
+            (Some(elastic), "at most") => format!(" with {} workers", elastic.max_replicas),
+            _ => String::new(),
+        };
+        let message = format!("the job has {number} {what}{up_to}, and {side} {} are expected", limit.0);
         let paths: &[&str] = match name {
-            "gpus" => &["workers.gpus", "workers.groups", "workers"],
+            "gpus" if !up_to.is_empty() => &["workers.elastic.maxReplicas"],
+            "gpus" => &["workers.gpus", "workers.resources", "workers.groups", "workers"],
             _ => &["workers.elastic", "workers.replicas", "workers.groups", "workers"],
         };
         Some(self.problem(paths, limit.span, message, format!("change the workers so that `{name}` fits")))
@@ -270,8 +276,8 @@ impl Check<'_> {
 
     fn required(&self, expected: &Expected) -> Vec<Problem> {
         let fields = expected.required_fields.iter().flat_map(|at| &at.value);
-        let missing =
-            fields.filter(|path| self.document.get("spec").is_none_or(|spec| places(spec, &path.0).is_empty()));
+        let missing = fields
+            .filter(|path| self.document.get("spec").is_none_or(|spec| places(spec, below_spec(&path.0)).is_empty()));
         let problem = |path: &At<Word>| {
             let parent = path.0.rsplit_once('.').map_or("spec", |(parent, _)| parent);
             self.problem(
@@ -289,7 +295,7 @@ impl Check<'_> {
         let mut found = Vec::new();
         for path in fields {
             let field = path.0.rsplit('.').next().unwrap_or_default();
-            for place in self.document.get("spec").map(|spec| places(spec, &path.0)).unwrap_or_default() {
+            for place in self.document.get("spec").map(|spec| places(spec, below_spec(&path.0))).unwrap_or_default() {
                 let message = format!("the job sets `{}`, which is not expected", path.0);
                 let problem = Problem::new(&UNEXPECTED, place, message).and(path.span, "the expectation");
                 found.push(problem.hint(format!("remove `{field}`")));
@@ -297,6 +303,11 @@ impl Check<'_> {
         }
         found
     }
+}
+
+/// A path without `spec.` at its start, which may be left out.
+fn below_spec(path: &str) -> &str {
+    path.strip_prefix("spec.").unwrap_or(path)
 }
 
 /// The places of the keys at a path below a node, in each item of a list.

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 
 use self::cluster::{lifecycle, observability, patch, placement, scheduling, security, slurm};
 use self::storage::storage;
-use self::workers::{groups, health_check, launcher, runs_in};
+use self::workers::{groups, health_check, launcher};
 use super::declare;
 use super::declare::OrDefault;
 use super::declare::scalars::{Int, Table};
@@ -89,9 +89,9 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
     let mut defaults = Defaults::default();
     let (body, metadata) = (&*section(job.spec.as_ref()), section(job.metadata.as_ref()));
 
-    let launcher = launcher(body, &mut defaults);
     let scheduling = scheduling(body);
-    let runs_in = runs_in(body, target, &launcher, &scheduling, &mut defaults);
+    let launcher = launcher(body, target, &scheduling, &mut defaults);
+    let (kind, runs_in) = (launcher.kind, launcher.runs_in);
     if runs_in == LauncherPod::FirstWorker || launcher.runs_ranks {
         // The launcher's pod is a worker.
         defaults.0.retain(|(path, _)| !["launcher.cpu", "launcher.memory"].contains(&&**path));
@@ -102,7 +102,6 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
         // No pod watches the launcher.
         defaults.0.retain(|(path, _)| path != "launcher.lostTimeout");
     }
-    let kind = launcher.kind;
     let groups = groups(body, &mut defaults);
     let health_check = health_check(body, &groups, &mut defaults);
     let working_dir = text!(body.working_dir).or_else(|| body.code.as_ref().map(|code| code.mount_path().value.0));
@@ -121,7 +120,7 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
         code: body.code.as_ref().map(|at| code(at)),
         groups,
         health_check,
-        launcher: Launcher { runs_in, runs_ranks: launcher.runs_ranks && runs_in == LauncherPod::Own, ..launcher },
+        launcher,
         elastic: elastic_workers(body).map(|at| elastic(at, &mut defaults)),
         ssh: ssh(body, &mut defaults),
         collective: body.collective.as_ref().map(|at| collective(at)).unwrap_or_default(),

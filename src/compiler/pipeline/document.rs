@@ -44,13 +44,14 @@ pub fn is_tracking(annotation: &str) -> bool {
     annotation == FILE_NAME || TOOLS.iter().any(|tool| annotation.starts_with(tool))
 }
 
-/// Whether a value looks like a secret: by itself, by a word in it, or because it is the value of a variable with such a name.
+/// Whether a value looks like a secret: as a whole, or a word in it, or because `variable`, the name of the variable that has this
+/// value, is a usual name of secrets.
 fn has_secret(variable: &str, node: &Node) -> bool {
     match &node.kind {
         Kind::List(items) => items.iter().any(|item| has_secret("", item)),
         Kind::Map(entries) => entries.iter().any(|entry| match (entry.key.as_str(), &entry.value.kind) {
             ("env", Kind::Map(variables)) => variables.iter().any(|one| has_secret(&one.key, &one.value)),
-            // A reference to a Secret holds names, not values of variables.
+            // Also below a variable with a map, which refers to a Secret: its texts are names, not the value of the variable.
             _ => has_secret("", &entry.value),
         }),
         Kind::Scalar { text, .. } => {

@@ -49,6 +49,9 @@ pub fn reports(text: &Text, inputs: &Inputs) -> Result<Reports, Problems> {
 /// assert_eq!(changes[0].job, "mnist");
 /// ```
 pub fn changes(old: &Text, new: &Text, inputs: &Inputs) -> Result<Vec<report::Change>, Problems> {
+    if old.text.trim().is_empty() {
+        return Ok(report::between(&[], &plans_of(new, inputs)?));
+    }
     let earlier = report::job_objects(&old.text);
     if earlier.is_empty() {
         let unchanged = Inputs { overlays: Vec::new(), sets: Vec::new(), namespace: None, ..inputs.clone() };

@@ -3,6 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use super::{File, REVISION, current, files, without_comments};
+use crate::job::declare;
 use crate::job::fixtures::{group, spec};
 use crate::job::valid::*;
 use crate::plan::{Plan, Shape};
@@ -279,6 +280,30 @@ fn scripts() -> Vec<(String, String)> {
         .collect();
     all.sort();
     all
+}
+
+/// A script needs a value if it cannot read the ConfigMap. That value is the default of the field.
+#[test]
+fn scripts_fall_back_to_the_defaults_of_fields() {
+    let (lifecycle, launcher) = (declare::Lifecycle::default(), declare::Launcher::default());
+    let defaults = [
+        ("retries", lifecycle.retries().value.0.to_string()),
+        ("retries-reset-after", lifecycle.retries_reset_after().value.0.to_string()),
+        ("wait-timeout", lifecycle.start_timeout().value.0.to_string()),
+        ("lost-timeout", launcher.lost_timeout().value.0.to_string()),
+        ("idle-timeout", launcher.idle_timeout().value.0.to_string()),
+    ];
+    let mut compared = 0;
+    for (name, text) in scripts() {
+        for call in text.split("$(limit ").skip(1) {
+            let mut words = call.split(')').next().unwrap().split(' ');
+            let (limit, fallback) = (words.next().unwrap(), words.next().unwrap());
+            let Some((_, default)) = defaults.iter().find(|(known, _)| *known == limit) else { continue };
+            assert_eq!(default, fallback, "{limit} in {name}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 10, "{compared}");
 }
 
 #[test]

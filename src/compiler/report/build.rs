@@ -107,7 +107,7 @@ fn workers(plan: &Plan, description: &Description, team: &Team, first_rank: Opti
 
 /// The GPUs and the bound on GPU hours.
 fn cost(plan: &Plan) -> Cost {
-    let gpus_per_worker = plan.spec.groups.first().map_or(0, |group| group.gpus);
+    let gpus_per_worker = plan.spec.groups.first().map_or(0, Group::requested_gpus);
     let bounds = match &plan.spec.elastic {
         Some(elastic) => {
             (elastic.min_replicas.saturating_mul(gpus_per_worker), elastic.max_replicas.saturating_mul(gpus_per_worker))

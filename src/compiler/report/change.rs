@@ -24,7 +24,7 @@ pub struct Change {
     pub because: Vec<Difference>,
     /// The differences that do not affect the run.
     pub in_place: Vec<Difference>,
-    /// The changes that Kubernetes rejects, one sentence each.
+    /// The changes that Kubernetes rejects, one sentence each. They may also accompany `restarts`.
     pub refused: Vec<String>,
     /// Other facts that matter for a review, one sentence each.
     pub notes: Vec<String>,
@@ -44,6 +44,8 @@ pub enum Effect {
     Restarts,
     /// Objects change and the run continues.
     InPlace,
+    /// Kubernetes rejects a part of the change, and the run continues.
+    Refused,
     /// No object changes.
     Nothing,
 }
@@ -84,7 +86,9 @@ impl Change {
             Effect::New => "new: a run starts",
             Effect::Gone => "removed: its objects stay until you delete them; docs/runtime.md shows how",
             Effect::Restarts => "restarts the run",
-            Effect::InPlace if self.in_place.is_empty() => "refused: the run continues unchanged",
+            Effect::Refused if self.in_place.is_empty() => "refused: the run continues unchanged",
+            Effect::Refused => "refused in part; the rest changes in place, and the run continues",
+            Effect::InPlace if self.is_suspended() => "in place: the run is suspended, and its pods end",
             Effect::InPlace => "in place: the run continues",
             Effect::Nothing => "no changes; if the run has ended, change spec.runTag to start it again",
         }
@@ -100,6 +104,23 @@ impl Change {
             in_place: Vec::new(),
             refused: Vec::new(),
             notes: Vec::new(),
+        }
+    }
+
+    /// Whether the change suspends the job. Kubernetes then deletes the pods.
+    fn is_suspended(&self) -> bool {
+        self.in_place.iter().any(|found| {
+            (found.path == "scheduling.suspend" || found.path.ends_with("spec.suspend"))
+                && found.new.as_deref() == Some("true")
+        })
+    }
+
+    /// The effect of a change that starts no run.
+    pub(super) fn set_effect(&mut self) {
+        if !self.refused.is_empty() {
+            self.effect = Effect::Refused;
+        } else if !self.in_place.is_empty() {
+            self.effect = Effect::InPlace;
         }
     }
 
@@ -142,8 +163,8 @@ fn change(old: &Plan, new: &Plan) -> Change {
             change.because = std::mem::take(&mut change.in_place);
         }
         change.ensure_reason();
-    } else if !change.in_place.is_empty() || !change.refused.is_empty() {
-        change.effect = Effect::InPlace;
+    } else {
+        change.set_effect();
     }
     change
 }

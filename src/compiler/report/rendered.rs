@@ -174,8 +174,8 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
             false => NOTE_ON_EARLIER_RUN.to_owned(),
         });
         change.ensure_reason();
-    } else if !change.in_place.is_empty() || !change.refused.is_empty() {
-        change.effect = Effect::InPlace;
+    } else {
+        change.set_effect();
     }
     change
 }

@@ -111,9 +111,19 @@ fn a_claim_cannot_change_or_shrink() {
         ("size: 1Ti", "size: 500Gi", "storage.data.claim.size"),
     ] {
         let change = changed(from, to, "bcdfgh");
+        assert_eq!(change.effect, Effect::Refused);
         assert!(change.in_place.is_empty(), "{change:#?}");
         assert!(change.refused.len() == 1 && change.refused[0].starts_with(path), "{change:#?}");
     }
+}
+
+#[test]
+fn suspending_a_run_is_not_called_harmless() {
+    let change = changed("lifecycle: {", "scheduling: {suspend: true}\n  lifecycle: {", "bcdfgh");
+    assert_eq!(
+        (change.effect, change.summary()),
+        (Effect::InPlace, "in place: the run is suspended, and its pods end")
+    );
 }
 
 #[test]

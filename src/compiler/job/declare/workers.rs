@@ -42,7 +42,7 @@ macro_rules! with_worker_fields {
     };
 }
 
-/// Declares a shape with the fields of a worker after its own.
+/// Declares a shape: first the fields in the braces, then those of every worker.
 macro_rules! worker_shape {
     ({ $(#[doc = $about:literal])+ $name:ident { $($own:tt)* } $($rules:tt)* } $($fields:tt)*) => {
         shape! {

@@ -127,7 +127,7 @@ pub fn health_check(body: &declare::Body, groups: &[Group], defaults: &mut Defau
     HealthCheck { policy: defaults.take("workers.healthCheck.policy", given.policy()).0, command, timeout }
 }
 
-pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
+pub fn launcher(body: &declare::Body, target: &Facts, scheduling: &Scheduling, defaults: &mut Defaults) -> Launcher {
     let (given, none) = (section(body.launcher.as_ref()), declare::Launcher::default());
     let kind = defaults.take("launcher.kind", given.kind()).0;
     let interactive = given.interactive().value;
@@ -158,14 +158,14 @@ pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
             },
         ),
     };
+    let runs_in = runs_in(body, target, kind, scheduling, defaults);
     let both = vec![("cpu".to_owned(), cpu), ("memory".to_owned(), memory)];
     Launcher {
         kind,
         mpi,
         args: items(given.args.as_ref()).map(|word| word.0.clone()).collect(),
-        // [`runs_in`] decides.
-        runs_in: LauncherPod::Own,
-        runs_ranks: given.runs_ranks().value,
+        runs_in,
+        runs_ranks: given.runs_ranks().value && runs_in == LauncherPod::Own,
         interactive,
         idle_timeout,
         resources: Resources { requests: both.clone(), limits: both },
@@ -175,10 +175,10 @@ pub fn launcher(body: &declare::Body, defaults: &mut Defaults) -> Launcher {
 }
 
 /// The pod that the launcher runs in.
-pub fn runs_in(
+fn runs_in(
     body: &declare::Body,
     target: &Facts,
-    launcher: &Launcher,
+    kind: LauncherKind,
     scheduling: &Scheduling,
     defaults: &mut Defaults,
 ) -> LauncherPod {
@@ -188,7 +188,7 @@ pub fn runs_in(
     let access = body.security.as_ref().is_none_or(|at| at.value.api_access().value);
     let keeps = body.lifecycle.as_ref().and_then(|at| at.value.keep_workers.as_ref()).is_some_and(|at| at.value);
     let given = body.launcher.as_ref().and_then(|at| plain!(at.runs_in));
-    match (launcher.kind, queued) {
+    match (kind, queued) {
         (LauncherKind::Torchrun, _) => {
             defaults.computed("launcher.runsIn", given, LauncherPod::FirstWorker, &"firstWorker (torchrun)")
         }

@@ -133,6 +133,16 @@ pub struct Group {
     pub shm: Quantity,
 }
 
+impl Group {
+    /// The GPUs that each pod requests: `gpus`, and those that only `resources` names.
+    pub fn requested_gpus(&self) -> u32 {
+        let is_gpu = |name: &str| name.ends_with("/gpu") || name.contains("/mig-") || name.contains("/gpu.");
+        let other = self.resources.limits.iter().filter(|(name, _)| *name != self.gpu_resource && is_gpu(name));
+        let same = self.resources.limits.iter().find(|(name, _)| *name == self.gpu_resource);
+        other.chain(same).map(|(_, count)| u32::try_from(count.milli() / 1_000).unwrap_or(u32::MAX)).sum()
+    }
+}
+
 /// The requests and limits of a container, with GPUs and RDMA devices, in the order of the output.
 #[derive(Debug, Clone, Default)]
 pub struct Resources {
