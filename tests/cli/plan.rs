@@ -53,6 +53,10 @@ fn what_was_applied_is_compared_as_it_was() {
     assert!(effect == "restarts" && err.contains("change only the new spec, not OLD"), "{effect}: {err}");
     assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "--overlay", "less.yaml"]).0, "restarts");
     assert_eq!(effects(&["--against", "before.yaml", "job.yaml", "--overlay", "less.yaml"]).0, "nothing");
+    // The old objects have no keys, and the new ones have.
+    let (_, out, _) =
+        run(khorovod(place.path()).args(["plan", "--against", "before.yaml", "--overlay", "less.yaml", "job.yaml"]));
+    assert!(out.starts_with("No changes."), "{out}");
     // If the old spec has no namespace, it is that of the new one; rendered objects have their own.
     assert_eq!(effects(&["--against", "job.yaml", "job.yaml", "-n", "team"]), ("nothing".to_owned(), String::new()));
     assert_eq!(

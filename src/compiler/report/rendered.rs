@@ -126,7 +126,9 @@ fn change((job, namespace): (&str, Option<&str>), old: &[&JobObject], new: &[&Jo
     let is_current = |object: &&&JobObject| object.run.is_empty() || object.run == old_run;
     let mut before: Vec<_> =
         old.iter().filter(is_current).map(|object| (*object, object.without_run_name(&old_run))).collect();
-    for object in new {
+    // `--no-keys` leaves the Secret out.
+    let has_keys = old.iter().any(|object| object.kind == "Secret");
+    for object in new.iter().filter(|object| has_keys || object.kind != "Secret") {
         let (name, value) = object.without_run_name(&new_run);
         let place = format!("{} {name}", object.kind);
         let is_of_new_run = restarts && !object.run.is_empty();
