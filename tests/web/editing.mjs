@@ -1,4 +1,5 @@
 // Typing a spec: completion, hover, and use by keyboard alone.
+import { examples } from "./examples.mjs";
 import { after, check, editor, listed, open, ready, same, serve, settled, test, text, write } from "./browser.mjs";
 
 const options = (page) =>
@@ -10,7 +11,7 @@ const options = (page) =>
     ].map((one) => one.textContent),
   );
 
-/** Selects a completion by its first letters and Enter. */
+/** Takes a completion by its first letters and Tab. */
 async function pick(page, letters) {
   if (letters) await page.keyboard.type(letters);
   else await page.keyboard.press("Control+Space");
@@ -19,9 +20,9 @@ async function pick(page, letters) {
     null,
     { timeout: 5_000 },
   );
-  // CodeMirror ignores Enter for a moment after the list opens, as it may be meant for the text.
+  // CodeMirror ignores keys for a moment after the list opens, as they may be meant for the text.
   await page.waitForTimeout(120);
-  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
 }
 
 test("a job is written in an empty editor with the keyboard and completion", async () => {
@@ -156,7 +157,7 @@ test("completion offers the missing fields of the map at the cursor", async () =
     [`${head}spec:\n  storage:\n    - name: a\n      mountPath: /a\n    - n|`, ["name", "nfs"], []],
     [`${head}spec:\n  placement:\n    hostNetwork: |`, ["true", "false"], []],
     [`${head}spec:\n  image: a:1\n  |\n  command: [a]`, ["workers", "launcher"], ["image", "command"]],
-    [`${head}spec:\n  env:\n    TOKEN: {|}`, ["secret", "key"], ["image"]],
+    [`${head}spec:\n  env:\n    TOKEN: {|}`, ["secretKeyRef", "configMapKeyRef"], ["image"]],
     ["|", ["apiVersion", "kind", "metadata", "spec"], ["image"]],
     [`${head}metadata: {name: a}\n---\n|`, ["apiVersion", "kind"], ["image"]],
   ];
@@ -249,15 +250,106 @@ test("the page can be used by keyboard alone", async () => {
   await server.close();
 });
 
-test("a draft is restored after a reload, and an example replaces it", async () => {
+test("a draft is never lost: reload, examples, links, tabs", async () => {
   const server = await serve();
-  const page = await open(server, { spec: "kind: TrainingJob # mine\n" });
-  await page.waitForTimeout(600);
+  const mine = "kind: TrainingJob # mine\n";
+  const page = await open(server, { spec: mine });
+  // At once: the page stores what it has when it is left.
   await page.reload();
   await ready(page);
-  same(await text(page), "kind: TrainingJob # mine\n", "the draft");
+  same(await text(page), mine, "the draft");
   await after(page, () => page.selectOption("#examples", "torchrun"));
-  check((await text(page)).includes("kind: torchrun"), "the example is there");
+  check((await text(page)).includes("launcher: torchrun"), "the example is there");
   same(await listed(page), [], "an example has no problems");
+  await page.reload();
+  await ready(page);
+  check((await text(page)).includes("launcher: torchrun"), "the example is there after a reload");
+  const drafts = () => page.$$eval("#examples optgroup option", (all) => all.map((one) => one.textContent));
+  same(await drafts(), ["kind: TrainingJob # mine, just now"], "the drafts in the list");
+  const value = await page.$eval("#examples optgroup option", (one) => one.value);
+  await page.selectOption("#examples", value);
+  same(await text(page), mine, "the draft from the list");
+  // Another tab starts with the draft, and its changes are another one.
+  const other = await page.context().newPage();
+  await other.goto(server.address);
+  await ready(other);
+  same(await text(other), mine, "the draft in another tab");
+  await editor(other).focus();
+  await other.keyboard.press("Control+End");
+  await other.keyboard.type("# of the other tab");
+  await other.reload();
+  await ready(other);
+  await editor(page).focus();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("# of the first tab");
+  await page.reload();
+  await ready(page);
+  same([await text(page), await text(other)], [`${mine}# of the first tab`, `${mine}# of the other tab`], "two tabs");
   await server.close();
+});
+
+test("a link opens beside the draft, with a way back", async () => {
+  const server = await serve();
+  const context = { permissions: ["clipboard-read", "clipboard-write"] };
+  const page = await open(server, { spec: "kind: TrainingJob # shared\n", ...context });
+  await page.click("#share");
+  await page.waitForFunction(() => document.querySelector("#status").textContent.startsWith("Link copied"));
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  check(!page.url().includes("#"), `the address has the spec: ${page.url()}`);
+  await write(page, "kind: TrainingJob # mine\n");
+  await page.goto(link);
+  await page.waitForFunction(() => !document.querySelector("#notice").hidden);
+  same(await text(page), "kind: TrainingJob # shared\n", "the spec of the link");
+  check(!page.url().includes("#"), `the link is still in the address: ${page.url()}`);
+  await editor(page).focus();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("# a change");
+  await page.getByRole("button", { name: "Back to mine" }).click();
+  same(await text(page), "kind: TrainingJob # mine\n", "the way back");
+  await page.reload();
+  await ready(page);
+  same(await text(page), "kind: TrainingJob # mine\n", "after a reload");
+  const drafts = await page.$$eval("#examples optgroup option", (all) => all.map((one) => one.textContent));
+  check(
+    drafts.some((one) => one.includes("shared")),
+    `the changed spec of the link is a draft: ${drafts}`,
+  );
+  await server.close();
+});
+
+/** Types a text as a person does, who looks where the cursor is after Enter. Waits between the keys. */
+async function typeText(page, whole, delay) {
+  const column = () =>
+    page.evaluate(() => {
+      const { state } = document.querySelector("#editor").shadowRoot.querySelector(".cm-content").cmTile.view;
+      const { head } = state.selection.main;
+      return head - state.doc.lineAt(head).from;
+    });
+  for (const [number, line] of whole.split("\n").entries()) {
+    if (number) await page.keyboard.press("Enter");
+    const content = line.trimStart();
+    if (!content) continue;
+    const wanted = line.length - content.length;
+    while ((await column()) > wanted) await page.keyboard.press("Backspace");
+    await page.keyboard.type(" ".repeat(wanted - (await column())) + content, { delay });
+  }
+}
+
+test("a job arrives as it is typed, at every speed", async () => {
+  const server = await serve();
+  const all = process.env.WHOLE ? examples : examples.filter(([name]) => name === "smallest");
+  let keys = 0;
+  for (const [name, spec] of all) {
+    const whole = spec.replaceAll(/^#.*\n/gm, "").trimEnd();
+    for (const delay of name === "smallest" ? [30, 150, 600] : [30, 150]) {
+      const page = await open(server, { spec: "" });
+      await editor(page).focus();
+      await typeText(page, whole, delay);
+      same((await text(page)).trimEnd(), whole, `${name}, ${delay} ms between keys`);
+      keys += whole.length;
+      await page.context().close();
+    }
+  }
+  await server.close();
+  return `${keys} keys`;
 });

@@ -83,14 +83,13 @@ export class Apply {
     this.onChange();
   }
 
-  private commands({ job, namespace, objects }: Report, name: string, hasSecret: boolean): HTMLElement[] {
+  private commands({ job, namespace, commands }: Report, name: string, hasSecret: boolean): HTMLElement[] {
     const scope = namespace === undefined ? "" : ` -n ${namespace}`;
-    const launcher = objects.findLast((object) => object.kind === "Job")?.name;
     const noKeys = hasSecret ? " --no-keys" : "";
     const helm = `helm upgrade --install ${job} ./chart${scope} --post-renderer`;
-    const section = (title: string, ...commands: string[]) => [
+    const section = (title: string, ...lines: string[]) => [
       h("h3", {}, title),
-      ...commands.map((command) => this.command(command)),
+      ...lines.map((command) => this.command(command)),
     ];
     const cluster = "These commands use the cluster that `kubectl` is set to. Nothing has to be installed there.";
     const command = "It checks, plans and renders like this page. From a checkout of khorovod, with Rust:";
@@ -99,7 +98,7 @@ export class Apply {
       h("p", {}, ...markup(cluster)),
       ...section("From the download", `kubectl apply${scope} -f ${name}.objects.yaml`),
       ...section("From the spec, with the command", `khorovod render job.yaml${noKeys} | kubectl apply${scope} -f -`),
-      ...section("Follow the log", `kubectl logs${scope} -f job/${launcher}`),
+      ...section("Follow the log", commands.follow),
       ...section("From a chart, Helm 3", `${helm} khorovod --post-renderer-args post-render`),
       ...section(
         "From a chart, Helm 4",
@@ -140,9 +139,10 @@ export class Apply {
     const fragment = encodeSpec(spec);
     if (fragment === undefined) return "The spec is too long for a link: download it under Apply.";
     const link = `${location.origin}${location.pathname}${fragment}`;
-    history.replaceState(null, "", link);
-    if (!(await this.copy(link, "")))
+    if (!(await this.copy(link, ""))) {
+      history.replaceState(null, "", link);
       return "The browser does not allow this page to copy; the link is in the address bar.";
+    }
     if (/^kind: *["']?Secret\b/m.test(spec))
       return "Link copied. It contains a Secret: send it only to people who may read that Secret.";
     if (link.length <= LONG_LINK) return "Link copied. The spec is in the link itself, not on a server.";

@@ -50,12 +50,15 @@ export function completions(fields: Fields) {
     if (!at) return null;
     const typed = state.sliceDoc(at.from, pos);
     if (!explicit && typed === "" && !/[\s[{]$/.test(state.sliceDoc(pos - 1, pos))) return null;
-    const missing = fields.in(at.path).filter(({ name }) => !at.siblings.has(name) || name === typed);
+    const missing = fields.in(at.path).filter(({ name }) => !at.siblings.has(name) && name !== typed);
     const keys = at.isKey ? missing.map((field, index) => keyOption(field, index, at)) : [];
     // A name that the user makes up is being typed: an example of the whole map would replace it.
     const hasValues = !at.isKey || (!keys.length && typed === "");
-    const options = [...keys, ...(hasValues ? valueOptions(fields, at) : [])];
-    return options.length ? { from: at.from, options, validFor: /^[\w./-]*$/ } : null;
+    const options = [...keys, ...(hasValues ? valueOptions(fields, at, typed) : [])];
+    // The first letter ends the examples, and a word that is complete needs no completion.
+    const validFor = (text: string) =>
+      /^[\w./-]+$/.test(text) && (typed !== "" || keys.length > 0) && !options.some(({ label }) => label === text);
+    return options.length ? { from: at.from, options, validFor } : null;
   };
 }
 
@@ -71,8 +74,10 @@ function keyOption(field: Field, index: number, at: CursorContext): Completion {
   };
 }
 
-function valueOptions(fields: Fields, at: CursorContext): Completion[] {
-  return fields.values(at.path).map(({ text, detail, about }, index) => ({
+/** Fixed values. Defaults and examples only if nothing is typed yet: they would replace the user's own value. */
+function valueOptions(fields: Fields, at: CursorContext, typed: string): Completion[] {
+  const values = fields.values(at.path).filter(({ text, detail }) => typed === "" || (!detail && text !== typed));
+  return values.map(({ text, detail, about }, index) => ({
     label: text,
     type: "enum",
     detail,

@@ -14,18 +14,10 @@ import {
   foldGutter,
   foldKeymap,
   HighlightStyle,
-  indentOnInput,
   indentUnit,
   syntaxHighlighting,
 } from "@codemirror/language";
-import {
-  type Diagnostic,
-  diagnosticCount,
-  forEachDiagnostic,
-  lintGutter,
-  lintKeymap,
-  setDiagnostics,
-} from "@codemirror/lint";
+import { type Diagnostic, forEachDiagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import {
   Annotation,
@@ -54,6 +46,7 @@ import { completions, hover } from "./completion";
 import type { Line } from "./diff";
 import { directInput } from "./direct-input";
 import { h, markup } from "./dom";
+import { breakLine, isInText } from "./new-line";
 import type { Fields } from "./schema";
 import type { PlacedText, Problem } from "./wire/types";
 
@@ -177,6 +170,8 @@ export class Editor {
   /** During an update the editor accepts no other: the problems found meanwhile are underlined after it. */
   private updating = false;
   private found: Problem[] | undefined;
+  /** Whether the gutter has marks. They stay if the text that they are about is deleted. */
+  private hasMarks = false;
 
   /** Calls `onChange` for each change of the text, and `onMove` if the cursor moves without a change. */
   constructor(parent: HTMLElement, onChange: (text: string, byUser: boolean) => void, onMove: () => void) {
@@ -200,9 +195,14 @@ export class Editor {
       foldGutter(),
       lintGutter(),
       history(),
-      indentOnInput(),
       indentUnit.of("  "),
       bracketMatching(),
+      // Brackets and quotes in a block of text are not YAML: they close where their language says.
+      EditorView.inputHandler.of((view, from, _to, text, insert) => {
+        if (!/^[[\]{}()"'`]$/.test(text) || !isInText(view.state, from)) return false;
+        view.dispatch(insert());
+        return true;
+      }),
       closeBrackets(),
       highlightActiveLine(),
       highlightActiveLineGutter(),
@@ -214,13 +214,14 @@ export class Editor {
       this.language.of([]),
       keymap.of([
         { key: "Mod-.", run: () => this.applyNearestFix() },
+        { key: "Enter", run: breakLine },
         { key: "Tab", run: acceptCompletion },
         ...closeBracketsKeymap,
         ...defaultKeymap,
         ...searchKeymap,
         ...historyKeymap,
         ...foldKeymap,
-        ...completionKeymap,
+        ...completionKeymap.filter(({ key }) => key !== "Enter"),
         ...lintKeymap,
         indentWithTab,
       ]),
@@ -256,7 +257,7 @@ export class Editor {
   useSchema(fields: Fields) {
     this.view.dispatch({
       effects: this.language.reconfigure([
-        autocompletion({ override: [completions(fields)], icons: false }),
+        autocompletion({ override: [completions(fields)], icons: false, defaultKeymap: false }),
         hoverTooltip(hover(fields), { hoverTime: 250 }),
       ]),
     });
@@ -282,7 +283,8 @@ export class Editor {
     const problems = this.found;
     this.found = undefined;
     if (!problems) return;
-    if (!problems.length && !diagnosticCount(this.view.state)) return;
+    if (!problems.length && !this.hasMarks) return;
+    this.hasMarks = problems.length > 0;
     const diagnostics = problems.map((problem) => this.diagnostic(problem));
     diagnostics.sort((a, b) => a.from - b.from);
     this.view.dispatch(setDiagnostics(this.view.state, diagnostics));

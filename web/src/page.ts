@@ -4,7 +4,7 @@ import moduleFile from "../pkg/khorovod_web_bg.wasm?url";
 import { Apply } from "./apply";
 import { asError, type Compiled, Compiler } from "./compiler";
 import { byId, count, h, markup, setText, setVisible } from "./dom";
-import { Draft } from "./draft";
+import { Drafts, titleOf } from "./drafts";
 import { Editor } from "./editor";
 import { examples, smallest, summaryOf } from "./examples";
 import { ImportDialog } from "./import";
@@ -55,7 +55,7 @@ export class Page {
   private readonly objects: Objects;
   private readonly apply: Apply;
   private readonly importDialog: ImportDialog;
-  private readonly draft = new Draft();
+  private readonly drafts = new Drafts(storage("localStorage"), storage("sessionStorage"));
   private readonly changesSinceBase = h("div", { class: "base" });
 
   constructor() {
@@ -83,10 +83,7 @@ export class Page {
     });
     this.importDialog = new ImportDialog(
       () => this.loadedCompiler(),
-      (spec) => {
-        this.load(spec);
-        this.draft.store(spec);
-      },
+      (spec) => this.load(spec),
       (name, text) => this.apply.download(name, text),
     );
   }
@@ -96,7 +93,10 @@ export class Page {
     this.listen();
     this.showPane("spec");
     this.openView("picture");
-    this.editor.load(this.specOfLink() ?? Draft.load() ?? smallest);
+    const linked = this.specOfLink();
+    if (linked === undefined) this.editor.load(this.drafts.restore() ?? smallest);
+    else this.openLinked(linked);
+    this.claimDraft();
     if (typeof WebAssembly !== "object") {
       this.fail(NO_WEBASSEMBLY);
       return;
@@ -134,20 +134,59 @@ export class Page {
 
   private specChanged(spec: string, byUser: boolean) {
     if (byUser) {
-      this.draft.store(spec);
-      if (location.hash) {
-        // The link no longer holds what the editor shows.
-        history.replaceState(null, "", location.pathname + location.search);
-        byId("notice").hidden = true;
-      }
+      this.drafts.store(spec);
+      clearAddress();
     }
     this.compiler?.preview(spec);
   }
 
-  /** Puts another spec into the editor. Its first state without errors becomes the base. */
+  /** Puts another spec into the editor; the user's draft stays in the list. Its first state without errors becomes the base. */
   private load(spec: string) {
+    this.drafts.open(spec);
+    this.show(spec);
+  }
+
+  private show(spec: string) {
     this.base = undefined;
+    clearAddress();
+    byId("notice").hidden = true;
     this.editor.load(spec);
+  }
+
+  /** Opens the spec of a link, and offers the way back to the user's own. */
+  private openLinked(spec: string) {
+    this.drafts.flush();
+    const [mine] = this.drafts.others();
+    const own =
+      this.drafts.current === undefined ? mine : { id: this.drafts.current, spec: this.editor.text, time: Date.now() };
+    this.load(spec);
+    if (!own || own.spec === spec) return;
+    const back = h("button", { type: "button", onclick: () => this.continueDraft(own.id) }, "Back to mine");
+    const notice = byId("notice");
+    notice.className = "info";
+    notice.replaceChildren("This spec came with the link. Your own one is kept. ", back);
+    notice.hidden = false;
+  }
+
+  private continueDraft(id: string) {
+    this.drafts.flush();
+    const draft = this.drafts.others().find((one) => one.id === id);
+    if (!draft) return;
+    this.show(draft.spec);
+    this.drafts.continue(draft);
+    this.editor.focus();
+  }
+
+  /** A tab that was duplicated has the same draft as this one: only one of the two goes on with it. */
+  private claimDraft() {
+    const id = this.drafts.current;
+    if (id === undefined || !("locks" in navigator)) return;
+    const hold = (lock: Lock | null) => {
+      if (lock) return new Promise<never>(() => undefined);
+      this.drafts.leave();
+      return undefined;
+    };
+    navigator.locks.request(`draft ${id}`, { ifAvailable: true }, hold).catch(() => undefined);
   }
 
   private showPreview(spec: string, preview: Preview, compiled: Compiled | undefined) {
@@ -319,22 +358,43 @@ export class Page {
     byId("share").addEventListener("click", () => void this.apply.share().then((text) => this.setStatus(text)));
     addEventListener("hashchange", () => {
       const spec = this.specOfLink();
-      if (spec !== undefined && spec !== this.editor.text) this.load(spec);
+      if (spec !== undefined && spec !== this.editor.text) this.openLinked(spec);
+      else if (spec !== undefined) clearAddress();
+    });
+    // A page that is left or hidden may get no further time.
+    addEventListener("pagehide", () => this.drafts.flush());
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "hidden") this.drafts.flush();
     });
   }
 
   private fillExamples() {
     const select = byId("examples", HTMLSelectElement);
+    const drafts = h("optgroup", { label: "Your drafts in this browser" });
     select.append(
       h("option", { value: "" }, "Start from…"),
       h("option", { value: "empty" }, "an empty spec"),
       ...examples.map(({ name, spec }) => h("option", { value: name }, `${name} – ${summaryOf(spec)}`)),
     );
+    const listDrafts = () => {
+      this.drafts.flush();
+      const all = this.drafts.others();
+      drafts.replaceChildren(
+        ...all.map((draft) => h("option", { value: `draft ${draft.id}` }, titleOf(draft, Date.now()))),
+      );
+      if (all.length) select.append(drafts);
+      else drafts.remove();
+    };
+    listDrafts();
+    // Before the list opens: other tabs may have stored drafts.
+    select.addEventListener("pointerdown", listDrafts);
+    select.addEventListener("focus", listDrafts);
     select.addEventListener("change", () => {
-      if (!select.value) return;
-      this.load(examples.find(({ name }) => name === select.value)?.spec ?? "");
-      this.draft.store(this.editor.text);
+      const { value } = select;
       select.value = "";
+      if (!value) return;
+      if (value.startsWith("draft ")) this.continueDraft(value.slice("draft ".length));
+      else this.load(examples.find(({ name }) => name === value)?.spec ?? "");
       this.editor.focus();
     });
   }
@@ -346,6 +406,7 @@ export class Page {
     try {
       return decodeSpec(location.hash);
     } catch {
+      notice.className = "broken";
       notice.textContent = DAMAGED_LINK;
       notice.hidden = false;
       return undefined;
@@ -358,6 +419,20 @@ export class Page {
     byId("broken").hidden = false;
     this.setStatus("not running");
   }
+}
+
+/** A storage of the browser, if the page may use it. */
+function storage(name: "localStorage" | "sessionStorage"): Storage | undefined {
+  try {
+    return window[name];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Removes the spec of a link from the address: it would come back with a reload. */
+function clearAddress() {
+  if (location.hash) history.replaceState(null, "", location.pathname + location.search);
 }
 
 async function compileModule(): Promise<WebAssembly.Module> {

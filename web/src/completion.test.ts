@@ -1,0 +1,48 @@
+import { readFileSync } from "node:fs";
+import { CompletionContext } from "@codemirror/autocomplete";
+import { yaml } from "@codemirror/lang-yaml";
+import { EditorState } from "@codemirror/state";
+import { describe, expect, it } from "vitest";
+import { completions } from "./completion";
+import { checkSchema, Fields } from "./schema";
+import { parse } from "./wire/check";
+
+const file = new URL("../../schema/training-job.v1alpha1.schema.json", import.meta.url);
+const complete = completions(new Fields(parse(checkSchema, readFileSync(file, "utf8"))));
+const head = "apiVersion: khorovod.dev/v1alpha1\nkind: TrainingJob\nspec:\n";
+
+/** The labels that are offered at `|`. */
+function offered(marked: string): string[] {
+  const pos = marked.indexOf("|");
+  const state = EditorState.create({ doc: marked.slice(0, pos) + marked.slice(pos + 1), extensions: yaml() });
+  return complete(new CompletionContext(state, pos, false))?.options.map(({ label }) => label) ?? [];
+}
+
+describe("completions", () => {
+  it.each([
+    [`${head}  lifecycle:\n    deadline: 4|`],
+    [`${head}  workers:\n    memory: 2G|`],
+    [`${head}  workers:\n    replicas: 1|`],
+    [`${head}  image: mni|`],
+    [`${head}  storage:\n    - name: d|`],
+    [`${head}  ssh:\n    port: 22|`],
+  ])("never replace a value that is being typed: %s", (text) => {
+    expect(offered(text)).toEqual([]);
+  });
+
+  it("offer examples while nothing is typed", () => {
+    expect(offered(`${head}  workers:\n    memory: |`)).toEqual(["256Gi"]);
+  });
+
+  it("offer fixed values, except the one that is typed", () => {
+    const kinds = offered(`${head}  launcher:\n    kind: m|`);
+    expect(kinds).toContain("mpirun");
+    expect(offered(`${head}  launcher:\n    kind: mpirun|`)).not.toContain("mpirun");
+    expect(offered(`${head}  placement:\n    hostNetwork: true|`)).not.toContain("true");
+  });
+
+  it("do not offer the key that is typed", () => {
+    expect(offered(`${head}  env|`)).toContain("envFrom");
+    expect(offered(`${head}  env|`)).not.toContain("env");
+  });
+});

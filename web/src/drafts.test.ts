@@ -1,0 +1,99 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { Drafts, titleOf } from "./drafts";
+
+/** The storage of a browser, or of a tab. */
+function storage(): Storage {
+  const entries = new Map<string, string>();
+  return {
+    get length() {
+      return entries.size;
+    },
+    clear: () => entries.clear(),
+    getItem: (key) => entries.get(key) ?? null,
+    key: (index) => [...entries.keys()][index] ?? null,
+    removeItem: (key) => void entries.delete(key),
+    setItem: (key, value) => void entries.set(key, value),
+  };
+}
+
+const lines = (word: string) => Array.from({ length: 8 }, (_, line) => `${word} ${line}`).join("\n");
+
+describe("drafts", () => {
+  beforeEach(() => void vi.useFakeTimers());
+
+  it("are there after a reload, also right after the last key", () => {
+    const [browser, tab] = [storage(), storage()];
+    const drafts = new Drafts(browser, tab);
+    drafts.store("a");
+    drafts.store("ab");
+    drafts.flush();
+    expect(new Drafts(browser, tab).restore()).toBe("ab");
+    drafts.store("abc");
+    vi.advanceTimersByTime(500);
+    expect(new Drafts(browser, tab).restore()).toBe("abc");
+  });
+
+  it("stay if something else is opened, and after a change of that", () => {
+    const [browser, tab] = [storage(), storage()];
+    const drafts = new Drafts(browser, tab);
+    drafts.store("mine");
+    drafts.open("of a link");
+    expect(drafts.others().map(({ spec }) => spec)).toEqual(["mine"]);
+    // After a reload, the tab shows what was opened.
+    expect(new Drafts(browser, tab).restore()).toBe("of a link");
+    drafts.store("of a link, changed");
+    drafts.flush();
+    expect(drafts.others().map(({ spec }) => spec)).toEqual(["mine"]);
+    expect(new Drafts(browser, tab).restore()).toBe("of a link, changed");
+    const [mine] = drafts.others();
+    if (mine) drafts.continue(mine);
+    drafts.store("mine, changed");
+    drafts.flush();
+    expect(drafts.others().map(({ spec }) => spec)).toEqual(["of a link, changed"]);
+  });
+
+  it("of two tabs do not replace each other", () => {
+    const browser = storage();
+    const [one, other] = [new Drafts(browser, storage()), new Drafts(browser, storage())];
+    one.store("one");
+    one.flush();
+    expect(other.restore()).toBe("one");
+    other.store("one, changed in the other tab");
+    other.flush();
+    one.store("one, changed here");
+    one.flush();
+    expect(one.others().map(({ spec }) => spec)).toEqual(["one, changed in the other tab"]);
+    expect(other.others().map(({ spec }) => spec)).toEqual(["one, changed here"]);
+  });
+
+  it("stay if the text is cleared or replaced as a whole", () => {
+    const [browser, tab] = [storage(), storage()];
+    const drafts = new Drafts(browser, tab);
+    for (const text of [lines("a"), "", lines("b"), `${lines("b")}\nmore`, lines("c")]) {
+      drafts.store(text);
+      drafts.flush();
+    }
+    expect(drafts.others().map(({ spec }) => spec)).toEqual([`${lines("b")}\nmore`, lines("a")]);
+  });
+
+  it("are at most ten, and nothing that is damaged breaks the page", () => {
+    const browser = storage();
+    for (let number = 0; number < 15; number++) {
+      const drafts = new Drafts(browser, storage());
+      drafts.store(`number ${number}`);
+      drafts.flush();
+    }
+    expect(new Drafts(browser, storage()).others()).toHaveLength(10);
+    browser.setItem("drafts", "[{");
+    expect(new Drafts(browser, storage()).restore()).toBeUndefined();
+  });
+});
+
+describe("titleOf", () => {
+  it("names the job and the time", () => {
+    const spec = "kind: TrainingJob\nmetadata:\n  name: mnist\n";
+    expect(titleOf({ id: "1", time: 0, spec }, 30_000)).toBe("mnist, just now");
+    expect(titleOf({ id: "1", time: 0, spec }, 5 * 60_000)).toBe("mnist, 5 min ago");
+    expect(titleOf({ id: "1", time: 0, spec }, 3 * 3_600_000)).toBe("mnist, 3 h ago");
+  });
+});

@@ -1,0 +1,159 @@
+// Keeps what the user wrote in this browser: after a reload, beside an opened link or example, and in several tabs.
+//
+// Each spec that is edited is a draft of its own in the local storage, which all tabs share. A tab keeps the id of its draft in the
+// session storage. So no tab writes over the draft of another one, and nothing that is opened replaces a draft.
+import * as c from "./wire/check";
+
+/** The drafts of this browser, the newest first. */
+const DRAFTS = "drafts";
+/** The id of the draft of this tab. */
+const ID = "draft";
+/** What this tab shows if it was opened and not edited. */
+const OPENED = "opened";
+/** How long to wait after the last change before the spec is stored, in ms. */
+const DELAY = 400;
+/** At most so many drafts are kept, with so many characters together. */
+const MOST = 10;
+const MAX_LENGTH = 1 << 20;
+
+export interface StoredDraft {
+  id: string;
+  /** The time of its last change, in ms. */
+  time: number;
+  spec: string;
+}
+
+const checkDrafts: c.Check<StoredDraft[]> = c.array(c.object({ id: c.string, time: c.number, spec: c.string }));
+
+export class Drafts {
+  private id: string | undefined;
+  private waiting: string | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly shared: Storage | undefined,
+    private readonly tab: Storage | undefined,
+  ) {}
+
+  /** What this tab showed before a reload, or else the newest draft. The first change of that becomes another draft. */
+  restore(): string | undefined {
+    const drafts = this.read();
+    const id = get(this.tab, ID);
+    const own = drafts.find((draft) => draft.id === id);
+    if (own) {
+      this.id = own.id;
+      return own.spec;
+    }
+    return get(this.tab, OPENED) ?? drafts[0]?.spec;
+  }
+
+  /** The tab shows another spec: the draft before it stays as it is. */
+  open(spec: string) {
+    this.flush();
+    this.id = undefined;
+    set(this.tab, ID, undefined);
+    set(this.tab, OPENED, spec);
+  }
+
+  /** The tab shows this draft and goes on with it. */
+  continue({ id, spec }: StoredDraft) {
+    this.open(spec);
+    this.own(id);
+  }
+
+  /** Another tab has the draft of this one, as if the tab was duplicated: the next change becomes another draft. */
+  leave() {
+    this.id = undefined;
+    set(this.tab, ID, undefined);
+  }
+
+  /** The id of the draft of this tab, if it has one. */
+  get current(): string | undefined {
+    return this.id;
+  }
+
+  /** Stores a changed spec, once it has not changed for a moment. */
+  store(spec: string) {
+    clearTimeout(this.timer);
+    this.waiting = spec;
+    this.timer = setTimeout(() => this.flush(), DELAY);
+  }
+
+  /** Stores what waits, at once. */
+  flush() {
+    clearTimeout(this.timer);
+    const spec = this.waiting;
+    this.waiting = undefined;
+    if (spec === undefined || spec.length > MAX_LENGTH) return;
+    const drafts = this.read();
+    const before = drafts.find((draft) => draft.id === this.id);
+    // A text that was cleared, or replaced as a whole, is no change of the one before.
+    if (!spec.trim() || (before && !hasMuchOf(spec, before.spec))) this.open(spec);
+    if (!spec.trim()) return;
+    const id = this.id ?? this.own(crypto.randomUUID());
+    const others = drafts.filter((draft) => draft.id !== id);
+    this.write([{ id, time: Date.now(), spec }, ...others]);
+  }
+
+  /** The drafts that this tab does not show, the newest first. */
+  others(): StoredDraft[] {
+    return this.read().filter(({ id }) => id !== this.id);
+  }
+
+  private own(id: string): string {
+    this.id = id;
+    set(this.tab, ID, id);
+    set(this.tab, OPENED, undefined);
+    return id;
+  }
+
+  private read(): StoredDraft[] {
+    try {
+      return c.parse(checkDrafts, get(this.shared, DRAFTS) ?? "[]");
+    } catch {
+      return [];
+    }
+  }
+
+  private write(drafts: StoredDraft[]) {
+    let length = 0;
+    const kept = drafts.slice(0, MOST).filter(({ spec }) => (length += spec.length) <= MAX_LENGTH);
+    set(this.shared, DRAFTS, JSON.stringify(kept));
+  }
+}
+
+/** Whether a text has a third of the lines of another one. Short texts change as a whole while they are typed. */
+function hasMuchOf(text: string, other: string): boolean {
+  const lines = other.split("\n").filter((line) => line.trim());
+  if (lines.length < 6) return true;
+  const present = new Set(text.split("\n"));
+  return lines.filter((line) => present.has(line)).length * 3 >= lines.length;
+}
+
+/** The name of the job in a draft and its age, for a list. */
+export function titleOf({ spec, time }: StoredDraft, now: number): string {
+  const name = /^ {2,}name: *["']?([\w.-]+)/m.exec(spec)?.[1] ?? spec.trim().split("\n")[0]?.slice(0, 30) ?? "";
+  const minutes = Math.floor((now - time) / 60_000);
+  if (minutes < 1) return `${name}, just now`;
+  if (minutes < 60) return `${name}, ${minutes} min ago`;
+  if (minutes < 24 * 60) return `${name}, ${Math.floor(minutes / 60)} h ago`;
+  return `${name}, ${new Date(time).toLocaleDateString("en", { day: "numeric", month: "short" })}`;
+}
+
+function get(storage: Storage | undefined, key: string): string | undefined {
+  try {
+    return storage?.getItem(key) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Sets or removes an entry. A browser may allow the page to store nothing; drafts are a convenience. */
+function set(storage: Storage | undefined, key: string, value: string | undefined) {
+  try {
+    if (value === undefined) storage?.removeItem(key);
+    else storage?.setItem(key, value);
+  } catch {
+    // Nothing is stored.
+  }
+}
