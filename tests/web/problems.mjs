@@ -8,8 +8,8 @@ const folder = join(root, "tests/problems");
 const fixtures = readdirSync(folder, { recursive: true })
   .filter((name) => /^[^/]+\/[^/.]+\.yaml$/.test(name))
   .map((name) => [name.replace(".yaml", ""), readFileSync(join(folder, name), "utf8")])
-  // The page has no options of the command, and its text is always valid UTF-8.
-  .filter(([, spec]) => !/^# args:/m.test(spec) && !spec.includes("BYTE"))
+  // The page has no options of the command and no environment, and its text is always valid UTF-8.
+  .filter(([, spec]) => !/^# (args|env):/m.test(spec) && !spec.includes("BYTE"))
   .map(([name, spec]) => [name, spec.replaceAll("FILL", "x".repeat(Number(/^# fill: (\d+)/m.exec(spec)?.[1] ?? 0)))]);
 
 /** The problems that `khorovod validate` finds. */
