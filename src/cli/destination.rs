@@ -21,6 +21,25 @@ impl Format for Yaml {
     const ALL: &'static [(&'static str, Self)] = &[("yaml", Self)];
 }
 
+/// The format of a command that prints only JSON if it has `-o`.
+#[derive(Debug, Clone, Copy)]
+pub struct Json;
+
+impl Format for Json {
+    const ALL: &'static [(&'static str, Self)] = &[("json", Self)];
+}
+
+/// The format of a command that prints YAML, or the same as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YamlOrJson {
+    Yaml,
+    Json,
+}
+
+impl Format for YamlOrJson {
+    const ALL: &'static [(&'static str, Self)] = &[("yaml", Self::Yaml), ("json", Self::Json)];
+}
+
 /// The format of a command that prints text for people, or JSON.
 #[derive(Debug, Clone, Copy)]
 pub enum TextOrJson {

@@ -6,7 +6,7 @@ use khorovod::import::with_import_hint;
 use khorovod::problem::Problems;
 use khorovod::{Document, Inputs, Rendered, Text};
 
-use super::destination::{Destination, Yaml};
+use super::destination::{Destination, YamlOrJson};
 use super::seed::Seed;
 use super::show::Screen;
 use super::{Failure, Outcome, folder, input, output};
@@ -24,19 +24,19 @@ use super::{Failure, Outcome, folder, input, output};
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
-    /// Print yaml (the default), or write to a file. If the path ends in `/` or is a folder, write one
-    /// file per object. The whole folder is replaced, so render all its jobs at once
-    #[arg(short, long, value_name = "yaml|FILE|DIR/", value_parser = Destination::<Yaml>::parser())]
-    output: Option<Destination<Yaml>>,
+    /// Print yaml (the default) or json (one List), or write to a file. If the path ends in `/` or is a
+    /// folder, write one file per object. The whole folder is replaced, so render all its jobs at once
+    #[arg(short, long, value_name = "FORMAT|FILE|DIR/", value_parser = Destination::<YamlOrJson>::parser())]
+    output: Option<Destination<YamlOrJson>>,
 }
 
 pub fn run(args: Args, screen: &Screen) -> Outcome {
-    let output = args.output.and_then(|output| output.path);
+    let Destination { format, path: output } = args.output.unwrap_or_else(Destination::stdout);
     args.input.refuse_overwrite(output.as_deref())?;
     let texts = args.input.texts(screen)?;
     let settings = &args.input.settings;
     let seed = Seed::of(settings, screen)?;
-    if let ([text], None, false) = (texts.as_slice(), &output, seed.is_new()) {
+    if let ([text], YamlOrJson::Yaml, None, false) = (texts.as_slice(), format, &output, seed.is_new()) {
         let inputs = Inputs { keys: seed.keys(), ..settings.inputs(screen)? };
         // Written while it is rendered, so that 10,000 jobs need no more memory than one. The library passes no text before
         // all documents are checked.
@@ -47,6 +47,14 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     let rendered = with_seed(&texts, settings.inputs(screen)?, &seed, screen)?;
     screen.problems(rendered.iter().map(|rendered| &rendered.warnings));
     match output {
+        _ if format == YamlOrJson::Json => {
+            let private = rendered.iter().any(has_secret);
+            let list = list(rendered, screen)?;
+            match output {
+                Some(path) => output::file(&path, &list, private),
+                None => output::stdout(&list),
+            }
+        }
         Some(path) if folder::is_folder(&path) => {
             for job in folder::write(&path, &rendered)? {
                 screen.notice(&format!("removed the objects of {job} from {}", path.display()));
@@ -115,6 +123,19 @@ pub fn duplicate(texts: &[Text], rendered: &[Rendered]) -> Option<String> {
         }
     }
     None
+}
+
+/// The objects as one List in JSON, which kubectl accepts.
+fn list(rendered: Vec<Rendered>, screen: &Screen) -> Result<String, Failure> {
+    if rendered.iter().flat_map(|rendered| &rendered.documents).any(Document::is_script) {
+        return Err(Failure::Usage("this target renders a script, which is not JSON; leave out -o json".to_owned()));
+    }
+    let text = Text { name: "the output".to_owned(), text: joined(rendered) };
+    let items = khorovod::documents(&text).map_err(|problems| {
+        screen.problems([&problems]);
+        Failure::Problems
+    })?;
+    Ok(format!("{:#}\n", serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": items })))
 }
 
 /// Whether the output contains a Secret.

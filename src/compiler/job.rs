@@ -20,6 +20,7 @@ use read::suggestions::FieldIndex;
 use read::{Field, Reader};
 
 pub use read::edits::Texts;
+pub use read::refuse_ambiguous;
 pub use read::suggestions::{alternatives, nearest};
 pub(crate) use rules::field;
 pub use rules::{Case, key, owns_variable, reserved, spares};

@@ -40,7 +40,8 @@ pub mod yaml;
 pub use api::{Document, Inputs, Keys, NotUtf8, Origin, Preview, Rendered, Reports, Text, files};
 pub use job::{KubeVersion, NotAKubeVersion, expectations_schema, schema};
 pub use pipeline::{
-    Fixed, changes, check, expand, fix, format, is_rendered, krm, preview, render, render_to, reports, secret,
+    Fixed, changes, check, documents, expand, fix, format, is_rendered, jobs, krm, preview, render, render_to, reports,
+    secret,
 };
 pub use pods::seed;
 pub use targets::{Target, UnknownTarget};

@@ -18,4 +18,4 @@ pub use merge::{merge, set};
 pub use node::{Entry, Kind, Node};
 pub use reader::{CODES, Unreadable, parse};
 pub use scalar::{Scalar, Trap};
-pub use stream::{document_at, ends_line, pieces};
+pub use stream::{Piece, document_at, ends_line, pieces};

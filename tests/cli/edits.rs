@@ -53,6 +53,33 @@ fn fmt_orders_fields_and_check_only_looks() {
     assert!(code == 1 && out.is_empty() && err.contains("error[yaml-"), "{err}");
 }
 
+#[test]
+fn fmt_prints_the_specs_as_json() {
+    let place = place();
+    let spec = "kind: ConfigMap\napiVersion: v1\n---\nspec: {workers: {gpus: &n 8, replicas: *n}}\nkind: TrainingJob\napiVersion: khorovod.dev/v1alpha1\n";
+    fs::write(place.path().join("job.yaml"), spec).unwrap();
+    let fmt = |args: &[&str]| run(khorovod(place.path()).arg("fmt").args(args).arg("job.yaml"));
+    let (code, out, err) = fmt(&["-o", "json"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let expected = serde_json::json!({ "jobs": [{
+        "apiVersion": "khorovod.dev/v1alpha1",
+        "kind": "TrainingJob",
+        "spec": { "workers": { "gpus": 8, "replicas": 8 } },
+    }] });
+    assert_eq!(found, expected);
+    // The fields are in the canonical order.
+    assert!(out.find("apiVersion") < out.find("kind") && out.find("kind") < out.find("spec"), "{out}");
+    assert_eq!(fmt(&["-o", "jobs.json"]), (0, String::new(), String::new()));
+    assert_eq!(fs::read_to_string(place.path().join("jobs.json")).unwrap(), out);
+    assert_eq!(fs::read_to_string(place.path().join("job.yaml")).unwrap(), spec);
+    assert!(fmt(&["-o", "yaml"]).2.contains("the only format is json"));
+    assert_eq!(fmt(&["-o", "json", "--check"]).0, 2);
+    fs::write(place.path().join("job.yaml"), "kind: TrainingJob\nspec: {a: on, b: [}\n").unwrap();
+    let (code, out, err) = fmt(&["-o", "json"]);
+    assert!(code == 1 && out.is_empty() && err.contains("error[yaml-"), "{err}");
+}
+
 /// Formatting changes no object, and nothing if it is repeated.
 #[test]
 fn formatted_examples_render_as_before() {

@@ -48,6 +48,33 @@ fn a_full_disk_is_3() {
 }
 
 #[test]
+fn rendered_json_is_a_list_of_the_same_objects() {
+    let place = place();
+    let input = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: \"1\"}}\ndata: {{a: \"1\"}}\n---\n{JOB}");
+    let render = |args: &[&str], text: &str| {
+        piped(khorovod(place.path()).arg("render").args(args).env("KHOROVOD_SSH_SEED", SEED), text)
+    };
+    let (code, json, err) = render(&["-o", "json"], &input);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let list: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&list["apiVersion"], &list["kind"]), (&"v1".into(), &"List".into()));
+    let yaml = render(&[], &input).1;
+    let objects: Vec<serde_json::Value> =
+        serde_yaml::Deserializer::from_str(&yaml).map(|one| serde::Deserialize::deserialize(one).unwrap()).collect();
+    assert!(objects.len() > 5);
+    assert_eq!(list["items"].as_array().unwrap(), &objects);
+    assert_eq!(render(&["-o", "all.json"], &input), (0, String::new(), String::new()));
+    assert_eq!(fs::read_to_string(place.path().join("all.json")).unwrap(), json);
+    // It contains keys.
+    assert_eq!(mode(&place.path().join("all.json")), 0o600);
+    let (code, out, err) = render(&["-o", "json", "--target", "slurm"], JOB);
+    assert!(code == 2 && out.is_empty() && err.contains("leave out -o json"), "{code} {err}");
+    // Another document that YAML parsers read differently.
+    let (code, out, err) = render(&["-o", "json"], &format!("a: on\n---\n{JOB}"));
+    assert!(code == 1 && out.is_empty() && err.contains("error[yaml-ambiguous]"), "{err}");
+}
+
+#[test]
 fn a_failed_render_leaves_the_last_one_alone() {
     let place = place();
     let at = |name: &str| place.path().join(name);
@@ -156,12 +183,12 @@ fn a_format_is_never_a_file() {
         |out: &str| run(khorovod(place.path()).args(["render", "job.yaml", "-o", out]).env("KHOROVOD_SSH_SEED", SEED));
     let (code, out, err) = render("yaml");
     assert!(code == 0 && out.contains("kind: Secret"), "{err}");
-    for word in ["json", "wide", "out"] {
+    for word in ["svg", "wide", "out"] {
         let (code, out, err) = render(word);
-        assert!(code == 2 && out.is_empty() && err.contains("the only format is yaml"), "{word}: {err}");
+        assert!(code == 2 && out.is_empty() && err.contains("the formats are yaml and json"), "{word}: {err}");
     }
-    let (code, _, err) = render("all.json");
-    assert!(code == 2 && err.contains("this command does not print json"), "{err}");
+    let (code, _, err) = render("all.svg");
+    assert!(code == 2 && err.contains("this command does not print svg"), "{err}");
     assert!(run(khorovod(place.path()).args(["init", "x", "-o", "yaml"])).1.contains("kind: TrainingJob"));
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "no file was written");
     assert_eq!(render("./yaml").0, 0);

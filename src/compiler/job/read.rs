@@ -18,7 +18,7 @@ use crate::yaml::{Entry, Kind, Node, Scalar};
 use edits::Texts;
 use suggestions::FieldIndex;
 
-pub use mismatch::{WayOut, invalid};
+pub use mismatch::{WayOut, invalid, refuse_ambiguous};
 
 codes! {
     /// A field that the spec does not have

@@ -414,6 +414,29 @@ fn ambiguous(path: &str, span: Span, text: &str, trap: Trap, expected: Expected)
     Problem { fix: fix.map(|text| Fix { span, text }), ..problem }
 }
 
+/// Reports each value of a document, at any depth, that readers of YAML read differently. For documents whose fields are not
+/// checked.
+pub fn refuse_ambiguous(node: &Node, path: &str, problems: &mut Vec<Problem>) {
+    match &node.kind {
+        Kind::Scalar { text, .. } => {
+            if let Some(Scalar::Trap(trap)) = node.scalar() {
+                problems.push(ambiguous(path, node.span, text, trap, Expected::Scalar));
+            }
+        }
+        Kind::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                refuse_ambiguous(item, &format!("{path}[{index}]"), problems);
+            }
+        }
+        Kind::Map(entries) => {
+            let dot = if path.is_empty() { "" } else { "." };
+            for entry in entries {
+                refuse_ambiguous(&entry.value, &format!("{path}{dot}{}", entry.key), problems);
+            }
+        }
+    }
+}
+
 /// The correction of a value.
 #[derive(Debug)]
 pub enum WayOut {
