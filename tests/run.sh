@@ -187,6 +187,9 @@ output() {
 # The manifests in the Go modules that the stages before have downloaded, through the post-renderer.
 identity() { need go golang version && binary=$(shipped) && python3 tests/identity.py "$binary" "$(go env GOMODCACHE)"; }
 
+# The Python package, with the oldest and the newest Python here, and its types.
+python() { cargo build --locked --quiet && tests/python/run.sh "${CARGO_TARGET_DIR:-target}/debug/khorovod"; }
+
 # Every package: built, published and installed, by the steps of the release workflow.
 dist() {
     if [ "$(id -u)" = 0 ]; then

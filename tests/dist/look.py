@@ -91,6 +91,8 @@ def bill(file):
 def wheel(file, target, binary):
     packed = zipfile.ZipFile(file)
     assert packed.read(f"khorovod-{VERSION}.data/scripts/khorovod") == binary, f"{file.name} does not have the binary of {target.archive}"
+    module = {f"khorovod/{path.name}" for path in (ROOT / "dist/python/khorovod").iterdir() if path.is_file()}
+    assert "khorovod/py.typed" in module and module <= set(packed.namelist()), module - set(packed.namelist())
     metadata = packed.read(f"khorovod-{VERSION}.dist-info/METADATA").decode()
     assert f"Project-URL: Homepage, {HOMEPAGE}" in metadata and "License: Apache-2.0 OR MIT" in metadata, metadata
 
