@@ -99,7 +99,7 @@ def test_warnings_are_warnings(mnist: TrainingJob) -> None:
     assert [problem.severity for problem in mnist.validate()] == ["warning"]
 
 
-def test_plan(mnist: TrainingJob) -> None:
+def test_plan(mnist: TrainingJob, tmp_path: Path) -> None:
     plan = mnist.plan()
     assert (plan.ranks, plan.pods, plan.gpus) == (16, 3, 16)
     assert plan.text == cli(["plan", "-"], mnist).stdout.rstrip("\n") == str(plan) == repr(plan)
@@ -110,6 +110,10 @@ def test_plan(mnist: TrainingJob) -> None:
     changed = mnist.plan(against=old)
     assert changed.changes and changed.changes[0]["effect"] == "restarts"
     assert "workers.replicas" in changed.text
+    with pytest.raises(Problems, match=r"--> against:1:1"):
+        mnist.plan(against="nonsense")
+    (tmp_path / "old.yaml").write_text(old.to_yaml())
+    assert mnist.plan(against=tmp_path / "old.yaml") == changed
     same = mnist.plan(against=mnist.to_yaml()).changes
     assert same and same[0]["effect"] == "nothing"
 
@@ -127,7 +131,7 @@ def test_picture(mnist: TrainingJob) -> None:
 def test_a_wrong_option(mnist: TrainingJob) -> None:
     with pytest.raises(khorovod.CommandError, match="invalid value 'new'") as caught:
         mnist.render(kube_version="new")
-    assert caught.value.code == 2 and not str(caught.value).startswith("error")
+    assert caught.value.code == 2 and not str(caught.value).startswith("error") and "--help" not in str(caught.value)
 
 
 def test_the_targets_are_those_of_the_program() -> None:

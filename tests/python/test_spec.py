@@ -65,13 +65,27 @@ def test_a_wrong_name_gets_the_right_one() -> None:
         khorovod.Cooldown(min="1m", max="2m", zzz=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     with pytest.raises(TypeError, match=r"Workers takes fields by name, such as Workers\(replicas=…\)"):
         Workers(2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    with pytest.raises(TypeError, match="'image'"):
+    with pytest.raises(TypeError, match="^TrainingJob needs image$"):
         TrainingJob(name="a", workers=Workers(replicas=1))  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     workers = Workers(replicas=2)
     with pytest.raises(AttributeError, match=r"Workers has no field 'gpu': did you mean 'gpus'\?"):
         workers.gpu = 8  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
     workers.gpus = 8
     assert repr(workers) == "Workers(replicas=2, gpus=8)"
+
+
+def test_a_wrong_class() -> None:
+    storage = Storage(name="data", mount_path="/data", existing_claim="x")
+    workers = Workers(replicas=1)
+    with pytest.raises(TypeError, match=r"TrainingJob.storage is a list: write storage=\[Storage\(…\)\]"):
+        TrainingJob(name="a", image="a", workers=workers, storage=storage)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match=r"TrainingJob.workers takes Workers\(…\), not 4"):
+        TrainingJob(name="a", image="a", workers=4)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match="TrainingJob.launcher takes Launcher, not Workers"):
+        TrainingJob(name="a", image="a", workers=workers, launcher=workers)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match="TrainingJob.image takes ImageParts, not Workers"):
+        TrainingJob(name="a", image=workers, workers=workers)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert TrainingJob(name="a", image="a", workers=workers, launcher="torchrun", command=["a"]).storage is None
 
 
 class Number(int):

@@ -44,12 +44,17 @@ class Spec:
                 raise TypeError(f"{cls.__name__} takes fields by name, such as {cls.__name__}({_first_field(cls)}=…)")
             for name in fields:
                 _check_name(cls, name)
+            missing = [field.name for field in dataclasses.fields(cls) if field.default is dataclasses.MISSING and field.name not in fields]
+            # Copies are made without fields.
+            if missing and fields:
+                raise TypeError(f"{cls.__name__} needs {' and '.join(missing)}")
             return object.__new__(cls)
 
         def __setattr__(self, name: str, value: object) -> None:
             __tracebackhide__ = True
             if name not in _fields(type(self)):
                 _check_name(type(self), name, AttributeError)
+            _check_class(type(self), name, value)
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -84,6 +89,29 @@ def _check_name(cls: type[Spec], name: str, error: type[Exception] = TypeError) 
     similar = [snake] if snake in known else difflib.get_close_matches(snake, known, 1)
     advice = f"did you mean {similar[0]!r}?" if similar else f"its fields are {', '.join(known)}"
     raise error(f"{cls.__name__} has no field {name!r}: {advice}")
+
+
+def _options(hint: Any) -> tuple[Any, ...]:
+    """Return the types of a union, or the only type."""
+    is_union = isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
+    return typing.get_args(hint) if is_union else (hint,)
+
+
+def _check_class(cls: type[Spec], name: str, value: object) -> None:
+    """Raise an error if a field takes a list or an object of a class, and the value is neither. The compiler checks the rest."""
+    __tracebackhide__ = True
+    options = [option for option in _options(_type_hints(cls)[name]) if option is not type(None)]
+    classes = [option for option in options if isinstance(option, type) and issubclass(option, Spec)]
+    has_list = any(typing.get_origin(option) is list for option in options)
+    if isinstance(value, Spec):
+        if any(isinstance(value, option) for option in classes):
+            return
+        if has_list:
+            raise TypeError(f"{cls.__name__}.{name} is a list: write {name}=[{type(value).__name__}(…)]")
+        wanted = " or ".join(option.__name__ for option in classes) or "no object"
+        raise TypeError(f"{cls.__name__}.{name} takes {wanted}, not {type(value).__name__}")
+    if classes == options and value is not None and not isinstance(value, Mapping):
+        raise TypeError(f"{cls.__name__}.{name} takes {classes[0].__name__}(…), not {value!r}")
 
 
 def _object(spec: Spec, path: str) -> dict[str, Any]:
@@ -126,14 +154,19 @@ def _plain(value: object, path: str) -> Any:
 _hints: dict[type[Spec], dict[str, Any]] = {}
 
 
-def _from_fields(cls: type[T], value: Mapping[str, Any], path: str) -> T:
+def _type_hints(cls: type[Spec]) -> dict[str, Any]:
     if cls not in _hints:
         _hints[cls] = typing.get_type_hints(cls)
+    return _hints[cls]
+
+
+def _from_fields(cls: type[T], value: Mapping[str, Any], path: str) -> T:
+    hints = _type_hints(cls)
     names = {cls._names.get(name, name): name for name in _fields(cls)}
     unknown = [key for key in value if key not in names]
     if unknown:
         raise Mismatch(f"{path}{unknown[0]} is not a field: the fields are {', '.join(names)}")
-    fields = {names[key]: _typed(_hints[cls][names[key]], item, f"{path}{key}") for key, item in value.items()}
+    fields = {names[key]: _typed(hints[names[key]], item, f"{path}{key}") for key, item in value.items()}
     missing = [
         field.name
         for field in dataclasses.fields(cls)  # type: ignore[arg-type]
@@ -146,8 +179,7 @@ def _from_fields(cls: type[T], value: Mapping[str, Any], path: str) -> T:
 
 def _typed(hint: Any, value: Any, path: str) -> Any:
     """Return a value of a dictionary as an object of its class, if its type has one. The compiler checks other types."""
-    options = typing.get_args(hint) if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union else (hint,)
-    for option in options:
+    for option in _options(hint):
         origin, arguments = typing.get_origin(option), typing.get_args(option)
         if isinstance(value, Mapping):
             if isinstance(option, type) and issubclass(option, Spec):
@@ -160,7 +192,7 @@ def _typed(hint: Any, value: Any, path: str) -> Any:
 
 
 # Words that every YAML parser reads as a string.
-_WORD = re.compile(r"(?:[A-Za-z/](?:[\w./@-]|:(?=\w))*|\d+(?:[KMGT]i|[dhms]))", re.ASCII)
+_WORD = re.compile(r"(?:[A-Za-z/](?:[\w./@=-]|[: ](?=[\w./@-]))*|\d+(?:[KMGT]i|[dhms]))", re.ASCII)
 _NOT_WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 # Characters that need an escape in a quoted string, beside those that JSON escapes.
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")

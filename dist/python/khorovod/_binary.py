@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,7 +68,9 @@ def call(arguments: Sequence[str], text: str | None = None) -> Output:
         [find(), "--color", "never", *arguments], input=text or "", capture_output=True, encoding="utf-8", check=False
     )
     if done.returncode not in (0, 1):
-        raise CommandError(done.stderr.strip() or f"khorovod {arguments[0]} ended with {done.returncode}", done.returncode)
+        # Without the advice to try `--help`.
+        message = re.sub(r"\s+(Usage: |For more information, ).*", "", done.stderr, flags=re.S).strip()
+        raise CommandError(message or f"khorovod {arguments[0]} ended with {done.returncode}", done.returncode)
     return Output(done.stdout, done.stderr, done.returncode)
 
 

@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import os
+import re
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
@@ -161,18 +162,20 @@ class TrainingJob(TrainingJobFields):
         namespace: str | None = None,
         target: Target = "plain",
         kube_version: str | None = None,
-        against: TrainingJob | str | None = None,
+        against: TrainingJob | str | os.PathLike[str] | None = None,
     ) -> Plan:
         """Return what the job would run, or raise `Problems`.
 
-        `against` is an earlier spec, or the text of a spec or of rendered objects: the plan then has the changes.
+        `against` is an earlier job, or the text or the `Path` of a spec or of rendered objects: the plan then has the changes.
         """
         __tracebackhide__ = True
         settings = _settings(namespace, target, kube_version)
         with tempfile.TemporaryDirectory() as folder:
             old: list[str] = []
-            if against is not None:
-                file = Path(folder, "old.yaml")
+            if isinstance(against, os.PathLike):
+                old = ["--against", os.fspath(against)]
+            elif against is not None:
+                file = Path(folder, "against")
                 file.write_text(against.to_yaml() if isinstance(against, TrainingJob) else against, encoding="utf-8")
                 old = ["--against", str(file)]
             text = _checked(self, "plan", settings, old)
@@ -271,7 +274,7 @@ def _checked(job: TrainingJob, command: str, settings: list[str], options: list[
 
 def _message(text: str, source: str) -> str:
     """Return the message of a command with the name of the text that it has read as its standard input."""
-    return text.strip().replace("--> <stdin>:", f"--> {source}:")
+    return re.sub(r"--> (<stdin>|\S+/(against)):", lambda match: f"--> {match[2] or source}:", text.strip())
 
 
 def _from_yaml(text: str, name: str | None, source: str) -> TrainingJob:
