@@ -12,7 +12,7 @@ need node nodejs
 # The paths of Python 3.10 or newer, the oldest first: from pyenv, and in PATH.
 pythons() {
     local python
-    for python in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3 $(compgen -c python3. | sort -u) python3; do
+    for python in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3 $(compgen -c python3 | grep -xE 'python3(\.[0-9]+)?' | sort -u); do
         python=$(command -v "$python") || continue
         "$python" -c 'import sys, ensurepip, venv; v = sys.version_info; v >= (3, 10) and print(v[0], v[1], sys.executable)' 2>/dev/null || true
     done | sort -u -n -k 2,2

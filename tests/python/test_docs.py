@@ -81,3 +81,20 @@ def test_the_notebook() -> None:
     # Of the frames of the package, a notebook shows only the last one.
     assert ["".join(output.traceback).count("khorovod/_") for output in wrong] == [1, 1]
     assert "<img" in outputs[-3] and "def train(rate: float" in outputs[-2]
+
+
+def test_functions_and_classes_in_cells() -> None:
+    cells = [
+        "import khorovod\nfrom dataclasses import dataclass",
+        "class Point: ...",
+        "@dataclass\nclass Point:\n    x: int\n\ndef twice(point): return 2 * point.x",
+        "@khorovod.job(image='a:1', helpers=[Point, twice], imports=['from dataclasses import dataclass'])\n"
+        "def train(): print(twice(Point(2)))",
+        "print(train.source)",
+        "@khorovod.job(image='a:1')\ndef other(): twice(1)",
+    ]
+    notebook: Any = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])  # type: ignore[no-untyped-call]
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=True).execute()
+    printed = notebook.cells[4].outputs[0].text
+    assert printed.startswith("# train()") and "@dataclass\nclass Point:\n    x: int\n" in printed
+    assert "twice: add helpers=[twice]" in notebook.cells[5].outputs[0].evalue

@@ -6,6 +6,7 @@ import ast
 import builtins
 import inspect
 import json
+import linecache
 import re
 import symtable
 import sys
@@ -150,7 +151,7 @@ def _tree(function: Callable[..., object]) -> tuple[str, ast.FunctionDef | ast.C
     __tracebackhide__ = True
     name = getattr(function, "__name__", repr(function))
     try:
-        source = textwrap.dedent(inspect.getsource(function))
+        source = (_cell_source(function) if isinstance(function, type) else None) or textwrap.dedent(inspect.getsource(function))
         node = ast.parse(source).body[0]
     except (OSError, TypeError, SyntaxError, IndexError) as error:
         raise NotShippable(
@@ -160,6 +161,21 @@ def _tree(function: Callable[..., object]) -> tuple[str, ast.FunctionDef | ast.C
     if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name != name:
         raise NotShippable(f"the source of {name} cannot be read: write it as `def {name}(…):` in a file or a notebook cell")
     return source, node
+
+
+def _cell_source(cls: type) -> str | None:
+    """Return the source of a class in a notebook cell, which `inspect` does not find before Python 3.13."""
+    if cls.__module__ != "__main__":
+        return None
+    # The last cell that was run is the last one in the cache.
+    for file in reversed(list(linecache.cache)):
+        if "ipykernel" in file or file.startswith("<ipython-input"):
+            rows = linecache.getlines(file)
+            for node in reversed(ast.parse("".join(rows)).body):
+                if isinstance(node, ast.ClassDef) and node.name == cls.__name__:
+                    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                    return "".join(rows[first - 1 : node.end_lineno])
+    return None
 
 
 def _source(function: Callable[..., object]) -> str:
