@@ -224,6 +224,12 @@ def test_a_program_of_another_version(tmp_path: Path, monkeypatch: pytest.Monkey
         find()
 
 
+def test_a_program_that_cannot_be_run(mnist: TrainingJob, fake: Fake) -> None:
+    fake.program.write_bytes(b"\x7fELF for another processor")
+    with pytest.raises(khorovod.CommandError, match="khorovod cannot be run: Exec format error; `pip install --force-reinstall khorovod`"):
+        mnist.render()
+
+
 def _not_installed(name: str) -> str:
     raise PackageNotFoundError(name)
 

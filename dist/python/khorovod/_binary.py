@@ -64,9 +64,13 @@ def call(arguments: Sequence[str], text: str | None = None) -> Output:
     """Run a command of khorovod with a text as its standard input, and return its output. An exit code above 1 raises an error."""
     __tracebackhide__ = True
     # Without a shell: the arguments reach the program unchanged.
-    done = subprocess.run(
-        [find(), "--color", "never", *arguments], input=text or "", capture_output=True, encoding="utf-8", check=False
-    )
+    command = [find(), "--color", "never", *arguments]
+    try:
+        done = subprocess.run(command, input=text or "", capture_output=True, encoding="utf-8", check=False)
+    except OSError as error:
+        raise CommandError(
+            f"{command[0]} cannot be run: {error.strerror}; `pip install --force-reinstall khorovod` installs the one for this machine"
+        ) from None
     if done.returncode not in (0, 1):
         # Without the advice to try `--help`.
         message = re.sub(r"\s+(Usage: |For more information, ).*", "", done.stderr, flags=re.S).strip()
