@@ -1,5 +1,6 @@
 //! The command line: the options that all commands share, and the dispatch to one file per command in `cli/`.
 
+mod cluster;
 mod completions;
 mod destination;
 mod doctor;
@@ -40,7 +41,8 @@ use self::show::Screen;
 const START: &str = "Start here:\n  \
     khorovod init mnist --gpu                    # writes a commented job.yaml\n  \
     khorovod plan                                # shows what it would run\n  \
-    khorovod render | kubectl apply -f -         # runs it\n\n\
+    khorovod run                                 # runs it, with your kubectl\n  \
+    khorovod render | kubectl apply -f -         # the same, without following it\n\n\
     Exit codes: 0 success, 1 problems in the input, 2 wrong usage, 3 file error.";
 
 /// The whole command line.
@@ -82,6 +84,20 @@ enum Command {
     Plan(plan::Args),
     /// Turn specs into Kubernetes objects
     Render(render::Args),
+    /// Run a job in the cluster: render, show what changes, apply, and follow
+    Run(cluster::run::Args),
+    /// Show what a job in the cluster is doing, and what it waits for
+    Status(cluster::status::Args),
+    /// Print the output of a job's launcher and ranks
+    Logs(cluster::logs::Args),
+    /// Show what a spec would change in the cluster
+    Diff(cluster::diff::Args),
+    /// End a job, after its ranks could save a checkpoint
+    Stop(cluster::stop::Args),
+    /// List the jobs in the cluster
+    List(cluster::list::Args),
+    /// Wait until a job is trained, runs, or has released its resources
+    Wait(cluster::wait::Args),
     /// Apply the automatic fixes of problems in specs
     Fix(fix::Args),
     /// Put the fields of specs into the canonical order
@@ -115,7 +131,7 @@ enum Failure {
     Problems,
     /// The command line is wrong: exit code 2.
     Usage(String),
-    /// A file or stream could not be read or written: exit code 3.
+    /// A file, a stream or the cluster could not be read or written: exit code 3.
     File(String),
 }
 
@@ -131,6 +147,13 @@ pub fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Render(args) => render::run(args, &screen),
         Command::Plan(args) => plan::run(args, &screen),
+        Command::Run(args) => cluster::run::run(&args, &screen),
+        Command::Status(args) => cluster::status::run(args, &screen),
+        Command::Logs(args) => cluster::logs::run(&args, &screen),
+        Command::Diff(args) => cluster::diff::run(&args, &screen),
+        Command::Stop(args) => cluster::stop::run(&args, &screen),
+        Command::List(args) => cluster::list::run(args, &screen),
+        Command::Wait(args) => cluster::wait::run(&args, &screen),
         Command::PostRender(args) => return post_render::run(&args, &screen),
         Command::Krm(args) => krm::run(&args, &screen),
         Command::Validate(args) => validate::run(args, &screen),

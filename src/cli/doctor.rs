@@ -10,7 +10,7 @@ use super::{Failure, Outcome, output, seed};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Each line is a check, the result, and what to do. Nothing is changed. A cluster\n\
-    is not needed: only `kubectl apply` needs one. The exit code is 1 if a check\n\
+    is not needed: only `run`, `status` and the like need one. The exit code is 1 if a check\n\
     failed; warnings do not matter to it.")]
 pub struct Args {
     /// Print text (the default) or json, or write to a file that ends in .txt or .json
@@ -59,10 +59,12 @@ impl Check {
 
 pub fn run(args: Args) -> Outcome {
     let Destination { format, path } = args.output.unwrap_or_else(Destination::stdout);
-    let kubectl = ask("kubectl", &["version", "--client", "-o", "json"]);
+    let program = super::environment::kubectl();
+    let program = program.to_string_lossy();
+    let kubectl = ask(&program, &["version", "--client", "-o", "json"]);
     let mut checks = vec![this_program(), ssh_seed(), kubectl_client(&kubectl)];
     if matches!(kubectl, Answer::Output(_)) {
-        checks.push(cluster(&ask("kubectl", &["version", "-o", "json", "--request-timeout=5s"])));
+        checks.push(cluster(&ask(&program, &["version", "-o", "json", "--request-timeout=5s"])));
     }
     checks.extend(helm(&ask("helm", &["version", "--short"])));
     let failed = checks.iter().any(|check| check.status == Status::Failed);
@@ -141,7 +143,7 @@ fn cluster(answer: &Answer) -> Check {
             }
         }
         Answer::Failed(why) => check(Status::Skipped, why.clone()).action(
-            "only `kubectl apply` needs a cluster: check `kubectl config current-context`, or start one with kind or minikube",
+            "only `run`, `status` and the like need a cluster: check `kubectl config current-context`, or start one with kind or minikube",
         ),
         Answer::Missing => check(Status::Skipped, "kubectl is missing".to_owned()),
     }

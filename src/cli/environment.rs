@@ -1,6 +1,7 @@
 //! The environment variables that khorovod reads, in one place: the help, the manual pages and the docs list all of them.
 
 use std::env;
+use std::ffi::OsString;
 
 /// The 32 bytes that ssh keys derive from, for places where a file is inconvenient.
 pub const SSH_SEED: &str = "KHOROVOD_SSH_SEED";
@@ -9,6 +10,8 @@ pub const STATE: &str = "XDG_STATE_HOME";
 pub const HOME: &str = "HOME";
 /// Set by Helm for its plugins.
 pub const HELM_PLUGIN: &str = "HELM_PLUGIN_NAME";
+/// The program to call instead of the kubectl in PATH.
+pub const KUBECTL: &str = "KUBECTL";
 const HELM_NAMESPACE: &str = "HELM_NAMESPACE";
 
 /// The namespace that Helm passes to the plugin of `helm khorovod`: that of its option `-n`, or else of the current context. Helm
@@ -19,6 +22,11 @@ pub fn helm_namespace() -> Option<String> {
     (!matches!(namespace.as_str(), "" | "default")).then_some(namespace)
 }
 
+/// The kubectl to call.
+pub fn kubectl() -> OsString {
+    env::var_os(KUBECTL).filter(|program| !program.is_empty()).unwrap_or_else(|| "kubectl".into())
+}
+
 /// A section of a help page. The crate anstream reads the variables for colour.
 pub const HELP: &str = "Environment:
   KHOROVOD_SSH_SEED     seed of the ssh keys, if --ssh-seed is not given
@@ -26,5 +34,6 @@ pub const HELP: &str = "Environment:
   XDG_STATE_HOME, HOME  your seed is in khorovod/, or .local/state/khorovod/
   HELM_PLUGIN_NAME      set by Helm: post-render prints where it saves errors
   HELM_NAMESPACE        in `helm khorovod`: the namespace of jobs without one
+  KUBECTL               the kubectl to call, if not the one in PATH
   NO_COLOR, CLICOLOR    if set, or if 0: no colour
   CLICOLOR_FORCE        if 1: colour even if the output is not a terminal";

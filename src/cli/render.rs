@@ -71,7 +71,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
 
 /// Renders with the keys of a seed. A new seed is saved before any output that derives from it is written, and only if there
 /// is such output.
-fn with_seed(texts: &[Text], mut inputs: Inputs, seed: &Seed, screen: &Screen) -> Result<Vec<Rendered>, Failure> {
+pub fn with_seed(texts: &[Text], mut inputs: Inputs, seed: &Seed, screen: &Screen) -> Result<Vec<Rendered>, Failure> {
     inputs.keys = seed.keys();
     let rendered = all(texts, &inputs, screen)?;
     if !seed.is_new() || !rendered.iter().any(has_secret) {
@@ -87,7 +87,7 @@ fn with_seed(texts: &[Text], mut inputs: Inputs, seed: &Seed, screen: &Screen) -
 }
 
 /// Renders every text, or prints the problems of all of them.
-fn all(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Vec<Rendered>, Failure> {
+pub fn all(texts: &[Text], inputs: &Inputs, screen: &Screen) -> Result<Vec<Rendered>, Failure> {
     let (mut rendered, mut problems): (Vec<Rendered>, Vec<Problems>) = (Vec::new(), Vec::new());
     for text in texts {
         match khorovod::render(text, inputs) {
@@ -144,7 +144,7 @@ fn has_secret(rendered: &Rendered) -> bool {
 }
 
 /// Joins all outputs to one stream. A single output is not copied.
-fn joined(rendered: Vec<Rendered>) -> String {
+pub fn joined(rendered: Vec<Rendered>) -> String {
     let mut stream = String::new();
     for Rendered { text, .. } in rendered {
         if stream.is_empty() {

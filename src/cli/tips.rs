@@ -43,8 +43,8 @@ fn for_option(option: &str, command: &str, has_suggestion: bool) -> Option<Strin
             "to merge a file over the specs, use `--overlay FILE`; `render`, `plan` and `validate` read specs with `-f FILE`"
         }
         "--dry-run" => {
-            "khorovod changes nothing in a cluster; to ask the API server, use \
-             `khorovod render | kubectl apply --dry-run=server -f -`"
+            "this command changes nothing in a cluster; `khorovod run --dry-run` prints what `run` would do, and \
+             `khorovod diff --objects` asks the API server"
         }
         "-v" | "--verbose" | "--debug" if command == "plan" => "to print everything, use `khorovod plan --all`",
         "-v" | "--verbose" | "--debug" => {
@@ -65,36 +65,26 @@ fn for_option(option: &str, command: &str, has_suggestion: bool) -> Option<Strin
 
 /// The tip for a word that is not a command.
 fn for_command(word: &str) -> Option<String> {
-    let kubectl = |line: &str| Some(format!("khorovod does not connect to a cluster; use kubectl: {line}"));
     let ours = |line: &str| Some(format!("use `khorovod {line}`"));
     match word {
-        "run" | "apply" | "submit" | "start" | "create" | "train" | "deploy" | "install" => {
-            kubectl("khorovod render | kubectl apply -f -")
-        }
+        "apply" | "submit" | "start" | "create" | "train" | "deploy" | "install" => ours("run job.yaml"),
         "upgrade" | "update" | "scale" | "edit" | "restart" | "rollout" => Some(
-            "change the spec, see the effect with `khorovod plan --against OLD job.yaml`, and apply it: khorovod render | \
-             kubectl apply -f -"
-                .to_owned(),
+            "change the spec, see the effect with `khorovod diff job.yaml`, and apply it with `khorovod run job.yaml`".to_owned(),
         ),
-        "stop" | "cancel" | "kill" => kubectl("kubectl delete job -l khorovod.dev/job=NAME"),
-        "delete" | "uninstall" | "destroy" | "rm" => kubectl(&format!("kubectl delete -l khorovod.dev/job=NAME {KINDS}")),
-        "logs" | "log" | "attach" | "tail" => {
-            Some("`khorovod plan job.yaml` prints the command that follows the output of the job".to_owned())
-        }
-        "list" | "ls" | "ps" | "get" | "top" => {
-            kubectl("kubectl get pods -l khorovod.dev/job -L khorovod.dev/job,khorovod.dev/run")
-        }
-        "status" | "wait" => kubectl("kubectl get pods,job,statefulset -l khorovod.dev/job=NAME"),
-        "watch" => kubectl("kubectl get pods -l khorovod.dev/job=NAME --watch"),
+        "cancel" | "kill" | "end" => ours("stop JOB"),
+        "delete" | "uninstall" | "destroy" | "rm" => Some(format!(
+            "end it with `khorovod stop JOB`, and delete its objects, but no claim, with: kubectl delete -l khorovod.dev/job=JOB {KINDS}"
+        )),
+        "log" | "attach" | "tail" => ours("logs JOB -f"),
+        "ls" | "ps" | "get" | "top" | "jobs" => ours("list"),
+        "watch" => ours("status JOB --watch"),
         "describe" | "show" | "events" => Some(
-            "`khorovod plan` describes a job and `khorovod explain FIELD` a field; for its pods, use kubectl: kubectl \
-             describe pod -l khorovod.dev/job=NAME"
+            "`khorovod status JOB` describes a job in the cluster, `khorovod plan` a spec, and `khorovod explain FIELD` a field"
                 .to_owned(),
         ),
-        "exec" | "ssh" | "shell" => kubectl("kubectl exec -it POD -- bash"),
-        "diff" | "compare" => Some(
-            "to compare with an earlier spec or its objects, use `khorovod plan --against OLD job.yaml`; with the cluster: \
-             khorovod render | kubectl diff -f -"
+        "exec" | "ssh" | "shell" => Some("use kubectl: kubectl exec -it POD -- bash; `khorovod status JOB` names pods".to_owned()),
+        "compare" => Some(
+            "`khorovod diff job.yaml` compares with the cluster, and `khorovod plan --against OLD job.yaml` with an earlier spec"
                 .to_owned(),
         ),
         "preflight" | "bench" | "benchmark" => Some(

@@ -1,6 +1,7 @@
 //! The command as a process: exit codes, its output streams, and the files that exist after a
 //! failure.
 
+mod cluster;
 #[path = "../common/mod.rs"]
 mod common;
 mod edits;

@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 
+import commands
 import ends
 import evictions
 import examples
@@ -75,7 +76,7 @@ def running(part):
 
 def main(names):
     every = examples.plays() + ends.plays() + faults.plays() + other_mpi.plays()
-    for module in (rows, faults, evictions, lost_nodes, lost_servers, network, host_network):
+    for module in (commands, rows, faults, evictions, lost_nodes, lost_servers, network, host_network):
         every += marked(module)
     if os.environ["FAMILY"].startswith("6"):
         every = marked(without_ipv4) + [p for p in every if p.name in without_ipv4.EXAMPLES]

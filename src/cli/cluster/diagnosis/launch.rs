@@ -1,0 +1,161 @@
+//! The objects of one run, sorted by their part in it. The main type is [`Launch`].
+
+use serde::Deserialize;
+
+use super::Progress;
+use crate::cli::cluster::objects::{
+    COMPONENT, Condition, INDEX, Job, Objects, Pod, RUN, StatefulSet, Template, Time, condition,
+};
+
+const STATUS: &str = "khorovod.dev/status";
+const REPLICAS: &str = "khorovod.dev/replicas";
+
+/// What the launcher writes about the run to its Job, as JSON. Fields that it does not write are `None`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Report {
+    pub phase: String,
+    pub since: Option<f64>,
+    pub message: Option<String>,
+    pub attempt: Option<u32>,
+    pub failures: Option<u32>,
+    pub retries: Option<u32>,
+    pub last_end: Option<String>,
+    step: Option<u64>,
+    steps: Option<u64>,
+    unit: Option<String>,
+    progress_at: Option<f64>,
+    pub held: Option<f64>,
+    pub trained: Option<f64>,
+}
+
+impl Report {
+    /// The progress, and the time that is left at the mean speed of all attempts.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub fn progress(&self, now: Time) -> Option<Progress> {
+        let step = self.step?;
+        let trained = self.trained.filter(|seconds| *seconds > 0.0).or_else(|| Some(self.progress_at? - self.since?));
+        let seconds_left = self.steps.filter(|steps| *steps > step && step > 0).zip(trained).map(|(steps, trained)| {
+            let whole = trained * (steps - step) as f64 / step as f64;
+            // The ranks have continued since the report.
+            let passed = self.progress_at.map_or(0.0, |at| now.0 as f64 - at);
+            (whole - passed).max(0.0) as u64
+        });
+        let unit = self.unit.clone().unwrap_or_else(|| "step".to_owned());
+        Some(Progress { step, steps: self.steps, unit, at: self.progress_at.map(|at| at as i64), seconds_left })
+    }
+}
+
+/// The objects of one run.
+#[derive(Debug)]
+pub struct Launch<'a> {
+    /// The Job of the launcher, or the Indexed Job.
+    pub job: Option<&'a Job>,
+    pub is_indexed: bool,
+    pub sets: Vec<&'a StatefulSet>,
+    /// All pods of the run, also those that have ended.
+    pub pods: Vec<&'a Pod>,
+    /// The newest pod that launches.
+    pub launcher: Option<&'a Pod>,
+    /// How many workers the spec asks for, including spares.
+    pub wanted: u32,
+    pub report: Option<Report>,
+    /// Whether the workers stay when the run ends.
+    pub keeps_workers: bool,
+    /// The kind of a controller of another project that runs the job, and its name.
+    pub other_controller: Option<(&'a str, &'a str)>,
+    /// Whether only the pods are known: another controller runs the job, or this user may not read Jobs.
+    pub has_only_pods: bool,
+}
+
+impl<'a> Launch<'a> {
+    /// The objects of a run of a job.
+    pub fn find(objects: &'a Objects, job_name: &str, run: &str) -> Self {
+        let is_own = |job: &&Job| job.metadata.label(RUN) == run && job.metadata.owner_references.is_empty();
+        let mut jobs: Vec<&Job> = objects.jobs.iter().filter(is_own).collect();
+        jobs.sort_by_key(|job| job.metadata.label(COMPONENT) != "launcher");
+        let job = jobs.first().copied();
+        let is_indexed = job.is_some_and(|job| job.spec.completion_mode.as_deref() == Some("Indexed"));
+        let sets: Vec<_> = objects.stateful_sets.iter().filter(|set| set.metadata.label(RUN) == run).collect();
+        let pods: Vec<_> = objects.pods.iter().filter(|pod| pod.metadata.label(RUN) == run).collect();
+        let launches = |pod: &&&Pod| pod.metadata.label(COMPONENT) == "launcher" || pod.metadata.label(INDEX) == "0";
+        // Of two pods with the same age, the one that has not ended.
+        let age = |pod: &&&Pod| (pod.metadata.creation_timestamp, !pod.has_ended());
+        let launcher = pods.iter().filter(launches).max_by_key(age).copied();
+        let other_controller = if job.is_some() || !sets.is_empty() { None } else { controller(objects, &pods, run) };
+        let has_only_pods =
+            other_controller.is_some() || job.is_none() && objects.unreadable.iter().any(|kind| kind == "jobs");
+        let wanted = match job {
+            _ if has_only_pods => {
+                let workers = pods.iter().filter(|pod| pod.metadata.label(COMPONENT) != "launcher").count();
+                u32::try_from(workers).unwrap_or(u32::MAX)
+            }
+            Some(job) if is_indexed => job.spec.completions.unwrap_or(1),
+            _ => sets.iter().map(|set| replicas(set)).sum(),
+        };
+        let report = job.and_then(|job| serde_json::from_str(job.metadata.annotations.get(STATUS)?).ok());
+        let keeps_workers = keeps_workers(objects, job_name);
+        Self { job, is_indexed, sets, pods, launcher, wanted, report, keeps_workers, other_controller, has_only_pods }
+    }
+
+    /// The pods that are workers. In an Indexed Job, all pods are.
+    pub fn workers(&self) -> impl Iterator<Item = &'a Pod> {
+        self.pods.iter().copied().filter(|pod| self.is_indexed || pod.metadata.label(COMPONENT) == "worker")
+    }
+
+    /// How many workers are Ready, at most as many as are wanted.
+    pub fn ready(&self) -> u32 {
+        let ready = self.workers().filter(|pod| pod.is_ready()).count();
+        u32::try_from(ready).unwrap_or(u32::MAX).min(self.wanted)
+    }
+
+    /// The pods that hold resources: they have a node and have not ended.
+    pub fn holding(&self) -> impl Iterator<Item = &'a Pod> {
+        self.pods.iter().copied().filter(|pod| pod.spec.node_name.is_some() && !pod.has_ended())
+    }
+
+    /// The templates of the pods, and how many pods of each the spec asks for.
+    pub fn templates(&self) -> impl Iterator<Item = (&'a Template, u32)> {
+        let job = self.job.map(|job| (&job.spec.template, if self.is_indexed { self.wanted } else { 1 }));
+        self.sets.iter().map(|set| (&set.spec.template, replicas(set))).chain(job)
+    }
+
+    pub fn namespace(&self) -> Option<String> {
+        let job = self.job.map(|job| &job.metadata);
+        job.into_iter().chain(self.pods.iter().map(|pod| &pod.metadata)).find_map(|meta| meta.namespace.clone())
+    }
+
+    /// The first of these conditions of the Job that is True.
+    pub fn condition(&self, names: &[&str]) -> Option<&'a Condition> {
+        let conditions = &self.job?.status.conditions;
+        names.iter().find_map(|name| condition(conditions, name))
+    }
+
+    /// The pod whose log explains the state: the launching one, unless it has not started and a worker has failed.
+    pub fn telling_pod(&self) -> Option<&'a Pod> {
+        let has_failed = |pod: &&Pod| pod.container().is_some_and(|status| status.last_state.terminated.is_some());
+        let launcher = self.launcher.filter(|pod| pod.has_started());
+        launcher.or_else(|| self.workers().find(has_failed)).or(self.launcher)
+    }
+}
+
+/// How many workers of a StatefulSet the spec asks for. Its scale differs before and after the run.
+fn replicas(set: &StatefulSet) -> u32 {
+    set.metadata.annotations.get(REPLICAS).and_then(|text| text.parse().ok()).or(set.spec.replicas).unwrap_or(1)
+}
+
+/// Whether the spec of the job, which its ConfigMap carries, sets `lifecycle.keepWorkers`.
+fn keeps_workers(objects: &Objects, job: &str) -> bool {
+    let spec = objects.current(job).and_then(|map| map.metadata.annotations.get("khorovod.dev/spec"));
+    let spec: Option<serde_json::Value> = spec.and_then(|text| serde_json::from_str(text).ok());
+    spec.is_some_and(|spec| spec["spec"]["lifecycle"]["keepWorkers"] == true)
+}
+
+/// The controller of another project that owns pods or Jobs of the run.
+fn controller<'a>(objects: &'a Objects, pods: &[&'a Pod], run: &str) -> Option<(&'a str, &'a str)> {
+    let jobs = objects.jobs.iter().filter(|job| job.metadata.label(RUN) == run).map(|job| &job.metadata);
+    let mut owners = jobs.chain(pods.iter().map(|pod| &pod.metadata)).flat_map(|meta| &meta.owner_references);
+    // The owner of a worker may be a StatefulSet, and that of a launcher a Job, which were deleted or cannot be read.
+    let is_other = |kind: &str| !matches!(kind, "StatefulSet" | "Job");
+    owners.find(|owner| is_other(&owner.kind)).map(|owner| (owner.kind.as_str(), owner.name.as_str()))
+}

@@ -1,0 +1,98 @@
+//! `khorovod diff`: what applying a spec would do to the job that the cluster has. It is `plan --against` the cluster.
+
+use khorovod::{Inputs, Keys, Text, show};
+
+use super::connection::{Job, borrowed, default_namespace, named_in};
+use super::kubectl::{Connection, Kubectl, explain};
+use super::objects::Objects;
+use crate::cli::seed::Seed;
+use crate::cli::show::Screen;
+use crate::cli::{Failure, Outcome, input, output, render};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    khorovod diff job.yaml             # which jobs restart, and why\n  \
+    khorovod diff job.yaml --objects   # every field, as `kubectl diff` prints it\n\n\
+    It compares with the spec that the job's ConfigMap in the cluster carries. If it\n\
+    carries none, because a value looks like a secret, it compares the objects.")]
+pub struct Args {
+    #[command(flatten)]
+    input: input::Args,
+    #[command(flatten)]
+    connection: Connection,
+    /// Print the differences of the objects, as the API server would store them
+    #[arg(long)]
+    objects: bool,
+    /// Print the calls of kubectl, and run none of them
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(args: &Args, screen: &Screen) -> Outcome {
+    let texts = args.input.texts(screen)?;
+    let kubectl = Kubectl::new(&args.connection);
+    let settings = &args.input.settings;
+    let mut inputs = Inputs { keys: Keys::Masked, ..settings.inputs(screen)? };
+    if !args.dry_run {
+        inputs.default_namespace = inputs.default_namespace.or(default_namespace(&kubectl, screen)?);
+    }
+    let mut text = String::new();
+    for one in &texts {
+        for job in named_in(one, &inputs, &one.name, &kubectl, screen)? {
+            if args.dry_run {
+                text.push_str(&format!("{}\n", job.kubectl.line(&borrowed(&job.get()))));
+            } else if !args.objects {
+                text.push_str(&changes(&job, one, &inputs, screen)?);
+            }
+        }
+    }
+    if args.objects {
+        let kubectl = kubectl.in_namespace(settings.namespace.as_deref());
+        if args.dry_run {
+            text.push_str(&format!("{} | {}\n", args.input.render_command(), kubectl.line(&["diff", "-f", "-"])));
+        } else {
+            // As `render` would print them. The keys of another seed would be a difference.
+            let seed = Seed::of(settings, screen)?.unless_new();
+            let rendered = render::all(&texts, &Inputs { keys: seed.keys(), ..inputs }, screen)?;
+            text = objects(&kubectl, &render::joined(rendered), screen)?;
+        }
+    }
+    output::stdout(&text)
+}
+
+/// What a spec changes for one of its jobs, as `plan --against` prints it.
+pub fn changes(job: &Job, new: &Text, inputs: &Inputs, screen: &Screen) -> Result<String, Failure> {
+    let objects = job.objects(screen)?;
+    let Some(old) = live_spec(&objects, &job.name) else {
+        let is_known = objects.current(&job.name).is_some();
+        return Ok(match is_known {
+            true => format!(
+                "{}: its ConfigMap carries no spec, so compare the objects: khorovod diff --objects {}\n",
+                job.name, new.name
+            ),
+            false => format!("{}: new, because the cluster does not have it\n", job.name),
+        });
+    };
+    let old = Text { name: format!("the job {} in the cluster", job.name), text: old };
+    let found = khorovod::changes(&old, new, inputs).map_err(|problems| {
+        screen.problems([&problems]);
+        Failure::Problems
+    })?;
+    // The old spec has only this job.
+    let found: Vec<_> = found.into_iter().filter(|change| change.job == job.name).collect();
+    Ok(show::changes(&found))
+}
+
+/// The spec that the job's ConfigMap carries, as JSON.
+fn live_spec(objects: &Objects, job: &str) -> Option<String> {
+    objects.current(job)?.metadata.annotations.get("khorovod.dev/spec").cloned()
+}
+
+/// The output of `kubectl diff`. Its exit code is 1 if there are differences, and more after an error.
+fn objects(kubectl: &Kubectl, rendered: &str, screen: &Screen) -> Result<String, Failure> {
+    let answer = kubectl.call(&["diff", "-f", "-"], Some(rendered), screen)?;
+    match answer.is_success || (!answer.stdout.is_empty() && !answer.stderr.contains("rror")) {
+        true => Ok(answer.stdout),
+        false => Err(explain(&answer.stderr)),
+    }
+}

@@ -1,0 +1,161 @@
+//! Which pods of a run have the output of which ranks. The main type is [`Output`].
+
+use khorovod::{Inputs, Keys, Text};
+
+use super::objects::{COMPONENT, INDEX, Objects, Pod, RUN};
+
+/// Where the output of the ranks of a run is.
+#[derive(Debug)]
+pub struct Output<'a> {
+    /// All pods of the run: the launching ones first, then the workers by their index.
+    pub pods: Vec<&'a Pod>,
+    /// Whether each pod prints the output of its own ranks. Else the launching pod prints that of all ranks.
+    pub is_per_pod: bool,
+}
+
+impl<'a> Output<'a> {
+    /// The pods of a run.
+    pub fn find(objects: &'a Objects, run: &str) -> Self {
+        let mut pods: Vec<&Pod> = objects.pods.iter().filter(|pod| pod.metadata.label(RUN) == run).collect();
+        pods.sort_by_key(|pod| (!launches(pod), group(pod), index(pod), pod.metadata.creation_timestamp));
+        let runs_torchrun = |pod: &&Pod| {
+            pod.spec
+                .containers
+                .first()
+                .is_some_and(|first| first.command.iter().any(|word| word.ends_with("/torchrun.sh")))
+        };
+        let is_per_pod = pods.first().is_some_and(runs_torchrun);
+        Self { pods, is_per_pod }
+    }
+
+    /// The launching pods, the oldest first. All but the last have ended.
+    pub fn launchers(&self) -> Vec<&'a Pod> {
+        self.pods.iter().copied().filter(|pod| launches(pod)).collect()
+    }
+
+    /// The worker with a number, as in `worker-3`, or with the name of a pod.
+    pub fn worker(&self, word: &str) -> Vec<&'a Pod> {
+        let number: Option<u32> = word.strip_prefix("worker-").unwrap_or(word).parse().ok();
+        let is_worker = |pod: &&Pod| !is_own_launcher(pod) && number.is_some() && index(pod) == number;
+        let is_named = |pod: &&Pod| pod.metadata.name == word || pod.metadata.name.ends_with(&format!("-{word}"));
+        let found: Vec<_> = self.pods.iter().copied().filter(is_worker).collect();
+        if found.is_empty() { self.pods.iter().copied().filter(is_named).collect() } else { found }
+    }
+}
+
+fn launches(pod: &Pod) -> bool {
+    is_own_launcher(pod) || pod.metadata.label(INDEX) == "0"
+}
+
+fn is_own_launcher(pod: &Pod) -> bool {
+    pod.metadata.label(COMPONENT) == "launcher"
+}
+
+fn group(pod: &Pod) -> String {
+    pod.metadata.label(super::objects::GROUP).to_owned()
+}
+
+/// The index of a worker.
+pub fn index(pod: &Pod) -> Option<u32> {
+    let index = pod.metadata.label(INDEX);
+    if index.is_empty() { pod.metadata.name.rsplit('-').next()?.parse().ok() } else { index.parse().ok() }
+}
+
+/// A short name for the lines of a pod: `launcher`, `worker-3`, `cpu-0` in the group cpu.
+pub fn short_name(pod: &Pod) -> String {
+    if is_own_launcher(pod) {
+        return "launcher".to_owned();
+    }
+    let group = group(pod);
+    let kind = if group.is_empty() { "worker" } else { &group };
+    index(pod).map_or_else(|| pod.metadata.name.clone(), |index| format!("{kind}-{index}"))
+}
+
+/// Whether a pod or its container has failed.
+pub fn has_failed(pod: &Pod) -> bool {
+    let failed = |code: i32| code != 0;
+    pod.status.phase == "Failed"
+        || pod.container().is_some_and(|status| {
+            let states = [&status.state, &status.last_state];
+            states.iter().any(|state| state.terminated.as_ref().is_some_and(|end| failed(end.exit_code)))
+        })
+}
+
+/// The number of the pod that runs a rank, from the spec that the job's ConfigMap carries.
+pub fn pod_of_rank(objects: &Objects, job: &str, rank: u32) -> Option<u32> {
+    let text = objects.current(job)?.metadata.annotations.get("khorovod.dev/spec")?.clone();
+    let text = Text { name: "the spec in the cluster".to_owned(), text };
+    let reports = khorovod::reports(&text, &Inputs { keys: Keys::Masked, ..Inputs::default() }).ok()?;
+    let slots = reports.jobs.first()?.workers.first()?.slots;
+    rank.checked_div(slots)
+}
+
+/// The rank that printed a line of a launcher, from the prefix that the launcher program adds: `[1,3]<stdout>:` of Open MPI,
+/// `[3]<stdout>:` of horovodrun, and `[3] ` of MPICH and Intel MPI.
+pub fn rank_of_line(line: &str) -> Option<u32> {
+    let (inside, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let rank = inside.rsplit(',').next()?.parse().ok()?;
+    (rest.starts_with("<std") || rest.starts_with(' ')).then_some(rank)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_of_ranks() {
+        for (line, rank) in [
+            ("[1,3]<stdout>: loss 1", Some(3)),
+            ("[1,12]<stderr>:a", Some(12)),
+            ("[0]<stdout>:a", Some(0)),
+            ("[7] a", Some(7)),
+            ("[2026-11-26 07:00:00] a", None),
+            ("[rank0]: a", None),
+            ("12:00:00 khorovod: launching", None),
+            ("[3", None),
+        ] {
+            assert_eq!(rank_of_line(line), rank, "{line}");
+        }
+    }
+
+    fn objects(pods: &[(&str, &str, &str, &str)]) -> Objects {
+        let mut objects = Objects::default();
+        let items: Vec<_> = pods
+            .iter()
+            .map(|(name, component, index, command)| {
+                let mut labels = serde_json::json!({RUN: "abc", COMPONENT: component});
+                if !index.is_empty() {
+                    labels[INDEX] = (*index).into();
+                }
+                serde_json::json!({"kind": "Pod", "metadata": {"name": name, "labels": labels},
+                    "spec": {"containers": [{"name": "worker", "command": ["/bin/bash", command]}]}})
+            })
+            .collect();
+        objects.add(&serde_json::json!({ "items": items }).to_string()).unwrap();
+        objects
+    }
+
+    #[test]
+    fn the_launcher_has_the_output_unless_torchrun_runs() {
+        let sets = objects(&[
+            ("a-abc-worker-10", "worker", "", "/etc/khorovod/scripts/worker.sh"),
+            ("a-abc-worker-2", "worker", "", "/etc/khorovod/scripts/worker.sh"),
+            ("a-abc-launcher-x1", "launcher", "", "/etc/khorovod/scripts/launcher.sh"),
+        ]);
+        let found = Output::find(&sets, "abc");
+        let names: Vec<_> = found.pods.iter().map(|pod| short_name(pod)).collect();
+        assert_eq!(names, ["launcher", "worker-2", "worker-10"]);
+        assert!(!found.is_per_pod && found.launchers().len() == 1);
+        for word in ["10", "worker-10", "a-abc-worker-10"] {
+            assert_eq!(found.worker(word)[0].metadata.name, "a-abc-worker-10");
+        }
+        assert!(found.worker("3").is_empty() && Output::find(&sets, "other").pods.is_empty());
+        let torchrun = objects(&[
+            ("a-abc-1-x", "worker", "1", "/etc/khorovod/scripts/torchrun.sh"),
+            ("a-abc-0-y", "worker", "0", "/etc/khorovod/scripts/torchrun.sh"),
+        ]);
+        let found = Output::find(&torchrun, "abc");
+        assert!(found.is_per_pod && found.launchers()[0].metadata.name == "a-abc-0-y");
+        assert_eq!(short_name(found.worker("1")[0]), "worker-1");
+    }
+}

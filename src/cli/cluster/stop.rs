@@ -1,0 +1,98 @@
+//! `khorovod stop`: ends the runs of a job, after its ranks had time to save a checkpoint.
+
+use khorovod::report::KINDS;
+
+use super::connection::{Job, Which};
+use super::diagnosis::{Phase, State};
+use super::objects::{JOB, Objects, RUN};
+use crate::cli::show::Screen;
+use crate::cli::{Failure, Outcome, output};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    khorovod stop mnist          # ranks get the signal of lifecycle.checkpoint first\n  \
+    khorovod stop mnist --now    # without a checkpoint\n  \
+    khorovod stop mnist --dry-run\n\n\
+    It deletes the Job of the launcher and waits: the launcher signals all ranks,\n\
+    gives them the grace period of lifecycle.checkpoint, and scales the workers to\n\
+    0. Claims and their data stay. `khorovod run` starts the same run again.")]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// End the pods within seconds, without a checkpoint
+    #[arg(long)]
+    now: bool,
+}
+
+pub fn run(args: &Args, screen: &Screen) -> Outcome {
+    let job = args.which.job(screen)?;
+    let selector = format!("--selector={JOB}={}", job.name);
+    if args.which.dry_run {
+        let lines = calls(&selector, args.now, true)
+            .iter()
+            .map(|call| format!("{}\n", job.kubectl.line(call)))
+            .collect::<String>();
+        return output::stdout(&lines);
+    }
+    let objects = job.objects(screen)?;
+    let claims = claims(&objects);
+    let has_sets = !objects.stateful_sets.is_empty();
+    let state = job.describe(objects, None, screen)?;
+    if state.phase == Phase::Absent {
+        return Err(job.absent(&state));
+    }
+    let is_over = |phase: Phase, is_released: bool| phase.has_ended() && is_released;
+    let others_ended = state.other_runs.iter().all(|run| run.phase.has_ended());
+    if is_over(state.phase, state.is_released) && others_ended {
+        return output::stdout(&format!("{} has already ended: {}\n", job.name, state.message));
+    }
+    if let Some(note) = state.notes.iter().find(|note| note.contains("runs this job")) {
+        return Err(Failure::Usage(format!(
+            "khorovod stop ends only jobs of the target plain, and {note}; delete that object"
+        )));
+    }
+    if !args.now && state.phase.is_running() {
+        screen.notice("the ranks get the signal of lifecycle.checkpoint, and its grace period to save a checkpoint");
+    }
+    for call in calls(&selector, args.now, has_sets) {
+        job.kubectl.demand(&call, None, screen)?;
+    }
+    let state = job.state(None, screen)?;
+    let how = match state.is_released {
+        true => " is stopped, and its resources are released".to_owned(),
+        false if args.now => " is stopped, and its pods end within seconds".to_owned(),
+        false => format!(" is stopped: {}", state.message),
+    };
+    output::stdout(&format!("{}{how}\n{}\n", job.name, stays(&job, &claims, &state)))
+}
+
+/// The calls that end all runs. Without `--now`, the first one returns when the launcher has exited. The launcher scales the workers
+/// itself, unless it cannot run or has no permission.
+fn calls(selector: &str, now: bool, has_sets: bool) -> Vec<Vec<&str>> {
+    let how = if now { ["--cascade=background", "--wait=false"] } else { ["--cascade=foreground", "--wait=true"] };
+    let mut calls = vec![vec!["delete", "jobs.batch", selector, how[0], how[1], "--ignore-not-found"]];
+    if has_sets {
+        calls.push(vec!["scale", "statefulsets", selector, "--replicas=0"]);
+    }
+    if now {
+        calls.push(vec!["delete", "pods", selector, "--grace-period=1", "--wait=false", "--ignore-not-found"]);
+    }
+    calls
+}
+
+/// The names of the claims of the job.
+fn claims(objects: &Objects) -> Vec<String> {
+    objects.claims.iter().map(|claim| claim.metadata.name.clone()).collect()
+}
+
+/// What is left of the job, and how to delete it.
+fn stays(job: &Job, claims: &[String], state: &State) -> String {
+    let run = state.run.as_ref().map_or(String::new(), |run| format!(" ({RUN}={run})"));
+    let data = match claims {
+        [] => String::new(),
+        [one] => format!("the claim {one} with its data, and "),
+        many => format!("the claims {} with their data, and ", many.join(", ")),
+    };
+    let line = job.kubectl.line(&["delete", "-l", &format!("{JOB}={}", job.name), KINDS]);
+    format!("these stay: {data}the small objects of the job{run}; to delete those, but no claim: {line}")
+}
