@@ -10,8 +10,8 @@ use super::{Failure, Outcome, output, seed};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Each line is a check, the result, and what to do. Nothing is changed. A cluster\n\
-    is not needed: only `run`, `status` and the like need one. The exit code is 1 if a check\n\
-    failed; warnings do not matter to it.")]
+    is not needed: only commands such as `run` and `status` need one. The exit code\n\
+    is 1 if a check failed; warnings do not matter to it.")]
 pub struct Args {
     /// Print text (the default) or json, or write to a file that ends in .txt or .json
     #[arg(short, long, value_name = "FORMAT|FILE", value_parser = Destination::<TextOrJson>::parser())]
@@ -143,7 +143,7 @@ fn cluster(answer: &Answer) -> Check {
             }
         }
         Answer::Failed(why) => check(Status::Skipped, why.clone()).action(
-            "only `run`, `status` and the like need a cluster: check `kubectl config current-context`, or start one with kind or minikube",
+            "only commands such as `run` and `status` need a cluster: check `kubectl config current-context`, or start one with kind or minikube",
         ),
         Answer::Missing => check(Status::Skipped, "kubectl is missing".to_owned()),
     }

@@ -152,7 +152,7 @@ fn run_applies_and_follows_to_the_end() {
     assert!(position("config view") < position("get configmaps,jobs.batch"));
     assert!(position("apply --dry-run=server -f -") < position("apply -f -"));
     assert_eq!(calls.iter().filter(|call| call.starts_with("logs")).count(), 1, "{calls:#?}");
-    // What is applied is what `render` prints.
+    // It applies the output of `render`.
     let (_, rendered, _) =
         super::run(khorovod(place.folder.path()).args(["render", "job.yaml"]).env("KHOROVOD_SSH_SEED", SEED));
     assert_eq!(fs::read_to_string(place.fake.join("apply.yaml")).unwrap(), rendered);
@@ -548,6 +548,17 @@ fn diff_is_plan_against_the_cluster() {
     let (_, planned, _) = run(khorovod(place.folder.path()).args(args));
     assert_eq!(out, planned, "{err}");
     assert!(out.contains("image: ghcr.io/acme/mnist:1.3 → ghcr.io/acme/mnist:1.4"), "{out}");
+    // A job whose spec is not in the cluster is compared by its objects.
+    let mut items = place.running();
+    items[0]["metadata"]["annotations"] = json!({"khorovod.dev/spec-omitted": "a value looks like a secret"});
+    place.answer("objects.json", &items);
+    let (code, out, err) = place.khorovod(&["diff", "job.yaml"]);
+    assert!(code == 0 && out.starts_with("mnist: ") && !out.contains("new"), "{out}{err}");
+    assert!(
+        place.calls().last().unwrap().starts_with("get configmaps,services,networkpolicies,"),
+        "{:#?}",
+        place.calls()
+    );
     place.write("diff.txt", "-  replicas: 1\n+  replicas: 2\n");
     let (code, out, err) = place.khorovod(&["diff", "job.yaml", "--objects"]);
     assert_eq!((code, out.as_str()), (0, "-  replicas: 1\n+  replicas: 2\n"), "{err}");

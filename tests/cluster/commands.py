@@ -121,7 +121,7 @@ def commands_name_what_a_job_waits_for(case):
     start(case, claim, "claim")
 
     def waits(name, pattern):
-        case.until(f"{name}: {pattern} (it says {status(case, name)['message']!r})",
+        case.until(f"{name}: {pattern} (the state is {status(case, name)['message']!r})",
                    lambda: re.search(pattern, status(case, name)["message"]), 60)
     waits("big", 'waiting for [12] of 2 workers: .*Pending for ".*insufficient cpu')
     waits("image", "waiting for .*cannot pull its image: .*registry.invalid/none:1")
@@ -166,7 +166,7 @@ def commands_with_torchrun(case):
 
 @play()
 def commands_for_a_reader(case):
-    """A user who may only read pods learns what could not be read."""
+    """For a user who may only read pods, the commands name what could not be read."""
     start(case, job(seconds=600))
     khorovod(case, "wait", "sum", "--for", "running", "--timeout", "90s")
     case.kubectl("create", "serviceaccount", "reader")

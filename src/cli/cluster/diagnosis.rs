@@ -98,7 +98,7 @@ pub struct State {
     #[serde(skip)]
     pub has_log: bool,
     pub other_runs: Vec<OtherRun>,
-    /// What else a person should know, such as kinds that could not be read.
+    /// Other facts for a person, such as kinds that could not be read.
     pub notes: Vec<String>,
 }
 

@@ -4,10 +4,13 @@ use khorovod::{Inputs, Keys, Text, show};
 
 use super::connection::{Job, borrowed, default_namespace, named_in};
 use super::kubectl::{Connection, Kubectl, explain};
-use super::objects::Objects;
+use super::objects::{JOB, Objects};
 use crate::cli::seed::Seed;
 use crate::cli::show::Screen;
 use crate::cli::{Failure, Outcome, input, output, render};
+
+/// The kinds of objects that are compared with those of the new spec.
+const COMPARED: &str = "configmaps,services,networkpolicies,statefulsets.apps,jobs.batch";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -60,18 +63,22 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     output::stdout(&text)
 }
 
-/// What a spec changes for one of its jobs, as `plan --against` prints it.
+/// Describes what a spec changes for one of its jobs, as `plan --against` prints it.
 pub fn changes(job: &Job, new: &Text, inputs: &Inputs, screen: &Screen) -> Result<String, Failure> {
     let objects = job.objects(screen)?;
-    let Some(old) = live_spec(&objects, &job.name) else {
-        let is_known = objects.current(&job.name).is_some();
-        return Ok(match is_known {
-            true => format!(
-                "{}: its ConfigMap carries no spec, so compare the objects: khorovod diff --objects {}\n",
-                job.name, new.name
-            ),
-            false => format!("{}: new, because the cluster does not have it\n", job.name),
-        });
+    let old = match live_spec(&objects, &job.name) {
+        Some(old) => old,
+        None if objects.unreadable.iter().any(|kind| kind == "configmaps") => {
+            return Ok(format!("{}: what the cluster has is unknown, because you may not read ConfigMaps\n", job.name));
+        }
+        None if objects.current(&job.name).is_none() => {
+            return Ok(format!("{}: new, because the cluster does not have it\n", job.name));
+        }
+        // The objects of the job as a List, which the library recognises.
+        None => {
+            let selector = format!("--selector={JOB}={}", job.name);
+            job.kubectl.demand(&["get", COMPARED, &selector, "--output=json"], None, screen)?
+        }
     };
     let old = Text { name: format!("the job {} in the cluster", job.name), text: old };
     let found = khorovod::changes(&old, new, inputs).map_err(|problems| {

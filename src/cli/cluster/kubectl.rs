@@ -45,7 +45,7 @@ pub struct Kubectl {
     options: Vec<String>,
 }
 
-/// What a call of kubectl has printed.
+/// The output of a call of kubectl.
 #[derive(Debug)]
 pub struct Answer {
     pub is_success: bool,
@@ -168,7 +168,7 @@ fn read(mut stream: impl Read) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What a message of kubectl means, and what to do.
+/// Returns a failure with the message of kubectl, and what to do.
 pub fn explain(stderr: &str) -> Failure {
     let message = message(stderr);
     let has = |words: &[&str]| words.iter().any(|words| stderr.contains(words));

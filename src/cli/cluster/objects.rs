@@ -12,7 +12,7 @@ pub const COMPONENT: &str = "app.kubernetes.io/component";
 /// The label of an Indexed Job's pod with its index.
 pub const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
-/// What a cluster has for one job or for several.
+/// The objects of one job or of several.
 #[derive(Debug, Default)]
 pub struct Objects {
     pub config_maps: Vec<ConfigMap>,

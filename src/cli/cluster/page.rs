@@ -39,7 +39,7 @@ pub fn facts(state: &State, now: Time) -> Vec<(&'static str, String)> {
     if let Some(progress) = &state.progress {
         rows.push(("progress", describe(progress, now)));
     }
-    if let Some(end) = state.last_end.as_ref().filter(|_| !has_ended) {
+    if let Some(end) = state.last_end.as_ref().filter(|_| !has_ended && state.phase != Phase::Recovering) {
         rows.push(("last end", end.clone()));
     }
     if let Some((held, trained)) = state.held_seconds.zip(state.trained_seconds).filter(|(held, _)| *held > 0.0) {

@@ -81,7 +81,7 @@ fn one(job: &Job, state: &State, lines: u32, screen: &Screen) -> String {
     page::page(state, &job.log_end(state, lines, screen), Some(&hint(job, state)), now())
 }
 
-/// What to do next.
+/// The next command for a job in this state.
 fn hint(job: &Job, state: &State) -> String {
     let words = job.words();
     let is_changed = job.run_of_spec.as_ref().zip(state.run.as_ref()).is_some_and(|(spec, run)| spec != run);
@@ -147,7 +147,11 @@ impl Job {
         let Some(pod) = state.log_pod.as_ref().filter(|_| state.has_log && lines > 0) else { return Vec::new() };
         let answer = self.kubectl.call(&["logs", pod, &format!("--tail={lines}")], None, screen);
         match answer {
-            Ok(answer) if answer.is_success => answer.stdout.lines().map(str::to_owned).collect(),
+            Ok(answer) if answer.is_success => {
+                let all: Vec<&str> = answer.stdout.lines().collect();
+                let first = all.len().saturating_sub(usize::try_from(lines).unwrap_or(usize::MAX));
+                all[first..].iter().map(|line| (*line).to_owned()).collect()
+            }
             Ok(answer) if answer.stderr.contains("(Forbidden)") => {
                 vec!["you may not read its log: ask your cluster administrator for get on pods/log".to_owned()]
             }

@@ -85,7 +85,7 @@ fn claims(objects: &Objects) -> Vec<String> {
     objects.claims.iter().map(|claim| claim.metadata.name.clone()).collect()
 }
 
-/// What is left of the job, and how to delete it.
+/// Names the objects that stay, and the command that deletes them.
 fn stays(job: &Job, claims: &[String], state: &State) -> String {
     let run = state.run.as_ref().map_or(String::new(), |run| format!(" ({RUN}={run})"));
     let data = match claims {

@@ -19,7 +19,7 @@ pub struct Cause {
 /// The longest reason that is printed.
 const LONGEST: usize = 300;
 
-/// What the run waits for: first the launcher, then the workers, the most common reason first.
+/// The causes for which a run waits: first the launcher, then the workers, the most common reason first.
 pub fn causes(launch: &Launch<'_>, objects: &Objects) -> Vec<Cause> {
     if launch.condition(&["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"]).is_some() {
         return Vec::new();

@@ -10,7 +10,7 @@ use crate::cli::cluster::objects::{
 const STATUS: &str = "khorovod.dev/status";
 const REPLICAS: &str = "khorovod.dev/replicas";
 
-/// What the launcher writes about the run to its Job, as JSON. Fields that it does not write are `None`.
+/// The state of the run that the launcher writes to its Job, as JSON. Fields that it does not write are `None`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Report {
@@ -103,7 +103,7 @@ impl<'a> Launch<'a> {
         self.pods.iter().copied().filter(|pod| self.is_indexed || pod.metadata.label(COMPONENT) == "worker")
     }
 
-    /// How many workers are Ready, at most as many as are wanted.
+    /// How many workers are Ready, at most the number that the spec asks for.
     pub fn ready(&self) -> u32 {
         let ready = self.workers().filter(|pod| pod.is_ready()).count();
         u32::try_from(ready).unwrap_or(u32::MAX).min(self.wanted)

@@ -177,7 +177,7 @@ fn still_run(pods: usize) -> String {
     format!("{} still {}", count(pods as u64, "pod"), if pods == 1 { "runs" } else { "run" })
 }
 
-/// What the end of the run did with its resources: `; GPUs are released`.
+/// Describes whether the run still holds resources: `; GPUs are released`.
 fn released(state: &State, launch: &Launch<'_>) -> String {
     let pods = launch.holding().count();
     let held: u64 = state.gpus.iter().map(|gpus| gpus.held).sum();
