@@ -34,6 +34,6 @@ pub const HELP: &str = "Environment:
   XDG_STATE_HOME, HOME  your seed is in khorovod/, or .local/state/khorovod/
   HELM_PLUGIN_NAME      set by Helm: post-render prints where it saves errors
   HELM_NAMESPACE        in `helm khorovod`: the namespace of jobs without one
-  KUBECTL               the kubectl to call, if not the one in PATH
+  KUBECTL               the kubectl to call, if it has another name or path
   NO_COLOR, CLICOLOR    if set, or if 0: no colour
   CLICOLOR_FORCE        if 1: colour even if the output is not a terminal";

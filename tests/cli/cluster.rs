@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -77,14 +78,14 @@ impl Place {
         vec![
             json!({"kind": "ConfigMap", "metadata": {"name": "mnist-current", "namespace": "team-a", "labels": {"khorovod.dev/job": "mnist"},
                 "annotations": {"khorovod.dev/spec": spec.to_string()}}, "data": {"run": run}}),
-            json!({"kind": "StatefulSet", "metadata": {"name": format!("mnist-{run}-worker"), "labels": labels("worker"),
+            json!({"kind": "StatefulSet", "metadata": {"name": format!("mnist-{run}-worker"), "namespace": "team-a", "labels": labels("worker"),
                 "annotations": {"khorovod.dev/replicas": "2"}}, "spec": {"replicas": 2}}),
             json!({"kind": "Job", "metadata": {"name": format!("mnist-{run}-launcher"), "namespace": "team-a", "labels": labels("launcher"),
                 "creationTimestamp": time}, "status": status}),
             pod(&format!("mnist-{run}-worker-0"), "worker", &running, ready),
             pod(&format!("mnist-{run}-worker-1"), "worker", &running, ready),
             pod(&format!("mnist-{run}-launcher-x"), "launcher", launcher, ready),
-            json!({"kind": "PersistentVolumeClaim", "metadata": {"name": "mnist-data", "labels": {"khorovod.dev/job": "mnist"}}, "status": {"phase": "Bound"}}),
+            json!({"kind": "PersistentVolumeClaim", "metadata": {"name": "mnist-data", "namespace": "team-a", "labels": {"khorovod.dev/job": "mnist"}}, "status": {"phase": "Bound"}}),
         ]
     }
 
@@ -186,6 +187,32 @@ fn run_says_if_the_run_has_already_ended() {
     );
 }
 
+/// kubectl's log never ends here, like that of a training.
+#[test]
+fn ctrl_c_detaches_and_names_the_way_back() {
+    let place = Place::new();
+    let run = place.run();
+    place.answer("objects.json", &place.running());
+    place.write(&format!("mnist-{run}-launcher-x.log"), "loss 0.1\n");
+    place.write("logs.sleep", "");
+    let mut child =
+        place.command().args(["run", "job.yaml"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "loss 0.1\n");
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    assert!(
+        err.contains("it continues; to come back: khorovod status job.yaml --watch, khorovod logs job.yaml -f"),
+        "{err}"
+    );
+    assert!(err.contains("to end it: khorovod stop job.yaml"), "{err}");
+}
+
 #[test]
 fn run_applies_nothing_if_anything_is_wrong() {
     let place = Place::new();
@@ -255,12 +282,15 @@ fn the_fields_of_a_status() {
         json!({"spec": {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "8"}}}]}});
     let mut other = items[2].clone();
     other["metadata"]["labels"]["khorovod.dev/run"] = json!("old");
-    place.answer("objects.json", &[items, vec![other]].concat());
-    for _ in 0..2 {
+    let all = [items, vec![other]].concat();
+    let mut trains = all.clone();
+    let report = report.to_string().replace("\"waiting\"", "\"training\"");
+    trains[2]["metadata"]["annotations"]["khorovod.dev/status"] = json!(report);
+    for items in [all, trains, place.ended(42, "failed")] {
+        place.answer("objects.json", &items);
         let (code, out, err) = place.khorovod(&["status", "job.yaml", "-o", "json"]);
         assert_eq!(code, 0, "{err}");
         fields(&serde_json::from_str(&out).unwrap(), "", &mut found);
-        place.answer("objects.json", &place.ended(42, "failed"));
     }
     let plain = |name: &str| name.replace('?', "");
     let missing: Vec<_> =
@@ -429,9 +459,11 @@ fn logs_follow_forty_pods_and_end_with_the_run() {
         let lines: BTreeSet<String> = out.lines().map(str::to_owned).collect();
         assert_eq!((code, lines), (0, expected.clone()), "{err}");
     }
-    // Four ranks in each pod? The spec has eight slots per worker, so rank 17 runs in pod 2.
-    let (code, out, err) = place.khorovod(&["logs", "mnist", "--worker", "2"]);
-    assert_eq!((code, out.as_str()), (0, "rank of pod 2\n"), "{err}");
+    for args in [["--worker", "2"], ["--rank", "17"]] {
+        // The spec has eight slots per worker, so rank 17 runs in pod 2.
+        let (code, out, err) = place.khorovod(&[&["logs", "mnist"], &args[..]].concat());
+        assert_eq!((code, out.as_str()), (0, "rank of pod 2\n"), "{err}");
+    }
 }
 
 #[test]
@@ -553,7 +585,10 @@ fn diff_is_plan_against_the_cluster() {
     items[0]["metadata"]["annotations"] = json!({"khorovod.dev/spec-omitted": "a value looks like a secret"});
     place.answer("objects.json", &items);
     let (code, out, err) = place.khorovod(&["diff", "job.yaml"]);
-    assert!(code == 0 && out.starts_with("mnist: ") && !out.contains("new"), "{out}{err}");
+    assert!(
+        code == 0 && out.starts_with("mnist in team-a: in place: the run continues\n") && !out.contains("Secret"),
+        "{out}{err}"
+    );
     assert!(
         place.calls().last().unwrap().starts_with("get configmaps,services,networkpolicies,"),
         "{:#?}",

@@ -171,10 +171,8 @@ pub fn diagnose(objects: &Objects, subject: Subject<'_>, now: Time) -> State {
         }
         state.other_runs.push(OtherRun { run: other, phase: found.phase, message: found.message });
     }
-    if let (Some(run), Some(current)) = (&run, &current) {
-        if run != current {
-            state.notes.push(format!("this is not the current run, which is {current}"));
-        }
+    if let Some(current) = current.filter(|current| run.as_ref().is_some_and(|run| run != current)) {
+        state.notes.push(format!("this is not the current run, which is {current}"));
     }
     for kind in &objects.unreadable {
         state.notes.push(format!(

@@ -1,16 +1,19 @@
 //! `khorovod diff`: what applying a spec would do to the job that the cluster has. It is `plan --against` the cluster.
 
+use std::fmt::Write as _;
+
 use khorovod::{Inputs, Keys, Text, show};
 
 use super::connection::{Job, borrowed, default_namespace, named_in};
-use super::kubectl::{Connection, Kubectl, explain};
+use super::kubectl::{Connection, Kubectl, explain, is_only_forbidden};
 use super::objects::{JOB, Objects};
 use crate::cli::seed::Seed;
 use crate::cli::show::Screen;
 use crate::cli::{Failure, Outcome, input, output, render};
 
 /// The kinds of objects that are compared with those of the new spec.
-const COMPARED: &str = "configmaps,services,networkpolicies,statefulsets.apps,jobs.batch";
+const COMPARED: &str = "configmaps,services,networkpolicies,serviceaccounts,roles,rolebindings,\
+    statefulsets.apps,jobs.batch,persistentvolumeclaims";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -43,7 +46,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     for one in &texts {
         for job in named_in(one, &inputs, &one.name, &kubectl, screen)? {
             if args.dry_run {
-                text.push_str(&format!("{}\n", job.kubectl.line(&borrowed(&job.get()))));
+                text.push_str(&job.kubectl.lines(&[borrowed(&job.get())]));
             } else if !args.objects {
                 text.push_str(&changes(&job, one, &inputs, screen)?);
             }
@@ -52,7 +55,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     if args.objects {
         let kubectl = kubectl.in_namespace(settings.namespace.as_deref());
         if args.dry_run {
-            text.push_str(&format!("{} | {}\n", args.input.render_command(), kubectl.line(&["diff", "-f", "-"])));
+            let _ = writeln!(text, "{} | {}", args.input.render_command(), kubectl.line(&["diff", "-f", "-"]));
         } else {
             // As `render` would print them. The keys of another seed would be a difference.
             let seed = Seed::of(settings, screen)?.unless_new();
@@ -66,6 +69,9 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
 /// Describes what a spec changes for one of its jobs, as `plan --against` prints it.
 pub fn changes(job: &Job, new: &Text, inputs: &Inputs, screen: &Screen) -> Result<String, Failure> {
     let objects = job.objects(screen)?;
+    // Objects in a cluster have a namespace, also those of a spec without one.
+    let live = objects.current(&job.name).and_then(|map| map.metadata.namespace.clone());
+    let mut inputs = inputs.clone();
     let old = match live_spec(&objects, &job.name) {
         Some(old) => old,
         None if objects.unreadable.iter().any(|kind| kind == "configmaps") => {
@@ -77,11 +83,18 @@ pub fn changes(job: &Job, new: &Text, inputs: &Inputs, screen: &Screen) -> Resul
         // The objects of the job as a List, which the library recognises.
         None => {
             let selector = format!("--selector={JOB}={}", job.name);
-            job.kubectl.demand(&["get", COMPARED, &selector, "--output=json"], None, screen)?
+            inputs.namespace = inputs.namespace.or(live);
+            // Secrets are not read.
+            inputs.keys = Keys::LeftOut;
+            let answer = job.kubectl.call(&["get", COMPARED, &selector, "--output=json"], None, screen)?;
+            if !answer.is_success && !is_only_forbidden(&answer.stderr) {
+                return Err(explain(&answer.stderr));
+            }
+            answer.stdout
         }
     };
     let old = Text { name: format!("the job {} in the cluster", job.name), text: old };
-    let found = khorovod::changes(&old, new, inputs).map_err(|problems| {
+    let found = khorovod::changes(&old, new, &inputs).map_err(|problems| {
         screen.problems([&problems]);
         Failure::Problems
     })?;

@@ -84,6 +84,16 @@ impl Kubectl {
         words.map(show::shell_word).collect::<Vec<_>>().join(" ")
     }
 
+    /// Calls as lines for a shell.
+    pub fn lines(&self, calls: &[Vec<&str>]) -> String {
+        let mut text = String::new();
+        for call in calls {
+            text.push_str(&self.line(call));
+            text.push('\n');
+        }
+        text
+    }
+
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.options).args(args);
@@ -183,7 +193,7 @@ pub fn explain(stderr: &str) -> Failure {
         "`kubectl config get-contexts` lists the contexts"
     } else if has(&["Unable to connect to the server", "was refused", "i/o timeout", "TLS handshake", "no such host"]) {
         "the cluster does not answer: check that it runs, and your network or VPN; `kubectl version` must work first"
-    } else if has(&["Unauthorized", "must be logged in", "getting credentials", "provide credentials"]) {
+    } else if has(&["Unauthorized", "must be logged in", "getting credentials", "provide credentials", "error: EOF"]) {
         "log in to the cluster again; `kubectl auth whoami` must work first"
     } else if has(&["Forbidden", "forbidden: User"]) {
         "ask your cluster administrator for this permission; `kubectl auth can-i --list` prints those that you have"
@@ -203,8 +213,10 @@ fn message(stderr: &str) -> String {
             && line.get(1..5).is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
     };
     let lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-    let last =
-        lines.clone().rfind(|line| !is_log(line) && !line.starts_with("Warning:")).or_else(|| lines.clone().last());
+    let last = lines
+        .clone()
+        .rfind(|line| !is_log(line) && !line.starts_with("Warning:"))
+        .or_else(|| lines.clone().next_back());
     let line = last.unwrap_or("it failed without a message").trim_start_matches("error: ");
     show::clean(line).trim_end_matches('.').to_owned()
 }

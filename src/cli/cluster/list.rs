@@ -50,8 +50,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
         [&["get", "jobs.batch,statefulsets.apps,pods", &selector, "--output=json"], all].concat(),
     ];
     if args.dry_run {
-        let lines = calls.iter().map(|call| format!("{}\n", kubectl.line(call))).collect::<String>();
-        return output::stdout(&lines);
+        return output::stdout(&kubectl.lines(&calls));
     }
     let mut objects = Objects::default();
     for call in &calls {

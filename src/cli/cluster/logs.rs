@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use self::streams::Streams;
-use super::connection::{Job, Which};
+use self::streams::{Log, Streams};
+use super::connection::{Job, Which, borrowed};
 use super::diagnosis::{Phase, State};
 use super::objects::{Objects, Pod};
 use super::pods::{Output, has_failed, pod_of_rank, rank_of_line, short_name};
@@ -21,13 +21,14 @@ const LOOK: Duration = Duration::from_secs(3);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    khorovod logs mnist -f              # the launcher, with the output of all ranks\n  \
+    khorovod logs mnist -f              # the launcher, which prints all ranks\n  \
     khorovod logs mnist --rank 0 --rank 5\n  \
     khorovod logs mnist --worker 3      # a worker's own log\n  \
     khorovod logs mnist --failed        # pods that have failed, and why\n  \
     khorovod logs mnist --all --since 10m\n\n\
     With torchrun, each pod prints the output of its own ranks, and all pods are\n\
     printed. If several pods are printed, each line begins with the pod.")]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Args {
     #[command(flatten)]
     which: Which,
@@ -63,20 +64,16 @@ pub struct Args {
     run: Option<String>,
 }
 
-/// A pod to print, and whether its container before the current one.
-type Wanted = (String, String, bool);
-
 pub fn run(args: &Args, screen: &Screen) -> Outcome {
     let job = args.which.job(screen)?;
     if args.which.dry_run {
         let mut call = args.options();
         call.insert(1, "POD".to_owned());
         let calls = [job.get(), call];
-        let lines = calls.iter().map(|call| format!("{}\n", job.kubectl.line(&super::connection::borrowed(call))));
-        return output::stdout(&lines.collect::<String>());
+        return output::stdout(&job.kubectl.lines(&calls.each_ref().map(|call| borrowed(call))));
     }
     let objects = job.objects(screen)?;
-    let mut pods = args.pods(&job, &objects)?;
+    let (mut pods, is_per_pod) = args.pods(&job, &objects)?;
     let mut state = job.describe(objects, args.run.as_deref(), screen)?;
     if state.phase == Phase::Absent {
         return Err(job.absent(&state));
@@ -86,12 +83,17 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     }
     // A rank's lines are among those of all.
     let ranks: BTreeSet<u32> = args.ranks.iter().copied().collect();
-    let keeps = move |line: &str| ranks.is_empty() || rank_of_line(line).is_some_and(|rank| ranks.contains(&rank));
+    let has_times = args.timestamps;
+    let keeps = move |line: &str| {
+        let line = if has_times { line.split_once(' ').map_or(line, |(_, line)| line) } else { line };
+        is_per_pod || ranks.is_empty() || rank_of_line(line).is_some_and(|rank| ranks.contains(&rank))
+    };
     let mut streams = Streams::new(&job.kubectl, args.options(), MOST);
     if !args.follow {
-        let is_prefixed = pods.len() > 1;
-        let lost = streams.print_each(&pods, is_prefixed, &keeps)?;
-        lost.iter().for_each(|why| screen.notice(why));
+        let lost = streams.print_each(&pods, &keeps)?;
+        for why in &lost {
+            screen.notice(why);
+        }
         return if lost.len() == pods.len() { Err(Failure::Problems) } else { Ok(()) };
     }
     if pods.is_empty() {
@@ -107,7 +109,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
             ));
             told = true;
         }
-        streams.follow(&pods, pods.len() > 1)?;
+        streams.follow(&pods)?;
         if !streams.print(&filter)? {
             return Ok(());
         }
@@ -119,8 +121,8 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
             looked = Instant::now();
             // The API server may be away for a while.
             if let Ok(objects) = job.objects(screen) {
-                pods = args.pods(&job, &objects)?;
-                state = job.describe(objects, args.run.as_deref(), screen)?;
+                pods = args.pods(&job, &objects)?.0;
+                state = job.describe(objects, args.run.as_deref(), screen).unwrap_or(state);
             }
         }
         sleep(Duration::from_millis(50));
@@ -138,10 +140,10 @@ impl Args {
         words
     }
 
-    /// The pods to print that have started.
-    fn pods(&self, job: &Job, objects: &Objects) -> Result<Vec<Wanted>, Failure> {
+    /// The logs to print, of pods that have started, and whether each pod has the output of its own ranks.
+    fn pods(&self, job: &Job, objects: &Objects) -> Result<(Vec<Log>, bool), Failure> {
         let subject = super::diagnosis::Subject { job: &job.name, namespace: None, run: self.run.as_deref() };
-        let Some(run) = super::diagnosis::run_of(objects, subject) else { return Ok(Vec::new()) };
+        let Some(run) = super::diagnosis::run_of(objects, subject) else { return Ok((Vec::new(), false)) };
         let output = Output::find(objects, &run);
         let last_launcher = output.launchers().pop();
         let launchers: Vec<&str> = output.launchers().iter().map(|pod| pod.metadata.name.as_str()).collect();
@@ -178,18 +180,25 @@ impl Args {
                 chosen.extend(&launchers[from..]);
             }
         }
-        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut wanted: Vec<Log> = Vec::new();
         for pod in chosen.into_iter().filter(|pod| pod.has_started()) {
-            let name = pod.metadata.name.clone();
+            let log = Log {
+                pod: pod.metadata.name.clone(),
+                name: short_name(pod),
+                is_previous: false,
+                has_ended: pod.has_ended(),
+            };
             let has_earlier = pod.container().is_some_and(|status| status.restart_count > 0);
-            if (self.previous || self.failed) && has_earlier {
-                wanted.push((name.clone(), format!("{} (before)", short_name(pod)), true));
+            if wanted.contains(&log) {
+                continue;
             }
-            if !wanted.iter().any(|(other, _, is_previous)| *other == name && !is_previous) {
-                wanted.push((name, short_name(pod), false));
+            if (self.previous || self.failed) && has_earlier && !self.follow {
+                let name = format!("{} (before)", log.name);
+                wanted.push(Log { name, is_previous: true, ..log.clone() });
             }
+            wanted.push(log);
         }
-        Ok(wanted)
+        Ok((wanted, output.is_per_pod))
     }
 
     /// Why there is nothing to print.

@@ -2,7 +2,7 @@
 
 use khorovod::{Inputs, Keys, Text};
 
-use super::objects::{COMPONENT, INDEX, Objects, Pod, RUN};
+use super::objects::{COMPONENT, GROUP, INDEX, Job, Objects, Pod, PodSpec, RUN};
 
 /// Where the output of the ranks of a run is.
 #[derive(Debug)]
@@ -18,13 +18,14 @@ impl<'a> Output<'a> {
     pub fn find(objects: &'a Objects, run: &str) -> Self {
         let mut pods: Vec<&Pod> = objects.pods.iter().filter(|pod| pod.metadata.label(RUN) == run).collect();
         pods.sort_by_key(|pod| (!launches(pod), group(pod), index(pod), pod.metadata.creation_timestamp));
-        let runs_torchrun = |pod: &&Pod| {
-            pod.spec
-                .containers
-                .first()
-                .is_some_and(|first| first.command.iter().any(|word| word.ends_with("/torchrun.sh")))
+        let runs_torchrun = |spec: &PodSpec| {
+            let command = spec.containers.first().map_or(&[][..], |first| &first.command);
+            command.iter().any(|word| word.ends_with("/torchrun.sh"))
         };
-        let is_per_pod = pods.first().is_some_and(runs_torchrun);
+        // Before the first pod exists, its template does.
+        let is_of_run = |job: &&Job| job.metadata.label(RUN) == run;
+        let templates = objects.jobs.iter().filter(is_of_run).map(|job| &job.spec.template.spec);
+        let is_per_pod = templates.chain(pods.first().map(|pod| &pod.spec)).any(runs_torchrun);
         Self { pods, is_per_pod }
     }
 
@@ -52,7 +53,7 @@ fn is_own_launcher(pod: &Pod) -> bool {
 }
 
 fn group(pod: &Pod) -> String {
-    pod.metadata.label(super::objects::GROUP).to_owned()
+    pod.metadata.label(GROUP).to_owned()
 }
 
 /// The index of a worker.

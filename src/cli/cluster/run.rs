@@ -11,7 +11,7 @@ use khorovod::{Rendered, Text};
 use super::connection::{Job, borrowed, default_namespace, named_in, now};
 use super::diagnosis::{Phase, State};
 use super::kubectl::{Connection, Kubectl, explain};
-use super::logs::streams::Streams;
+use super::logs::streams::{Log, Streams};
 use super::{diff, page};
 use crate::cli::seed::Seed;
 use crate::cli::show::Screen;
@@ -77,7 +77,10 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         return Err(refused(&planned.stderr));
     }
     let _ = writeln!(plan, "{}", summary(&planned.stdout));
-    if !args.detach {
+    // The controller of another project has its own states.
+    let is_plain = settings.target.name() == khorovod::targets::PLAIN.name();
+    let detaches = args.detach || jobs.is_empty() || !is_plain;
+    if !detaches {
         screen.report(&plan);
     }
     let applied = kubectl.call(&["apply", "-f", "-"], Some(&objects), screen)?;
@@ -91,7 +94,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
         .lines()
         .filter(|line| line.starts_with("Warning:"))
         .for_each(|line| screen.plain(&show::clean(line)));
-    if args.detach || jobs.is_empty() {
+    if detaches {
         for (job, _) in &jobs {
             let words = job.words();
             let _ = writeln!(
@@ -143,7 +146,7 @@ fn refused(stderr: &str) -> Failure {
     let lines: Vec<_> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let all = match lines.as_slice() {
         [] | [_] => String::new(),
-        many => many.iter().map(|line| format!("\n  {}", show::clean_line(line))).collect(),
+        many => format!("\n  {}", show::clean(&many.join("\n  "))),
     };
     Failure::File(format!("{message}; nothing was applied{all}"))
 }
@@ -221,8 +224,9 @@ fn follow(jobs: &[Job], is_new: bool, screen: &Screen) -> Outcome {
         }
         if let ([_], [state]) = (jobs, states.as_slice()) {
             let pod = state.log_pod.clone().filter(|_| state.has_log);
-            let pods: Vec<_> = pod.into_iter().map(|pod| (pod, String::new(), false)).collect();
-            streams.follow(&pods, false)?;
+            let has_ended = state.phase.has_ended();
+            let logs = pod.map(|pod| Log { pod, name: String::new(), is_previous: false, has_ended });
+            streams.follow(logs.as_slice())?;
         }
         if !streams.print(&|_| true)? {
             return Ok(());

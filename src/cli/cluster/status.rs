@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::connection::{Job, Which, now};
+use super::connection::{Job, Which, borrowed, now};
 use super::diagnosis::{Phase, State};
 use super::live::View;
 use super::page;
@@ -50,7 +50,7 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
     let Destination { format, path } = args.output.unwrap_or_else(Destination::stdout);
     let jobs = args.which.jobs(screen)?;
     if args.which.dry_run {
-        let lines = jobs.iter().map(|job| job.lines(args.lines)).collect::<String>();
+        let lines = jobs.iter().map(|job| job.calls(args.lines)).collect::<String>();
         return output::stdout(&lines);
     }
     if args.watch && path.is_some() {
@@ -126,9 +126,9 @@ fn watch(
     loop {
         let text: String = match format {
             TextOrJson::Json => format!("{}\n", json!({ "jobs": states })),
-            TextOrJson::Text => states.iter().map(|state| format!("{}\n", page::sentence(state, now()))).collect(),
+            TextOrJson::Text => lines(&states, |state| page::sentence(state, now())),
         };
-        let told: String = states.iter().map(|state| format!("{:?}{}\n", state.phase, state.message)).collect();
+        let told = lines(&states, |state| format!("{:?}{}", state.phase, state.message));
         if told != last {
             output::stdout(&text)?;
             last = told;
@@ -139,6 +139,12 @@ fn watch(
         sleep(interval);
         states = look()?;
     }
+}
+
+/// A line for each state.
+fn lines(states: &[State], line: impl Fn(&State) -> String) -> String {
+    let lines: Vec<String> = states.iter().map(line).collect();
+    lines.join("\n") + "\n"
 }
 
 impl Job {
@@ -160,10 +166,9 @@ impl Job {
     }
 
     /// The calls of `status`.
-    fn lines(&self, lines: u32) -> String {
+    fn calls(&self, lines: u32) -> String {
         let get = self.get();
         let tail = format!("--tail={lines}");
-        let calls: [&[&str]; 3] = [&super::connection::borrowed(&get), &Self::EVENTS, &["logs", "POD", &tail]];
-        calls.iter().map(|call| format!("{}\n", self.kubectl.line(call))).collect()
+        self.kubectl.lines(&[borrowed(&get), Self::EVENTS.to_vec(), vec!["logs", "POD", &tail]])
     }
 }

@@ -10,7 +10,7 @@ use crate::cli::{Failure, Outcome, output};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    khorovod stop mnist          # ranks get the signal of lifecycle.checkpoint first\n  \
+    khorovod stop mnist          # ranks first get lifecycle.checkpoint's signal\n  \
     khorovod stop mnist --now    # without a checkpoint\n  \
     khorovod stop mnist --dry-run\n\n\
     It deletes the Job of the launcher and waits: the launcher signals all ranks,\n\
@@ -28,11 +28,7 @@ pub fn run(args: &Args, screen: &Screen) -> Outcome {
     let job = args.which.job(screen)?;
     let selector = format!("--selector={JOB}={}", job.name);
     if args.which.dry_run {
-        let lines = calls(&selector, args.now, true)
-            .iter()
-            .map(|call| format!("{}\n", job.kubectl.line(call)))
-            .collect::<String>();
-        return output::stdout(&lines);
+        return output::stdout(&job.kubectl.lines(&calls(&selector, args.now, true)));
     }
     let objects = job.objects(screen)?;
     let claims = claims(&objects);

@@ -37,7 +37,7 @@ enum Goal {
 pub fn run(args: &Args, screen: &Screen) -> Outcome {
     let job = args.which.job(screen)?;
     if args.which.dry_run {
-        return output::stdout(&format!("{}\n", job.kubectl.line(&borrowed(&job.get()))));
+        return output::stdout(&job.kubectl.lines(&[borrowed(&job.get())]));
     }
     let (began, mut told) = (Instant::now(), String::new());
     let mut state = job.existing(None, screen)?;

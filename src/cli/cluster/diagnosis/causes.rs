@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::launch::Launch;
-use crate::cli::cluster::objects::{Event, Objects, Pod, condition};
+use crate::cli::cluster::objects::{Event, Objects, Pod, Terminated, condition};
 
 /// Something that some pods of a run wait for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -114,7 +114,7 @@ fn reason(pod: &Pod, objects: &Objects) -> String {
             }
             "CrashLoopBackOff" => {
                 let last = container.last_state.terminated.as_ref();
-                let why = last.map_or_else(|| shorten(message), |end| end.text());
+                let why = last.map_or_else(|| shorten(message), Terminated::text);
                 return format!("fails again and again: {why}");
             }
             "ContainerCreating" | "PodInitializing" | "" => {}

@@ -78,10 +78,10 @@ impl<'a> Launch<'a> {
         let is_indexed = job.is_some_and(|job| job.spec.completion_mode.as_deref() == Some("Indexed"));
         let sets: Vec<_> = objects.stateful_sets.iter().filter(|set| set.metadata.label(RUN) == run).collect();
         let pods: Vec<_> = objects.pods.iter().filter(|pod| pod.metadata.label(RUN) == run).collect();
-        let launches = |pod: &&&Pod| pod.metadata.label(COMPONENT) == "launcher" || pod.metadata.label(INDEX) == "0";
+        let is_launcher = |pod: &&&Pod| pod.metadata.label(COMPONENT) == "launcher" || pod.metadata.label(INDEX) == "0";
         // Of two pods with the same age, the one that has not ended.
         let age = |pod: &&&Pod| (pod.metadata.creation_timestamp, !pod.has_ended());
-        let launcher = pods.iter().filter(launches).max_by_key(age).copied();
+        let launcher = pods.iter().filter(is_launcher).max_by_key(age).copied();
         let other_controller = if job.is_some() || !sets.is_empty() { None } else { controller(objects, &pods, run) };
         let has_only_pods =
             other_controller.is_some() || job.is_none() && objects.unreadable.iter().any(|kind| kind == "jobs");

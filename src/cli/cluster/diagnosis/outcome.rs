@@ -1,5 +1,7 @@
 //! The phase of a run, since when, and the sentence that describes it.
 
+use std::fmt::Write as _;
+
 use super::causes::{Cause, shorten};
 use super::launch::Launch;
 use super::{Phase, State, count, duration};
@@ -14,6 +16,9 @@ pub fn fill(state: &mut State, launch: &Launch<'_>, now: Time) {
     state.phase = phase;
     state.since = since.map(|time| time.0);
     state.message = message;
+    if !phase.is_running() {
+        state.progress.iter_mut().for_each(|progress| progress.seconds_left = None);
+    }
 }
 
 type Found = (Phase, Option<Time>, String);
@@ -155,12 +160,12 @@ fn launched(state: &State, launch: &Launch<'_>, pod: &Pod, now: Time) -> Found {
             let mut text = format!("training{attempt}{}", with("; it reports: "));
             let quiet = state.progress.as_ref().and_then(|progress| progress.at).map(|at| now.0 - at);
             if let Some(quiet) = quiet.filter(|quiet| *quiet >= LONG_WITHOUT_PROGRESS && said.is_none()) {
-                text.push_str(&format!("; no progress for {}", duration(quiet)));
+                let _ = write!(text, "; no progress for {}", duration(quiet));
             }
             let missing = state.workers.wanted - state.workers.ready;
             if missing > 0 {
                 let of = count(state.workers.wanted, "worker");
-                text.push_str(&format!("; {missing} of {of} not Ready: {}", reasons(&state.waits_for)));
+                let _ = write!(text, "; {missing} of {of} not Ready: {}", reasons(&state.waits_for));
             }
             (Phase::Training, since, text)
         }
@@ -202,11 +207,7 @@ fn ended(state: &mut State, launch: &Launch<'_>, is_complete: bool) -> Found {
     let since =
         status.and_then(|status| status.completion_time).or_else(|| end.and_then(|end| end.last_transition_time));
     state.waits_for.clear();
-    state.progress = state
-        .progress
-        .take()
-        .filter(|_| is_complete)
-        .map(|progress| super::Progress { seconds_left: None, ..progress });
+    state.progress = state.progress.take().filter(|_| is_complete);
     let pod = launch.launcher.and_then(|pod| Some((pod, pod.terminated()?)));
     state.exit_code = pod.map(|(_, end)| end.exit_code);
     let released = released(state, launch);

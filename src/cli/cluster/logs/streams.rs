@@ -1,37 +1,59 @@
 //! Calls of `kubectl logs`, one per pod, whose lines are printed as they come. The main type is [`Streams`].
 
-use std::collections::BTreeSet;
-use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::process::Child;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use khorovod::show;
 
-use super::Wanted;
 use crate::cli::cluster::kubectl::Kubectl;
 use crate::cli::{Failure, output::reason};
 
 /// How many lines are kept while standard output is slow.
 const BUFFER: usize = 1024;
+/// How many logs are read at the same time if they are printed one after the other.
+const AHEAD: usize = 16;
+/// How long to wait before a stream of a pod that still runs is opened again.
+const PAUSE: Duration = Duration::from_secs(2);
 
+/// The log of a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Log {
+    pub pod: String,
+    /// The name that begins its lines, if several logs are printed.
+    pub name: String,
+    /// Whether it is that of the container before the current one.
+    pub is_previous: bool,
+    /// Whether the pod has ended, so that its log is complete.
+    pub has_ended: bool,
+}
+
+/// A line, and the name that begins it; empty if there is none.
+type Line = (String, String);
+
+/// The logs of the pods that are followed.
 pub struct Streams<'a> {
     kubectl: &'a Kubectl,
     /// The words of the call, without the name of the pod.
     options: Vec<String>,
     most: usize,
-    children: Vec<Child>,
+    children: BTreeMap<String, Child>,
     /// The threads that read their output.
     readers: Vec<JoinHandle<()>>,
-    /// The pods that have been started.
-    known: BTreeSet<(String, bool)>,
-    sender: SyncSender<(String, String)>,
-    lines: Receiver<(String, String)>,
+    /// The pods that were followed before, and when their streams ended.
+    closed: BTreeMap<String, Instant>,
+    /// All pods that have been followed.
+    known: BTreeSet<String>,
+    sender: SyncSender<Line>,
+    lines: Receiver<Line>,
 }
 
 impl Drop for Streams<'_> {
     fn drop(&mut self) {
-        for child in &mut self.children {
+        for child in self.children.values_mut() {
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -42,107 +64,100 @@ impl<'a> Streams<'a> {
     /// Streams of at most `most` pods at the same time.
     pub fn new(kubectl: &'a Kubectl, options: Vec<String>, most: usize) -> Self {
         let (sender, lines) = sync_channel(BUFFER);
-        Self {
-            kubectl,
-            options,
-            most,
-            children: Vec::new(),
-            readers: Vec::new(),
-            known: BTreeSet::new(),
-            sender,
-            lines,
-        }
+        let (children, readers) = (BTreeMap::new(), Vec::new());
+        let (closed, known) = (BTreeMap::new(), BTreeSet::new());
+        Self { kubectl, options, most, children, readers, closed, known, sender, lines }
     }
 
-    fn start(&self, pod: &str, is_previous: bool) -> Result<Child, Failure> {
-        let mut words: Vec<&str> = self.options.iter().map(String::as_str).collect();
-        words.insert(1, pod);
-        if is_previous {
-            words.push("--previous");
-        }
+    /// Starts a call. If it continues an earlier one, it prints only lines that are not older than `since`.
+    fn start(&self, log: &Log, since: Option<Duration>) -> Result<Child, Failure> {
+        let since = since.map(|since| format!("--since={}s", since.as_secs() + 1));
+        let is_start = |word: &str| word.starts_with("--tail=") || word.starts_with("--since=");
+        let mut words: Vec<&str> =
+            self.options.iter().map(String::as_str).filter(|word| since.is_none() || !is_start(word)).collect();
+        words.insert(1, &log.pod);
+        words.extend(log.is_previous.then_some("--previous"));
+        words.extend(since.as_deref());
         self.kubectl.start(&words)
     }
 
-    /// Prints the logs of pods one after the other, and reads those of the next ones meanwhile. Returns a message for each pod
-    /// whose log could not be read.
-    pub fn print_each(
-        &mut self,
-        pods: &[Wanted],
-        is_prefixed: bool,
-        keeps: &dyn Fn(&str) -> bool,
-    ) -> Result<Vec<String>, Failure> {
+    /// Prints logs one after the other, and reads the next ones meanwhile. Returns a message for each log that could not be read.
+    pub fn print_each(&self, logs: &[Log], keeps: &dyn Fn(&str) -> bool) -> Result<Vec<String>, Failure> {
+        let is_prefixed = logs.len() > 1;
         let mut lost = Vec::new();
-        for some in pods.chunks(16) {
-            let mut children = Vec::new();
-            for (pod, _, is_previous) in some {
-                let child = self.start(pod, *is_previous)?;
-                children.push(thread::spawn(move || child.wait_with_output()));
+        for some in logs.chunks(AHEAD) {
+            let mut calls = Vec::new();
+            for log in some {
+                let mut child = self.start(log, None)?;
+                let (sender, lines) = sync_channel(BUFFER);
+                let name = if is_prefixed { log.name.clone() } else { String::new() };
+                let reader = child.stdout.take().map(|stream| thread::spawn(move || pass(stream, &name, &sender)));
+                calls.push((log, child, lines, reader));
             }
-            for ((pod, name, _), child) in some.iter().zip(children) {
-                let answer = child.join().ok().and_then(Result::ok);
-                let Some(answer) = answer.filter(|answer| {
-                    if !answer.status.success() {
-                        let why = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
-                        lost.push(format!("no log of {pod}: {}", show::clean_line(&why)));
-                    }
-                    answer.status.success()
-                }) else {
-                    continue;
-                };
-                for line in String::from_utf8_lossy(&answer.stdout).lines().filter(|line| keeps(line)) {
-                    let name = is_prefixed.then_some(name.as_str());
-                    if !print(name, line)? {
+            for (log, mut child, lines, reader) in calls {
+                for line in lines {
+                    if keeps(&line.1) && !print(&line)? {
+                        let _ = child.kill();
+                        let _ = child.wait();
                         return Ok(Vec::new());
                     }
+                }
+                drop(reader.map(JoinHandle::join));
+                let mut why = String::new();
+                let _ = child.stderr.take().map(|mut stream| stream.read_to_string(&mut why));
+                if !child.wait().is_ok_and(|status| status.success()) {
+                    lost.push(format!("no log of {}: {}", log.pod, show::clean_line(why.trim())));
                 }
             }
         }
         Ok(lost)
     }
 
-    /// Starts to follow pods that are not followed yet.
-    pub fn follow(&mut self, pods: &[Wanted], is_prefixed: bool) -> Result<(), Failure> {
-        self.children.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
-        for (pod, name, is_previous) in pods {
-            let key = (pod.clone(), *is_previous);
-            if self.children.len() >= self.most || self.known.contains(&key) {
+    /// Starts to follow pods that are not followed yet. If the stream of a pod that still runs has ended, because its container
+    /// started again or the connection was lost, it is opened again; a few lines may then be printed twice.
+    pub fn follow(&mut self, logs: &[Log]) -> Result<(), Failure> {
+        self.close_ended();
+        for log in logs {
+            let is_again = self.known.contains(&log.pod);
+            let since = self.closed.get(&log.pod).map(Instant::elapsed);
+            let waits = log.has_ended || since.is_none_or(|since| since < PAUSE);
+            if self.children.len() >= self.most || self.children.contains_key(&log.pod) || is_again && waits {
                 continue;
             }
-            self.known.insert(key);
-            let mut child = self.start(pod, *is_previous)?;
-            let name = if is_prefixed || self.known.len() > 1 { name.clone() } else { String::new() };
-            let sender = self.sender.clone();
+            self.closed.remove(&log.pod);
+            let mut child = self.start(log, since)?;
             drop(child.stderr.take());
+            self.known.insert(log.pod.clone());
+            let name = if logs.len() > 1 || self.known.len() > 1 { log.name.clone() } else { String::new() };
             if let Some(stream) = child.stdout.take() {
-                self.readers.push(thread::spawn(move || {
-                    let mut lines = BufReader::new(stream);
-                    let mut bytes = Vec::new();
-                    while lines.read_until(b'\n', &mut bytes).is_ok_and(|length| length > 0) {
-                        let line = String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned();
-                        bytes.clear();
-                        if sender.send((name.clone(), line)).is_err() {
-                            break;
-                        }
-                    }
-                }));
+                let sender = self.sender.clone();
+                self.readers.push(thread::spawn(move || pass(stream, &name, &sender)));
             }
-            self.children.push(child);
+            self.children.insert(log.pod.clone(), child);
         }
         Ok(())
     }
 
+    fn close_ended(&mut self) {
+        let closed = &mut self.closed;
+        self.children.retain(|pod, child| {
+            let runs = matches!(child.try_wait(), Ok(None));
+            if !runs {
+                closed.insert(pod.clone(), Instant::now());
+            }
+            runs
+        });
+        self.readers.retain(|reader| !reader.is_finished());
+    }
+
     /// Prints all lines that have come. Returns false if standard output is closed.
-    pub fn print(&mut self, keeps: &dyn Fn(&str) -> bool) -> Result<bool, Failure> {
-        loop {
-            match self.lines.try_recv() {
-                Ok((name, line)) => {
-                    if keeps(&line) && !print(Some(name.as_str()).filter(|name| !name.is_empty()), &line)? {
-                        return Ok(false);
-                    }
-                }
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return Ok(true),
+    pub fn print(&self, keeps: &dyn Fn(&str) -> bool) -> Result<bool, Failure> {
+        for line in self.lines.try_iter() {
+            if keeps(&line.1) && !print(&line)? {
+                return Ok(false);
             }
         }
+        Ok(true)
     }
 
     /// Whether any pod has been followed.
@@ -152,20 +167,32 @@ impl<'a> Streams<'a> {
 
     /// Whether all calls have ended, and their last lines can be printed.
     pub fn are_done(&mut self) -> bool {
-        self.children.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
-        self.readers.retain(|reader| !reader.is_finished());
+        self.close_ended();
         self.children.is_empty() && self.readers.is_empty()
     }
 }
 
-/// Prints a line, after the name of its pod if there is one. Returns false if standard output is closed.
-fn print(name: Option<&str>, line: &str) -> Result<bool, Failure> {
+/// Sends each line of a stream, until it ends or nobody receives them.
+fn pass(stream: impl Read, name: &str, sender: &SyncSender<Line>) {
+    let mut stream = BufReader::new(stream);
+    let mut bytes = Vec::new();
+    while stream.read_until(b'\n', &mut bytes).is_ok_and(|length| length > 0) {
+        let line = String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned();
+        bytes.clear();
+        if sender.send((name.to_owned(), line)).is_err() {
+            break;
+        }
+    }
+}
+
+/// Prints a line, after the name of its pod if it has one. Returns false if standard output is closed.
+fn print((name, line): &Line) -> Result<bool, Failure> {
     let mut stdout = io::stdout().lock();
-    // Colours of the training may pass, but only in a terminal may a sequence do harm.
+    // A file gets the bytes of the training; a terminal could be confused by them.
     let line = if stdout.is_terminal() { show::clean_line(line) } else { line.into() };
-    let written = match name {
-        Some(name) => writeln!(stdout, "[{name}] {line}"),
-        None => writeln!(stdout, "{line}"),
+    let written = match name.as_str() {
+        "" => writeln!(stdout, "{line}"),
+        name => writeln!(stdout, "[{name}] {line}"),
     };
     match written.and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
