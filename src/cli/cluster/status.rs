@@ -126,9 +126,9 @@ fn watch(
     loop {
         let text: String = match format {
             TextOrJson::Json => format!("{}\n", json!({ "jobs": states })),
-            TextOrJson::Text => lines(&states, |state| page::sentence(state, now())),
+            TextOrJson::Text => one_per_line(&states, |state| page::sentence(state, now())),
         };
-        let told = lines(&states, |state| format!("{:?}{}", state.phase, state.message));
+        let told = one_per_line(&states, |state| format!("{:?}{}", state.phase, state.message));
         if told != last {
             output::stdout(&text)?;
             last = told;
@@ -142,7 +142,7 @@ fn watch(
 }
 
 /// A line for each state.
-fn lines(states: &[State], line: impl Fn(&State) -> String) -> String {
+fn one_per_line(states: &[State], line: impl Fn(&State) -> String) -> String {
     let lines: Vec<String> = states.iter().map(line).collect();
     lines.join("\n") + "\n"
 }
