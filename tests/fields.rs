@@ -80,7 +80,11 @@ impl Page<'_> {
         }
         // A text that YAML would read as another type without quotes.
         let quoted = |value: &Json| match value {
-            Json::String(text) if field["type"] == "string" && text.parse::<f64>().is_ok() => format!("`{value}`"),
+            Json::String(text)
+                if field["type"] == "string" && (text.parse::<f64>().is_ok() || text.parse::<bool>().is_ok()) =>
+            {
+                format!("`{value}`")
+            }
             other => code(other),
         };
         let examples: Vec<String> = field["examples"].as_array().into_iter().flatten().map(quoted).collect();
@@ -146,7 +150,11 @@ fn takes(field: &Json) -> String {
     if field["$ref"].is_string() {
         return "map".to_owned();
     }
+    // As in `khorovod explain`.
+    let pattern = field["pattern"].as_str().unwrap_or_default();
     match field["type"].as_str() {
+        Some("string") if pattern.contains("d)?([0-9]") => "[duration](#types)".to_owned(),
+        Some("string") if pattern.contains("Ki|Mi|Gi") => "[quantity](#types)".to_owned(),
         Some("string") => "string".to_owned(),
         Some("boolean") => "boolean".to_owned(),
         Some("integer") => format!("integer, {} to {}", field["minimum"], field["maximum"]),
@@ -186,7 +194,22 @@ fn the_page_has_every_field() {
     let start = "# Fields\n\n<!-- Generated from the code by `make bless`. -->\n\n\
                  Every field of a TrainingJob, and of a file of [expectations](#the-file-of-expectations). `khorovod explain\n\
                  workers.shm` prints the same text, and `khorovod schema` prints a JSON Schema for editors. [spec.md](spec.md)\n\
-                 describes the fields by task. If the default of a field is empty, the field is not set unless you set it.\n";
+                 describes the fields by task. If the default of a field is empty, the field is not set unless you set it.\n\
+                 \n\
+                 ## Words\n\n\
+                 | Word | Meaning | In Slurm |\n|---|---|---|\n\
+                 | job | what one spec describes | |\n\
+                 | run | one execution of a job; a changed spec starts another one | job |\n\
+                 | attempt | one start of the launcher program in a run | job step |\n\
+                 | worker | a pod that runs ranks | node |\n\
+                 | rank | one process of the training | task |\n\
+                 | slot | the room for one rank on a worker | |\n\
+                 \n\
+                 ## Types\n\n\
+                 - A duration is a number with its unit, or several in this order: `7d`, `12h`, `1h30m`, `90s`. The units are `d`,\n  \
+                 `h`, `m` and `s`; a number without a unit is an error.\n\
+                 - A quantity is a number as Kubernetes writes it: `32` or `500m` (thousandths) for CPUs, `64Gi` or `500Mi` for\n  \
+                 sizes. `Gi` counts in powers of 1024 and `G` in powers of 1000. A size without a unit is in bytes.\n";
     let text = tables(start.to_owned(), &khorovod::schema(), "TrainingJob", "The document");
     let text = tables(text, &khorovod::expectations_schema(), "Expectations", "The file of expectations");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/fields.md");

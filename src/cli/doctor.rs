@@ -107,9 +107,8 @@ fn ssh_seed() -> Check {
             check(Status::Ok, format!("none yet; the first render creates {}", path.display()))
         }
         Ok(seed::Seed::Missing | seed::Seed::LeftOut) => {
-            check(Status::Warning, "none, and none is created here".to_owned()).action(
-                "use --ssh-seed FILE or KHOROVOD_SSH_SEED, or name a Secret in spec.ssh.secretName: docs/security.md",
-            )
+            check(Status::Warning, "none, and none is created here".to_owned())
+                .action("use --ssh-seed FILE or KHOROVOD_SSH_SEED, or name a Secret in spec.ssh.secretName")
         }
         Err(Failure::Usage(message) | Failure::File(message)) => {
             check(Status::Failed, message).action("replace it by 32 random bytes: head -c 32 /dev/urandom | base64")
@@ -167,8 +166,7 @@ fn helm(answer: &Answer) -> Vec<Check> {
         Answer::Output(text) => text.trim().to_owned(),
         Answer::Missing => {
             return vec![
-                Check::new("helm", Status::Skipped, "not in PATH")
-                    .action("only the chart and post-render need it: docs/helm.md"),
+                Check::new("helm", Status::Skipped, "not in PATH").action("only the chart and post-render need it"),
             ];
         }
         Answer::Failed(why) => {
@@ -186,9 +184,8 @@ fn helm(answer: &Answer) -> Vec<Check> {
         .collect();
     let is_helm_4 = version.starts_with("v4.");
     let plugin = match ours.as_slice() {
-        [] if is_helm_4 => Check::new("plugin", Status::Warning, "Helm 4 has no plugin of khorovod").action(
-            "to use --post-renderer: helm plugin install plugin/helm4-post-renderer, in a checkout: docs/helm.md",
-        ),
+        [] if is_helm_4 => Check::new("plugin", Status::Warning, "Helm 4 has no plugin of khorovod")
+            .action("to use --post-renderer: helm plugin install plugin/helm4-post-renderer, in a checkout"),
         [] => Check::new("plugin", Status::Skipped, "none; Helm 3 needs none for --post-renderer khorovod"),
         names => Check::new("plugin", Status::Ok, names.join(", ")),
     };

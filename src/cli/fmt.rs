@@ -15,8 +15,9 @@ use super::{Failure, Outcome, edit, output};
     khorovod fmt jobs/*.yaml\n  \
     khorovod fmt --check jobs/*.yaml   # exit code 1 if one would change\n  \
     khorovod fmt -o json job.yaml | jq .jobs[0].spec.image\n\n\
-    The order is that of docs/fields.md. Comments move with the field below them or\n\
-    in the same line. Values, maps in braces and other documents stay unchanged.\n\
+    The order is that of `khorovod explain spec`. Comments move with the field below\n\
+    them or in the same line. Values, maps in braces and other documents stay\n\
+    unchanged.\n\
     With standard input, the formatted text is printed.")]
 pub struct Args {
     #[command(flatten)]

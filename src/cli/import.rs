@@ -48,7 +48,7 @@ pub struct Args {
     /// The launch command, if you typed it by hand in a pod or a login shell
     #[arg(long, value_name = "LINE")]
     command: Option<String>,
-    /// Set a value of the old file, as `helm --set` does (repeatable)
+    /// Set a value of the old file, as `helm --set` does; it is not a field of the spec (repeatable)
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// The format of the report on standard error

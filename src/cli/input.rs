@@ -60,7 +60,8 @@ pub struct Settings {
     /// Merge FILE over every spec (repeatable)
     #[arg(long = "overlay", value_name = "FILE")]
     pub overlays: Vec<PathBuf>,
-    /// Set one field, for example workers.gpus=4 (repeatable; overrides overlays)
+    /// Set one field, by its path below spec or from metadata, for example workers.gpus=4 (repeatable;
+    /// overrides overlays)
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
     /// The namespace of the jobs; overrides metadata.namespace
@@ -81,7 +82,8 @@ pub struct Settings {
     /// Derive ssh keys from the 32 bytes in FILE (raw, hex or base64)
     #[arg(long, value_name = "FILE", conflicts_with = "no_keys")]
     pub ssh_seed: Option<PathBuf>,
-    /// Leave out the ssh Secret; create it yourself with `khorovod keygen`
+    /// Leave out the ssh Secret, which you create with `khorovod keygen`. Set ssh.secretName to its name,
+    /// because the default name changes with each run
     #[arg(long)]
     pub no_keys: bool,
 }

@@ -18,7 +18,7 @@ use super::{Failure, Outcome, input, output};
     kustomize build --enable-alpha-plugins --enable-exec .\n\n\
     The objects of a TrainingJob in the functionConfig are added to the items; those\n\
     of a TrainingJob among the items replace it. All other items stay unchanged,\n\
-    byte for byte. Problems are also in the results.\n\n\
+    byte for byte; a list in JSON becomes YAML. Problems are also in the results.\n\n\
     This command creates no ssh seed: give one, or name a Secret in ssh.secretName.")]
 pub struct Args {
     #[command(flatten)]

@@ -23,7 +23,7 @@ pub fn with_tip(mut error: clap::Error) -> clap::Error {
             "name each spec once, with or without -f; to merge a file over the specs, use `--overlay FILE`".to_owned(),
         ),
         (_, _, Some("<SYSTEM>")) if error.get(ContextKind::SuggestedValue).is_none() => {
-            Some("for other YAML, start with `khorovod init`; docs/faq.md lists which fields you can copy".to_owned())
+            Some("for other YAML, start with `khorovod init`; the page \"Frequently asked questions\" of the documentation lists which fields you can copy".to_owned())
         }
         _ => None,
     };
@@ -88,7 +88,7 @@ fn for_command(word: &str) -> Option<String> {
                 .to_owned(),
         ),
         "preflight" | "bench" | "benchmark" => Some(
-            "the example examples/preflight checks and measures the hosts before a job: docs/preflight.md".to_owned(),
+            "the example examples/preflight checks and measures the hosts before a job: see the page \"Preflight and benchmark\" of the documentation".to_owned(),
         ),
         "lint" | "check" | "test" | "verify" => ours("validate job.yaml"),
         "format" | "tidy" => ours("fmt job.yaml"),

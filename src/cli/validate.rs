@@ -12,7 +12,9 @@ use super::{Failure, Outcome, input, output, render, seed};
 #[command(after_help = "Examples:\n  \
     khorovod validate jobs/*.yaml\n  \
     khorovod validate --strict -o github job.yaml    # marks lines on GitHub\n  \
-    khorovod validate -o khorovod.sarif job.yaml")]
+    khorovod validate -o khorovod.sarif job.yaml\n\n\
+    A spec is also valid without a seed for the ssh keys, which `render` needs in CI:\n\
+    `khorovod explain no-ssh-keys`.")]
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
@@ -68,7 +70,11 @@ pub fn run(args: Args, screen: &Screen) -> Outcome {
                 screen.notice(&format!("{both}: in one namespace, one would overwrite the other"));
             }
         }
-        (Some(text), Some(path)) => output::file(&path, &text, false)?,
+        (Some(text), Some(path)) => {
+            // The file is for a program.
+            screen.problems(&all);
+            output::file(&path, &text, false)?;
+        }
         (Some(text), None) => output::stdout(&text)?,
     }
     if all.iter().any(Problems::any_error) { Err(Failure::Problems) } else { Ok(()) }

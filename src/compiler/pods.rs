@@ -209,7 +209,8 @@ pub fn current(plan: &Plan) -> Vec<(&'static str, String)> {
     let mut entries = vec![
         ("run", plan.run.clone()),
         ("retries", spec.lifecycle.retries.to_string()),
-        ("retries-reset-after", spec.lifecycle.retries_reset_after.to_string()),
+        // The scripts compare it as a number of seconds.
+        ("retries-reset-after", spec.lifecycle.retries_reset_after.unwrap_or(u32::MAX.into()).to_string()),
         ("wait-timeout", spec.lifecycle.start_timeout.to_string()),
         ("lost-timeout", spec.launcher.lost_timeout.to_string()),
     ];

@@ -20,7 +20,7 @@ const LAUNCHER_EXIT_CODES: &[(&str, &str)] = &[
     (
         "42",
         "The training failed and is not retried: no retries are left, or a retry cannot help. The GPUs are released. The \
-         last line of the log is the reason; docs/debugging.md lists all reasons.",
+         last line of the log is the reason; the page \"Debugging\" of the documentation lists all reasons.",
     ),
     ("43", "A newer run of the job exists, so this one stopped. The GPUs are released."),
     ("44", "`lifecycle.deadline` passed. The GPUs are released."),
@@ -70,6 +70,13 @@ pub fn explain(topic: &str) -> Result<String, String> {
     let found = found.filter(|_| !words.is_empty()).or_else(|| field_with_value(&schema, topic));
     match found {
         Some((field, path)) => Ok(page(&schema, field, &path)),
+        // No similar name helps.
+        None if topic.parse::<u32>().is_ok() => Err(match topic.parse::<u32>() {
+            Ok(code @ 129..=192) => {
+                format!("{code} is not an exit code of a launcher; signal {} ended the program", code - 128)
+            }
+            _ => format!("{topic} is not an exit code of a launcher; the training program chose it"),
+        }),
         None => Err(format!("there is no problem code or field {topic}{}", nearest(&schema, topic))),
     }
 }
@@ -145,8 +152,18 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
     // A description begins with the title.
     if let Some(about) = words("description").or_else(|| words("title")) {
         let _ = write!(text, "\n{}\n", paragraphs(about));
+        // The description of a map may begin with the same sentence and continue.
+        let (first, _) = about.split_once(". ").unwrap_or((about.trim_end_matches('.'), ""));
+        let maps = all.iter().skip(1).filter(|part| part["properties"].is_object());
+        let more = maps.filter_map(|part| part["description"].as_str()?.strip_prefix(first)?.strip_prefix(". "));
+        for more in more.filter(|more| !about.ends_with(more)) {
+            let _ = write!(text, "\n{}\n", paragraphs(more));
+        }
     }
-    let kinds = dedup(all.iter().filter_map(|part| part["type"].as_str()).collect());
+    let kinds = dedup(all.iter().filter_map(|part| kind_of(part)).collect());
+    for (kind, about) in KINDS.iter().filter(|(kind, _)| kinds.contains(kind)) {
+        let _ = write!(text, "\n{}\n", paragraphs(&format!("A {kind} is {about}")));
+    }
     // The bounds of one alternative do not apply to the others.
     let bound = |key: &str| all.iter().find_map(|part| part.get(key)).filter(|_| kinds.len() == 1).map(plain);
     let takes = [
@@ -179,6 +196,30 @@ fn page(root: &Value, field: &Value, path: &str) -> String {
     text
 }
 
+/// The types of texts and numbers with a unit, and how they are written. docs/fields.md has the same list.
+const KINDS: &[(&str, &str)] = &[
+    (
+        "duration",
+        "a number with its unit, or several in this order: `7d`, `12h`, `1h30m`, `90s`. The units are `d`, `h`, `m` and `s`; a \
+         number without a unit is an error.",
+    ),
+    (
+        "quantity",
+        "a number as Kubernetes writes it: `32` or `500m` (thousandths) for CPUs, `64Gi` or `500Mi` for sizes. `Gi` counts in \
+         powers of 1024 and `G` in powers of 1000. A size without a unit is in bytes.",
+    ),
+];
+
+/// The type of a part of a schema. Durations and quantities are texts with a pattern.
+fn kind_of(part: &Value) -> Option<&str> {
+    let pattern = part["pattern"].as_str().unwrap_or_default();
+    Some(match part["type"].as_str()? {
+        "string" if pattern.contains("d)?([0-9]") => "duration",
+        "string" if pattern.contains("Ki|Mi|Gi") => "quantity",
+        kind => kind,
+    })
+}
+
 fn dedup(mut words: Vec<&str>) -> Vec<&str> {
     let mut seen = Vec::new();
     words.retain(|word| {
@@ -200,7 +241,7 @@ fn list(values: &[Value]) -> String {
 
 /// The examples, as you can write them.
 fn examples(values: &[Value]) -> String {
-    values.iter().map(plain).collect::<Vec<_>>().join(" or ")
+    values.iter().map(flow).collect::<Vec<_>>().join(" or ")
 }
 
 /// `; did you mean …?` with the most similar codes and fields.
@@ -221,8 +262,8 @@ fn nearest(root: &Value, topic: &str) -> String {
     scored.dedup_by(|a, b| a.1 == b.1);
     let names: Vec<&str> = scored.iter().take(3).map(|(_, name)| name.as_str()).collect();
     if names.is_empty() {
-        "; `khorovod explain --codes` lists all codes, and `khorovod explain spec` all fields; docs/debugging.md explains \
-         messages of running jobs"
+        "; `khorovod explain --codes` lists all codes, and `khorovod explain spec` all fields; the page \"Debugging\" of the \
+         documentation explains messages of running jobs"
             .to_owned()
     } else {
         format!("; did you mean {}?", names.join(" or "))

@@ -67,7 +67,7 @@ fn job(report: &Report, render: &str, all: bool) -> String {
     if let Some((least, most)) = report.elastic {
         table.row("elastic", format!("{least} to {most} workers"));
     }
-    table.row("shape", report.shape);
+    table.row("rendered as", report.shape);
     table.row("launched by", &report.launcher);
     if !report.launch.is_empty() {
         table.rows("command", wrapped(&report.launch));

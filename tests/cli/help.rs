@@ -73,7 +73,7 @@ fn unknown_commands_get_a_tip() {
         (&["upgrade"], "change the spec"),
         (&["scale"], "change the spec"),
         (&["describe"], "`khorovod status JOB`"),
-        (&["preflight"], "docs/preflight.md"),
+        (&["preflight"], "Preflight and benchmark"),
         (&["render", "--dry-run"], "`khorovod run --dry-run`"),
         (&["render", "--verbose"], "`khorovod plan --all`"),
         (&["plan", "-v"], "`khorovod plan --all`"),

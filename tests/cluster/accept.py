@@ -19,7 +19,7 @@ def main():
     for file in files:
         rendered = subprocess.run([os.environ["KHOROVOD"], "render", "-q", "-n", "accept", "--kube-version", minor, file],
                                   capture_output=True, text=True, env=dict(os.environ, KHOROVOD_SSH_SEED="5" * 64))
-        if minor < "1.31" and "error[kube-version]: the Job shape needs" in rendered.stderr:
+        if minor < "1.31" and "error[kube-version]: `launcher.runsIn: firstWorker` needs" in rendered.stderr:
             old += 1
             continue
         if rendered.returncode:

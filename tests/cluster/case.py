@@ -223,7 +223,7 @@ class Case:
         missing = re.findall(r"^error\[unknown-field\]: (.*)", done.stderr, re.M)
         if missing:
             raise FieldMissing("; ".join(missing))
-        if MINOR < 31 and "error[kube-version]: the Job shape needs" in done.stderr:
+        if MINOR < 31 and "error[kube-version]: `launcher.runsIn: firstWorker` needs" in done.stderr:
             raise TooOld
         if done.returncode:
             raise Failed(f"khorovod render ended with {done.returncode}: {done.stderr}")

@@ -64,7 +64,12 @@ pub fn smallest() -> Spec {
         storage: Vec::new(),
         placement: Placement { spread: Some("kubernetes.io/hostname".into()), ..Placement::default() },
         scheduling: Scheduling::default(),
-        lifecycle: Lifecycle { start_timeout: 1800, retries: 3, retries_reset_after: 3600, ..Lifecycle::default() },
+        lifecycle: Lifecycle {
+            start_timeout: 1800,
+            retries: 3,
+            retries_reset_after: Some(3600),
+            ..Lifecycle::default()
+        },
         security: Security {
             pod_security_level: PodSecurityLevel::Restricted,
             run_as_user: Some(65532),

@@ -127,7 +127,7 @@ pub fn resolve(job: &declare::TrainingJob, target: &'static Facts) -> Spec {
         storage: storage(body),
         placement: placement(body, &mut defaults),
         scheduling,
-        lifecycle: lifecycle(body, kind, runs_in, &mut defaults),
+        lifecycle: lifecycle(body, runs_in, &mut defaults),
         security: security(body, &mut defaults),
         observability: observability(body, &mut defaults),
         slurm: slurm(body),

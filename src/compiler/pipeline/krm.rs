@@ -63,8 +63,14 @@ pub fn krm(text: &Text, inputs: &Inputs) -> (String, Problems) {
         _ => {
             let line = text.text.lines().next().unwrap_or_default().len();
             let source = stream.add(Part { name: text.name.clone(), text: Cow::Borrowed(&text.text), first_line: 1 });
-            let problem = Problem::new(&NOT_LIST, Span { source, start: 0, end: line }, "this is not a ResourceList");
-            stream.push(problem.hint("to render a plain spec, run `khorovod render`"));
+            let (message, hint) = match has_flow_items(&text.text) {
+                true => (
+                    "the items of this ResourceList are in flow style",
+                    "write them as a list in block style, or the whole ResourceList as JSON",
+                ),
+                false => ("this is not a ResourceList", "to render a plain spec, run `khorovod render`"),
+            };
+            stream.push(Problem::new(&NOT_LIST, Span { source, start: 0, end: line }, message).hint(hint));
             return (String::new(), stream.finish());
         }
     };
@@ -134,6 +140,12 @@ fn as_yaml(text: &str) -> Option<Cow<'_, str>> {
         Cow::Borrowed(text)
     };
     is_list(&list).then_some(list)
+}
+
+/// Whether a text in block style is a ResourceList whose items are in flow style, such as `items: [{…}]`.
+fn has_flow_items(list: &str) -> bool {
+    keys(list).any(|(key, lines)| key == "kind" && list[lines].contains("ResourceList"))
+        && keys(list).any(|(key, lines)| key == "items" && list[lines].contains(['[', '{']))
 }
 
 /// Whether a text in block style is a ResourceList.

@@ -88,9 +88,9 @@ pub fn problem(text: &str, whole: Span, empty_stdin: Option<bool>) -> Problem {
             let hint = if text.contains(RENDERED) {
                 "khorovod rendered these objects: give the spec that they were rendered from"
             } else if TRAINERS.contains(kind) {
-                "create a TrainingJob with `khorovod init`, and copy image, command and workers; docs/faq.md describes the other fields"
+                "create a TrainingJob with `khorovod init`, and copy image, command and workers; the page \"Frequently asked questions\" of the documentation describes the other fields"
             } else {
-                "apply it with `kubectl apply`; to train, create a TrainingJob with `khorovod init`; docs/faq.md describes which fields to copy"
+                "apply it with `kubectl apply`; to train, create a TrainingJob with `khorovod init`; the page \"Frequently asked questions\" of the documentation describes which fields to copy"
             };
             no_job(&message, *place, hint)
         }

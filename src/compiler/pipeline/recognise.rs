@@ -2,6 +2,7 @@
 
 use memchr::memmem;
 
+use super::no_job::NO_JOB;
 use crate::job;
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{self, Kind, Node};
@@ -60,7 +61,14 @@ pub fn find(text: &str, span: Span, expected: Expected, problems: &mut Vec<Probl
     }
     let mut new = Vec::new();
     let found = match yaml::parse(text, span, &mut new) {
-        Ok(Some(document)) if is_job(&document, expected) => Found::Job(document),
+        Ok(Some(document)) if is_job(&document, expected) => match document.entry("kind") {
+            Some(kind) if kind.value.text() == Some("Expectations") => {
+                let message = "this is a file of expectations, not a TrainingJob";
+                new.push(Problem::new(&NO_JOB, kind.value.span, message).hint("pass it with `--expect FILE`"));
+                Found::Invalid
+            }
+            _ => Found::Job(document),
+        },
         Ok(Some(document)) => {
             new.clear();
             refuse_in_list(&document, &mut new);

@@ -184,7 +184,8 @@ pub fn fields(spec: &Spec) -> Vec<Field> {
     } = lifecycle;
     list.add(Reach::InPlace, "lifecycle.startTimeout", format_duration(*start_timeout));
     list.run_if(fixed_retries, "lifecycle.retries", retries);
-    list.add(Reach::InPlace, "lifecycle.retriesResetAfter", format_duration(*retries_reset_after));
+    let resets = retries_reset_after.map_or("never".to_owned(), format_duration);
+    list.add(Reach::InPlace, "lifecycle.retriesResetAfter", resets);
     let codes = final_exit_codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     list.optional_if(false, "lifecycle.finalExitCodes", Some(codes).filter(|codes| !codes.is_empty()));
     list.optional_if(fixed("lifecycle.deadline"), "lifecycle.deadline", deadline.map(format_duration));

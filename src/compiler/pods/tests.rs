@@ -250,7 +250,7 @@ fn only_limits_may_change_in_place() {
     plan.spec.lifecycle.retries = 7;
     plan.spec.lifecycle.start_timeout = 5;
     plan.spec.launcher.lost_timeout = 6;
-    plan.spec.lifecycle.retries_reset_after = 8;
+    plan.spec.lifecycle.retries_reset_after = Some(8);
     plan.spec.lifecycle.final_exit_codes = vec![2, 64];
     if let Some(stall) = &mut plan.spec.lifecycle.stall {
         stall.timeout = 61;

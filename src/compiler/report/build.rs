@@ -41,7 +41,7 @@ impl Report {
             storage: spec.storage.iter().map(|volume| storage(&spec.name, volume)).collect(),
             pod_security: PodSecurity { level: plan.level.name, reasons: plan.level.reasons.clone() },
             release: release(plan, description),
-            notes: notes(plan, description),
+            notes: notes(plan, description, &objects),
             commands: commands(plan, description, &objects, pod_count),
             objects,
             defaults: spec
@@ -62,6 +62,9 @@ fn launcher(plan: &Plan) -> String {
         Mpi::Mpich => "MPICH",
     };
     match launcher.kind {
+        LauncherKind::Mpirun if plan.spec.defaults.iter().any(|(path, _)| path == "launcher.kind") => {
+            format!("mpirun ({mpi}), default; for PyTorch: `launcher: torchrun`")
+        }
         LauncherKind::Mpirun => format!("mpirun ({mpi})"),
         LauncherKind::Horovodrun => "horovodrun".to_owned(),
         LauncherKind::Torchrun => "torchrun".to_owned(),
@@ -259,7 +262,7 @@ fn release(plan: &Plan, description: &Description) -> String {
         }
         Shape::StatefulSet if plan.spec.lifecycle.keep_workers => {
             format!(
-                "only when you delete the job, because lifecycle.keepWorkers is keep: until then the {released} stay allocated"
+                "only when you delete the job, because lifecycle.keepWorkers is true: until then the {released} stay allocated"
             )
         }
         Shape::StatefulSet => {
@@ -271,13 +274,15 @@ fn release(plan: &Plan, description: &Description) -> String {
             format!("the launcher scales the workers to 0 {end}{deadline}; this releases the {released}")
         }
         Shape::IndexedJob | Shape::Torchrun => {
-            format!("all pods end when the pod with index 0 ends{deadline}; this releases the {released}")
+            format!(
+                "all pods end when the pod with index 0 ends successfully or the run fails{deadline}; this releases the {released}"
+            )
         }
     }
 }
 
 /// Other facts that matter for a review.
-fn notes(plan: &Plan, description: &Description) -> Vec<String> {
+fn notes(plan: &Plan, description: &Description, objects: &[Object]) -> Vec<String> {
     let spec = &plan.spec;
     let mut notes = Vec::new();
     if let Some(batch) = &description.batch {
@@ -298,6 +303,21 @@ fn notes(plan: &Plan, description: &Description) -> Vec<String> {
             "workers request no {}: a ResourceQuota may reject their pods, and a node under pressure may evict them",
             missing.join(" and no ")
         ));
+    }
+    if spec.storage.is_empty() && !spec.launcher.interactive {
+        notes.push("no storage: what the ranks write is lost with their pods".to_owned());
+    }
+    if !spec.launcher.interactive {
+        notes.push(match (&spec.elastic, spec.launcher.kind) {
+            (Some(_), LauncherKind::Horovodrun) => {
+                "lost node: training continues without its ranks, from the last commit".to_owned()
+            }
+            _ => "lost node: all ranks start again; the program must load its newest checkpoint".to_owned(),
+        });
+    }
+    let slurm = &spec.slurm;
+    if slurm.partition.is_some() || slurm.time.is_some() || slurm.setup.is_some() || !slurm.modules.is_empty() {
+        notes.push("slurm: these settings have an effect only with --target slurm".to_owned());
     }
     if spec.launcher.runs_ranks {
         notes.push(format!("the launcher pod also runs ranks: rank 0 runs on {}", plan.first_host()));
@@ -333,7 +353,13 @@ fn notes(plan: &Plan, description: &Description) -> Vec<String> {
         notes.push(match &spec.ssh.secret {
             None if !plan.brings_keys() => format!("ssh keys: one pair, created by {}", description.controller),
             Some(secret) => format!("ssh keys: the existing Secret {secret}"),
-            None => format!("ssh keys: the Secret {}-ssh, created with the run", plan.stem()),
+            None if objects.iter().any(|object| object.kind == "Secret") => {
+                format!("ssh keys: the Secret {}-ssh, created with the run", plan.stem())
+            }
+            None => format!(
+                "ssh keys: the Secret {}-ssh is not rendered: create it with khorovod keygen; for a fixed name set ssh.secretName",
+                plan.stem()
+            ),
         });
     }
     if plan.hostfile.is_none() && plan.shape != Shape::Torchrun {

@@ -31,10 +31,12 @@ impl Target for Plain {
     fn describe(&self, plan: &Plan) -> Description {
         Description {
             shape: match plan.shape {
-                Shape::StatefulSet if plan.teams.len() > 1 => "one StatefulSet per group, and a launcher Job",
-                Shape::StatefulSet => "a StatefulSet of workers and a launcher Job",
-                Shape::IndexedJob => "one Indexed Job, in which the pod with index 0 launches",
-                Shape::Torchrun => "one Indexed Job of torchrun agents, without ssh",
+                Shape::StatefulSet if plan.teams.len() > 1 => {
+                    "one StatefulSet per group, and a launcher Job (runsIn: ownPod)"
+                }
+                Shape::StatefulSet => "a StatefulSet of workers and a launcher Job (runsIn: ownPod)",
+                Shape::IndexedJob => "one Indexed Job, started by its first pod (runsIn: firstWorker)",
+                Shape::Torchrun => "one Indexed Job of torchrun agents (runsIn: firstWorker)",
             },
             controller: "khorovod",
             suspended: ("Job", "spec.suspend"),

@@ -117,6 +117,8 @@ impl<'t> TreeBuilder<'t, '_> {
     fn syntax_error(&mut self, error: &granit_parser::ScanError) {
         let start = self.base.start + error.marker().byte_offset().unwrap_or_default();
         let start = start.min(self.base.end);
+        let tab = syntax_hints::find_tab(self.text, start - self.base.start, error.kind());
+        let start = tab.map_or(start, |at| self.base.start + at);
         let span = Span { start, end: (start + 1).min(self.base.end), ..self.base };
         let info = error.info();
         if matches!(error.kind(), ErrorKind::RecursionLimitExceeded) {

@@ -29,6 +29,9 @@ pub fn locate_mistake(text: &str, before: &str, kind: &ErrorKind) -> Option<Mist
         let end = at + text[at..].chars().next().map_or(0, char::len_utf8);
         return found(at..end, label.to_owned(), "replace it with ASCII spaces");
     }
+    if is_about_tab(kind) {
+        return None;
+    }
     if let Some((at, open)) = find_unclosed_bracket(before).filter(|(at, _)| *at < start) {
         let close = if open == '[' { ']' } else { '}' };
         return found(at..at + 1, format!("this `{open}` is not closed"), &format!("add `{close}` at its end"));
@@ -83,14 +86,37 @@ fn find_unclosed_bracket(text: &str) -> Option<(usize, char)> {
     open.pop()
 }
 
+fn is_about_tab(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::TabNotAllowed
+            | ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabAtBlockScalarStart
+            | ErrorKind::TabInPlainScalar
+    )
+}
+
+/// The byte offset of the tab behind an error at `at`: in the indentation of the same line, or of the next one, because the
+/// parser reports some tabs at the end of the line above.
+pub fn find_tab(text: &str, at: usize, kind: &ErrorKind) -> Option<usize> {
+    if !is_about_tab(kind) {
+        return None;
+    }
+    let mut start = text[..at].rfind('\n').map_or(0, |at| at + 1);
+    text[start..].split_inclusive('\n').take(2).find_map(|line| {
+        let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+        let tab = line[..indent].find('\t').map(|tab| start + tab);
+        start += line.len();
+        tab
+    })
+}
+
 /// The hint for a kind of syntax error whose mistake was not located: its most frequent cause.
 pub fn hint_for(kind: &ErrorKind) -> Option<&'static str> {
     Some(match kind {
-        ErrorKind::TabNotAllowed
-        | ErrorKind::TabInBlockIndentation
-        | ErrorKind::TabInIndentation
-        | ErrorKind::TabAtBlockScalarStart
-        | ErrorKind::TabInPlainScalar => "YAML does not allow tabs in the indentation; use spaces",
+        kind if is_about_tab(kind) => "YAML does not allow tabs in the indentation; use spaces",
+        ErrorKind::SimpleKeyExpected => "put `: ` between the key and its value",
         ErrorKind::MappingValueNotAllowed => {
             "put a value that contains `: ` in quotes; otherwise check the indentation"
         }

@@ -280,7 +280,7 @@ fn data_set(values: &Node, context: &mut Context<'_>) {
             enabled,
             Verdict::Kept,
             field::STORAGE,
-            "the claim is empty: docs/storage.md, Fill a claim",
+            "the claim is empty: see \"Fill a claim\" on the page \"Storage\" of the documentation",
         );
     }
     for entry in node.entries().iter().filter(|entry| DATA_SET.contains(&entry.key.as_str())) {

@@ -37,7 +37,7 @@ shape! {
         "key" key: LabelKey, example "nvidia.com/gpu";
         /// How the value is compared.
         "operator" operator: TolerationOperator, default "Equal";
-        /// The value of the taint.
+        /// The value of the taint. A value that YAML reads as a boolean or a number needs quotes.
         "value" value: LabelValue, example "true";
         /// The effect of the taint. Without it, every effect.
         "effect" effect: Effect, example "NoSchedule";
@@ -125,7 +125,7 @@ shape! {
         "volcanoQueue" volcano_queue: ObjectName, example "vision";
         /// The LocalQueue of Kueue. The job starts suspended, and Kueue resumes it.
         "localQueue" local_queue: ObjectName, example "team-a";
-        /// Whether the job starts suspended.
+        /// Whether the job starts suspended. If you set it while the job runs, its pods end.
         "suspend" suspend: bool, default false;
         /// The name of the scheduler. Default: the scheduler of the gang, else that of the cluster.
         "schedulerName" scheduler_name: ObjectName, example "my-scheduler";
@@ -144,19 +144,19 @@ choice! {
 shape! {
     /// How long the job may take, how often it is retried, and what happens after it.
     Lifecycle {
-        /// The maximum duration of a run, including the time that it waits. After it, the run fails and releases its GPUs.
+        /// The maximum duration of a run, with the wait for its pods and with all attempts, but without the time in the queue of Kueue or with `suspend`. After it, the ranks get the signal of `checkpoint` and, in addition, its `gracePeriod`; then the run fails and releases its GPUs.
         "deadline" deadline: Period, example "24h";
-        /// How long to wait at the start until all workers can be reached. After that the run fails and names the missing workers.
+        /// How long an attempt waits until all workers can be reached, or `minReplicas` workers of an elastic job. After that the run fails and names the missing workers.
         "startTimeout" start_timeout: Period, default "30m", example "2h";
-        /// How often the training is started again after it failed.
+        /// How often the training is started again after attempts that failed in a row. Lost, evicted and preempted workers do not count, unless the attempt ran for less than a minute. After an attempt of `retriesResetAfter` the count starts again, so without `deadline` a training that fails every few hours never ends. Elastic torchrun also starts its ranks again as often within each attempt.
         "retries" retries: Int<0, 1000>, default 3, example 0;
-        /// An attempt that ran this long resets the number of failed attempts.
-        "retriesResetAfter" retries_reset_after: Period, default "1h", example "6h";
-        /// Exit codes of the training after which no further attempt starts.
+        /// An attempt that ran this long resets the number of failed attempts. With `never`, all failed attempts of the run count.
+        "retriesResetAfter" retries_reset_after: PeriodOrNever, default "1h", example "6h";
+        /// Exit codes of the training after which no further attempt starts. Not with torchrun, which does not pass on the exit codes of its ranks.
         "finalExitCodes" final_exit_codes: Vec<At<Int<1, 255>>>, example json!([2, 64]);
-        /// How long the finished Job is kept.
+        /// How long Kubernetes keeps the finished Job. The other objects stay until you delete them.
         "ttlAfterFinished" ttl_after_finished: Duration, example "1h";
-        /// Whether the workers and their GPUs are kept after the end of the run, until you delete them. Otherwise the launcher scales the workers to zero.
+        /// Whether the workers and their GPUs are kept after the end of the run, until you delete them. Otherwise the launcher scales the workers to zero. Only with `launcher.runsIn: ownPod`, so not with torchrun.
         "keepWorkers" keep_workers: bool, default false;
         /// The signal and the time that the ranks get to save a checkpoint.
         "checkpoint" checkpoint: Checkpoint, example json!({"signal": "SIGUSR1", "gracePeriod": "2m"});
@@ -166,7 +166,7 @@ shape! {
 }
 
 shape! {
-    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time.
+    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Your program chooses where it saves checkpoints, and loads the newest one at its start.
     Checkpoint {
         /// The signal.
         "signal" signal: Signal, default "SIGTERM", example "SIGUSR1";
@@ -215,17 +215,17 @@ shape! {
     Security {
         /// The Pod Security level that the namespace allows. The pods get only the permissions that the spec needs, and never run as root unless `runAsUser` is 0.
         "podSecurityLevel" pod_security_level: PodSecurityLevel, default "restricted";
-        /// The id of the user that the containers run as. Under `openshift` the platform assigns it.
+        /// The id of the user that the containers run as. On a shared disk, set the id of the owner of the files, as `id -u` prints it. Under `openshift` the platform assigns it.
         "runAsUser" run_as_user: Int<0, 2_147_483_647>, default 65_532;
-        /// The id of the group that owns volumes. Default: `runAsUser`.
+        /// The id of the group that owns volumes. Kubernetes may give the files of a volume to this group, but not those of `hostPath` and `nfs`. Default: `runAsUser`.
         "fsGroup" fs_group: Int<0, 2_147_483_647>, example 65_532;
         /// Whether a NetworkPolicy blocks traffic from other pods to the pods of the job.
         "networkPolicy" network_policy: bool, default true;
         /// The addresses that the pods may connect to, besides other pods and DNS. The NetworkPolicy enforces it.
         "egress" egress: Egress, default "open", example "noMetadata";
-        /// An existing ServiceAccount for the launcher. It must be allowed to scale the workers.
+        /// An existing ServiceAccount, for which khorovod renders no Role. It must be allowed to get and patch the Job of the launcher, and with `launcher.runsIn: ownPod` to scale the workers.
         "serviceAccountName" service_account_name: ObjectName, example "trainer";
-        /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. Without it, a run does not survive the loss of some nodes.
+        /// Whether the pods may read and change the objects of their own run, which khorovod permits with a Role. Without it, Kubernetes does not replace a pod on a dead node until you delete the node.
         "apiAccess" api_access: bool, default true;
         /// Whether containers may write only to `/tmp`, `/dev/shm` and mounted volumes.
         "readOnlyRootFilesystem" read_only_root_filesystem: bool, default true;
@@ -237,7 +237,7 @@ choice! {
     Egress -> spec::Egress {
         "open" => spec::Egress::Open, "Any address.";
         "noMetadata" => spec::Egress::NoMetadata, "Any address except the metadata service of the cloud, which gives out the credentials of the node: `169.254.169.254` and `fd00:ec2::254`.";
-        "private" => spec::Egress::Private, "Only private addresses, such as those of nodes and Services. The launcher must reach the API server at one.";
+        "private" => spec::Egress::Private, "Only pods and private addresses: `10.0.0.0/8`, `172.16.0.0/12`, `192.168.0.0/16`, `100.64.0.0/10` and `fc00::/7`. The API server and the buckets of `s3` must have such an address.";
     }
 }
 
@@ -349,7 +349,7 @@ shape! {
         "setup" setup: Word, example "source ~/venv/bin/activate";
         /// Words that precede the command of each rank, such as a container runtime.
         "wrap" wrap: Vec<At<Word>>, example json!(["apptainer", "exec", "--nv", "mnist.sif"]);
-        /// Start the ranks with srun instead of mpirun. The MPI library must support it.
+        /// Start the ranks with srun instead of mpirun, or the agents of torchrun with options of srun. An empty map has the defaults: `srun: {}`. The MPI library must support it.
         "srun" srun: Srun, example json!({"mpi": "pmix"});
     }
 }

@@ -9,7 +9,7 @@ use crate::job::types::quantity::Quantity;
 use crate::yaml::Node;
 
 shape! {
-    /// A volume that is mounted in every worker. Exactly one field names its source.
+    /// A volume that is mounted in every worker and, except `perWorker` and `s3`, in the launcher pod. Exactly one field names its source.
     Storage {
         /// The name of the entry. Names of volumes and claims contain it.
         "name" (required) name: Label, example "data";
@@ -21,17 +21,17 @@ shape! {
         "subPath" sub_path: SubPath, example "imagenet/train";
         /// A PersistentVolumeClaim that khorovod renders. It stays when the job is deleted.
         "claim" claim: Claim, example json!({"size": "1Ti", "accessModes": ["ReadWriteMany"]});
-        /// The name of an existing PersistentVolumeClaim.
+        /// The name of an existing PersistentVolumeClaim. The user `security.runAsUser` must be able to write to its files.
         "existingClaim" existing_claim: ObjectName, example "team-nfs";
-        /// One PersistentVolumeClaim per worker. It stays when the job is deleted.
+        /// One PersistentVolumeClaim per worker. It stays when the job is deleted. Only with `launcher.runsIn: ownPod`, so not with torchrun.
         "perWorker" per_worker: Claim, example json!({"size": "100Gi"});
-        /// A directory on an NFS server.
+        /// A directory on an NFS server. The user `security.runAsUser` must be able to write to it.
         "nfs" nfs: Nfs, example json!({"server": "10.0.0.1", "path": "/exports/data"});
         /// A PersistentVolume that khorovod renders, with its claim.
         "persistentVolume" persistent_volume: PersistentVolume, example json!({"size": "1Ti", "source": {"nfs": {"server": "10.0.0.1", "path": "/data"}}});
         /// Objects in an S3 bucket, which are copied in before the training, or out while it runs and after it.
         "s3" s3: S3, example json!({"bucket": "imagenet", "secretName": "s3-keys", "direction": "in"});
-        /// A directory of the node. Needs the Pod Security level `privileged`.
+        /// A directory of the node. It must exist on every node, and the user `security.runAsUser` must be able to write to it. Needs the Pod Security level `privileged`.
         "hostPath" host_path: HostPath, example json!({"path": "/mnt/nvme"});
         /// A directory that is deleted with the pod.
         "emptyDir" empty_dir: EmptyDir, example json!({"sizeLimit": "50Gi"});
@@ -82,7 +82,7 @@ shape! {
         "prefix" prefix: Prefix, default "", example "train/";
         /// The region.
         "region" region: Region, default "us-east-1";
-        /// A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. Default: a public bucket.
+        /// A Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, as `kubectl create secret generic s3-keys --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…` creates it. Default: a public bucket.
         "secretName" secret_name: ObjectName, example "s3-keys";
         /// Whether objects are copied in, out, or both.
         "direction" direction: Direction, default "in";
@@ -97,8 +97,8 @@ choice! {
     /// Whether objects are copied in before the training, and out while it runs and after it.
     Direction -> (bool, bool) {
         "in" => (true, false), "Into every worker before the training.";
-        "out" => (false, true), "Out of the first worker, while the training runs and after it.";
-        "both" => (true, true), "In before, and out.";
+        "out" => (false, true), "Out of the first worker, while the training runs and after it. Files of other workers are not copied. The next attempt of the run gets the files back.";
+        "both" => (true, true), "Both: in before the training, and out as with `out`.";
     }
 }
 

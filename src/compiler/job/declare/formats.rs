@@ -15,6 +15,7 @@ macro_rules! texts {
         pub struct $name(pub String);
 
         impl Form for $name {
+            const NAME: &'static str = stringify!($name);
             const WANTED: &'static str = $wanted;
             const MAX: usize = $max;
             const PATTERN: &'static str = $pattern;
@@ -63,6 +64,8 @@ macro_rules! texts {
 
 /// A text with a form.
 pub trait Form: Field {
+    /// The name of the type.
+    const NAME: &'static str;
     /// The form in words.
     const WANTED: &'static str;
     /// The longest it may be, in characters.
@@ -92,9 +95,45 @@ pub fn fit<T: Form>(text: &str) -> Result<T, (String, Option<WayOut>)> {
     if T::fits(text) {
         Ok(T::wrap(text))
     } else {
-        let way_out = meant_text(text, has_form::<T>).map(WayOut::Write).or_else(|| left_open(text).map(WayOut::Say));
+        let generic =
+            || meant_text(text, has_form::<T>).map(WayOut::Write).or_else(|| left_open(text).map(WayOut::Say));
+        let way_out = match T::NAME {
+            "ImageName" => image_way_out(text),
+            "Bucket" => bucket_way_out(text).or_else(generic),
+            "FileName" if text.contains('/') => Some(WayOut::Say(FLAT_FILES.to_owned())),
+            _ => generic(),
+        };
         Err((format!("is not {}", T::WANTED), way_out))
     }
+}
+
+/// The hint for a file in a folder.
+const FLAT_FILES: &str = "`code.files` has no folders: put a package into the image, or on a volume of `storage`";
+
+/// The correction of an image. Part of a name is never left out, because the rest would be another image.
+fn image_way_out(text: &str) -> Option<WayOut> {
+    let text = text.trim();
+    if text.ends_with(".sif") || text.ends_with(".sqsh") {
+        let hint = "Kubernetes cannot run this file: push the image to a registry; for Slurm, `slurm.wrap` runs it";
+        return Some(WayOut::Say(hint.to_owned()));
+    }
+    if text.starts_with(['/', '.']) {
+        return Some(WayOut::Say("a path cannot be an image: write the name of an image in a registry".to_owned()));
+    }
+    let transport = text.strip_prefix("docker:").or(text.strip_prefix("oci:")).unwrap_or(text);
+    let name = transport.split_once("://").map_or(transport, |(_, rest)| rest).trim_start_matches('/');
+    // enroot separates the registry by a `#`.
+    let name = if name.matches('#').count() == 1 { name.replace('#', "/") } else { name.to_owned() };
+    let candidates = [name.clone(), name.to_lowercase()];
+    let found = candidates.into_iter().find(|candidate| has_form::<ImageName>(candidate));
+    found.map(WayOut::Write).or_else(|| left_open(text).map(WayOut::Say))
+}
+
+/// The fields that an S3 URL stands for.
+fn bucket_way_out(text: &str) -> Option<WayOut> {
+    let (bucket, prefix) = text.split_once("://")?.1.split_once('/')?;
+    (has_form::<Bucket>(bucket) && !prefix.is_empty())
+        .then(|| WayOut::Say(format!("write `bucket: {bucket}, prefix: {prefix}`")))
 }
 
 /// The first variable of a shell in a word: `$A`, `${A}` or `$(A)`.

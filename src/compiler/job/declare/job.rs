@@ -42,13 +42,13 @@ shape! {
 shape! {
     /// The name of the job, its namespace, and the labels and annotations of its objects.
     Metadata {
-        /// The name of the job. The name of every object starts with it. Keep it short: names of pods have at most 63 characters.
+        /// The name of the job. The name of every object starts with it. A job has one run at a time: a changed spec with the same name ends the run before. Keep the name short: names of pods add the name of the run and the worker, and have at most 63 characters.
         "name" (required) name: Label, example "mnist";
-        /// The namespace of every object. Default: that of `-n`, else `default`; in a chart, that of the release.
+        /// The namespace of every object. `-n` overrides it. Without both, the objects name no namespace, and the permissions of the launcher are for `default`; in a chart, it is that of the release.
         "namespace" namespace: Namespace, example "team-a";
-        /// Labels of every object except pods, so that a changed label does not restart a run.
+        /// Labels of every object except pods, so that a changed label does not restart a run. For labels of pods, use `patches` with `target: {kind: Pod}`.
         "labels" labels: Table<LabelKey, LabelValue>, example json!({"team": "vision"});
-        /// Annotations of every object except pods.
+        /// Annotations of every object except pods. For those of pods, use `patches` with `target: {kind: Pod}`.
         "annotations" annotations: Table<LabelKey, Text>, example json!({"acme.com/owner": "kim"});
     }
 }
@@ -58,7 +58,7 @@ shape! {
     Body {
         /// The image of every pod: a name, or a map with digest, pull policy and pull secrets.
         "image" (required) image: Image, example "ghcr.io/acme/mnist:1.4";
-        /// Any text that becomes part of the identity of the run. Change it to run an unchanged spec again.
+        /// Any text that becomes part of the identity of the run. Change it to run an unchanged spec again. The Job of the run before stays until you delete it.
         "runTag" run_tag: Text, example "2";
         /// The command of every rank. A list is the program and its arguments; a text runs under `bash -c`.
         "command" command: CommandLine, example json!(["python", "train.py"]), example "python train.py --lr $LR";
@@ -66,7 +66,7 @@ shape! {
         "args" args: Vec<At<Text>>, example json!(["--epochs", "10"]);
         /// The working directory of the ranks. Default: that of the image.
         "workingDir" working_dir: Path, example "/workspace";
-        /// Environment variables of every rank: a text, or a reference to the value. They override those that khorovod sets.
+        /// Environment variables of every rank: a text, or a reference to the value. They override those that khorovod sets. Variables that the launcher needs, such as `RANK` or the host file of MPI, are an error.
         "env" env: Table<EnvName, EnvValue>, example json!({"LR": "0.1", "TOKEN": {"secretKeyRef": {"name": "hf", "key": "token"}}});
         /// Secrets and ConfigMaps of which each key becomes an environment variable.
         "envFrom" env_from: Vec<At<EnvFrom>>, example json!([{"secretRef": {"name": "wandb"}}]);
@@ -80,7 +80,7 @@ shape! {
         "ssh" ssh: Ssh, example json!({"secretName": "my-keys"});
         /// Settings of NCCL, Horovod and MPI. Variables in `env` override them.
         "collective" collective: Collective, example json!({"interface": "eth0"});
-        /// Volumes for data and results. Each is mounted in every worker.
+        /// Volumes for data and results. Each is mounted in every worker and, except `perWorker` and `s3`, in the launcher pod.
         "storage" storage: Vec<At<Storage>>, example json!([{"name": "data", "mountPath": "/data", "existingClaim": "imagenet"}]);
         /// The nodes that the pods run on.
         "placement" placement: Placement, example json!({"nodeSelector": {"pool": "a100"}});
@@ -94,7 +94,7 @@ shape! {
         "observability" observability: Observability, example json!({"metrics": {"port": 9400}});
         /// Settings for Slurm clusters. Only the target `slurm` uses them.
         "slurm" slurm: Slurm, example json!({"partition": "ml", "time": "8h"});
-        /// Merge patches for the rendered objects. Use them for fields of Kubernetes that the spec does not have.
+        /// Merge patches for the rendered objects. Use them for fields of Kubernetes that the spec does not have. The `target` of a patch is not the one of `--target`.
         "patches" patches: Vec<At<Patch>>, example json!([{"target": {"kind": "Job"}, "patch": {"metadata": {"annotations": {"a": "b"}}}}]);
     }
 }
@@ -295,7 +295,7 @@ shape! {
         "configMapName" config_map_name: ObjectName, example "my-scripts";
         /// Texts of files by name, each up to 200 KiB.
         "files" files: Table<FileName, Text>, example json!({"train.py": "print('hello')"});
-        /// The directory of the files. The ranks start there, unless `workingDir` is set.
+        /// The directory of the files. The ranks start there, unless `workingDir` is set. It is read-only: write to a volume of `storage`, or to `/tmp`.
         "mountPath" mount_path: Path, default "/workspace";
     }
     exactly one of ["configMapName", "files"];

@@ -16,7 +16,7 @@ shape! {
         "kind" (required) kind: LauncherKind, default "mpirun", example "horovodrun";
         /// The MPI in the image.
         "mpi" mpi: Mpi, default "openmpi", example "mpich";
-        /// Arguments of the launcher program. khorovod adds the number of ranks, which follows from the workers.
+        /// Arguments of the launcher program. khorovod adds the number of ranks, the hosts, the ssh settings and the bounds of `elastic`; for mpirun also `--bind-to none` and an option that starts each line of output with its rank, if you do not set these. `khorovod plan` prints the whole command.
         "args" args: Vec<At<Word>>, example json!(["--bind-to", "socket"]);
         /// The pod that the launcher runs in. Default: `ownPod`; `firstWorker` for a gang, Kueue, `suspend` and torchrun.
         "runsIn" runs_in: LauncherPod, example "firstWorker";
@@ -53,7 +53,7 @@ choice! {
     /// The pod that the launcher runs in.
     LauncherPod -> spec::LauncherPod {
         "ownPod" => spec::LauncherPod::Own, "A pod of its own. A Job runs the launcher and a StatefulSet the workers, which the launcher scales.";
-        "firstWorker" => spec::LauncherPod::FirstWorker, "The first worker. One Indexed Job runs all workers; it needs no permissions.";
+        "firstWorker" => spec::LauncherPod::FirstWorker, "The first worker. One Indexed Job runs all workers, so it needs no permission to scale them.";
     }
 }
 
@@ -73,11 +73,11 @@ shape! {
         "minReplicas" (required) min_replicas: Int<1, MAX_WORKERS>, example 2;
         /// The maximum number of workers.
         "maxReplicas" (required) max_replicas: Int<1, MAX_WORKERS>, example 8;
-        /// How long `horovodrun` does not use a failed host.
+        /// How long `horovodrun` does not use a failed host. Not with torchrun.
         "cooldown" cooldown: Cooldown, example json!({"min": "1m", "max": "10m"});
-        /// How long to wait for `minReplicas`.
+        /// How long the training waits if fewer than `minReplicas` workers are left; then the attempt has failed. The start of an attempt has the limit `lifecycle.startTimeout`; with torchrun, also this one.
         "timeout" timeout: Period, default "10m";
-        /// How often the set of workers may change before the job fails. Default: no limit.
+        /// How often the set of workers may change before `horovodrun` fails. Not with torchrun. Default: no limit.
         "resetLimit" reset_limit: Int<1, 1_000_000>, example 100;
     }
 }

@@ -32,7 +32,11 @@ impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
             _ => {
                 let message =
                     format!("`{}` is {}, outside {MIN} to {MAX}", reader.path(), node.written().unwrap_or_default());
-                reader.refuse(&OUT_OF_RANGE, node, message, Some(format!("give a number from {MIN} to {MAX}")))
+                let hint = match reader.path().ends_with(".gpus") {
+                    true => format!("`gpus` is per worker: write at most {MAX}, and raise `replicas`"),
+                    false => format!("give a number from {MIN} to {MAX}"),
+                };
+                reader.refuse(&OUT_OF_RANGE, node, message, Some(hint))
             }
         }
     }
@@ -90,11 +94,15 @@ impl Field for Quantity {
         };
         match Quantity::parse(&text) {
             Some(quantity) => Some(quantity),
-            None => reader.invalid(
-                node,
-                "a quantity such as `32`, `500m` or `64Gi`",
-                meant_quantity(&text).map(WayOut::Write),
-            ),
+            None => {
+                let example = reader.example().as_ref().and_then(Json::as_str).map(str::to_owned);
+                let wanted = match example {
+                    Some(example) if example.ends_with('i') => format!("a quantity such as `{example}` or `500Mi`"),
+                    Some(example) => format!("a quantity such as `{example}` or `500m`"),
+                    None => "a quantity such as `32` or `64Gi`".to_owned(),
+                };
+                reader.invalid(node, &wanted, meant_quantity(&text).map(WayOut::Write))
+            }
         }
     }
 
@@ -120,19 +128,15 @@ impl Constant for Quantity {
     }
 }
 
-/// The quantity that was meant by `64GB`, `64 Gi` or `64gi`.
+/// The quantity that was meant by `64GB`, `64 Gi` or `64g`. Most programs that accept these count in powers of two.
 fn meant_quantity(text: &str) -> Option<String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let unit = match unit.trim().to_ascii_lowercase().trim_end_matches('b') {
-        "k" => "k",
-        "m" => "M",
-        "g" => "G",
-        "t" => "T",
-        "ki" => "Ki",
-        "mi" => "Mi",
-        "gi" => "Gi",
-        "ti" => "Ti",
+        "k" | "ki" => "Ki",
+        "m" | "mi" => "Mi",
+        "g" | "gi" => "Gi",
+        "t" | "ti" => "Ti",
         "core" | "cores" | "cpu" | "cpus" => "",
         _ => return None,
     };
@@ -144,15 +148,16 @@ fn meant_quantity(text: &str) -> Option<String> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Duration(pub u64);
 
-/// The duration that was meant by `2 days`, `30min`, `12 H`, `24:00:00` or `PT1H`.
+/// The duration that was meant by `2 days`, `30min`, `12 H`, `24:00:00`, `1-12:00:00`, `1.5h` or `PT1H`.
 fn meant_duration(text: &str) -> Option<String> {
     if let Some(iso) = text.strip_prefix('P').filter(|iso| iso.contains(['T', 'D'])) {
         let short = iso.replace('T', "").to_lowercase();
         return parse_duration(&short).map(|_| short);
     }
-    if let [hours, minutes, seconds] = *text.split(':').collect::<Vec<_>>() {
+    let (days, clock) = text.split_once('-').unwrap_or(("0", text));
+    if let [hours, minutes, seconds] = *clock.split(':').collect::<Vec<_>>() {
         let mut written = String::new();
-        for (digits, unit) in [(hours, 'h'), (minutes, 'm'), (seconds, 's')] {
+        for (digits, unit) in [(days, 'd'), (hours, 'h'), (minutes, 'm'), (seconds, 's')] {
             match digits.parse::<u32>().ok()? {
                 0 => {}
                 count => written.extend([count.to_string(), unit.to_string()]),
@@ -160,7 +165,13 @@ fn meant_duration(text: &str) -> Option<String> {
         }
         return parse_duration(&written).map(|_| written);
     }
-    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.')?);
+    if number.contains('.') {
+        let parts = [("d", 24, "h"), ("h", 60, "m"), ("m", 60, "s")];
+        let (_, count, smaller) = parts.into_iter().find(|(known, ..)| unit.trim() == *known)?;
+        let whole = number.parse::<f64>().ok()? * f64::from(count);
+        return (whole.fract() == 0.0 && whole >= 1.0).then(|| format!("{whole:.0}{smaller}"));
+    }
     let unit = match unit.trim().to_ascii_lowercase().as_str() {
         "w" | "wk" | "week" | "weeks" => return Some(format!("{}d", number.parse::<u32>().ok()?.checked_mul(7)?)),
         "d" | "day" | "days" => "d",
@@ -178,12 +189,18 @@ impl Field for Duration {
 
     fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
         const WANTED: &str = "a duration such as `30m`, `1h30m` or `90s`";
-        if let Some(Scalar::Int(value)) = node.scalar() {
-            return reader.invalid(
-                node,
-                WANTED,
-                Some(WayOut::Say(format!("name the unit: `{value}s`, `{value}m` or `{value}h`"))),
-            );
+        let digits = node.written().filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
+        match (node.scalar(), digits) {
+            (Some(Scalar::Int(0)), _) => {
+                let hint = "write `1s` or more; leave the field out for its default";
+                return reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())));
+            }
+            // Also in quotes.
+            (Some(Scalar::Int(_) | Scalar::Text(_)), Some(value)) => {
+                let hint = format!("name the unit: `{value}s`, `{value}m` or `{value}h`");
+                return reader.invalid(node, WANTED, Some(WayOut::Say(hint)));
+            }
+            _ => {}
         }
         // As Slurm writes it.
         if let (Some(Scalar::Trap(_)), Kind::Scalar { text, .. }) = (node.scalar(), &node.kind)
@@ -194,6 +211,10 @@ impl Field for Duration {
         let text = reader.text(node, Expected::Duration)?;
         match parse_duration(text) {
             Some(seconds) => Some(Self(seconds)),
+            None if text.ends_with("ms") => {
+                let hint = "write whole seconds, such as `1s`";
+                reader.invalid(node, WANTED, Some(WayOut::Say(hint.to_owned())))
+            }
             None => reader.invalid(node, WANTED, meant_duration(text).map(WayOut::Write)),
         }
     }
@@ -233,6 +254,37 @@ impl Field for Period {
         let mut schema = Duration::schema(defs);
         schema["not"] = json!({"pattern": "^[0dhms]+$"});
         schema
+    }
+}
+
+/// A duration of at least one second, or `never`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeriodOrNever(pub Option<u64>);
+
+impl PeriodOrNever {
+    const NEVER: &str = "never";
+}
+
+impl Constant for PeriodOrNever {
+    type Written = &'static str;
+
+    fn constant(written: &'static str) -> Self {
+        Self(parse_duration(written))
+    }
+}
+
+impl Field for PeriodOrNever {
+    const ITEM: Item = Item::Text;
+
+    fn read<'n>(node: &'n Node, reader: &mut Reader<'n, '_>) -> Option<Self> {
+        if node.text() == Some(Self::NEVER) {
+            return Some(Self(None));
+        }
+        Some(Self(Some(Period::read(node, reader)?.0)))
+    }
+
+    fn schema(defs: &mut Defs) -> Json {
+        json!({"anyOf": [Period::schema(defs), {"type": "string", "enum": [Self::NEVER]}]})
     }
 }
 

@@ -216,6 +216,15 @@ impl<'n> Reader<'n, '_> {
                     problem
                         .hint(format!("write `- name: {}` instead of the key, and the same for the others", first.key))
                 }
+                // As SkyPilot mounts buckets.
+                Some(first) if path == "spec.storage" && first.key.starts_with('/') => {
+                    let bucket = first.value.text().and_then(|url| url.split("://").nth(1)?.split('/').next());
+                    problem.hint(format!(
+                        "write one item per mount, such as `- {{name: data, mountPath: {}, s3: {{bucket: {}}}}}`",
+                        first.key,
+                        bucket.unwrap_or("my-bucket")
+                    ))
+                }
                 _ if !matches!(expected, Expected::List(Item::Map)) && self.example().is_some() => {
                     let example = self.example().unwrap_or_default();
                     problem.hint(format!("write a list of strings, such as `{}`", flow(&example)))
@@ -227,6 +236,15 @@ impl<'n> Reader<'n, '_> {
                     Problem { fix: edits::as_item(self.texts, node).filter(|_| fields), ..problem }
                 }
             },
+            // `launcher: [torchrun]`
+            Kind::List(items) if expected.is_map() && matches!(&own, Some((_, Some(Json::String(_))))) => {
+                let word = items.first().and_then(Node::text).filter(|_| items.len() == 1);
+                let Some((entry, Some(example))) = own else { return problem };
+                problem.hint(format!("write `{}: {}`", entry.key, word.map_or_else(|| flow(&example), quoted)))
+            }
+            Kind::List(_) if path == "spec.code.files" => {
+                problem.hint(format!("write the text of each file, as in `train.py: |`; {}", suggestions::NO_FOLDERS))
+            }
             Kind::List(items) if expected.is_map() => {
                 let lines = suggestions::variables(items).filter(|_| path == "spec.env");
                 let Some(lines) = lines else {
@@ -263,6 +281,13 @@ impl<'n> Reader<'n, '_> {
                 problem.hint(format!("{}`khorovod explain {path}` lists the fields", such.unwrap_or_default()))
             }
             _ if matches!(expected, Expected::Boolean) => problem.hint("write `true` or `false`"),
+            // `A100:4`
+            Kind::Scalar { text, .. } if path.ends_with(".gpus") && !text.is_empty() => {
+                let count = text.rsplit(':').next().filter(|count| count.parse::<u32>().is_ok()).unwrap_or("8");
+                problem.hint(format!(
+                    "write only the number, such as `gpus: {count}`; choose the type with `placement.nodeSelector`"
+                ))
+            }
             _ if expected.is_number() => {
                 let example = own.and_then(|(_, example)| example).map_or_else(|| "4".to_owned(), |one| flow(&one));
                 problem.hint(format!("write it in digits, such as `{example}`"))
@@ -274,7 +299,8 @@ impl<'n> Reader<'n, '_> {
                 match (own, name.and_then(|entry| entry.value.text())) {
                     (Some((entry, _)), Some(name)) => problem.hint(format!("write `{}: {}`", entry.key, quoted(name))),
                     (Some((entry, Some(example))), None) => {
-                        problem.hint(format!("write a string, such as `{}: {}`", entry.key, flow(&example)))
+                        let what = if example.is_array() { "a list" } else { "a string" };
+                        problem.hint(format!("write {what}, such as `{}: {}`", entry.key, flow(&example)))
                     }
                     _ => problem,
                 }
@@ -359,15 +385,19 @@ impl<'n> Reader<'n, '_> {
         let given: Vec<&Entry> = keys.iter().filter_map(|key| node.entry(key)).collect();
         let path = self.path();
         let misspelt = keys.iter().any(|key| self.guessed.contains(&format!("{path}.{key}")));
+        // An elastic job has no groups.
+        let is_elastic = node.get("elastic").is_some() && given.is_empty();
+        let keys = keys.get(..1).filter(|first| is_elastic && first[0] == "replicas").unwrap_or(keys);
         match given.as_slice() {
             [_] => {}
             [] if misspelt => {}
             [] => {
-                let message = format!("`{path}` needs one of {}", alternatives(keys));
+                let choice = if keys.len() == 1 { "" } else { "one of " };
+                let message = format!("`{path}` needs {choice}{}", alternatives(keys));
                 let problem = Problem::new(&CHOOSE_ONE, first_line(node), message);
-                let problem = problem.hint(format!("add one of {}", alternatives(keys)));
+                let problem = problem.hint(format!("add {choice}{}", alternatives(keys)));
                 // If there are more than two, none of them is likely enough.
-                let fix = if keys.len() == 2 { self.put::<S>(node, keys[0]) } else { None };
+                let fix = if keys.len() <= 2 { self.put::<S>(node, keys[0]) } else { None };
                 self.push(Problem { fix, ..problem });
             }
             [first, others @ ..] => {

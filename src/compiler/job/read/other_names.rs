@@ -27,6 +27,7 @@ const NAMES: &[(&str, &str)] = &[
     ("template", "spec.patches"),
     ("terminationGracePeriodSeconds", "spec.lifecycle.checkpoint.gracePeriod"),
     ("topologySpreadConstraints", "spec.placement.spread"),
+    ("ttl", "spec.lifecycle.ttlAfterFinished"),
     ("ttlSecondsAfterFinished", "spec.lifecycle.ttlAfterFinished"),
     ("type", "spec.launcher.kind"),
     ("volumeMounts", "spec.storage"),
@@ -45,6 +46,7 @@ const NAMES: &[(&str, &str)] = &[
     ("elasticPolicy", "spec.workers.elastic"),
     ("launcherCreationPolicy", "spec.lifecycle.startTimeout"),
     ("maxRestarts", "spec.lifecycle.retries"),
+    ("maxRetries", "spec.lifecycle.retries"),
     ("mpiImplementation", "spec.launcher.mpi"),
     ("mpiReplicaSpecs", "spec.workers"),
     ("nprocPerNode", "spec.workers.slotsPerWorker"),
@@ -67,7 +69,6 @@ const NAMES: &[(&str, &str)] = &[
     ("minMember", "spec.scheduling.gang"),
     ("queueName", "spec.scheduling.localQueue"),
     ("kueue", "spec.scheduling.localQueue"),
-    ("queue", "spec.scheduling.volcanoQueue"),
     // torchrun, horovodrun, Accelerate, DeepSpeed, Ray
     ("cycleTimeMs", "spec.collective.cycleTime"),
     ("devices", "spec.workers.gpus"),
@@ -82,6 +83,7 @@ const NAMES: &[(&str, &str)] = &[
     ("networkInterface", "spec.collective.interface"),
     ("nnodes", "spec.workers.replicas"),
     ("np", "spec.workers"),
+    ("ranks", "spec.workers"),
     ("numGpus", "spec.workers.gpus"),
     ("numMachines", "spec.workers.replicas"),
     ("numProcesses", "spec.workers"),
@@ -102,6 +104,8 @@ const NAMES: &[(&str, &str)] = &[
     ("mem", "spec.workers.memory"),
     ("nodes", "spec.workers.replicas"),
     ("ntasks", "spec.workers"),
+    ("script", "spec.command"),
+    ("timeLimit", "spec.lifecycle.deadline"),
     ("ntasksPerNode", "spec.workers.slotsPerWorker"),
     ("requeue", "spec.lifecycle.retries"),
     ("walltime", "spec.lifecycle.deadline"),
@@ -158,6 +162,11 @@ pub fn field(name: &str) -> Option<&'static str> {
     fields(name).next()
 }
 
+/// Whether other systems call the number of all ranks `name`.
+pub fn counts_ranks(name: &str) -> bool {
+    ["np", "ntasks", "numprocesses", "ranks", "slotspertrial", "worldsize"].contains(&plain(name).as_str())
+}
+
 /// Maps of the spec that have a purpose in common with a field of another system, and other content.
 const SECTIONS: &[&str] =
     &["spec.lifecycle", "spec.patches", "spec.scheduling", "spec.security", "spec.storage", "spec.workers"];
@@ -200,6 +209,8 @@ pub fn converted(name: &str, value: &Json) -> Option<Json> {
         | "fusionthresholdmb"
         | "mem"
         | "disksize"
+        | "timelimit"
+        | "ttl"
         | "walltime" => None,
         _ if value.is_object() || value.is_array() => None,
         _ => Some(value.clone()),

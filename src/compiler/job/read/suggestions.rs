@@ -11,6 +11,7 @@ use crate::yaml::{Entry, Node};
 
 /// Other words for a word of this spec.
 const WORDS: &[(&str, &str)] = &[
+    ("accelerate", "torchrun"),
     ("ddp", "torchrun"),
     ("horovod", "horovodrun"),
     ("mpi", "mpirun"),
@@ -58,7 +59,11 @@ pub fn alternatives(known: &[&str]) -> String {
 /// The word of a few that was meant.
 pub fn word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let meant = WORDS.iter().find(|(other, _)| other.eq_ignore_ascii_case(word)).map(|(_, ours)| *ours);
-    known.iter().find(|known| Some(**known) == meant).copied().or_else(|| nearest_word(word, known))
+    // `USR1`
+    let signal =
+        known.iter().find(|known| known.strip_prefix("SIG").is_some_and(|name| name.eq_ignore_ascii_case(word)));
+    let meant = known.iter().find(|known| Some(**known) == meant).or(signal);
+    meant.copied().or_else(|| nearest_word(word, known))
 }
 
 /// A field of Kubernetes as a field of this spec, if it is one of `known`: its name, and the whole field.
@@ -102,6 +107,9 @@ fn assigned(text: &str) -> Option<String> {
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.is_empty();
     is_name.then(|| format!("{name}: {}", quoted(value)))
 }
+
+/// The hint for code that is not in the spec.
+pub const NO_FOLDERS: &str = "khorovod does not read folders or repositories: put the code into the image, or on a volume of `storage` with `workingDir`";
 
 /// Calls a function with every field of a document.
 type Fields = fn(&mut dyn FnMut(&Place<'_>));
@@ -156,7 +164,8 @@ impl FieldIndex {
     pub fn missing_space(&self, text: &str) -> Option<String> {
         let (key, value) = text.split_once([':', '='])?;
         let word = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let one = !value.is_empty() && !value.starts_with('/') && !text.contains(char::is_whitespace);
+        // `s3://bucket` is a URL.
+        let one = !value.is_empty() && !value.starts_with("//") && !text.contains(char::is_whitespace);
         (word && one && self.contains(key)).then(|| format!("{key}: {value}"))
     }
 
@@ -166,9 +175,49 @@ impl FieldIndex {
             return Some(format!("write `launcher: {name}`"));
         }
         let said = match name {
+            "labels" | "annotations" | "podLabels" | "podAnnotations" if path != "metadata" => {
+                "those of the job belong in `metadata`; for pods use `patches: [{target: {kind: Pod}, patch: {metadata: {labels: {team: vision}}}}]`"
+            }
+            "type" if path.ends_with("hostPath") => "remove it: khorovod neither creates nor checks the directory",
+            "medium" if path.ends_with("emptyDir") => {
+                "remove it; for memory use `/dev/shm`, whose size is `workers.shm`"
+            }
+            "path" | "dir" | "folder" | "directory" | "git" | "repo" | "repository" | "url" | "source"
+                if path.ends_with("spec.code") =>
+            {
+                NO_FOLDERS
+            }
+            "path" | "dir" | "directory" if path.ends_with("lifecycle.checkpoint") => {
+                "mount `storage` for the checkpoints, and pass the path to your program in `command` or `env`"
+            }
+            "source" | "mode" | "store" if path.contains("storage[") => {
+                "name the source by its kind, such as `s3: {bucket: my-bucket}`, `existingClaim: my-claim` or `nfs: {server: 10.0.0.1, path: /data}`"
+            }
+            "queue" if path.ends_with("scheduling") => "write `localQueue` for Kueue, or `volcanoQueue` for Volcano",
+            "time" if path != "spec.slurm" => {
+                "use `spec.lifecycle.deadline`; only for `--target slurm`, it belongs in `spec.slurm`"
+            }
+            "setup" | "modules" if path != "spec.slurm" => {
+                "put it into the image, or before the program in a `command` that is a string; only for `--target slurm`, it belongs in `spec.slurm`"
+            }
+            "partition" | "nodelist" | "constraint" | "exclude" | "reservation" if path != "spec.slurm" => {
+                "choose nodes with `spec.placement.nodeSelector`; only for `--target slurm`, it belongs in `spec.slurm`"
+            }
+            "account" | "qos" if path != "spec.slurm" => {
+                "use `spec.scheduling.localQueue` or `spec.placement.priorityClassName`; only for `--target slurm`, it belongs in `spec.slurm`"
+            }
+            "array" => {
+                "render one job per member, each with its own name: `khorovod render --set metadata.name=mnist-1`"
+            }
+            "output" | "error" | "log" | "logDir" => {
+                "the log is that of the launcher pod, as `khorovod plan` shows; write files to a volume of `storage`"
+            }
+            "spot" | "useSpot" | "use_spot" => {
+                "choose nodes with `spec.placement`: the label of your spot nodes in `nodeSelector`, their taint in `tolerations`"
+            }
             "bucket" if path.contains("storage") => "it belongs in `s3`: `s3: {bucket: my-bucket}`",
             "tag" if path.ends_with("image") => "append it to the name of the image, as in `ghcr.io/acme/mnist:1.4`",
-            "timeout" if path == "spec" => {
+            "timeout" if path == "spec" || path == "spec.lifecycle" => {
                 "use `spec.lifecycle.deadline` for the whole run, or `spec.lifecycle.startTimeout` for the start of the workers"
             }
             "generateName" => "each run gets its own name: write `name: mnist`",
@@ -177,6 +226,11 @@ impl FieldIndex {
         };
         if !said.is_empty() {
             return Some(said.to_owned());
+        }
+        if other_names::counts_ranks(name) {
+            let hint =
+                "each of the `replicas` workers has `slotsPerWorker` ranks, by default one per GPU: set these two";
+            return Some(hint.to_owned());
         }
         if let Some(ours) = other_names::field(name).filter(|_| !self.contains(name)) {
             return Some(format!("use `{ours}`; `khorovod explain {ours}` describes it"));
@@ -221,6 +275,7 @@ pub fn in_full(path: &str, text: &str) -> Option<(String, Option<String>)> {
         "emptyDir" => "emptyDir: {}".to_owned(),
         "hostPath" => one("hostPath", "path"),
         "env" => format!("env: {{{}}}", assigned(text)?),
+        "code" => return Some((NO_FOLDERS.to_owned(), None)),
         "s3" => {
             let (bucket, prefix) = text.strip_prefix("s3://")?.split_once('/').unwrap_or_default();
             let prefix = if prefix.is_empty() { String::new() } else { format!(", prefix: {}", quoted(prefix)) };

@@ -6,12 +6,24 @@ use super::{edits, other_names, suggestions};
 use crate::problem::Fix;
 use crate::yaml::flow::flow;
 
+/// The launcher that is named by a key of `launcher`: `{name: torchrun}` or `{torchrun: {}}`.
+fn launcher_kind(entry: &Entry) -> Option<&str> {
+    const KINDS: &[&str] = &["mpirun", "horovodrun", "torchrun", "deepspeed", "shell"];
+    let word = match entry.key.as_str() {
+        "name" | "program" | "launcher" => entry.value.text()?,
+        key => key,
+    };
+    KINDS.contains(&word).then_some(word)
+}
+
 impl Reader<'_, '_> {
     /// Pushes that a key is not among those known.
     pub fn unknown(&mut self, entry: &Entry, known: &[&str]) {
         let path = self.path();
         let message = match path.as_str() {
-            "the document" => format!("a TrainingJob has no field `{}`", entry.key),
+            // The other document is a file of expectations.
+            "the document" if self.index.contains("spec") => format!("a TrainingJob has no field `{}`", entry.key),
+            "the document" => format!("an Expectations file has no field `{}`", entry.key),
             _ => format!("`{path}` has no field `{}`", entry.key),
         };
         let problem = Problem::new(&UNKNOWN_FIELD, entry.key_span, message);
@@ -37,8 +49,25 @@ impl Reader<'_, '_> {
                 "for an existing claim write `existingClaim: {name}` instead of `claim`; khorovod names new claims after the job and the entry"
             )));
         }
+        if path == "spec.launcher"
+            && let Some(kind) = launcher_kind(entry)
+        {
+            self.guessed.push(format!("{path}.kind"));
+            let (text, span) = (format!("kind: {kind}"), Span { end: entry.value.span.end, ..entry.key_span });
+            let is_together = entry.value.span.source == span.source && span.start < span.end;
+            let problem = problem.hint(format!("write `{text}`"));
+            return self.push(if is_together { problem.fix(span, text) } else { problem });
+        }
+        if path == "spec.code" {
+            self.guessed.extend([format!("{path}.files"), format!("{path}.configMapName")]);
+        }
+        if path.starts_with("spec.storage[") && ["source", "mode", "store"].contains(&entry.key.as_str()) {
+            self.guessed.push(format!("{path}.s3"));
+        }
         let written = entry.value.to_exact_json();
-        let near = match other_names::field(&entry.key) {
+        // The fields of other systems with these names are not meant here.
+        let is_said = path == "spec.code" || path.ends_with("hostPath") || path.ends_with("emptyDir");
+        let near = match other_names::field(&entry.key).filter(|_| !is_said) {
             Some(_) => match other_names::sibling(&entry.key, &written, known) {
                 Some((key, value)) if value != written => return self.rewritten(problem, entry, key, &value),
                 same => same.map(|(key, _)| key),

@@ -6,8 +6,8 @@ use crate::job::declare::{
 };
 use crate::job::read::At;
 use crate::job::types::spec::{
-    Checkpoint, Gang, LauncherKind, LauncherPod, Lifecycle, Metrics, Observability, Pairs, Patch, Placement,
-    PodSecurityLevel, Scheduling, Security, Slurm, Srun, Stall,
+    Checkpoint, Gang, LauncherPod, Lifecycle, Metrics, Observability, Pairs, Patch, Placement, PodSecurityLevel,
+    Scheduling, Security, Slurm, Srun, Stall,
 };
 
 use super::{Defaults, items, pairs, port, section};
@@ -65,7 +65,7 @@ fn toleration(given: &declare::Toleration) -> serde_json::Value {
     serde_json::Value::Object(texts.chain(seconds).collect())
 }
 
-pub fn lifecycle(body: &declare::Body, kind: LauncherKind, runs_in: LauncherPod, defaults: &mut Defaults) -> Lifecycle {
+pub fn lifecycle(body: &declare::Body, runs_in: LauncherPod, defaults: &mut Defaults) -> Lifecycle {
     let given = section(body.lifecycle.as_ref());
     let keep_workers = match runs_in {
         LauncherPod::Own => defaults.take("lifecycle.keepWorkers", given.keep_workers()),
@@ -79,11 +79,7 @@ pub fn lifecycle(body: &declare::Body, kind: LauncherKind, runs_in: LauncherPod,
         deadline: plain!(given.deadline),
         start_timeout: defaults.take("lifecycle.startTimeout", given.start_timeout()).0,
         retries: defaults.take("lifecycle.retries", given.retries()).0,
-        // torchrun's agents start the training again themselves.
-        retries_reset_after: match kind {
-            LauncherKind::Torchrun => declare::Lifecycle::default().retries_reset_after().value.0,
-            _ => defaults.take("lifecycle.retriesResetAfter", given.retries_reset_after()).0,
-        },
+        retries_reset_after: defaults.take("lifecycle.retriesResetAfter", given.retries_reset_after()).0,
         final_exit_codes: final_exit_codes.filter_map(|at| u8::try_from(at.0).ok()).collect(),
         ttl_after_finished: plain!(given.ttl_after_finished),
         keep_workers,

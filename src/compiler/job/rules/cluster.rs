@@ -10,9 +10,9 @@ use crate::problem::{Problem, codes};
 codes! {
     /// The version of Kubernetes is too old for the rendered objects
     ///
-    /// The Job shape needs `successPolicy` to end its pods, which Kubernetes has since 1.31. The launcher needs
-    /// `podFailurePolicy`, which Kubernetes has since 1.26. In older versions, workers would keep their GPUs, or the loss of
-    /// a launcher would end the job. Use the other shape, or a newer cluster.
+    /// `launcher.runsIn: firstWorker` needs `successPolicy` to end the pods of its Job, which Kubernetes has since 1.31.
+    /// `launcher.runsIn: ownPod` needs `podFailurePolicy`, which Kubernetes has since 1.26. In older versions, workers would
+    /// keep their GPUs, or the loss of a launcher would end the job. Use the other value of `runsIn`, or a newer cluster.
     Error KUBE_VERSION = "kube-version";
 
     /// An image without a tag or digest, or with `latest`
@@ -42,7 +42,7 @@ fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     let (needs, what) = match case.spec.launcher.runs_in {
-        LauncherPod::FirstWorker => (KubeVersion::new(31), "the Job shape"),
+        LauncherPod::FirstWorker => (KubeVersion::new(31), "`launcher.runsIn: firstWorker`"),
         LauncherPod::Own => (KubeVersion::new(26), "the launcher's podFailurePolicy"),
     };
     if case.kube_version < needs {
@@ -50,14 +50,14 @@ fn version(case: &Case<'_>, problems: &mut Vec<Problem>) {
             .map(|at| at.span)
             .or_else(|| Some(case.body.workers.as_ref()?.key))
             .unwrap_or(case.top);
-        let message = format!("{what} needs Kubernetes {needs}, and the target is {}", case.kube_version);
+        let message = format!("{what} needs Kubernetes {needs}, and `--kube-version` is {}", case.kube_version);
         let Scheduling { gang, local_queue, suspend, .. } = &case.spec.scheduling;
         let queued = gang.is_some() || local_queue.is_some() || *suspend;
         let alone = case.spec.launcher.kind == LauncherKind::Torchrun || queued && case.spec.target.own_workloads;
         let problem = Problem::new(&KUBE_VERSION, span, message);
         problems.push(match case.spec.launcher.runs_in {
             LauncherPod::FirstWorker if alone => {
-                problem.hint("use a newer `--kube-version`: torchrun, a gang, Kueue and `suspend` need the Job shape")
+                problem.hint("use a newer `--kube-version`: torchrun, a gang, Kueue and `suspend` need `launcher.runsIn: firstWorker`")
             }
             LauncherPod::FirstWorker => {
                 problem.hint("write `launcher: {runsIn: ownPod}`, or use a newer `--kube-version`")
@@ -82,7 +82,7 @@ fn images(case: &Case<'_>, problems: &mut Vec<Problem>) {
             let problem =
                 Problem::new(&IMAGE_UNPINNED, span, format!("the image `{name}` {what}: its content may change"));
             let name = name.strip_suffix(":latest").unwrap_or(name).trim_end_matches(':');
-            problems.push(problem.hint(format!("name a version, such as `{name}:1.0`")));
+            problems.push(problem.hint(format!("append the tag of a version that the registry has: `{name}:TAG`")));
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{Case, key};
 use crate::job::declare::Body;
 use crate::job::read::suggestions::nearest;
 use crate::job::read::{Shape, edits};
-use crate::job::types::spec::{LauncherKind, Mpi};
+use crate::job::types::spec::{LauncherKind, LauncherPod, Mpi};
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::{Kind, Node};
 
@@ -20,9 +20,22 @@ codes! {
     ///
     /// khorovod adds `mpirun -np …`, `horovodrun`, `torchrun` or `deepspeed`, with the ranks and hosts of the spec. A
     /// launcher in `command` would run in every rank, and each would start all ranks again. Write only the training
-    /// program in `command` and choose the launcher with `launcher`, or write the complete launch command with
-    /// `launcher: shell`.
+    /// program in `command` and choose the launcher with `launcher`. With `launcher: shell` the command runs once, in the
+    /// launcher pod, which has no GPUs; it must start the ranks itself, with the host file and ssh.
     Error LAUNCHER_TWICE = "launcher-twice";
+
+    /// The first word of the command is not a program
+    ///
+    /// The first word of `command` is a program in the image. `[-m, pkg.train]` and `[train.py]` are arguments of Python, as
+    /// torchrun takes them; khorovod starts torchrun with `--no_python`, so that a command can be any program. Write the
+    /// interpreter first: `[python, train.py]` or `[python, -m, pkg.train]`.
+    Error NOT_A_PROGRAM = "not-a-program";
+
+    /// torchrun with `launcher: shell`
+    ///
+    /// With `launcher: shell` the command runs once, in the launcher pod, which has no GPUs. torchrun would start ranks only
+    /// there, and the workers would be idle. Write `launcher: torchrun`, and only the program in `command`.
+    Warning TORCHRUN_IN_SHELL = "torchrun-in-shell";
 
     /// An image of PyTorch without a launcher
     ///
@@ -50,6 +63,7 @@ codes! {
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     command(case, problems);
+    not_a_program(case, problems);
     launcher_twice(case, problems);
     launcher_args(case, problems);
     launcher_unset(case, problems);
@@ -98,44 +112,151 @@ fn launcher_of(program: &str) -> Option<&'static str> {
     })
 }
 
+/// A first word that is an option or a script of Python.
+fn not_a_program(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
+    let (span, word, more) = match &command.kind {
+        Kind::List(items) => {
+            let Some(first) = items.first() else { return };
+            (first.span, first.text().unwrap_or_default(), items.get(1).and_then(Node::text))
+        }
+        Kind::Scalar { text, .. } => {
+            let mut words = text.split_whitespace();
+            (command.span, words.next().unwrap_or_default(), words.next())
+        }
+        Kind::Map(_) => return,
+    };
+    let python = match (word, more) {
+        ("-m", Some(module)) => format!("[python, -m, {module}]"),
+        _ if word.starts_with('-') => "[python, train.py]".to_owned(),
+        _ if word.ends_with(".py") && !word.contains('/') => format!("[python, {word}]"),
+        _ => return,
+    };
+    let message = format!("`{word}` is the first word of `command`, but not a program");
+    let hint = format!("write the interpreter first: `{python}`");
+    problems.push(Problem::new(&NOT_A_PROGRAM, span, message).hint(hint));
+}
+
 fn launcher_twice(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
+    let found = programs(command).into_iter().find_map(|(span, word)| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        Some((span, word, launcher_of(name)?))
+    });
+    let Some((span, word, kind)) = found.or_else(|| accelerate(case, command)) else { return };
+    let one_worker = case.spec.groups.iter().map(|group| u64::from(group.replicas)).sum::<u64>() == 1;
     if case.spec.launcher.kind == LauncherKind::Shell {
+        let is_worker = case.spec.launcher.runs_in == LauncherPod::FirstWorker && one_worker;
+        if kind == "torchrun" && !word.contains("accelerate") && !is_worker && case.spec.target.has_pods {
+            let message = format!("`{word}` would start ranks only in the launcher pod");
+            let hint = "write only the program, such as `[python, train.py]`, with `launcher: torchrun`";
+            problems.push(Problem::new(&TORCHRUN_IN_SHELL, span, message).hint(hint));
+        }
         return;
     }
-    let Some(command) = case.document.get("spec").and_then(|body| body.get("command")) else { return };
-    let Some((span, word)) = program(command) else { return };
-    let name = word.rsplit('/').next().unwrap_or(word);
-    let Some(kind) = launcher_of(name) else { return };
     // A single rank may start processes on its own worker.
     if kind == "torchrun" && ranks(case) == 1 {
         return;
     }
     let message = format!("`{word}` in `command` would run in every rank: khorovod already starts the ranks");
-    let hint = format!(
-        "write only the program, such as `[python, train.py]`, with `launcher: {kind}`; or use `launcher: shell` to run the launcher yourself"
-    );
+    let launcher = match word {
+        "srun" => "`launcher: torchrun` for PyTorch, or `launcher: mpirun` for MPI".to_owned(),
+        _ => format!("`launcher: {kind}`"),
+    };
+    let other = match word {
+        "accelerate" => "write `slotsPerWorker: 1`, so that it runs once per worker",
+        _ => "use `launcher: shell`, which runs the command once, in a launcher pod without GPUs",
+    };
+    let hint = format!("write only the program, such as `[python, train.py]`, with {launcher}; or {other}");
     problems.push(Problem::new(&LAUNCHER_TWICE, span, message).hint(hint));
+}
+
+/// `accelerate launch`, which starts one process per GPU, in a job with several ranks per worker.
+fn accelerate<'n>(case: &Case<'_>, command: &'n Node) -> Option<(Span, &'n str, &'static str)> {
+    let is_launch = match &command.kind {
+        Kind::Scalar { text, .. } => {
+            let mut words = text.split_whitespace();
+            words.next() == Some("accelerate") && words.next() == Some("launch")
+        }
+        Kind::List(items) => {
+            let word = |index: usize| items.get(index).and_then(Node::text);
+            word(0) == Some("accelerate") && word(1) == Some("launch")
+        }
+        Kind::Map(_) => false,
+    };
+    let several = case.spec.groups.iter().any(|group| group.slots > 1);
+    (is_launch && several).then_some((command.span, "accelerate", "torchrun"))
 }
 
 fn ranks(case: &Case<'_>) -> u64 {
     case.spec.groups.iter().map(|group| u64::from(group.replicas) * u64::from(group.slots)).sum()
 }
 
-/// The program that a command runs, and the place of its name: the first word, or the module of `python -m`.
-fn program(command: &Node) -> Option<(Span, &str)> {
+/// The programs that a command runs, and the places of their names: the first word of a list, or of each command of a script;
+/// instead of Python, the module of `python -m`.
+fn programs(command: &Node) -> Vec<(Span, &str)> {
     match &command.kind {
-        Kind::Scalar { text, .. } => {
-            let mut words = text.split_whitespace();
-            Some((command.span, behind_python(words.next()?, words.next(), words.next())))
-        }
+        Kind::Scalar { text, .. } => of_script(text).into_iter().map(|word| (command.span, word)).collect(),
         Kind::List(items) => {
             let word = |index: usize| items.get(index).and_then(Node::text);
-            let program = behind_python(word(0)?, word(1), word(2));
+            let Some(first) = word(0) else { return Vec::new() };
+            let shell = matches!(first.rsplit('/').next(), Some("bash" | "sh"));
+            let option = word(1).filter(|option| shell && option.starts_with('-') && option.ends_with('c'));
+            if let (Some(_), Some(script)) = (option, items.get(2)) {
+                let words = of_script(script.text().unwrap_or_default());
+                return words.into_iter().map(|word| (script.span, word)).collect();
+            }
+            let program = behind_python(first, word(1), word(2));
             let place = items.iter().find(|item| item.text() == Some(program)).unwrap_or(command);
-            Some((place.span, program))
+            vec![(place.span, program)]
         }
-        Kind::Map(_) => None,
+        Kind::Map(_) => Vec::new(),
     }
+}
+
+/// The programs of a script: the first word after each `&&`, `||`, `;`, `|` and line break outside of quotes and comments. In a
+/// script with a here document, only the first word.
+fn of_script(script: &str) -> Vec<&str> {
+    let (mut quote, mut start, mut commands) = (None, 0, Vec::new());
+    let bytes = script.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match (quote, bytes[at]) {
+            (Some(b'"') | None, b'\\') => at += 1,
+            (Some(open), byte) if open == byte => quote = None,
+            (None, byte @ (b'"' | b'\'')) => quote = Some(byte),
+            (None, b'#') if at == 0 || bytes[at - 1].is_ascii_whitespace() => {
+                commands.push(&script[start..at]);
+                while bytes.get(at).is_some_and(|byte| *byte != b'\n') {
+                    at += 1;
+                }
+                start = at;
+            }
+            (None, b'&' | b'|' | b';' | b'\n') => {
+                commands.push(&script[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    commands.extend(script.get(start..));
+    if script.contains("<<") {
+        commands.truncate(1);
+    }
+    commands.into_iter().filter_map(first_program).collect()
+}
+
+/// The program of a simple command, after variables and words that precede a program.
+fn first_program(command: &str) -> Option<&str> {
+    let before = |word: &&str| {
+        let is_variable = word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        });
+        is_variable || matches!(*word, "exec" | "env" | "time" | "nohup" | "then" | "do" | "else")
+    };
+    let mut words = command.split_whitespace().skip_while(before);
+    Some(behind_python(words.next()?, words.next(), words.next()))
 }
 
 fn behind_python<'w>(first: &'w str, second: Option<&'w str>, third: Option<&'w str>) -> &'w str {
@@ -242,7 +363,11 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
         problems.push(Problem::new(&PROGRAM_IN_ARGS, args[index].span, message).hint(hint));
     }
     for (index, word) in args.iter().enumerate() {
-        let (name, value) = word.0.split_once('=').map_or((word.0.as_str(), None), |(name, value)| (name, Some(value)));
+        // `--nproc_per_node 4` may be one word.
+        let (name, value) = word
+            .0
+            .split_once(|c: char| c == '=' || c.is_whitespace())
+            .map_or((word.0.as_str(), None), |(name, value)| (name, Some(value.trim())));
         let ranks = counts.contains(&name);
         if !ranks && !others.contains(&name) {
             continue;
@@ -260,8 +385,12 @@ fn launcher_args(case: &Case<'_>, problems: &mut Vec<Problem>) {
                     .and(workers, format!("{np} ranks: replicas × slotsPerWorker"))
                     .hint("remove it; to change the number, change `workers.replicas` or `workers.slotsPerWorker`")
             }
-            false => Problem::new(&OWN_OPTION, word.span, format!("khorovod passes `{name}` itself"))
-                .hint("remove it; it follows from other fields of the spec"),
+            false => {
+                Problem::new(&OWN_OPTION, word.span, format!("khorovod passes `{name}` itself")).hint(match name {
+                    "--max-restarts" | "--max_restarts" => "remove it, and set `lifecycle.retries`",
+                    _ => "remove it; it follows from other fields of the spec",
+                })
+            }
         };
         problems.push(problem);
     }

@@ -57,9 +57,10 @@ codes! {
 
     /// The pod of the launcher does not support what the spec asks for
     ///
-    /// Worker groups, `spares`, `perWorker` storage, elastic Horovod and `keepWorkers: true` need StatefulSets. A gang, Kueue,
-    /// `suspend` and torchrun need the Job shape: the launcher scales a StatefulSet, and would wait for pods that the
-    /// queue never admits. Without `security.apiAccess` it cannot scale one.
+    /// Worker groups, `spares`, `perWorker` storage, elastic Horovod and `keepWorkers: true` need `launcher.runsIn: ownPod`,
+    /// in which a StatefulSet runs the workers. A gang, Kueue, `suspend` and torchrun need `launcher.runsIn: firstWorker`, in
+    /// which one Indexed Job runs all pods: a launcher that scales a StatefulSet would wait for pods that the queue never
+    /// admits. Without `security.apiAccess` it cannot scale one.
     Error WRONG_LAUNCHER_POD = "wrong-launcher-pod";
 }
 
@@ -233,7 +234,7 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     let kind = spec.launcher.kind;
     let has_gpus = spec.groups.iter().any(|group| group.gpus > 0);
     let is_separate = spec.launcher.runs_in == LauncherPod::Own;
-    let own_pod = "a launcher pod of its own, which the Job shape does not have";
+    let own_pod = "a launcher pod, which a job with `launcher.runsIn: firstWorker` does not have";
     let has_resources = is_separate && !spec.launcher.runs_ranks;
     let own_resources = match is_separate {
         true => "a launcher pod that runs no ranks: one that does has the resources of a worker",
@@ -242,8 +243,6 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
     // `Plan::own_job`: the pods that run guard.sh.
     let may_end = spec.target.own_workloads && spec.security.api_access && !spec.lifecycle.keep_workers;
     let watches = may_end && kind != LauncherKind::Torchrun;
-    let starts_again = kind != LauncherKind::Torchrun;
-    let starts_itself = "a launcher other than `torchrun`, whose agents start the training again themselves";
     let has_queue = spec.scheduling.gang == Some(Gang::Volcano) || spec.target.is_gang;
     let prefixes = !matches!(kind, LauncherKind::Horovodrun | LauncherKind::Shell);
     let has_policy = spec.security.network_policy || !spec.target.has_pods;
@@ -273,12 +272,11 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             "workers that may release themselves: they need ssh, `security.apiAccess`, and no `lifecycle.keepWorkers`",
         ),
         row(
-            key(field!(case.lifecycle.retries_reset_after)),
-            "lifecycle.retriesResetAfter",
-            starts_again,
-            starts_itself,
+            key(field!(case.lifecycle.final_exit_codes)),
+            "lifecycle.finalExitCodes",
+            kind != LauncherKind::Torchrun,
+            "mpirun, horovodrun, deepspeed or shell: torchrun does not pass on the exit codes of its ranks",
         ),
-        row(key(field!(case.lifecycle.final_exit_codes)), "lifecycle.finalExitCodes", starts_again, starts_itself),
         row(key(field!(case.launcher.image)), "launcher.image", is_separate, own_pod),
         row(key(field!(case.launcher.cpu)), "launcher.cpu", has_resources, own_resources),
         row(key(field!(case.launcher.memory)), "launcher.memory", has_resources, own_resources),
@@ -306,6 +304,12 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             "workers.elastic.cooldown",
             kind != LauncherKind::Torchrun,
             "horovodrun: torchrun excludes no hosts",
+        ),
+        row(
+            key(field!(case.workers.elastic.reset_limit)),
+            "workers.elastic.resetLimit",
+            kind != LauncherKind::Torchrun,
+            "horovodrun: torchrun does not count how often workers come and go",
         ),
         row(
             key(field!(case.collective.infiniband)),
@@ -364,8 +368,8 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
         let access = conflict(
             &WRONG_LAUNCHER_POD,
             key(access.filter(|_| spec.target.own_workloads && !spec.lifecycle.keep_workers)),
-            "`security.apiAccess: false` needs the Job shape: the launcher may not scale a StatefulSet",
-            (given, "the StatefulSet shape is requested here"),
+            "`security.apiAccess: false` needs `launcher.runsIn: firstWorker`: the launcher may not scale a StatefulSet",
+            (given, "`ownPod` is requested here"),
             "write `runsIn: firstWorker`, or leave it out; or set `lifecycle.keepWorkers: true`, and delete the workers yourself",
         );
         return queued.chain([torchrun, access]).collect();
@@ -374,20 +378,37 @@ fn launcher_pod(case: &Case<'_>) -> Vec<Option<Problem>> {
     let why = given.or_else(|| queued.iter().find_map(|(_, span)| *span)).or(kind);
     let per_worker = case.storage().find_map(|at| at.per_worker.as_ref());
     let rows = [
-        ("`workers.groups` needs", key(workers.groups.as_ref())),
-        ("`workers.spares` needs", spares(case).filter(|_| workers.groups.is_none() && workers.elastic.is_none())),
-        ("storage with `perWorker` needs", key(per_worker)),
-        ("`workers.elastic` with Horovod needs", key(field!(case.workers.elastic).filter(|_| !torchrun))),
-        ("`lifecycle.keepWorkers` needs", key(field!(case.lifecycle.keep_workers).filter(|at| at.value))),
-        ("`launcher.runsRanks` is only for", key(field!(case.launcher.runs_ranks).filter(|at| at.value))),
+        ("`workers.groups` needs", key(workers.groups.as_ref()), "the workers of an Indexed Job are all equal"),
+        (
+            "`workers.spares` needs",
+            spares(case).filter(|_| workers.groups.is_none() && workers.elastic.is_none()),
+            "all pods of an Indexed Job run ranks, and Kubernetes replaces a lost one",
+        ),
+        ("storage with `perWorker` needs", key(per_worker), "an Indexed Job creates no claims"),
+        (
+            "`workers.elastic` with Horovod needs",
+            key(field!(case.workers.elastic).filter(|_| !torchrun)),
+            "the launcher ends with the first worker",
+        ),
+        (
+            "`lifecycle.keepWorkers` needs",
+            key(field!(case.lifecycle.keep_workers).filter(|at| at.value)),
+            "Kubernetes ends all pods when the first worker ends",
+        ),
+        (
+            "`launcher.runsRanks` is only for",
+            key(field!(case.launcher.runs_ranks).filter(|at| at.value)),
+            "the launcher already runs in a worker",
+        ),
     ];
-    let row = |(what, at): (&str, Option<Span>)| {
+    let row = |(what, at, reason): (&str, Option<Span>, &str)| {
+        let way_out = if torchrun { "remove it, or use another launcher" } else { "remove one of the two" };
         conflict(
             &WRONG_LAUNCHER_POD,
             at,
-            format!("{what} the StatefulSet shape, and this job takes the Job shape"),
-            (why, "the Job shape follows from this"),
-            "remove one of the two: in the Job shape one Indexed Job runs workers that are all equal",
+            format!("{what} `launcher.runsIn: ownPod`, and this job has `firstWorker`"),
+            (why, "`firstWorker` follows from this"),
+            format!("{way_out}: with `firstWorker`, {reason}"),
         )
     };
     rows.into_iter().map(row).collect()

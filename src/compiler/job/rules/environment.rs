@@ -76,6 +76,7 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
         "PET_RDZV_BACKEND",
         "PET_RDZV_ENDPOINT",
         "PET_RDZV_ID",
+        "PET_MAX_RESTARTS",
         "RANK",
         "WORLD_SIZE",
         "LOCAL_RANK",
@@ -99,7 +100,10 @@ fn reserved(case: &Case<'_>, name: &str, span: Span, problems: &mut Vec<Problem>
     let index = index && case.spec.target.has_pods;
     if index || owns_variable(name) || torchrun && TORCHRUN.contains(&name) {
         let problem = Problem::new(&RESERVED_VARIABLE, span, format!("khorovod or the launcher sets `{name}`"));
-        problems.push(problem.hint("remove it; it follows from other fields of the spec"));
+        problems.push(problem.hint(match name {
+            "PET_MAX_RESTARTS" => "remove it, and set `lifecycle.retries`",
+            _ => "remove it; it follows from other fields of the spec",
+        }));
     }
 }
 

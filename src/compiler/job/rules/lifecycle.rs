@@ -2,7 +2,7 @@
 
 use super::Case;
 use crate::job::types::format_duration;
-use crate::job::types::spec::{LauncherKind, LauncherPod};
+use crate::job::types::spec::LauncherPod;
 use crate::problem::{Problem, Span, codes};
 
 codes! {
@@ -12,9 +12,10 @@ codes! {
     /// the training starts from the beginning. Remove the field if a GitOps controller manages the job.
     Warning TTL_UNDER_GITOPS = "ttl-under-gitops";
 
-    /// The deadline ends before the wait for workers does
+    /// The deadline is not longer than the wait for workers
     ///
-    /// The job would reach its deadline while it waits, and fail without the names of the missing workers. Raise `lifecycle.deadline` or lower `lifecycle.startTimeout`.
+    /// The job would reach its deadline while it waits, and fail without the names of the missing workers. Raise
+    /// `lifecycle.deadline` or lower `lifecycle.startTimeout`.
     Warning DEADLINE_BEFORE_WAIT = "deadline-before-wait";
 
     /// More time for a checkpoint than a pod can get
@@ -67,15 +68,15 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     if let (Some(deadline), Some(at)) = (spec.lifecycle.deadline, lifecycle.and_then(|at| at.deadline.as_ref()))
         && deadline <= spec.lifecycle.start_timeout
-        && spec.launcher.kind != LauncherKind::Torchrun
         && spec.target.has_pods
     {
         let message = format!(
-            "the deadline ({deadline} s) ends before the wait for workers ({} s)",
-            spec.lifecycle.start_timeout
+            "the deadline ({}) is not longer than the wait for workers ({})",
+            format_duration(deadline),
+            format_duration(spec.lifecycle.start_timeout)
         );
         let problem = Problem::new(&DEADLINE_BEFORE_WAIT, at.span, message);
-        let shorter = format!("startTimeout: {}s", (deadline / 2).max(1));
+        let shorter = format!("startTimeout: {}", format_duration((deadline / 2).max(1)));
         problems.push(match field!(case.lifecycle.start_timeout) {
             None => problem.hint(format!("add `{shorter}` under `lifecycle`, or raise the deadline")),
             Some(wait) => problem.and(wait.span, "the wait").hint(format!("write `{shorter}`, or raise the deadline")),

@@ -3,6 +3,7 @@
 use super::Case;
 use crate::job::declare::EnvValue;
 use crate::job::declare::scalars::shell_variable;
+use crate::job::types::spec::{LauncherKind, Mpi, Spec};
 use crate::problem::{Problem, Span, codes};
 use crate::yaml::flow::quoted;
 use crate::yaml::{Kind, Node};
@@ -22,6 +23,14 @@ codes! {
     /// With `&` at the end of the command, bash exits with 0 immediately, and the rank counts as successful before it has
     /// trained. Remove the `&`, or end the command with `wait`.
     Warning NOT_WAITED_FOR = "not-waited-for";
+
+    /// A variable of another system, which pods do not have
+    ///
+    /// Slurm and SkyPilot set variables such as `SLURM_PROCID` and `SKYPILOT_NODE_RANK`, and many clusters set `SCRATCH`. In
+    /// pods they are empty, so every rank would take itself for the first. Use the variables of the launcher instead:
+    /// torchrun sets `RANK`, `LOCAL_RANK` and `WORLD_SIZE`; Open MPI sets `OMPI_COMM_WORLD_RANK`,
+    /// `OMPI_COMM_WORLD_LOCAL_RANK` and `OMPI_COMM_WORLD_SIZE`. Or set the variable in `env`.
+    Warning UNSET_VARIABLE = "unset-variable";
 }
 
 /// Words that join commands or redirect output in a shell.
@@ -33,6 +42,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let Some(spec) = case.document.get("spec") else { return };
     if let Some(words) = spec.get("command") {
         command(case, words, problems);
+        unset_variable(case, words, problems);
     }
     let shell = spec.get("command").is_some_and(|command| matches!(command.kind, Kind::Scalar { .. }));
     if let Some(args) = spec.get("args").filter(|_| !shell) {
@@ -78,6 +88,65 @@ fn command(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
         }
         Kind::Map(_) => {}
     }
+}
+
+/// A variable of Slurm, SkyPilot or a login node in a command that a shell interprets.
+fn unset_variable(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) {
+    if !case.spec.target.has_pods || case.body.env_from.is_some() {
+        return;
+    }
+    let items = match &command.kind {
+        Kind::Scalar { .. } => std::slice::from_ref(command),
+        Kind::List(items) if items.first().and_then(Node::text).is_some_and(|word| SHELLS.contains(&word)) => {
+            items.as_slice()
+        }
+        _ => return,
+    };
+    let is_foreign = |name: &str| {
+        ["SLURM_", "SLURMD_", "SKYPILOT_", "PBS_"].iter().any(|prefix| name.starts_with(prefix)) || name == "SCRATCH"
+    };
+    for item in items {
+        let text = item.text().unwrap_or_default();
+        // `${A:-1}` has a value without the variable.
+        let names = text.split('$').skip(1).map(|rest| {
+            let rest = rest.strip_prefix('{').unwrap_or(rest);
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            (&rest[..end], rest[end..].starts_with(':') || rest[end..].starts_with('-'))
+        });
+        let found = names.into_iter().find(|(name, has_default)| {
+            let is_set = text.contains(&format!("{name}=")) || case.env().any(|(own, _)| own.0 == *name);
+            is_foreign(name) && !has_default && !is_set
+        });
+        if let Some((name, _)) = found {
+            let message = format!("`${name}` is empty: pods do not have this variable");
+            problems.push(Problem::new(&UNSET_VARIABLE, item.span, message).hint(instead_of(name, case.spec)));
+        }
+    }
+}
+
+/// The variable of the launcher that replaces one of another system.
+fn instead_of(name: &str, spec: &Spec) -> String {
+    let ranks = match spec.launcher.kind {
+        LauncherKind::Torchrun => ["RANK", "LOCAL_RANK", "WORLD_SIZE"],
+        LauncherKind::Horovodrun => ["HOROVOD_RANK", "HOROVOD_LOCAL_RANK", "HOROVOD_SIZE"],
+        _ if spec.launcher.mpi == Mpi::OpenMpi => {
+            ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"]
+        }
+        _ => ["PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE"],
+    };
+    let index = match name {
+        "SLURM_PROCID" => 0,
+        "SLURM_LOCALID" => 1,
+        "SLURM_NTASKS" | "SLURM_NPROCS" => 2,
+        "SCRATCH" | "SLURM_TMPDIR" | "SLURM_SUBMIT_DIR" => {
+            return "write the `mountPath` of a volume of `storage`, or set the variable in `env`".to_owned();
+        }
+        "SKYPILOT_NODE_RANK" | "SLURM_NODEID" if spec.launcher.kind == LauncherKind::Torchrun => {
+            return "use `$GROUP_RANK`, which torchrun sets".to_owned();
+        }
+        _ => return "khorovod starts the ranks itself: remove it, or set it in `env`".to_owned(),
+    };
+    format!("use `${}`, which the launcher sets", ranks[index])
 }
 
 /// A dash or quotes that a word processor made of what was typed. `whole` is the word, where it is one.

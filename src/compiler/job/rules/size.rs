@@ -80,7 +80,8 @@ fn few_bytes(node: &Node, problems: &mut Vec<Problem>) {
                     let bytes = if size.value() == 1 { "byte" } else { "bytes" };
                     let message = format!("`{name}: {text}` is {} {bytes}", size.value());
                     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-                    let unit = if number == text { "Gi" } else { "Mi" };
+                    // `64000` is what Slurm counts, in MiB.
+                    let unit = if number == text && size.value() < 1_000 { "Gi" } else { "Mi" };
                     let problem = Problem::new(&FEW_BYTES, entry.value.span, message);
                     problems.push(problem.hint(format!("add a unit, as in `{number}{unit}`")));
                 }

@@ -25,8 +25,9 @@ codes! {
 
     /// An upload without credentials, from a read-only entry, or not at all
     ///
-    /// `direction: out` and `both` write to the bucket: they need `secret`, and the entry must not
-    /// be `readOnly`. `uploadInterval` needs one of these directions.
+    /// `direction: out` and `both` write to the bucket: they need `secretName`, a Secret that
+    /// `kubectl create secret generic s3-keys --from-literal=AWS_ACCESS_KEY_ID=… --from-literal=AWS_SECRET_ACCESS_KEY=…`
+    /// creates. The entry must not be `readOnly`. `uploadInterval` needs one of these directions.
     Error S3_UPLOAD = "s3-upload";
 
     /// Objects cannot be copied into a read-only mount
@@ -38,7 +39,7 @@ codes! {
     /// The launcher pod and the worker share a claim that only one node can mount
     ///
     /// The launcher mounts the volumes of the worker, and only one node can mount a `ReadWriteOnce` volume. If the two pods
-    /// are on different nodes, the second pod never starts. In the Job shape, one pod is both launcher and worker.
+    /// are on different nodes, the second pod never starts. With `launcher.runsIn: firstWorker`, one pod is both.
     Warning LAUNCHER_SHARES_CLAIM = "launcher-shares-claim";
 
     /// A volume of size 0
@@ -196,7 +197,7 @@ fn shared_claim(case: &Case<'_>, entry: &Storage, problems: &mut Vec<Problem>) {
         }
         problems.push(problem.hint("write `accessModes: [ReadWriteMany]`, or `perWorker` instead of `claim`"));
     } else if hosts == 1 && beside {
-        // Jobs that cannot use the Job shape.
+        // Jobs that cannot run the launcher in the first worker.
         let groups = case.body.workers.as_ref().is_some_and(|at| at.groups.is_some());
         let per_worker = spec.storage.iter().any(|volume| matches!(volume.source, VolumeSource::PerWorker(_)));
         let elastic = spec.elastic.is_some() || spec.lifecycle.keep_workers;
@@ -242,7 +243,7 @@ fn s3(entry: &Storage, problems: &mut Vec<Problem>) {
     if s3.secret_name.is_none() {
         let problem = Problem::new(&S3_UPLOAD, direction.span, "an upload needs credentials");
         problems.push(
-            problem.hint("add `secretName: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`"),
+            problem.hint("add `secretName: s3-keys`, a Secret with `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`; `khorovod explain s3-upload` shows how to create it"),
         );
     }
     if let Some(read_only) = entry.read_only.as_ref().filter(|at| at.value) {

@@ -344,8 +344,8 @@ pub struct Lifecycle {
     /// Seconds.
     pub start_timeout: u64,
     pub retries: u32,
-    /// Seconds.
-    pub retries_reset_after: u64,
+    /// Seconds; None if the count never starts again.
+    pub retries_reset_after: Option<u64>,
     /// Exit codes of the training after which no further attempt starts.
     pub final_exit_codes: Vec<u8>,
     /// Seconds.

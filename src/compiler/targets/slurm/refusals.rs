@@ -350,5 +350,6 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let verb = if rest.is_empty() { "has" } else { "have" };
     let problem = Problem::new(&SLURM_IGNORES, *span, format!("{} {verb} no effect under Slurm", paths.join(", ")));
     let problem = rest.iter().fold(problem, |problem, (_, span)| problem.and(*span, ""));
-    problems.push(problem.hint("remove them, or leave them if you also render the spec for Kubernetes"));
+    let them = if rest.is_empty() { "it" } else { "them" };
+    problems.push(problem.hint(format!("remove {them}, or leave {them} if you also render the spec for Kubernetes")));
 }
