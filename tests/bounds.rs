@@ -136,7 +136,7 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ("", "command: [watch, -m, mpirun]", ""),
     ("", "command: [python3, -m, torch.distributed.run]", "launcher-twice"),
     // A custom ServiceAccount must be allowed to scale only if the launcher scales.
-    ("", "security: {serviceAccountName: own}", "own-account"),
+    ("", "security: {serviceAccountName: own}", "account-permissions"),
     (
         "",
         "security: {serviceAccountName: own}\nworkers: {replicas: 2}\nlauncher: {kind: mpirun, runsIn: firstWorker}",

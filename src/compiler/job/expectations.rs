@@ -17,12 +17,12 @@ codes! {
     ///
     /// A file that `--expect` names limits what a job may be, for example its number of GPUs. Change the job, or ask the
     /// owner of the file.
-    Error UNEXPECTED = "unexpected";
+    Error UNEXPECTED = "expectation-not-met";
 
     /// A field of `requiredFields` or `forbiddenFields` that does not exist
     ///
     /// Write the path of a field below `spec`, such as `storage.hostPath`. `khorovod explain` lists the fields.
-    Error EXPECTED_FIELD = "expected-field";
+    Error EXPECTED_FIELD = "unknown-expected-field";
 }
 
 choice! {

@@ -10,7 +10,7 @@ use crate::job::types::quantity::Quantity;
 use crate::job::types::spec;
 
 shape! {
-    /// The program that starts the ranks, and the pod it runs in.
+    /// The program that starts the ranks, and the pod it runs in. With torchrun, and with `runsIn: firstWorker`, the launcher is the pod with index 0.
     Launcher {
         /// The program that starts the ranks.
         "kind" (required) kind: LauncherKind, default "mpirun", example "horovodrun";

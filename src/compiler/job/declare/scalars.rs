@@ -32,7 +32,8 @@ impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
             _ => {
                 let message =
                     format!("`{}` is {}, outside {MIN} to {MAX}", reader.path(), node.written().unwrap_or_default());
-                let hint = match reader.path().ends_with(".gpus") {
+                let is_negative = node.written().is_some_and(|text| text.starts_with('-'));
+                let hint = match reader.path().ends_with(".gpus") && !is_negative {
                     true => format!("`gpus` is per worker: write at most {MAX}, and raise `replicas`"),
                     false => format!("give a number from {MIN} to {MAX}"),
                 };

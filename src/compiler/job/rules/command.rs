@@ -52,7 +52,7 @@ codes! {
     /// A launcher option that khorovod sets itself
     ///
     /// The hostfile, ssh settings, discovery script and elastic bounds follow from the spec. Remove the option.
-    Error OWN_OPTION = "own-option";
+    Error OWN_OPTION = "launcher-option";
 
     /// `launcher.args` contains a program
     ///

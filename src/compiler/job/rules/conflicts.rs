@@ -48,7 +48,7 @@ codes! {
     /// A setting of `collective` that a variable in `env` overrides
     ///
     /// `env` takes precedence. Keep one of the two.
-    Warning KNOB_TWICE = "knob-twice";
+    Warning KNOB_TWICE = "overridden-by-env";
 
     /// A setting without effect
     ///

@@ -44,7 +44,7 @@ codes! {
     /// fails at its start with a message. Without `jobs`, it cannot end its own Job after a permanent failure, and a launcher
     /// that replaces an evicted one does not continue its count of attempts and its time limit. With `get` on `endpoints`, the
     /// launcher sends no DNS query for a worker that has no address yet.
-    Warning OWN_ACCOUNT = "own-account";
+    Warning OWN_ACCOUNT = "account-permissions";
 }
 
 /// The maximum of `lifecycle.checkpoint.gracePeriod`, in seconds.

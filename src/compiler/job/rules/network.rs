@@ -36,7 +36,7 @@ codes! {
     ///
     /// With `NCCL_SOCKET_IFNAME=^docker0` NCCL may choose the loopback interface. Ranks on different hosts then never connect.
     /// Exclude both, or do not set the variable.
-    Error DOCKER0_ALONE = "docker0-alone";
+    Error DOCKER0_ALONE = "loopback-interface";
 }
 
 pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
