@@ -113,7 +113,7 @@ const FLAT_FILES: &str = "`code.files` has no folders: put a package into the im
 /// The correction of an image. Part of a name is never left out, because the rest would be another image.
 fn image_way_out(text: &str) -> Option<WayOut> {
     let text = text.trim();
-    if text.ends_with(".sif") || text.ends_with(".sqsh") {
+    if let Some((_, "sif" | "sqsh")) = text.rsplit_once('.') {
         let hint = "Kubernetes cannot run this file: push the image to a registry; for Slurm, `slurm.wrap` runs it";
         return Some(WayOut::Say(hint.to_owned()));
     }

@@ -33,7 +33,7 @@ impl<const MIN: u32, const MAX: u32> Field for Int<MIN, MAX> {
                 let message =
                     format!("`{}` is {}, outside {MIN} to {MAX}", reader.path(), node.written().unwrap_or_default());
                 let is_negative = node.written().is_some_and(|text| text.starts_with('-'));
-                let hint = match reader.path().ends_with(".gpus") && !is_negative {
+                let hint = match reader.path().rsplit('.').next() == Some("gpus") && !is_negative {
                     true => format!("`gpus` is per worker: write at most {MAX}, and raise `replicas`"),
                     false => format!("give a number from {MIN} to {MAX}"),
                 };

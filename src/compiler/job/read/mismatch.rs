@@ -282,7 +282,7 @@ impl<'n> Reader<'n, '_> {
             }
             _ if matches!(expected, Expected::Boolean) => problem.hint("write `true` or `false`"),
             // `A100:4`
-            Kind::Scalar { text, .. } if path.ends_with(".gpus") && !text.is_empty() => {
+            Kind::Scalar { text, .. } if path.rsplit('.').next() == Some("gpus") && !text.is_empty() => {
                 let count = text.rsplit(':').next().filter(|count| count.parse::<u32>().is_ok()).unwrap_or("8");
                 problem.hint(format!(
                     "write only the number, such as `gpus: {count}`; choose the type with `placement.nodeSelector`"

@@ -129,7 +129,7 @@ fn not_a_program(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let python = match (word, more) {
         ("-m", Some(module)) => format!("[python, -m, {module}]"),
         _ if word.starts_with('-') => "[python, train.py]".to_owned(),
-        _ if word.ends_with(".py") && !word.contains('/') => format!("[python, {word}]"),
+        _ if word.strip_suffix(".py").is_some_and(|name| !name.contains('/')) => format!("[python, {word}]"),
         _ => return,
     };
     let message = format!("`{word}` is the first word of `command`, but not a program");

@@ -119,7 +119,16 @@ fn unset_variable(case: &Case<'_>, command: &Node, problems: &mut Vec<Problem>) 
         });
         if let Some((name, _)) = found {
             let message = format!("`${name}` is empty: pods do not have this variable");
-            problems.push(Problem::new(&UNSET_VARIABLE, item.span, message).hint(instead_of(name, case.spec)));
+            // The place in a text of several lines.
+            let written = case.texts.around(item.span).get(item.span.start..item.span.end).unwrap_or_default();
+            let at = [format!("${name}"), format!("${{{name}")]
+                .iter()
+                .find_map(|text| Some((written.find(text)?, text.len())));
+            let span = at.map_or(item.span, |(at, length)| {
+                let start = item.span.start + at;
+                Span { start, end: start + length, ..item.span }
+            });
+            problems.push(Problem::new(&UNSET_VARIABLE, span, message).hint(instead_of(name, case.spec)));
         }
     }
 }
