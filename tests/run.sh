@@ -36,7 +36,13 @@ rust() {
 # The scripts of the repository. The stage `output` checks those of pods in their rendered form.
 shell() { need shellcheck shellcheck && git ls-files '*.sh' .ci/run tests/blocks/bin tests/blocks/laptop tests/dist/stubs dist/asdf/bin image/check-image plugin/helm3/khorovod plugin/helm3/post-render ':!src' | xargs shellcheck -x; }
 
-docs() { tests/docs.py && python3 -B bench/chaos/report.py --check; }
+docs() { tests/docs.py && tests/monitoring.py && python3 -B bench/chaos/report.py --check; }
+
+# The alert rules with Prometheus' own tool.
+alerts() {
+    local tool
+    tool=$(promtool) && tests/monitoring.py "$tool"
+}
 
 # The GitHub workflows, including those in docs/repository. This project's use actions by digest.
 workflows() {
@@ -77,7 +83,7 @@ runtime() {
             need ip iproute2 -V && need curl curl && need /usr/bin/python3 python3-yaml -c 'import yaml' &&
             need_ranks || return
     fi
-    tests/runtime/run.sh
+    tests/runtime/progress/lines.py && tests/runtime/run.sh
 }
 
 # check-image on images that lack something. The test creates the images, which requires root.

@@ -137,6 +137,9 @@ krew() (
     echo "$folder/krew"
 )
 
+# Checks and tests alert rules.
+promtool() { go_program promtool v0.316.0 github.com/prometheus/prometheus/cmd/promtool; }
+
 # Pushes to registries of OCI artifacts.
 oras() { go_program oras v1.3.4 oras.land/oras/cmd/oras; }
 

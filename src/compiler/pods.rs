@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use crate::job::target::SshKeys;
-use crate::job::valid::{HealthPolicy, LauncherKind, S3, VolumeSource};
+use crate::job::valid::{HealthPolicy, LauncherKind, Progress, S3, Stall, VolumeSource};
 use crate::plan::{Plan, Shape};
 
 pub use settings::launch;
@@ -151,12 +151,28 @@ pub fn files(plan: &Plan) -> Vec<File> {
     if has_access {
         files.extend(scripts!["api.sh", "call.py"]);
     }
+    let observability = &plan.spec.observability;
+    if has_access || observability.launcher_metrics.is_some() {
+        files.extend(scripts!["status.sh"]);
+    }
+    if observability.launcher_metrics.is_some() {
+        files.extend(scripts!["metrics.py"]);
+    }
+    if observability.progress.is_some() {
+        files.extend(scripts!["relay.py"]);
+    }
     if plan.spec.health_check.policy != HealthPolicy::Never {
         files.extend(scripts!["check.sh"]);
     }
     let watches_progress = plan.spec.lifecycle.stall.is_some();
     if watches_progress {
         files.extend(scripts!["stall.sh", "progress.sh", "evidence.sh", "sitecustomize.py"]);
+    }
+    let is_output = |stall: &Stall| stall.file.is_none() && stall.metric.is_none();
+    if plan.spec.lifecycle.stall.as_ref().is_some_and(is_output)
+        || matches!(observability.progress, Some(Progress::Auto | Progress::Pattern(_)))
+    {
+        files.extend(scripts!["relay.sh"]);
     }
     if plan.shape == Shape::Torchrun {
         files.extend(scripts!["torchrun.sh"]);

@@ -173,6 +173,8 @@ pub fn everything(spec: &mut Spec) {
         evidence: Some("/results/stalls".into()),
     });
     spec.observability.tensorboard_logdir = Some("/results/tb".into());
+    spec.observability.progress = Some(Progress::File("/results/progress".into()));
+    spec.observability.launcher_metrics = Some(Metrics { port: 9401, pod_monitor: true, from: None });
     spec.observability.metrics = Some(Metrics {
         port: 9400,
         pod_monitor: true,

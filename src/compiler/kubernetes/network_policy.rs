@@ -76,7 +76,8 @@ pub fn build(plan: &Plan) -> Option<Object<'_>> {
     }
     let own_pods = Peer { pod_selector: Some(Labels { match_labels: job_pods(plan).match_labels }), ..Peer::default() };
     let mut ingress = vec![Rule { from: Some(From::OwnPods([own_pods])), to: Vec::new(), ports: Vec::new() }];
-    if let Some(metrics) = &plan.spec.observability.metrics {
+    let observability = &plan.spec.observability;
+    for metrics in observability.metrics.iter().chain(&observability.launcher_metrics) {
         let from = metrics.from.as_deref().map(From::Given);
         ingress.push(Rule { from, to: Vec::new(), ports: vec![Port { port: metrics.port, protocol: "TCP" }] });
     }

@@ -12,7 +12,7 @@ use crate::job::types::format_duration;
 use crate::job::valid::{
     Checkpoint, Claim, Code, CodeSource, Collective, Egress, Elastic, EnvFrom, EnvFromSource, EnvValue, EnvVar, Gang,
     Group, HealthCheck, HealthPolicy, Image, Launcher, LauncherKind, LauncherPod, Lifecycle, Metrics, Mpi,
-    Observability, Pairs, Patch, Placement, Resources, S3, Scheduling, Security, Spec, Ssh, Stall, Volume,
+    Observability, Pairs, Patch, Placement, Progress, Resources, S3, Scheduling, Security, Spec, Ssh, Stall, Volume,
     VolumeSource,
 };
 use crate::yaml::flow::flow;
@@ -474,13 +474,31 @@ fn security(list: &mut List, security: &Security) {
 }
 
 fn observability(list: &mut List, observability: &Observability, kind: LauncherKind) {
-    let Observability { tensorboard_logdir, metrics, rank_prefix } = observability;
+    let Observability { tensorboard_logdir, metrics, launcher_metrics, progress, rank_prefix } = observability;
     list.optional("observability.tensorboardLogdir", tensorboard_logdir.as_ref());
-    if let Some(Metrics { port, pod_monitor, from }) = metrics {
-        list.run("observability.metrics.port", port);
-        list.add(Reach::InPlace, "observability.metrics.podMonitor", pod_monitor);
-        let peers = from.as_ref().map(|peers| flow(&Json::from(peers.clone())));
-        list.optional_if(false, "observability.metrics.from", peers);
+    for (metrics, path) in [
+        (metrics, ["observability.metrics.port", "observability.metrics.podMonitor", "observability.metrics.from"]),
+        (
+            launcher_metrics,
+            [
+                "observability.launcherMetrics.port",
+                "observability.launcherMetrics.podMonitor",
+                "observability.launcherMetrics.from",
+            ],
+        ),
+    ] {
+        if let Some(Metrics { port, pod_monitor, from }) = metrics {
+            list.run(path[0], port);
+            list.add(Reach::InPlace, path[1], pod_monitor);
+            let peers = from.as_ref().map(|peers| flow(&Json::from(peers.clone())));
+            list.optional_if(false, path[2], peers);
+        }
+    }
+    match progress {
+        None => {}
+        Some(Progress::Auto) => list.run("observability.progress.output", "auto"),
+        Some(Progress::Pattern(pattern)) => list.run("observability.progress.pattern", pattern),
+        Some(Progress::File(file)) => list.run("observability.progress.file", file),
     }
     let prefixes = matches!(kind, LauncherKind::Mpirun | LauncherKind::Deepspeed | LauncherKind::Torchrun);
     list.run_if(prefixes, "observability.logs.rankPrefix", rank_prefix);

@@ -1,7 +1,7 @@
 //! Writes the files that differ between jobs: `job.sh`, in which every value is quoted, and `passwd`.
 
 use super::words::word;
-use crate::job::valid::{Group, HealthPolicy, LauncherKind, Mpi, VolumeSource};
+use crate::job::valid::{Group, HealthPolicy, LauncherKind, Mpi, Progress, VolumeSource};
 use crate::plan::{Plan, Shape};
 
 /// A bash array of words that are already quoted.
@@ -104,8 +104,23 @@ pub fn job(plan: &Plan) -> String {
             ("stall_evidence", word(stall.evidence.as_deref().unwrap_or_default())),
         ]
     });
+    // The source of the progress of the training, and the port of the launcher's own metrics.
+    let progress = spec.observability.progress.as_ref().map(|progress| match progress {
+        Progress::Auto => ("progress_pattern", word("")),
+        Progress::Pattern(pattern) => ("progress_pattern", word(pattern)),
+        Progress::File(file) => ("progress_file", word(file)),
+    });
+    let status_port = spec.observability.launcher_metrics.as_ref().map(|at| ("status_port", at.port.to_string()));
     let stays = stays.then(|| ("stays", "yes".to_owned()));
-    let settings = settings.into_iter().chain(timeout).chain(health(plan)).chain(intervals).chain(stays).chain(stall);
+    let settings = settings
+        .into_iter()
+        .chain(timeout)
+        .chain(health(plan))
+        .chain(intervals)
+        .chain(stays)
+        .chain(stall)
+        .chain(progress)
+        .chain(status_port);
     let mut lines = "# The settings of this job.\n".to_owned();
     for (name, value) in settings {
         lines.extend([name, "=", &value, "\n"]);

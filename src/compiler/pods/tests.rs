@@ -56,6 +56,11 @@ fn plans() -> Vec<Plan> {
                 Some(Stall { timeout: 60, file: None, metric: None, retries: true, evidence: None });
         }),
         changed(|plan| {
+            plan.spec.security.api_access = false;
+            plan.spec.observability.progress = Some(Progress::Pattern(r"it's (\d+)".to_owned()));
+            plan.spec.observability.launcher_metrics = Some(Metrics { port: 9401, pod_monitor: true, from: None });
+        }),
+        changed(|plan| {
             plan.spec.launcher.kind = LauncherKind::Shell;
             plan.spec.launcher.interactive = true;
             plan.launch.clear();
@@ -130,9 +135,11 @@ fn shared_variables_have_an_owner() {
     assert!(variables.len() > 20, "{variables:?}");
     let shared =
         ["common.sh", "launcher.sh", "torchrun.sh", "attempt.sh", "hosts.sh", "wait.sh", "elastic.sh", "scale.sh"];
-    for name in
-        [&shared[..], &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "stall.sh", "worker.sh", "health.sh"]]
-            .concat()
+    for name in [
+        &shared[..],
+        &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "stall.sh", "worker.sh", "health.sh", "status.sh"],
+    ]
+    .concat()
     {
         for (variable, allowed) in variables.iter().zip(&allowed) {
             assert!(

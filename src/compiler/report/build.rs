@@ -144,6 +144,9 @@ fn links(plan: &Plan) -> Vec<Link> {
     } else if let Some(metrics) = &spec.observability.metrics {
         let clients = if metrics.from.is_some() { ", from observability.metrics.from" } else { "" };
         links.push(link(Peer::Others, Peer::Workers, format!("metrics, port {} only{clients}", metrics.port)));
+    } else if let Some(metrics) = &spec.observability.launcher_metrics {
+        let clients = if metrics.from.is_some() { ", from observability.launcherMetrics.from" } else { "" };
+        links.push(link(Peer::Others, Peer::Head, format!("metrics, port {} only{clients}", metrics.port)));
     }
     links
 }

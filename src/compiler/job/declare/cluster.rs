@@ -258,13 +258,38 @@ shape! {
         "tensorboardLogdir" tensorboard_logdir: Path, example "/results/tb";
         /// A port on which the ranks serve metrics.
         "metrics" metrics: Metrics, example json!({"port": 9400, "podMonitor": true});
+        /// A port on which the launcher serves what the run is doing: its phase, attempts, progress, and for how long workers were held and trained. It needs `python3` in the image.
+        "launcherMetrics" launcher_metrics: Metrics, example json!({"port": 9401, "podMonitor": true});
+        /// Where the launcher finds the progress of the training. It writes it to the annotation `khorovod.dev/status` of its Job. `auto` recognises the lines of common frameworks. Default: the progress is unknown, and the output of the training does not pass through another process.
+        "progress" progress: Progress, example "auto", example json!({"pattern": "step (\\d+)/(\\d+)"});
         /// The format of logs.
         "logs" logs: Logs, example json!({"rankPrefix": true});
     }
 }
 
 shape! {
-    /// A port on which the ranks serve metrics.
+    /// Where the launcher finds the progress of the training. `auto` is short for `output: auto`. The output of the training then passes through a process that needs `python3` in the image, a few megabytes of memory and almost no processor time.
+    Progress {
+        /// How the output shows the progress.
+        "output" output: ProgressOutput, example "auto";
+        /// A regular expression of Python for lines of the output. Its groups `step` and `steps`, or `epoch` and `epochs`, are the step and the number of all steps. Without names these are the first and the second group. The number of all steps may be missing.
+        "pattern" pattern: ProgressPattern, example "step (?P<step>\\d+)/(?P<steps>\\d+)";
+        /// A file that rank 0 writes. Its last line is the step, or the step and the number of all steps, such as `120/1000`, or a JSON object such as `{"step": 120, "steps": 1000}`. The launcher reads it every 30 seconds from the host of rank 0.
+        "file" file: Path, example "/tmp/progress.json";
+    }
+    exactly one of ["output", "pattern", "file"];
+    or a text for "output" as output: ProgressOutput;
+}
+
+choice! {
+    /// How the output of the training shows its progress.
+    ProgressOutput -> () {
+        "auto" => (), "With the bars of tqdm, PyTorch Lightning and the Trainer of Hugging Face, with the lines of Keras, or with lines such as `epoch 3/10` and `step 100/1000`. Bars of downloads, preparations and evaluations do not count.";
+    }
+}
+
+shape! {
+    /// A port for Prometheus.
     Metrics {
         /// The port.
         "port" (required) port: Int<1, 65_535>, example 9400;

@@ -185,6 +185,12 @@ texts! {
     /// The name of an environment variable.
     EnvName, "a variable name of letters, digits and `_` that does not start with a digit", 253, r"^[A-Za-z_][A-Za-z0-9_]*$",
         |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && text.starts_with(|c: char| !c.is_ascii_digit());
+    /// A regular expression of Python that finds the progress in a line.
+    ProgressPattern, "a regular expression with a group for the step, such as `step (\\d+)/(\\d+)`", 500, r"\((?:[^?]|\?P<)",
+    |text| text.match_indices('(').any(|(at, _)| {
+        let rest = &text[at + 1..];
+        rest.starts_with("?P<") || !rest.is_empty() && !rest.starts_with('?')
+    });
     /// The name of a metric.
     MetricName, "a metric's name of letters, digits, `_` and `:` that does not start with a digit", 253, r"^[A-Za-z_:][A-Za-z0-9_:]*$",
         |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b':') && text.starts_with(|c: char| !c.is_ascii_digit());

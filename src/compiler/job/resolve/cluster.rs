@@ -6,7 +6,7 @@ use crate::job::declare::{
 };
 use crate::job::read::At;
 use crate::job::types::spec::{
-    Checkpoint, Gang, LauncherPod, Lifecycle, Metrics, Observability, Pairs, Patch, Placement, PodSecurityLevel,
+    Checkpoint, Gang, LauncherPod, Lifecycle, Metrics, Observability, Pairs, Patch, Placement, PodSecurityLevel, Progress,
     Scheduling, Security, Slurm, Srun, Stall,
 };
 
@@ -123,14 +123,21 @@ pub fn security(body: &declare::Body, defaults: &mut Defaults) -> Security {
 
 pub fn observability(body: &declare::Body, defaults: &mut Defaults) -> Observability {
     let given = section(body.observability.as_ref());
-    let metrics = given.metrics.as_ref().and_then(|at| {
+    let metrics = |at: &declare::Metrics| {
         let from = at.from.as_ref().map(|peers| peers.iter().map(|peer| peer.0.clone()).collect());
         Some(Metrics { port: port(at.port.as_ref()?.value), pod_monitor: at.pod_monitor().value, from })
+    };
+    let progress = given.progress.as_ref().and_then(|at| match (&at.output, &at.pattern, &at.file) {
+        (Some(_), ..) => Some(Progress::Auto),
+        (_, Some(pattern), _) => Some(Progress::Pattern(pattern.0.clone())),
+        (.., file) => file.as_ref().map(|file| Progress::File(file.0.clone())),
     });
     let logs = section(given.logs.as_ref());
     Observability {
         tensorboard_logdir: text!(given.tensorboard_logdir),
-        metrics,
+        metrics: given.metrics.as_ref().and_then(|at| metrics(at)),
+        launcher_metrics: given.launcher_metrics.as_ref().and_then(|at| metrics(at)),
+        progress,
         rank_prefix: defaults.take("observability.logs.rankPrefix", logs.rank_prefix()),
     }
 }

@@ -337,6 +337,25 @@ fn without_effect(case: &Case<'_>) -> Vec<Option<Problem>> {
             !spec.launcher.interactive,
             "a training: an interactive launcher starts none",
         ),
+        row(
+            key(field!(case.observability.progress)),
+            "observability.progress",
+            !spec.launcher.interactive,
+            "a training: an interactive launcher starts none",
+        ),
+        row(
+            key(field!(case.observability.progress)).filter(|_| !spec.launcher.interactive),
+            "observability.progress",
+            may_end || spec.observability.launcher_metrics.is_some() || !spec.target.has_pods,
+            "a launcher that may write it to its Job, which `security.apiAccess: false`, `lifecycle.keepWorkers` and other targets exclude, or \
+             `observability.launcherMetrics`",
+        ),
+        row(
+            key(field!(case.observability.launcher_metrics.from)),
+            "observability.launcherMetrics.from",
+            has_policy,
+            "`security.networkPolicy: true`",
+        ),
     ]
 }
 

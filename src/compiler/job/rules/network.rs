@@ -99,9 +99,16 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     let spec = case.spec;
-    let metrics = field!(case.observability.metrics.port);
+    let ranks = field!(case.observability.metrics.port);
+    let launcher = field!(case.observability.launcher_metrics.port);
+    if let (Some(ranks), Some(at)) = (ranks, launcher.filter(|at| ranks.is_some_and(|ranks| ranks.0 == at.0))) {
+        let problem = Problem::new(&PORT_CLASH, at.span, format!("the ranks already serve metrics on port {}", at.0));
+        problems.push(problem.and(ranks.span, "here").hint("choose another port for the metrics of the launcher"));
+    }
+    let metrics = [ranks, launcher];
     if spec.launcher.kind == LauncherKind::Torchrun {
-        if let Some(at) = metrics.filter(|at| [RENDEZVOUS_PORT, AGENTS_PORT].map(u32::from).contains(&at.0)) {
+        let is_taken = |port: u32| [RENDEZVOUS_PORT, AGENTS_PORT].map(u32::from).contains(&port);
+        for at in metrics.into_iter().flatten().filter(|at| is_taken(at.0)) {
             let message = format!("the agents of torchrun already use port {}", at.0);
             problems.push(Problem::new(&PORT_CLASH, at.span, message).hint("choose another port for metrics"));
         }
@@ -139,7 +146,7 @@ fn ports(case: &Case<'_>, problems: &mut Vec<Problem>) {
             Problem::new(&PORT_CLASH, span, format!("workers on one node cannot share its port {}", spec.ssh.port));
         problems.push(problem.and(host, "the network of the host").hint("remove `pack` or `hostNetwork`"));
     }
-    if let Some(at) = metrics.filter(|at| at.0 == u32::from(spec.ssh.port)) {
+    for at in metrics.into_iter().flatten().filter(|at| at.0 == u32::from(spec.ssh.port)) {
         let mut problem = Problem::new(&PORT_CLASH, at.span, format!("sshd already listens on port {}", at.0));
         if let Some(ssh) = ssh {
             problem = problem.and(ssh.span, "here");

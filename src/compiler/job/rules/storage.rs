@@ -148,6 +148,7 @@ fn nowhere_to_write(case: &Case<'_>, problems: &mut Vec<Problem>) {
     let paths = [
         ("collective.timeline", timeline),
         ("observability.tensorboardLogdir", tensorboard),
+        ("observability.progress.file", field!(case.observability.progress).and_then(|at| at.file.as_ref())),
         ("lifecycle.stall.file", stall.and_then(|at| at.file.as_ref())),
         ("lifecycle.stall.evidence", stall.and_then(|at| at.evidence.as_ref())),
     ];

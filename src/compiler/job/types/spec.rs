@@ -424,8 +424,22 @@ pub struct Observability {
     /// Directory TensorBoard reads.
     pub tensorboard_logdir: Option<String>,
     pub metrics: Option<Metrics>,
+    /// The metrics of the launcher.
+    pub launcher_metrics: Option<Metrics>,
+    pub progress: Option<Progress>,
     /// Each line of a rank's output starts with its rank.
     pub rank_prefix: bool,
+}
+
+/// Where the launcher finds the progress of the training.
+#[derive(Debug, Clone)]
+pub enum Progress {
+    /// In lines of common frameworks.
+    Auto,
+    /// In lines that match a regular expression of Python.
+    Pattern(String),
+    /// In a file of rank 0.
+    File(String),
 }
 
 #[derive(Debug, Clone)]

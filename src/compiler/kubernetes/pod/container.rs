@@ -133,6 +133,7 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, mounts: Vec<Mount<'a>>) -> C
         failure_threshold,
     };
     let metrics = spec.observability.metrics.as_ref().filter(|_| rank_group.is_some());
+    let status = spec.observability.launcher_metrics.as_ref().filter(|_| kind.launches());
     let protocol = (!spec.target.own_workloads).then_some("TCP");
     Container {
         name: kind.component(),
@@ -142,11 +143,15 @@ pub fn build<'a>(plan: &'a Plan, kind: PodKind<'a>, mounts: Vec<Mount<'a>>) -> C
         working_dir: spec.working_dir.as_deref(),
         env: env(plan, kind),
         env_from: spec.env_from.iter().map(env_from).collect(),
-        ports: [runs_sshd.then_some(("ssh", spec.ssh.port)), metrics.map(|metrics| ("metrics", metrics.port))]
-            .into_iter()
-            .flatten()
-            .map(|(name, container_port)| Port { name, container_port, protocol })
-            .collect(),
+        ports: [
+            runs_sshd.then_some(("ssh", spec.ssh.port)),
+            metrics.map(|metrics| ("metrics", metrics.port)),
+            status.map(|metrics| ("status", metrics.port)),
+        ]
+        .into_iter()
+        .flatten()
+        .map(|(name, container_port)| Port { name, container_port, protocol })
+        .collect(),
         // Many workers are not probed during the first seconds. The launcher connects to them itself and does not use readiness.
         readiness_probe: runs_sshd.then(|| ssh_probe((plan.workers > MANY_WORKERS).then_some(3), 2, 3)),
         // Restart a worker whose sshd does not answer for five minutes. A worker with S3 storage has no such probe, because its

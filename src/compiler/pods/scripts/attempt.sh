@@ -1,7 +1,7 @@
 # One attempt: starts the training in its own process group, watches it, and ends the whole group.
 training='' watchers=()
 
-# stall.sh redefines these two.
+# relay.sh redefines these two.
 
 start_training() {
   set -m
@@ -118,6 +118,7 @@ save_checkpoint() {
   local until=$((SECONDS + checkpoint_grace))
   [[ -n $training ]] && is_running || return 0
   log "$1: all ranks get SIG$checkpoint_signal and have $checkpoint_grace s to save a checkpoint"
+  record_phase saving "$1"
   # A script gets SIGTERM with all that it has started here.
   if [[ $kind$checkpoint_signal == shellTERM ]]; then
     stop_training "$checkpoint_grace"
@@ -161,13 +162,14 @@ attempt() {
   failure='' code='' gone=() by_address=yes
   : >"$generated/lost"
   # A worker lost in the last attempt must not count as busy.
-  rm -f "$generated/seen" "$generated/found" "$generated/leaves" "$generated/stalled"
+  rm -f "$generated/seen" "$generated/found" "$generated/leaves" "$generated/stalled" "$generated/progress"
   few_since=''
   if [[ ${1:-} == watch_workers ]]; then
     for host in "${hosts[@]}"; do started_as[$host]=${instances[$host]:-}; done
   fi
   log "launching: ${launch[*]@Q}"
   start_training "${launch[@]}"
+  record_phase training
   if [[ -n ${1:-} ]]; then start_watcher "$1"; fi
   [[ -z ${stall_action:-} ]] || start_watcher watch_progress
   start_watcher tick

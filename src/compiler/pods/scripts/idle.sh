@@ -15,6 +15,7 @@ is_busy() {
 stay_open() {
   local idle used=$SECONDS
   log "ready: ${#hosts[@]} workers, hostfile $generated/hostfile; exits when idle"
+  record_phase training "ready for kubectl exec; exits when idle"
   while :; do
     pause 5
     if is_busy; then used=$SECONDS; fi

@@ -6,7 +6,7 @@
 . /etc/khorovod/scripts/common.sh
 # health.sh redefines it if workers are checked.
 is_checked() { false; }
-for part in hosts wait mpi world attempt stall elastic sshd api scale health idle; do
+for part in hosts wait mpi world attempt relay stall elastic sshd api status scale health idle; do
   # A job has only the files that it needs.
   [[ ! -e $scripts/$part.sh ]] || . "$scripts/$part.sh"
 done
@@ -32,8 +32,10 @@ finish() {
     ;;
   esac
   stop_training
+  record_end "$1" "$2"
   [[ -z $scales || -n $stays_evicted ]] || release_workers
   case $1 in 4[234]) [[ -z $own_job ]] || end_job ;; esac
+  finish_status
   [[ -z ${sshd:-} ]] || kill "$sshd" 2>/dev/null
   exit "$1"
 }
@@ -126,6 +128,8 @@ sweep() {
 # find_hosts SINCE: waits for workers and chooses the hosts of the next attempt. Fails if other hosts may have to be chosen.
 find_hosts() {
   wait_workers "$1"
+  has_workers=yes
+  record_phase preparing
   choose_hosts
   write_hostfile
   [[ -z $scales ]] || release_added
@@ -141,8 +145,11 @@ for ((age = 0; age < 150; age++)); do
 done
 check_limits
 
+[[ -z $launcher_host ]] || has_workers=yes
+record_phase preparing
 if [[ -n $own_job ]]; then
   read_job
+  start_status
   check_limits
   retries=$(limit retries 3)
   ((failures <= retries)) || finish 42 "$failures attempts failed, the last with its launcher, and lifecycle.retries is $retries"
@@ -184,9 +191,11 @@ while :; do
   # The limits may have changed.
   retries=$(limit retries 3)
   ((SECONDS - since < $(limit retries-reset-after 3600))) || failures=0
+  last_end=$failure
   # The loss of a worker costs no retry, unless the attempt was so short that it is likely to repeat.
   if [[ -s $generated/leaves ]] || ((${#gone[@]} && SECONDS - since >= 60)); then
     log "attempt ended: $failure; it does not count against lifecycle.retries"
+    record_phase waiting
     continue
   fi
   ((++failures))
@@ -199,6 +208,7 @@ while :; do
     ((${#gone[@]} + ${#remarks[@]})) || ! is_checked || explain_failure
     break
   fi
+  record_phase waiting "the next attempt starts soon"
   # Longer each time, at most a minute.
   pause $((failures < 6 ? 1 << failures : 60))
 done

@@ -16,6 +16,7 @@ download() {
 # upload [SECONDS]: uploads from this pod if it runs ranks, otherwise from the first host that answers; by default without a limit.
 upload() {
   local host seconds=${1:-0}
+  record_phase uploading
   local command="timeout $seconds python3 $scripts/s3.py upload $run_id"
   if [[ -n $launcher_host ]]; then
     $command &

@@ -1,31 +1,5 @@
 # Finds a training that makes no progress, collects what its ranks are doing, and ends the attempt or only reports it.
 
-# Progress is output unless the job names a file or a metric. Then the training writes through two processes, which are not in its
-# process group, so that they also pass on its last lines. `relays` has their ids.
-relays=()
-[[ -n $stall_file$stall_metric ]] || start_training() {
-  local output errors
-  exec {output}> >(exec cat)
-  relays=($!)
-  exec {errors}> >(exec cat >&2 {output}>&-)
-  relays+=($!)
-  set -m
-  "$@" </dev/null >&"$output" 2>&"$errors" {output}>&- {errors}>&- &
-  training=$!
-  set +m
-  exec {output}>&- {errors}>&-
-}
-
-# Waits for the last lines. A process that left its group may hold them open.
-finish_output() {
-  local pid tries=0
-  for pid in "${relays[@]}"; do
-    while kill -0 "$pid" 2>/dev/null && ((tries++ < 50)); do pause 0.1; done
-    kill "$pid" 2>/dev/null
-  done
-  relays=()
-}
-
 # Whether there was progress since the last call. Asks the host whose file changed last, and after half of the time all of them.
 declare -A changes=()
 output_before='' leader=''

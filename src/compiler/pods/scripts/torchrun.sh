@@ -12,6 +12,8 @@ deaths=0 failures=0
 
 began=$(printf '%(%s)T' -1)
 index=$JOB_COMPLETION_INDEX
+[[ ! -e $scripts/relay.sh ]] || . "$scripts/relay.sh"
+((index)) || [[ ! -e $scripts/status.sh ]] || . "$scripts/status.sh"
 export PET_NODE_RANK=$index
 rendezvous=${team_names[0]}-0.$service
 
@@ -28,7 +30,9 @@ finish() {
     ;;
   esac
   stop_training
+  record_end "$1" "$2"
   case $1 in 4[234]) [[ -z $own_job ]] || end_job ;; esac
+  finish_status
   exit "$1"
 }
 on_hosts() { timeout "$1" /bin/bash -c "${2//'{}'/$HOSTNAME}"; }
@@ -84,6 +88,9 @@ for ((age = 0; age < 150; age++)); do
   pause 1
 done
 check_limits
+has_workers=yes
+record_phase preparing
+start_status
 download || exit 1
 restore_here
 
@@ -146,6 +153,7 @@ while
 do
   end_ranks
   check_health
+  last_end=$failure
   retries=$(limit retries 3)
   ((SECONDS - since < $(limit retries-reset-after 3600))) || failures=0
   if [[ -s $generated/leaves ]] || ((${#gone[@]} && SECONDS - since >= 60)); then
@@ -154,6 +162,7 @@ do
     ((++failures <= retries)) || give_up "failed after $failures attempts; the last: $failure"
     log "attempt $failures of $((retries + 1)) failed: $failure"
   fi
+  record_phase waiting "the next attempt starts soon"
   # The other agents notice that this one has stopped.
   pause 3
 done

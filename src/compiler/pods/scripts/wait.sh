@@ -2,7 +2,7 @@
 wait_workers() {
   local allowed since=$1 told=-10 absent=${#candidates[@]} needed=${min_workers:-${#hosts[@]}} up=0
   local round=0 probe_timeout asked=$SECONDS waited tenths turn by_address=yes all_lost=''
-  local quick=$((${#candidates[@]} < 8 ? 2 : 5 + ${#candidates[@]} / 8))
+  local text quick=$((${#candidates[@]} < 8 ? 2 : 5 + ${#candidates[@]} / 8))
   local all="$needed workers"
   [[ -z $min_workers ]] || all="at least $needed workers"
   allowed=$(limit wait-timeout 1800)
@@ -27,7 +27,10 @@ wait_workers() {
     fi
     [[ -z $scales ]] || replace_lost "$waited"
     if ((${#missing[@]} < absent || SECONDS - told >= 10)); then
-      log "$up of $all answer; waiting for $(shorten "${missing[@]}")"
+      text="$up of $all answer; waiting for $(shorten "${missing[@]}")"
+      log "$text"
+      ((up == 0)) || has_workers=yes
+      record_phase waiting "$text"
       told=$SECONDS absent=${#missing[@]}
     fi
     # The last few are probed often. Probing many would take processor time from workers that start.

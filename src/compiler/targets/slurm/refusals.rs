@@ -333,6 +333,8 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         ("security", key(field!(case.security))),
         ("patches", key(field!(case.patches))),
         ("observability.metrics", key(field!(case.observability.metrics))),
+        ("observability.launcherMetrics", key(field!(case.observability.launcher_metrics))),
+        ("observability.progress", key(field!(case.observability.progress))),
     ];
     let node_labels = ["nodeSelector", "affinity"].map(|name| {
         let at = case.document.get("spec").and_then(|spec| spec.get("placement")).and_then(|at| at.entry(name));
