@@ -55,7 +55,6 @@ case_status_of_successors() {
   statuses '"saving 2" in phases and every[-1]["trained"] >= 2 and every[-1]["held"] > every[-1]["trained"]'
   delete_job
   expect 143 "received SIGTERM"
-  statuses 'phases[-1] == "ended 3" or phases[-1] == "saving 3"'
   released
 }
 
@@ -85,7 +84,7 @@ case_status_does_not_delay_the_end() {
   wait_for 0 ":up 3" || return
   wait_for status '"phase":"training"'
   touch "$work/hangs"
-  wait_for 0 "the end"
+  wait_for 0 ">:the end"
   ended=$SECONDS
   expect 0 trained
   lasted 7 "$ended" "the end"
@@ -118,10 +117,10 @@ case_progress_by_bars() {
   image prepare "install -m 0644 $here/progress/tqdm.log usr/local/lib/tqdm.log"
   train '[[ $OMPI_COMM_WORLD_RANK == 0 ]] || exit 0
     head -c 4000 /usr/local/lib/tqdm.log >&2; sleep 3; tail -c +4001 /usr/local/lib/tqdm.log >&2; sleep 3; echo the last line' 'observability: {progress: auto}'
-  expect 0 "the last line" trained
+  expect 0 ">:the last line" trained
   statuses 'every[-1].items() >= {"phase": "ended", "step": 50, "steps": 50, "unit": "step"}.items()'
   statuses 'every[-1]["since"] - 20 <= every[-1]["progressAt"] <= every[-1]["since"]'
-  [[ $(sed '/: the last line/,$d' "$work/launcher.log" | tr '\r' '\n' | grep -c "Loading checkpoint shards") -ge 2 ]] || fail "output is missing"
+  [[ $(sed '/>:the last line/,$d' "$work/launcher.log" | tr '\r' '\n' | grep -c "Loading checkpoint shards") -ge 2 ]] || fail "output is missing"
   [[ $(tail -n 2 "$work/launcher.log" | head -n 1) == *"khorovod: trained" ]] || fail "output after the end"
   released
 }
@@ -129,7 +128,7 @@ case_progress_by_bars() {
 # A pattern, in the pod that also launches, with a stall that is noticed although the relay reads the output.
 takes_a_minute progress_by_pattern
 case_progress_by_pattern() {
-  train 'for ((n = 1; n <= 4; n++)); do echo "it=$n of 8, step 1/1000"; sleep 1; done; [[ -e /tmp/again ]] || { touch /tmp/again; sleep 300; }; echo "it=8 of 8"' \
+  train 'for ((n = 1; n <= 4; n++)); do echo "it=$n of 8, step 1/1000"; sleep 1; done; mark=/tmp/up$OMPI_COMM_WORLD_RANK; [[ -e $mark ]] || { touch $mark; sleep 300; }; echo "it=8 of 8"' \
     'launcher: {kind: mpirun, runsIn: firstWorker}' 'lifecycle: {stall: {timeout: 15s}, retries: 1}' \
     'observability: {progress: {pattern: "it=(\\d+) of (\\d+)"}}'
   expect 0 "attempt 1 of 2 failed: no output for " trained
@@ -147,17 +146,17 @@ case_progress_by_file() {
   released
 }
 
-# The metrics of the launcher, also without permissions.
+# The metrics of the launcher, also without permissions. That is an Indexed Job.
 case_status_as_metrics() {
-  train 'echo step 3/40; sleep 8' 'security: {apiAccess: false}' 'observability: {progress: auto, launcherMetrics: {port: 9401}}'
-  wait_for launcher ":step 3/40" || return
-  sleep 3
-  inside_pod launcher curl -s http://127.0.0.1:9401/metrics >"$work/metrics.log"
+  train 'echo step 3/40; sleep 12' 'security: {apiAccess: false}' 'observability: {progress: auto, launcherMetrics: {port: 9401}}'
+  wait_for 0 ">:step 3/40" || return
+  sleep 8
+  inside_pod 0 curl -s http://127.0.0.1:9401/metrics >"$work/metrics.log"
   logged metrics "khorovod_phase{training_job=\"mnist\",run=\"$run\",phase=\"training\"} 1" \
     "khorovod_phase{training_job=\"mnist\",run=\"$run\",phase=\"waiting\"} 0" \
     "khorovod_step{training_job=\"mnist\",run=\"$run\"} 3" "khorovod_steps{training_job=\"mnist\",run=\"$run\"} 40" \
     "# TYPE khorovod_trained_seconds_total counter"
-  [[ $(inside_pod launcher curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:9401/other) == 404 ]] || fail "it serves more"
+  [[ $(inside_pod 0 curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:9401/other) == 404 ]] || fail "it serves more"
   expect 0 trained
   [[ ! -e $work/status.log ]] || fail "it wrote a status"
 }

@@ -1,12 +1,15 @@
-"""record.py FOLDER: writes the logs of this folder that are made with tqdm, in the way in which tqdm's users call it. Needs tqdm.
-
-keras.log, keras2.log and rich.log are in the formats of Keras 3.12, Keras 2.15 and Lightning 2.6 with Rich. They are written by hand.
+"""record.py FOLDER: writes the logs of this folder with tqdm, which it calls as its users do, and with Keras. Needs tqdm, keras, numpy and
+scipy.
 """
 import contextlib
+import os
 import sys
 import time
 
 from tqdm import tqdm, trange
+
+os.environ["KERAS_BACKEND"] = "numpy"
+from keras.callbacks import ProgbarLogger  # noqa: E402
 
 FOLDER = sys.argv[1]
 FAST = {"mininterval": 0, "ascii": None, "ncols": 70}
@@ -85,3 +88,22 @@ with into("trainer"):
                 for _ in tqdm(range(13), leave=False, dynamic_ncols=True, mininterval=0):
                     work()
     print({"train_runtime": 6.2, "train_samples_per_second": 77.1, "epoch": 3.0})
+
+# Keras with a bar and with one line for each epoch. An evaluation follows.
+for verbose in 1, 2:
+    with into(f"keras{verbose}"):
+        bar = ProgbarLogger()
+        bar.set_params({"epochs": 3, "steps": 30, "verbose": verbose})
+        bar.on_train_begin()
+        for epoch in range(3):
+            bar.on_epoch_begin(epoch)
+            for step in range(30):
+                bar.on_train_batch_end(step, {"accuracy": 0.9, "loss": 0.5})
+                work()
+            bar.on_epoch_end(epoch, {"accuracy": 0.9, "loss": 0.4})
+        bar = ProgbarLogger()
+        bar.set_params({"epochs": 1, "steps": 5, "verbose": verbose})
+        bar.on_test_begin()
+        for step in range(5):
+            bar.on_test_batch_end(step, {"loss": 0.5})
+        bar.on_test_end({"loss": 0.5})

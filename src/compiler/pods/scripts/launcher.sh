@@ -147,9 +147,9 @@ check_limits
 
 [[ -z $launcher_host ]] || has_workers=yes
 record_phase preparing
+[[ -z $own_job ]] || read_job
+start_status
 if [[ -n $own_job ]]; then
-  read_job
-  start_status
   check_limits
   retries=$(limit retries 3)
   ((failures <= retries)) || finish 42 "$failures attempts failed, the last with its launcher, and lifecycle.retries is $retries"

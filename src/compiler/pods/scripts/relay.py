@@ -33,7 +33,7 @@ EPOCHS = re.compile(r"(?i)\bepochs?[^\w/]{0,3}(\d{1,9})\s?(?:/|of\b)\s{0,8}(\d{1
 EPOCH = re.compile(r"(?i)\bepoch\W{0,3}(\d{1,9})\b")
 STEPS = re.compile(r"(?i)\b(?:step|iter|iteration|batch)s?[^\w/]{1,12}(\d{1,12})\s?(?:/|of\b)\s{0,12}(\d{1,12})(?![\d/.])")
 KERAS_EPOCH = re.compile(r"Epoch (\d{1,9})/(\d{1,9})\s*$")
-KERAS = re.compile(r"\s{0,12}(\d{1,12})/(\d{1,12}) (?:\[[=>.]+\]|[━╸╺]| ?- \d+m?s)")
+KERAS = re.compile(r"\s{0,12}(\d{1,12})/(\d{1,12}) (?:\[[=>.]+\]|[━╸╺=]| ?- \d+m?s)")
 UNITS = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "": 1}
 FORGOTTEN = 1800  # seconds without a change, after which another bar may be the training
 

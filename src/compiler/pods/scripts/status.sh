@@ -70,7 +70,7 @@ number() {
 # Sets `base`, `held_before`, `trained_before` and `last_before` of the caller to what earlier launchers have recorded. Fails if the
 # Job cannot be read now.
 read_before() {
-  local phase terminating
+  local phase terminating at
   [[ -n $own_job ]] || return 0
   call GET "$job_path"
   [[ $status == 200 ]] || return
@@ -89,7 +89,8 @@ read_before() {
   waiting | preparing) ((base == 0 || --base)) ;;
   esac
   # The workers stayed meanwhile.
-  [[ $phase == ended ]] || ((held_before == 0)) || ((held_before += $(printf '%(%s)T' -1) - $(number at)))
+  at=$(number at)
+  if ((at && (held_before || base))) && [[ $phase != ended ]]; then ((held_before += $(printf '%(%s)T' -1) - at)); fi
 }
 
 # Writes each change of the phase at once, other changes at most every 10 s, progress at most every 30 s, and the times of a training
@@ -111,6 +112,7 @@ write_status() {
   while kill -0 $$; do
     read -r -t "$wait" -u "$wake"
     wait=10
+    [[ -z ${status_port:-} ]] || wait=5
     mapfile -t state <"$generated/status"
     [[ ${state[11]:-} == end ]] || { wait=1 && continue; }
     printf -v now '%(%s)T' -1
