@@ -137,7 +137,18 @@ fn shared_variables_have_an_owner() {
         ["common.sh", "launcher.sh", "torchrun.sh", "attempt.sh", "hosts.sh", "wait.sh", "elastic.sh", "scale.sh"];
     for name in [
         &shared[..],
-        &["mpi.sh", "world.sh", "sshd.sh", "idle.sh", "s3.sh", "stall.sh", "worker.sh", "health.sh", "status.sh"],
+        &[
+            "mpi.sh",
+            "world.sh",
+            "sshd.sh",
+            "idle.sh",
+            "s3.sh",
+            "relay.sh",
+            "stall.sh",
+            "worker.sh",
+            "health.sh",
+            "status.sh",
+        ],
     ]
     .concat()
     {

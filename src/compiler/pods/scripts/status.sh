@@ -76,7 +76,7 @@ read_before() {
   [[ $status == 200 ]] || return
   terminating=$(number terminating)
   [[ $answer =~ \"khorovod.dev/status\":[[:space:]]*\"(([^\"\\]|\\.)*)\" ]] || return 0
-  answer=${BASH_REMATCH[1]//\\/}
+  local answer=${BASH_REMATCH[1]//\\/}
   phase=$(field phase)
   base=$(number attempt) held_before=$(number held) trained_before=$(number trained)
   [[ $answer =~ \"lastEnd\":\"([^\"]*)\" ]] && last_before=${BASH_REMATCH[1]}
