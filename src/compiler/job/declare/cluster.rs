@@ -260,7 +260,7 @@ shape! {
         "metrics" metrics: Metrics, example json!({"port": 9400, "podMonitor": true});
         /// A port on which the launcher serves what the run is doing: its phase, attempts, progress, and for how long workers were held and trained. It needs `python3` in the image.
         "launcherMetrics" launcher_metrics: Metrics, example json!({"port": 9401, "podMonitor": true});
-        /// Where the launcher finds the progress of the training, which it writes to the annotation `khorovod.dev/status` of its Job. `auto` recognises the lines of common frameworks. Default: the progress is unknown, and the output of the training does not pass through another process.
+        /// The source of the progress of the training, which the launcher writes to the annotation `khorovod.dev/status` of its Job. `auto` recognises the lines of common frameworks. Default: the progress is unknown, and the output of the training does not pass through another process.
         "progress" progress: Progress, example "auto", example json!({"pattern": "step (\\d+)/(\\d+)"});
         /// The format of logs.
         "logs" logs: Logs, example json!({"rankPrefix": true});
@@ -268,7 +268,7 @@ shape! {
 }
 
 shape! {
-    /// Where the launcher finds the progress of the training. `auto` is short for `output: auto`. The output of the training then passes through a process that needs `python3` in the image, 15 MB of memory and almost no processor time.
+    /// The source of the progress of the training. `auto` is short for `output: auto`. The output of the training then passes through a process that needs `python3` in the image, 15 MB of memory and almost no processor time.
     Progress {
         /// How the output shows the progress.
         "output" output: ProgressOutput, example "auto";
