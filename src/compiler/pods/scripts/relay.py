@@ -19,7 +19,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x08")
 # The rank before a line: mpirun, horovodrun and torchrun. mpirun writes it before the carriage return of a bar.
 RANK = re.compile(r"\[(?:\d+,)?(\d+)\]<std(?:out|err)>:|\[(?:default|rank)?(\d+)\]: ?")
 # A bar of tqdm, also those of Lightning and of the Trainer of Hugging Face.
-BAR = re.compile(r"\b\d{1,3}%\|[^|]*\|\s*([\d.]{1,15})([kMGTP]?)/([\d.]{1,15})([kMGTP]?)\s{1,8}\[([^\]]*)")
+BAR = re.compile(r"\b\d{1,3}%\|[^|]*\|\s*(\d{1,15}\.?\d{0,9})([kMGTP]?)/(\d{1,15}\.?\d{0,9})([kMGTP]?)\s{1,8}\[([^\]]*)")
 COUNT = re.compile(r"\b(\d{1,15})(?:it|step|epoch)s? \[(\d\d:[^\]/]*/[^\]]*)")
 # A bar of Rich, as Lightning prints it.
 RICH = re.compile(r"Epoch (\d{1,9})/(\d{1,9})\s{1,8}[━╸╺ ]+(\d{1,12})/(\d{1,12})\s")
