@@ -16,6 +16,7 @@ mod secret;
 mod service;
 mod service_account;
 mod stateful_set;
+pub mod strategic;
 #[cfg(test)]
 mod tests;
 
@@ -27,8 +28,8 @@ use crate::plan::{Plan, Shape};
 use crate::pods::File;
 use meta::Metadata;
 
-use patch::may_select;
-pub use patch::{merge, patched_parts};
+use patch::{apply, may_select};
+pub use patch::{apply_with, patched_parts};
 
 /// One Kubernetes object.
 #[derive(Debug)]
@@ -179,7 +180,7 @@ fn apply_patches(plan: &Plan, object: &mut Object) {
     for patch in plan.spec.patches.iter().filter(|patch| may_select(patch, object)) {
         let whole = whole.get_or_insert_with(|| json(object));
         for part in patched_parts(patch, object, whole) {
-            merge(part, &patch.patch);
+            apply(patch, object.kind, part);
         }
     }
     if let Some(whole) = whole {

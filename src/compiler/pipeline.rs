@@ -7,7 +7,6 @@
 mod document;
 mod expand;
 mod fix;
-mod fixed_fields;
 mod format;
 mod json;
 mod krm;

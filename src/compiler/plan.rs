@@ -20,7 +20,7 @@ use crate::job::valid::{CodeSource, Group, LauncherKind, LauncherPod, Mpi, Spec,
 
 pub use hosts::role;
 pub use level::Level;
-pub use run::run_name;
+pub use run::{find_run_name, run_name};
 
 /// The directory in the pods for files that scripts generate when a pod starts, and for the hostfile.
 pub const GENERATED: &str = "/horovod/generated";

@@ -73,6 +73,6 @@ fn patches_reach_the_pods_under_every_target() {
         let problems = render(&job("mnist", broken), target).map(|_| ()).unwrap_err();
         let [problem] = problems.list.as_slice() else { panic!("{}: {problems:?}", target.name()) };
         assert_eq!(problem.code.name, "broken-patch", "{}: {problem:?}", target.name());
-        assert!(problem.message.contains("the whole list `spec.containers`"), "{}", problem.message);
+        assert!(problem.message.contains("the items of `spec.containers` by their `name`"), "{}", problem.message);
     }
 }

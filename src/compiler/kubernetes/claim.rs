@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::meta::{Entry, Map, Metadata, Text};
-use super::{Body, Object};
+use super::{Body, Object, strategic};
 use crate::job::valid::{Claim, Volume, VolumeSource};
 use crate::plan::{Plan, Shape};
 
@@ -115,7 +115,7 @@ pub fn volumes(plan: &Plan) -> impl Iterator<Item = Object<'_>> {
             spec["claimRef"] = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace,
                 "name": plan.spec.claim_of(volume)});
         }
-        super::patch::merge(&mut spec, source);
+        strategic::merge(&mut spec, source, strategic::Type::Any);
         let mut metadata = retained_metadata(plan, volume_name(plan, volume));
         metadata.namespace = None;
         Some(Object::new(origin(index), metadata, Body::PersistentVolume { spec }))

@@ -1,9 +1,10 @@
-//! Applies `spec.patches`: JSON merge patches (RFC 7386) of objects selected by kind and name, or of the pod templates in them
-//! (`kind: Pod`), which are in different objects for each target.
+//! Applies `spec.patches`: [strategic merge patches](super::strategic) of objects selected by kind and name, or of the pod
+//! templates in them (`kind: Pod`), which are in different objects for each target.
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::meta::{COMPONENT, GROUP, JOB, RUN};
+use super::strategic::{Type, merge};
 use super::{Body, Object};
 use crate::job::valid::Patch;
 
@@ -57,22 +58,30 @@ fn pod_name(pod: &Json) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("-")
 }
 
-/// Merges a patch into a value by RFC 7386: maps are merged, `null` removes a key, and any other value replaces. The order of
-/// keys is kept.
-pub fn merge(target: &mut Json, patch: &Json) {
-    let Json::Object(patch) = patch else {
-        patch.clone_into(target);
-        return;
-    };
-    if !target.is_object() {
-        *target = Json::Object(Map::new());
+/// Applies a patch to one of the parts that it selects. `change` is called with the part, its type and the patch, and merges
+/// them. Meanwhile, the container of a pod has the name of its component, also for a target that gives it another name, so that
+/// one patch applies to every target.
+pub fn apply_with<R>(
+    patch: &Patch,
+    kind: &str,
+    part: &mut Json,
+    change: impl FnOnce(&mut Json, Type, &Json) -> R,
+) -> R {
+    let of = Type::of_kind(if selects_pods(patch) { "Pod" } else { kind });
+    let component = part.pointer("/metadata/labels").and_then(|labels| labels.get(COMPONENT)).cloned();
+    let name = part.pointer_mut("/spec/containers/0/name");
+    let (Type::Pod, Some(component), Some(name)) = (of, component, name) else { return change(part, of, &patch.patch) };
+    let given = std::mem::replace(name, component.clone());
+    let result = change(part, of, &patch.patch);
+    let containers = part.pointer_mut("/spec/containers").and_then(Json::as_array_mut);
+    if let Some(container) = containers.and_then(|all| all.iter_mut().find(|container| container["name"] == component))
+    {
+        container["name"] = given;
     }
-    let Json::Object(target) = target else { return };
-    for (key, value) in patch {
-        if value.is_null() {
-            target.shift_remove(key);
-        } else {
-            merge(target.entry(key).or_insert(Json::Null), value);
-        }
-    }
+    result
+}
+
+/// Applies a patch to one of the parts that it selects.
+pub fn apply(patch: &Patch, kind: &str, part: &mut Json) {
+    apply_with(patch, kind, part, |part, of, patch| merge(part, patch, of));
 }

@@ -425,22 +425,6 @@ fn patches_merge_by_kind_and_name() {
     }
     assert!(!patch::selects(&patch(Some("Job"), None), "StatefulSet", "a"));
 
-    // The examples of RFC 7386, and the order of keys.
-    for (mut target, patch, result) in [
-        (json!({"a": "b"}), json!({"a": null}), json!({})),
-        (json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"})),
-        (json!({"a": {"b": "c"}}), json!({"a": {"b": "d", "c": null}}), json!({"a": {"b": "d"}})),
-        (json!({"e": null}), json!({"a": 1}), json!({"e": null, "a": 1})),
-        (json!([1, 2]), json!({"a": "b", "c": null}), json!({"a": "b"})),
-        (json!({}), json!({"a": {"bb": {"ccc": null}}}), json!({"a": {"bb": {}}})),
-    ] {
-        patch::merge(&mut target, &patch);
-        assert_eq!(target, result);
-    }
-    let mut target = json!({"a": 1, "b": 2, "c": 3, "d": 4});
-    patch::merge(&mut target, &json!({"b": null, "e": 5, "c": 6}));
-    assert_eq!(target.to_string(), r#"{"a":1,"c":6,"d":4,"e":5}"#);
-
     let objects = objects(spec(|spec| {
         let patch = json!({"metadata": {"labels": {"x": "y"}}, "spec": {"clusterIP": null}});
         spec.patches = vec![Patch { kind: Some("Service".into()), name: Some("mni*".into()), patch }];

@@ -1,16 +1,18 @@
 //! Checks `spec.patches` against the objects of a job: each patch must select an object, and must not make an object invalid. See
 //! [`check`], which runs on a valid job before anything is rendered.
 
-use serde_json::Value as Json;
+mod fixed_fields;
+mod frozen;
+mod structure;
 
-use super::{fixed_fields, keys, plan};
+use super::{keys, plan};
 use crate::api::Inputs;
 use crate::job::Facts;
 use crate::job::valid::{Patch, Spec};
-use crate::kubernetes::{self, Object};
+use crate::kubernetes::{self, Object, strategic};
 use crate::plan::Document;
 use crate::problem::{Problem, codes};
-use crate::yaml::{Kind, Node};
+use crate::yaml::Node;
 
 codes! {
     /// A patch that selects no object
@@ -21,15 +23,26 @@ codes! {
 
     /// A patch that would make its object invalid
     ///
-    /// A merge patch merges maps, removes a field that is `null`, and replaces any other value. These rules apply:
-    /// - A map must remain a map, and a list must remain a list.
-    /// - A list is replaced as a whole, so each container in it needs all its fields again, and khorovod's containers and
-    ///   volumes must remain.
-    /// - `apiVersion`, `kind`, name and namespace must remain, because other objects refer to them. The same applies to
-    ///   selectors, khorovod's labels, and the number of pods.
+    /// A patch is a strategic merge patch, as in `kubectl patch` and Kustomize. Write only what you add or change:
+    /// - Maps are merged, and a field that is `null` is removed. A map must remain a map, and a list must remain a list.
+    /// - Items of `containers`, `initContainers`, `volumes` and `env` are merged by their `name`, those of `volumeMounts` by
+    ///   their `mountPath`, and those of `ports` by their port. All other items remain. A new container needs an `image`.
+    ///   `$patch: delete` in an item deletes it.
+    /// - A list without such a key, such as `tolerations` or `args`, is replaced as a whole.
+    /// - khorovod's containers and volumes must remain. `apiVersion`, `kind`, name and namespace must remain, because other
+    ///   objects refer to them. The same applies to selectors, khorovod's labels, and the number of pods.
+    /// - A name of one run, such as `mnist-f4k2wz-ssh`, is refused, because each change of the spec or of the patch starts a
+    ///   run with another name.
     ///
     /// `khorovod render` shows the objects.
     Error BROKEN_PATCH = "broken-patch";
+
+    /// A patch that repeats what khorovod renders
+    ///
+    /// Copies of rendered fields have no effect at first. When the spec or khorovod changes, the patch still sets the old
+    /// values: the old image, the old variables, the old mounts. Remove them from the patch: a container or volume in it needs
+    /// only its `name` and the fields that you add or change.
+    Warning COPIED_FIELD = "copied-field";
 }
 
 /// The patches of a document as nodes, with spans.
@@ -50,22 +63,31 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
     let output = inputs.target.build(&plan, &files, &keys);
     let mut objects: Vec<_> = output.objects().iter().map(|object| (object, kubernetes::json(object))).collect();
     for (patch, node) in patches.iter().zip(written) {
-        let (mut is_used, mut is_reported) = (false, false);
+        let body = node.get("patch");
+        let (mut is_used, mut error, mut copy) = (false, None, None);
+        if let Some((span, name)) = body.and_then(|body| frozen::find_run(body, &plan.spec.name)) {
+            let message = format!("the patch contains `{name}`, which belongs to one run");
+            let hint = "remove it: the next run has other names. Items of `volumes`, `containers` and `env` merge by `name`, so a \
+                        patch needs only those that it adds or changes";
+            error = Some(Problem::new(&BROKEN_PATCH, span, message).hint(hint));
+        }
         for (object, whole) in &mut objects {
             let kind = if patch.kind.as_deref() == Some("Pod") { "Pod" } else { object.kind };
             for part in kubernetes::patched_parts(patch, object, whole) {
-                let before = part.clone();
                 is_used = true;
-                kubernetes::merge(part, &patch.patch);
-                let Some(body) = node.get("patch").filter(|_| !is_reported) else { continue };
-                let problem = find_conflict(body, &before, kind, &mut Vec::new()).or_else(|| {
-                    let (span, message, hint) = fixed_fields::find_change(body, &before, part, kind)?;
-                    Some(Problem::new(&BROKEN_PATCH, span, message).hint(hint))
+                kubernetes::apply_with(patch, kind, part, |part, of, change| {
+                    let before = part.clone();
+                    strategic::merge(part, change, of);
+                    let Some(body) = body.filter(|_| error.is_none()) else { return };
+                    error = structure::find_conflict(body, &before, of, kind)
+                        .or_else(|| fixed_fields::find_change(body, &before, part, kind));
+                    copy = copy.take().or_else(|| frozen::find_copy(body, &before, of));
                 });
-                is_reported = problem.is_some();
-                problems.extend(problem);
             }
         }
+        let copy = copy.filter(|_| error.is_none());
+        problems.extend(error);
+        problems.extend(copy.map(|(span, message, hint)| Problem::new(&COPIED_FIELD, span, message).hint(hint)));
         if !is_used {
             let place = node.get("target").map_or(node.span, |target| target.span);
             let problem = Problem::new(&UNUSED_PATCH, place, "the patch selects no object of this job");
@@ -87,58 +109,5 @@ fn hint_for_target(patch: &Patch, target: &Facts, objects: &[Object<'_>]) -> Str
         ),
         Some(kind) if kind != "Pod" && !has_kind => format!("there is no {kind}; {lists}"),
         _ => format!("names contain the name of the run: use `*` in its place, as in `mnist-*-worker`; {lists}"),
-    }
-}
-
-/// The problem of a part of a patch with the part of an object at the same path, if there is one.
-fn find_conflict<'p>(part: &'p Node, object: &Json, kind: &str, path: &mut Vec<&'p str>) -> Option<Problem> {
-    let broken =
-        |place: &Node, message: String, hint: &str| Some(Problem::new(&BROKEN_PATCH, place.span, message).hint(hint));
-    let at = path.join(".");
-    if let Some(hint) = fixed_field_hint(path)
-        && part.to_json() != *object
-    {
-        return broken(part, format!("the patch changes `{at}` of a {kind}, which identifies the object"), hint);
-    }
-    let expected = match (&part.kind, object) {
-        (Kind::Map(entries), Json::Object(fields)) => {
-            return entries.iter().find_map(|entry| {
-                path.push(&entry.key);
-                // An identifying field counts as present even if the object does not have it, so that it cannot be added.
-                let field = fields.get(&entry.key).or(fixed_field_hint(path).map(|_| &Json::Null));
-                let found = field.and_then(|field| find_conflict(&entry.value, field, kind, path));
-                path.pop();
-                found
-            });
-        }
-        (Kind::List(items), Json::Array(_)) if matches!(path.last(), Some(&("containers" | "initContainers"))) => {
-            let missing_key = |item: &Node| ["name", "image"].into_iter().find(|key| item.get(key).is_none());
-            let (container, key) = items.iter().find_map(|item| Some((item, missing_key(item)?)))?;
-            let message = format!("the patch replaces the whole list `{at}`, but this container has no `{key}`");
-            let hint = "write all fields of each container, as `khorovod render` prints them, or use a field of the spec, such as `env`, `storage` or `security`";
-            return broken(container, message, hint);
-        }
-        (Kind::Scalar { .. }, _) if part.to_json().is_null() && at != "metadata" => return None,
-        (Kind::List(_), Json::Array(_)) | (_, Json::Null) => return None,
-        (_, Json::Object(_)) => "a map",
-        (_, Json::Array(_)) => "a list",
-        (Kind::Scalar { .. }, _) => return None,
-        _ => "a single value",
-    };
-    let message = format!("`{at}` of a {kind} is {expected}, but the patch has {}", part.describe());
-    broken(part, message, "`khorovod render` shows the object")
-}
-
-/// The hint for a patch of a field that identifies the object; `None` for any other field.
-fn fixed_field_hint(path: &[&str]) -> Option<&'static str> {
-    match path {
-        ["apiVersion" | "kind"] => Some("remove it: `target` selects the object"),
-        ["metadata", "name"] => {
-            Some("remove it: `target` selects the object, and the names of objects come from `metadata.name`")
-        }
-        ["metadata", "namespace"] => {
-            Some("remove it, and set `metadata.namespace` of the TrainingJob, which applies to all objects")
-        }
-        _ => None,
     }
 }

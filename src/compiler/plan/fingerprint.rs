@@ -3,6 +3,16 @@
 //! It is the same on every machine: bytes are read as little-endian words, and lengths are 64 bits wide. It is not
 //! cryptographic: a collision is not a security problem, and SHA-256 would take longer than the rest of a small render.
 
+/// The characters of a name. There are no vowels, so that they do not form a word.
+const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+/// The length of a name.
+const LENGTH: usize = 6;
+
+/// Whether a text has the form of a name from [`Fingerprint::letters`].
+pub fn is_name(text: &str) -> bool {
+    text.len() == LENGTH && text.bytes().all(|byte| LETTERS.contains(&byte))
+}
+
 /// The hash of all texts that were added, in their order.
 pub struct Fingerprint(u64);
 
@@ -29,14 +39,13 @@ impl Fingerprint {
         self.0 = mixed ^ mixed >> 32;
     }
 
-    /// The hash as six characters for a name. There are no vowels, so that they do not form a word.
+    /// The hash as six [`LETTERS`] for a name.
     pub fn letters(mut self) -> String {
-        const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
         self.add_word(1);
         self.add_word(2);
         let mut rest = self.0;
-        let mut letters = String::with_capacity(6);
-        for _ in 0..6 {
+        let mut letters = String::with_capacity(LENGTH);
+        for _ in 0..LENGTH {
             letters.push(char::from(LETTERS[(rest % 27) as usize]));
             rest /= 27;
         }

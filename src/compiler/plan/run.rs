@@ -6,7 +6,7 @@
 //! objects are not hashed; `pods::REVISION` represents them.
 
 use super::fields::{Reach, fields};
-use super::fingerprint::Fingerprint;
+use super::fingerprint::{self, Fingerprint};
 use crate::job::valid::Spec;
 
 /// The name of the run of a spec: six characters. `revision` is the revision of the scripts and objects.
@@ -20,4 +20,15 @@ pub fn run_name(spec: &Spec, revision: u32) -> String {
         fingerprint.add(&field.value);
     }
     fingerprint.letters()
+}
+
+/// The first name of a run of this job, or of one of its objects, in a text: `mnist-f4k2wz-ssh` for the job `mnist`.
+pub fn find_run_name<'t>(text: &'t str, job: &str) -> Option<&'t str> {
+    let in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    let mut starts = text.match_indices(job).map(|(at, _)| at).filter(|&at| !text[..at].ends_with(in_name));
+    starts.find_map(|at| {
+        let name = text[at..].split(|letter| !in_name(letter)).next()?;
+        let run = name.strip_prefix(job)?.strip_prefix('-')?.split('-').next()?;
+        fingerprint::is_name(run).then_some(name)
+    })
 }

@@ -9,11 +9,11 @@ use crate::pod::{self, kubelet_vars, volumes};
 use crate::shell;
 use khorovod_compiler::yaml::Node;
 
-/// The note for a field that needs a second container.
+/// The note for a field of a pod.
 const PATCH: &str = "spec.patches reaches it";
 
-/// The note for a field of a container: a merge patch would have to repeat the whole container.
-const CONTAINER: &str = "the spec has no field for it: patch the rendered objects with Kustomize";
+/// The note for a field of a container.
+const CONTAINER: &str = "the spec has no field for it; spec.patches reaches it: the patch needs only the container's name and the field";
 
 /// Imports the fields of a container, except its image, command, resources and mounts. `leads`: it is the launcher.
 pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {

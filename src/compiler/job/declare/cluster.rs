@@ -390,12 +390,16 @@ shape! {
 }
 
 shape! {
-    /// A merge patch for rendered objects, or for their pods.
+    /// A strategic merge patch for rendered objects, or for their pods, as in `kubectl patch` and Kustomize.
     Patch {
         /// The objects that the patch applies to. Default: all objects.
         "target" target: PatchTarget, example json!({"kind": "StatefulSet"});
-        /// An RFC 7386 merge patch: maps merge, null removes, anything else replaces.
-        "patch" (required) patch: Fragment, example json!({"metadata": {"annotations": {"a": "b"}}});
+        /// What changes. Maps merge, and null removes a field. Lists that Kubernetes merges by a key are merged by it: containers,
+        /// volumes and env by `name`, volumeMounts by `mountPath`, ports by their number. Other lists are replaced. The directives
+        /// `$patch: delete`, `$patch: replace`, `$retainKeys`, `$setElementOrder/LIST` and `$deleteFromPrimitiveList/LIST` work
+        /// as in Kubernetes. Custom resources merge in the same way in the pod templates in them; all their other lists are
+        /// replaced.
+        "patch" (required) patch: Fragment, example json!({"spec": {"containers": [{"name": "worker", "tty": true}]}});
     }
 }
 

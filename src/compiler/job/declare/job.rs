@@ -94,7 +94,7 @@ shape! {
         "observability" observability: Observability, example json!({"metrics": {"port": 9400}});
         /// Settings for Slurm clusters. Only the target `slurm` uses them.
         "slurm" slurm: Slurm, example json!({"partition": "ml", "time": "8h"});
-        /// Merge patches for the rendered objects. Use them for fields of Kubernetes that the spec does not have. The `target` of a patch is not the one of `--target`.
+        /// Strategic merge patches for the rendered objects. Use them for fields of Kubernetes that the spec does not have. The `target` of a patch is not the one of `--target`.
         "patches" patches: Vec<At<Patch>>, example json!([{"target": {"kind": "Job"}, "patch": {"metadata": {"annotations": {"a": "b"}}}}]);
     }
 }

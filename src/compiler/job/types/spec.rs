@@ -486,6 +486,6 @@ pub struct Patch {
     pub kind: Option<String>,
     /// The object's name with `*` for any run of characters; none: any.
     pub name: Option<String>,
-    /// An RFC 7386 merge patch.
+    /// A strategic merge patch.
     pub patch: Json,
 }

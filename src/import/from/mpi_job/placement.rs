@@ -34,7 +34,7 @@ pub fn launcher(context: &mut Context<'_>, pod: &Node) {
     }
 }
 
-/// Adds khorovod's own tolerations of the launcher's pod, because a patch replaces a list as a whole.
+/// Adds khorovod's own tolerations of the launcher's pod, because a patch replaces the list of tolerations as a whole.
 fn with_own_tolerations(list: Json) -> Json {
     match list {
         Json::Array(items) => items.into_iter().chain(dead_node_tolerations()).collect(),
@@ -42,7 +42,7 @@ fn with_own_tolerations(list: Json) -> Json {
     }
 }
 
-/// Returns the merge patch (RFC 7386) that turns one value into another.
+/// Returns the patch that turns one value into another. Lists in these fields are replaced.
 fn difference(before: &Json, after: Json) -> Json {
     let (Json::Object(old), Json::Object(new)) = (before, &after) else { return after };
     let mut patch: Map<String, Json> = old.keys().map(|key| (key.clone(), Json::Null)).collect();
