@@ -29,7 +29,7 @@ use crate::pods::File;
 use meta::Metadata;
 
 use patch::{apply, may_select};
-pub use patch::{apply_with, patched_parts};
+pub use patch::{apply_with, patched_parts, runs_scripts};
 
 /// One Kubernetes object.
 #[derive(Debug)]

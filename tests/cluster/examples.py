@@ -14,7 +14,7 @@ SCENARIOS = os.path.join(HERE, "examples.toml")
 
 def scenarios():
     with open(SCENARIOS) as file:
-        said = tomllib.loads(file.read().replace("HOME_URL", os.environ["HOME_URL"]))
+        said = tomllib.loads(file.read().replace("HOME_URL", os.environ["HOME_URL"]).replace("TEST_IMAGE", IMAGE))
     there = {name for name in os.listdir(os.path.join(ROOT, "examples")) if os.path.isdir(os.path.join(ROOT, "examples", name))}
     for name in sorted(there | set(said)):
         yield name, said.get(name) if name in there else None

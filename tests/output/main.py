@@ -9,12 +9,12 @@ import tempfile
 import time
 import traceback
 
-from judges import bad_input, chart, large, parsers, podsecurity, policies, same, scan, schema, score, scripts, selftest, strings
+from judges import bad_input, chart, large, parsers, patches, podsecurity, policies, same, scan, schema, score, scripts, selftest, strings
 from judges.corpus import Corpus, Verdict
 
 JUDGES = {
     module.__name__.split(".")[-1]: module.judge
-    for module in (selftest, schema, scan, score, podsecurity, policies, scripts, parsers, strings, large, same, bad_input)
+    for module in (selftest, schema, scan, score, podsecurity, policies, scripts, parsers, patches, strings, large, same, bad_input)
 }
 # A judge that runs only if it is named.
 NAMED = {"chart": chart.judge}

@@ -35,11 +35,20 @@ if [[ ! -d $venv ]]; then
     mv "$venv.new" "$venv"
 fi
 
-goyaml=$cache/goyaml-$(key "$here"/goyaml/{main.go,go.mod,go.sum})
-if [[ ! -x $goyaml ]]; then
-    (cd "$here/goyaml" && CGO_ENABLED=0 go build -trimpath -o "$goyaml.new" .) || fail "goyaml does not build"
-    mv "$goyaml.new" "$goyaml"
-fi
+# go_judge NAME: builds the program in the folder NAME and prints its path.
+go_judge() {
+    local program
+    program=$cache/$1-$(key "$here/$1"/{main.go,go.mod,go.sum})
+    if [[ ! -x $program ]]; then
+        (cd "$here/$1" && CGO_ENABLED=0 go build -trimpath -o "$program.new" .) >&2 || return
+        mv "$program.new" "$program"
+    fi
+    echo "$program"
+}
+
+goyaml=$(go_judge goyaml) || fail "goyaml does not build"
+STRATEGIC=$(go_judge strategic) || fail "strategic does not build"
+export STRATEGIC
 
 KUBE_SCORE=$(kube_score) || fail "kube-score does not build"
 export KUBE_SCORE

@@ -76,3 +76,50 @@ fn patches_reach_the_pods_under_every_target() {
         assert!(problem.message.contains("the items of `spec.containers` by their `name`"), "{}", problem.message);
     }
 }
+
+/// The container of a pod is `worker` or `launcher` in a patch, whatever name the target gives it.
+#[test]
+fn patches_merge_by_name_under_every_target() {
+    let spec = "  workers: {replicas: 2}
+  patches:
+    - target: {kind: Pod, name: '*-worker'}
+      patch:
+        spec:
+          volumes: [{name: token, secret: {secretName: hub}}]
+          containers:
+            - {name: worker, volumeMounts: [{name: token, mountPath: /token}]}
+            - {name: exporter, image: 'exporter:1'}
+    - target: {kind: Pod, name: '*-launcher'}
+      patch: {spec: {containers: [{name: launcher, env: [{name: TZ, value: UTC}]}]}}
+";
+    for target in TARGETS.into_iter().chain([targets::PLAIN]) {
+        let pods = |spec: &str| {
+            let mut found = Vec::new();
+            for object in
+                objects(&render(&job("mnist", spec), target).unwrap_or_else(|problems| panic!("{problems:?}")))
+            {
+                templates(&object, &mut found);
+            }
+            found
+        };
+        let (plain, patched) = (pods("  workers: {replicas: 2}\n"), pods(spec));
+        assert_eq!(patched.len(), 2, "{}", target.name());
+        for ((component, before), (_, after)) in plain.iter().zip(&patched) {
+            let (before, after) = (&before["spec"], &after["spec"]);
+            let (old, new) = (&before["containers"][0], &after["containers"][0]);
+            assert_eq!((&old["name"], &old["image"], &old["command"]), (&new["name"], &new["image"], &new["command"]));
+            let count = |value: &Json| value.as_array().map_or(0, Vec::len);
+            let added = |field: &str| count(&new[field]) - count(&old[field]);
+            if component == "worker" {
+                assert_eq!(after["volumes"][0], serde_json::json!({"name": "token", "secret": {"secretName": "hub"}}));
+                assert_eq!(count(&after["volumes"]), count(&before["volumes"]) + 1);
+                assert_eq!(
+                    (added("volumeMounts"), added("env"), &after["containers"][1]["name"]),
+                    (1, 0, &"exporter".into())
+                );
+            } else {
+                assert_eq!((added("volumeMounts"), added("env"), count(&after["containers"])), (0, 1, 1));
+            }
+        }
+    }
+}

@@ -69,16 +69,23 @@ pub fn apply_with<R>(
 ) -> R {
     let of = Type::of_kind(if selects_pods(patch) { "Pod" } else { kind });
     let component = part.pointer("/metadata/labels").and_then(|labels| labels.get(COMPONENT)).cloned();
-    let name = part.pointer_mut("/spec/containers/0/name");
-    let (Type::Pod, Some(component), Some(name)) = (of, component, name) else { return change(part, of, &patch.patch) };
-    let given = std::mem::replace(name, component.clone());
+    let (Type::Pod, Some(component)) = (of, component) else { return change(part, of, &patch.patch) };
+    let given = own_container(part).map(|container| std::mem::replace(&mut container["name"], component));
     let result = change(part, of, &patch.patch);
-    let containers = part.pointer_mut("/spec/containers").and_then(Json::as_array_mut);
-    if let Some(container) = containers.and_then(|all| all.iter_mut().find(|container| container["name"] == component))
-    {
+    if let (Some(container), Some(given)) = (own_container(part), given) {
         container["name"] = given;
     }
     result
+}
+
+/// khorovod's container in a pod.
+fn own_container(pod: &mut Json) -> Option<&mut Json> {
+    pod.pointer_mut("/spec/containers")?.as_array_mut()?.iter_mut().find(|container| runs_scripts(container))
+}
+
+/// Whether a container runs khorovod's scripts.
+pub fn runs_scripts(container: &Json) -> bool {
+    container["command"][1].as_str().is_some_and(|script| script.starts_with("/etc/khorovod/scripts/"))
 }
 
 /// Applies a patch to one of the parts that it selects.

@@ -75,13 +75,17 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
             let kind = if patch.kind.as_deref() == Some("Pod") { "Pod" } else { object.kind };
             for part in kubernetes::patched_parts(patch, object, whole) {
                 is_used = true;
+                // After an error, the objects are as if the patch were not in the spec, so that the next patch is checked alone.
+                let Some(body) = body.filter(|_| error.is_none()) else { continue };
                 kubernetes::apply_with(patch, kind, part, |part, of, change| {
                     let before = part.clone();
                     strategic::merge(part, change, of);
-                    let Some(body) = body.filter(|_| error.is_none()) else { return };
                     error = structure::find_conflict(body, &before, of, kind)
                         .or_else(|| fixed_fields::find_change(body, &before, part, kind));
                     copy = copy.take().or_else(|| frozen::find_copy(body, &before, of));
+                    if error.is_some() {
+                        *part = before;
+                    }
                 });
             }
         }

@@ -13,7 +13,8 @@ use khorovod_compiler::yaml::Node;
 const PATCH: &str = "spec.patches reaches it";
 
 /// The note for a field of a container.
-const CONTAINER: &str = "the spec has no field for it; spec.patches reaches it: the patch needs only the container's name and the field";
+const CONTAINER: &str =
+    "the spec has no field for it; spec.patches reaches it: the patch needs only the container's name and the field";
 
 /// Imports the fields of a container, except its image, command, resources and mounts. `leads`: it is the launcher.
 pub fn read(context: &mut Context<'_>, container: &Node, leads: bool) {

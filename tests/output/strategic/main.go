@@ -52,7 +52,6 @@ func apply(line []byte) answer {
 func main() {
 	lines := bufio.NewReader(os.Stdin)
 	out := bufio.NewWriter(os.Stdout)
-	defer out.Flush()
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
@@ -63,5 +62,6 @@ func main() {
 			text, _ = json.Marshal(answer{Error: err.Error()})
 		}
 		fmt.Fprintf(out, "%s\n", text)
+		out.Flush()
 	}
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value as Json};
 
 use super::BROKEN_PATCH;
-use crate::kubernetes::meta::COMPONENT;
+use crate::kubernetes::{meta::COMPONENT, runs_scripts};
 use crate::problem::Problem;
 use crate::yaml::Node;
 
@@ -14,8 +14,6 @@ use crate::yaml::Node;
 const OWN_LABELS: &str = "khorovod.dev/";
 /// The start of the names of the volumes that khorovod's scripts need.
 pub const OWN_VOLUMES: &str = "khorovod-";
-/// The folder of khorovod's scripts in the pods.
-const OWN_SCRIPTS: &str = "/etc/khorovod/scripts/";
 /// Fields of a workload that follow from the number of workers, and from the Service.
 const OF_WORKLOAD: &[&str] = &["replicas", "parallelism", "completions", "completionMode", "serviceName"];
 
@@ -113,7 +111,7 @@ impl Search<'_> {
             return Some(self.change(path, key, "by which the other pods find it", "remove it"));
         }
         let own = ["containers", "initContainers"].into_iter().flat_map(|list| {
-            items(fields.get(list)).filter(|container| is_own(container)).map(move |container| (list, container))
+            items(fields.get(list)).filter(|container| runs_scripts(container)).map(move |container| (list, container))
         });
         for (list, container) in own {
             let name = text(container, "name");
@@ -222,11 +220,6 @@ const SHOWS: &str = "`khorovod render` shows the object";
 
 fn with(path: &[String], key: &str) -> Vec<String> {
     path.iter().cloned().chain([key.to_owned()]).collect()
-}
-
-/// Whether a container runs khorovod's scripts.
-pub fn is_own(container: &Json) -> bool {
-    container["command"][1].as_str().is_some_and(|script| script.starts_with(OWN_SCRIPTS))
 }
 
 pub fn items(list: Option<&Json>) -> impl Iterator<Item = &Json> {

@@ -3,16 +3,17 @@
 
 use serde_json::Value as Json;
 
-use super::fixed_fields::{OWN_VOLUMES, is_own, items, text};
+use super::fixed_fields::{OWN_VOLUMES, items, text};
 use crate::kubernetes::meta::RUN;
+use crate::kubernetes::runs_scripts;
 use crate::kubernetes::strategic::Type;
 use crate::plan::find_run_name;
 use crate::problem::Span;
-use crate::yaml::Node;
+use crate::yaml::{Entry, Node};
 
 /// The first name of a run of this job in a patch, and its place.
 pub fn find_run<'n>(patch: &'n Node, job: &str) -> Option<(Span, &'n str)> {
-    let of_entry = |entry: &'n crate::yaml::Entry| {
+    let of_entry = |entry: &'n Entry| {
         let value = entry.value.text().filter(|_| entry.key == RUN).map(|run| (entry.value.span, run));
         value.or_else(|| find_run(&entry.value, job))
     };
@@ -47,7 +48,7 @@ fn copied_volume(item: &Node, object: &Json, name: &str) -> Option<(Span, String
 }
 
 fn copied_container(item: &Node, object: &Json, name: &str) -> Option<(Span, String, &'static str)> {
-    if !is_own(object) {
+    if !runs_scripts(object) {
         return None;
     }
     if let Some(image) = item.get("image") {
