@@ -86,7 +86,7 @@ impl Type {
 }
 
 impl Lists {
-    /// What identifies an item of the list.
+    /// The value that identifies an item of the list.
     pub fn identity(self, item: &Json) -> &Json {
         if let Self::ByKey(key) = self { &item[key] } else { item }
     }

@@ -5,14 +5,17 @@ mod fixed_fields;
 mod frozen;
 mod structure;
 
+use serde_json::Value as Json;
+
 use super::{keys, plan};
 use crate::api::Inputs;
 use crate::job::Facts;
 use crate::job::valid::{Patch, Spec};
+use crate::kubernetes::strategic::Type;
 use crate::kubernetes::{self, Object, strategic};
 use crate::plan::Document;
 use crate::problem::{Problem, codes};
-use crate::yaml::Node;
+use crate::yaml::{Entry, Node};
 
 codes! {
     /// A patch that selects no object
@@ -43,6 +46,14 @@ codes! {
     /// values: the old image, the old variables, the old mounts. Remove them from the patch: a container or volume in it needs
     /// only its `name` and the fields that you add or change.
     Warning COPIED_FIELD = "copied-field";
+
+    /// A container that keeps a Job from completing
+    ///
+    /// A Job completes when all containers of its pods have exited. If a patch adds a container that runs on, such as an exporter
+    /// of metrics, the Job never completes, and in the shape with one Job its pods keep their GPUs. A container in
+    /// `initContainers` with `restartPolicy: Always` starts before the others, and Kubernetes 1.29 and newer ends it after them.
+    /// If the container exits by itself, you can ignore this note.
+    Note LASTING_CONTAINER = "lasting-container";
 }
 
 /// The patches of a document as nodes, with spans.
@@ -64,7 +75,7 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
     let mut objects: Vec<_> = output.objects().iter().map(|object| (object, kubernetes::json(object))).collect();
     for (patch, node) in patches.iter().zip(written) {
         let body = node.get("patch");
-        let (mut is_used, mut error, mut copy) = (false, None, None);
+        let (mut is_used, mut error, mut copy, mut lasting) = (false, None, None, None);
         if let Some((span, name)) = body.and_then(|body| frozen::find_run(body, &plan.spec.name)) {
             let message = format!("the patch contains `{name}`, which belongs to one run");
             let hint = "remove it: the next run has other names. Items of `volumes`, `containers` and `env` merge by `name`, so a \
@@ -83,14 +94,18 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
                     error = structure::find_conflict(body, &before, of, kind)
                         .or_else(|| fixed_fields::find_change(body, &before, part, kind));
                     copy = copy.take().or_else(|| frozen::find_copy(body, &before, of));
+                    lasting = lasting.take().or_else(|| find_lasting(body, &before, of));
                     if error.is_some() {
                         *part = before;
                     }
                 });
             }
         }
-        let copy = copy.filter(|_| error.is_none());
+        if error.is_some() {
+            (copy, lasting) = (None, None);
+        }
         problems.extend(error);
+        problems.extend(lasting);
         problems.extend(copy.map(|(span, message, hint)| Problem::new(&COPIED_FIELD, span, message).hint(hint)));
         if !is_used {
             let place = node.get("target").map_or(node.span, |target| target.span);
@@ -98,6 +113,21 @@ pub fn check(spec: &Spec, kept: &Document, written: &[Node], inputs: &Inputs, pr
             problems.push(problem.hint(hint_for_target(patch, plan.spec.target, output.objects())));
         }
     }
+}
+
+/// The note for the first container that a patch adds to a pod that has to end, if there is one.
+fn find_lasting(patch: &Node, before: &Json, of: Type) -> Option<Problem> {
+    if of != Type::PodSpec {
+        let below = |entry: &Entry| find_lasting(&entry.value, &before[&entry.key], of.field(&entry.key).0);
+        return patch.entries().iter().find_map(below);
+    }
+    before["restartPolicy"].as_str().filter(|policy| *policy != "Always")?;
+    let known = |name: &str| fixed_fields::items(before.get("containers")).any(|container| container["name"] == name);
+    let names = patch.get("containers")?.items().iter().filter_map(|item| Some((item, item.get("name")?.text()?)));
+    let (item, name) = names.into_iter().find(|(item, name)| item.get("$patch").is_none() && !known(name))?;
+    let message = format!("the Job completes only after the new container `{name}` has exited");
+    let hint = "if it does not exit by itself, move it to `initContainers` and add `restartPolicy: Always`";
+    Some(Problem::new(&LASTING_CONTAINER, item.span, message).hint(hint))
 }
 
 /// The hint for a patch that selects no object.

@@ -394,7 +394,7 @@ shape! {
     Patch {
         /// The objects that the patch applies to. Default: all objects.
         "target" target: PatchTarget, example json!({"kind": "StatefulSet"});
-        /// What changes. Maps merge, and null removes a field. Lists that Kubernetes merges by a key are merged by it: containers,
+        /// The changes. Maps merge, and null removes a field. Lists that Kubernetes merges by a key are merged by it: containers,
         /// volumes and env by `name`, volumeMounts by `mountPath`, ports by their number. Other lists are replaced. The directives
         /// `$patch: delete`, `$patch: replace`, `$retainKeys`, `$setElementOrder/LIST` and `$deleteFromPrimitiveList/LIST` work
         /// as in Kubernetes. Custom resources merge in the same way in the pod templates in them; all their other lists are

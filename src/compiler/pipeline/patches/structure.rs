@@ -25,7 +25,7 @@ fn broken(span: Span, message: impl Into<String>, hint: impl Into<String>) -> Pr
 }
 
 impl<'p> Search<'p> {
-    /// Compares a part of a patch with the part of the object at the same path, which is null if the object has none.
+    /// Compares a part of a patch with the part of the object at the same path, which is null if the object does not have it.
     fn value(&mut self, part: &'p Node, object: &Json, of: Type, lists: Lists) -> Option<Problem> {
         let at = self.path.join(".");
         if let Some(hint) = self.fixed_field_hint()
@@ -94,7 +94,7 @@ impl<'p> Search<'p> {
                 return (item.entries().len() > 1).then(|| broken(entry.key_span, message, hint));
             }
             let Some(name) = item.get(key).filter(|name| name.scalar().is_some()).map(Node::to_json) else {
-                let message = format!("a patch merges the items of `{at}` by their `{key}`, and this item has none");
+                let message = format!("a patch merges the items of `{at}` by their `{key}`, which this item lacks");
                 let hint = format!("add the `{key}` of the item that the patch changes, or a new one");
                 return Some(broken(item.span, message, hint));
             };
