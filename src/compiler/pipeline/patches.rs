@@ -121,8 +121,13 @@ fn find_lasting(patch: &Node, before: &Json, of: Type) -> Option<Problem> {
         let below = |entry: &Entry| find_lasting(&entry.value, &before[&entry.key], of.field(&entry.key).0);
         return patch.entries().iter().find_map(below);
     }
-    before["restartPolicy"].as_str().filter(|policy| *policy != "Always")?;
-    let known = |name: &str| fixed_fields::items(before.get("containers")).any(|container| container["name"] == name);
+    let containers = || fixed_fields::items(before.get("containers"));
+    // Workers do not end by themselves: the launcher or the operator ends them.
+    let is_worker = |container: &Json| container["command"][1] == "/etc/khorovod/scripts/worker.sh";
+    if !containers().any(|container| kubernetes::runs_scripts(container) && !is_worker(container)) {
+        return None;
+    }
+    let known = |name: &str| containers().any(|container| container["name"] == name);
     let names = patch.get("containers")?.items().iter().filter_map(|item| Some((item, item.get("name")?.text()?)));
     let (item, name) = names.into_iter().find(|(item, name)| item.get("$patch").is_none() && !known(name))?;
     let message = format!("the Job completes only after the new container `{name}` has exited");
