@@ -1,4 +1,4 @@
-//! Splits off commands before a launch that need not run in the launcher: `mkdir`, `sleep` and `echo`.
+//! Splits off the commands before a launch (`mkdir`, `sleep`, `echo`) that the launcher need not run.
 
 use crate::shell::{self, Joint, words};
 
