@@ -9,7 +9,7 @@ mod kubernetes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use khorovod::problem::Severity;
-use khorovod::{Inputs, Keys, Text};
+use khorovod::{Inputs, Keys, Target, Text, targets};
 use serde_json::Value as Json;
 
 /// Entries of the spec: a job has at most one entry of each line.
@@ -152,7 +152,12 @@ const FIELDS: &[(&str, &[&str])] = &[
     ),
 ];
 const LISTS: &[&str] = &["envFrom", "storage", "patches"];
-const TARGETS: &[&str] = &["plain", "plain", "plain", "mpijob", "jobset", "trainjob", "volcano"];
+
+/// The targets that create pods. Every second one is Kubernetes itself.
+fn some_target(dice: &mut Dice) -> &'static dyn Target {
+    let pods: Vec<_> = targets::ALL.iter().copied().filter(|target| target.facts().has_pods).collect();
+    if dice.below(2) == 0 { targets::PLAIN } else { pods[dice.below(pods.len())] }
+}
 
 /// A random generator with a fixed seed, so that failures can be reproduced.
 struct Dice(u64);
@@ -351,8 +356,8 @@ fn what_is_accepted_hangs_together() {
     let (mut dice, mut accepted, mut seen) = (Dice(1), 0, BTreeSet::<&str>::new());
     for number in 0..count {
         let text = job(&mut dice);
-        let target = TARGETS[dice.below(TARGETS.len())];
-        let inputs = Inputs { keys: Keys::Seed([7; 32]), target: target.parse().unwrap(), ..Inputs::default() };
+        let target = some_target(&mut dice);
+        let inputs = Inputs { keys: Keys::Seed([7; 32]), target, ..Inputs::default() };
         let spec = Text { name: "job.yaml".to_owned(), text: text.clone() };
         let checked = std::panic::catch_unwind(|| {
             let found = khorovod::check(&spec, &inputs);

@@ -26,7 +26,8 @@ struct Object {
     kind: String,
     name: String,
     run: String,
-    is_volcano: bool,
+    /// Empty for an object of Kubernetes itself.
+    api_group: String,
     spec: Option<String>,
     omitted: Option<String>,
     span: Span,
@@ -40,7 +41,7 @@ impl Object {
             kind: text(node.get("kind")?)?,
             name: text(metadata.get("name")?)?,
             run: in_map("labels", RUN).unwrap_or_default(),
-            is_volcano: text(node.get("apiVersion")?)?.starts_with("batch.volcano.sh/"),
+            api_group: text(node.get("apiVersion")?)?.rsplit_once('/').map_or("", |(group, _)| group).to_owned(),
             spec: in_map("annotations", SPEC),
             omitted: in_map("annotations", SPEC_OMITTED),
             span: node.span,
@@ -114,16 +115,10 @@ fn written(document: &Json) -> String {
     text
 }
 
-/// The target that objects were rendered for.
+/// The target that objects were rendered for: the one whose API group an object has.
 fn target(objects: &[Object]) -> &'static dyn Target {
-    let is = |kind: &str| objects.iter().any(|object| object.kind == kind);
-    match () {
-        () if is("MPIJob") => targets::MPI_JOB,
-        () if is("TrainJob") || is("TrainingRuntime") => targets::TRAIN_JOB,
-        () if is("JobSet") => targets::JOB_SET,
-        () if objects.iter().any(|object| object.is_volcano) => targets::VOLCANO,
-        () => targets::PLAIN,
-    }
+    let has = |group: &str| !group.is_empty() && objects.iter().any(|object| object.api_group == group);
+    targets::ALL.iter().copied().find(|target| has(target.facts().api_group)).unwrap_or(targets::PLAIN)
 }
 
 /// One row for each object that khorovod renders again, and one for each difference.

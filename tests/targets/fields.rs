@@ -2,7 +2,7 @@
 
 use khorovod::{Inputs, Keys, Target, Text, targets};
 
-use super::{TARGETS, job, objects, render};
+use super::{job, objects, operators, render};
 
 #[test]
 fn what_may_change_in_place_does() {
@@ -12,7 +12,7 @@ fn what_may_change_in_place_does() {
         all.iter().find_map(|object| object["metadata"]["labels"]["khorovod.dev/run"].as_str()).unwrap().to_owned()
     };
     let base = with("");
-    for target in TARGETS {
+    for target in operators() {
         let before = run(&base, target);
         assert_ne!(before, run(&base, targets::PLAIN), "{}: a job moves by a new run", target.name());
         assert_ne!(before, run(&with("  env: {A: b}\n"), target), "{}", target.name());
@@ -60,7 +60,7 @@ const REFUSED: &[(&dyn Target, &str, &str)] = &[
 #[test]
 fn what_a_target_cannot_say_is_refused() {
     let per_worker = "  workers: {replicas: 2}\n  storage: [{name: c, mountPath: /c, perWorker: {size: 1Gi}}]\n";
-    let each = TARGETS.map(|target| (target, per_worker, "perWorker"));
+    let each = operators().into_iter().map(|target| (target, per_worker, "perWorker"));
     for (target, spec, word) in REFUSED.iter().copied().chain(each) {
         let text = job("mnist", spec);
         let problems = render(&text, target).map(|_| ()).expect_err(spec);
@@ -92,7 +92,7 @@ fn the_operator_makes_the_keys_of_an_mpi_job() {
 
 #[test]
 fn longest_names_have_room() {
-    for target in TARGETS {
+    for target in operators() {
         let spec = "  workers: {replicas: 100}\n";
         let longest = (1..64).rev().find(|length| render(&job(&"n".repeat(*length), spec), target).is_ok()).unwrap();
         assert!(longest >= 29, "{}: {longest}", target.name());

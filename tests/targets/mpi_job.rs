@@ -4,11 +4,11 @@ use khorovod::import::{Options, System, import};
 use khorovod::{Text, targets};
 use serde_json::json;
 
-use super::{TARGETS, examples, job, objects, render};
+use super::{examples, job, objects, operators, render};
 
 #[test]
 fn imported_objects_are_the_job_they_were_rendered_from() {
-    for target in [&[targets::PLAIN], &TARGETS[..]].concat() {
+    for target in [vec![targets::PLAIN], operators()].concat() {
         let mut tried = 0;
         for (name, text) in examples() {
             let Ok(rendered) = render(&text, target) else { continue };
@@ -145,4 +145,26 @@ fn what_was_changed_by_hand_in_a_rendered_mpi_job_is_told() {
     let alone = rendered.split("---\n").find(|document| document.contains("kind: MPIJob")).unwrap().to_owned();
     let problems = import(System::MpiJob, &[text(alone)], &Options::default()).unwrap_err();
     assert!(problems.list[0].hint.as_ref().unwrap().contains("kubectl get"), "{:?}", problems.list);
+}
+
+/// Objects are recognised by the API group of their target, so each target with an operator has one of its own.
+#[test]
+fn workloads_have_the_api_group_of_their_target() {
+    for target in operators() {
+        let facts = target.facts();
+        let mut found = 0;
+        for (name, text) in examples() {
+            let Ok(rendered) = render(&text, target) else { continue };
+            for object in objects(&rendered) {
+                let (group, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+                let group = group.rsplit_once('/').map_or("", |(group, _)| group);
+                let is_workload = !group.is_empty() && facts.workload_kinds.iter().any(|(name, _)| *name == kind);
+                assert!(!is_workload || group == facts.api_group, "{name}: {kind} of {group} for {}", target.name());
+                found += usize::from(is_workload);
+            }
+        }
+        assert!(found > 0 && !facts.api_group.is_empty(), "{}", target.name());
+        let same = operators().iter().filter(|other| other.facts().api_group == facts.api_group).count();
+        assert_eq!(same, 1, "{}", facts.api_group);
+    }
 }

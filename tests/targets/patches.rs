@@ -4,7 +4,7 @@ use khorovod::targets;
 use serde_json::Value as Json;
 
 use super::pods::templates;
-use super::{TARGETS, job, objects, render};
+use super::{job, objects, operators, render};
 
 #[test]
 fn patches_reach_the_operators_kinds() {
@@ -42,7 +42,7 @@ fn patches_reach_the_pods_under_every_target() {
         found.sort();
         found
     };
-    for target in TARGETS.into_iter().chain([targets::PLAIN]) {
+    for target in operators().into_iter().chain([targets::PLAIN]) {
         let beside = format!("  workers: {{replicas: 2}}\n{}", patches(&["*-worker", "mnist-*-launcher"]));
         assert_eq!(
             labelled(&beside, target),

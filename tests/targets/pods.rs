@@ -3,7 +3,7 @@
 use khorovod::{Rendered, Target, targets};
 use serde_json::{Value as Json, json};
 
-use super::{TARGETS, examples, job, objects, render};
+use super::{examples, job, objects, operators, render};
 
 /// All pod templates in an object, by component: `launcher`, `worker`.
 pub fn templates(value: &Json, found: &mut Vec<(String, Json)>) {
@@ -73,7 +73,7 @@ fn pods(rendered: &Rendered, target: &'static dyn Target) -> Vec<(String, Json)>
 #[test]
 fn pods_are_those_of_the_plain_objects() {
     let mut compared = 0;
-    for target in TARGETS {
+    for target in operators() {
         for (name, text) in examples() {
             let (Ok(theirs), Ok(plain)) = (render(&text, target), render(&text, targets::PLAIN)) else { continue };
             // A queue uses another shape there, and Volcano's Job another PodGroup.

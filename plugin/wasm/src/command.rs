@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use khorovod::import::with_import_hint;
 use khorovod::problem::Problems;
 use khorovod::show::Style;
-use khorovod::{Keys, Text, show};
+use khorovod::{Keys, Text, show, targets};
 
 use crate::Failure;
 use crate::arguments::{Arguments, no_file};
@@ -27,6 +27,7 @@ const SPEC: &[&str] = &[
     "--all",
 ];
 
+/// The help, with `TARGETS` in the place of their names.
 const HELP: &str = "\
 Compile a short training spec into plain Kubernetes objects
 
@@ -41,7 +42,7 @@ Options of the first three:
   --set PATH=VALUE        set one field, as in workers.gpus=4 (repeatable)
   -n, --namespace NAME    the namespace of jobs that have no metadata.namespace
   --kube-version VERSION  the Kubernetes version the objects are for [default: 1.34]
-  --target TARGET         plain, mpijob, trainjob, jobset or volcano [default: plain]
+  --target TARGET         TARGETS [default: plain]
   --strict                treat warnings as errors
   --no-keys               leave the ssh Secret out
   --color WHEN            always, or never
@@ -51,10 +52,18 @@ This plugin cannot open files: it reads the spec from standard input and the ssh
 consumes `--namespace` and passes its own namespace, which is that of the current context if you do not give one.
 ";
 
+/// Returns the help. It names the targets whose output is Kubernetes objects.
+fn help() -> String {
+    let names: Vec<_> =
+        targets::ALL.iter().filter(|target| target.facts().has_pods).map(|target| target.name()).collect();
+    let (last, others) = names.split_last().expect("there are targets");
+    HELP.replace("TARGETS", &format!("{} or {last}", others.join(", ")))
+}
+
 pub fn run(args: &[String]) -> Result<(), Failure> {
-    let Some((command, args)) = args.split_first() else { return print(HELP.as_bytes()) };
+    let Some((command, args)) = args.split_first() else { return print(help().as_bytes()) };
     if matches!(command.as_str(), "help" | "-h" | "--help") || args.iter().any(|arg| arg == "-h" || arg == "--help") {
-        return print(HELP.as_bytes());
+        return print(help().as_bytes());
     }
     match command.as_str() {
         "render" => render(&Arguments::read(args, &SPEC[..SPEC.len() - 2])?),

@@ -26,6 +26,7 @@ static FACTS: Facts = Facts {
     launcher_suffix: "-0-0",
     // The Jobs are created from a template, which cannot change.
     immutable_fields: &["lifecycle.retries", "lifecycle.deadline"],
+    api_group: "jobset.x-k8s.io",
     workload_kinds: &[("JobSet", &["suspend", "ttlSecondsAfterFinished"])],
     longest_suffix,
     ..Facts::COMMON

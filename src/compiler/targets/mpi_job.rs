@@ -28,6 +28,7 @@ static FACTS: Facts = Facts {
     templates_set_restart_policy: false,
     // If the MPI Operator creates PodGroups itself, it does not start a job whose PodGroup already exists.
     pod_group_suffix: "-gang",
+    api_group: "kubeflow.org",
     workload_kinds: &[("MPIJob", &["runPolicy"])],
     // The suffix that a Job appends to the name of the launcher is longer than any worker index.
     longest_suffix: |parts| parts.launcher + JOB_POD,

@@ -32,6 +32,7 @@ static FACTS: Facts = Facts {
     launcher_suffix: "-0-0",
     // The Jobs are created from a template, which cannot change.
     immutable_fields: &["lifecycle.retries", "lifecycle.deadline"],
+    api_group: "trainer.kubeflow.org",
     workload_kinds: &[("TrainingRuntime", &[]), ("TrainJob", &["suspend"])],
     longest_suffix: job_set::longest_suffix,
     ..Facts::COMMON

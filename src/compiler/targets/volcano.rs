@@ -27,6 +27,7 @@ static FACTS: Facts = Facts {
     pod_index: Some("metadata.annotations['volcano.sh/task-index']"),
     launcher_suffix: "-0",
     immutable_fields: &["lifecycle.retries", "lifecycle.ttlAfterFinished", "scheduling.volcanoQueue"],
+    api_group: "batch.volcano.sh",
     workload_kinds: &[("Job", &[])],
     longest_suffix: |parts| (parts.worker + 1 + parts.digits).max(parts.launcher + "-0".len()),
     ..Facts::COMMON

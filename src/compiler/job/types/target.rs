@@ -42,6 +42,8 @@ pub struct Facts {
     /// Fields of the spec that the target writes into an immutable part of its workloads. Under other targets they change
     /// in place.
     pub immutable_fields: &'static [&'static str],
+    /// The API group of its workloads, such as `kubeflow.org`. Empty for those of Kubernetes itself.
+    pub api_group: &'static str,
     /// The kinds of its workloads, each with the fields of the object's `spec` that can change in place.
     pub workload_kinds: &'static [(&'static str, &'static [&'static str])],
     /// The length of the longest name that is derived from the job's name, without the job's name.
@@ -68,6 +70,7 @@ impl Facts {
         launcher_suffix: "",
         pod_group_suffix: "",
         immutable_fields: &[],
+        api_group: "",
         workload_kinds: &[],
         // The pods of a StatefulSet have its revision in a label, and the pods of a Job have a suffix in their names.
         longest_suffix: |parts| if parts.is_indexed_job { RUN + JOB_POD } else { parts.worker + REVISION },
