@@ -43,6 +43,8 @@ pub struct Batch {
     pub hosts: &'static str,
     /// How the nodes are released, as a sentence.
     pub release: &'static str,
+    /// The file of the output, quoted for a shell.
+    pub output: String,
     /// The notes, which replace those about pods.
     pub notes: Vec<&'static str>,
 }

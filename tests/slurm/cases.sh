@@ -183,6 +183,20 @@ case_deadline() {
     gone "sleep 61"
 }
 
+# Slurm signals the script before the time limit, and each rank gets the signal once.
+case_checkpoint() {
+    local rank starter
+    for starter in srun mpirun; do
+        train 'ME=${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}; trap "echo saved $ME; exit 0" USR1; echo up; for ((i = 0; i < 600; i++)); do sleep 0.2; done' \
+            'lifecycle: {retries: 3, checkpoint: {signal: SIGUSR1, gracePeriod: 85s}}' \
+            "$([[ $starter == srun ]] && echo 'slurm: {srun: {mpi: none}, time: 2m}' || echo 'slurm: {time: 2m}')"
+        expect 0 "SIGUSR1 from Slurm" "trained"
+        for rank in 0 1 2 3; do
+            [[ $(grep -c "saved $rank\$" "job-$job.out") == 1 ]] || fail "$starter: rank $rank did not save once"
+        done
+    done
+}
+
 case_cancelled() {
     train 'echo up; exec sleep 62'
     wait_for '[1,3]<stdout>:up' && as_alice scancel "$job"

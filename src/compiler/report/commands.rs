@@ -11,9 +11,9 @@ const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
 /// The commands for a job with these objects.
 pub fn commands(plan: &Plan, description: &Description, objects: &[Object], pods: u32) -> Commands {
-    if description.batch.is_some() {
+    if let Some(batch) = &description.batch {
         return Commands {
-            follow: "tail -F slurm-JOBID.out".to_owned(),
+            follow: format!("tail -F {}", batch.output),
             delete: format!("scancel --me --name={}", plan.spec.name),
         };
     }

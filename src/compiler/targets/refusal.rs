@@ -9,9 +9,10 @@ use crate::problem::{Problem, Span, codes};
 codes! {
     /// The target does not support a field of the spec
     ///
-    /// `--target` renders a job for an operator or another scheduler. If that has no equivalent for a field of the spec,
-    /// khorovod refuses the field instead of dropping it. The hint names an alternative. Plain objects, which you get
-    /// without `--target`, support every field.
+    /// `--target` renders a job for an operator or another scheduler. If that has no equivalent for a field of the spec, and
+    /// the training would be another one without it, khorovod refuses the field. The hint names an alternative. Fields that
+    /// have no effect under Slurm are not refused but reported: see `slurm-ignores`. Plain objects, which you get without
+    /// `--target`, support every field.
     Error TARGET_CANNOT = "target-cannot";
 }
 

@@ -16,7 +16,7 @@ use crate::report::{Batch, Description};
 use std::fmt::Write as _;
 
 use crate::job::quantity::Quantity;
-use crate::job::valid::{EnvValue, Group, LauncherKind, Mpi, Slurm as Options, Spec};
+use crate::job::valid::{Checkpoint, EnvValue, Group, LauncherKind, Mpi, Slurm as Options, Spec};
 use crate::plan::{HOSTFILE, Plan};
 use crate::pods::words::word;
 
@@ -44,6 +44,7 @@ impl Target for Slurm {
             batch: Some(Batch {
                 hosts: "the nodes that Slurm allocates",
                 release: "Slurm releases the nodes when the script ends",
+                output: word(&output(&plan.spec)),
                 notes: ["the ranks run directly on the nodes; the image is not used"].into_iter().chain(held).collect(),
             }),
             ..Description::default()
@@ -58,6 +59,13 @@ impl Target for Slurm {
     fn build<'a>(&self, plan: &'a Plan, _: &'a [File], _: &'a [(&'static str, String)]) -> TargetOutput<'a> {
         TargetOutput::Script { name: plan.spec.name.clone(), text: script(plan) }
     }
+}
+
+/// The file of the job's output, with the job's number as `JOBID`.
+fn output(spec: &Spec) -> String {
+    let named = spec.slurm.args.iter().rev().find_map(|word| word.strip_prefix("--output="));
+    let file = named.unwrap_or("slurm-%j.out");
+    file.replace("%j", "JOBID").replace("%A", "JOBID").replace("%x", &spec.name)
 }
 
 /// How many seconds before Slurm's time limit the training receives SIGTERM.
@@ -174,6 +182,7 @@ fn directives(script: &Script<'_>) -> Vec<(&'static str, Option<String>)> {
     for (option, value) in named {
         add(option, value.clone());
     }
+    add("signal", signal_directive(script));
     all.push((if spec.lifecycle.retries > 0 { "requeue" } else { "no-requeue" }, None));
     all.extend(spec.scheduling.suspend.then_some(("hold", None)));
     all
@@ -199,7 +208,32 @@ fn mebibytes(quantity: &Quantity) -> String {
 
 /// Slurm's time limit in seconds.
 fn time_limit(spec: &Spec) -> Option<u64> {
-    spec.slurm.time.or_else(|| spec.lifecycle.deadline.map(|deadline| deadline + 60))
+    spec.slurm.time.into_iter().chain(spec.lifecycle.deadline.map(|deadline| deadline + 60)).min()
+}
+
+/// Whether the ranks get a signal before they are ended. By default they get SIGTERM, as every job under Slurm.
+fn has_checkpoint(spec: &Spec) -> bool {
+    let Checkpoint { signal, grace_period } = spec.lifecycle.checkpoint;
+    signal != "TERM" || grace_period != 30
+}
+
+/// The most seconds before the time limit at which Slurm can send a signal.
+const EARLIEST_SIGNAL: u64 = 65_535;
+
+/// How many seconds before Slurm's time limit the ranks get the signal of `lifecycle.checkpoint`: the grace period before
+/// the script stops the training.
+fn signal_lead(spec: &Spec) -> u64 {
+    let stops = deadline(spec);
+    let margin = time_limit(spec).filter(|_| stops > 0).map_or(0, |limit| limit.saturating_sub(stops));
+    (margin + u64::from(spec.lifecycle.checkpoint.grace_period)).min(EARLIEST_SIGNAL)
+}
+
+/// The value of `--signal`. Slurm signals the script, which passes it on to the ranks, or the steps that a command of the
+/// user has started with srun.
+fn signal_directive(script: &Script<'_>) -> Option<String> {
+    let spec = &script.plan.spec;
+    let to_script = if script.starter == Starter::Shell { "" } else { "B:" };
+    has_checkpoint(spec).then(|| format!("{to_script}{}@{}", spec.lifecycle.checkpoint.signal, signal_lead(spec)))
 }
 
 /// The number of seconds after which the script stops the training; 0 for no limit. It is less than Slurm's time limit, so that
@@ -262,6 +296,12 @@ fn assignments(script: &Script<'_>) -> Vec<(&'static str, String)> {
     if script.starter != Starter::Shell && script.starter != Starter::Agents {
         assignments.push(("khorovod_np", script.plan.np.to_string()));
     }
+    if has_checkpoint(spec) && script.starter != Starter::Shell {
+        // torchrun sets RANK for its ranks; the checks of the others set a variable of their own.
+        let mark = if script.starter == Starter::Agents { "RANK" } else { "khorovod_is_rank" };
+        assignments.push(("khorovod_signal", spec.lifecycle.checkpoint.signal.to_owned()));
+        assignments.push(("khorovod_mark", mark.to_owned()));
+    }
     assignments
 }
 
@@ -295,7 +335,12 @@ fn environment(script: &Script<'_>, text: &mut String) {
         *text += "\n# Environment of every rank.\n";
     }
     for (name, value) in all {
-        let _ = writeln!(text, "export {name}={}", word(value));
+        // In a job array, each job has its own index.
+        let value = match name.starts_with(ARRAY) {
+            true => format!("${{{name}:-{}}}", word(value)),
+            false => word(value),
+        };
+        let _ = writeln!(text, "export {name}={value}");
     }
     if let Some(setup) = &spec.slurm.setup {
         let end = heredoc_delimiter(setup);
@@ -310,6 +355,9 @@ fn environment(script: &Script<'_>, text: &mut String) {
         );
     }
 }
+
+/// The beginning of the names of Slurm's variables about a job array.
+const ARRAY: &str = "SLURM_ARRAY_";
 
 /// A here-document delimiter that is not a line of the text.
 fn heredoc_delimiter(text: &str) -> String {
@@ -354,6 +402,9 @@ fn launch(script: &Script<'_>, text: &mut String) {
         }
     };
     let _ = writeln!(text, "khorovod_command={}", bash_array(&command));
+    if has_checkpoint(spec) && script.starter != Starter::Shell {
+        text.extend([part!("signal_begin.sh"), include_str!("../pods/scripts/ranks.sh"), part!("signal_end.sh")]);
+    }
 }
 
 /// The srun command and its options.

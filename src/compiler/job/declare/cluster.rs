@@ -166,7 +166,7 @@ shape! {
 }
 
 shape! {
-    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Your program chooses where it saves checkpoints, and loads the newest one at its start.
+    /// The signal and the time that the ranks get to save a checkpoint. Before the ranks of a run are ended (drain, eviction, preemption, deadline, newer run), every rank gets this signal and this much time. Under Slurm, it gets them before the time limit. Your program chooses where it saves checkpoints, and loads the newest one at its start.
     Checkpoint {
         /// The signal.
         "signal" signal: Signal, default "SIGTERM", example "SIGUSR1";

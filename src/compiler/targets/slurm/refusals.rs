@@ -9,8 +9,10 @@ use crate::targets::refusal::TARGET_CANNOT;
 codes! {
     /// Fields that have no effect under Slurm
     ///
-    /// These fields are about pods: their network access, their user, their placement by Kubernetes. The script does not
-    /// need them. You can leave them in the spec if you also render it for Kubernetes.
+    /// The batch script has nothing that corresponds to these fields. Most are about pods: their network access, their
+    /// user, their placement by Kubernetes. Others set what khorovod does in pods if a training fails or makes no progress,
+    /// such as `lifecycle.stall`: under Slurm, it does not do that. You can leave the fields in the spec if you also render
+    /// it for Kubernetes.
     Note SLURM_IGNORES = "slurm-ignores";
 
     /// Variables that you must set when you submit the job
@@ -41,6 +43,7 @@ pub fn check(case: &Case<'_>, problems: &mut Vec<Problem>) {
     environment(case, problems);
     data(case, problems);
     placement(case, problems);
+    checkpoint(case, problems);
     pod_paths(case, problems);
     options(case, problems);
     ignored(case, problems);
@@ -117,6 +120,10 @@ fn environment(case: &Case<'_>, problems: &mut Vec<Problem>) {
     }
     let mut required: Vec<(&str, Span)> = Vec::new();
     for (name, value) in case.env() {
+        if SET_BY_SLURM.iter().any(|start| name.0.starts_with(start)) {
+            let message = format!("Slurm sets `{}` itself, for the job or for each rank", name.0);
+            refuse(name.span, &message, "remove it from `env`, or use another name", problems);
+        }
         let EnvValue::From(from) = &value.value else { continue };
         if from.field_ref.is_some() {
             let message = format!("`env.{}` is a field of a pod, but a Slurm job has no pods", name.0);
@@ -164,7 +171,7 @@ fn data(case: &Case<'_>, problems: &mut Vec<Problem>) {
                     volume.name
                 );
                 let hint = format!(
-                    "if the nodes have the data at {0}, write `hostPath: {{path: {0}}}` for Slurm; otherwise pass the path on the nodes to the program",
+                    "if the nodes have the data at {0}, write `hostPath: {{path: {0}}}`, the same path as `mountPath`; otherwise remove the volume, and pass the path on the nodes to the program",
                     volume.mount_path
                 );
                 refuse(at.span, &message, &hint, problems);
@@ -186,6 +193,38 @@ fn placement(case: &Case<'_>, problems: &mut Vec<Problem>) {
         refuse(span, &message, "set the equivalent in `slurm`: `partition`, `constraint` or `nodelist`", problems);
     }
 }
+
+/// Refuses a grace period that begins before the training.
+fn checkpoint(case: &Case<'_>, problems: &mut Vec<Problem>) {
+    let spec = case.spec;
+    let Some(at) = field!(case.lifecycle.checkpoint).filter(|_| super::has_checkpoint(spec)) else { return };
+    if let Some(limit) = super::time_limit(spec).filter(|limit| super::signal_lead(spec) >= *limit) {
+        let message =
+            format!("the training has {limit} s under Slurm, and the grace period of `checkpoint` takes all of it");
+        refuse(at.key, &message, "shorten `gracePeriod`, or raise `slurm.time` or `lifecycle.deadline`", problems);
+    }
+}
+
+/// The beginnings of the names of variables that Slurm sets for a job or a rank, and that are not settings of srun.
+const SET_BY_SLURM: &[&str] = &[
+    "SLURMD_",
+    "SLURM_CLUSTER_NAME",
+    "SLURM_CPUS_ON_NODE",
+    "SLURM_GPUS_ON_NODE",
+    "SLURM_GTIDS",
+    "SLURM_JOB",
+    "SLURM_LOCALID",
+    "SLURM_NNODES",
+    "SLURM_NODEID",
+    "SLURM_NODELIST",
+    "SLURM_NPROCS",
+    "SLURM_NTASKS",
+    "SLURM_PROCID",
+    "SLURM_RESTART_COUNT",
+    "SLURM_STEP",
+    "SLURM_SUBMIT_",
+    "SLURM_TASK",
+];
 
 /// Refuses commands and variables that contain paths of files that khorovod mounts into pods.
 fn pod_paths(case: &Case<'_>, problems: &mut Vec<Problem>) {
@@ -237,6 +276,7 @@ const SBATCH_OPTIONS: &[(&str, &str)] = &[
     ("hold", "scheduling.suspend"),
     ("export", "env"),
     ("wrap", "command"),
+    ("signal", "lifecycle.checkpoint"),
 ];
 /// The options of srun that khorovod sets, and the field that each is set from.
 const SRUN_OPTIONS: &[(&str, &str)] = &[
@@ -253,6 +293,7 @@ const SRUN_OPTIONS: &[(&str, &str)] = &[
     ("export", "env"),
     ("chdir", "workingDir"),
     ("D", "workingDir"),
+    ("signal", "lifecycle.checkpoint"),
 ];
 
 /// Refuses options that khorovod sets itself.
@@ -324,7 +365,6 @@ fn ignored(case: &Case<'_>, problems: &mut Vec<Problem>) {
         "scheduling.schedulerName" scheduling.scheduler_name,
         "lifecycle.ttlAfterFinished" lifecycle.ttl_after_finished,
         "lifecycle.keepWorkers" lifecycle.keep_workers,
-        "lifecycle.checkpoint" lifecycle.checkpoint,
         "lifecycle.stall" lifecycle.stall,
     ];
     let sections = [

@@ -187,6 +187,76 @@ fn a_trap_of_the_setup_runs_at_the_end() {
     }
 }
 
+/// Slurm sends the signal of `lifecycle.checkpoint` to the script, which passes it on to the ranks of this job.
+#[test]
+fn the_checkpoint_signal_reaches_the_ranks() {
+    let checkpoint = json!({"retries": 3, "checkpoint": {"signal": "SIGUSR1", "gracePeriod": "2m"}});
+    let job = |more: Json| {
+        let mut job = json!({"lifecycle": checkpoint, "slurm": {"srun": {"mpi": "none"}, "time": "1h"}});
+        job.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        super::script(&plan(&job))
+    };
+    let script = job(json!({}));
+    assert!(script.contains("#SBATCH --signal=B:USR1@150\n"), "{script}");
+    // The command of a shell starts its steps itself.
+    assert!(job(json!({"launcher": {"kind": "shell"}, "slurm": {}})).contains("#SBATCH --signal=USR1@120\n"));
+    assert!(!super::script(&plan(&json!({}))).contains("--signal"));
+
+    // This srun starts one task with the variables of Slurm, and this rank waits for the signal, which it must get once.
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let srun = "#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nexport SLURM_STEP_NUM_TASKS=4 SLURM_STEP_TASKS_PER_NODE='2(x2)'\nexec \"$@\"\n";
+    let train = "#!/bin/bash\ntrap 'echo saved >>saved; exit 3' USR1\ntouch started\nfor ((i = 0; i < 300; i++)); do sleep 0.1; done\n";
+    for (name, text) in [("srun", srun), ("train", train), ("script", script.as_str())] {
+        fs::write(path(name), text).unwrap();
+        fs::set_permissions(path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let batch = Command::new("/bin/bash")
+        .arg(path("script"))
+        .current_dir(folder.path())
+        .env_clear()
+        .env("PATH", format!("{}:/usr/bin:/bin", folder.path().display()))
+        .envs([("SLURM_JOB_ID", "4321"), ("SLURM_JOB_NUM_NODES", "2"), ("SLURM_TASKS_PER_NODE", "2(x2)")])
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    for _ in 0..600 {
+        if path("started").exists() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert!(Command::new("kill").args(["-USR1", &batch.id().to_string()]).status().unwrap().success());
+    let out = batch.wait_with_output().unwrap();
+    let messages = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(fs::read_to_string(path("saved")).unwrap_or_default(), "saved\n", "{messages}");
+    // The attempt is the last.
+    assert!(messages.contains("ended with code 3 after SIGUSR1") && !messages.contains("attempt"), "{messages}");
+    assert_eq!(out.status.code(), Some(3), "{messages}");
+}
+
+/// In a job array, each job keeps its own index.
+#[test]
+fn jobs_of_an_array_keep_their_index() {
+    let script = super::script(&plan(&json!({"env": {"SLURM_ARRAY_TASK_ID": "it's 0"}})));
+    let export = script.lines().find(|line| line.starts_with("export SLURM_ARRAY")).unwrap();
+    let value = |given: &str| {
+        let line = format!("{given}{export}; printf %s \"$SLURM_ARRAY_TASK_ID\"");
+        let out = Command::new("/bin/bash").env_clear().args(["-c", &line]).output().unwrap();
+        String::from_utf8(out.stdout).unwrap()
+    };
+    assert_eq!(value("SLURM_ARRAY_TASK_ID=3; "), "3");
+    assert_eq!(value(""), "it's 0");
+}
+
+/// The command that follows the output reads the file in which it is.
+#[test]
+fn the_output_is_followed_where_it_is() {
+    let output = |args: Json| super::output(&plan(&json!({"slurm": {"args": args}})).spec);
+    assert_eq!(output(json!([])), "slurm-JOBID.out");
+    assert_eq!(output(json!(["--output=logs/%x-%j.log", "--mail-type=END"])), "logs/mnist-JOBID.log");
+}
+
 /// One script of each kind.
 fn scripts() -> Vec<String> {
     let slurm =
@@ -201,6 +271,7 @@ fn scripts() -> Vec<String> {
             json!({"slurm": {"srun": {"mpi": "pmix", "args": ["--cpu-bind=cores"]}}, "workers": {"replicas": 1, "gpus": 4, "cpu": "16"}}),
         ),
         job(json!({"launcher": {"kind": "torchrun"}})),
+        job(json!({"lifecycle": {"checkpoint": {"signal": "SIGUSR1", "gracePeriod": "10m"}}})),
         job(json!({"launcher": {"kind": "horovodrun"}})),
         job(json!({"launcher": {"kind": "deepspeed"}, "lifecycle": {"deadline": "2h"}})),
         job(json!({"launcher": {"kind": "shell"}, "command": "mpirun ./train"})),

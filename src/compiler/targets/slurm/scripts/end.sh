@@ -6,6 +6,8 @@ khorovod_terminate() {
   exit 143
 }
 trap khorovod_terminate TERM INT
+khorovod_saving=''
+[[ -z ${khorovod_signal:-} ]] || trap khorovod_save "$khorovod_signal"
 
 for (( ; ; khorovod_tried++)); do
   khorovod_left=$((khorovod_deadline ? khorovod_deadline - SECONDS : 0))
@@ -15,15 +17,26 @@ for (( ; ; khorovod_tried++)); do
   timeout ${khorovod_launch[0]:+--foreground} --kill-after=10 "$khorovod_left" \
     "${khorovod_launch[@]}" "${khorovod_check[@]}" "${khorovod_command[@]}" </dev/null &
   khorovod_training=$!
-  wait "$khorovod_training"
-  khorovod_code=$? khorovod_training=''
+  # A signal interrupts `wait`. 127: an earlier `wait` has returned the code.
+  khorovod_code=127
+  while
+    khorovod_interrupted=''
+    wait "$khorovod_training"
+    khorovod_ended=$?
+    ((khorovod_ended == 127)) || khorovod_code=$khorovod_ended
+    [[ -n $khorovod_interrupted ]]
+  do :; done
+  khorovod_training=''
   ((khorovod_code)) || break
   if ((khorovod_deadline && SECONDS >= khorovod_deadline)); then
     khorovod_fail 44 "past its deadline of $khorovod_deadline s"
   fi
+  [[ -z $khorovod_saving ]] ||
+    khorovod_fail "$khorovod_code" "the ranks ended with code $khorovod_code after SIG${khorovod_signal:-}"
   ((khorovod_code != 197)) || khorovod_fail 42 "the ranks do not match the spec; see a rank's line above"
   khorovod_log "attempt $((khorovod_tried + 1)) of $((khorovod_retries + 1)) failed: training ended with code $khorovod_code"
   ((khorovod_tried < khorovod_retries)) || exit "$khorovod_code"
   sleep 2
+  [[ -z $khorovod_saving ]] || exit "$khorovod_code"
 done
 khorovod_log "trained"

@@ -15,6 +15,6 @@ khorovod_here=${OMPI_COMM_WORLD_LOCAL_SIZE:-${MPI_LOCALNRANKS:-${HOROVOD_LOCAL_S
 [[ $PWD -ef $khorovod_folder ]] ||
   khorovod_wrong "$khorovod_host has no folder $khorovod_folder: call sbatch in a folder that all nodes share"
 shift 3
-exec "$@"
+khorovod_is_rank=1 exec "$@"
 RANK
 )

@@ -17,7 +17,7 @@ khorovod_wrong() {
 shift 4
 # srun exits with the highest code of all tasks. A task that srun kills after another has failed must not exit with a higher one.
 trap 'wait; exit 1' TERM
-"$@" &
+khorovod_is_rank=1 "$@" &
 wait $!
 khorovod_code=$?
 # Slurm signals the processes one by one: the program may get SIGTERM before this shell does.
