@@ -14,10 +14,12 @@ const WIDEST: usize = 44;
 /// At least this many fields with the same outcome below one field share a line.
 const FEW: usize = 3;
 
-/// Formats one line per field, and a last line that counts these lines. Many fields below one field, and the items of a list
+/// Formats one line per field, those that are lost at the end, and a last line that counts these lines. Many fields below one field, and the items of a list
 /// of words, share a line if their outcome is the same.
 pub fn text(imported: &Imported) -> String {
-    let rows: Vec<(&Field, String)> = rows(&imported.fields);
+    let mut rows: Vec<(&Field, String)> = rows(&imported.fields);
+    // Lost fields come last, next to the prompt: they need a decision.
+    rows.sort_by_key(|(field, _)| field.verdict == "lost");
     let lengths = rows.iter().map(|(_, place)| place.chars().count());
     let width = lengths.filter(|width| *width <= WIDEST).max().unwrap_or(0);
     let mut page = String::new();
