@@ -9,7 +9,7 @@ const MOST: usize = 3;
 
 /// Returns the problems of `job` with the old fields that caused them as labels. `old` holds the old texts.
 pub fn told(refused: Problems, job: &str, rows: &[Row], mut old: Problems) -> Problems {
-    let source = old.sources.add("the imported job", job.to_owned());
+    let source = old.sources.add("<imported job>", job.to_owned());
     let whole = Span { source, start: 0, end: job.len() };
     let tree = yaml::parse(job, whole, &mut Vec::new()).ok().flatten();
     for mut problem in refused.list {

@@ -16,6 +16,9 @@ use khorovod_compiler::yaml::{self, Node, Scalar, Trap};
 /// The note for an unknown field.
 const UNKNOWN: &str = "not known here: if yours reads it, say it in the spec by hand";
 
+/// Fields that a job leaves out if they have their default.
+const DEFAULTS: &[&str] = &[field::WORKERS_SLOTS_PER_WORKER, field::LIFECYCLE_RETRIES];
+
 pub struct Context<'o> {
     pub spec: SpecBuilder,
     pub outcomes: FieldOutcomes,
@@ -209,6 +212,9 @@ impl<'o> Context<'o> {
 
     /// Returns the text of the job, that of the Secrets, and the outcomes of all fields.
     pub fn close(mut self, system: System, texts: &[Text]) -> (String, String, Vec<Row>) {
+        if self.spec.get(field::LAUNCHER_KIND).is_none() {
+            self.spec.put(field::LAUNCHER_KIND, "mpirun", "the default: the ranks use MPI");
+        }
         self.spec.shorten_maps();
         if self.spec.get("metadata.namespace").is_none()
             && let Some(namespace) = &self.options.default_namespace
@@ -219,7 +225,14 @@ impl<'o> Context<'o> {
         let clean: String = files.join(", ").chars().filter(|c| !yaml::ends_line(*c)).collect();
         let head = [format!("From {} ({clean}), by khorovod import.", system.name())];
         let secrets = self.secrets.iter().map(|(name, data)| self.document(name, data)).collect();
-        (self.spec.text(&head), secrets, self.outcomes.close(UNKNOWN))
+        let mut rows = self.outcomes.close(UNKNOWN);
+        for row in rows.iter_mut().filter(|row| row.verdict == Some(Verdict::Kept) && row.note.is_empty()) {
+            let is_default = |to: &String| DEFAULTS.contains(&to.as_str()) && self.spec.get(to).is_none();
+            if row.to.iter().any(is_default) {
+                row.note = "the same as the default, which the job leaves out".to_owned();
+            }
+        }
+        (self.spec.text(&head), secrets, rows)
     }
 
     fn document(&self, name: &str, data: &Map<String, Json>) -> String {

@@ -1,6 +1,7 @@
 //! Converts a launch line and the pods of the old job to the launcher, the workers and the command of the new spec.
 
 pub mod command_line;
+pub mod files;
 pub mod options;
 pub mod prefix;
 pub mod program;
@@ -141,13 +142,24 @@ pub fn refuse_secret(context: &mut Context<'_>, text: &str, place: &Place) {
 }
 
 /// Reports variables of a script that nothing in the new job sets. They are empty, unless the image sets them.
-pub fn unset(context: &mut Context<'_>) {
+pub fn unset(context: &mut Context<'_>, file: &str) {
     let is_script = context.spec.get(field::LAUNCHER_KIND).is_some_and(|kind| kind == "shell");
     let Some(script) = context.spec.get(field::COMMAND).filter(|_| is_script).and_then(Json::as_str) else { return };
     let names = shell_text::unset(script, context.spec.get(field::ENV));
+    let script = script.to_owned();
     for name in names.iter().filter(|name| !shell_text::by_launcher(name)) {
-        let how = "nothing sets it: it is empty, unless the image sets it. Set it in spec.env, or write its value in its place";
-        context.report(format!("${name}"), context.whole, Verdict::Changed, field::COMMAND, how);
+        let place = shell_text::first_use(file, name);
+        let span = place.map_or(context.whole, |place| Span { start: place.start, end: place.end, ..context.whole });
+        match shell_text::has_default(&script, name) {
+            true => {
+                let how = format!("nothing sets it, so the command uses its default, unless `spec.env.{name}` sets it");
+                context.report(format!("${name}"), span, Verdict::Changed, field::COMMAND, &how);
+            }
+            false => {
+                let how = format!("nothing sets it: it is empty, unless the image sets it. Set `spec.env.{name}`");
+                context.report(format!("${name}"), span, Verdict::Lost, "", &how);
+            }
+        }
     }
 }
 

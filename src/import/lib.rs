@@ -29,6 +29,7 @@ mod values;
 
 use codes::{BAD_VALUE, NOTHING};
 use context::Context;
+use pod::volumes;
 use from::{chart, ffdl, mpi_job, openmpi, slurm};
 use khorovod_compiler::problem::{Problem, Problems, Severity, Sources, Span};
 use khorovod_compiler::{Inputs, Keys, Text, pipeline};
@@ -83,14 +84,19 @@ pub fn import(system: System, texts: &[Text], options: &Options) -> Result<Impor
             System::MpiJob => mpi_job::read(&values, &mut context),
             System::Slurm => {}
         }
-        launch::unset(&mut context);
+        launch::unset(&mut context, texts.first().map_or("", |text| &text.text));
         if context.outcomes.is_foreign() && context.problems.is_empty() && !values::only_headings(&values) {
             let hint = format!("it should hold {}", system.about());
             let message = "not one field of this file is known here";
             context.problems.push(Problem::new(&NOTHING, context.whole, message).hint(hint));
         }
     }
-    launch::without_gpu(&mut context, texts.first().map_or("", |text| &text.text));
+    let text = texts.first().map_or("", |text| &text.text);
+    if system != System::Slurm {
+        pod::tell_of_user(&mut context);
+        volumes::tell_of_start(&mut context, text);
+    }
+    launch::without_gpu(&mut context, text);
     found.list.append(&mut context.problems);
     if found.any_error() {
         return Err(found);
@@ -127,7 +133,7 @@ fn script(texts: &[Text], options: &Options, context: &mut Context<'_>) {
 
 /// Checks the new job as any other spec. Returns its warnings, or all its problems if one of these is an error.
 fn check(job: &str) -> Result<Problems, Problems> {
-    let text = Text { name: "the imported job".to_owned(), text: job.to_owned() };
+    let text = Text { name: "<imported job>".to_owned(), text: job.to_owned() };
     let found = pipeline::check(&text, &Inputs { keys: Keys::Masked, ..Inputs::default() });
     if found.list.iter().any(|problem| problem.severity == Severity::Error) { Err(found) } else { Ok(found) }
 }

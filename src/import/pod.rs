@@ -176,6 +176,17 @@ pub fn placement(context: &mut Context<'_>, key: &str, node: &Node) -> bool {
     true
 }
 
+/// The note for pods that may have run as root.
+pub const NO_ROOT: &str = "pods run as user 65532, and their root file system is read-only. If the image needs root, set \
+                           `security: {podSecurityLevel: baseline, runAsUser: 0, readOnlyRootFilesystem: false}`";
+
+/// Reports, once, that pods may run as another user than before.
+pub fn tell_of_user(context: &mut Context<'_>) {
+    if context.spec.get(field::SECURITY_RUN_AS_USER).is_none() {
+        context.report("the image's user", context.whole, Verdict::Changed, field::SECURITY, NO_ROOT);
+    }
+}
+
 /// Imports pull secrets: `[{name: x}]`, or a list of names.
 pub fn pull_secrets(context: &mut Context<'_>, node: &Node) {
     let names: Vec<String> =

@@ -102,6 +102,25 @@ pub fn anywhere(name: &str) -> bool {
     ["HOME", "HOSTNAME", "PATH", "PWD", "OLDPWD", "RANDOM", "SECONDS", "BASH", "IFS"].contains(&name)
 }
 
+/// Whether a command uses a variable only with a default: `${NAME:-x}`.
+pub fn has_default(text: &str, name: &str) -> bool {
+    let uses: Vec<&str> = uses(text, name).map(|place| &text[place.end..]).collect();
+    !uses.is_empty() && uses.iter().all(|rest| rest.trim_start_matches(':').starts_with(['-', '=', '+']))
+}
+
+/// Returns the first place where a text uses a variable: `$NAME`, `${NAME…}`, or its name in arithmetic.
+pub fn first_use(text: &str, name: &str) -> Option<Range<usize>> {
+    let is_expanded = |place: &Range<usize>| text[..place.start].trim_end_matches(['{', '#', '!']).ends_with('$');
+    uses(text, name).find(is_expanded).or_else(|| uses(text, name).next())
+}
+
+/// Returns the places of a name that are not parts of longer names.
+fn uses(text: &str, name: &str) -> impl Iterator<Item = Range<usize>> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let places = text.match_indices(name).map(|(at, name)| at..at + name.len());
+    places.filter(move |place| !text[..place.start].ends_with(is_part) && !text[place.end..].starts_with(is_part))
+}
+
 /// Returns the names of all variables in a text, whatever quotes are around them: the text may contain a script for
 /// another shell.
 pub fn names(text: &str) -> Vec<String> {
@@ -273,6 +292,15 @@ pub fn marked(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn uses_of_variables() {
+        let text = "# A\nB=$AB x=${A} $((A + 1)) $A";
+        assert_eq!(first_use(text, "A").map(|place| &text[place.start - 2..]), Some("${A} $((A + 1)) $A"));
+        assert_eq!(first_use("echo $((N+1))", "N"), Some(8..9));
+        assert_eq!(first_use("echo $NN", "N"), None);
+        assert!(has_default("x ${A:-1} ${A-2}", "A") && !has_default("x ${A:-1} $A", "A") && !has_default("x", "A"));
+    }
 
     #[test]
     fn words_of_the_script_itself_are_told_from_others() {

@@ -12,6 +12,7 @@ pub mod classify;
 mod commands;
 mod dataflow;
 mod environment;
+mod files;
 mod launch_pieces;
 mod options;
 mod options_apply;
@@ -108,8 +109,8 @@ struct Script<'t, 'd, 'o> {
     by_agents: bool,
     /// Why the whole script has to be the command.
     whole: Option<String>,
-    /// The first index of a job array.
-    array: Option<String>,
+    /// The first value of a job array, the second, and the row of the option.
+    array: Option<(String, Option<String>, usize)>,
     /// Options of the srun that starts the ranks, and their rows.
     steps: Vec<(String, usize)>,
     /// The state before the options of that srun were read.

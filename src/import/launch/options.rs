@@ -62,7 +62,7 @@ type Known = Row<usize, Meaning>;
 
 pub const BY_WORKERS: &str = "the hostfile follows from the workers";
 const HOSTFILE: Meaning = Ours(BY_WORKERS);
-const NO_ROOT: Meaning = Ours("nothing runs as root");
+const NO_ROOT: Meaning = Ours("only root needs it, and ranks run as the user in spec.security.runAsUser, by default 65532");
 const OWN_SSH: Meaning = Gone("khorovod's own ssh verifies host keys; its port is spec.ssh.port");
 
 /// Options of mpirun and mpiexec of Open MPI, MPICH and Intel MPI, which accept one dash or two.

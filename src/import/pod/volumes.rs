@@ -5,9 +5,11 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::context::{self, Context, text};
 use crate::field_outcomes::Verdict;
+use crate::launch::{files, program};
 use crate::pod;
 use khorovod_compiler::job;
 use khorovod_compiler::job::quantity::Quantity;
+use khorovod_compiler::problem::Span;
 use khorovod_compiler::yaml::{Entry, Node};
 
 /// Imports volumes, and the paths at which they are mounted.
@@ -181,10 +183,27 @@ fn code(context: &mut Context<'_>, map: &Node, volume: &Node, mount: &Node, path
     }
     context.kept(volume, field::CODE);
     if let (Some(node), None) = (mount.get("mountPath"), context.spec.get(field::WORKING_DIR)) {
-        let how = "and ranks start there; spec.workingDir names another folder";
+        let how = "ranks also start in this directory, unless spec.workingDir names another";
         context.changed(node, field::CODE_MOUNT_PATH, how);
     }
     context.kept(mount, field::CODE_MOUNT_PATH);
+}
+
+/// Reports that relative paths of the command no longer begin in the image's directory, because ranks start where
+/// `spec.code` is mounted.
+pub fn tell_of_start(context: &mut Context<'_>, text: &str) {
+    let get = |path: &str| context.spec.get(path);
+    let Some(path) = get(field::CODE_MOUNT_PATH).and_then(Json::as_str).filter(|_| get(field::WORKING_DIR).is_none())
+    else {
+        return;
+    };
+    let command = get(field::COMMAND).and_then(program::as_text).unwrap_or_default();
+    let Some(file) = files::words(&command).find(|word| files::is_relative(word)) else { return };
+    let how = format!(
+        "with spec.code, ranks start in {path}, and the image's directory has this file: write that directory in spec.workingDir"
+    );
+    let place = text.find(file).map(|start| Span { start, end: start + file.len(), ..context.whole });
+    context.report(file, place.unwrap_or(context.whole), Verdict::Lost, "", &how);
 }
 
 fn size(node: &Node) -> Option<String> {

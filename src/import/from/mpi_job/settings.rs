@@ -5,6 +5,10 @@ use crate::context::{Context, given, text};
 use crate::field;
 use khorovod_compiler::yaml::Node;
 
+/// The note for `backoffLimit`.
+const RETRIES: &str = "the operator counts all failures of the launcher; here an attempt longer than \
+                       `lifecycle.retriesResetAfter` (1h) starts the count again";
+
 /// Imports the fields of the job's spec and of `runPolicy`. Returns the slots per worker.
 pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
     let mut slots = 1;
@@ -18,7 +22,9 @@ pub fn read(spec: Option<&Node>, context: &mut Context<'_>) -> u32 {
             "activeDeadlineSeconds" => seconds(context, node, field::LIFECYCLE_DEADLINE),
             "backoffLimit" => {
                 if let Some(count) = context.count(node) {
-                    context.keep(node, field::LIFECYCLE_RETRIES, count.min(1000));
+                    let from = context.outcomes.path(node).to_owned();
+                    context.spec.put(field::LIFECYCLE_RETRIES, count.min(1000), &from);
+                    context.changed(node, field::LIFECYCLE_RETRIES, RETRIES);
                 }
             }
             "suspend" => match context.yes(node) {
@@ -43,11 +49,14 @@ pub fn clean_pod_policy(spec: Option<&Node>, context: &mut Context<'_>) {
     let policy = spec.and_then(|spec| spec.get("runPolicy"));
     for node in [spec, policy].into_iter().flatten().filter_map(|node| node.get("cleanPodPolicy")) {
         match text(node).as_deref() {
-            Some("None") if no_launcher_pod(context).is_some() => {
-                context.lose(node, "the pods of one Indexed Job end together");
-            }
+            Some("None") if no_launcher_pod(context).is_some() => context.lose(
+                node,
+                "`None` keeps the workers, which needs `launcher.runsIn: ownPod`; that excludes a gang, a queue, `suspend` \
+                 and torchrun",
+            ),
             Some("None") => context.keep(node, field::LIFECYCLE_KEEP_WORKERS, true),
-            _ => context.needless(node, "workers end with the launcher here too"),
+            None | Some("" | "Running" | "All") => context.needless(node, "workers end with the launcher here too"),
+            Some(_) => context.refuse(node, "None, Running or All"),
         }
     }
 }
@@ -79,7 +88,8 @@ fn scheduling(context: &mut Context<'_>, node: &Node) {
         }
         return context.replaced(node, "the job waits in Kueue's queue, which admits all pods or none");
     }
-    let how = "a flag of the operator selected the gang scheduler; Volcano is used";
+    let how = "assumed Volcano, because a flag of the operator selects the gang scheduler; for scheduler-plugins, write \
+               `gang: coscheduling`";
     context.spec.put(field::SCHEDULING_GANG, "volcano", how);
     for entry in node.entries() {
         match entry.key.as_str() {

@@ -81,6 +81,20 @@ pub fn seconds(value: &str) -> Result<Option<u64>, String> {
     if seconds == 0 { Err(wrong()) } else { Ok(Some(seconds)) }
 }
 
+/// Returns the first value of `--array`, and the second if there is one: 0 and 4 for `0-15:4%2`.
+pub fn first_of_array(value: &str) -> (String, Option<String>) {
+    let mut parts = value.split('%').next().unwrap_or_default().split(',').map(str::trim);
+    let first = parts.next().unwrap_or_default();
+    let (range, step) = first.split_once(':').unwrap_or((first, "1"));
+    let (low, high) = range.split_once('-').unwrap_or((range, range));
+    let next = || {
+        let next = low.parse::<u32>().ok()?.checked_add(step.parse().ok()?)?;
+        (next <= high.parse().ok()?).then(|| next.to_string())
+    };
+    let other = |part: &str| part.split(['-', ':']).next().unwrap_or_default().to_owned();
+    (low.to_owned(), next().or_else(|| parts.next().map(other)))
+}
+
 /// Reads `[B:]SIGNAL[@SECONDS]`, the value of `--signal`: the signal as the spec has it, and the seconds, by default 60. None if it
 /// is not one of the signals that ask for a checkpoint.
 pub fn signal(value: &str) -> Option<(&'static str, u32)> {
@@ -105,6 +119,15 @@ pub fn of_one(gpus: u32) -> Result<u32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn first_values_of_arrays() {
+        let found = ["0-3", "3-5%2", "0-15:4", "1,3,7", "7", "4-4,9-12", "x"].map(first_of_array);
+        let some = |first: &str, second: &str| (first.to_owned(), Some(second.to_owned()));
+        let one = |first: &str| (first.to_owned(), None);
+        let wanted = [some("0", "1"), some("3", "4"), some("0", "4"), some("1", "3"), one("7"), some("4", "9"), one("x")];
+        assert_eq!(found, wanted);
+    }
 
     #[test]
     fn times_and_amounts_as_slurm_reads_them() {

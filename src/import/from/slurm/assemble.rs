@@ -58,12 +58,14 @@ impl Script<'_, '_, '_> {
         }
         self.surroundings();
         self.tell_of_own();
+        self.tell_of_array();
         if let Some(image) = &self.image {
             self.context.image(image, "the container's");
         }
         if self.context.spec.get(field::IMAGE_NAME).is_none() {
             self.context.image(IMAGE, "Slurm needs none and uses none; for Kubernetes name the one to run in");
         }
+        self.tell_of_files();
         for (row, verdict, to, how) in std::mem::take(&mut self.said).into_iter().rev() {
             self.context.outcomes.settle_row(row, verdict, &to, &how);
         }
@@ -276,7 +278,10 @@ impl Script<'_, '_, '_> {
             return self.settle_program(launch.srun, row, how);
         }
         match launch.srun && self.mpi.as_deref().is_none_or(|mpi| mpi == "none") && srun_program::may_ask_slurm(line) {
-            true => self.settle_program(launch.srun, row, ASKS),
+            true => {
+                self.context.spec.comment(field::LAUNCHER_KIND, "if they use torch.distributed without MPI, write torchrun");
+                self.settle_program(launch.srun, row, ASKS);
+            }
             false => self.settle_program(launch.srun, row, ""),
         }
     }

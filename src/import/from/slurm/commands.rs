@@ -55,7 +55,7 @@ impl Script<'_, '_, '_> {
                 self.dropped(row, "nothing runs after the ranks that could use it");
             }
             Kind::Folder(folder) if self.launch.is_none() => self.folder(&folder, row),
-            Kind::Start => self.dropped(row, "a job starts where sbatch is called"),
+            Kind::Start => self.dropped(row, "under Slurm, a job starts in the folder in which sbatch is called; in pods, in that of the image"),
             Kind::Installs => {
                 self.lost(row, "it would install at every start: run it once by hand, and for Kubernetes in the image");
             }

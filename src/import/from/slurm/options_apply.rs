@@ -54,7 +54,7 @@ impl Script<'_, '_, '_> {
                 self.kept(
                     row,
                     field::LIFECYCLE_RETRIES,
-                    if again { "and training that fails is tried again, three times" } else { "" },
+                    if again { "the default, 3, also starts training again that failed" } else { "" },
                 );
             }
             Meaning::Hold => {
@@ -73,9 +73,8 @@ impl Script<'_, '_, '_> {
             }
             Meaning::Image => self.container(option, step, row),
             Meaning::Array => {
-                self.array = value.split(['-', ',', ':', '%']).next().map(str::to_owned);
-                let why = "a job here is one training: render one for each value, with `--set`";
-                self.lost(row, why);
+                let (first, second) = amounts::first_of_array(&value);
+                self.array = Some((first, second, row));
             }
             Meaning::Field(name) => {
                 if name == "nodelist" {
@@ -131,7 +130,7 @@ impl Script<'_, '_, '_> {
     /// Imports `--signal`: `USR1@120` or `B:USR1@120`.
     fn signal(&mut self, value: &str, option: &Given, row: usize) {
         let Some((signal, seconds)) = amounts::signal(value) else {
-            return self.lost(row, "a checkpoint is asked for with SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2");
+            return self.lost(row, "spec.lifecycle.checkpoint.signal can only be SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2");
         };
         // The maximum of the field.
         let period = format_duration(seconds.clamp(1, 3_600).into());
@@ -139,9 +138,9 @@ impl Script<'_, '_, '_> {
         self.context.spec.put(field::LIFECYCLE_CHECKPOINT_GRACE_PERIOD, period, &option.said);
         let how = match value.split_once(':') {
             Some((who, _)) if who.contains(['B', 'b']) => {
-                "every rank gets it, not the script; under Slurm ranks get SIGTERM"
+                "the ranks get the signal, not the script; in pods also before an eviction or another end of the run"
             }
-            _ => "whenever the ranks are ended; under Slurm they get SIGTERM before the time limit",
+            _ => "in pods the ranks get the signal also before an eviction or another end of the run",
         };
         self.changed(row, field::LIFECYCLE_CHECKPOINT, how);
     }

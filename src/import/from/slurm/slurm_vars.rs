@@ -15,8 +15,12 @@ const BY_MPI: &[(&str, &str)] = &[
     ("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"),
     ("SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"),
 ];
-/// Programs of Slurm.
-const PROGRAMS: &[&str] = &["srun", "scontrol", "sbcast", "squeue", "module"];
+/// The variable with the index of a job in its array.
+const ARRAY_INDEX: &str = "SLURM_ARRAY_TASK_ID";
+/// Programs of Slurm, and of environment modules.
+const PROGRAMS: &[&str] = &[
+    "srun", "sbatch", "salloc", "scontrol", "scancel", "sbcast", "sattach", "squeue", "sinfo", "sacct", "module", "ml",
+];
 
 /// Whether a line sets a variable to the name of the first node, as `MASTER_ADDR=$(scontrol show hostnames … | head -n
 /// 1)` does.
@@ -55,19 +59,23 @@ fn moments(line: &str) -> Vec<String> {
 impl Script<'_, '_, '_> {
     /// Checks the command, once it is in the new spec.
     pub fn tell_of_own(&mut self) {
-        if self.setup.iter().any(|line| shell_text::named(&line.text).contains("SLURM_ARRAY_TASK_ID")) {
+        if self.setup.iter().any(|line| shell_text::named(&line.text).contains(ARRAY_INDEX)) {
             self.one_of_array(&mut Vec::new());
         }
         let Some(command) = self.context.spec.get(field::COMMAND).and_then(Json::as_str).map(str::to_owned) else {
             return;
         };
         let mut names = shell_text::unset(&command, self.context.spec.get(field::ENV));
-        if names.iter().any(|name| name == "SLURM_ARRAY_TASK_ID") {
+        if names.iter().any(|name| name == ARRAY_INDEX) {
             self.one_of_array(&mut names);
         }
         self.tell_of_arguments(&command);
         match self.context.spec.get(field::LAUNCHER_KIND).and_then(Json::as_str) {
             Some("shell") => return self.tell_of_script(&command, &names),
+            _ if self.stands => {
+                self.tell_of_script(&command, &[]);
+                self.number_by_mpi(&command, &mut names);
+            }
             Some("torchrun") => {
                 names.retain(|name| !MEETING.contains(&name.as_str()) && !NUMBERS.iter().any(|(_, ours)| name == ours));
             }
@@ -80,9 +88,14 @@ impl Script<'_, '_, '_> {
                 (false, true) => "only Slurm sets it",
                 (false, false) => "the script does not set it",
             };
-            let how = format!("{why}: in pods it is empty, unless spec.env or the image sets it");
             let row = self.named(name);
-            self.changed(row, field::COMMAND, &how);
+            if shell_text::has_default(&command, name) {
+                let how = format!("{why}: in pods the command uses its default, unless `spec.env.{name}` sets it");
+                self.changed(row, field::COMMAND, &how);
+            } else {
+                let how = format!("{why}: in pods it is empty, unless the image sets it. Set `spec.env.{name}`");
+                self.lost(row, &how);
+            }
         }
     }
 
@@ -126,12 +139,32 @@ impl Script<'_, '_, '_> {
 
     /// Sets the index of the job array: the job becomes the first of the array.
     fn one_of_array(&mut self, names: &mut Vec<String>) {
-        let Some(first) = self.array.clone() else { return };
-        names.retain(|name| name != "SLURM_ARRAY_TASK_ID");
-        let comment = "the first of --array; the others by `--set`";
-        self.context.spec.put_key(field::ENV, "SLURM_ARRAY_TASK_ID", first, comment);
-        let row = self.named("SLURM_ARRAY_TASK_ID");
-        self.changed(row, field::ENV, comment);
+        let Some((first, ..)) = self.array.clone() else { return };
+        names.retain(|name| name != ARRAY_INDEX);
+        let comment = match self.other_of_array(true) {
+            Some(options) => format!("the first value of --array; the others: {options}"),
+            None => "the only value of --array".to_owned(),
+        };
+        self.context.spec.put_key(field::ENV, ARRAY_INDEX, first, &comment);
+        let row = self.named(ARRAY_INDEX);
+        self.changed(row, field::ENV, "the first value of --array");
+    }
+
+    /// Returns the options of `khorovod render` for the second job of an array.
+    fn other_of_array(&self, has_index: bool) -> Option<String> {
+        let second = self.array.as_ref()?.1.as_ref()?;
+        let index = if has_index { format!(" --set 'env.{ARRAY_INDEX}=\"{second}\"'") } else { String::new() };
+        Some(format!("--set metadata.name={}-{second}{index}", self.context.job()))
+    }
+
+    /// Reports that only one job of an array is imported, and how to render the others.
+    pub fn tell_of_array(&mut self) {
+        let Some((first, _, row)) = self.array.clone() else { return };
+        let has_index = self.context.spec.get(field::ENV).is_some_and(|env| env.get(ARRAY_INDEX).is_some());
+        let others = self.other_of_array(has_index).map_or(String::new(), |options| {
+            format!(". Render each of the others as a job with its own name: `khorovod render {options} FILE`")
+        });
+        self.lost(row, &format!("a TrainingJob is one training; this is the one with the value {first}{others}"));
     }
 
     /// Replaces Slurm's variables by those of MPI in pods.
@@ -171,14 +204,16 @@ impl Script<'_, '_, '_> {
             return;
         }
         let row = self.context.outcomes.add(format!("the script: {}", own.join(", ")), self.span);
-        self.changed(row, field::COMMAND, "it exists under Slurm only; pods lack it");
+        let how = "exists only under Slurm, so the command fails in pods. Import only the launch, with `--command LINE`, \
+                   or replace it in spec.command";
+        self.lost(row, how);
     }
 
     /// Adds a row for a variable, at its first use in the script.
     pub fn named(&mut self, name: &str) -> usize {
-        let places = [format!("${name}"), format!("${{{name}")];
-        let place = places.iter().find(|place| self.text.contains(place.as_str())).unwrap_or(&places[0]);
-        self.context.outcomes.add(format!("${name}"), self.place(place))
+        let place = shell_text::first_use(self.text, name).unwrap_or(0..0);
+        let span = Span { start: self.span.start + place.start, end: self.span.start + place.end, ..self.span };
+        self.context.outcomes.add(format!("${name}"), span)
     }
 }
 
